@@ -1,0 +1,26 @@
+/**
+ * Makes the published package: JavaScript and declarations in `dist/`, nothing else. Run by
+ * `npm run build`, and by npm itself before a package is packed.
+ */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const bin = `${root}dist/surfaces/cli/main.js`
+
+// A file that lost its source must not live on in the package.
+rmSync(`${root}dist`, { recursive: true, force: true })
+
+const tsc = `${root}node_modules/typescript/bin/tsc`
+const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+  cwd: root,
+  stdio: 'inherit',
+})
+if (status !== 0) process.exit(status ?? 1)
+
+if (!readFileSync(bin, 'utf8').startsWith('#!/usr/bin/env node\n')) {
+  console.error('dist/surfaces/cli/main.js does not begin with its shebang line')
+  process.exit(1)
+}
+chmodSync(bin, 0o755)

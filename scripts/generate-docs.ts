@@ -1,0 +1,183 @@
+/**
+ * Writes the reference pages that are made from code, so that they cannot claim anything else:
+ * errors, limits, capabilities of the backends, and the states of a message. With `--check` it
+ * writes nothing and fails when a page is out of date.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Capabilities } from '../src/backends/capabilities.ts'
+import { sqliteCapabilities } from '../src/backends/sqlite/capabilities.ts'
+import { formatDuration } from '../src/core/durations.ts'
+import { errorCodes } from '../src/core/error-codes.ts'
+import {
+  deduplicationWindowMs,
+  inFlightMax,
+  leaseMsMax,
+  limits,
+  type Range,
+} from '../src/core/limits.ts'
+import { messageTransitions } from '../src/core/message-state.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const backends: readonly Capabilities[] = [sqliteCapabilities]
+
+const limitNames: Readonly<Record<keyof typeof limits, string>> = {
+  visibilityMs: 'Visibility timeout of a queue, a receive, an extension or a retry',
+  delayMs: 'Delay of a queue or of a message',
+  retentionMs: 'Retention of a queue',
+  receiveWaitMs: 'Wait of a receive',
+  messageBytesMax: 'Largest message of a queue, body and attributes together',
+  maxReceives: 'Receives before a message becomes a dead letter',
+  messagesPerCall: 'Messages in one call',
+  pageSize: 'Rows in one page of a listing',
+  movesPerSecond: 'Rate of a move task',
+  cooldownMs: 'Pause that a caller may ask for between two purges, or a deletion and a creation',
+  queueNameLength: 'Name of a queue, `.fifo` included; of `A-Z a-z 0-9 _ -`',
+  groupLength: 'Group of a message',
+  deduplicationIdLength: 'Deduplication id of a message',
+  receiveAttemptIdLength: 'Id of a receive attempt',
+  attributesPerMessage: 'Attributes of a message',
+  attributeNameLength: 'Name of an attribute',
+  tagsPerQueue: 'Tags of a queue',
+  tagKeyLength: 'Key of a tag',
+  tagValueLength: 'Value of a tag',
+  redriveSources: 'Queues that a dead-letter queue names as its sources',
+  reasonLength: 'Reason with which a message is buried',
+}
+
+const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, string>> = {
+  atomicSettle: 'An acknowledgement and the messages it emits are one transaction',
+  fifo: 'FIFO queues',
+  peek: 'Messages can be read without receiving them',
+  wakesAcrossProcesses: 'A waiting receive is woken by a send in another process',
+  receiveAttempts: 'A repeated receive attempt gets the same messages again',
+  durable: 'Acknowledged writes survive a power cut',
+  delayMsMax: 'Longest delay of a message',
+}
+
+const pages: Readonly<Record<string, (current: string) => string>> = {
+  'docs/errors.md': () =>
+    page(
+      'Errors',
+      `Everything that Millrace refuses or fails at is a \`MillraceError\` with one of these codes. Codes are
+stable. \`error.violations\` names each refused field, what was given and what is allowed; no error
+carries a message body. "Retry" means that the same call may succeed later without being changed:
+it is \`error.retryable\`.`,
+      table(
+        ['Code', 'Retry', 'Meaning'],
+        Object.entries(errorCodes).map(([code, { message, retryable }]) => [
+          `\`${code}\``,
+          yesOrNo(retryable),
+          message,
+        ]),
+      ),
+    ),
+  'docs/limits.md': () =>
+    page(
+      'Limits',
+      `The limits are those of SQS where SQS has them, and they are the same on every backend. What is
+outside them is refused with an error that names the field and the range.`,
+      table(
+        ['What', 'From', 'To'],
+        [
+          ...(Object.keys(limitNames) as (keyof typeof limits)[]).map((key) => [
+            limitNames[key],
+            ...bounds(limits[key]),
+          ]),
+          ['Messages of one queue in flight at the same time', '', count(inFlightMax)],
+          ['A lease with all its extensions', '', formatDuration(leaseMsMax)],
+          [
+            'How long a deduplication id or a receive attempt is remembered',
+            '',
+            formatDuration(deduplicationWindowMs),
+          ],
+        ],
+      ),
+    ),
+  'docs/capabilities.md': () =>
+    page(
+      'Capabilities',
+      `What each backend can do. Opening an app that needs more than its backend has is refused with the
+reason; nothing is quietly weakened. The contract suite reads the same values for its skips.`,
+      table(
+        ['Capability', ...backends.map(({ name }) => name)],
+        (Object.keys(capabilityNames) as (keyof typeof capabilityNames)[]).map((key) => [
+          capabilityNames[key],
+          ...backends.map((backend) => capability(backend[key])),
+        ]),
+      ),
+    ),
+  'ARCHITECTURE.md': (current) =>
+    between(current, { begin: '<!-- states:begin -->', end: '<!-- states:end -->' }, states()),
+}
+
+const check = process.argv.includes('--check')
+const stale = Object.entries(pages).filter(([name, render]) => {
+  const current = read(name)
+  return render(current) !== current
+})
+for (const [name, render] of check ? [] : stale) writeFileSync(`${root}${name}`, render(read(name)))
+for (const [name] of stale) console.log(`${check ? 'out of date' : 'written'}: ${name}`)
+if (check && stale.length > 0) {
+  console.error('Run: node scripts/generate-docs.ts')
+  process.exitCode = 1
+}
+
+function read(name: string): string {
+  try {
+    return readFileSync(`${root}${name}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function page(title: string, introduction: string, body: string): string {
+  const origin = '<!-- Made by scripts/generate-docs.ts; edit the code it reads, not this page. -->'
+  return `${origin}\n\n# ${title}\n\n${introduction}\n\n${body}`
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+  return `${lines.join('\n')}\n`
+}
+
+function bounds({ min, max, unit }: Range): readonly string[] {
+  const write = unit === 'ms' ? formatDuration : count
+  return unit === 'ms' ? [write(min), write(max)] : [write(min), `${write(max)} ${unit}`]
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+function capability(value: boolean | number): string {
+  return typeof value === 'boolean' ? yesOrNo(value) : formatDuration(value)
+}
+
+function yesOrNo(value: boolean): string {
+  return value ? 'yes' : 'no'
+}
+
+/** A drawing, and the same as a table for those who read it as text. */
+function states(): string {
+  const edges = new Map<string, string[]>()
+  for (const { from, event, to } of messageTransitions) {
+    const edge = `${from === 'new' ? '[*]' : from} --> ${to === 'gone' ? '[*]' : to}`
+    edges.set(edge, [...(edges.get(edge) ?? []), event])
+  }
+  const lines = [...edges].map(([edge, events]) => `  ${edge}: ${events.join('<br/>')}`)
+  const drawing = ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n')
+  const rows = messageTransitions.map(({ from, event, to }) => [from, event, to])
+  return `${drawing}\n\n${table(['From', 'Event', 'To'], rows)}`
+}
+
+/** The text with what stands between its markers replaced; without markers it stays as it is. */
+function between(
+  text: string,
+  { begin, end }: { readonly begin: string; readonly end: string },
+  body: string,
+): string {
+  const [start, stop] = [text.indexOf(begin), text.indexOf(end)]
+  if (start < 0 || stop < start) return text
+  return `${text.slice(0, start)}${begin}\n\n${body}\n${text.slice(stop)}`
+}

@@ -1,0 +1,173 @@
+/**
+ * What `npm start` and `npm test` run. Plain JavaScript for any Node since 20: it installs what is
+ * missing and hands over to the Node that the project brings along, so a fresh clone needs nothing
+ * but npm. Further arguments go to the server, or to the test runner.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const modules = join(root, 'node_modules')
+const [command, ...args] = process.argv.slice(2)
+
+if (command === 'start') {
+  install()
+  process.exitCode = await run('src/surfaces/cli/main.ts', ['serve', ...args])
+} else if (command === 'test') {
+  install()
+  process.exitCode = await test()
+} else {
+  fail('usage: node scripts/run.mjs start|test [arguments]', 2)
+}
+
+function install() {
+  if (isInstalled()) return
+  process.stderr.write('Installing dependencies, once ...\n')
+  const npm = process.env.npm_execpath
+  const npmArgs = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+  const options = { cwd: root, encoding: 'utf8' }
+  const result = npm
+    ? spawnSync(process.execPath, [npm, ...npmArgs], options)
+    : spawnSync('npm', npmArgs, { ...options, shell: process.platform === 'win32' })
+  if (result.error || result.status !== 0) {
+    process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`)
+    const reason = result.error?.message ?? result.signal ?? `exit code ${result.status}`
+    fail(`Installing the dependencies failed (npm ci: ${reason}).`)
+  }
+}
+
+/** npm writes its own copy of the lock last, so an interrupted install never looks complete. */
+function isInstalled() {
+  const wanted = packagesOf(join(root, 'package-lock.json'))
+  const present = packagesOf(join(modules, '.package-lock.json'))
+  if (wanted === undefined) fail('package-lock.json is missing or unreadable.')
+  if (present === undefined) return false
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '') return true
+    const copy = present[path]
+    // Packages for other platforms are in the lock but never on this disk.
+    if (copy === undefined) return entry.optional === true
+    return copy.version === entry.version && copy.integrity === entry.integrity
+  })
+}
+
+function packagesOf(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages
+  } catch {
+    return undefined
+  }
+}
+
+function nodeBinary() {
+  const name = process.platform === 'win32' ? 'node.exe' : 'node'
+  const own = join(modules, 'node', 'bin', name)
+  if (existsSync(own)) return own
+  // Where install scripts are switched off the package is there without its binary.
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 18)) return process.execPath
+  return fail(
+    `Node ${process.versions.node} is too old, and the project's own Node was not installed: ` +
+      'allow install scripts, or use Node 22.18 or newer.',
+  )
+}
+
+/** Runs a script on the project's Node and answers its exit code. */
+function run(script, scriptArgs) {
+  const binary = nodeBinary()
+  const child = spawn(binary, [join(root, script), ...scriptArgs], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}` },
+  })
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  const forward = (signal) => child.kill(signal)
+  for (const signal of signals) process.on(signal, forward)
+  const orphaned = whenOrphaned(() => child.kill('SIGTERM'))
+  return new Promise((resolve) => {
+    const end = (code) => {
+      clearInterval(orphaned)
+      for (const signal of signals) process.off(signal, forward)
+      resolve(code)
+    }
+    child.on('error', (error) => {
+      process.stderr.write(`${binary} could not be started: ${error.message}\n`)
+      end(1)
+    })
+    child.on('exit', (code, signal) => end(signal ? 128 + constants.signals[signal] : (code ?? 1)))
+  })
+}
+
+/**
+ * A signal to npm ends the shell between npm and this script, and the shell passes nothing on:
+ * unwatched, the server would outlive them both and keep its port.
+ */
+function whenOrphaned(then) {
+  if (process.env.npm_lifecycle_event === undefined) return undefined
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    then()
+  }, 250)
+  return timer
+}
+
+async function test() {
+  const folder = join(root, '.test-data')
+  // The process id keeps two runs in one checkout apart.
+  const report = join(folder, `report-${process.pid}.json`)
+  mkdirSync(folder, { recursive: true })
+  const steps = [
+    ['lint', 'node_modules/@biomejs/biome/bin/biome', ['check', '.']],
+    ['types', 'node_modules/typescript/bin/tsc', ['--noEmit']],
+    [
+      'tests',
+      'node_modules/vitest/vitest.mjs',
+      ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...args],
+    ],
+  ]
+  const failures = []
+  for (const [name, script, stepArgs] of steps) {
+    const startedAt = performance.now()
+    const code = await run(script, stepArgs)
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+    process.stdout.write(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)\n`)
+    if (code !== 0) failures.push(name)
+    if (code >= 128) break
+  }
+  const counts = readCounts(report)
+  rmSync(report, { force: true })
+  // A failed step counts, so that the last line and the exit code never disagree.
+  const failedSteps = failures.filter((name) => name !== 'tests' || counts.failed === 0)
+  if (failures.length > 0) process.stdout.write(`Failed: ${failures.join(', ')}\n`)
+  const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
+  const failed = counts.failed + failedSteps.length
+  process.stdout.write(`${counts.passed} passed, ${failed} failed${skipped}\n`)
+  return failed === 0 ? 0 : 1
+}
+
+function readCounts(report) {
+  try {
+    const result = JSON.parse(readFileSync(report, 'utf8'))
+    // A file that cannot even be loaded has no tests to count.
+    const broken = result.testResults.filter(
+      (file) => file.status === 'failed' && file.assertionResults.length === 0,
+    )
+    return {
+      passed: result.numPassedTests,
+      failed: result.numFailedTests + broken.length,
+      skipped: result.numPendingTests + result.numTodoTests,
+    }
+  } catch {
+    return { passed: 0, failed: 0, skipped: 0 }
+  }
+}
+
+function fail(message, exitCode = 1) {
+  process.stderr.write(`${message}\n`)
+  process.exit(exitCode)
+}

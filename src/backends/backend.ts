@@ -1,0 +1,309 @@
+/**
+ * The port that every store implements. Plain parameter objects in, domain records out; times are
+ * milliseconds of the store's own clock. Refusals are `MillraceError`s; for calls on many messages
+ * each entry has its own answer, because one bad entry must not fail its neighbours.
+ */
+import type { MessageState } from '../core/message-state.ts'
+import type { MillraceError } from '../core/millrace-error.ts'
+import type { Capabilities } from './capabilities.ts'
+
+export interface Backend {
+  readonly capabilities: Capabilities
+
+  /** Creates a queue, or answers the existing one when every given setting equals its own. */
+  createQueue(request: CreateQueue): Promise<CreatedQueue>
+  readQueue(request: QueueName): Promise<QueueRecord>
+  /** Queues by name, in pages. */
+  listQueues(request: ListQueues): Promise<Page<QueueRecord>>
+  changeQueue(request: ChangeQueue): Promise<QueueRecord>
+  tagQueue(request: TagQueue): Promise<QueueRecord>
+  deleteQueue(request: QueueName): Promise<void>
+  /** Drops all messages, in flight and delayed ones too, and forgets deduplication ids. */
+  purgeQueue(request: PurgeQueue): Promise<void>
+  queueStatistics(request: QueueName): Promise<QueueStatistics>
+  /** Queues whose dead letters go to this queue. */
+  listDeadLetterSources(request: ListDeadLetterSources): Promise<Page<QueueRecord>>
+
+  send(request: Send): Promise<readonly SendResult[]>
+  /** Leases up to `max` messages; waits up to `waitMs` for the first one. */
+  receive(request: Receive): Promise<readonly Delivery[]>
+  /** Moves the end of live leases to `visibilityMs` from now. */
+  extend(request: Extend): Promise<readonly LeaseResult[]>
+  /** Ends leases: each settlement, with all that it emits, is one atomic and fenced change. */
+  settle(request: Settle): Promise<readonly SettleResult[]>
+  /** Reads messages without receiving them. */
+  peek(request: Peek): Promise<Page<PeekedMessage>>
+
+  startMoveTask(request: StartMoveTask): Promise<MoveTask>
+  /** The latest tasks of a source queue, newest first. */
+  listMoveTasks(request: ListMoveTasks): Promise<readonly MoveTask[]>
+  cancelMoveTask(request: CancelMoveTask): Promise<MoveTask>
+
+  /** One short slice of upkeep: due messages, expiry, discarded rows, move tasks. */
+  sweep(): Promise<SweepReport>
+  /** Answers when the store can be read; rejects with the reason when it cannot. */
+  check(): Promise<void>
+  /** Settles what has arrived, ends parked receives empty-handed, and lets go of the store. */
+  close(): Promise<void>
+}
+
+export interface QueueName {
+  readonly queue: string
+}
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Pass as `after` to read on; absent on the last page. */
+  readonly next?: string
+}
+
+export interface QueueSettings {
+  readonly type: 'standard' | 'fifo'
+  readonly visibilityMs: number
+  readonly delayMs: number
+  readonly retentionMs: number
+  readonly receiveWaitMs: number
+  readonly messageBytesMax: number
+  readonly deadLetter: DeadLetterTarget | null
+  /** Which queues may name this one as their dead-letter queue. */
+  readonly deadLetterSources: 'all' | 'none' | readonly string[]
+  /** FIFO only: use the hash of the body when a message brings no deduplication id. */
+  readonly deduplicateByContent: boolean
+  /** FIFO only: whether a deduplication id counts for the whole queue or within its group. */
+  readonly deduplicationScope: 'queue' | 'group'
+  /** Kept and given back for the ways in: access policy, encryption, throughput hints. */
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+export interface DeadLetterTarget {
+  readonly queue: string
+  readonly maxReceives: number
+}
+
+export interface QueueRecord {
+  readonly name: string
+  readonly settings: QueueSettings
+  readonly tags: Readonly<Record<string, string>>
+  readonly createdAt: number
+  readonly changedAt: number
+}
+
+export interface CreateQueue extends QueueName {
+  readonly settings?: Partial<QueueSettings>
+  readonly tags?: Readonly<Record<string, string>>
+  /** Refuse when a queue of this name was deleted less than this long ago. */
+  readonly cooldownMs?: number
+}
+
+export interface CreatedQueue {
+  readonly queue: QueueRecord
+  readonly created: boolean
+}
+
+export interface ListQueues {
+  readonly prefix?: string
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface ChangeQueue extends QueueName {
+  readonly changes: Partial<Omit<QueueSettings, 'type'>>
+}
+
+export interface TagQueue extends QueueName {
+  readonly set?: Readonly<Record<string, string>>
+  readonly remove?: readonly string[]
+}
+
+export interface PurgeQueue extends QueueName {
+  /** Refuse when the queue was purged less than this long ago. */
+  readonly cooldownMs?: number
+}
+
+export interface ListDeadLetterSources extends QueueName {
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface QueueStatistics {
+  readonly ready: number
+  readonly leased: number
+  readonly delayed: number
+  /** Age of the oldest message that could be received now, or null when there is none. */
+  readonly oldestReadyAgeMs: number | null
+  /** Since the queue was created. */
+  readonly totals: QueueTotals
+}
+
+export interface QueueTotals {
+  readonly sent: number
+  readonly deduplicated: number
+  readonly received: number
+  readonly acknowledged: number
+  readonly deadLettered: number
+  readonly expired: number
+}
+
+export interface MessageAttribute {
+  /** `String`, `Number` or `Binary`, optionally with a custom suffix: `Number.float`. */
+  readonly type: string
+  readonly value: string | Uint8Array
+}
+
+export interface NewMessage {
+  readonly body: string
+  readonly attributes?: Readonly<Record<string, MessageAttribute>>
+  /** Kept beside the message for the ways in: sender, trace header. */
+  readonly systemAttributes?: Readonly<Record<string, string>>
+  /** Overrides the delay of a standard queue. */
+  readonly delayMs?: number
+  /** Required on FIFO queues; the tenant on standard queues. */
+  readonly group?: string
+  readonly deduplicationId?: string
+}
+
+export interface Send extends QueueName {
+  readonly messages: readonly NewMessage[]
+  /** Store every message or none: the first refusal rejects the call. */
+  readonly allOrNothing?: boolean
+}
+
+export type SendResult =
+  | { readonly status: 'created' | 'duplicate'; readonly id: string; readonly sequence: number }
+  | { readonly status: 'refused'; readonly error: MillraceError }
+
+export interface Receive extends QueueName {
+  readonly max: number
+  /** Defaults to the queue's own. */
+  readonly visibilityMs?: number
+  /** Defaults to the queue's own. */
+  readonly waitMs?: number
+  /** FIFO: the same id within five minutes answers the same messages with the same receipts. */
+  readonly attemptId?: string
+  /** Aborting a parked receive takes it back; nothing is leased to a caller that has gone. */
+  readonly signal?: AbortSignal
+}
+
+interface StoredMessage {
+  readonly id: string
+  readonly sequence: number
+  readonly body: string
+  readonly attributes: Readonly<Record<string, MessageAttribute>>
+  readonly systemAttributes: Readonly<Record<string, string>>
+  readonly group: string | null
+  readonly deduplicationId: string | null
+  readonly sentAt: number
+  readonly firstReceivedAt: number | null
+  readonly receiveCount: number
+  readonly deadLetter: DeadLetterOrigin | null
+}
+
+export interface DeadLetterOrigin {
+  /** The queue in which the message died. */
+  readonly source: string
+  readonly at: number
+  /** Why it was buried; null when it only used up its receives. */
+  readonly reason: string | null
+}
+
+export interface Delivery extends StoredMessage {
+  readonly receipt: string
+  /** Rises with every lease of the store: the fencing token for a handler's own writes. */
+  readonly token: number
+  readonly leaseExpiresAt: number
+}
+
+export interface PeekedMessage extends StoredMessage {
+  readonly state: MessageState
+  /** When a leased or delayed message can be received again. */
+  readonly dueAt: number | null
+}
+
+export interface Extend extends QueueName {
+  readonly leases: readonly { readonly receipt: string; readonly visibilityMs: number }[]
+}
+
+/**
+ * Why a lease could not be used: `gone` (the message was deleted, purged or has expired), `stale`
+ * (the message was given to somebody else or handed back), `lapsed` (the lease ran out).
+ */
+export type LeaseRefusal = 'gone' | 'stale' | 'lapsed'
+
+export type LeaseResult =
+  | { readonly status: 'extended'; readonly leaseExpiresAt: number }
+  | { readonly status: LeaseRefusal }
+  | { readonly status: 'refused'; readonly error: MillraceError }
+
+export type Outcome =
+  /** Done: the message is deleted. */
+  | { readonly kind: 'acknowledge' }
+  /** Again, after a delay; the receive counts. */
+  | { readonly kind: 'retry'; readonly delayMs: number }
+  /** Handed back untouched: the receive does not count. */
+  | { readonly kind: 'release' }
+  /** To the dead-letter queue now. */
+  | { readonly kind: 'bury'; readonly reason: string }
+
+export interface Emit extends QueueName {
+  readonly message: NewMessage
+}
+
+export interface Settlement {
+  readonly receipt: string
+  readonly outcome: Outcome
+  /** Messages that come to exist with this settlement, or not at all. */
+  readonly emits?: readonly Emit[]
+}
+
+export interface Settle extends QueueName {
+  readonly settlements: readonly Settlement[]
+}
+
+export type SettleResult =
+  | { readonly status: 'settled'; readonly emitted: readonly SendResult[] }
+  | { readonly status: LeaseRefusal }
+  | { readonly status: 'refused'; readonly error: MillraceError }
+
+export interface Peek extends QueueName {
+  readonly state: MessageState
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface StartMoveTask {
+  readonly source: string
+  /** Without one, each message goes back to the queue in which it died. */
+  readonly destination?: string
+  readonly movesPerSecond?: number
+}
+
+export type MoveTaskStatus = 'running' | 'cancelling' | 'cancelled' | 'completed' | 'failed'
+
+export interface MoveTask {
+  readonly id: string
+  readonly source: string
+  readonly destination: string | null
+  readonly movesPerSecond: number | null
+  readonly status: MoveTaskStatus
+  readonly startedAt: number
+  readonly moved: number
+  /** Messages that were there to move when the task started. */
+  readonly toMove: number
+  readonly failure: 'queue_not_found' | null
+}
+
+export interface ListMoveTasks {
+  readonly source: string
+  readonly limit: number
+}
+
+export interface CancelMoveTask {
+  readonly id: string
+}
+
+export interface SweepReport {
+  /** Rows that this slice changed. */
+  readonly changed: number
+  /** There is more to do right now. */
+  readonly more: boolean
+}

@@ -1,0 +1,19 @@
+/**
+ * What a backend can do, as data: read when an app is opened, by the contract suite for its skips,
+ * and by the generated table in the docs.
+ */
+export interface Capabilities {
+  readonly name: string
+  /** Settling and the messages it emits are one transaction of the store. */
+  readonly atomicSettle: boolean
+  readonly fifo: boolean
+  /** Messages can be read without receiving them. */
+  readonly peek: boolean
+  /** A receive in one process is woken by a send in another. */
+  readonly wakesAcrossProcesses: boolean
+  /** The ids of receive attempts are remembered. */
+  readonly receiveAttempts: boolean
+  /** Acknowledged writes survive a power cut. */
+  readonly durable: boolean
+  readonly delayMsMax: number
+}

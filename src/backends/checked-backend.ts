@@ -1,0 +1,168 @@
+/**
+ * Checks every argument before a backend sees it, so that all backends refuse the same input with
+ * the same error and none of them has to. What depends on the queue itself (its type, its size
+ * limit) is checked by the backend with `core/check-message.ts`.
+ */
+import { checkQueueName, checkQueueSettings, checkTags } from '../core/check-queue.ts'
+import {
+  checkLength,
+  checkOneOf,
+  checkRange,
+  describeGiven,
+  type Violations,
+} from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import type { Backend, Outcome } from './backend.ts'
+
+export function checkedBackend(backend: Backend): Backend {
+  return {
+    capabilities: backend.capabilities,
+
+    createQueue: async (request) => {
+      check((into) => {
+        checkQueueName(into, 'queue', request.queue)
+        if (request.settings) checkQueueSettings(into, 'settings', { ...request.settings })
+        if (request.tags) checkTags(into, 'tags', request.tags)
+        optional(request.cooldownMs, (ms) => checkRange(into, 'cooldownMs', ms, limits.cooldownMs))
+      })
+      return backend.createQueue(request)
+    },
+    readQueue: (request) => backend.readQueue(request),
+    listQueues: async (request) => {
+      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
+      return backend.listQueues(request)
+    },
+    changeQueue: async (request) => {
+      check((into) => {
+        checkQueueSettings(into, 'changes', { ...request.changes })
+        if ('type' in request.changes) {
+          into.push({
+            field: 'changes.type',
+            given: 'a type',
+            allowed: 'none: a queue keeps its type',
+          })
+        }
+      })
+      return backend.changeQueue(request)
+    },
+    tagQueue: async (request) => {
+      check((into) => {
+        if (request.set) checkTags(into, 'set', request.set)
+        for (const key of request.remove ?? [])
+          checkLength(into, 'remove', key, limits.tagKeyLength)
+      })
+      return backend.tagQueue(request)
+    },
+    deleteQueue: (request) => backend.deleteQueue(request),
+    purgeQueue: async (request) => {
+      check((into) =>
+        optional(request.cooldownMs, (ms) => checkRange(into, 'cooldownMs', ms, limits.cooldownMs)),
+      )
+      return backend.purgeQueue(request)
+    },
+    queueStatistics: (request) => backend.queueStatistics(request),
+    listDeadLetterSources: async (request) => {
+      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
+      return backend.listDeadLetterSources(request)
+    },
+
+    send: (request) => {
+      const refusal = refuseCount('messages', request.messages)
+      return refusal ? Promise.reject(refusal) : backend.send(request)
+    },
+    receive: async (request) => {
+      check((into) => {
+        checkRange(into, 'max', request.max, limits.messagesPerCall)
+        optional(request.visibilityMs, (ms) =>
+          checkRange(into, 'visibilityMs', ms, limits.visibilityMs),
+        )
+        optional(request.waitMs, (ms) => checkRange(into, 'waitMs', ms, limits.receiveWaitMs))
+        optional(request.attemptId, (id) =>
+          checkLength(into, 'attemptId', id, limits.receiveAttemptIdLength),
+        )
+      })
+      return backend.receive(request)
+    },
+    extend: async (request) => {
+      check((into) => {
+        checkCount(into, 'leases', request.leases)
+        for (const { visibilityMs } of request.leases) {
+          checkRange(into, 'visibilityMs', visibilityMs, limits.visibilityMs)
+        }
+      })
+      return backend.extend(request)
+    },
+    settle: async (request) => {
+      check((into) => {
+        checkCount(into, 'settlements', request.settlements)
+        for (const { outcome, emits } of request.settlements) {
+          checkOutcome(into, outcome)
+          if (emits !== undefined && emits.length > 0) checkCount(into, 'emits', emits)
+        }
+      })
+      return backend.settle(request)
+    },
+    peek: async (request) => {
+      check((into) => {
+        checkOneOf(into, 'state', request.state, ['ready', 'leased', 'delayed'])
+        checkRange(into, 'limit', request.limit, limits.pageSize)
+      })
+      return backend.peek(request)
+    },
+
+    startMoveTask: async (request) => {
+      check((into) =>
+        optional(request.movesPerSecond, (rate) =>
+          checkRange(into, 'movesPerSecond', rate, limits.movesPerSecond),
+        ),
+      )
+      return backend.startMoveTask(request)
+    },
+    listMoveTasks: async (request) => {
+      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
+      return backend.listMoveTasks(request)
+    },
+    cancelMoveTask: (request) => backend.cancelMoveTask(request),
+
+    sweep: () => backend.sweep(),
+    check: () => backend.check(),
+    close: () => backend.close(),
+  }
+}
+
+function check(run: (into: Violations) => void): void {
+  const violations: Violations = []
+  run(violations)
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+}
+
+function optional<T>(value: T | undefined, run: (value: T) => void): void {
+  if (value !== undefined) run(value)
+}
+
+function checkCount(into: Violations, field: string, items: readonly unknown[]): void {
+  const { min, max } = limits.messagesPerCall
+  if (Array.isArray(items) && items.length >= min && items.length <= max) return
+  into.push({
+    field,
+    given: Array.isArray(items) ? `${items.length} entries` : describeGiven(items),
+    allowed: `${min} to ${max} entries`,
+  })
+}
+
+function refuseCount(field: string, items: readonly unknown[]): MillraceError | undefined {
+  const violations: Violations = []
+  checkCount(violations, field, items)
+  return violations.length === 0 ? undefined : MillraceError.invalid(violations)
+}
+
+function checkOutcome(into: Violations, outcome: Outcome): void {
+  checkOneOf(into, 'outcome.kind', outcome.kind, ['acknowledge', 'retry', 'release', 'bury'])
+  if (outcome.kind === 'retry') {
+    checkRange(into, 'outcome.delayMs', outcome.delayMs, limits.visibilityMs)
+  }
+  if (outcome.kind === 'bury') {
+    checkLength(into, 'outcome.reason', outcome.reason, limits.reasonLength)
+  }
+}

@@ -1,0 +1,13 @@
+import { limits } from '../../core/limits.ts'
+import type { Capabilities } from '../capabilities.ts'
+
+export const sqliteCapabilities: Capabilities = {
+  name: 'sqlite',
+  atomicSettle: true,
+  fifo: true,
+  peek: true,
+  wakesAcrossProcesses: true,
+  receiveAttempts: true,
+  durable: true,
+  delayMsMax: limits.delayMs.max,
+}

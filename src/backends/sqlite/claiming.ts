@@ -1,0 +1,147 @@
+/**
+ * Leases ready messages: oldest first on standard queues, group by group on FIFO queues. Messages
+ * that have used up their receives go to the dead-letter queue here, on the receive after the last.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { inFlightMax } from '../../core/limits.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { formatReceipt } from '../../core/receipt.ts'
+import type { Delivery, Receive } from '../backend.ts'
+import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
+import { firstOpenGroup, groupChanged } from './groups.ts'
+import { type ContentRow, contentColumns, deliveryFromRow, ready } from './messages.ts'
+import { recallAttempt, rememberAttempt } from './receive-attempts.ts'
+import { allRows, upTo } from './rows.ts'
+import type { Queue } from './topology.ts'
+import type { StoreTransaction } from './transaction.ts'
+import { catchUp, expire, retentionCutoff, upkeepSlice } from './upkeep.ts'
+
+export interface ClaimingStatements {
+  readonly pick: StatementSync
+  readonly pickInGroup: StatementSync
+  readonly lease: StatementSync
+}
+
+export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
+  return {
+    pick: db.prepare(`
+      SELECT ${contentColumns} FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`),
+    pickInGroup: db.prepare(`
+      SELECT ${contentColumns} FROM message INDEXED BY message_ready_in_group
+      WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence ${upTo}`),
+    lease: db.prepare(`
+      UPDATE message SET
+        state = 1, due_at = ?, visible_at = ?, token = ?, leased_at = ?, receive_count = ?,
+        first_received_at = ?
+      WHERE sequence = ? AND state = 0`),
+  }
+}
+
+export interface Claim {
+  readonly max: number
+  readonly visibilityMs: number
+}
+
+/** Leases what can be had now; an empty answer when there is nothing. */
+export function receiveNow(
+  tx: StoreTransaction,
+  request: Receive,
+  isPatient: boolean,
+): readonly Delivery[] {
+  const queue = tx.queue(request.queue)
+  const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
+  while (catchUp(tx, queue) === upkeepSlice);
+  const recalled = recallAttempt(tx, queue, request.attemptId, visibilityMs)
+  if (recalled !== undefined) return recalled
+  const max = Math.min(request.max, inFlightMax - tx.counted(queue, 'leased'))
+  if (max <= 0) {
+    // Whoever waits keeps waiting; whoever asks for an answer now is told why there is none.
+    if (isPatient || queue.settings.type === 'fifo') return []
+    throw new MillraceError('in_flight_limit')
+  }
+  const claim = { max, visibilityMs }
+  const deliveries =
+    queue.settings.type === 'fifo' ? claimFifo(tx, queue, claim) : claimStandard(tx, queue, claim)
+  rememberAttempt(tx, queue, request.attemptId, deliveries)
+  return deliveries
+}
+
+function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
+  const deliveries: Delivery[] = []
+  for (let setAside = 0; deliveries.length < claim.max && setAside < upkeepSlice; ) {
+    const missing = claim.max - deliveries.length
+    const rows = allRows<ContentRow>(tx.session.claiming.pick, queue.generation, missing)
+    const leasedRows = leaseRows(tx, queue, rows, claim)
+    deliveries.push(...leasedRows)
+    setAside += rows.length - leasedRows.length
+    if (rows.length < missing) break
+  }
+  return deliveries
+}
+
+function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
+  const deliveries: Delivery[] = []
+  const { pickInGroup } = tx.session.claiming
+  for (let setAside = 0; deliveries.length < claim.max && setAside < upkeepSlice; ) {
+    const group = firstOpenGroup(tx, queue.generation)
+    if (group === undefined) break
+    const missing = claim.max - deliveries.length
+    const rows = allRows<ContentRow>(pickInGroup, queue.generation, group, missing)
+    const leasedRows = leaseRows(tx, queue, rows, claim)
+    deliveries.push(...leasedRows)
+    setAside += rows.length - leasedRows.length
+    // When all of them were set aside, the group is still open and comes up again.
+    groupChanged(tx, queue.generation, group, leasedRows.length)
+  }
+  return deliveries
+}
+
+/** Leases what may be delivered and sets the rest aside. */
+function leaseRows(
+  tx: StoreTransaction,
+  queue: Queue,
+  rows: readonly ContentRow[],
+  claim: Claim,
+): readonly Delivery[] {
+  const deliveries: Delivery[] = []
+  for (const row of rows) {
+    if (!setAside(tx, queue, row)) deliveries.push(lease(tx, queue, row, claim))
+  }
+  return deliveries
+}
+
+/** Takes a message out of the way that must not be delivered: expired, or out of receives. */
+function setAside(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean {
+  if (row.sent_at <= retentionCutoff(queue, tx.now)) {
+    expire(tx, queue, { ...row, state: ready, apart: row.body === null ? 1 : 0 })
+    return true
+  }
+  return hasUsedUpReceives(queue, row) && moveUsedUp(tx, queue, row)
+}
+
+function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim): Delivery {
+  const token = tx.nextToken()
+  const visibleAt = tx.now + claim.visibilityMs
+  const receiveCount = row.receive_count + 1
+  const firstReceivedAt = row.receive_count === 0 ? tx.now : row.first_received_at
+  tx.session.claiming.lease.run(
+    Math.min(visibleAt, row.sent_at + queue.settings.retentionMs),
+    visibleAt,
+    token,
+    tx.now,
+    receiveCount,
+    firstReceivedAt,
+    row.sequence,
+  )
+  tx.count(queue, 'ready', -1)
+  tx.count(queue, 'leased', 1)
+  tx.count(queue, 'received', 1)
+  return deliveryFromRow(row, tx.session.bodies, {
+    receipt: formatReceipt({ queueId: queue.id, sequence: row.sequence, token }),
+    token,
+    leaseExpiresAt: visibleAt,
+    receiveCount,
+    firstReceivedAt,
+  })
+}

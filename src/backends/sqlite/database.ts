@@ -1,0 +1,90 @@
+/**
+ * Opens the file of a store: refuses what is not one, brings an older schema up to date, and sets
+ * durability. Every connection to a store is made here.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { migrations } from './migrations/index.ts'
+import { isBusy, storageError } from './storage-fault.ts'
+
+/** "MiLr": marks a file as a Millrace store, so that no foreign database is ever touched. */
+const applicationId = 0x4d694c72
+
+/** How long opening waits for another process that is opening or closing the same file. */
+const openTimeoutMs = 10_000
+
+export function openDatabase(file: string): DatabaseSync {
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(file, { timeout: openTimeoutMs })
+    refuseForeign(db, file)
+    db.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA cache_size = -16000;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA wal_autocheckpoint = 2000;
+      PRAGMA journal_size_limit = 67108864;
+    `)
+    requireWal(db, file)
+    migrate(db, file)
+    // From here on the writer waits for the lock itself, without blocking the event loop.
+    db.exec('PRAGMA busy_timeout = 0')
+    return db
+  } catch (error) {
+    if (db?.isOpen) db.close()
+    throw openError(error, file)
+  }
+}
+
+function refuseForeign(db: DatabaseSync, file: string): void {
+  const id = pragma(db, 'application_id')
+  if (id === applicationId) return
+  const tables = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()
+  if (id === 0 && tables?.['count'] === 0) return
+  throw new MillraceError('store_foreign', {
+    message: `${file} is a database of another program. Choose another path, or move the file away.`,
+  })
+}
+
+function requireWal(db: DatabaseSync, file: string): void {
+  const mode = db.prepare('PRAGMA journal_mode').get()?.['journal_mode']
+  if (mode === 'wal') return
+  throw new MillraceError('store_unusable', {
+    message: `${file} lies on a file system without shared memory, which the store needs. Choose a local disk.`,
+  })
+}
+
+function migrate(db: DatabaseSync, file: string): void {
+  if (version(db, file) === migrations.length) return
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    // Another process may have done it while this one waited for the lock.
+    for (const migration of migrations.slice(version(db, file))) db.exec(migration)
+    db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId};`)
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function version(db: DatabaseSync, file: string): number {
+  const found = pragma(db, 'user_version')
+  if (found <= migrations.length) return found
+  throw new MillraceError('store_too_new', {
+    message: `${file} has schema version ${found}; this program knows up to ${migrations.length}. Upgrade Millrace to open it.`,
+  })
+}
+
+function pragma(db: DatabaseSync, name: 'application_id' | 'user_version'): number {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
+}
+
+function openError(error: unknown, file: string): Error {
+  const typed = isBusy(error)
+    ? new MillraceError('store_busy', { cause: error })
+    : storageError(error)
+  if (!(typed instanceof MillraceError) || typed === error) return typed
+  return new MillraceError(typed.code, { message: `${file}: ${typed.message}`, cause: error })
+}

@@ -1,0 +1,112 @@
+/**
+ * Moves a message to the dead-letter queue in one step: the row changes its queue, so the message is
+ * never in both and never in neither.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DeadLetterOrigin } from '../backend.ts'
+import { groupChanged, groupGained } from './groups.ts'
+import { type ContentRow, nobodysToken } from './messages.ts'
+import { changed } from './rows.ts'
+import type { Queue } from './topology.ts'
+import type { StoreTransaction } from './transaction.ts'
+
+export interface DeadLetterStatements {
+  readonly moveReady: StatementSync
+  readonly moveLeased: StatementSync
+}
+
+export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
+  const move = `
+    UPDATE message SET
+      sequence = ?, generation = ?, sent_at = ?, deduplication_id = ?, origin = ?,
+      state = 0, token = ${nobodysToken}
+    WHERE sequence = ? AND generation = ?`
+  return {
+    moveReady: db.prepare(`${move} AND state = 0`),
+    moveLeased: db.prepare(`${move} AND token = ? AND state = 1 AND due_at > ?`),
+  }
+}
+
+export function hasUsedUpReceives(queue: Queue, row: ContentRow): boolean {
+  const { deadLetter } = queue.settings
+  return deadLetter !== null && row.receive_count >= deadLetter.maxReceives
+}
+
+/** The dead-letter queue as it is now; it may have been deleted since it was named. */
+export function deadLetterQueue(tx: StoreTransaction, queue: Queue): Queue | undefined {
+  const { deadLetter } = queue.settings
+  return deadLetter === null ? undefined : tx.session.topology.find(deadLetter.queue)
+}
+
+/** Moves a ready message; false when there is no dead-letter queue to take it. */
+export function moveUsedUp(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean {
+  const target = deadLetterQueue(tx, queue)
+  if (target === undefined) return false
+  const values = movedValues(tx, queue, target, row, null)
+  if (!changed(tx.session.deadLettering.moveReady, ...values)) return false
+  finishMove(tx, { queue, target, row, sequence: values[0], from: 'ready' })
+  return true
+}
+
+/** Moves a message out of a live lease; false when the token does not fit any more. */
+export function moveBuried(
+  tx: StoreTransaction,
+  queue: Queue,
+  target: Queue,
+  row: ContentRow,
+  burial: { readonly token: number; readonly reason: string },
+): boolean {
+  const values = movedValues(tx, queue, target, row, burial.reason)
+  const { moveLeased } = tx.session.deadLettering
+  if (!changed(moveLeased, ...values, burial.token, tx.now)) return false
+  finishMove(tx, { queue, target, row, sequence: values[0], from: 'leased' })
+  return true
+}
+
+/**
+ * On standard queues retention runs on from the first send and the message keeps its place. On FIFO
+ * queues it is a new arrival, and its own id takes the place of the deduplication id.
+ */
+function movedValues(
+  tx: StoreTransaction,
+  queue: Queue,
+  target: Queue,
+  row: ContentRow,
+  reason: string | null,
+): [number, number, number, string | null, string, number, number] {
+  const fifo = target.settings.type === 'fifo'
+  const origin: DeadLetterOrigin = { source: queue.name, at: tx.now, reason }
+  return [
+    fifo ? tx.nextSequence() : row.sequence,
+    target.generation,
+    fifo ? tx.now : row.sent_at,
+    fifo ? row.id : row.deduplication_id,
+    JSON.stringify(origin),
+    row.sequence,
+    queue.generation,
+  ]
+}
+
+interface FinishedMove {
+  readonly queue: Queue
+  readonly target: Queue
+  readonly row: ContentRow
+  readonly sequence: number
+  readonly from: 'ready' | 'leased'
+}
+
+function finishMove(
+  tx: StoreTransaction,
+  { queue, target, row, sequence, from }: FinishedMove,
+): void {
+  if (row.body === null && sequence !== row.sequence) {
+    tx.session.bodies.renumberApart.run(sequence, row.sequence)
+  }
+  tx.count(queue, from, -1)
+  tx.count(queue, 'dead_lettered', 1)
+  tx.count(target, 'ready', 1)
+  tx.gainedReady(target)
+  if (row.group_name === null || queue.settings.type !== 'fifo') return
+  groupChanged(tx, queue.generation, row.group_name, from === 'leased' ? -1 : 0)
+  groupGained(tx, target.generation, row.group_name, sequence)
+}

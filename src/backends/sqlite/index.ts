@@ -1,0 +1,26 @@
+/**
+ * The embedded store: one SQLite file that any number of processes of one machine may open at once.
+ * Nothing is installed and nothing listens; acknowledged writes are on the disk.
+ */
+import { type Ports, systemPorts } from '../../core/ports.ts'
+import type { Backend } from '../backend.ts'
+import { checkedBackend } from '../checked-backend.ts'
+import { SqliteBackend } from './sqlite-backend.ts'
+import { storageError } from './storage-fault.ts'
+
+export interface SqliteOptions {
+  /** Path of the store's file; it is created when it does not exist. */
+  readonly file: string
+  readonly ports?: Ports
+  /** How long operations wait for other processes before they fail. Default: one minute. */
+  readonly busyTimeoutMs?: number
+}
+
+export async function openSqlite(options: SqliteOptions): Promise<Backend> {
+  const { file, ports = systemPorts, busyTimeoutMs = 60_000 } = options
+  try {
+    return checkedBackend(new SqliteBackend({ file, ports, busyTimeoutMs }))
+  } catch (error) {
+    throw storageError(error)
+  }
+}

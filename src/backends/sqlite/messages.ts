@@ -1,0 +1,146 @@
+/** The row of a message, and how it becomes a record of the port. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { MessageState } from '../../core/message-state.ts'
+import type {
+  DeadLetterOrigin,
+  Delivery,
+  MessageAttribute,
+  NewMessage,
+  PeekedMessage,
+} from '../backend.ts'
+import { getRow } from './rows.ts'
+
+/** States as they are stored. */
+export const ready = 0
+export const leased = 1
+export const delayed = 2
+
+/** No lease has this token; those that are given out rise from here. */
+export const nobodysToken = 2 ** 40
+
+export const stateNames: readonly MessageState[] = ['ready', 'leased', 'delayed']
+
+/** Bodies above this many UTF-16 units are kept apart: a quarter of a page at the least. */
+const inlineLengthMax = 1_024
+
+/** What a delivery is made of. Receives read nothing more: every column costs time. */
+export interface ContentRow {
+  readonly sequence: number
+  readonly receive_count: number
+  readonly first_received_at: number
+  readonly sent_at: number
+  readonly id: string
+  readonly group_name: string | null
+  readonly deduplication_id: string | null
+  readonly origin: string | null
+  readonly attributes: string | null
+  readonly body: string | null
+}
+
+export const contentColumns = `sequence, receive_count, first_received_at, sent_at, id, group_name,
+  deduplication_id, origin, attributes, body`
+
+export interface MessageRow extends ContentRow {
+  readonly state: number
+  readonly due_at: number
+  readonly visible_at: number
+  readonly token: number
+  readonly leased_at: number
+}
+
+export interface BodyStatements {
+  readonly keepApart: StatementSync
+  readonly readApart: StatementSync
+  readonly dropApart: StatementSync
+  readonly renumberApart: StatementSync
+}
+
+export function prepareBodies(db: DatabaseSync): BodyStatements {
+  return {
+    keepApart: db.prepare('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
+    readApart: db.prepare('SELECT body FROM message_body WHERE sequence = ?'),
+    dropApart: db.prepare('DELETE FROM message_body WHERE sequence = ?'),
+    renumberApart: db.prepare('UPDATE message_body SET sequence = ? WHERE sequence = ?'),
+  }
+}
+
+export function isKeptApart(body: string): boolean {
+  return body.length > inlineLengthMax
+}
+
+interface StoredAttributes {
+  /** Name, type, value; bytes are base64 with a fourth member that says so. */
+  readonly own?: readonly (readonly [string, string, string, 1?])[]
+  readonly system?: Readonly<Record<string, string>>
+}
+
+export function encodeAttributes({ attributes, systemAttributes }: NewMessage): string | null {
+  if (attributes === undefined && systemAttributes === undefined) return null
+  const stored: StoredAttributes = {
+    ...(attributes && { own: Object.entries(attributes).map(encodeAttribute) }),
+    ...(systemAttributes && { system: systemAttributes }),
+  }
+  return JSON.stringify(stored)
+}
+
+function encodeAttribute([name, { type, value }]: [string, MessageAttribute]): readonly [
+  string,
+  string,
+  string,
+  1?,
+] {
+  if (typeof value === 'string') return [name, type, value]
+  return [name, type, Buffer.from(value).toString('base64'), 1]
+}
+
+const noAttributes = { attributes: {}, systemAttributes: {} } as const
+
+function decodeAttributes(text: string | null): Pick<Delivery, 'attributes' | 'systemAttributes'> {
+  if (text === null) return noAttributes
+  const stored: StoredAttributes = JSON.parse(text)
+  const own = (stored.own ?? []).map(([name, type, value, isBytes]) => [
+    name,
+    { type, value: isBytes === 1 ? new Uint8Array(Buffer.from(value, 'base64')) : value },
+  ])
+  return { attributes: Object.fromEntries(own), systemAttributes: stored.system ?? {} }
+}
+
+export interface Lease {
+  readonly receipt: string
+  readonly token: number
+  readonly leaseExpiresAt: number
+  readonly receiveCount: number
+  readonly firstReceivedAt: number
+}
+
+export function deliveryFromRow(row: ContentRow, bodies: BodyStatements, lease: Lease): Delivery {
+  return { ...storedMessage(row, bodies), ...lease }
+}
+
+export function peekedFromRow(row: MessageRow, bodies: BodyStatements): PeekedMessage {
+  return {
+    ...storedMessage(row, bodies),
+    state: stateNames[row.state] ?? 'ready',
+    dueAt: row.state === ready ? null : row.visible_at,
+  }
+}
+
+function storedMessage(
+  row: ContentRow,
+  bodies: BodyStatements,
+): Omit<PeekedMessage, 'state' | 'dueAt'> {
+  const { attributes, systemAttributes } = decodeAttributes(row.attributes)
+  return {
+    id: row.id,
+    sequence: row.sequence,
+    body: row.body ?? getRow<{ body: string }>(bodies.readApart, row.sequence)?.body ?? '',
+    attributes,
+    systemAttributes,
+    group: row.group_name,
+    deduplicationId: row.deduplication_id,
+    sentAt: row.sent_at,
+    firstReceivedAt: row.receive_count === 0 ? null : row.first_received_at,
+    receiveCount: row.receive_count,
+    deadLetter: row.origin === null ? null : (JSON.parse(row.origin) as DeadLetterOrigin),
+  }
+}

@@ -1,0 +1,203 @@
+/** The port on SQLite: each method hands one operation to the writer, or reads at once. */
+import { MillraceError } from '../../core/millrace-error.ts'
+import type { Ports } from '../../core/ports.ts'
+import type {
+  Backend,
+  CancelMoveTask,
+  ChangeQueue,
+  CreatedQueue,
+  CreateQueue,
+  Delivery,
+  Extend,
+  LeaseResult,
+  ListDeadLetterSources,
+  ListMoveTasks,
+  ListQueues,
+  MoveTask,
+  Page,
+  Peek,
+  PeekedMessage,
+  PurgeQueue,
+  QueueName,
+  QueueRecord,
+  QueueStatistics,
+  Receive,
+  Send,
+  SendResult,
+  Settle,
+  SettleResult,
+  StartMoveTask,
+  SweepReport,
+  TagQueue,
+} from '../backend.ts'
+import type { Capabilities } from '../capabilities.ts'
+import { Bell } from './bell.ts'
+import { sqliteCapabilities } from './capabilities.ts'
+import { receiveNow } from './claiming.ts'
+import { cancelMoveTask, listMoveTasks, startMoveTask } from './moving.ts'
+import { Parking } from './parking.ts'
+import { peekMessages } from './peeking.ts'
+import { changeQueue, createQueue, deleteQueue, purgeQueue, queuePage, tagQueue } from './queues.ts'
+import { sendMessages } from './sending.ts'
+import { Session } from './session.ts'
+import { extendLeases, settleLeases } from './settling.ts'
+import { readStatistics } from './statistics.ts'
+import { storageError } from './storage-fault.ts'
+import { StoreClock } from './store-clock.ts'
+import { sweepSlice } from './sweeping.ts'
+import { queueRecord } from './topology.ts'
+import type { StoreTransaction } from './transaction.ts'
+import { dataVersion } from './waking.ts'
+import { Writer } from './writer.ts'
+
+export interface SqliteBackendOptions {
+  readonly file: string
+  readonly ports: Ports
+  readonly busyTimeoutMs: number
+}
+
+export class SqliteBackend implements Backend {
+  readonly capabilities: Capabilities = sqliteCapabilities
+  readonly #writer: Writer
+  readonly #parking: Parking
+  readonly #bell: Bell
+
+  constructor({ file, ports, busyTimeoutMs }: SqliteBackendOptions) {
+    const clock = new StoreClock(ports.clock)
+    this.#writer = new Writer({
+      openSession: () => new Session(file, clock, ports.ids),
+      ports,
+      busyTimeoutMs,
+      beforeCommit: (tx) => this.#beforeCommit(tx),
+    })
+    const session = (): Session => this.#writer.session
+    this.#parking = new Parking({ ports, session, nudge: () => this.#writer.nudge() })
+    this.#bell = new Bell({
+      file: `${file}-bell`,
+      ports,
+      version: () => dataVersion(this.#writer.session),
+      onChange: () => this.#parking.lookEverywhere(),
+    })
+  }
+
+  createQueue(request: CreateQueue): Promise<CreatedQueue> {
+    return this.#writer.submit((tx) => createQueue(tx, request))
+  }
+
+  readQueue({ queue }: QueueName): Promise<QueueRecord> {
+    return this.#read((session) => queueRecord(session.topology.require(queue)))
+  }
+
+  listQueues({ prefix = '', after = '', limit }: ListQueues): Promise<Page<QueueRecord>> {
+    return this.#read((session) => queuePage(session.queues.list, limit, after, prefix))
+  }
+
+  changeQueue(request: ChangeQueue): Promise<QueueRecord> {
+    return this.#writer.submit((tx) => changeQueue(tx, request))
+  }
+
+  tagQueue(request: TagQueue): Promise<QueueRecord> {
+    return this.#writer.submit((tx) => tagQueue(tx, request))
+  }
+
+  deleteQueue({ queue }: QueueName): Promise<void> {
+    return this.#writer.submit((tx) => deleteQueue(tx, queue))
+  }
+
+  purgeQueue(request: PurgeQueue): Promise<void> {
+    return this.#writer.submit((tx) => purgeQueue(tx, request))
+  }
+
+  queueStatistics({ queue }: QueueName): Promise<QueueStatistics> {
+    return this.#read((session, now) =>
+      readStatistics(session, session.topology.require(queue), now),
+    )
+  }
+
+  listDeadLetterSources(request: ListDeadLetterSources): Promise<Page<QueueRecord>> {
+    const { queue, after = '', limit } = request
+    return this.#read((session) => {
+      session.topology.require(queue)
+      return queuePage(session.queues.listSources, limit, queue, after)
+    })
+  }
+
+  send(request: Send): Promise<readonly SendResult[]> {
+    return this.#writer.submit((tx) => sendMessages(tx, request))
+  }
+
+  async receive(request: Receive): Promise<readonly Delivery[]> {
+    const { signal } = request
+    let waitMs = request.waitMs ?? 0
+    const deliveries = await this.#writer.submit((tx) => {
+      if (signal?.aborted) throw new MillraceError('aborted')
+      waitMs = request.waitMs ?? tx.queue(request.queue).settings.receiveWaitMs
+      return receiveNow(tx, request, waitMs > 0)
+    })
+    if (deliveries.length > 0 || waitMs === 0) return deliveries
+    if (signal?.aborted) throw new MillraceError('aborted')
+    this.#bell.listen()
+    return this.#parking.park(request, waitMs)
+  }
+
+  extend(request: Extend): Promise<readonly LeaseResult[]> {
+    return this.#writer.submit((tx) => extendLeases(tx, request))
+  }
+
+  settle(request: Settle): Promise<readonly SettleResult[]> {
+    return this.#writer.submit((tx) => settleLeases(tx, request))
+  }
+
+  peek(request: Peek): Promise<Page<PeekedMessage>> {
+    return this.#writer.submit((tx) => peekMessages(tx, request))
+  }
+
+  startMoveTask(request: StartMoveTask): Promise<MoveTask> {
+    return this.#writer.submit((tx) => startMoveTask(tx, request))
+  }
+
+  listMoveTasks({ source, limit }: ListMoveTasks): Promise<readonly MoveTask[]> {
+    return this.#read((session) => {
+      session.topology.require(source)
+      return listMoveTasks(session.moving.latest, source, limit)
+    })
+  }
+
+  cancelMoveTask({ id }: CancelMoveTask): Promise<MoveTask> {
+    return this.#writer.submit((tx) => cancelMoveTask(tx, id))
+  }
+
+  sweep(): Promise<SweepReport> {
+    return this.#writer.submit(sweepSlice)
+  }
+
+  check(): Promise<void> {
+    return this.#read((session) => {
+      session.refresh()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#parking.clear()
+    await this.#writer.close()
+    this.#bell.close()
+  }
+
+  #beforeCommit(tx: StoreTransaction): () => void {
+    const afterServing = this.#parking.serve(tx)
+    return () => {
+      if (tx.gained.size > 0) this.#bell.ring()
+      afterServing()
+      if (this.#parking.isEmpty) this.#bell.pause()
+    }
+  }
+
+  async #read<T>(run: (session: Session, now: number) => T): Promise<T> {
+    try {
+      const { session } = this.#writer
+      return run(session, session.refresh())
+    } catch (error) {
+      throw storageError(error)
+    }
+  }
+}

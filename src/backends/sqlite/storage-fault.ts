@@ -1,0 +1,67 @@
+/** What SQLite and the file system report, in Millrace's own terms. */
+import { MillraceError } from '../../core/millrace-error.ts'
+
+/** Primary result codes of SQLite. */
+const busy = 5
+const locked = 6
+const readOnly = 8
+const ioError = 10
+const corrupt = 11
+const full = 13
+const cannotOpen = 14
+const notADatabase = 26
+
+const storeWide: ReadonlySet<number> = new Set([
+  busy,
+  locked,
+  readOnly,
+  ioError,
+  corrupt,
+  full,
+  cannotOpen,
+  notADatabase,
+])
+
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === busy || code === locked
+}
+
+/** The device failed: what the connection has in memory can no longer be trusted. */
+export function isDeviceFault(error: unknown): boolean {
+  return resultCode(error) === ioError
+}
+
+/** The store as a whole is affected, not just the operation that met the fault. */
+export function isStoreWideFault(error: unknown): boolean {
+  const code = resultCode(error)
+  return code !== undefined && storeWide.has(code)
+}
+
+/** A typed error for a failure of the store; other errors are answered as they are. */
+export function storageError(error: unknown): Error {
+  if (error instanceof MillraceError) return error
+  switch (resultCode(error)) {
+    case busy:
+    case locked:
+      return new MillraceError('store_busy', { cause: error })
+    case full:
+      return new MillraceError('store_full', { cause: error })
+    case corrupt:
+      return new MillraceError('store_corrupt', { cause: error })
+    case notADatabase:
+      return new MillraceError('store_foreign', { cause: error })
+    case readOnly:
+    case cannotOpen:
+      return new MillraceError('store_unusable', { cause: error })
+    case undefined:
+      return error instanceof Error ? error : new Error(String(error))
+    default:
+      return new MillraceError('store_failed', { cause: error })
+  }
+}
+
+function resultCode(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('errcode' in error)) return undefined
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+}

@@ -1,0 +1,117 @@
+/** Upkeep of the whole store in short slices, so that no other operation waits long behind it. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { limits } from '../../core/limits.ts'
+import type { SweepReport } from '../backend.ts'
+import { advanceMoveTasks } from './moving.ts'
+import { allRows } from './rows.ts'
+import type { StoreTransaction } from './transaction.ts'
+import { catchUp, expireReady, upkeepSlice } from './upkeep.ts'
+
+/** Rows of discarded generations and of expired memories removed in one slice. */
+const discardSlice = 500
+
+export interface SweepStatements {
+  readonly busyQueues: StatementSync
+  readonly discarded: StatementSync
+  readonly discardedReady: StatementSync
+  readonly discardedWaiting: StatementSync
+  readonly discardGroups: StatementSync
+  readonly discardIds: StatementSync
+  readonly discardAttempts: StatementSync
+  readonly forgetGeneration: StatementSync
+  readonly forgetIds: StatementSync
+  readonly forgetAttempts: StatementSync
+  readonly forgetDeleted: StatementSync
+}
+
+export function prepareSweeping(db: DatabaseSync): SweepStatements {
+  const expired = (table: string, key: string): StatementSync =>
+    db.prepare(`
+      DELETE FROM ${table} WHERE (${key}) IN (
+        SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ${discardSlice}
+      )`)
+  const discarded = (table: string, key: string): StatementSync =>
+    db.prepare(`
+      DELETE FROM ${table} WHERE (${key}) IN (
+        SELECT ${key} FROM ${table} WHERE generation = ? LIMIT ${discardSlice}
+      )`)
+  return {
+    busyQueues: db.prepare(`
+      SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
+      WHERE ready > 0 OR leased > 0 OR delayed > 0`),
+    discarded: db.prepare('SELECT generation FROM discarded_generation LIMIT 1'),
+    discardedReady: db.prepare(`
+      SELECT sequence, body IS NULL AS apart FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 LIMIT ${discardSlice}`),
+    discardedWaiting: db.prepare(`
+      SELECT sequence, body IS NULL AS apart FROM message INDEXED BY message_due
+      WHERE generation = ? AND state > 0 LIMIT ${discardSlice}`),
+    discardGroups: discarded('fifo_group', 'generation, name'),
+    discardIds: discarded('deduplication', 'generation, scope, id'),
+    discardAttempts: discarded('receive_attempt', 'generation, id'),
+    forgetGeneration: db.prepare('DELETE FROM discarded_generation WHERE generation = ?'),
+    forgetIds: expired('deduplication', 'generation, scope, id'),
+    forgetAttempts: expired('receive_attempt', 'generation, id'),
+    forgetDeleted: db.prepare('DELETE FROM deleted_queue WHERE deleted_at <= ?'),
+  }
+}
+
+/** One slice of everything that is due. */
+export function sweepSlice(tx: StoreTransaction): SweepReport {
+  let total = 0
+  let more = false
+  const add = (count: number, slice: number): void => {
+    total += count
+    more ||= count >= slice
+  }
+  for (const { name } of allRows<{ name: string }>(tx.session.sweeping.busyQueues)) {
+    const queue = tx.queue(name)
+    add(catchUp(tx, queue), upkeepSlice)
+    add(expireReady(tx, queue), upkeepSlice)
+    if (more) return { changed: total, more }
+  }
+  const moves = advanceMoveTasks(tx)
+  total += moves.changed
+  add(discardGeneration(tx), 1)
+  add(forget(tx), discardSlice)
+  return { changed: total, more: more || moves.more }
+}
+
+/** Removes a slice of a purged or deleted generation; zero when there is none. */
+function discardGeneration(tx: StoreTransaction): number {
+  const { sweeping } = tx.session
+  const [found] = allRows<{ generation: number }>(sweeping.discarded)
+  if (found === undefined) return 0
+  tx.wroteRow()
+  for (const rows of [sweeping.discardedReady, sweeping.discardedWaiting]) {
+    const count = discardMessages(tx, rows, found.generation)
+    if (count > 0) return count
+  }
+  for (const rows of [sweeping.discardGroups, sweeping.discardIds, sweeping.discardAttempts]) {
+    const count = Number(rows.run(found.generation).changes)
+    if (count > 0) return count
+  }
+  sweeping.forgetGeneration.run(found.generation)
+  return 1
+}
+
+function discardMessages(tx: StoreTransaction, next: StatementSync, generation: number): number {
+  const rows = allRows<{ sequence: number; apart: 0 | 1 }>(next, generation)
+  for (const { sequence, apart } of rows) {
+    tx.session.upkeep.remove.run(sequence)
+    if (apart === 1) tx.session.bodies.dropApart.run(sequence)
+  }
+  return rows.length
+}
+
+function forget(tx: StoreTransaction): number {
+  const { forgetIds, forgetAttempts, forgetDeleted } = tx.session.sweeping
+  const counts = [
+    forgetIds.run(tx.now).changes,
+    forgetAttempts.run(tx.now).changes,
+    forgetDeleted.run(tx.now - limits.cooldownMs.max).changes,
+  ].map(Number)
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  if (total > 0) tx.wroteRow()
+  return total
+}

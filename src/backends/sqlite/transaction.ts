@@ -1,0 +1,178 @@
+/**
+ * One transaction of the store, shared by all operations of a commit. What each of them would
+ * otherwise read and write again (the clock, the last sequence number, the counters of a queue) is
+ * read once at the start and written once at the end.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { getRow } from './rows.ts'
+import type { Session } from './session.ts'
+import type { Queue } from './topology.ts'
+
+export interface Counts {
+  ready: number
+  leased: number
+  delayed: number
+  sent: number
+  deduplicated: number
+  received: number
+  acknowledged: number
+  dead_lettered: number
+  expired: number
+}
+
+export type CountName = keyof Counts
+
+export interface StoreRow {
+  readonly last_sequence: number
+  readonly last_token: number
+  readonly last_generation: number
+  readonly clock_ms: number
+  readonly topology_version: number
+}
+
+export interface TransactionStatements {
+  readonly readCounts: StatementSync
+  readonly addCounts: StatementSync
+  readonly writeStore: StatementSync
+}
+
+export function prepareTransactions(db: DatabaseSync): TransactionStatements {
+  return {
+    readCounts: db.prepare('SELECT * FROM queue_count WHERE queue = ?'),
+    addCounts: db.prepare(`
+      UPDATE queue_count SET
+        ready = ready + ?, leased = leased + ?, delayed = delayed + ?,
+        sent = sent + ?, deduplicated = deduplicated + ?, received = received + ?,
+        acknowledged = acknowledged + ?, dead_lettered = dead_lettered + ?, expired = expired + ?
+      WHERE queue = ?`),
+    writeStore: db.prepare(`
+      UPDATE store SET
+        last_sequence = ?, last_token = ?, last_generation = ?, clock_ms = ?, topology_version = ?`),
+  }
+}
+
+export class StoreTransaction {
+  readonly session: Session
+  readonly now: number
+  #sequence: number
+  #token: number
+  #generation: number
+  #topologyVersion: number
+  #writes = 0
+  readonly #counts = new Map<number, Counts>()
+  readonly #countsBefore = new Map<number, Counts>()
+  /** Queues, by name, that gained a ready message. */
+  readonly gained: Set<string> = new Set()
+  /** Queues, by name, in which something changed. */
+  readonly touched: Set<string> = new Set()
+
+  constructor(session: Session, store: StoreRow, now: number) {
+    this.session = session
+    this.now = now
+    this.#sequence = store.last_sequence
+    this.#token = store.last_token
+    this.#generation = store.last_generation
+    this.#topologyVersion = store.topology_version
+  }
+
+  /** Rises with every write, so that an operation can be seen to have left something half-done. */
+  get writes(): number {
+    return this.#writes
+  }
+
+  get lastSequence(): number {
+    return this.#sequence
+  }
+
+  queue(name: string): Queue {
+    return this.session.topology.require(name)
+  }
+
+  nextSequence(): number {
+    this.#writes += 1
+    return ++this.#sequence
+  }
+
+  /** Tokens rise across all queues, so that a later lease always has the higher one. */
+  nextToken(): number {
+    this.#writes += 1
+    return ++this.#token
+  }
+
+  nextGeneration(): number {
+    this.#writes += 1
+    return ++this.#generation
+  }
+
+  /** Says that a row was written that is not counted. */
+  wroteRow(queue?: Queue): void {
+    this.#writes += 1
+    if (queue !== undefined) this.touched.add(queue.name)
+  }
+
+  topologyChanged(): void {
+    this.#writes += 1
+    this.#topologyVersion += 1
+    this.session.topology.follow(this.#topologyVersion)
+  }
+
+  count(queue: Queue, name: CountName, change: number): void {
+    this.#writes += 1
+    let counts = this.#counts.get(queue.id)
+    if (counts === undefined) {
+      counts = emptyCounts()
+      this.#counts.set(queue.id, counts)
+      this.touched.add(queue.name)
+    }
+    counts[name] += change
+  }
+
+  gainedReady(queue: Queue): void {
+    this.gained.add(queue.name)
+  }
+
+  /** A counter of a queue as it stands, with what this transaction has changed. */
+  counted(queue: Queue, name: CountName): number {
+    let before = this.#countsBefore.get(queue.id)
+    if (before === undefined) {
+      before = getRow<Counts>(this.session.transactions.readCounts, queue.id) ?? emptyCounts()
+      this.#countsBefore.set(queue.id, before)
+    }
+    return before[name] + (this.#counts.get(queue.id)?.[name] ?? 0)
+  }
+
+  /** Writes what was gathered; called once, right before the commit. */
+  finish(): void {
+    if (this.#writes === 0) return
+    const { addCounts, writeStore } = this.session.transactions
+    for (const [id, c] of this.#counts) {
+      addCounts.run(
+        c.ready,
+        c.leased,
+        c.delayed,
+        c.sent,
+        c.deduplicated,
+        c.received,
+        c.acknowledged,
+        c.dead_lettered,
+        c.expired,
+        id,
+      )
+    }
+    writeStore.run(this.#sequence, this.#token, this.#generation, this.now, this.#topologyVersion)
+  }
+}
+
+function emptyCounts(): Counts {
+  return {
+    ready: 0,
+    leased: 0,
+    delayed: 0,
+    sent: 0,
+    deduplicated: 0,
+    received: 0,
+    acknowledged: 0,
+    dead_lettered: 0,
+    expired: 0,
+  }
+}

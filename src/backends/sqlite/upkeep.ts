@@ -1,0 +1,148 @@
+/**
+ * What the passing of time does to messages: leases lapse, delays end, retention runs out. Receives
+ * do it for their own queue before they look, the sweeper for all queues.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { groupChanged } from './groups.ts'
+import { delayed, leased } from './messages.ts'
+import { allRows, getRow, upTo } from './rows.ts'
+import type { Queue } from './topology.ts'
+import type { StoreTransaction } from './transaction.ts'
+
+/** Rows handled in one go; keeps a slice to a few milliseconds. */
+export const upkeepSlice = 1_000
+
+export interface UpkeepStatements {
+  readonly dueLeased: StatementSync
+  readonly dueDelayed: StatementSync
+  readonly makeReady: StatementSync
+  readonly lookLater: StatementSync
+  readonly remove: StatementSync
+  readonly oldestReady: StatementSync
+  readonly shortenDue: StatementSync
+}
+
+/**
+ * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
+ * takes ten times as long as the search. `state > 0` tells it that the partial index will do.
+ */
+export function dueIn(state: number): string {
+  return `
+    SELECT sequence, state, visible_at, sent_at, group_name, body IS NULL AS apart
+    FROM message INDEXED BY message_due
+    WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
+}
+
+export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
+  return {
+    dueLeased: db.prepare(`${dueIn(leased)} ${upTo}`),
+    dueDelayed: db.prepare(`${dueIn(delayed)} ${upTo}`),
+    makeReady: db.prepare(`
+      UPDATE message SET state = 0 WHERE sequence = ?`),
+    lookLater: db.prepare('UPDATE message SET due_at = ? WHERE sequence = ?'),
+    remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
+    oldestReady: db.prepare(`
+      SELECT sequence, state, sent_at, group_name, body IS NULL AS apart
+      FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
+    shortenDue: db.prepare(`
+      UPDATE message SET due_at = min(visible_at, sent_at + ?)
+      WHERE generation = ? AND state > 0`),
+  }
+}
+
+interface UpkeepRow {
+  readonly sequence: number
+  readonly state: number
+  readonly visible_at: number
+  readonly sent_at: number
+  readonly group_name: string | null
+  readonly apart: 0 | 1
+}
+
+/** The latest send that retention has caught up with. */
+export function retentionCutoff(queue: Queue, now: number): number {
+  return now - queue.settings.retentionMs
+}
+
+/** Ends lapsed leases, delays and retention in a queue; the answer is how many rows it changed. */
+export function catchUp(tx: StoreTransaction, queue: Queue): number {
+  const { dueLeased, dueDelayed } = tx.session.upkeep
+  const ended = catchUpWith(tx, queue, dueLeased)
+  return ended === upkeepSlice
+    ? ended
+    : Math.min(upkeepSlice, ended + catchUpWith(tx, queue, dueDelayed))
+}
+
+function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): number {
+  const { makeReady, lookLater } = tx.session.upkeep
+  const rows = allRows<UpkeepRow>(due, queue.generation, tx.now, upkeepSlice)
+  const cutoff = retentionCutoff(queue, tx.now)
+  for (const row of rows) {
+    if (row.sent_at <= cutoff) {
+      expire(tx, queue, row)
+    } else if (row.visible_at > tx.now) {
+      // The retention was prolonged after this look was planned.
+      lookLater.run(
+        Math.min(row.visible_at, row.sent_at + queue.settings.retentionMs),
+        row.sequence,
+      )
+      tx.wroteRow()
+    } else {
+      makeReady.run(row.sequence)
+      tx.count(queue, countNameOf(row.state), -1)
+      tx.count(queue, 'ready', 1)
+      tx.gainedReady(queue)
+      noteInGroup(tx, queue, row)
+    }
+  }
+  return rows.length
+}
+
+/** Removes ready messages whose retention has ended, oldest first; at most one slice. */
+export function expireReady(tx: StoreTransaction, queue: Queue): number {
+  const cutoff = retentionCutoff(queue, tx.now)
+  for (let count = 0; count < upkeepSlice; count += 1) {
+    const row = getRow<UpkeepRow>(tx.session.upkeep.oldestReady, queue.generation)
+    if (row === undefined || row.sent_at > cutoff) return count
+    expire(tx, queue, row)
+  }
+  return upkeepSlice
+}
+
+/** Removes a message whose retention has ended. */
+export function expire(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name' | 'apart'>,
+): void {
+  tx.session.upkeep.remove.run(row.sequence)
+  if (row.apart === 1) tx.session.bodies.dropApart.run(row.sequence)
+  tx.count(queue, countNameOf(row.state), -1)
+  tx.count(queue, 'expired', 1)
+  noteInGroup(tx, queue, row)
+}
+
+export function countNameOf(state: number): 'ready' | 'leased' | 'delayed' {
+  if (state === leased) return 'leased'
+  return state === delayed ? 'delayed' : 'ready'
+}
+
+function noteInGroup(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name'>,
+): void {
+  if (queue.settings.type !== 'fifo' || row.group_name === null) return
+  if (row.state === delayed) {
+    // A delayed message may be its group's first, so the group may not have a row yet.
+    regroup(tx, queue, row.group_name)
+  } else {
+    groupChanged(tx, queue.generation, row.group_name, row.state === leased ? -1 : 0)
+  }
+}
+
+function regroup(tx: StoreTransaction, queue: Queue, group: string): void {
+  tx.session.groups.gain.run(queue.generation, group, null)
+  groupChanged(tx, queue.generation, group, 0)
+}

@@ -1,0 +1,57 @@
+/**
+ * Brings the queues on the backend in line with the declared ones. Whatever was declared wins over
+ * what was set by hand; queues that are not declared are left alone.
+ */
+import type { Backend, QueueRecord } from '../backends/backend.ts'
+import type { PlannedQueue } from '../contracts/resolve-topology.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+
+export async function ensureQueues(
+  backend: Backend,
+  planned: readonly PlannedQueue[],
+): Promise<void> {
+  refuseUnsupported(backend, planned)
+  // In order: a queue can only be created after its dead-letter queue.
+  for (const plan of planned) {
+    const queue = await createOrChange(backend, plan)
+    const tagged = Object.entries(plan.tags).every(([key, value]) => queue.tags[key] === value)
+    if (!tagged) await backend.tagQueue({ queue: plan.queue, set: plan.tags })
+  }
+}
+
+async function createOrChange(backend: Backend, plan: PlannedQueue): Promise<QueueRecord> {
+  try {
+    return (await backend.createQueue(plan)).queue
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code !== 'queue_exists') throw error
+  }
+  const { type, ...changes } = plan.settings
+  const existing = await backend.readQueue({ queue: plan.queue })
+  if (existing.settings.type !== type) {
+    const message =
+      `The queue '${plan.queue}' is declared as ${type} and exists as ${existing.settings.type}. ` +
+      'A queue keeps its type: declare it under another name, or delete the existing one.'
+    throw new MillraceError('queue_exists', { message })
+  }
+  return backend.changeQueue({ queue: plan.queue, changes })
+}
+
+/** Asking for what a backend cannot do is refused at the start, never quietly weakened. */
+function refuseUnsupported({ capabilities }: Backend, planned: readonly PlannedQueue[]): void {
+  const { name, fifo, delayMsMax } = capabilities
+  const violations = planned.flatMap(({ queue, settings }) => [
+    ...(settings.type === 'fifo' && !fifo
+      ? [{ field: queue, given: 'a FIFO queue', allowed: `standard queues only on ${name}` }]
+      : []),
+    ...(settings.delayMs > delayMsMax
+      ? [
+          {
+            field: queue,
+            given: `a delay of ${settings.delayMs} ms`,
+            allowed: `at most ${delayMsMax} ms on ${name}`,
+          },
+        ]
+      : []),
+  ])
+  if (violations.length > 0) throw MillraceError.invalid(violations, 'unsupported')
+}

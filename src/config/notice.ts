@@ -1,0 +1,24 @@
+/** What an open app has to tell beside its answers: things that no caller is waiting for. */
+import type { RefusedDelivery } from '../leases/open-deliveries.ts'
+import type { SweepFailure } from '../maintenance/sweeper.ts'
+
+export type Notice =
+  | ({ readonly kind: 'delivery_refused' } & RefusedDelivery)
+  | ({ readonly kind: 'sweep_failed' } & SweepFailure)
+
+/** Without a listener a notice becomes a process warning, so that it is not lost. */
+export function warnOf(notice: Notice): void {
+  process.emitWarning(describe(notice), { type: 'MillraceWarning', code: notice.kind })
+}
+
+function describe(notice: Notice): string {
+  if (notice.kind === 'sweep_failed') {
+    const { error, retryInMs } = notice
+    const reason = error instanceof Error ? error.message : String(error)
+    const next = retryInMs === null ? 'It has stopped.' : `Next try in ${retryInMs} ms.`
+    return `The upkeep of the store failed: ${reason} ${next}`
+  }
+  const { queue, id, receiveCount, fate, error } = notice
+  const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'
+  return `Message ${id} of ${queue}, received ${receiveCount} times, ${place}: ${error.message}`
+}

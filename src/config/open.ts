@@ -1,0 +1,107 @@
+/**
+ * Opens an app: brings its queues into being on a backend, starts the upkeep, and hands out one typed
+ * handle per queue. This is the one place where the environment is read and a backend is chosen.
+ */
+import type { Backend } from '../backends/backend.ts'
+import type { App } from '../contracts/define-app.ts'
+import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
+import { defaultStage } from '../contracts/resolve-names.ts'
+import { resolveTopology, type Topology } from '../contracts/resolve-topology.ts'
+import { type Ports, systemPorts } from '../core/ports.ts'
+import type { RefusedDelivery } from '../leases/open-deliveries.ts'
+import { createConsumer, type QueueConsumer } from '../leases/queue-consumer.ts'
+import { Sweeper } from '../maintenance/sweeper.ts'
+import { createProducer, type QueueProducer } from '../producer/queue-producer.ts'
+import { prepareDataDirectory } from './data-directory.ts'
+import { ensureQueues } from './ensure-queues.ts'
+import { type Notice, warnOf } from './notice.ts'
+
+export interface OpenOptions {
+  /** Where the embedded store lives; created when missing. Default MILLRACE_DATA, or `.millrace`. */
+  readonly data?: string
+  /** Part of the queues' names. Default MILLRACE_STAGE, the app's own stage, or `dev`. */
+  readonly stage?: string
+  /** A backend instead of the embedded store. Whoever opened it closes it. */
+  readonly backend?: Backend
+  /** Time, chance and identity. Default: those of the machine. */
+  readonly ports?: Ports
+  /** Told of messages that were refused and of upkeep that failed. Default: a process warning. */
+  readonly onNotice?: (notice: Notice) => void
+}
+
+export interface QueueHandle<Queue extends DeclaredQueue>
+  extends QueueProducer<Queue>,
+    QueueConsumer<Queue> {
+  /** The queue's name on the backend. */
+  readonly name: string
+}
+
+export interface Mill<Opened extends App = App> extends AsyncDisposable {
+  readonly app: Opened
+  readonly stage: string
+  readonly queues: { readonly [Key in keyof Opened['queues']]: QueueHandle<Opened['queues'][Key]> }
+  /** Ends parked receives, finishes what has begun, lets go of the store. Calls share one promise. */
+  close(): Promise<void>
+}
+
+export async function open<const Opened extends App>(
+  app: Opened,
+  options: OpenOptions = {},
+): Promise<Mill<Opened>> {
+  const { ports = systemPorts, onNotice = warnOf } = options
+  const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
+  const topology = resolveTopology(app, stage)
+  const backend = options.backend ?? (await openEmbedded(options.data, ports))
+  const closeBackend = async (): Promise<void> => {
+    if (options.backend === undefined) await backend.close()
+  }
+  try {
+    await ensureQueues(backend, topology.planned)
+  } catch (error) {
+    await closeBackend()
+    throw error
+  }
+  const sweeper = new Sweeper({
+    backend,
+    timers: ports.timers,
+    onFailure: (failure) => onNotice({ kind: 'sweep_failed', ...failure }),
+  })
+  sweeper.start()
+
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closed ??= sweeper.stop().then(closeBackend)
+    return closed
+  }
+  return {
+    app,
+    stage,
+    queues: handlesOf<Opened>({ topology, backend, onNotice }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function openEmbedded(data: string | undefined, ports: Ports): Promise<Backend> {
+  const { file } = await prepareDataDirectory(data ?? (process.env['MILLRACE_DATA'] || '.millrace'))
+  const { openSqlite } = await import('../backends/sqlite/index.ts')
+  return openSqlite({ file, ports })
+}
+
+interface HandleSetup {
+  readonly topology: Topology
+  readonly backend: Backend
+  readonly onNotice: (notice: Notice) => void
+}
+
+function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues'] {
+  const { topology, backend, onNotice } = setup
+  const onRefused = (refused: RefusedDelivery): void =>
+    onNotice({ kind: 'delivery_refused', ...refused })
+  const handles = topology.queues.map(({ key, name, declared }) => {
+    const parts = { backend, name, declared, onRefused }
+    return [key, Object.freeze({ name, ...createProducer(parts), ...createConsumer(parts) })]
+  })
+  // The handles were made from this very app, key by key; only the types of its messages are added.
+  return Object.freeze(Object.fromEntries(handles)) as Mill<Opened>['queues']
+}

@@ -1,0 +1,125 @@
+/**
+ * Everything that can be wrong with a declared app, found in one pass. Names depend on the stage,
+ * so `open` checks again with the stage that it was given.
+ */
+import { checkQueueName } from '../core/check-queue.ts'
+import { describeGiven, type Violations } from '../core/checks.ts'
+import type { Violation } from '../core/millrace-error.ts'
+import { checkKeys, checkQueueOptions, isRecord } from './check-queue-options.ts'
+import type { App } from './define-app.ts'
+import { didYouMean } from './did-you-mean.ts'
+import type { DeclaredQueue } from './queue-declaration.ts'
+import {
+  defaultStage,
+  type NamedQueue,
+  type NameScope,
+  nameQueue,
+  sharedDeadLetter,
+} from './resolve-names.ts'
+
+const wordPattern = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/
+const word = 'letters, digits, and _ or - between them'
+
+export function checkApp(
+  app: App,
+  stage: string = app.stage ?? defaultStage,
+): readonly Violation[] {
+  const violations: Violations = []
+  const { name, queues, ...others } = app
+  checkWord(violations, 'name', name)
+  checkWord(violations, 'stage', stage)
+  checkKeys(violations, '', { ...others, queues }, ['queues', 'stage'])
+  if (!isRecord(queues)) {
+    const allowed = 'an object of queues'
+    violations.push({ field: 'queues', given: describeGiven(queues), allowed })
+    return violations
+  }
+  const shaped = new Map<string, DeclaredQueue>()
+  for (const [key, declared] of Object.entries(queues)) {
+    checkWord(violations, `queues.${key}`, key)
+    if (checkQueueOptions(violations, `queues.${key}`, declared)) shaped.set(key, declared)
+  }
+  checkDeadLetterTargets(violations, Object.keys(queues), shaped)
+  checkNames(violations, nameable(violations, shaped, { app: name, stage }))
+  return violations
+}
+
+/** Names made of parts that were refused already would only repeat the complaint. */
+function nameable(
+  violations: readonly Violation[],
+  queues: ReadonlyMap<string, DeclaredQueue>,
+  scope: NameScope,
+): readonly NamedQueue[] {
+  const refused = new Set(violations.map(({ field }) => field))
+  if (refused.has('name') || refused.has('stage')) return []
+  return [...queues]
+    .filter(([key]) =>
+      ['', '.name', '.deadLetter', '.deadLetter.name'].every(
+        (part) => !refused.has(`queues.${key}${part}`),
+      ),
+    )
+    .map(([key, declared]) => nameQueue(key, declared, scope))
+}
+
+function checkWord(into: Violations, field: string, value: unknown): void {
+  if (typeof value === 'string' && wordPattern.test(value)) return
+  into.push({ field, given: describeGiven(value), allowed: word })
+}
+
+function checkDeadLetterTargets(
+  into: Violations,
+  keys: readonly string[],
+  queues: ReadonlyMap<string, DeclaredQueue>,
+): void {
+  for (const [key, declared] of queues) {
+    const target = sharedDeadLetter(declared)
+    if (target === undefined) continue
+    const refuse = (given: string, allowed: string): void => {
+      into.push({ field: `queues.${key}.deadLetter.queue`, given, allowed })
+    }
+    const { type } = declared
+    const other = queues.get(target)
+    if (!keys.includes(target)) {
+      const hint = didYouMean(
+        target,
+        keys.filter((name) => name !== key),
+      )
+      refuse(describeGiven(target), `the key of a declared queue${hint}`)
+    } else if (target === key) {
+      refuse(`'${target}', the queue itself`, 'another queue')
+    } else if (other !== undefined && other.type !== type) {
+      refuse(`'${target}', a ${other.type} queue`, `a ${type} queue`)
+    } else if (leadsBackTo(key, queues)) {
+      refuse(`'${target}', which leads back to '${key}'`, 'dead letters that do not go round')
+    }
+  }
+}
+
+function leadsBackTo(start: string, queues: ReadonlyMap<string, DeclaredQueue>): boolean {
+  const seen = new Set<string>()
+  let key: string | undefined = start
+  while (key !== undefined && !seen.has(key)) {
+    seen.add(key)
+    const declared: DeclaredQueue | undefined = queues.get(key)
+    key = declared && sharedDeadLetter(declared)
+  }
+  return key === start
+}
+
+function checkNames(into: Violations, queues: readonly NamedQueue[]): void {
+  const owners = new Map<string, string>()
+  const claim = (field: string, name: string): void => {
+    const owner = owners.get(name)
+    if (owner === undefined) {
+      owners.set(name, field)
+      checkQueueName(into, `${field}.name`, name)
+    } else {
+      const allowed = `a name of its own; ${owner} has this one`
+      into.push({ field: `${field}.name`, given: describeGiven(name), allowed })
+    }
+  }
+  for (const { key, name } of queues) claim(`queues.${key}`, name)
+  for (const { key, ownDeadLetter } of queues) {
+    if (ownDeadLetter !== null) claim(`queues.${key}.deadLetter`, ownDeadLetter)
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * How a queue is declared: `queue({...})` for a standard queue, `fifo({...})` for one that keeps the
+ * order within each group. Both only remember what was written; `defineApp` checks all of it
+ * together, so that every mistake of an app is reported at once.
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Duration } from '../core/durations.ts'
+
+/** Any validator that speaks Standard Schema: zod, valibot, arktype and others. */
+export type MessageSchema<Input = unknown, Output = unknown> = StandardSchemaV1<Input, Output>
+
+/** Where the deduplication id of a FIFO message comes from: a hash of its body, or the sender. */
+export type Deduplication = 'content' | 'explicit'
+
+export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
+  /** What a message looks like. Without it a message is any JSON value, typed `unknown`. */
+  readonly message?: Schema
+  /** The name on the backend, instead of `{app}-{stage}-{queue}`. */
+  readonly name?: string
+  /** How long a new message waits before it can be received. Default none, at most 15m. */
+  readonly delay?: Duration
+  /** How long a received message is hidden from others. Default 30s, at most 12h. */
+  readonly visibilityTimeout?: Duration
+  /** How long a message is kept, counted from its send. Default 4d, from 1m to 14d. */
+  readonly retention?: Duration
+  /** How long a receive waits for a message. Default none, at most 20s. */
+  readonly receiveWait?: Duration
+  /** The largest message, body and attributes together. Default and most: 1 MiB. */
+  readonly maxMessageBytes?: number
+  /** Where a message goes after too many receives. Default nowhere: it stays until it expires. */
+  readonly deadLetter?: OwnDeadLetterQueue | SharedDeadLetterQueue
+  readonly tags?: Readonly<Record<string, string>>
+}
+
+/** A dead-letter queue made for this queue alone, of the same type, named `{queue}-dlq`. */
+export interface OwnDeadLetterQueue {
+  /** Receives before a message is moved, 1 to 1000. */
+  readonly after: number
+  readonly name?: string
+  /** Default 14d. */
+  readonly retention?: Duration
+}
+
+/** Another queue of the same app takes the dead letters. */
+export interface SharedDeadLetterQueue {
+  /** Receives before a message is moved, 1 to 1000. */
+  readonly after: number
+  /** The key under which the other queue is declared. */
+  readonly queue: string
+}
+
+export interface FifoOptions<
+  Schema extends MessageSchema = MessageSchema,
+  By extends Deduplication = Deduplication,
+> extends QueueOptions<Schema> {
+  /** Default `'explicit'`: every send brings a deduplication id. */
+  readonly deduplication?: By
+  /** Whether a deduplication id counts for the whole queue (default) or within its group. */
+  readonly deduplicationScope?: 'queue' | 'group'
+}
+
+export interface StandardQueue<Schema extends MessageSchema = MessageSchema> {
+  readonly type: 'standard'
+  readonly options: QueueOptions<Schema>
+}
+
+export interface FifoQueue<
+  Schema extends MessageSchema = MessageSchema,
+  By extends Deduplication = Deduplication,
+> {
+  readonly type: 'fifo'
+  readonly options: FifoOptions<Schema, By>
+}
+
+export type DeclaredQueue = StandardQueue | FifoQueue
+
+/** What a sender may pass: the input side of the queue's schema. */
+export type MessageInput<Queue extends DeclaredQueue> = StandardSchemaV1.InferInput<SchemaOf<Queue>>
+
+/** What a receiver gets: the output side of the queue's schema. */
+export type MessageOutput<Queue extends DeclaredQueue> = StandardSchemaV1.InferOutput<
+  SchemaOf<Queue>
+>
+
+type SchemaOf<Queue extends DeclaredQueue> =
+  Queue extends StandardQueue<infer Schema>
+    ? Schema
+    : Queue extends FifoQueue<infer Schema, infer _By>
+      ? Schema
+      : never
+
+/** Declares a standard queue: at least once, in no promised order. */
+export function queue<Schema extends MessageSchema = MessageSchema>(
+  options: QueueOptions<Schema> = {},
+): StandardQueue<Schema> {
+  return { type: 'standard', options }
+}
+
+/** Declares a FIFO queue: in order within each group, and deduplicated for five minutes. */
+export function fifo<
+  Schema extends MessageSchema = MessageSchema,
+  By extends Deduplication = 'explicit',
+>(options: FifoOptions<Schema, By> = {}): FifoQueue<Schema, By> {
+  return { type: 'fifo', options }
+}

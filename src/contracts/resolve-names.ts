@@ -1,0 +1,53 @@
+/** The names of an app's queues on the backend. */
+import { isFifoName } from '../core/check-queue.ts'
+import type { DeclaredQueue } from './queue-declaration.ts'
+
+export const defaultStage = 'dev'
+
+const fifoSuffix = '.fifo'
+
+export interface NamedQueue {
+  readonly key: string
+  readonly name: string
+  readonly declared: DeclaredQueue
+  /** The name of the dead-letter queue that exists for this queue alone. */
+  readonly ownDeadLetter: string | null
+}
+
+export interface NameScope {
+  readonly app: string
+  readonly stage: string
+}
+
+export function nameQueue(key: string, declared: DeclaredQueue, scope: NameScope): NamedQueue {
+  const { name: fixed, deadLetter } = declared.options
+  const stem = withoutSuffix(fixed ?? `${scope.app}-${scope.stage}-${kebabCase(key)}`, declared)
+  const suffix = declared.type === 'fifo' ? fifoSuffix : ''
+  const named = { key, declared, name: `${stem}${suffix}` }
+  if (deadLetter === undefined || sharedDeadLetter(declared) !== undefined) {
+    return { ...named, ownDeadLetter: null }
+  }
+  const ownName = 'name' in deadLetter ? deadLetter.name : undefined
+  const ownStem = withoutSuffix(ownName ?? `${stem}-dlq`, declared)
+  return { ...named, ownDeadLetter: `${ownStem}${suffix}` }
+}
+
+/** The key of the declared queue that takes the dead letters, when it is not one made for them. */
+export function sharedDeadLetter({ options: { deadLetter } }: DeclaredQueue): string | undefined {
+  // The check of an app asks before it knows that the declaration is well formed.
+  const target: unknown = Object(deadLetter).queue
+  return typeof target === 'string' ? target : undefined
+}
+
+/** `videoJobs` and `VideoJobs` become `video-jobs`; `LLMQueue` becomes `llm-queue`. */
+export function kebabCase(key: string): string {
+  return key
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase()
+}
+
+/** A FIFO name may be given with or without its suffix; on a standard queue it is a mistake. */
+function withoutSuffix(name: string, declared: DeclaredQueue): string {
+  return declared.type === 'fifo' && isFifoName(name) ? name.slice(0, -fifoSuffix.length) : name
+}

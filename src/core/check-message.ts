@@ -1,0 +1,206 @@
+/**
+ * What a message may contain, checked the same way for every backend and every way in. This runs
+ * for every message sent, so the common case (a body, no attributes) allocates nothing.
+ */
+import {
+  checkLength,
+  checkRange,
+  checkStringRecord,
+  describeGiven,
+  type Violations,
+} from './checks.ts'
+import type { ErrorCode } from './error-codes.ts'
+import { limits } from './limits.ts'
+import { MillraceError } from './millrace-error.ts'
+
+interface MessageAttribute {
+  readonly type: string
+  readonly value: string | Uint8Array
+}
+
+export interface CheckedMessage {
+  readonly body: string
+  readonly attributes?: Readonly<Record<string, MessageAttribute>>
+  readonly systemAttributes?: Readonly<Record<string, string>>
+  readonly delayMs?: number
+  readonly group?: string
+  readonly deduplicationId?: string
+}
+
+/** The settings of a queue that decide what it takes. */
+export interface MessageRules {
+  readonly type: 'standard' | 'fifo'
+  readonly messageBytesMax: number
+  readonly deduplicateByContent: boolean
+}
+
+/** Anything outside the character set of XML 1.0, lone surrogates included. */
+const forbiddenCharacter = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
+const attributeName = /^[\p{L}\p{N}_.-]+$/u
+const reservedPrefix = /^(aws|amazon)\./i
+const attributeType = /^(String|Number|Binary)(\.[^\s]{1,249})?$/
+const number = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$/
+/** Letters, digits and the printable punctuation of ASCII. */
+const idPattern = /^[\x21-\x7E]+$/
+
+const encoder = new TextEncoder()
+
+/** Why a queue would refuse this message, or undefined when it takes it. */
+export function refuseMessage(
+  message: CheckedMessage,
+  rules: MessageRules,
+): MillraceError | undefined {
+  const { body, attributes, systemAttributes, delayMs, group, deduplicationId } = message
+  if (typeof body !== 'string' || body === '') {
+    return invalid(
+      'body',
+      typeof body === 'string' ? 'an empty string' : describeGiven(body),
+      'a non-empty string',
+    )
+  }
+  if (forbiddenCharacter.test(body)) {
+    return invalid(
+      'body',
+      'a character outside the set',
+      'the characters of XML 1.0',
+      'invalid_message',
+    )
+  }
+  const violations: Violations = []
+  if (attributes !== undefined) checkAttributes(violations, attributes)
+  if (systemAttributes !== undefined) {
+    checkStringRecord(violations, 'systemAttributes', systemAttributes)
+  }
+  if (delayMs !== undefined) checkRange(violations, 'delayMs', delayMs, limits.delayMs)
+  if (group !== undefined) checkId(violations, 'group', group, limits.groupLength.max)
+  if (deduplicationId !== undefined) {
+    checkId(violations, 'deduplicationId', deduplicationId, limits.deduplicationIdLength.max)
+  }
+  checkAgainstType(violations, message, rules)
+  if (violations.length > 0) return MillraceError.invalid(violations)
+  return refuseForType(message, rules) ?? refuseForSize(message, rules.messageBytesMax)
+}
+
+/** Bytes that count towards the size limit: the body, and names, types and values of attributes. */
+export function messageBytes({ body, attributes }: CheckedMessage): number {
+  let bytes = textBytes(body)
+  for (const [name, { type, value }] of Object.entries(attributes ?? {})) {
+    bytes += textBytes(name) + textBytes(type)
+    bytes += typeof value === 'string' ? textBytes(value) : value.byteLength
+  }
+  return bytes
+}
+
+function textBytes(text: string): number {
+  return encoder.encode(text).byteLength
+}
+
+function refuseForSize(message: CheckedMessage, bytesMax: number): MillraceError | undefined {
+  // UTF-16 units need at most three bytes each, so short bodies need not be measured.
+  if (message.attributes === undefined && message.body.length * 3 <= bytesMax) return undefined
+  const bytes = messageBytes(message)
+  if (bytes <= bytesMax) return undefined
+  const violation = {
+    field: 'message',
+    given: `${bytes} bytes`,
+    allowed: `at most ${bytesMax} bytes`,
+  }
+  return MillraceError.invalid([violation], 'message_too_large')
+}
+
+function refuseForType(message: CheckedMessage, rules: MessageRules): MillraceError | undefined {
+  if (rules.type === 'standard') return undefined
+  if (message.group === undefined) return new MillraceError('message_group_missing')
+  if (message.deduplicationId === undefined && !rules.deduplicateByContent) {
+    return new MillraceError('deduplication_id_missing')
+  }
+  return undefined
+}
+
+function checkAgainstType(into: Violations, message: CheckedMessage, rules: MessageRules): void {
+  const { delayMs, deduplicationId } = message
+  if (rules.type === 'fifo' && delayMs !== undefined && delayMs > 0) {
+    into.push({
+      field: 'delayMs',
+      given: String(delayMs),
+      allowed: 'none on a FIFO queue, whose delay is a setting of the queue',
+    })
+  }
+  if (rules.type === 'standard' && deduplicationId !== undefined) {
+    into.push({
+      field: 'deduplicationId',
+      given: describeGiven(deduplicationId),
+      allowed: 'none on a standard queue',
+    })
+  }
+}
+
+function checkAttributes(
+  into: Violations,
+  attributes: Readonly<Record<string, MessageAttribute>>,
+): void {
+  const entries = Object.entries(attributes)
+  if (entries.length > limits.attributesPerMessage.max) {
+    into.push({
+      field: 'attributes',
+      given: `${entries.length} attributes`,
+      allowed: `at most ${limits.attributesPerMessage.max}`,
+    })
+  }
+  for (const [name, attribute] of entries) {
+    checkAttributeName(into, name)
+    checkAttributeValue(into, `attributes.${name.slice(0, 40)}`, attribute)
+  }
+}
+
+function checkAttributeName(into: Violations, name: string): void {
+  checkLength(into, 'attributes: name', name, limits.attributeNameLength)
+  const dotted = name.startsWith('.') || name.endsWith('.') || name.includes('..')
+  if (!attributeName.test(name) || dotted || reservedPrefix.test(name)) {
+    into.push({
+      field: 'attributes: name',
+      given: describeGiven(name),
+      allowed: "letters, digits, _ - and single dots inside; not starting with 'aws.' or 'amazon.'",
+    })
+  }
+}
+
+function checkAttributeValue(into: Violations, field: string, attribute: MessageAttribute): void {
+  const { type, value } = attribute
+  const base = typeof type === 'string' ? attributeType.exec(type)?.[1] : undefined
+  if (base === undefined) {
+    into.push({
+      field: `${field}.type`,
+      given: describeGiven(type),
+      allowed: 'String, Number or Binary, with an optional suffix such as Number.float',
+    })
+    return
+  }
+  if (base === 'Binary') {
+    if (value instanceof Uint8Array && value.byteLength > 0) return
+    into.push({ field, given: 'another value', allowed: 'non-empty bytes (Uint8Array)' })
+    return
+  }
+  if (typeof value !== 'string' || value === '' || forbiddenCharacter.test(value)) {
+    into.push({
+      field,
+      given: 'another value',
+      allowed: 'a non-empty string of XML 1.0 characters',
+    })
+  } else if (base === 'Number' && !number.test(value)) {
+    into.push({ field, given: 'text that is no number', allowed: 'a decimal number as text' })
+  }
+}
+
+function checkId(into: Violations, field: string, value: unknown, lengthMax: number): void {
+  if (typeof value === 'string' && value.length <= lengthMax && idPattern.test(value)) return
+  into.push({
+    field,
+    given: describeGiven(value),
+    allowed: `1 to ${lengthMax} letters, digits and punctuation marks`,
+  })
+}
+
+function invalid(field: string, given: string, allowed: string, code?: ErrorCode): MillraceError {
+  return MillraceError.invalid([{ field, given, allowed }], code)
+}

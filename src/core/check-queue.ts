@@ -1,0 +1,116 @@
+/** Names, settings and tags of a queue, checked the same way for every backend and every way in. */
+import {
+  checkLength,
+  checkOneOf,
+  checkRange,
+  checkStringRecord,
+  describeGiven,
+  type Violations,
+} from './checks.ts'
+import { describeRange, limits } from './limits.ts'
+
+const namePattern = /^[A-Za-z0-9_-]{1,80}$/
+const fifoSuffix = '.fifo'
+
+export function isFifoName(name: string): boolean {
+  return name.endsWith(fifoSuffix)
+}
+
+export function checkQueueName(into: Violations, field: string, name: unknown): void {
+  const stem =
+    typeof name === 'string' && isFifoName(name) ? name.slice(0, -fifoSuffix.length) : name
+  const fits =
+    typeof name === 'string' &&
+    typeof stem === 'string' &&
+    name.length <= limits.queueNameLength.max &&
+    namePattern.test(stem)
+  if (fits) return
+  into.push({
+    field,
+    given: describeGiven(name),
+    allowed: `1 to ${limits.queueNameLength.max} of A-Z a-z 0-9 _ -, and '${fifoSuffix}' at the end of a FIFO queue only`,
+  })
+}
+
+const rangedSettings = [
+  'visibilityMs',
+  'delayMs',
+  'retentionMs',
+  'receiveWaitMs',
+  'messageBytesMax',
+] as const
+
+const knownSettings: readonly string[] = [
+  ...rangedSettings,
+  'type',
+  'deadLetter',
+  'deadLetterSources',
+  'deduplicateByContent',
+  'deduplicationScope',
+  'annotations',
+]
+
+/** Settings that are given, whether to create a queue or to change one. */
+export function checkQueueSettings(
+  into: Violations,
+  field: string,
+  settings: Readonly<Record<string, unknown>>,
+): void {
+  for (const key of Object.keys(settings)) {
+    if (!knownSettings.includes(key)) {
+      into.push({
+        field: `${field}.${key}`,
+        given: key,
+        allowed: `one of ${knownSettings.join(', ')}`,
+      })
+    }
+  }
+  const check = (key: string, run: (path: string, value: unknown) => void): void => {
+    if (settings[key] !== undefined) run(`${field}.${key}`, settings[key])
+  }
+  for (const key of rangedSettings) {
+    check(key, (path, value) => checkRange(into, path, value, limits[key]))
+  }
+  check('type', (path, value) => checkOneOf(into, path, value, ['standard', 'fifo']))
+  check('deduplicateByContent', (path, value) => checkOneOf(into, path, value, [true, false]))
+  check('deduplicationScope', (path, value) => checkOneOf(into, path, value, ['queue', 'group']))
+  check('annotations', (path, value) => checkStringRecord(into, path, value))
+  check('deadLetter', (path, value) => checkDeadLetter(into, path, value))
+  check('deadLetterSources', (path, value) => checkDeadLetterSources(into, path, value))
+}
+
+export function checkTags(into: Violations, field: string, tags: unknown): void {
+  if (!checkStringRecord(into, field, tags)) return
+  const keys = Object.keys(tags)
+  if (keys.length > limits.tagsPerQueue.max) {
+    into.push({ field, given: `${keys.length} tags`, allowed: describeRange(limits.tagsPerQueue) })
+  }
+  for (const [key, value] of Object.entries(tags)) {
+    checkLength(into, `${field}: key`, key, limits.tagKeyLength)
+    checkLength(into, `${field}.${key.slice(0, 40)}`, value, limits.tagValueLength)
+  }
+}
+
+function checkDeadLetter(into: Violations, field: string, value: unknown): void {
+  if (value === null) return
+  if (typeof value !== 'object' || !('queue' in value) || !('maxReceives' in value)) {
+    into.push({ field, given: describeGiven(value), allowed: 'null or { queue, maxReceives }' })
+    return
+  }
+  checkQueueName(into, `${field}.queue`, value.queue)
+  checkRange(into, `${field}.maxReceives`, value.maxReceives, limits.maxReceives)
+}
+
+function checkDeadLetterSources(into: Violations, field: string, value: unknown): void {
+  if (value === 'all' || value === 'none') return
+  const { min, max } = limits.redriveSources
+  if (!Array.isArray(value) || value.length < min || value.length > max) {
+    into.push({
+      field,
+      given: Array.isArray(value) ? `${value.length} names` : describeGiven(value),
+      allowed: `'all', 'none', or ${min} to ${max} names of queues`,
+    })
+    return
+  }
+  for (const name of value) checkQueueName(into, field, name)
+}

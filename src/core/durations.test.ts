@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { type Duration, durationMs, formatDuration } from './durations.ts'
+import { MillraceError } from './millrace-error.ts'
+
+describe('a duration', () => {
+  test.each<[Duration, number]>([
+    ['0s', 0],
+    ['250ms', 250],
+    ['30s', 30_000],
+    ['1.5s', 1_500],
+    ['6m', 360_000],
+    ['12h', 43_200_000],
+    ['14d', 1_209_600_000],
+    ['1h30m', 5_400_000],
+    [{ ms: 250 }, 250],
+    [{ seconds: 30 }, 30_000],
+    [{ seconds: 0.25 }, 250],
+  ])('%j is %d milliseconds', (duration, ms) => {
+    assert.equal(durationMs(duration), ms)
+  })
+
+  test('may have spaces around it', () => {
+    assert.equal(durationMs(' 5m ' as Duration), 300_000)
+  })
+
+  test.each([
+    '',
+    '5',
+    'm',
+    'soon',
+    '5 m',
+    '5m!',
+    '-5m',
+    '0.5ms',
+    '999999999999999d',
+    { ms: -1 },
+    { ms: 1.5 },
+    { ms: Number.NaN },
+    { ms: '5' },
+    { seconds: '5' },
+    { minutes: 5 },
+    300,
+    null,
+    undefined,
+  ])('is not %j', (given) => {
+    assert.throws(
+      () => durationMs(given as Duration, 'visibility'),
+      (error) =>
+        error instanceof MillraceError &&
+        error.code === 'invalid_argument' &&
+        error.violations[0]?.field === 'visibility' &&
+        error.message.startsWith('visibility: got '),
+    )
+  })
+
+  test('that is refused is quoted, but not at any length', () => {
+    assert.throws(() => durationMs('x'.repeat(500) as Duration), {
+      message: /^duration: got 'x{40}', expected a duration such as/,
+    })
+  })
+})
+
+describe('formatting a duration', () => {
+  test('uses the largest unit that is exact', () => {
+    const formatted = [0, 250, 1_000, 90_000, 360_000, 43_200_000, 345_600_000].map(formatDuration)
+    assert.deepEqual(formatted, ['0ms', '250ms', '1s', '90s', '6m', '12h', '4d'])
+  })
+
+  test('gives a text that means the same', () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 2 ** 31 }), (ms) => {
+        assert.equal(durationMs(formatDuration(ms) as Duration), ms)
+      }),
+    )
+  })
+})

@@ -1,0 +1,69 @@
+/**
+ * Durations as people write them: `'6m'`, `'1h30m'`, `'250ms'`, or a number with its unit spelled
+ * out. Inside Millrace every duration is a whole number of milliseconds.
+ */
+import { MillraceError } from './millrace-error.ts'
+
+export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
+
+export type Duration =
+  | `${number}${DurationUnit}`
+  | `${number}${DurationUnit}${number}${DurationUnit}`
+  | { readonly ms: number }
+  | { readonly seconds: number }
+
+const unitMs: Readonly<Record<DurationUnit, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+
+const expected =
+  "a duration such as '250ms', '30s', '6m', '12h', '14d', { seconds: 30 } or { ms: 250 }"
+const part = /^(\d{1,15}(?:\.\d{1,3})?)(ms|s|m|h|d)/
+
+/** Milliseconds of a duration, or a typed error that says which forms are accepted. */
+export function durationMs(duration: Duration, field = 'duration'): number {
+  const ms = parse(duration)
+  if (ms === undefined || !Number.isSafeInteger(ms) || ms < 0) {
+    throw MillraceError.invalid([{ field, given: describe(duration), allowed: expected }])
+  }
+  return ms
+}
+
+/** The shortest exact way to write a number of milliseconds. */
+export function formatDuration(ms: number): string {
+  for (const unit of ['d', 'h', 'm', 's'] as const) {
+    if (ms >= unitMs[unit] && ms % unitMs[unit] === 0) return `${ms / unitMs[unit]}${unit}`
+  }
+  return `${ms}ms`
+}
+
+function parse(duration: unknown): number | undefined {
+  if (typeof duration === 'string') return parseText(duration)
+  if (typeof duration !== 'object' || duration === null) return undefined
+  if ('ms' in duration && typeof duration.ms === 'number') return duration.ms
+  if ('seconds' in duration && typeof duration.seconds === 'number') return duration.seconds * 1_000
+  return undefined
+}
+
+function parseText(text: string): number | undefined {
+  let rest = text.trim()
+  let total = 0
+  if (rest === '') return undefined
+  while (rest !== '') {
+    const match = part.exec(rest)
+    if (match === null) return undefined
+    total += Number(match[1]) * unitMs[match[2] as DurationUnit]
+    rest = rest.slice(match[0].length)
+  }
+  return total
+}
+
+function describe(value: unknown): string {
+  return typeof value === 'string'
+    ? `'${value.slice(0, 40)}'`
+    : (JSON.stringify(value) ?? typeof value)
+}

@@ -1,0 +1,88 @@
+/**
+ * Every way in which Millrace refuses or fails, once. Codes are stable and part of the public API;
+ * each surface maps them to its own form. Messages never carry payloads.
+ */
+interface ErrorEntry {
+  readonly message: string
+  /** The same call may succeed later without being changed. */
+  readonly retryable: boolean
+}
+
+export const errorCodes = {
+  invalid_argument: { retryable: false, message: 'An argument is outside its limits.' },
+  invalid_contract: { retryable: false, message: 'The app is not declared correctly.' },
+  invalid_message: { retryable: false, message: 'The message does not match its contract.' },
+  message_too_large: { retryable: false, message: 'The message is larger than the queue allows.' },
+  message_group_missing: {
+    retryable: false,
+    message: 'A message for a FIFO queue needs a group.',
+  },
+  deduplication_id_missing: {
+    retryable: false,
+    message:
+      'A message for a FIFO queue needs a deduplication id, or content deduplication on the queue.',
+  },
+  unsupported: { retryable: false, message: 'The backend cannot do this.' },
+
+  queue_not_found: { retryable: false, message: 'The queue does not exist.' },
+  queue_exists: {
+    retryable: false,
+    message: 'A queue of this name exists with other settings.',
+  },
+  queue_deleted_recently: {
+    retryable: true,
+    message: 'A queue of this name was deleted a moment ago; wait before creating it again.',
+  },
+  purge_in_progress: {
+    retryable: true,
+    message: 'The queue was purged a moment ago; wait before purging it again.',
+  },
+  dead_letter_missing: { retryable: false, message: 'The queue has no dead-letter queue.' },
+
+  receipt_invalid: { retryable: false, message: 'The receipt was not issued by this queue.' },
+  in_flight_limit: {
+    retryable: true,
+    message: 'The queue has as many messages in flight as it may have.',
+  },
+
+  move_task_not_found: {
+    retryable: false,
+    message: 'There is no such move task, or it has ended.',
+  },
+  move_task_running: {
+    retryable: true,
+    message: 'Another move task of this source queue is still running.',
+  },
+  not_a_dead_letter_queue: {
+    retryable: false,
+    message: 'The source of a move task must be the dead-letter queue of some queue.',
+  },
+
+  aborted: { retryable: true, message: 'The caller gave up before the operation began.' },
+  store_closed: { retryable: false, message: 'The store is closed.' },
+  store_busy: { retryable: true, message: 'Another process held the store for too long.' },
+  store_full: { retryable: true, message: 'The disk that holds the store is full.' },
+  store_failed: {
+    retryable: true,
+    message: 'The store could not write to its disk; nothing of this operation was kept.',
+  },
+  store_corrupt: {
+    retryable: false,
+    message: 'The store file is damaged. Restore it from a backup, or move it away to start anew.',
+  },
+  store_foreign: {
+    retryable: false,
+    message: 'The file is not a Millrace store. Choose another path, or move the file away.',
+  },
+  store_too_new: {
+    retryable: false,
+    message: 'The store was written by a newer Millrace. Upgrade this program to open it.',
+  },
+  store_unusable: {
+    retryable: false,
+    message: 'The store cannot be opened in this place.',
+  },
+  address_unavailable: { retryable: false, message: 'The server cannot listen on this address.' },
+} as const satisfies Readonly<Record<string, ErrorEntry>>
+
+export type ErrorCode = keyof typeof errorCodes

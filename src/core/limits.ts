@@ -1,0 +1,52 @@
+/**
+ * Limits as data. The numbers are those of SQS, the reference for every backend; the docs table and
+ * the error texts are made from the same values.
+ */
+export interface Range {
+  readonly min: number
+  readonly max: number
+  readonly unit: string
+}
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+
+export const limits = {
+  visibilityMs: { min: 0, max: 12 * hour, unit: 'ms' },
+  delayMs: { min: 0, max: 15 * minute, unit: 'ms' },
+  retentionMs: { min: minute, max: 14 * day, unit: 'ms' },
+  receiveWaitMs: { min: 0, max: 20 * second, unit: 'ms' },
+  /** Setting of a queue: how large a message may be, body and attributes together. */
+  messageBytesMax: { min: 1_024, max: 1_048_576, unit: 'bytes' },
+  maxReceives: { min: 1, max: 1_000, unit: 'receives' },
+  messagesPerCall: { min: 1, max: 1_000, unit: 'messages' },
+  pageSize: { min: 1, max: 1_000, unit: 'rows' },
+  movesPerSecond: { min: 1, max: 500, unit: 'messages a second' },
+  cooldownMs: { min: 0, max: hour, unit: 'ms' },
+  queueNameLength: { min: 1, max: 80, unit: 'characters' },
+  groupLength: { min: 1, max: 128, unit: 'characters' },
+  deduplicationIdLength: { min: 1, max: 128, unit: 'characters' },
+  receiveAttemptIdLength: { min: 1, max: 128, unit: 'characters' },
+  attributesPerMessage: { min: 0, max: 10, unit: 'attributes' },
+  attributeNameLength: { min: 1, max: 256, unit: 'characters' },
+  tagsPerQueue: { min: 0, max: 50, unit: 'tags' },
+  tagKeyLength: { min: 1, max: 128, unit: 'characters' },
+  tagValueLength: { min: 0, max: 256, unit: 'characters' },
+  redriveSources: { min: 1, max: 10, unit: 'queues' },
+  reasonLength: { min: 0, max: 1_024, unit: 'characters' },
+} as const satisfies Readonly<Record<string, Range>>
+
+/** Messages of one queue that may be leased at the same time. */
+export const inFlightMax = 120_000
+
+/** How long a deduplication id, or the id of a receive attempt, is remembered. */
+export const deduplicationWindowMs: number = 5 * minute
+
+/** A lease, with all its extensions, ends this long after it was given. */
+export const leaseMsMax: number = limits.visibilityMs.max
+
+export function describeRange({ min, max, unit }: Range): string {
+  return `${min} to ${max} ${unit}`
+}

@@ -1,0 +1,68 @@
+/**
+ * The operations on one lease, for local receivers and wire clients alike. A lease that can no longer
+ * be used is an answer, because every worker meets one sooner or later; a request that could never
+ * succeed is thrown.
+ */
+import type {
+  Backend,
+  Emit,
+  LeaseRefusal,
+  LeaseResult,
+  Outcome,
+  SendResult,
+  SettleResult,
+} from '../backends/backend.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+
+export type Extended =
+  | { readonly status: 'extended'; readonly leaseExpiresAt: number }
+  | { readonly status: LeaseRefusal }
+
+export type Settled =
+  | { readonly status: 'settled'; readonly emitted: readonly SendResult[] }
+  | { readonly status: LeaseRefusal }
+
+export interface LeaseReference {
+  /** The queue's name on the backend. */
+  readonly queue: string
+  readonly receipt: string
+}
+
+type LeaseStore = Pick<Backend, 'extend' | 'settle'>
+
+export class LeaseDesk {
+  readonly #backend: LeaseStore
+
+  constructor(backend: LeaseStore) {
+    this.#backend = backend
+  }
+
+  async extend({ queue, receipt }: LeaseReference, visibilityMs: number): Promise<Extended> {
+    const results = await this.#backend.extend({ queue, leases: [{ receipt, visibilityMs }] })
+    return answerOf<LeaseResult>(results)
+  }
+
+  async settle(
+    { queue, receipt }: LeaseReference,
+    outcome: Outcome,
+    emits: readonly Emit[] = [],
+  ): Promise<Settled> {
+    const settlement = emits.length === 0 ? { receipt, outcome } : { receipt, outcome, emits }
+    return answerOf<SettleResult>(await this.#backend.settle({ queue, settlements: [settlement] }))
+  }
+}
+
+type Answer = { readonly status: string }
+type Refused = { readonly status: 'refused'; readonly error: MillraceError }
+
+function answerOf<Result extends Answer>(results: readonly Result[]): Exclude<Result, Refused> {
+  const [result] = results
+  // A backend answers each entry, so this is a backend that breaks the port.
+  if (result === undefined) throw new MillraceError('store_failed')
+  if (isRefused(result)) throw result.error
+  return result as Exclude<Result, Refused>
+}
+
+function isRefused(result: Answer): result is Refused {
+  return result.status === 'refused'
+}

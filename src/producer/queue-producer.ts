@@ -1,0 +1,127 @@
+/**
+ * Puts messages into one queue. A message is encoded and checked against its contract before
+ * anything is stored, in the form in which the receiver will read it: what passes here passes there.
+ */
+import type { Backend, Emit, NewMessage, SendResult } from '../backends/backend.ts'
+import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-declaration.ts'
+import { validateMessage } from '../contracts/validate-message.ts'
+import { MillraceError, type Violation } from '../core/millrace-error.ts'
+import { encodeMessage } from './encode-message.ts'
+import { type AnySendOptions, newMessage, type SendOptions } from './send-options.ts'
+
+/** `duplicate`: the queue had this message already, and `id` and `sequence` are those of the first. */
+export interface Sent {
+  readonly status: 'created' | 'duplicate'
+  readonly id: string
+  readonly sequence: number
+}
+
+/** A message that is sent together with the acknowledgement of another one, or not at all. */
+export interface Draft {
+  /** Checks and encodes the message; the answer is what the backend stores. */
+  toEmit(): Promise<Emit>
+}
+
+/** FIFO queues need to know the group, so there the options are not optional. */
+type OptionsArgument<Queue extends DeclaredQueue, Options> = Queue extends FifoQueue
+  ? [options: Options]
+  : [options?: Options]
+
+export interface QueueProducer<Queue extends DeclaredQueue> {
+  send(
+    message: MessageInput<Queue>,
+    ...options: OptionsArgument<Queue, SendOptions<Queue>>
+  ): Promise<Sent>
+  /** Stores all messages or none. Options may depend on the message. */
+  sendMany(
+    messages: readonly MessageInput<Queue>[],
+    ...options: OptionsArgument<
+      Queue,
+      SendOptions<Queue> | ((message: MessageInput<Queue>, index: number) => SendOptions<Queue>)
+    >
+  ): Promise<readonly Sent[]>
+  /** A message for `acknowledge({ emits: [...] })`. */
+  draft(message: MessageInput<Queue>, ...options: OptionsArgument<Queue, SendOptions<Queue>>): Draft
+}
+
+/** The same before the types of one queue are known. */
+export interface UntypedProducer {
+  send(message: unknown, options?: AnySendOptions): Promise<Sent>
+  sendMany(
+    messages: readonly unknown[],
+    options?: AnySendOptions | ((message: unknown, index: number) => AnySendOptions),
+  ): Promise<readonly Sent[]>
+  draft(message: unknown, options?: AnySendOptions): Draft
+}
+
+export interface ProducerSetup {
+  readonly backend: Pick<Backend, 'send'>
+  /** The queue's name on the backend. */
+  readonly name: string
+  readonly declared: DeclaredQueue
+}
+
+export function createProducer({ backend, name, declared }: ProducerSetup): UntypedProducer {
+  const prepare = async (
+    message: unknown,
+    options: AnySendOptions,
+    field?: string,
+  ): Promise<NewMessage> => {
+    const body = encodeMessage(message, field)
+    const schema = declared.options.message
+    // The receiver validates what JSON leaves of the message, so the sender does too: a Date that
+    // arrives as a string is refused here and not dead-lettered there.
+    if (schema !== undefined) await validateMessage(schema, JSON.parse(body), field)
+    return newMessage(body, options)
+  }
+  const store = async (messages: readonly NewMessage[]): Promise<readonly Sent[]> =>
+    (await backend.send({ queue: name, messages, allOrNothing: true })).map(sentOrThrow)
+
+  return {
+    async send(message, options = {}) {
+      const [sent] = await store([await prepare(message, options)])
+      // A backend answers each message, so this is a backend that breaks the port.
+      if (sent === undefined) throw new MillraceError('store_failed')
+      return sent
+    },
+    async sendMany(messages, options = {}) {
+      if (messages.length === 0) return []
+      const optionsFor = typeof options === 'function' ? options : () => options
+      const prepared = await Promise.allSettled(
+        messages.map((message, index) =>
+          prepare(message, optionsFor(message, index), `messages[${index}]`),
+        ),
+      )
+      return store(allOrThrow(prepared))
+    },
+    draft: (message, options = {}) => ({
+      toEmit: async () => ({ queue: name, message: await prepare(message, options) }),
+    }),
+  }
+}
+
+function sentOrThrow(result: SendResult): Sent {
+  if (result.status === 'refused') throw result.error
+  return result
+}
+
+/** All messages, or one error with what is wrong in all of them. */
+function allOrThrow(prepared: readonly PromiseSettledResult<NewMessage>[]): readonly NewMessage[] {
+  const messages: NewMessage[] = []
+  const violations: Violation[] = []
+  for (const result of prepared) {
+    if (result.status === 'fulfilled') {
+      messages.push(result.value)
+    } else if (isInvalidMessage(result.reason)) {
+      violations.push(...result.reason.violations)
+    } else {
+      throw result.reason
+    }
+  }
+  if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_message')
+  return messages
+}
+
+function isInvalidMessage(error: unknown): error is MillraceError {
+  return error instanceof MillraceError && error.code === 'invalid_message'
+}

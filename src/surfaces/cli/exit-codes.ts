@@ -1,0 +1,7 @@
+/** What the exit code of every command means. */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  interrupted: 130,
+} as const

@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+/**
+ * The `millrace` command. Data goes to stdout, everything else to stderr; exit codes are 0 (done),
+ * 1 (failed), 2 (called wrongly) and 130 (interrupted).
+ */
+import { Command, CommanderError } from 'commander'
+import { version } from '../../config/version.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { exitCodes } from './exit-codes.ts'
+import { serveCommand } from './serve-command.ts'
+
+const program = new Command('millrace')
+  .description('Durable queues in a file, without a service to install.')
+  .version(version)
+  .configureHelp({ showGlobalOptions: true })
+  .exitOverride()
+// Subcommands take over the settings of their parent, so they are added last.
+program.addCommand(serveCommand().copyInheritedSettings(program))
+
+// The reader of a pipe may leave first; that is no failure of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = report(error)
+}
+
+function report(error: unknown): number {
+  // Commander has said everything already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage
+  // Our own errors are written for people. Anything else is a defect, and needs its stack.
+  console.error(error instanceof MillraceError ? `error: ${error.message}` : error)
+  return exitCodes.failed
+}

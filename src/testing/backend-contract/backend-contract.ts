@@ -1,0 +1,63 @@
+/**
+ * The promises that every backend keeps, as tests. Give it the `describe` and `test` of your runner
+ * and a function that opens a fresh store; assertions are those of `node:assert`.
+ *
+ * ```ts
+ * import { describe, test } from 'node:test'
+ * describeBackendContract({ name: 'my store', describe, test, open: openMyHarness })
+ * ```
+ */
+import { describeClock } from './clock.contract.ts'
+import { describeClosing } from './closing.contract.ts'
+import { describeDeadLetters } from './dead-letters.contract.ts'
+import { describeDeduplication } from './deduplication.contract.ts'
+import { describeDelays } from './delays.contract.ts'
+import { describeFifo } from './fifo.contract.ts'
+import { describeLeases } from './leases.contract.ts'
+import { describeLongPolling } from './long-polling.contract.ts'
+import { describeMoveTasks } from './move-tasks.contract.ts'
+import { describePeek } from './peek.contract.ts'
+import { describePurge } from './purge.contract.ts'
+import { describeQueues } from './queues.contract.ts'
+import { describeReceiveAttempts } from './receive-attempts.contract.ts'
+import { describeReceiving } from './receiving.contract.ts'
+import { describeRetention } from './retention.contract.ts'
+import { describeSending } from './sending.contract.ts'
+import { describeSettling } from './settling.contract.ts'
+import { describeStatistics } from './statistics.contract.ts'
+import { type ContractRunner, ContractSuite } from './suite.ts'
+
+export type { ContractHarness, ContractRunner } from './suite.ts'
+
+export interface BackendContract extends ContractRunner {
+  /** How the backend is called in test names. */
+  readonly name: string
+}
+
+const behaviours = [
+  describeQueues,
+  describeSending,
+  describeReceiving,
+  describeLeases,
+  describeSettling,
+  describeDelays,
+  describeLongPolling,
+  describeFifo,
+  describeDeduplication,
+  describeReceiveAttempts,
+  describeDeadLetters,
+  describeMoveTasks,
+  describeRetention,
+  describePurge,
+  describePeek,
+  describeStatistics,
+  describeClock,
+  describeClosing,
+] as const
+
+export function describeBackendContract({ name, ...runner }: BackendContract): void {
+  const suite = new ContractSuite(runner)
+  suite.describe(`the contract of a backend, kept by ${name}`, () => {
+    for (const describeBehaviour of behaviours) describeBehaviour(suite)
+  })
+}

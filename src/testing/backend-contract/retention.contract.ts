@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { minute, second } from './scene.ts'
+import type { ContractSuite } from './suite.ts'
+
+export function describeRetention(suite: ContractSuite): void {
+  suite.describe('retention', () => {
+    suite.test('a waiting message expires, is not delivered, and is counted', async (scene) => {
+      await scene.queue('q', { retentionMs: minute })
+      await scene.send('q', 'old')
+      await scene.advance(59 * second)
+      await scene.send('q', 'young')
+      assert.equal((await scene.counts('q')).ready, 2)
+      await scene.advance(2 * second)
+      assert.deepEqual(await scene.receiveBodies('q'), ['young'])
+      await scene.sweep()
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
+      assert.equal((await scene.statistics('q')).totals.expired, 1)
+    })
+
+    suite.test('upkeep alone removes what has expired', async (scene) => {
+      await scene.queue('q', { retentionMs: minute })
+      await scene.send('q', 'one', 'two', 'large '.repeat(1_000))
+      await scene.advance(minute + second)
+      await scene.sweep()
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+      assert.equal((await scene.statistics('q')).totals.expired, 3)
+    })
+
+    suite.test('a message in flight expires too, and its receipt is gone', async (scene) => {
+      await scene.queue('q', { retentionMs: minute })
+      await scene.send('q', 'held')
+      const { receipt } = await scene.receiveOne('q', { visibilityMs: 10 * minute })
+      await scene.advance(minute + second)
+      await scene.sweep()
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+      assert.deepEqual(await scene.extend('q', receipt, minute), { status: 'gone' })
+      assert.deepEqual(await scene.acknowledge('q', receipt), { status: 'gone' })
+      const { totals } = await scene.statistics('q')
+      assert.deepEqual([totals.expired, totals.acknowledged], [1, 0])
+    })
+
+    suite.test('a message can expire before its delay ends', async (scene) => {
+      await scene.queue('q', { retentionMs: minute })
+      await scene.send('q', { body: 'never', delayMs: 2 * minute })
+      await scene.advance(minute + second)
+      await scene.sweep()
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+      await scene.advance(2 * minute)
+      assert.deepEqual(await scene.receiveBodies('q'), [])
+    })
+
+    suite.test(
+      'retention counts from the first send, whatever was received since',
+      async (scene) => {
+        await scene.queue('q', { retentionMs: minute, visibilityMs: 10 * second })
+        await scene.send('q', 'often')
+        for (let round = 0; round < 5; round += 1) {
+          assert.deepEqual(await scene.receiveBodies('q'), ['often'])
+          await scene.advance(11 * second)
+        }
+        await scene.advance(6 * second)
+        assert.deepEqual(await scene.receiveBodies('q'), [])
+      },
+    )
+
+    suite.test('a shorter retention counts for messages that are already there', async (scene) => {
+      await scene.queue('q')
+      await scene.send('q', 'waiting', { body: 'delayed', delayMs: 10 * minute }, 'held')
+      const [, held] = await scene.receive('q', { visibilityMs: 10 * minute })
+      assert.equal(held?.body, 'held')
+      await scene.advance(2 * minute)
+      await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: minute } })
+      await scene.sweep()
+      assert.deepEqual(await scene.receiveBodies('q'), [])
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+    })
+
+    suite.test('a longer retention counts for messages that are already there', async (scene) => {
+      await scene.queue('q', { retentionMs: minute })
+      await scene.send('q', 'waiting', { body: 'delayed', delayMs: 5 * minute })
+      const { receipt } = await scene.receiveOne('q', { visibilityMs: 5 * minute })
+      await scene.advance(30 * second)
+      await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: 60 * minute } })
+      await scene.advance(minute)
+      await scene.sweep()
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 1 })
+      assert.equal((await scene.extend('q', receipt, 5 * minute)).status, 'extended')
+      await scene.advance(6 * minute)
+      assert.deepEqual(await scene.receiveBodies('q'), ['waiting', 'delayed'])
+    })
+  })
+}

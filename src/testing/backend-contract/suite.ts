@@ -1,0 +1,95 @@
+/**
+ * What the files of the contract suite share with the test runner: a fresh store for each test, and
+ * skips that are always the consequence of a declared capability.
+ */
+import type { Backend } from '../../backends/backend.ts'
+import type { Capabilities } from '../../backends/capabilities.ts'
+import { Scene } from './scene.ts'
+
+/** One store of the backend under test, fresh for each test. */
+export interface ContractHarness {
+  readonly backend: Backend
+  /** Lets this much of the store's time pass, and lets what falls due on the way happen. */
+  advance(ms: number): Promise<void>
+  /** Moves the wall clock alone. Leave it out when the store's clock cannot be moved. */
+  jumpWall?(ms: number): void
+  /** Closes the store and opens it again. Leave it out when nothing is kept between the two. */
+  reopen?(): Promise<Backend>
+  /** Called after each test; `failed` lets a harness keep the store for a look at it. */
+  dispose(end: { readonly failed: boolean }): Promise<void>
+}
+
+/** The part of a runner's test context that a skip at run time needs. */
+interface TestContext {
+  skip(reason?: string): void
+}
+
+/** Vitest's and node:test's functions both have these forms. */
+export interface ContractRunner {
+  readonly describe: (name: string, body: () => void) => unknown
+  readonly test: (name: string, body: (context: TestContext) => Promise<void>) => unknown
+  readonly open: () => Promise<ContractHarness>
+}
+
+type Flag = {
+  [K in keyof Capabilities]: Capabilities[K] extends boolean ? K : never
+}[keyof Capabilities]
+
+/** What a test needs beyond the port itself. */
+export type Need = Exclude<Flag, 'durable'> | 'jumpWall' | 'reopen'
+
+const reasons: Readonly<Record<Need, string>> = {
+  atomicSettle: 'the backend does not settle and emit in one transaction',
+  fifo: 'the backend has no FIFO queues',
+  peek: 'the backend cannot read messages without receiving them',
+  wakesAcrossProcesses: 'the backend does not wake receives of other processes',
+  receiveAttempts: 'the backend does not remember receive attempts',
+  jumpWall: 'the clock of the store cannot be moved by the harness',
+  reopen: 'the harness cannot reopen the store',
+}
+
+export type ContractBody = (scene: Scene) => Promise<void>
+
+export class ContractSuite {
+  readonly #runner: ContractRunner
+  readonly #needs: readonly Need[]
+
+  constructor(runner: ContractRunner, needs: readonly Need[] = []) {
+    this.#runner = runner
+    this.#needs = needs
+  }
+
+  /** The same suite for tests that only make sense with these capabilities. */
+  needing(...needs: readonly Need[]): ContractSuite {
+    return new ContractSuite(this.#runner, [...this.#needs, ...needs])
+  }
+
+  describe(name: string, body: () => void): void {
+    this.#runner.describe(name, body)
+  }
+
+  test(name: string, body: ContractBody): void {
+    this.#runner.test(name, async (context) => {
+      const harness = await this.#runner.open()
+      const missing = this.#needs.find((need) => !has(harness, need))
+      if (missing !== undefined) {
+        await harness.dispose({ failed: false })
+        // Some runners leave the test here by throwing; the store is already put away.
+        context.skip(reasons[missing])
+        return
+      }
+      let failed = true
+      try {
+        await body(new Scene(harness))
+        failed = false
+      } finally {
+        await harness.dispose({ failed })
+      }
+    })
+  }
+}
+
+function has(harness: ContractHarness, need: Need): boolean {
+  if (need === 'jumpWall' || need === 'reopen') return harness[need] !== undefined
+  return harness.backend.capabilities[need]
+}

@@ -1,0 +1,581 @@
+/**
+ * What a backend must do, in the plainest way: arrays, linear scans, one call at a time. Slow, and
+ * meant to be read. A backend is right when, call by call, its answers equal those of this model up to
+ * the names of ids, receipts, sequence numbers and tokens.
+ *
+ * Arguments are taken to be within their limits; that part of a backend is tested elsewhere.
+ */
+import { hash } from 'node:crypto'
+import type {
+  ChangeQueue,
+  CreatedQueue,
+  CreateQueue,
+  DeadLetterOrigin,
+  Delivery,
+  Extend,
+  LeaseRefusal,
+  LeaseResult,
+  MoveTask,
+  NewMessage,
+  PeekedMessage,
+  QueueName,
+  QueueRecord,
+  QueueSettings,
+  QueueStatistics,
+  QueueTotals,
+  Receive,
+  Send,
+  SendResult,
+  Settle,
+  Settlement,
+  SettleResult,
+  StartMoveTask,
+} from '../backends/backend.ts'
+import { refuseMessage } from '../core/check-message.ts'
+import { deduplicationWindowMs, leaseMsMax, limits } from '../core/limits.ts'
+import type { MessageState } from '../core/message-state.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+interface ModelMessage {
+  id: string
+  sequence: number
+  readonly message: NewMessage
+  deduplicationId: string | null
+  sentAt: number
+  state: MessageState
+  /** When a leased or delayed message can be received again. */
+  visibleAt: number
+  /** Of the latest lease; null when nobody may use it any more. */
+  token: number | null
+  leasedAt: number
+  receiveCount: number
+  firstReceivedAt: number | null
+  deadLetter: DeadLetterOrigin | null
+}
+
+interface ModelQueue {
+  /** Never used again, unlike a name. */
+  readonly id: number
+  record: QueueRecord
+  messages: ModelMessage[]
+  remembered: {
+    readonly scope: string
+    readonly id: string
+    readonly first: { readonly id: string; readonly sequence: number }
+    readonly until: number
+  }[]
+  attempts: Map<string, { readonly deliveries: readonly Delivery[]; readonly until: number }>
+  totals: Mutable<QueueTotals>
+}
+
+type Counter = 'queue' | 'message' | 'sequence' | 'token' | 'task'
+
+interface ModelMoveTask {
+  task: Mutable<MoveTask>
+  readonly queueId: number
+  readonly sequenceMax: number
+}
+
+export class ReferenceModel {
+  readonly #queues: ModelQueue[] = []
+  readonly #tasks: ModelMoveTask[] = []
+  #now: number
+  readonly #last: Record<Counter, number> = { queue: 0, message: 0, sequence: 0, token: 0, task: 0 }
+
+  constructor(startAt: number) {
+    this.#now = startAt
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  advance(ms: number): void {
+    this.#now += ms
+    for (const queue of this.#queues) this.#catchUp(queue)
+  }
+
+  createQueue({ queue: name, settings = {}, tags = {} }: CreateQueue): CreatedQueue {
+    const existing = this.#queues.find(({ record }) => record.name === name)
+    if (existing !== undefined) {
+      const own: Readonly<Record<string, unknown>> = { ...existing.record.settings }
+      const differs = Object.entries(settings).some(
+        ([key, value]) => JSON.stringify(own[key]) !== JSON.stringify(value),
+      )
+      if (differs) throw new MillraceError('queue_exists')
+      return { queue: existing.record, created: false }
+    }
+    const type = settings.type ?? (name.endsWith('.fifo') ? 'fifo' : 'standard')
+    const full: QueueSettings = { ...defaults, ...settings, type }
+    this.#refuseDeadLetter(name, full)
+    const times = { createdAt: this.#now, changedAt: this.#now }
+    const queue: ModelQueue = {
+      id: this.#next('queue'),
+      record: { name, settings: full, tags, ...times },
+      messages: [],
+      remembered: [],
+      attempts: new Map(),
+      totals: {
+        sent: 0,
+        deduplicated: 0,
+        received: 0,
+        acknowledged: 0,
+        deadLettered: 0,
+        expired: 0,
+      },
+    }
+    this.#queues.push(queue)
+    return { queue: queue.record, created: true }
+  }
+
+  changeQueue({ queue: name, changes }: ChangeQueue): QueueRecord {
+    const queue = this.#require(name)
+    const settings = { ...queue.record.settings, ...changes }
+    if (changes.deadLetter) this.#refuseDeadLetter(name, settings)
+    queue.record = { ...queue.record, settings, changedAt: this.#now }
+    this.#catchUp(queue)
+    return queue.record
+  }
+
+  deleteQueue({ queue: name }: QueueName): void {
+    this.#queues.splice(this.#queues.indexOf(this.#require(name)), 1)
+  }
+
+  purgeQueue({ queue: name }: QueueName): void {
+    const queue = this.#require(name)
+    queue.messages = []
+    queue.remembered = []
+    queue.attempts.clear()
+  }
+
+  queueStatistics({ queue: name }: QueueName): QueueStatistics {
+    const queue = this.#require(name)
+    const count = (state: MessageState): number => inState(queue, state).length
+    const oldest = Math.min(...inState(queue, 'ready').map(({ sentAt }) => sentAt))
+    return {
+      ready: count('ready'),
+      leased: count('leased'),
+      delayed: count('delayed'),
+      oldestReadyAgeMs: count('ready') === 0 ? null : this.#now - oldest,
+      totals: { ...queue.totals },
+    }
+  }
+
+  peek({ queue: name, state }: QueueName & { readonly state: MessageState }): PeekedMessage[] {
+    return inState(this.#require(name), state).map((message) => ({
+      ...stored(message),
+      state,
+      dueAt: state === 'ready' ? null : message.visibleAt,
+    }))
+  }
+
+  send({ queue: name, messages, allOrNothing = false }: Send): readonly SendResult[] {
+    const queue = this.#require(name)
+    const refusals = messages.map((message) => refuseMessage(message, queue.record.settings))
+    const first = refusals.find((refusal) => refusal !== undefined)
+    if (allOrNothing && first !== undefined) throw first
+    return messages.map((message, index) => {
+      const error = refusals[index]
+      return error === undefined ? this.#store(queue, message) : { status: 'refused', error }
+    })
+  }
+
+  receive(request: Receive): readonly Delivery[] {
+    const queue = this.#require(request.queue)
+    const { settings } = queue.record
+    const visibilityMs = request.visibilityMs ?? settings.visibilityMs
+    const attemptId = settings.type === 'fifo' ? request.attemptId : undefined
+    const deliveries =
+      this.#recall(queue, attemptId, visibilityMs) ??
+      this.#claim(queue, { max: request.max, visibilityMs })
+    if (attemptId !== undefined && deliveries.length > 0) {
+      queue.attempts.set(attemptId, { deliveries, until: this.#now + deduplicationWindowMs })
+    }
+    this.#catchUp(queue)
+    return deliveries
+  }
+
+  extend({ queue: name, leases }: Extend): readonly LeaseResult[] {
+    const queue = this.#require(name)
+    return leases.map(({ receipt, visibilityMs }) => {
+      const held = this.#find(queue, receipt)
+      if (held === 'invalid')
+        return { status: 'refused', error: new MillraceError('receipt_invalid') }
+      if (held.refusal !== undefined) return { status: held.refusal }
+      const leaseExpiresAt = this.#now + visibilityMs
+      if (leaseExpiresAt > held.message.leasedAt + leaseMsMax) {
+        return { status: 'refused', error: new MillraceError('invalid_argument') }
+      }
+      held.message.visibleAt = leaseExpiresAt
+      this.#catchUp(queue)
+      return { status: 'extended', leaseExpiresAt }
+    })
+  }
+
+  settle({ queue: name, settlements }: Settle): readonly SettleResult[] {
+    const queue = this.#require(name)
+    return settlements.map((settlement) => this.#settleOne(queue, settlement))
+  }
+
+  startMoveTask({ source, destination, movesPerSecond }: StartMoveTask): MoveTask {
+    const queue = this.#require(source)
+    const isTarget = this.#queues.some(
+      ({ record }) => record.settings.deadLetter?.queue === queue.record.name,
+    )
+    if (!isTarget) throw new MillraceError('not_a_dead_letter_queue')
+    const isBusy = this.#tasks.some(({ queueId, task }) => queueId === queue.id && isActive(task))
+    if (isBusy) throw new MillraceError('move_task_running')
+    if (destination !== undefined) {
+      const target = this.#require(destination)
+      const sameType = target.record.settings.type === queue.record.settings.type
+      if (target === queue || !sameType) throw new MillraceError('invalid_argument')
+    }
+    const task: MoveTask = {
+      id: `task-${this.#next('task')}`,
+      source,
+      destination: destination ?? null,
+      movesPerSecond: movesPerSecond ?? null,
+      status: 'running',
+      startedAt: this.#now,
+      moved: 0,
+      toMove: inState(queue, 'ready').length,
+      failure: null,
+    }
+    this.#tasks.push({ task: { ...task }, queueId: queue.id, sequenceMax: this.#last.sequence })
+    return task
+  }
+
+  cancelMoveTask({ id }: { readonly id: string }): MoveTask {
+    const found = this.#tasks.find(({ task }) => task.id === id && task.status === 'running')
+    if (found === undefined) throw new MillraceError('move_task_not_found')
+    found.task.status = 'cancelling'
+    return { ...found.task }
+  }
+
+  listMoveTasks({ source }: { readonly source: string }): readonly MoveTask[] {
+    const own = this.#tasks.filter(({ task }) => task.source === source)
+    return own.map(({ task }) => ({ ...task })).reverse()
+  }
+
+  /** All upkeep there is at this moment; time itself is caught up with as it passes. */
+  sweep(): void {
+    for (const entry of this.#tasks) {
+      if (entry.task.status === 'cancelling') entry.task.status = 'cancelled'
+      if (entry.task.status === 'running') this.#carryOn(entry)
+    }
+  }
+
+  #next(counter: Counter): number {
+    this.#last[counter] += 1
+    return this.#last[counter]
+  }
+
+  #lookUp(name: string): ModelQueue | undefined {
+    return this.#queues.find(({ record }) => record.name === name)
+  }
+
+  #require(name: string): ModelQueue {
+    const queue = this.#lookUp(name)
+    if (queue === undefined) throw new MillraceError('queue_not_found')
+    return queue
+  }
+
+  #refuseDeadLetter(name: string, { deadLetter, type }: QueueSettings): void {
+    if (deadLetter === null) return
+    const target = this.#lookUp(deadLetter.queue)
+    let refused = deadLetter.queue === name || target?.record.settings.type !== type
+    for (let next = target; next !== undefined && !refused; ) {
+      const after = next.record.settings.deadLetter?.queue
+      refused = after === name
+      next = after === undefined ? undefined : this.#lookUp(after)
+    }
+    if (refused) throw new MillraceError('invalid_argument')
+  }
+
+  /** What the passing of time does: retention, leases and delays end. */
+  #catchUp(queue: ModelQueue): void {
+    const { retentionMs } = queue.record.settings
+    const kept = queue.messages.filter(({ sentAt }) => sentAt + retentionMs > this.#now)
+    queue.totals.expired += queue.messages.length - kept.length
+    queue.messages = kept
+    for (const message of kept) {
+      if (message.state !== 'ready' && message.visibleAt <= this.#now) message.state = 'ready'
+    }
+  }
+
+  #store(queue: ModelQueue, message: NewMessage): SendResult {
+    const { type, deduplicationScope, delayMs: queueDelayMs } = queue.record.settings
+    const fifo = type === 'fifo'
+    const deduplicationId = fifo ? (message.deduplicationId ?? hash('sha256', message.body)) : null
+    const scope = deduplicationScope === 'group' ? (message.group ?? '') : ''
+    if (deduplicationId !== null) {
+      const twin = queue.remembered.find(
+        (entry) => entry.id === deduplicationId && entry.scope === scope && entry.until > this.#now,
+      )
+      if (twin !== undefined) {
+        queue.totals.deduplicated += 1
+        return { status: 'duplicate', ...twin.first }
+      }
+    }
+    const delayMs = fifo ? queueDelayMs : (message.delayMs ?? queueDelayMs)
+    const identity = { id: `message-${this.#next('message')}`, sequence: this.#next('sequence') }
+    queue.messages.push({
+      ...identity,
+      message,
+      deduplicationId,
+      sentAt: this.#now,
+      state: delayMs > 0 ? 'delayed' : 'ready',
+      visibleAt: this.#now + delayMs,
+      token: null,
+      leasedAt: 0,
+      receiveCount: 0,
+      firstReceivedAt: null,
+      deadLetter: null,
+    })
+    if (deduplicationId !== null) {
+      const until = this.#now + deduplicationWindowMs
+      queue.remembered.push({ scope, id: deduplicationId, first: identity, until })
+    }
+    queue.totals.sent += 1
+    return { status: 'created', ...identity }
+  }
+
+  #claim(queue: ModelQueue, claim: { max: number; visibilityMs: number }): Delivery[] {
+    const deliveries: Delivery[] = []
+    while (deliveries.length < claim.max) {
+      const open = openMessages(queue)
+      if (open.length === 0) break
+      for (const message of open) {
+        if (deliveries.length === claim.max) break
+        if (this.#diesNow(queue, message)) this.#bury(queue, message, null)
+        else deliveries.push(this.#lease(queue, message, claim.visibilityMs))
+      }
+    }
+    return deliveries
+  }
+
+  #diesNow({ record }: ModelQueue, { receiveCount }: ModelMessage): boolean {
+    const { deadLetter } = record.settings
+    if (deadLetter === null || this.#lookUp(deadLetter.queue) === undefined) return false
+    return receiveCount >= deadLetter.maxReceives
+  }
+
+  #lease(queue: ModelQueue, message: ModelMessage, visibilityMs: number): Delivery {
+    message.state = 'leased'
+    message.token = this.#next('token')
+    message.leasedAt = this.#now
+    message.visibleAt = this.#now + visibilityMs
+    message.receiveCount += 1
+    message.firstReceivedAt ??= this.#now
+    queue.totals.received += 1
+    return delivery(queue, message, message.token)
+  }
+
+  /** The same messages for the same attempt, as long as nobody touched one of them. */
+  #recall(
+    queue: ModelQueue,
+    attemptId: string | undefined,
+    visibilityMs: number,
+  ): Delivery[] | undefined {
+    const attempt = attemptId === undefined ? undefined : queue.attempts.get(attemptId)
+    if (attempt === undefined || attempt.until <= this.#now) return undefined
+    const held = attempt.deliveries.map(({ sequence, token, leaseExpiresAt }) =>
+      inState(queue, 'leased').find(
+        (message) =>
+          message.sequence === sequence &&
+          message.token === token &&
+          message.visibleAt === leaseExpiresAt,
+      ),
+    )
+    if (held.includes(undefined)) return undefined
+    return held
+      .filter((message) => message !== undefined)
+      .map((message) => {
+        message.visibleAt = this.#now + visibilityMs
+        return delivery(queue, message, message.token ?? 0)
+      })
+  }
+
+  #find(queue: ModelQueue, receipt: string): Held | 'invalid' {
+    const [queueId, sequence, token] = receipt.split('/').map(Number)
+    if (queueId !== queue.id) return 'invalid'
+    const message = queue.messages.find((candidate) => candidate.sequence === sequence)
+    if (message === undefined) return { refusal: 'gone' }
+    if (message.token !== token) return { refusal: 'stale' }
+    if (message.state !== 'leased') return { refusal: 'lapsed', message }
+    return { message }
+  }
+
+  #settleOne(queue: ModelQueue, { receipt, outcome, emits = [] }: Settlement): SettleResult {
+    const held = this.#find(queue, receipt)
+    if (held === 'invalid')
+      return { status: 'refused', error: new MillraceError('receipt_invalid') }
+    const { deadLetter, type } = queue.record.settings
+    const target = deadLetter === null ? undefined : this.#lookUp(deadLetter.queue)
+    if (outcome.kind === 'bury' && target === undefined) {
+      return { status: 'refused', error: new MillraceError('dead_letter_missing') }
+    }
+    for (const emit of emits) {
+      const to = this.#lookUp(emit.queue)
+      if (to === undefined)
+        return { status: 'refused', error: new MillraceError('queue_not_found') }
+      const error = refuseMessage(emit.message, to.record.settings)
+      if (error !== undefined) return { status: 'refused', error }
+    }
+    const { refusal, message } = held
+    // Whoever finished late may say so on a standard queue, as long as nobody else began.
+    const isLateButFine =
+      refusal === 'lapsed' && outcome.kind === 'acknowledge' && type === 'standard'
+    if (message === undefined) return { status: refusal }
+    if (refusal !== undefined && !isLateButFine) return { status: refusal }
+    this.#apply(queue, message, outcome)
+    this.#catchUp(queue)
+    return {
+      status: 'settled',
+      emitted: emits.map((emit) => this.#store(this.#require(emit.queue), emit.message)),
+    }
+  }
+
+  #apply(queue: ModelQueue, message: ModelMessage, outcome: Settlement['outcome']): void {
+    if (outcome.kind === 'acknowledge') {
+      remove(queue, message)
+      queue.totals.acknowledged += 1
+      return
+    }
+    if (outcome.kind === 'bury') {
+      this.#bury(queue, message, outcome.reason)
+      return
+    }
+    message.token = null
+    if (outcome.kind === 'retry') {
+      message.visibleAt = this.#now + outcome.delayMs
+      return
+    }
+    message.visibleAt = this.#now
+    message.receiveCount -= 1
+    if (message.receiveCount === 0) message.firstReceivedAt = null
+  }
+
+  #bury(queue: ModelQueue, message: ModelMessage, reason: string | null): void {
+    const target = this.#require(queue.record.settings.deadLetter?.queue ?? '')
+    remove(queue, message)
+    queue.totals.deadLettered += 1
+    message.state = 'ready'
+    message.token = null
+    message.deadLetter = { source: queue.record.name, at: this.#now, reason }
+    if (target.record.settings.type === 'fifo') {
+      message.sequence = this.#next('sequence')
+      message.sentAt = this.#now
+      message.deduplicationId = message.id
+    }
+    target.messages.push(message)
+    this.#catchUp(target)
+  }
+
+  #carryOn({ task, queueId, sequenceMax }: ModelMoveTask): void {
+    const source = this.#queues.find(({ id }) => id === queueId)
+    if (source === undefined) {
+      fail(task)
+      return
+    }
+    const { movesPerSecond } = task
+    const seconds = (this.#now - task.startedAt) / 1_000
+    const allowed = movesPerSecond === null ? Infinity : Math.floor(seconds * movesPerSecond) + 1
+    while (task.moved < allowed) {
+      const left = inState(source, 'ready').filter(({ sequence }) => sequence <= sequenceMax)
+      const next = left.find((message) => !isLocked(source, message))
+      if (next === undefined) {
+        if (left.length === 0) task.status = 'completed'
+        return
+      }
+      const target = this.#lookUp(task.destination ?? next.deadLetter?.source ?? '')
+      if (target === undefined) {
+        fail(task)
+        return
+      }
+      remove(source, next)
+      target.messages.push({
+        ...next,
+        id: `message-${this.#next('message')}`,
+        sequence: this.#next('sequence'),
+        sentAt: this.#now,
+        token: null,
+        receiveCount: 0,
+        firstReceivedAt: null,
+        deadLetter: null,
+      })
+      task.moved += 1
+    }
+  }
+}
+
+type Held =
+  | { readonly refusal?: undefined; readonly message: ModelMessage }
+  | { readonly refusal: 'lapsed'; readonly message: ModelMessage }
+  | { readonly refusal: Exclude<LeaseRefusal, 'lapsed'>; readonly message?: undefined }
+
+const defaults: Omit<QueueSettings, 'type'> = {
+  visibilityMs: 30_000,
+  delayMs: 0,
+  retentionMs: 345_600_000,
+  receiveWaitMs: 0,
+  messageBytesMax: limits.messageBytesMax.max,
+  deadLetter: null,
+  deadLetterSources: 'all',
+  deduplicateByContent: false,
+  deduplicationScope: 'queue',
+  annotations: {},
+}
+
+/** Messages of a state in the order in which they are given out. */
+function inState(queue: ModelQueue, state: MessageState): ModelMessage[] {
+  return queue.messages
+    .filter((message) => message.state === state)
+    .toSorted((a, b) => a.sequence - b.sequence)
+}
+
+function isLocked(queue: ModelQueue, { message }: ModelMessage): boolean {
+  if (queue.record.settings.type === 'standard') return false
+  return inState(queue, 'leased').some((leased) => leased.message.group === message.group)
+}
+
+/** All ready messages of a standard queue; those of the first group without a lock of a FIFO queue. */
+function openMessages(queue: ModelQueue): ModelMessage[] {
+  const open = inState(queue, 'ready').filter((message) => !isLocked(queue, message))
+  if (queue.record.settings.type === 'standard') return open
+  return open.filter(({ message }) => message.group === open[0]?.message.group)
+}
+
+function remove(queue: ModelQueue, message: ModelMessage): void {
+  queue.messages = queue.messages.filter((candidate) => candidate !== message)
+}
+
+function isActive({ status }: MoveTask): boolean {
+  return status === 'running' || status === 'cancelling'
+}
+
+function fail(task: Mutable<MoveTask>): void {
+  task.status = 'failed'
+  task.failure = 'queue_not_found'
+}
+
+function stored(message: ModelMessage): Omit<PeekedMessage, 'state' | 'dueAt'> {
+  const { body, attributes = {}, systemAttributes = {}, group = null } = message.message
+  const { id, sequence, deduplicationId, sentAt, firstReceivedAt, receiveCount, deadLetter } =
+    message
+  return {
+    ...{ id, sequence, body, attributes, systemAttributes, group, deduplicationId },
+    ...{ sentAt, firstReceivedAt, receiveCount, deadLetter },
+  }
+}
+
+function delivery(queue: ModelQueue, message: ModelMessage, token: number): Delivery {
+  return {
+    ...stored(message),
+    receipt: `${queue.id}/${message.sequence}/${token}`,
+    token,
+    leaseExpiresAt: message.visibleAt,
+  }
+}

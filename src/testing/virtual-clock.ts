@@ -1,0 +1,151 @@
+/**
+ * Time that moves only when told to. Wall time and monotonic time are kept apart, so that a test can
+ * set the wall clock back while durations go on as they do on a real machine.
+ */
+import type { Clock, Ids, Ports, Randomness, Timers } from '../core/ports.ts'
+
+interface PendingTimer {
+  readonly dueAt: number
+  readonly order: number
+  readonly run: () => void
+}
+
+export interface VirtualClockOptions {
+  /** Wall time at the start, in milliseconds since the epoch. */
+  readonly startAt?: number
+}
+
+export interface VirtualPorts extends Ports {
+  readonly clock: VirtualClock
+  readonly timers: VirtualClock
+}
+
+const defaultStartAt = Date.UTC(2026, 0, 1)
+
+/**
+ * Work that a timer starts usually needs a turn to be queued, one to commit and one to be answered.
+ * A few more cost microseconds and spare tests from counting them.
+ */
+const turnsToSettle = 8
+
+export class VirtualClock implements Clock, Timers {
+  #wallMs: number
+  #monotonicMs = 0
+  #created = 0
+  readonly #pending = new Set<PendingTimer>()
+
+  constructor(options: VirtualClockOptions = {}) {
+    this.#wallMs = options.startAt ?? defaultStartAt
+  }
+
+  now(): number {
+    return this.#wallMs
+  }
+
+  monotonic(): number {
+    return this.#monotonicMs
+  }
+
+  /** How many timers wait: a closed system must leave none. */
+  get pendingTimers(): number {
+    return this.#pending.size
+  }
+
+  after(delayMs: number, run: () => void): () => void {
+    this.#created += 1
+    const timer = {
+      dueAt: this.#monotonicMs + Math.max(0, delayMs),
+      order: this.#created,
+      run,
+    }
+    this.#pending.add(timer)
+    return () => this.#pending.delete(timer)
+  }
+
+  soon(run: () => void): void {
+    setImmediate(run)
+  }
+
+  /** Moves both clocks and fires what falls due on the way, each timer at its own time. */
+  async advance(ms: number): Promise<void> {
+    if (!(ms >= 0)) throw new RangeError(`advance: got ${ms}, expected 0 or more milliseconds`)
+    const until = this.#monotonicMs + ms
+    await settleTurns()
+    let timer = this.#nextDue(until)
+    while (timer !== undefined) {
+      this.#moveTo(timer.dueAt)
+      this.#pending.delete(timer)
+      timer.run()
+      await settleTurns()
+      timer = this.#nextDue(until)
+    }
+    this.#moveTo(until)
+    await settleTurns()
+  }
+
+  /** Moves wall time alone, in either direction, as a correction of the system's clock does. */
+  jumpWall(ms: number): void {
+    this.#wallMs += ms
+  }
+
+  #moveTo(monotonicMs: number): void {
+    const step = Math.max(0, monotonicMs - this.#monotonicMs)
+    this.#monotonicMs += step
+    this.#wallMs += step
+  }
+
+  #nextDue(until: number): PendingTimer | undefined {
+    let next: PendingTimer | undefined
+    for (const timer of this.#pending) {
+      if (timer.dueAt > until) continue
+      const earlier =
+        next === undefined ||
+        timer.dueAt < next.dueAt ||
+        (timer.dueAt === next.dueAt && timer.order < next.order)
+      if (earlier) next = timer
+    }
+    return next
+  }
+}
+
+/** Ports on a virtual clock; equal seeds give equal ids and equal random numbers. */
+export function virtualPorts(seed = 1, options: VirtualClockOptions = {}): VirtualPorts {
+  const clock = new VirtualClock(options)
+  return { clock, timers: clock, ids: seededIds(seed), randomness: seededRandomness(seed) }
+}
+
+/** The mulberry32 generator: small, and good enough to choose delays and faults. */
+export function seededRandomness(seed: number): Randomness {
+  let state = seed >>> 0
+  return {
+    next() {
+      state = (state + 0x6d2b79f5) >>> 0
+      let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    },
+  }
+}
+
+/** Identifiers in the form of version 4 UUIDs; the counter in the last part keeps them apart. */
+export function seededIds(seed: number): Ids {
+  const randomness = seededRandomness(seed ^ 0x5bd1e995)
+  let count = 0
+  const digits = (length: number): string =>
+    Math.floor(randomness.next() * 16 ** length)
+      .toString(16)
+      .padStart(length, '0')
+  return {
+    next() {
+      count += 1
+      const last = count.toString(16).padStart(12, '0')
+      return `${digits(8)}-${digits(4)}-4${digits(3)}-8${digits(3)}-${last}`
+    },
+  }
+}
+
+async function settleTurns(): Promise<void> {
+  for (let turn = 0; turn < turnsToSettle; turn += 1) {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+}

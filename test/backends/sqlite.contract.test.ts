@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import {
+  type ContractHarness,
+  describeBackendContract,
+} from '../../src/testing/backend-contract/backend-contract.ts'
+import { virtualPorts } from '../../src/testing/virtual-clock.ts'
+
+describeBackendContract({ name: 'SQLite', describe, test, open: openHarness })
+
+async function openHarness(): Promise<ContractHarness> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-contract-'))
+  const ports = virtualPorts()
+  const open = () => openSqlite({ file: join(folder, 'store.db'), ports })
+  let backend = await open()
+  return {
+    backend,
+    advance: (ms) => ports.clock.advance(ms),
+    jumpWall: (ms) => ports.clock.jumpWall(ms),
+    async reopen() {
+      await backend.close()
+      backend = await open()
+      return backend
+    },
+    async dispose({ failed }) {
+      await backend.close()
+      if (!failed) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Random commands. A command is plain data and means something in every state (indexes are taken
+ * modulo what there is), so that fast-check can drop and shrink commands freely.
+ */
+import fc from 'fast-check'
+import type { NewMessage, Outcome, QueueSettings } from '../../src/backends/backend.ts'
+
+/** Two standard queues and two FIFO queues; the second of each pair starts as dead-letter queue. */
+export const queueNames = ['a', 'b', 'f.fifo', 'g.fifo'] as const
+export type QueueSlot = (typeof queueNames)[number] | 'missing'
+
+export type Command =
+  | { readonly kind: 'create'; readonly queue: QueueSlot; readonly settings: Settings }
+  | { readonly kind: 'change'; readonly queue: QueueSlot; readonly settings: Settings }
+  | { readonly kind: 'delete' | 'purge'; readonly queue: QueueSlot }
+  | {
+      readonly kind: 'send'
+      readonly queue: QueueSlot
+      readonly messages: readonly MessageDraft[]
+      readonly allOrNothing: boolean
+    }
+  | {
+      readonly kind: 'receive'
+      readonly queue: QueueSlot
+      readonly max: number
+      readonly visibilityMs: number | undefined
+      readonly attemptId: string | undefined
+    }
+  | { readonly kind: 'extend'; readonly leases: readonly LeaseDraft[]; readonly foreign: boolean }
+  | { readonly kind: 'settle'; readonly settlements: readonly SettlementDraft[] }
+  | { readonly kind: 'advance'; readonly ms: number }
+  | { readonly kind: 'jumpBack' | 'sweep' | 'reopen' | 'cancelMove' }
+  | {
+      readonly kind: 'startMove'
+      readonly source: QueueSlot
+      readonly destination: QueueSlot | undefined
+      readonly movesPerSecond: number | undefined
+    }
+  | { readonly kind: 'peek'; readonly queue: QueueSlot }
+
+export type Settings = Partial<Omit<QueueSettings, 'type'>>
+
+export interface MessageDraft {
+  readonly body: string
+  readonly group: string
+  readonly deduplicationId: string
+  readonly delayMs: number | undefined
+  readonly flaw: 'none' | 'tooLarge' | 'character' | 'noGroup' | 'noId'
+}
+
+export interface LeaseDraft {
+  /** Counts from the latest delivery backwards. */
+  readonly receipt: number
+  readonly visibilityMs: number
+}
+
+export interface SettlementDraft {
+  readonly receipt: number
+  readonly outcome: Outcome
+  readonly emits: readonly { readonly queue: QueueSlot; readonly message: MessageDraft }[]
+}
+
+const second = 1_000
+const minute = 60 * second
+
+const slot = fc.oneof(
+  { weight: 40, arbitrary: fc.constantFrom<QueueSlot[]>('a', 'f.fifo') },
+  { weight: 20, arbitrary: fc.constantFrom<QueueSlot[]>('b', 'g.fifo') },
+  { weight: 1, arbitrary: fc.constant<QueueSlot>('missing') },
+)
+
+const settings: fc.Arbitrary<Settings> = fc
+  .record(
+    {
+      visibilityMs: fc.constantFrom(3 * second, 10 * second),
+      delayMs: fc.constantFrom(0, 0, 2 * second),
+      retentionMs: fc.constantFrom(minute, 10 * minute, 60 * minute),
+      deadLetter: fc.oneof(
+        fc.constant(null),
+        fc.record({
+          queue: fc.constantFrom(...queueNames),
+          maxReceives: fc.constantFrom(1, 2, 3),
+        }),
+      ),
+      deduplicateByContent: fc.boolean(),
+      deduplicationScope: fc.constantFrom('queue' as const, 'group' as const),
+    },
+    { requiredKeys: [] },
+  )
+  .map((given) => ({ ...given }))
+
+const message: fc.Arbitrary<MessageDraft> = fc.record({
+  body: fc.constantFrom('x', 'y', 'z'),
+  group: fc.constantFrom('g1', 'g1', 'g2', 'g3'),
+  deduplicationId: fc.constantFrom('d1', 'd2', 'd3', 'd4', 'd5', 'd6', 'd7', 'd8'),
+  delayMs: fc.constantFrom(undefined, undefined, undefined, 0, second, 5 * second),
+  flaw: fc.constantFrom(
+    ...Array.from({ length: 20 }, () => 'none' as const),
+    ...(['tooLarge', 'character', 'noGroup', 'noId'] as const),
+  ),
+})
+
+const receipt = fc.oneof({ weight: 6, arbitrary: fc.nat(3) }, { weight: 2, arbitrary: fc.nat(30) })
+
+const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant({ kind: 'acknowledge' } as const) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('retry' as const),
+      delayMs: fc.constantFrom(0, 0, 2 * second, 20 * second),
+    }),
+  },
+  { weight: 2, arbitrary: fc.constant({ kind: 'release' } as const) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'bury', reason: 'random' } as const) },
+)
+
+const settlement: fc.Arbitrary<SettlementDraft> = fc.record({
+  receipt,
+  outcome,
+  emits: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(fc.record({ queue: slot, message }), { maxLength: 2 }) },
+  ),
+})
+
+const lease: fc.Arbitrary<LeaseDraft> = fc.record({
+  receipt,
+  visibilityMs: fc.constantFrom(0, 3 * second, 20 * second, 90 * second, 12 * 60 * minute),
+})
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 24,
+    arbitrary: fc.record({
+      kind: fc.constant('send' as const),
+      queue: slot,
+      messages: fc.array(message, { minLength: 1, maxLength: 4 }),
+      allOrNothing: fc.constantFrom(false, false, false, true),
+    }),
+  },
+  {
+    weight: 26,
+    arbitrary: fc.record({
+      kind: fc.constant('receive' as const),
+      queue: slot,
+      max: fc.integer({ min: 1, max: 4 }),
+      visibilityMs: fc.constantFrom(undefined, undefined, 0, 2 * second, 10 * second, 90 * second),
+      attemptId: fc.constantFrom(undefined, undefined, undefined, 'x', 'y'),
+    }),
+  },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      kind: fc.constant('extend' as const),
+      leases: fc.array(lease, { minLength: 1, maxLength: 3 }),
+      foreign: fc.constantFrom(false, false, false, false, true),
+    }),
+  },
+  {
+    weight: 22,
+    arbitrary: fc.record({
+      kind: fc.constant('settle' as const),
+      settlements: fc.array(settlement, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  {
+    weight: 20,
+    arbitrary: fc.record({
+      kind: fc.constant('advance' as const),
+      ms: fc.constantFrom(1, 500, second, 2 * second, 3 * second, 11 * second, minute, 5 * minute),
+    }),
+  },
+  { weight: 2, arbitrary: fc.constant({ kind: 'jumpBack' } as const) },
+  { weight: 8, arbitrary: fc.constant({ kind: 'sweep' } as const) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'reopen' } as const) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('startMove' as const),
+      source: slot,
+      destination: fc.option(slot, { nil: undefined, freq: 1 }),
+      movesPerSecond: fc.constantFrom(undefined, 1, 2),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'cancelMove' } as const) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('peek' as const), queue: slot }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('change' as const), queue: slot, settings }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('create' as const), queue: slot, settings }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), queue: slot }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('purge' as const), queue: slot }) },
+)
+
+export const commands: fc.Arbitrary<readonly Command[]> = fc.array(command, {
+  minLength: 5,
+  maxLength: 40,
+  size: 'max',
+})
+
+/** What a draft means on a queue of this type. */
+export function newMessage(draft: MessageDraft, isFifo: boolean): NewMessage {
+  const { flaw, delayMs } = draft
+  const flawed = { tooLarge: 'x'.repeat(2_000), character: 'x\u0000', none: draft.body }
+  const body = flaw === 'noGroup' || flaw === 'noId' ? draft.body : flawed[flaw]
+  if (!isFifo) return { body, ...(delayMs !== undefined && { delayMs }) }
+  return {
+    body,
+    ...(flaw !== 'noGroup' && { group: draft.group }),
+    ...(flaw !== 'noId' && { deduplicationId: draft.deduplicationId }),
+  }
+}

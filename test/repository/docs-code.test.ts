@@ -1,0 +1,111 @@
+/**
+ * The TypeScript in the documentation is code like any other: every block marked `ts` is type-checked
+ * against the sources, and a block that begins with `// run` also runs. A block may name its file in
+ * its first line (`// academy.ts`); other blocks of the same page then import it.
+ */
+import assert from 'node:assert/strict'
+import { type ExecFileException, execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+// The process id keeps two runs in one checkout apart.
+const folder = join(root, '.test-data', `docs-code-${process.pid}`)
+
+interface Block {
+  /** Page and line, for the reader of a failure. */
+  readonly place: string
+  readonly file: string
+  readonly code: string
+  readonly runs: boolean
+}
+
+const blocks = (await pages()).flatMap(({ page, text }) => blocksOf(page, text))
+
+beforeAll(async () => {
+  await writePackage()
+  for (const { file, code } of blocks) {
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, `${code}\nexport {}\n`)
+  }
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('the code in the documentation', () => {
+  test('exists', () => {
+    assert.ok(blocks.length > 0)
+  })
+
+  test('has correct types', async () => {
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const { output } = await node([tsc, '--noEmit', '--project', folder], root)
+    assert.equal(output, '')
+  })
+
+  const runnable = blocks.filter(({ runs }) => runs)
+  test.each(runnable)('at $place runs', async ({ file }) => {
+    const workplace = `${file}.workplace`
+    await mkdir(workplace)
+    const { code, output } = await node([file], workplace)
+    assert.equal(code, 0, output)
+  })
+})
+
+async function pages(): Promise<readonly { readonly page: string; readonly text: string }[]> {
+  const inDocs = await readdir(join(root, 'docs'), { recursive: true })
+  const names = [
+    ...['README.md', 'ARCHITECTURE.md'].filter((name) => existsSync(join(root, name))),
+    ...inDocs.filter((name) => name.endsWith('.md')).map((name) => join('docs', name)),
+  ]
+  return Promise.all(
+    names.sort().map(async (page) => ({ page, text: await readFile(join(root, page), 'utf8') })),
+  )
+}
+
+function blocksOf(page: string, text: string): readonly Block[] {
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => {
+    const code = match[1] ?? ''
+    const line = text.slice(0, match.index).split('\n').length + 1
+    const [, name = `line-${line}.ts`] = /^\/\/ ([a-z0-9-]+\.ts)\n/.exec(code) ?? []
+    const file = join(folder, page.replaceAll(/[^\w-]/g, '_'), name)
+    return { place: `${page}:${line}`, file, code, runs: code.startsWith('// run\n') }
+  })
+}
+
+/** `millrace` as its users import it, with the sources in place of the built files. */
+async function writePackage(): Promise<void> {
+  const published = join(folder, 'node_modules', 'millrace')
+  await mkdir(published, { recursive: true })
+  await symlink(join(root, 'src'), join(published, 'src'), 'dir')
+  const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const sources = JSON.stringify({ name: 'millrace', type: 'module', exports })
+    .replaceAll('./dist/', './src/')
+    .replaceAll(/(?:\.d\.ts|\.js)"/g, '.ts"')
+  await writeFile(join(published, 'package.json'), sources)
+  await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }')
+  const config = {
+    extends: '../../tsconfig.json',
+    // A reader wants to see the value that a line makes, used or not.
+    compilerOptions: { noUnusedLocals: false },
+    include: ['*/*.ts'],
+  }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+}
+
+interface Ended {
+  readonly code: number
+  readonly output: string
+}
+
+function node(args: readonly string[], cwd: string): Promise<Ended> {
+  const env = { PATH: process.env['PATH'] }
+  return new Promise((resolve) => {
+    const end = (error: ExecFileException | null, stdout: string, stderr: string): void =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: stdout + stderr })
+    execFile(process.execPath, [...args], { cwd, env, timeout: 50_000 }, end)
+  })
+}
