@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { MillraceError } from '../core/millrace-error.ts'
 import { systemReason } from './system-error.ts'
 
@@ -14,12 +14,38 @@ export interface DataDirectory {
 export async function prepareDataDirectory(directory: string): Promise<DataDirectory> {
   const path = resolve(directory)
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    await makeDirectory(path)
   } catch (cause) {
     const message = `Cannot use ${path} as the data directory: ${systemReason(cause, reasons)}.`
     throw new MillraceError('store_unusable', { message, cause })
   }
   return { path, file: join(path, 'millrace.db') }
+}
+
+/**
+ * Not `mkdir` with `recursive`, which tries for ever where a directory exists but takes no new
+ * entries, as in /proc.
+ */
+async function makeDirectory(path: string): Promise<void> {
+  const refusal = await tryMakeDirectory(path)
+  if (refusal?.code === 'ENOENT' && dirname(path) !== path) {
+    await makeDirectory(dirname(path))
+    const secondRefusal = await tryMakeDirectory(path)
+    if (secondRefusal !== undefined) throw secondRefusal
+  } else if (refusal !== undefined) {
+    throw refusal
+  }
+}
+
+/** Nothing when the directory is there now, whoever made it. */
+async function tryMakeDirectory(path: string): Promise<NodeJS.ErrnoException | undefined> {
+  try {
+    await mkdir(path, { mode: 0o700 })
+  } catch (error) {
+    const existing = await stat(path).catch(() => undefined)
+    return existing?.isDirectory() ? undefined : (error as NodeJS.ErrnoException)
+  }
+  return undefined
 }
 
 const reasons: Readonly<Record<string, string>> = {

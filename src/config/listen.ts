@@ -3,7 +3,7 @@
  * requests finish but does not wait for ever.
  */
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
 import { systemReason } from './system-error.ts'
@@ -49,12 +49,17 @@ export async function listen({ host, port, answer, timers }: ListenRequest): Pro
       answer(request, response)
     },
   )
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   const address = await bind(server, { host, port })
   return {
     host,
     port: address.port,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    close: () => close(server, timers),
+    close: () => close({ server, sockets, timers }),
   }
 }
 
@@ -75,12 +80,20 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name is not known',
 }
 
-function close(server: Server, timers: Timers): Promise<void> {
+interface Closing {
+  readonly server: Server
+  readonly sockets: ReadonlySet<Socket>
+  readonly timers: Timers
+}
+
+function close({ server, sockets, timers }: Closing): Promise<void> {
   return new Promise((resolve) => {
     const giveUp = timers.after(drainMs, () => server.closeAllConnections())
     server.close(() => {
       giveUp()
       resolve()
     })
+    // Node closes connections that are idle after a request, but not those that never made one.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   })
 }

@@ -4,7 +4,7 @@
  */
 import { checkQueueName, checkTags, isFifoName } from '../core/check-queue.ts'
 import { checkOneOf, checkRange, describeGiven, type Violations } from '../core/checks.ts'
-import { durationMs, formatDuration } from '../core/durations.ts'
+import { type Duration, durationMs, formatDuration } from '../core/durations.ts'
 import { limits, type Range } from '../core/limits.ts'
 import { didYouMean } from './did-you-mean.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
@@ -99,7 +99,7 @@ function checkDuration(into: Violations, field: string, value: unknown, range: R
 function parsedMs(value: unknown): number | undefined {
   try {
     // Whatever it is, durationMs refuses what is no duration.
-    return durationMs(value as Parameters<typeof durationMs>[0])
+    return durationMs(value as Duration)
   } catch {
     return undefined
   }

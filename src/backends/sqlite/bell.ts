@@ -3,7 +3,7 @@
  * file beside the store: ringing writes it, and whoever has parked receives watches it. A slow poll
  * of SQLite's change counter stands behind it, for lost events and for leases that others took.
  */
-import { closeSync, type FSWatcher, openSync, watch, writeSync } from 'node:fs'
+import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from 'node:fs'
 import type { Ports } from '../../core/ports.ts'
 
 /** With a working watch the poll is only a safety net; without one it does all the work. */
@@ -34,10 +34,7 @@ export class Bell {
 
   constructor(options: BellOptions) {
     this.#options = options
-    this.#descriptor = openSync(options.file, 'a+')
-    // The file must not be opened for appending, or every stroke would make it longer.
-    closeSync(this.#descriptor)
-    this.#descriptor = openSync(options.file, 'r+')
+    this.#descriptor = openSync(options.file, constants.O_RDWR | constants.O_CREAT)
   }
 
   ring(): void {

@@ -14,7 +14,7 @@ import { recallAttempt, rememberAttempt } from './receive-attempts.ts'
 import { allRows, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { catchUp, expire, retentionCutoff, upkeepSlice } from './upkeep.ts'
+import { catchUp, expire, hold, retentionCutoff, upkeepSlice } from './upkeep.ts'
 
 export interface ClaimingStatements {
   readonly pick: StatementSync
@@ -32,8 +32,7 @@ export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
       WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence ${upTo}`),
     lease: db.prepare(`
       UPDATE message SET
-        state = 1, due_at = ?, visible_at = ?, token = ?, leased_at = ?, receive_count = ?,
-        first_received_at = ?
+        state = 1, due_at = ?, held_until = ?, token = ?, leased_at = ?, receive_count = ?, first_received_at = ?
       WHERE sequence = ? AND state = 0`),
   }
 }
@@ -122,12 +121,13 @@ function setAside(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean 
 
 function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim): Delivery {
   const token = tx.nextToken()
-  const visibleAt = tx.now + claim.visibilityMs
+  const leaseExpiresAt = tx.now + claim.visibilityMs
+  const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
   const receiveCount = row.receive_count + 1
   const firstReceivedAt = row.receive_count === 0 ? tx.now : row.first_received_at
   tx.session.claiming.lease.run(
-    Math.min(visibleAt, row.sent_at + queue.settings.retentionMs),
-    visibleAt,
+    dueAt,
+    heldUntil,
     token,
     tx.now,
     receiveCount,
@@ -137,10 +137,10 @@ function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim
   tx.count(queue, 'ready', -1)
   tx.count(queue, 'leased', 1)
   tx.count(queue, 'received', 1)
-  return deliveryFromRow(row, tx.session.bodies, {
+  return deliveryFromRow(row, tx.session, {
     receipt: formatReceipt({ queueId: queue.id, sequence: row.sequence, token }),
     token,
-    leaseExpiresAt: visibleAt,
+    leaseExpiresAt,
     receiveCount,
     firstReceivedAt,
   })

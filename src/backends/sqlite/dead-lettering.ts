@@ -5,7 +5,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { DeadLetterOrigin } from '../backend.ts'
 import { groupChanged, groupGained } from './groups.ts'
-import { type ContentRow, nobodysToken } from './messages.ts'
+import { type ContentRow, idOf, nobodysToken } from './messages.ts'
 import { changed } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -18,7 +18,7 @@ export interface DeadLetterStatements {
 export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
   const move = `
     UPDATE message SET
-      sequence = ?, generation = ?, sent_at = ?, deduplication_id = ?, origin = ?,
+      sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
       state = 0, token = ${nobodysToken}
     WHERE sequence = ? AND generation = ?`
   return {
@@ -73,14 +73,15 @@ function movedValues(
   target: Queue,
   row: ContentRow,
   reason: string | null,
-): [number, number, number, string | null, string, number, number] {
+): [number, number, string | null, number, string | null, string, number, number] {
   const fifo = target.settings.type === 'fifo'
   const origin: DeadLetterOrigin = { source: queue.name, at: tx.now, reason }
   return [
     fifo ? tx.nextSequence() : row.sequence,
     target.generation,
+    fifo ? idOf(row, tx.session) : row.id,
     fifo ? tx.now : row.sent_at,
-    fifo ? row.id : row.deduplication_id,
+    fifo ? idOf(row, tx.session) : row.deduplication_id,
     JSON.stringify(origin),
     row.sequence,
     queue.generation,

@@ -62,7 +62,7 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
       WHERE generation = ? AND state = 0 AND sequence <= ? LIMIT 1`),
     move: db.prepare(`
       UPDATE message SET
-        sequence = ?, generation = ?, id = ?, sent_at = ?, receive_count = 0,
+        sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
         token = ${nobodysToken}, origin = NULL
       WHERE sequence = ? AND generation = ? AND state = 0`),
   }
@@ -184,15 +184,7 @@ function moveRows(
     const target = destinationOf(tx, task, row)
     if (target === undefined) return index
     const sequence = tx.nextSequence()
-    const id = tx.session.ids.next()
-    const values = [
-      sequence,
-      target.generation,
-      id,
-      tx.now,
-      row.sequence,
-      source.generation,
-    ] as const
+    const values = [sequence, target.generation, tx.now, row.sequence, source.generation] as const
     tx.session.moving.move.run(...values)
     if (row.apart === 1) tx.session.bodies.renumberApart.run(sequence, row.sequence)
     tx.count(source, 'ready', -1)

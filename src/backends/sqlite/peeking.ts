@@ -29,7 +29,7 @@ export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMe
   const queue = tx.queue(request.queue)
   while (catchUp(tx, queue) === upkeepSlice || expireReady(tx, queue) === upkeepSlice);
   const cursor = parseCursor(request.after)
-  const { peeking, bodies } = tx.session
+  const { peeking } = tx.session
   const rows =
     request.state === 'ready'
       ? allRows<MessageRow>(peeking.ready, queue.generation, cursor.sequence, request.limit + 1)
@@ -42,7 +42,7 @@ export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMe
           request.limit + 1,
         )
   const page = rows.slice(0, request.limit)
-  const items = page.map((row) => peekedFromRow(row, bodies))
+  const items = page.map((row) => peekedFromRow(row, tx.session))
   const last = page.at(-1)
   return rows.length > request.limit && last !== undefined
     ? { items, next: `${last.due_at}-${last.sequence}` }

@@ -10,6 +10,7 @@ import { deliveryFromRow, type MessageRow } from './messages.ts'
 import { getRow } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
+import { hold } from './upkeep.ts'
 
 export interface AttemptStatements {
   readonly find: StatementSync
@@ -27,15 +28,15 @@ export function prepareAttempts(db: DatabaseSync): AttemptStatements {
       VALUES (?, ?, ?, ?)`),
     leasedMessage: db.prepare(`
       SELECT * FROM message
-      WHERE sequence = ? AND generation = ? AND token = ? AND visible_at = ?
+      WHERE sequence = ? AND generation = ? AND token = ? AND coalesce(held_until, due_at) = ?
         AND state = 1 AND due_at > ?`),
     renew: db.prepare(`
-      UPDATE message SET due_at = ?, visible_at = ?
+      UPDATE message SET due_at = ?, held_until = ?
       WHERE sequence = ? AND token = ? AND state = 1`),
   }
 }
 
-type RememberedLease = readonly [sequence: number, token: number, visibleAt: number]
+type RememberedLease = readonly [sequence: number, token: number, expiresAt: number]
 
 /** The deliveries of an earlier receive with this id, or undefined when it does not count. */
 export function recallAttempt(
@@ -50,8 +51,8 @@ export function recallAttempt(
   if (found === undefined) return undefined
   const leases: readonly RememberedLease[] = JSON.parse(found.leases)
   const rows: MessageRow[] = []
-  for (const [sequence, token, visibleAt] of leases) {
-    const values = [sequence, queue.generation, token, visibleAt, tx.now] as const
+  for (const [sequence, token, expiresAt] of leases) {
+    const values = [sequence, queue.generation, token, expiresAt, tx.now] as const
     const row = getRow<MessageRow>(leasedMessage, ...values)
     if (row === undefined) return undefined
     rows.push(row)
@@ -59,10 +60,10 @@ export function recallAttempt(
   const leaseExpiresAt = tx.now + visibilityMs
   const deliveries = rows.map((row) => {
     const { token } = row
-    const dueAt = Math.min(leaseExpiresAt, row.sent_at + queue.settings.retentionMs)
-    renew.run(dueAt, leaseExpiresAt, row.sequence, token)
+    const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
+    renew.run(dueAt, heldUntil, row.sequence, token)
     tx.wroteRow()
-    return deliveryFromRow(row, tx.session.bodies, {
+    return deliveryFromRow(row, tx.session, {
       receipt: formatReceipt({ queueId: queue.id, sequence: row.sequence, token }),
       token,
       leaseExpiresAt,

@@ -22,7 +22,7 @@ import { changed, getRow } from './rows.ts'
 import { refuse, storeMessage } from './sending.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { countNameOf, retentionCutoff } from './upkeep.ts'
+import { countNameOf, hold, retentionCutoff } from './upkeep.ts'
 
 export interface SettlingStatements {
   readonly find: StatementSync
@@ -39,7 +39,7 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
   const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
   return {
     find: db.prepare('SELECT * FROM message WHERE sequence = ?'),
-    extend: db.prepare(`UPDATE message SET due_at = ?, visible_at = ? ${live}`),
+    extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live}`),
     deletePlain: db.prepare(`DELETE FROM message ${live} AND body IS NOT NULL`),
     // Standard queues accept a late acknowledgement as long as nobody else has got the message.
     deleteHeld: db.prepare(
@@ -48,7 +48,7 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
     deleteLive: db.prepare(`DELETE FROM message ${live} ${deleted}`),
     // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
     holdBack: db.prepare(
-      `UPDATE message SET due_at = ?, visible_at = ?, token = ${nobodysToken} ${live}`,
+      `UPDATE message SET due_at = ?, held_until = ?, token = ${nobodysToken} ${live}`,
     ),
     handBack: db.prepare(`
       UPDATE message SET
@@ -82,9 +82,9 @@ function extendLease(
     }
     return refused(MillraceError.invalid([violation]))
   }
-  const dueAt = Math.min(leaseExpiresAt, row.sent_at + queue.settings.retentionMs)
+  const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
   const { sequence, token } = receipt
-  const values = [dueAt, leaseExpiresAt, sequence, queue.generation, token, tx.now] as const
+  const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!changed(tx.session.settling.extend, ...values)) return { status: whyNot(tx, row, receipt) }
   tx.wroteRow(queue)
   return { status: 'extended', leaseExpiresAt }
@@ -189,10 +189,9 @@ function holdBack(
 ): LeaseRefusal | undefined {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
-  const visibleAt = tx.now + delayMs
-  const dueAt = Math.min(visibleAt, row.sent_at + queue.settings.retentionMs)
   const { sequence, token } = receipt
-  const values = [dueAt, visibleAt, sequence, queue.generation, token, tx.now] as const
+  const { dueAt, heldUntil } = hold(queue, row.sent_at, tx.now + delayMs)
+  const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!changed(tx.session.settling.holdBack, ...values)) return whyNot(tx, row, receipt)
   tx.wroteRow(queue)
   return undefined

@@ -61,6 +61,7 @@ export class SqliteBackend implements Backend {
   readonly #writer: Writer
   readonly #parking: Parking
   readonly #bell: Bell
+  #closed: Promise<void> | undefined
 
   constructor({ file, ports, busyTimeoutMs }: SqliteBackendOptions) {
     const clock = new StoreClock(ports.clock)
@@ -177,7 +178,12 @@ export class SqliteBackend implements Backend {
     })
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#shutDown()
+    return this.#closed
+  }
+
+  async #shutDown(): Promise<void> {
     this.#parking.clear()
     await this.#writer.close()
     this.#bell.close()

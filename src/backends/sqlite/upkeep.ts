@@ -28,7 +28,7 @@ export interface UpkeepStatements {
  */
 export function dueIn(state: number): string {
   return `
-    SELECT sequence, state, visible_at, sent_at, group_name, body IS NULL AS apart
+    SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart
     FROM message INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
 }
@@ -39,25 +39,39 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
     dueDelayed: db.prepare(`${dueIn(delayed)} ${upTo}`),
     makeReady: db.prepare(`
       UPDATE message SET state = 0 WHERE sequence = ?`),
-    lookLater: db.prepare('UPDATE message SET due_at = ? WHERE sequence = ?'),
+    lookLater: db.prepare('UPDATE message SET due_at = ?, held_until = ? WHERE sequence = ?'),
     remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
     oldestReady: db.prepare(`
-      SELECT sequence, state, sent_at, group_name, body IS NULL AS apart
+      SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
     shortenDue: db.prepare(`
-      UPDATE message SET due_at = min(visible_at, sent_at + ?)
-      WHERE generation = ? AND state > 0`),
+      UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?1
+      WHERE generation = ? AND state > 0 AND due_at > sent_at + ?1`),
   }
 }
 
 interface UpkeepRow {
   readonly sequence: number
   readonly state: number
-  readonly visible_at: number
   readonly sent_at: number
+  readonly held_until: number | null
   readonly group_name: string | null
   readonly apart: 0 | 1
+}
+
+/** How the end of a lease or delay is written down: when to look, and what to remember. */
+export interface Hold {
+  readonly dueAt: number
+  readonly heldUntil: number | null
+}
+
+/** Holds a message back; its retention may end before that, and may still be prolonged. */
+export function hold(queue: Queue, sentAt: number, until: number): Hold {
+  const retentionEnds = sentAt + queue.settings.retentionMs
+  return until <= retentionEnds
+    ? { dueAt: until, heldUntil: null }
+    : { dueAt: retentionEnds, heldUntil: until }
 }
 
 /** The latest send that retention has caught up with. */
@@ -81,13 +95,11 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
   for (const row of rows) {
     if (row.sent_at <= cutoff) {
       expire(tx, queue, row)
-    } else if (row.visible_at > tx.now) {
-      // The retention was prolonged after this look was planned.
-      lookLater.run(
-        Math.min(row.visible_at, row.sent_at + queue.settings.retentionMs),
-        row.sequence,
-      )
-      tx.wroteRow()
+    } else if (row.held_until !== null && row.held_until > tx.now) {
+      // The retention was prolonged: the message lives on, and so does its lease or delay.
+      const { dueAt, heldUntil } = hold(queue, row.sent_at, row.held_until)
+      lookLater.run(dueAt, heldUntil, row.sequence)
+      tx.wroteRow(queue)
     } else {
       makeReady.run(row.sequence)
       tx.count(queue, countNameOf(row.state), -1)

@@ -73,7 +73,6 @@ export class Writer {
 
   /** Commits what has arrived, then lets go of the file. */
   async close(): Promise<void> {
-    if (this.#isClosed) return
     if (this.#isScheduled || this.#pending.length > 0) {
       await new Promise<void>((resolve) => {
         this.#whenIdle = resolve

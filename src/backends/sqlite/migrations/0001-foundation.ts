@@ -9,13 +9,14 @@
 export const foundation = `
 CREATE TABLE store (
   id               INTEGER PRIMARY KEY CHECK (id = 1),
+  id_prefix        TEXT NOT NULL,      -- random; tells the message ids of this store from any other's
   last_sequence    INTEGER NOT NULL,
   last_token       INTEGER NOT NULL,
   last_generation  INTEGER NOT NULL,
   clock_ms         INTEGER NOT NULL,   -- the store's clock, which never runs backwards
   topology_version INTEGER NOT NULL    -- rises with every change of a queue's settings
 ) STRICT;
-INSERT INTO store VALUES (1, 0, 1 << 40, 0, 0, 1);
+INSERT INTO store VALUES (1, lower(hex(randomblob(7))), 0, 1 << 40, 0, 0, 1);
 
 CREATE TABLE queue (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,   -- receipts name it, so ids are never used again
@@ -54,14 +55,14 @@ CREATE TABLE message (
   sequence          INTEGER PRIMARY KEY,
   generation        INTEGER NOT NULL,
   state             INTEGER NOT NULL,   -- 0 ready, 1 leased, 2 delayed
-  due_at            INTEGER NOT NULL,   -- not ready: when upkeep looks at it; also end of retention
-  visible_at        INTEGER NOT NULL,   -- not ready: end of the lease or delay
+  due_at            INTEGER NOT NULL,   -- not ready: when the lease, the delay or the retention ends
+  held_until        INTEGER,            -- end of the lease or delay, if the retention ends before it
   token             INTEGER NOT NULL,   -- of the latest lease, or nobody's
   leased_at         INTEGER NOT NULL,
   receive_count     INTEGER NOT NULL,
   first_received_at INTEGER NOT NULL,   -- once it was received
   sent_at           INTEGER NOT NULL,
-  id                TEXT NOT NULL,
+  id                TEXT,               -- null: follows from the sequence number
   group_name        TEXT,
   deduplication_id  TEXT,
   origin            TEXT,               -- dead letters: where, when and why the message died
@@ -93,7 +94,6 @@ CREATE TABLE deduplication (
   generation INTEGER NOT NULL,
   scope      TEXT NOT NULL,             -- the group, or empty for the whole queue
   id         TEXT NOT NULL,
-  message_id TEXT NOT NULL,
   sequence   INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   PRIMARY KEY (generation, scope, id)
@@ -103,7 +103,7 @@ CREATE INDEX deduplication_by_expiry ON deduplication (expires_at);
 CREATE TABLE receive_attempt (
   generation INTEGER NOT NULL,
   id         TEXT NOT NULL,
-  leases     TEXT NOT NULL,             -- JSON: [sequence, token, visible_at] of each delivery
+  leases     TEXT NOT NULL,             -- JSON: [sequence, token, due_at] of each delivery
   expires_at INTEGER NOT NULL,
   PRIMARY KEY (generation, id)
 ) STRICT, WITHOUT ROWID;

@@ -1,0 +1,222 @@
+/** The engine against the raw limit of its store, with small and large backlogs, and its latencies. */
+import { join } from 'node:path'
+import type { Backend } from '../../src/backends/backend.ts'
+import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { consumeTens, fill, inScratchFolder, queue, sendSingles } from '../load.ts'
+import type { BenchOptions } from '../main.ts'
+import { RawStore } from '../raw-sqlite.ts'
+import {
+  formatMs,
+  formatRate,
+  formatRatio,
+  median,
+  percentile,
+  type Report,
+  type Row,
+} from '../report.ts'
+import { ask, startChild } from './child-process.ts'
+
+export async function benchEngine({ isQuick }: BenchOptions): Promise<Report> {
+  const size: Size = isQuick
+    ? { rounds: 2, batch: 5_000, backlog: 20_000, samples: 50, idleMs: 2_000 }
+    : { rounds: 7, batch: 20_000, backlog: 1_000_000, samples: 400, idleMs: 10_000 }
+  return inScratchFolder(async (folder) => {
+    const rows = [
+      ...(await throughput(folder, size)),
+      ...(await wakeUps(folder, size)),
+      await idleCost(folder, size),
+    ]
+    return {
+      title: 'The embedded engine',
+      notes: [
+        `Messages of 200 bytes; medians of ${size.rounds} rounds in which all contenders take turns`,
+        'Raw: bare statements of node:sqlite on a table with one index, 100 rows a commit',
+      ],
+      rows,
+    }
+  })
+}
+
+interface Size {
+  readonly rounds: number
+  readonly batch: number
+  readonly backlog: number
+  readonly samples: number
+  readonly idleMs: number
+}
+
+interface Round {
+  readonly insert: number
+  readonly claim: number
+  readonly send: number
+  readonly consume: number
+  readonly sendBehind: number
+  readonly consumeBehind: number
+}
+
+async function throughput(folder: string, size: Size): Promise<readonly Row[]> {
+  const raw = new RawStore(join(folder, 'raw.db'))
+  const small = await openBench(join(folder, 'small.db'), 1_000)
+  const largeFile = join(folder, 'large.db')
+  const large = await openBench(largeFile, size.backlog)
+  const rounds: Round[] = []
+  // The first round warms up and does not count.
+  for (let round = 0; round <= size.rounds; round += 1) {
+    const measured = {
+      insert: raw.insert(size.batch),
+      send: await sendSingles(small, size.batch, 100),
+      sendBehind: await sendSingles(large, size.batch, 100),
+      claim: raw.claimAndDelete(size.batch),
+      consume: await consumeTens(small, size.batch, 10),
+      consumeBehind: await consumeTens(large, size.batch, 10),
+    }
+    if (round > 0) rounds.push(measured)
+  }
+  const statisticsMs = await timeStatistics(large, size.samples)
+  raw.close()
+  await small.close()
+  await large.close()
+  return [
+    ...rateRows(rounds, size.backlog),
+    {
+      what: `reading queue statistics, ${size.backlog.toLocaleString('en-US')} waiting, p99`,
+      measured: formatMs(statisticsMs),
+      bar: 'under 1 ms',
+      isMet: statisticsMs < 1,
+    },
+    await residentRow(largeFile, size),
+  ]
+}
+
+function rateRows(rounds: readonly Round[], backlog: number): readonly Row[] {
+  const behind = `${backlog.toLocaleString('en-US')} waiting`
+  return [
+    ratioRow(rounds, 'single sends, 100 in flight', ['send', 'insert'], 0.6, 'raw insert'),
+    ratioRow(
+      rounds,
+      'receive + delete of tens, ten consumers',
+      ['consume', 'claim'],
+      0.6,
+      'raw claim + delete',
+    ),
+    ratioRow(rounds, `single sends, ${behind}`, ['sendBehind', 'send'], 0.9, '1,000 waiting'),
+    ratioRow(
+      rounds,
+      `receive + delete, ${behind}`,
+      ['consumeBehind', 'consume'],
+      0.9,
+      '1,000 waiting',
+    ),
+  ]
+}
+
+function ratioRow(
+  rounds: readonly Round[],
+  what: string,
+  [ours, theirs]: readonly [keyof Round, keyof Round],
+  bar: number,
+  name: string,
+): Row {
+  const ratio = median(rounds.map((round) => round[ours] / round[theirs]))
+  return {
+    what,
+    measured: formatRate(median(rounds.map((round) => round[ours]))),
+    beside: `${name} ${formatRate(median(rounds.map((round) => round[theirs])))}: ${formatRatio(ratio)}`,
+    bar: `at least ${formatRatio(bar)}`,
+    isMet: ratio >= bar,
+  }
+}
+
+async function timeStatistics(backend: Backend, samples: number): Promise<number> {
+  const times: number[] = []
+  for (let sample = 0; sample < samples; sample += 1) {
+    const startedMs = performance.now()
+    await backend.queueStatistics({ queue })
+    times.push(performance.now() - startedMs)
+  }
+  return percentile(times, 0.99)
+}
+
+/** A process of its own, so that nothing of this one counts. */
+async function residentRow(file: string, size: Size): Promise<Row> {
+  const child = startChild()
+  const megabytes = await ask<number>(child, { kind: 'resident', file, count: size.batch })
+  child.kill()
+  return {
+    what: `resident memory after sending and consuming, ${size.backlog.toLocaleString('en-US')} waiting`,
+    measured: `${Math.round(megabytes)} MB`,
+    bar: 'under 250 MB',
+    isMet: megabytes < 250,
+  }
+}
+
+async function wakeUps(folder: string, { samples }: Size): Promise<readonly Row[]> {
+  const file = join(folder, 'wake.db')
+  const backend = await openBench(file, 0)
+  const near: number[] = []
+  for (let sample = 0; sample < samples; sample += 1) {
+    const parked = backend.receive({ queue, max: 1, waitMs: 20_000 })
+    await parkedMoment()
+    const startedMs = performance.now()
+    await backend.send({ queue, messages: [{ body: 'wake' }] })
+    const [delivery] = await parked
+    near.push(performance.now() - startedMs)
+    if (delivery === undefined) throw new Error('A parked receive was not woken.')
+    await acknowledge(backend, delivery.receipt)
+  }
+  const child = startChild()
+  const far: number[] = []
+  await ask(child, { kind: 'open', file })
+  for (let sample = 0; sample < samples; sample += 1) {
+    const woken = ask<number>(child, { kind: 'wait' })
+    await ask(child, { kind: 'parked' })
+    const startedMs = performance.timeOrigin + performance.now()
+    await backend.send({ queue, messages: [{ body: 'wake' }] })
+    far.push((await woken) - startedMs)
+  }
+  child.kill()
+  await backend.close()
+  return [
+    latencyRow('wake-up of a parked receive, same process', near, 5),
+    latencyRow('wake-up of a parked receive, another process', far, 30),
+  ]
+}
+
+/** Lets a receive that was just called find nothing and park. */
+async function parkedMoment(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function acknowledge(backend: Backend, receipt: string): Promise<void> {
+  await backend.settle({ queue, settlements: [{ receipt, outcome: { kind: 'acknowledge' } }] })
+}
+
+function latencyRow(what: string, times: readonly number[], barMs: number): Row {
+  const p99 = percentile(times, 0.99)
+  return {
+    what: `${what}, p99`,
+    measured: `${formatMs(p99)} (p50 ${formatMs(median(times))})`,
+    bar: `under ${barMs} ms`,
+    isMet: p99 < barMs,
+  }
+}
+
+async function idleCost(folder: string, { idleMs }: Size): Promise<Row> {
+  const child = startChild()
+  await ask(child, { kind: 'open', file: join(folder, 'wake.db') })
+  const share = await ask<number>(child, { kind: 'idle', polls: 10, forMs: idleMs })
+  child.kill()
+  return {
+    what: 'an idle process with ten parked receives',
+    measured: `${(share * 100).toFixed(2)} % of a core`,
+    bar: 'under 1 %',
+    isMet: share < 0.01,
+  }
+}
+
+async function openBench(file: string, backlog: number): Promise<Backend> {
+  const backend = await openSqlite({ file })
+  await backend.createQueue({ queue })
+  await fill(backend, backlog)
+  return backend
+}

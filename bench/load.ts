@@ -1,0 +1,69 @@
+/** The load that the benches put on a backend: closed loops of senders and consumers. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Backend } from '../src/backends/backend.ts'
+import { perSecond } from './report.ts'
+
+export const queue = 'bench'
+/** 200 bytes, as a small job would have. */
+export const body: string = 'm'.repeat(200)
+
+/** Single sends, so many of them in flight at any time; the answer is messages a second. */
+export async function sendSingles(
+  backend: Backend,
+  count: number,
+  inFlight: number,
+): Promise<number> {
+  let left = count
+  const startedMs = performance.now()
+  const sender = async (): Promise<void> => {
+    while (left-- > 0) await backend.send({ queue, messages: [{ body }] })
+  }
+  await Promise.all(Array.from({ length: inFlight }, sender))
+  return perSecond(count, performance.now() - startedMs)
+}
+
+/** Consumers that receive ten and acknowledge ten, until so many are done; messages a second. */
+export async function consumeTens(
+  backend: Backend,
+  count: number,
+  consumers: number,
+): Promise<number> {
+  let done = 0
+  const startedMs = performance.now()
+  const consumer = async (): Promise<void> => {
+    while (done < count) {
+      const deliveries = await backend.receive({ queue, max: 10 })
+      if (deliveries.length === 0) throw new Error('The bench ran out of messages.')
+      done += deliveries.length
+      await backend.settle({
+        queue,
+        settlements: deliveries.map(({ receipt }) => ({
+          receipt,
+          outcome: { kind: 'acknowledge' },
+        })),
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: consumers }, consumer))
+  return perSecond(done, performance.now() - startedMs)
+}
+
+/** Fills the queue in large batches. */
+export async function fill(backend: Backend, count: number): Promise<void> {
+  const messages = Array.from({ length: 1_000 }, () => ({ body }))
+  for (let sent = 0; sent < count; sent += messages.length) {
+    const batch = messages.slice(0, Math.min(messages.length, count - sent))
+    await backend.send({ queue, messages: batch, allOrNothing: true })
+  }
+}
+
+export async function inScratchFolder<T>(run: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'))
+  try {
+    return await run(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * What users get: the packed tarball, unpacked into an empty project with nothing beside it but the
+ * dependencies it declares.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { constants } from 'node:fs'
+import { access, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
+
+const execute = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+  readonly name: string
+  readonly version: string
+  readonly bin: { readonly millrace: string }
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly dependencies: Readonly<Record<string, string>>
+}
+const subpaths = Object.keys(manifest.exports).filter((path) => path !== './package.json')
+const names = subpaths.map((path) => join(manifest.name, path))
+
+/** Far above today's size, far below what a stray folder would add. */
+const tarballBytesMax = 300_000
+
+let folder: TemporaryFolder
+let tarball: string
+let installed: string
+
+beforeAll(async () => {
+  folder = await temporaryFolder('package')
+  await execute('npm', ['pack', '--pack-destination', folder.path], { cwd: root })
+  tarball = folder.file(`${manifest.name}-${manifest.version}.tgz`)
+  installed = folder.file(join('node_modules', manifest.name))
+  await mkdir(installed, { recursive: true })
+  await execute('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
+  for (const name of Object.keys(manifest.dependencies)) await link(name)
+  await writeFile(folder.file('package.json'), '{ "type": "module", "private": true }')
+})
+
+afterAll(() => folder.remove())
+
+async function link(name: string): Promise<void> {
+  const place = folder.file(join('node_modules', name))
+  await mkdir(dirname(place), { recursive: true })
+  await symlink(join(root, 'node_modules', name), place, 'dir')
+}
+
+function node(args: readonly string[]): Promise<{ stdout: string }> {
+  return execute(process.execPath, [...args], { cwd: folder.path })
+}
+
+describe('the package', () => {
+  test('contains what was built and nothing else', async () => {
+    const entries = await readdir(installed, { recursive: true, withFileTypes: true })
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1))
+    const documents = new Set(['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE'])
+    const strays = files.filter(
+      (file) => !documents.has(file) && !/^dist\/.*(?<!\.test)\.(?:js|d\.ts)$/.test(file),
+    )
+    assert.deepEqual(strays, [])
+    for (const document of documents) assert.ok(files.includes(document), document)
+  })
+
+  test('is small', async () => {
+    const { size } = await stat(tarball)
+    assert.ok(size < tarballBytesMax, `${size} bytes`)
+  })
+
+  test('has nothing to object to for publint', async () => {
+    const file = await readFile(tarball)
+    const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(file).buffer } })
+    assert.deepEqual(
+      messages.map((message) => formatMessage(message, pkg, { color: false })),
+      [],
+    )
+  })
+
+  test('has types that every way to import it finds', async () => {
+    const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js')
+    const offline = '--no-definitely-typed'
+    await node([attw, tarball, '--profile', 'esm-only', offline, '--no-color', '--no-emoji'])
+  })
+
+  test.each(names)('exports %s', async (name) => {
+    const code = `console.log(Object.keys(await import('${name}')).length)`
+    const { stdout } = await node(['--input-type=module', '--eval', code])
+    assert.ok(Number(stdout) > 0, `${name} exports nothing`)
+  })
+
+  test('has types that hold in a strict project that also checks its libraries', async () => {
+    await link('@types/node')
+    await link('undici-types')
+    const compilerOptions = {
+      module: 'nodenext',
+      target: 'es2024',
+      lib: ['es2024', 'esnext.disposable'],
+      types: ['node'],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+    }
+    const imports = names.map((name, index) => `import * as module${index} from '${name}'\n`)
+    const uses = names.map((_, index) => `console.log(module${index})\n`)
+    await writeFile(folder.file('use.ts'), [...imports, ...uses].join(''))
+    const config = { compilerOptions, files: ['use.ts'] }
+    await writeFile(folder.file('tsconfig.json'), JSON.stringify(config))
+    await node([join(root, 'node_modules/typescript/bin/tsc'), '--project', folder.path])
+  })
+
+  test('brings a command that runs', async () => {
+    const command = join(installed, manifest.bin.millrace)
+    await access(command, constants.X_OK)
+    // The shebang line asks for whichever Node comes first on the path.
+    const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
+    const { stdout } = await execute(command, ['--version'], { env: { PATH } })
+    assert.equal(stdout.trim(), manifest.version)
+  })
+})

@@ -1,0 +1,85 @@
+/** Starts a TypeScript file as a process of its own and talks with it by messages. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/** Every message says what it is; the rest depends on that. */
+export interface ChildMessage {
+  readonly kind: string
+}
+
+export class ChildProgram {
+  readonly #child: ChildProcess
+  readonly #arrived: ChildMessage[] = []
+  readonly #onMessage = new Set<() => void>()
+  #errorText = ''
+
+  constructor(file: URL, argument: object) {
+    this.#child = fork(file, [JSON.stringify(argument)], {
+      execPath: process.execPath,
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#errorText += chunk.toString()
+    })
+    this.#child.on('message', (message: ChildMessage) => {
+      this.#arrived.push(message)
+      this.#wake()
+    })
+    this.#child.on('exit', () => this.#wake())
+  }
+
+  send(message: ChildMessage): void {
+    this.#child.send(message)
+  }
+
+  /** The next message of this kind; rejects when the process ends without sending one. */
+  async next<T extends ChildMessage>(kind: T['kind']): Promise<T> {
+    for (;;) {
+      const index = this.#arrived.findIndex((message) => message.kind === kind)
+      if (index >= 0) return this.#arrived.splice(index, 1)[0] as T
+      if (this.#hasEnded) throw new Error(`The process ended early. ${this.#errorText}`)
+      await new Promise<void>((resolve) => this.#onMessage.add(resolve))
+    }
+  }
+
+  /** Ends the process at once, as a crash would, and waits until it is gone. */
+  async kill(): Promise<void> {
+    if (this.#hasEnded) throw new Error(`The process ended before the crash. ${this.#errorText}`)
+    const exit = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await exit
+  }
+
+  /** Waits for the process to end by itself. */
+  async ended(): Promise<void> {
+    if (!this.#hasEnded) await once(this.#child, 'exit')
+    if (this.#child.exitCode !== 0) throw new Error(`The process failed. ${this.#errorText}`)
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  #wake(): void {
+    for (const resolve of this.#onMessage) resolve()
+    this.#onMessage.clear()
+  }
+}
+
+/** The argument that the parent gave to this process. */
+export function childArgument<T>(): T {
+  return JSON.parse(process.argv[2] ?? '{}')
+}
+
+export function tellParent<T extends ChildMessage>(message: T): void {
+  process.send?.(message)
+}
+
+/** The next message of this kind from the parent. */
+export async function fromParent(kind: string): Promise<void> {
+  for (;;) {
+    const [message] = await once(process, 'message')
+    if (message.kind === kind) return
+  }
+}

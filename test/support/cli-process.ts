@@ -1,0 +1,70 @@
+/** Runs the `millrace` command as its users do: a process of its own, watched through its output. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface CliProcess {
+  readonly ended: Promise<Ended>
+  /** The first match in what the process has written to stdout, as soon as it is there. */
+  output(pattern: RegExp): Promise<RegExpExecArray>
+  kill(signal: NodeJS.Signals): void
+}
+
+const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
+
+export function startCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): CliProcess {
+  // Nothing of the caller's own settings may reach the command.
+  const child = spawn(process.execPath, [main, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], ...env },
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const ended = endOf(child).then(({ code, signal }) => ({ code, signal, stdout, stderr }))
+  return {
+    ended,
+    output: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const match = pattern.exec(stdout)
+          if (match !== null) resolve(match)
+        }
+        child.stdout.on('data', look)
+        look()
+        void ended.then(() => reject(new Error(`ended without ${pattern}: ${stdout}${stderr}`)))
+      }),
+    kill: (signal) => {
+      child.kill(signal)
+    },
+  }
+}
+
+/** Runs the command to its end. */
+export function runCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  return startCli(args, env).ended
+}
+
+function endOf(child: ChildProcess): Promise<Pick<Ended, 'code' | 'signal'>> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ code, signal }))
+  })
+}
