@@ -66,6 +66,10 @@ export function refuseMessage(
       'invalid_message',
     )
   }
+  const isPlain = attributes === undefined && systemAttributes === undefined && group === undefined
+  if (isPlain && delayMs === undefined && deduplicationId === undefined) {
+    return refuseForType(message, rules) ?? refuseForSize(message, rules.messageBytesMax)
+  }
   const violations: Violations = []
   if (attributes !== undefined) checkAttributes(violations, attributes)
   if (systemAttributes !== undefined) {

@@ -18,7 +18,10 @@ process.disconnect?.()
 
 async function produce(): Promise<void> {
   for (let index = 0; index < sends; index += 1) {
-    const messages = [{ body: `${name}.${index}` }]
+    const body = `${name}.${index}`
+    const messages = [
+      queue.endsWith('.fifo') ? { body, group: name, deduplicationId: body } : { body },
+    ]
     for (const result of await backend.send({ queue, messages })) {
       if (result.status === 'refused') throw result.error
       report.sent.push(result.id)
@@ -35,8 +38,9 @@ async function consume(): Promise<void> {
         if (signal.aborted) return []
         throw error
       })
-    for (const { id, receipt } of deliveries) {
-      report.delivered.push(id)
+    for (const { id, receipt, token, body } of deliveries) {
+      const [sender = '', index] = body.split('.')
+      report.delivered.push({ id, token, sender, index: Number(index) })
       const settlements = [{ receipt, outcome: { kind: 'acknowledge' as const } }]
       const [result] = await backend.settle({ queue, settlements })
       if (result?.status !== 'settled') throw new Error(`A live lease was ${result?.status}.`)

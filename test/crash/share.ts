@@ -14,9 +14,17 @@ export interface ShareProgress extends ChildMessage {
   readonly count: number
 }
 
+export interface SharedDelivery {
+  readonly id: string
+  readonly token: number
+  /** Who sent it, and as which of its messages. */
+  readonly sender: string
+  readonly index: number
+}
+
 export interface ShareReport extends ChildMessage {
   readonly kind: 'report'
   readonly sent: string[]
-  readonly delivered: string[]
+  readonly delivered: SharedDelivery[]
   readonly acknowledged: string[]
 }

@@ -67,8 +67,9 @@ export class ChildProgram {
   }
 }
 
-/** The argument that the parent gave to this process. */
+/** The argument that the parent gave to this process, which ends when the parent is gone. */
 export function childArgument<T>(): T {
+  process.once('disconnect', () => process.exit())
   return JSON.parse(process.argv[2] ?? '{}')
 }
 

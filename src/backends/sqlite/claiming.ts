@@ -5,7 +5,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { inFlightMax } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { formatReceipt } from '../../core/receipt.ts'
 import type { Delivery, Receive } from '../backend.ts'
 import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
 import { firstOpenGroup, groupChanged } from './groups.ts'
@@ -19,7 +18,8 @@ import { catchUp, expire, hold, retentionCutoff, upkeepSlice } from './upkeep.ts
 export interface ClaimingStatements {
   readonly pick: StatementSync
   readonly pickInGroup: StatementSync
-  readonly lease: StatementSync
+  readonly leaseFirst: StatementSync
+  readonly leaseAgain: StatementSync
 }
 
 export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
@@ -30,9 +30,15 @@ export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
     pickInGroup: db.prepare(`
       SELECT ${contentColumns} FROM message INDEXED BY message_ready_in_group
       WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence ${upTo}`),
-    lease: db.prepare(`
+    leaseFirst: db.prepare(`
+      UPDATE message SET state = 1, due_at = ?, token = ?, leased_at = ?, receive_count = 1
+      WHERE sequence = ? AND state = 0`),
+    leaseAgain: db.prepare(`
       UPDATE message SET
-        state = 1, due_at = ?, held_until = ?, token = ?, leased_at = ?, receive_count = ?, first_received_at = ?
+        state = 1, due_at = ?, token = ?, held_until = ?, receive_count = ?,
+        first_received_at = CASE
+          WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
+        leased_at = ?
       WHERE sequence = ? AND state = 0`),
   }
 }
@@ -125,20 +131,17 @@ function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim
   const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
   const receiveCount = row.receive_count + 1
   const firstReceivedAt = row.receive_count === 0 ? tx.now : row.first_received_at
-  tx.session.claiming.lease.run(
-    dueAt,
-    heldUntil,
-    token,
-    tx.now,
-    receiveCount,
-    firstReceivedAt,
-    row.sequence,
-  )
+  const { leaseFirst, leaseAgain } = tx.session.claiming
+  if (receiveCount === 1 && heldUntil === null) {
+    leaseFirst.run(dueAt, token, tx.now, row.sequence)
+  } else {
+    leaseAgain.run(dueAt, token, heldUntil, receiveCount, tx.now, row.sequence)
+  }
   tx.count(queue, 'ready', -1)
   tx.count(queue, 'leased', 1)
   tx.count(queue, 'received', 1)
   return deliveryFromRow(row, tx.session, {
-    receipt: formatReceipt({ queueId: queue.id, sequence: row.sequence, token }),
+    queueId: queue.id,
     token,
     leaseExpiresAt,
     receiveCount,

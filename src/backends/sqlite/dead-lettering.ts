@@ -19,7 +19,7 @@ export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
   const move = `
     UPDATE message SET
       sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
-      state = 0, token = ${nobodysToken}
+      state = 0, held_until = NULL, token = ${nobodysToken}
     WHERE sequence = ? AND generation = ?`
   return {
     moveReady: db.prepare(`${move} AND state = 0`),

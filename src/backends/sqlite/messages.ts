@@ -1,6 +1,7 @@
 /** The row of a message, and how it becomes a record of the port. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { MessageState } from '../../core/message-state.ts'
+import { formatReceipt } from '../../core/receipt.ts'
 import type {
   DeadLetterOrigin,
   Delivery,
@@ -57,10 +58,14 @@ export interface ContentRow {
   readonly body: string | null
 }
 
-export const contentColumns = `sequence, receive_count, first_received_at, sent_at, id, group_name,
+export const contentColumns = `sequence, receive_count,
+  coalesce(first_received_at, leased_at) AS first_received_at, sent_at, id, group_name,
   deduplication_id, origin, attributes, body`
 
+export const messageColumns = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`
+
 export interface MessageRow extends ContentRow {
+  readonly generation: number
   readonly state: number
   readonly due_at: number
   readonly held_until: number | null
@@ -126,31 +131,43 @@ function decodeAttributes(text: string | null): Pick<Delivery, 'attributes' | 's
 }
 
 export interface Lease {
-  readonly receipt: string
+  readonly queueId: number
   readonly token: number
   readonly leaseExpiresAt: number
   readonly receiveCount: number
   readonly firstReceivedAt: number
 }
 
-export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease): Delivery {
-  return { ...storedMessage(row, session), ...lease }
-}
+// Both records are written out: this runs for every delivery, and spreading objects is slow.
 
-export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage {
+export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease): Delivery {
+  const { sequence } = row
+  const { queueId, token, leaseExpiresAt, receiveCount, firstReceivedAt } = lease
+  const { attributes, systemAttributes } = decodeAttributes(row.attributes)
   return {
-    ...storedMessage(row, session),
-    state: stateNames[row.state] ?? 'ready',
-    dueAt: row.state === ready ? null : (row.held_until ?? row.due_at),
+    id: idOf(row, session),
+    sequence,
+    body: row.body ?? bodyKeptApart(row, session),
+    attributes,
+    systemAttributes,
+    group: row.group_name,
+    deduplicationId: row.deduplication_id,
+    sentAt: row.sent_at,
+    firstReceivedAt,
+    receiveCount,
+    deadLetter: decodeOrigin(row.origin),
+    receipt: formatReceipt({ queueId, sequence, token }),
+    token,
+    leaseExpiresAt,
   }
 }
 
-function storedMessage(row: ContentRow, session: Session): Omit<PeekedMessage, 'state' | 'dueAt'> {
+export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage {
   const { attributes, systemAttributes } = decodeAttributes(row.attributes)
   return {
     id: idOf(row, session),
     sequence: row.sequence,
-    body: row.body ?? getRow<{ body: string }>(session.bodies.readApart, row.sequence)?.body ?? '',
+    body: row.body ?? bodyKeptApart(row, session),
     attributes,
     systemAttributes,
     group: row.group_name,
@@ -158,6 +175,16 @@ function storedMessage(row: ContentRow, session: Session): Omit<PeekedMessage, '
     sentAt: row.sent_at,
     firstReceivedAt: row.receive_count === 0 ? null : row.first_received_at,
     receiveCount: row.receive_count,
-    deadLetter: row.origin === null ? null : (JSON.parse(row.origin) as DeadLetterOrigin),
+    deadLetter: decodeOrigin(row.origin),
+    state: stateNames[row.state] ?? 'ready',
+    dueAt: row.state === ready ? null : (row.held_until ?? row.due_at),
   }
+}
+
+function bodyKeptApart({ sequence }: ContentRow, session: Session): string {
+  return getRow<{ body: string }>(session.bodies.readApart, sequence)?.body ?? ''
+}
+
+function decodeOrigin(text: string | null): DeadLetterOrigin | null {
+  return text === null ? null : JSON.parse(text)
 }

@@ -63,7 +63,7 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
     move: db.prepare(`
       UPDATE message SET
         sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
-        token = ${nobodysToken}, origin = NULL
+        first_received_at = NULL, token = ${nobodysToken}, origin = NULL
       WHERE sequence = ? AND generation = ? AND state = 0`),
   }
 }

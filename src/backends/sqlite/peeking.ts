@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Page, Peek, PeekedMessage } from '../backend.ts'
-import { type MessageRow, peekedFromRow, stateNames } from './messages.ts'
+import { type MessageRow, messageColumns, peekedFromRow, stateNames } from './messages.ts'
 import { allRows, upTo } from './rows.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { catchUp, expireReady, upkeepSlice } from './upkeep.ts'
@@ -15,10 +15,10 @@ export interface PeekStatements {
 export function preparePeeking(db: DatabaseSync): PeekStatements {
   return {
     ready: db.prepare(`
-      SELECT * FROM message INDEXED BY message_ready
+      SELECT ${messageColumns} FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 AND sequence > ? ORDER BY sequence ${upTo}`),
     waiting: db.prepare(`
-      SELECT * FROM message INDEXED BY message_due
+      SELECT ${messageColumns} FROM message INDEXED BY message_due
       WHERE generation = ? AND state = ? AND state > 0 AND (due_at, sequence) > (?, ?)
       ORDER BY due_at, sequence ${upTo}`),
   }

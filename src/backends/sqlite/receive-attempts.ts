@@ -4,9 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { deduplicationWindowMs } from '../../core/limits.ts'
-import { formatReceipt } from '../../core/receipt.ts'
 import type { Delivery } from '../backend.ts'
-import { deliveryFromRow, type MessageRow } from './messages.ts'
+import { deliveryFromRow, type MessageRow, messageColumns } from './messages.ts'
 import { getRow } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -27,7 +26,7 @@ export function prepareAttempts(db: DatabaseSync): AttemptStatements {
       INSERT OR REPLACE INTO receive_attempt (generation, id, leases, expires_at)
       VALUES (?, ?, ?, ?)`),
     leasedMessage: db.prepare(`
-      SELECT * FROM message
+      SELECT ${messageColumns} FROM message
       WHERE sequence = ? AND generation = ? AND token = ? AND coalesce(held_until, due_at) = ?
         AND state = 1 AND due_at > ?`),
     renew: db.prepare(`
@@ -64,7 +63,7 @@ export function recallAttempt(
     renew.run(dueAt, heldUntil, row.sequence, token)
     tx.wroteRow()
     return deliveryFromRow(row, tx.session, {
-      receipt: formatReceipt({ queueId: queue.id, sequence: row.sequence, token }),
+      queueId: queue.id,
       token,
       leaseExpiresAt,
       receiveCount: row.receive_count,

@@ -30,15 +30,14 @@ export function prepareSending(db: DatabaseSync): SendingStatements {
   return {
     insert: db.prepare(`
       INSERT INTO message (
-        sequence, generation, state, due_at, token, leased_at, receive_count, first_received_at,
-        sent_at, held_until, group_name, deduplication_id, attributes, body
-      ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?5, 0, ?5, ?5, ?, ?, ?, ?, ?)`),
+        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
+        group_name, deduplication_id, attributes, body
+      ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?5, 0, ?5, ?, ?, ?, ?, ?)`),
     // The most common message binds a third of the values, and binding is what costs time.
     insertPlain: db.prepare(`
       INSERT INTO message (
-        sequence, generation, state, due_at, token, leased_at, receive_count, first_received_at,
-        sent_at, body
-      ) VALUES (?, ?, 0, ?3, ${nobodysToken}, ?3, 0, ?3, ?3, ?)`),
+        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
+      ) VALUES (?, ?, 0, ?3, ${nobodysToken}, ?3, 0, ?3, ?)`),
     findDuplicate: db.prepare(`
       SELECT sequence FROM deduplication
       WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),

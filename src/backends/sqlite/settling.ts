@@ -17,7 +17,7 @@ import type {
 } from '../backend.ts'
 import { deadLetterQueue, moveBuried } from './dead-lettering.ts'
 import { groupChanged } from './groups.ts'
-import { leased, type MessageRow, nobodysToken } from './messages.ts'
+import { leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
 import { changed, getRow } from './rows.ts'
 import { refuse, storeMessage } from './sending.ts'
 import type { Queue } from './topology.ts'
@@ -38,7 +38,7 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
   const deleted = 'RETURNING state, sent_at, group_name, body IS NULL AS apart'
   const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
   return {
-    find: db.prepare('SELECT * FROM message WHERE sequence = ?'),
+    find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ?`),
     extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live}`),
     deletePlain: db.prepare(`DELETE FROM message ${live} AND body IS NOT NULL`),
     // Standard queues accept a late acknowledgement as long as nobody else has got the message.
@@ -52,7 +52,7 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
     ),
     handBack: db.prepare(`
       UPDATE message SET
-        state = 0, token = ${nobodysToken}, receive_count = ? ${live}`),
+        state = 0, held_until = NULL, token = ${nobodysToken}, receive_count = ? ${live}`),
   }
 }
 
@@ -161,7 +161,7 @@ function acknowledge(
   const { sequence, token } = receipt
   const fifo = queue.settings.type === 'fifo'
   // By far the most common case, and without RETURNING it takes half the time.
-  if (!fifo && changed(deletePlain, sequence, queue.generation, token, tx.now)) {
+  if (!fifo && deletePlain.run(sequence, queue.generation, token, tx.now).changes === 1) {
     tx.count(queue, 'leased', -1)
     tx.count(queue, 'acknowledged', 1)
     return undefined
@@ -237,10 +237,7 @@ function bury(
 
 /** The message that a receipt names, if it is still in the queue and within its retention. */
 function findRow(tx: StoreTransaction, queue: Queue, receipt: Receipt): MessageRow | undefined {
-  const row = getRow<MessageRow & { generation: number }>(
-    tx.session.settling.find,
-    receipt.sequence,
-  )
+  const row = getRow<MessageRow>(tx.session.settling.find, receipt.sequence)
   if (row === undefined || row.generation !== queue.generation) return undefined
   return row.sent_at <= retentionCutoff(queue, tx.now) ? undefined : row
 }

@@ -60,6 +60,9 @@ export class StoreTransaction {
   #topologyVersion: number
   #writes = 0
   readonly #counts = new Map<number, Counts>()
+  /** Runs of operations on one queue are the rule, and this saves them the look-up. */
+  #latestQueue: Queue | undefined
+  #latestCounts: Counts = emptyCounts()
   readonly #countsBefore = new Map<number, Counts>()
   /** Queues, by name, that gained a ready message. */
   readonly gained: Set<string> = new Set()
@@ -118,13 +121,21 @@ export class StoreTransaction {
 
   count(queue: Queue, name: CountName, change: number): void {
     this.#writes += 1
+    if (queue !== this.#latestQueue) {
+      this.#latestQueue = queue
+      this.#latestCounts = this.#countsOf(queue)
+    }
+    this.#latestCounts[name] += change
+  }
+
+  #countsOf(queue: Queue): Counts {
     let counts = this.#counts.get(queue.id)
     if (counts === undefined) {
       counts = emptyCounts()
       this.#counts.set(queue.id, counts)
       this.touched.add(queue.name)
     }
-    counts[name] += change
+    return counts
   }
 
   gainedReady(queue: Queue): void {

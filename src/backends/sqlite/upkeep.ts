@@ -38,7 +38,7 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
     dueLeased: db.prepare(`${dueIn(leased)} ${upTo}`),
     dueDelayed: db.prepare(`${dueIn(delayed)} ${upTo}`),
     makeReady: db.prepare(`
-      UPDATE message SET state = 0 WHERE sequence = ?`),
+      UPDATE message SET state = 0, held_until = NULL WHERE sequence = ?`),
     lookLater: db.prepare('UPDATE message SET due_at = ?, held_until = ? WHERE sequence = ?'),
     remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
     oldestReady: db.prepare(`

@@ -60,7 +60,7 @@ CREATE TABLE message (
   token             INTEGER NOT NULL,   -- of the latest lease, or nobody's
   leased_at         INTEGER NOT NULL,
   receive_count     INTEGER NOT NULL,
-  first_received_at INTEGER NOT NULL,   -- once it was received
+  first_received_at INTEGER,            -- from the second receive on; until then leased_at is it
   sent_at           INTEGER NOT NULL,
   id                TEXT,               -- null: follows from the sequence number
   group_name        TEXT,

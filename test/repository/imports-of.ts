@@ -1,0 +1,34 @@
+/** Every import of a TypeScript file, types included, found by a real parser. */
+import { parseAst } from 'vitest/node'
+
+export interface Import {
+  readonly from: string
+  /** Written as `import(...)` and run only when it is reached. */
+  readonly lazy: boolean
+}
+
+export function importsOf(code: string): readonly Import[] {
+  const found: Import[] = []
+  collect(parseAst(code, { lang: 'ts' }), found)
+  return found
+}
+
+/** The kinds of syntax that name another module in `source`. */
+const importing: ReadonlySet<unknown> = new Set([
+  'ImportDeclaration',
+  'ExportNamedDeclaration',
+  'ExportAllDeclaration',
+  'ImportExpression',
+  'TSImportType',
+])
+
+function collect(node: unknown, found: Import[]): void {
+  if (typeof node !== 'object' || node === null) return
+  if ('type' in node && importing.has(node.type) && 'source' in node && node.source !== null) {
+    const { value } = node.source as { readonly value?: unknown }
+    const lazy = node.type === 'ImportExpression'
+    // A computed name cannot be checked, so it must not be there.
+    found.push({ from: typeof value === 'string' ? value : '(computed)', lazy })
+  }
+  for (const child of Object.values(node)) collect(child, found)
+}

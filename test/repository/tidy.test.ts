@@ -1,0 +1,123 @@
+/** Rules of the house that no compiler knows. Each test names every offender at once. */
+import assert from 'node:assert/strict'
+import { posix } from 'node:path'
+import { describe, test } from 'vitest'
+import { readRepositoryFile, repositoryFiles, sourceFiles } from './repository-files.ts'
+
+const sourceLinesMax = 400
+
+const codeFiles = repositoryFiles.filter((file) => /\.(?:ts|mjs|js|tsx)$/.test(file))
+const textFiles = repositoryFiles.filter(
+  (file) => file !== 'package-lock.json' && /\.(?:[a-z]+|run|LICENSE)$/.test(file),
+)
+const pages = repositoryFiles.filter((file) => file.endsWith('.md'))
+
+/** `file:line: text` for each line that the check objects to. */
+function offenders(files: readonly string[], objects: (line: string) => boolean): string[] {
+  return files.flatMap((file) =>
+    readRepositoryFile(file)
+      .split('\n')
+      .flatMap((line, index) => (objects(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+  )
+}
+
+/** The repository's files that a page links to. */
+function linksOf(page: string): readonly string[] {
+  const code = /```.*?```|`[^`\n]*`/gs
+  const links = readRepositoryFile(page)
+    .replaceAll(code, '')
+    .matchAll(/\]\(([^)\s#]+)[^)]*\)/g)
+  return [...links]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => posix.join(posix.dirname(page), target))
+}
+
+describe('the code', () => {
+  test('silences no checker without saying why', () => {
+    const silenced = (line: string): boolean =>
+      /@ts-(?:ignore|nocheck)/.test(line) ||
+      /@ts-expect-error(?!:? +\w{2,}.{8})/.test(line) ||
+      /biome-ignore(?!\S* [\w/]+: \w+.{8})/.test(line)
+    const others = codeFiles.filter((file) => file !== 'test/repository/tidy.test.ts')
+    assert.deepEqual(offenders(others, silenced), [])
+  })
+
+  test('leaves nothing to do without the number of an issue', () => {
+    const loose = /\b(?:TODO|FIXME|XXX)\b(?! ?\(?#\d+)/
+    const others = textFiles.filter((file) => !/^test\/repository\/tidy|^CONTRIBUTING/.test(file))
+    assert.deepEqual(
+      offenders(others, (line) => loose.test(line)),
+      [],
+    )
+  })
+
+  test('runs all its tests, except for what a backend declares that it cannot do', () => {
+    const partial = (line: string): boolean =>
+      /\b(?:test|it|describe|suite)\.only\(/.test(line) ||
+      (/\b(?:test|it|describe|suite)\.(?:skip|skipIf|todo)\(/.test(line) && !/capabilit/.test(line))
+    assert.deepEqual(offenders(codeFiles, partial), [])
+  })
+
+  test('is in files that can be read in one go', () => {
+    const long = sourceFiles
+      .map((file) => ({ file, lines: readRepositoryFile(file).split('\n').length - 1 }))
+      .filter(({ lines }) => lines > sourceLinesMax)
+    assert.deepEqual(long, [])
+  })
+})
+
+describe('the repository', () => {
+  test('names no place on the machine of whoever wrote it', () => {
+    const place = /(?<![\w.~*])\/(?:root|work|home\/\w+|Users\/\w+)\//
+    assert.deepEqual(
+      offenders(textFiles, (line) => place.test(line)),
+      [],
+    )
+  })
+
+  test('names no package registry, in the lock file neither', () => {
+    const host = /\bregistry\.[a-z]+\.[a-z]+\b/
+    assert.deepEqual(
+      offenders([...textFiles, 'package-lock.json'], (line) => host.test(line)),
+      [],
+    )
+    assert.deepEqual(
+      offenders(['package-lock.json'], (line) => line.includes('"resolved"')),
+      [],
+    )
+  })
+
+  test('exports files that the build makes', () => {
+    const { exports, bin } = JSON.parse(readRepositoryFile('package.json'))
+    const built = JSON.stringify([exports, bin]).matchAll(/"\.\/dist\/([^"]+?)(?:\.d\.ts|\.js)"/g)
+    const sources = [...built].map(([, path]) => `src/${path}.ts`)
+    assert.ok(sources.length > 0)
+    assert.deepEqual(
+      sources.filter((file) => !sourceFiles.includes(file)),
+      [],
+    )
+  })
+})
+
+describe('the documentation', () => {
+  test('has no link into the void', () => {
+    const dead = pages.flatMap((page) =>
+      linksOf(page)
+        .filter((target) => !repositoryFiles.some((file) => isAt(file, target)))
+        .map((target) => `${page} links to ${target}`),
+    )
+    assert.deepEqual(dead, [])
+  })
+
+  test('can be found from the README or the index', () => {
+    const found = new Set(['README.md', 'docs/README.md'].flatMap(linksOf))
+    const lost = pages.filter((page) => page.startsWith('docs/') && !found.has(page))
+    assert.deepEqual(lost, [])
+  })
+})
+
+/** A link may also name a folder. */
+function isAt(file: string, target: string): boolean {
+  return file === target || file.startsWith(target.endsWith('/') ? target : `${target}/`)
+}
