@@ -5,7 +5,10 @@
  */
 import type { MessageState } from '../core/message-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
+import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { Capabilities } from './capabilities.ts'
+
+export type { DeadLetterTarget, QueueSettings }
 
 export interface Backend {
   readonly capabilities: Capabilities
@@ -55,29 +58,6 @@ export interface Page<T> {
   readonly items: readonly T[]
   /** Pass as `after` to read on; absent on the last page. */
   readonly next?: string
-}
-
-export interface QueueSettings {
-  readonly type: 'standard' | 'fifo'
-  readonly visibilityMs: number
-  readonly delayMs: number
-  readonly retentionMs: number
-  readonly receiveWaitMs: number
-  readonly messageBytesMax: number
-  readonly deadLetter: DeadLetterTarget | null
-  /** Which queues may name this one as their dead-letter queue. */
-  readonly deadLetterSources: 'all' | 'none' | readonly string[]
-  /** FIFO only: use the hash of the body when a message brings no deduplication id. */
-  readonly deduplicateByContent: boolean
-  /** FIFO only: whether a deduplication id counts for the whole queue or within its group. */
-  readonly deduplicationScope: 'queue' | 'group'
-  /** Kept and given back for the ways in: access policy, encryption, throughput hints. */
-  readonly annotations: Readonly<Record<string, string>>
-}
-
-export interface DeadLetterTarget {
-  readonly queue: string
-  readonly maxReceives: number
 }
 
 export interface QueueRecord {

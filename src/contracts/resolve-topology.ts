@@ -4,8 +4,8 @@
  * taken out of the declaration goes back to its default on an existing queue.
  */
 import { type Duration, durationMs } from '../core/durations.ts'
-import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
 import { checkApp } from './check-app.ts'
 import type { App } from './define-app.ts'
 import type { DeclaredQueue, OwnDeadLetterQueue } from './queue-declaration.ts'
@@ -17,17 +17,8 @@ export interface PlannedQueue {
   readonly tags: Readonly<Record<string, string>>
 }
 
-export interface PlannedSettings {
-  readonly type: 'standard' | 'fifo'
-  readonly visibilityMs: number
-  readonly delayMs: number
-  readonly retentionMs: number
-  readonly receiveWaitMs: number
-  readonly messageBytesMax: number
-  readonly deadLetter: { readonly queue: string; readonly maxReceives: number } | null
-  readonly deduplicateByContent: boolean
-  readonly deduplicationScope: 'queue' | 'group'
-}
+/** What a declaration decides; who may send dead letters here is left to the backend's default. */
+export type PlannedSettings = Omit<QueueSettings, 'deadLetterSources' | 'annotations'>
 
 export interface Topology {
   /** In the order in which they can be created. */
@@ -35,13 +26,6 @@ export interface Topology {
   /** The declared queues with their names on the backend. */
   readonly queues: readonly NamedQueue[]
 }
-
-const defaults = {
-  delay: '0s',
-  visibilityTimeout: '30s',
-  retention: '4d',
-  receiveWait: '0s',
-} as const satisfies Readonly<Record<string, Duration>>
 
 const deadLetterRetention: Duration = '14d'
 
@@ -89,16 +73,21 @@ function settingsOf(
   deadLetter: PlannedSettings['deadLetter'],
 ): PlannedSettings {
   const { delay, visibilityTimeout, retention, receiveWait, maxMessageBytes } = declared.options
+  const defaults = defaultQueueSettings
   const { deduplication, deduplicationScope } = declared.type === 'fifo' ? declared.options : {}
   return {
     type: declared.type,
-    visibilityMs: durationMs(visibilityTimeout ?? defaults.visibilityTimeout),
-    delayMs: durationMs(delay ?? defaults.delay),
-    retentionMs: durationMs(retention ?? defaults.retention),
-    receiveWaitMs: durationMs(receiveWait ?? defaults.receiveWait),
-    messageBytesMax: maxMessageBytes ?? limits.messageBytesMax.max,
+    visibilityMs: given(visibilityTimeout, defaults.visibilityMs),
+    delayMs: given(delay, defaults.delayMs),
+    retentionMs: given(retention, defaults.retentionMs),
+    receiveWaitMs: given(receiveWait, defaults.receiveWaitMs),
+    messageBytesMax: maxMessageBytes ?? defaults.messageBytesMax,
     deadLetter,
     deduplicateByContent: deduplication === 'content',
-    deduplicationScope: deduplicationScope ?? 'queue',
+    deduplicationScope: deduplicationScope ?? defaults.deduplicationScope,
   }
+}
+
+function given(duration: Duration | undefined, defaultMs: number): number {
+  return duration === undefined ? defaultMs : durationMs(duration)
 }

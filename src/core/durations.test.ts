@@ -55,9 +55,17 @@ describe('a duration', () => {
     )
   })
 
+  test('with a fraction is exact where a person would call it exact', () => {
+    const written: Duration[] = ['1.1d', '2.3h', '4.35m', '1.005s']
+    assert.deepEqual(
+      written.map((text) => durationMs(text)),
+      [95_040_000, 8_280_000, 261_000, 1_005],
+    )
+  })
+
   test('that is refused is quoted, but not at any length', () => {
     assert.throws(() => durationMs('x'.repeat(500) as Duration), {
-      message: /^duration: got 'x{40}', expected a duration such as/,
+      message: /^duration: got 'x{40}…' \(500 characters\), expected a duration such as/,
     })
   })
 })

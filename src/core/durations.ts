@@ -2,6 +2,7 @@
  * Durations as people write them: `'6m'`, `'1h30m'`, `'250ms'`, or a number with its unit spelled
  * out. Inside Millrace every duration is a whole number of milliseconds.
  */
+import { describeGiven } from './checks.ts'
 import { MillraceError } from './millrace-error.ts'
 
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
@@ -59,11 +60,13 @@ function parseText(text: string): number | undefined {
     total += Number(match[1]) * unitMs[match[2] as DurationUnit]
     rest = rest.slice(match[0].length)
   }
-  return total
+  // '2.3h' is 8280000 ms, though its product in floating point is a hair off.
+  const whole = Math.round(total)
+  return Math.abs(total - whole) < 1e-6 ? whole : total
 }
 
-function describe(value: unknown): string {
-  return typeof value === 'string'
-    ? `'${value.slice(0, 40)}'`
-    : (JSON.stringify(value) ?? typeof value)
+function describe(duration: unknown): string {
+  if (typeof duration !== 'object' || duration === null) return describeGiven(duration)
+  const parts = Object.entries(duration).map(([key, value]) => `${key}: ${describeGiven(value)}`)
+  return `{ ${parts.slice(0, 3).join(', ')} }`
 }

@@ -52,8 +52,14 @@ async function link(name: string): Promise<void> {
   await symlink(join(root, 'node_modules', name), place, 'dir')
 }
 
-function node(args: readonly string[]): Promise<{ stdout: string }> {
-  return execute(process.execPath, [...args], { cwd: folder.path })
+/** What the program printed; a failure shows it, since checkers explain themselves on stdout. */
+async function node(args: readonly string[]): Promise<string> {
+  try {
+    return (await execute(process.execPath, [...args], { cwd: folder.path })).stdout
+  } catch (error) {
+    const { message, stdout } = error as Error & { readonly stdout: string }
+    throw new Error(`${message}\n${stdout}`, { cause: error })
+  }
 }
 
 describe('the package', () => {
@@ -92,7 +98,7 @@ describe('the package', () => {
 
   test.each(names)('exports %s', async (name) => {
     const code = `console.log(Object.keys(await import('${name}')).length)`
-    const { stdout } = await node(['--input-type=module', '--eval', code])
+    const stdout = await node(['--input-type=module', '--eval', code])
     assert.ok(Number(stdout) > 0, `${name} exports nothing`)
   })
 

@@ -4,6 +4,7 @@ import { isFifoName } from '../../core/check-queue.ts'
 import { describeGiven } from '../../core/checks.ts'
 import { describeRange, limits } from '../../core/limits.ts'
 import { MillraceError, type Violation } from '../../core/millrace-error.ts'
+import { defaultQueueSettings } from '../../core/queue-settings.ts'
 import type {
   ChangeQueue,
   CreatedQueue,
@@ -56,19 +57,6 @@ export function prepareQueues(db: DatabaseSync): QueueStatements {
   }
 }
 
-const defaultSettings: Omit<QueueSettings, 'type'> = {
-  visibilityMs: 30_000,
-  delayMs: 0,
-  retentionMs: 4 * 86_400_000,
-  receiveWaitMs: 0,
-  messageBytesMax: limits.messageBytesMax.max,
-  deadLetter: null,
-  deadLetterSources: 'all',
-  deduplicateByContent: false,
-  deduplicationScope: 'queue',
-  annotations: {},
-}
-
 export function createQueue(tx: StoreTransaction, request: CreateQueue): CreatedQueue {
   const { queue: name, settings: given = {}, tags = {}, cooldownMs = 0 } = request
   const existing = tx.session.topology.find(name)
@@ -77,7 +65,7 @@ export function createQueue(tx: StoreTransaction, request: CreateQueue): Created
     return { queue: queueRecord(existing), created: false }
   }
   const type = given.type ?? (isFifoName(name) ? 'fifo' : 'standard')
-  const settings: QueueSettings = { ...defaultSettings, ...given, type }
+  const settings: QueueSettings = { ...defaultQueueSettings, ...given, type }
   refuseSettings(tx, name, settings, given)
   const { insert, insertCounts, deletedAt, unearth } = tx.session.queues
   const tomb = getRow<{ deleted_at: number }>(deletedAt, name)
@@ -219,7 +207,7 @@ function refuseSettings(
   }
   if (settings.type === 'standard') {
     for (const field of ['deduplicateByContent', 'deduplicationScope'] as const) {
-      if (given[field] === undefined || given[field] === defaultSettings[field]) continue
+      if (given[field] === undefined || given[field] === defaultQueueSettings[field]) continue
       violations.push({ field, given: String(given[field]), allowed: 'none on a standard queue' })
     }
   }
