@@ -10,7 +10,6 @@ import type {
   ChangeQueue,
   CreatedQueue,
   CreateQueue,
-  DeadLetterOrigin,
   Delivery,
   Extend,
   LeaseRefusal,
@@ -22,7 +21,6 @@ import type {
   QueueRecord,
   QueueSettings,
   QueueStatistics,
-  QueueTotals,
   Receive,
   Send,
   SendResult,
@@ -32,43 +30,21 @@ import type {
   StartMoveTask,
 } from '../backends/backend.ts'
 import { refuseMessage } from '../core/check-message.ts'
-import { deduplicationWindowMs, leaseMsMax, limits } from '../core/limits.ts'
+import { deduplicationWindowMs, leaseMsMax } from '../core/limits.ts'
 import type { MessageState } from '../core/message-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-
-interface ModelMessage {
-  id: string
-  sequence: number
-  readonly message: NewMessage
-  deduplicationId: string | null
-  sentAt: number
-  state: MessageState
-  /** When a leased or delayed message can be received again. */
-  visibleAt: number
-  /** Of the latest lease; null when nobody may use it any more. */
-  token: number | null
-  leasedAt: number
-  receiveCount: number
-  firstReceivedAt: number | null
-  deadLetter: DeadLetterOrigin | null
-}
-
-interface ModelQueue {
-  /** Never used again, unlike a name. */
-  readonly id: number
-  record: QueueRecord
-  messages: ModelMessage[]
-  remembered: {
-    readonly scope: string
-    readonly id: string
-    readonly first: { readonly id: string; readonly sequence: number }
-    readonly until: number
-  }[]
-  attempts: Map<string, { readonly deliveries: readonly Delivery[]; readonly until: number }>
-  totals: Mutable<QueueTotals>
-}
+import {
+  defaultSettings,
+  delivery,
+  inState,
+  isLocked,
+  type ModelMessage,
+  type ModelQueue,
+  type Mutable,
+  openMessages,
+  remove,
+  stored,
+} from './reference-queue.ts'
 
 type Counter = 'queue' | 'message' | 'sequence' | 'token' | 'task'
 
@@ -108,7 +84,7 @@ export class ReferenceModel {
       return { queue: existing.record, created: false }
     }
     const type = settings.type ?? (name.endsWith('.fifo') ? 'fifo' : 'standard')
-    const full: QueueSettings = { ...defaults, ...settings, type }
+    const full: QueueSettings = { ...defaultSettings, ...settings, type }
     this.#refuseDeadLetter(name, full)
     const times = { createdAt: this.#now, changedAt: this.#now }
     const queue: ModelQueue = {
@@ -516,42 +492,6 @@ type Held =
   | { readonly refusal: 'lapsed'; readonly message: ModelMessage }
   | { readonly refusal: Exclude<LeaseRefusal, 'lapsed'>; readonly message?: undefined }
 
-const defaults: Omit<QueueSettings, 'type'> = {
-  visibilityMs: 30_000,
-  delayMs: 0,
-  retentionMs: 345_600_000,
-  receiveWaitMs: 0,
-  messageBytesMax: limits.messageBytesMax.max,
-  deadLetter: null,
-  deadLetterSources: 'all',
-  deduplicateByContent: false,
-  deduplicationScope: 'queue',
-  annotations: {},
-}
-
-/** Messages of a state in the order in which they are given out. */
-function inState(queue: ModelQueue, state: MessageState): ModelMessage[] {
-  return queue.messages
-    .filter((message) => message.state === state)
-    .toSorted((a, b) => a.sequence - b.sequence)
-}
-
-function isLocked(queue: ModelQueue, { message }: ModelMessage): boolean {
-  if (queue.record.settings.type === 'standard') return false
-  return inState(queue, 'leased').some((leased) => leased.message.group === message.group)
-}
-
-/** All ready messages of a standard queue; those of the first group without a lock of a FIFO queue. */
-function openMessages(queue: ModelQueue): ModelMessage[] {
-  const open = inState(queue, 'ready').filter((message) => !isLocked(queue, message))
-  if (queue.record.settings.type === 'standard') return open
-  return open.filter(({ message }) => message.group === open[0]?.message.group)
-}
-
-function remove(queue: ModelQueue, message: ModelMessage): void {
-  queue.messages = queue.messages.filter((candidate) => candidate !== message)
-}
-
 function isActive({ status }: MoveTask): boolean {
   return status === 'running' || status === 'cancelling'
 }
@@ -559,23 +499,4 @@ function isActive({ status }: MoveTask): boolean {
 function fail(task: Mutable<MoveTask>): void {
   task.status = 'failed'
   task.failure = 'queue_not_found'
-}
-
-function stored(message: ModelMessage): Omit<PeekedMessage, 'state' | 'dueAt'> {
-  const { body, attributes = {}, systemAttributes = {}, group = null } = message.message
-  const { id, sequence, deduplicationId, sentAt, firstReceivedAt, receiveCount, deadLetter } =
-    message
-  return {
-    ...{ id, sequence, body, attributes, systemAttributes, group, deduplicationId },
-    ...{ sentAt, firstReceivedAt, receiveCount, deadLetter },
-  }
-}
-
-function delivery(queue: ModelQueue, message: ModelMessage, token: number): Delivery {
-  return {
-    ...stored(message),
-    receipt: `${queue.id}/${message.sequence}/${token}`,
-    token,
-    leaseExpiresAt: message.visibleAt,
-  }
 }

@@ -10,6 +10,11 @@ export const queueNames = ['a', 'b', 'f.fifo', 'g.fifo'] as const
 export type QueueSlot = (typeof queueNames)[number] | 'missing'
 
 export type Command =
+  | SingleCommand
+  /** Called without waiting in between: they may share a commit, and still have an order. */
+  | { readonly kind: 'together'; readonly commands: readonly SingleCommand[] }
+
+export type SingleCommand =
   | { readonly kind: 'create'; readonly queue: QueueSlot; readonly settings: Settings }
   | { readonly kind: 'change'; readonly queue: QueueSlot; readonly settings: Settings }
   | { readonly kind: 'delete' | 'purge'; readonly queue: QueueSlot }
@@ -129,7 +134,9 @@ const lease: fc.Arbitrary<LeaseDraft> = fc.record({
   visibilityMs: fc.constantFrom(0, 3 * second, 20 * second, 90 * second, 12 * 60 * minute),
 })
 
-const command: fc.Arbitrary<Command> = fc.oneof(
+const attemptId = fc.constantFrom(undefined, undefined, undefined, 'x', 'y')
+
+const single: fc.Arbitrary<SingleCommand> = fc.oneof(
   {
     weight: 24,
     arbitrary: fc.record({
@@ -146,7 +153,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       queue: slot,
       max: fc.integer({ min: 1, max: 4 }),
       visibilityMs: fc.constantFrom(undefined, undefined, 0, 2 * second, 10 * second, 90 * second),
-      attemptId: fc.constantFrom(undefined, undefined, undefined, 'x', 'y'),
+      attemptId,
     }),
   },
   {
@@ -197,11 +204,61 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('purge' as const), queue: slot }) },
 )
 
-export const commands: fc.Arbitrary<readonly Command[]> = fc.array(command, {
-  minLength: 5,
-  maxLength: 40,
-  size: 'max',
+const together: fc.Arbitrary<Command> = fc.record({
+  kind: fc.constant('together' as const),
+  commands: fc.array(single.filter(canBeShared), { minLength: 2, maxLength: 5 }),
 })
+
+/** Time and the store itself belong to nobody, so these are never called at once with others. */
+function canBeShared({ kind }: SingleCommand): boolean {
+  return !['advance', 'jumpBack', 'sweep', 'reopen', 'peek', 'startMove', 'cancelMove'].includes(
+    kind,
+  )
+}
+
+const anyAttemptId = fc.constantFrom(undefined, 'x', 'y')
+
+/**
+ * Somebody receives, hands back or loses the lease, somebody else receives, and the first one comes
+ * again with what it remembers: the story in which fences matter, told often enough to be tested.
+ */
+const handover: fc.Arbitrary<readonly Command[]> = fc
+  .record({
+    queue: fc.constantFrom<QueueSlot[]>('a', 'f.fifo', 'g.fifo'),
+    visibilityMs: fc.constantFrom(2 * second, 10 * second),
+    handBack: fc.oneof(
+      fc.record({
+        kind: fc.constant('settle' as const),
+        settlements: fc.tuple(
+          fc.record({ receipt: fc.constant(0), outcome, emits: fc.constant([]) }),
+        ),
+      }),
+      fc.record({
+        kind: fc.constant('advance' as const),
+        ms: fc.constantFrom(2 * second, 11 * second),
+      }),
+    ),
+    attempts: fc.tuple(anyAttemptId, anyAttemptId, anyAttemptId),
+  })
+  .map(({ queue, visibilityMs, handBack, attempts }) => {
+    const [first, next, last] = attempts.map(
+      (id): Command => ({ kind: 'receive', queue, max: 1, visibilityMs, attemptId: id }),
+    )
+    return [first, handBack, next, last].filter((part) => part !== undefined)
+  })
+
+const commandsMax = 40
+
+export const commands: fc.Arbitrary<readonly Command[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 30, arbitrary: single.map((one): readonly Command[] => [one]) },
+      { weight: 3, arbitrary: together.map((several): readonly Command[] => [several]) },
+      { weight: 2, arbitrary: handover },
+    ),
+    { minLength: 5, maxLength: commandsMax, size: 'max' },
+  )
+  .map((parts) => parts.flat())
 
 /** What a draft means on a queue of this type. */
 export function newMessage(draft: MessageDraft, isFifo: boolean): NewMessage {

@@ -43,6 +43,7 @@ class EngineRun {
   readonly #watch = new LeaseWatch()
   readonly #receipts: HeldReceipt[] = []
   readonly #shortestRetentionMs = new Map<string, number>()
+  #latest: Promise<unknown> = Promise.resolve()
   readonly #latestTasks: { readonly engine: string; readonly model: string }[] = []
 
   constructor(engine: Engine) {
@@ -121,6 +122,9 @@ class EngineRun {
         return
       case 'peek':
         await this.#peek(command.queue)
+        return
+      case 'together':
+        await Promise.all(command.commands.map((one) => this.#perform(one)))
         return
       default:
         await this.#performOnStore(command)
@@ -335,14 +339,22 @@ class EngineRun {
     return this.#receipts.at(-1 - (fromLatest % Math.max(1, this.#receipts.length)))
   }
 
-  async #both<E, M>(
+  /** Calls the engine at once; the model follows in the order of the calls, whoever is answered. */
+  #both<E, M>(
     onEngine: (backend: Backend) => Promise<E>,
     onModel: (model: ReferenceModel) => M,
   ): Promise<[E | MillraceError, M | MillraceError]> {
-    const engine = await outcomeOf(() => onEngine(this.#engine.backend()))
-    const model = await outcomeOf(async () => onModel(this.#model))
-    this.#naming.compare(engine, model)
-    return [engine, model]
+    const answer = outcomeOf(() => onEngine(this.#engine.backend()))
+    const earlier = this.#latest
+    const compared = (async (): Promise<[E | MillraceError, M | MillraceError]> => {
+      const engine = await answer
+      await earlier
+      const model = await outcomeOf(async () => onModel(this.#model))
+      this.#naming.compare(engine, model)
+      return [engine, model]
+    })()
+    this.#latest = compared.catch(() => undefined)
+    return compared
   }
 }
 

@@ -34,6 +34,7 @@ import type { Capabilities } from '../capabilities.ts'
 import { Bell } from './bell.ts'
 import { sqliteCapabilities } from './capabilities.ts'
 import { receiveNow } from './claiming.ts'
+import { Courtesy } from './courtesy.ts'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from './moving.ts'
 import { Parking } from './parking.ts'
 import { peekMessages } from './peeking.ts'
@@ -61,13 +62,16 @@ export class SqliteBackend implements Backend {
   readonly #writer: Writer
   readonly #parking: Parking
   readonly #bell: Bell
+  readonly #courtesy: Courtesy
   #closed: Promise<void> | undefined
 
   constructor({ file, ports, busyTimeoutMs }: SqliteBackendOptions) {
     const clock = new StoreClock(ports.clock)
+    this.#courtesy = new Courtesy(`${file}-bell`, ports.clock)
     this.#writer = new Writer({
       openSession: () => new Session(file, clock, ports.ids),
       ports,
+      courtesy: this.#courtesy,
       busyTimeoutMs,
       beforeCommit: (tx) => this.#beforeCommit(tx),
     })
@@ -187,6 +191,7 @@ export class SqliteBackend implements Backend {
     this.#parking.clear()
     await this.#writer.close()
     this.#bell.close()
+    this.#courtesy.close()
   }
 
   #beforeCommit(tx: StoreTransaction): () => void {

@@ -6,6 +6,7 @@
  */
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
+import type { Courtesy } from './courtesy.ts'
 import type { Session } from './session.ts'
 import { isDeviceFault, isStoreWideFault, storageError } from './storage-fault.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -13,8 +14,14 @@ import type { StoreTransaction } from './transaction.ts'
 /** After this long a group is committed, so that a flood does not hold the event loop. */
 const groupMsMax = 10
 
-/** How often a busy store is tried again in the next turn of the loop, before timers take over. */
-const eagerRetries = 20
+/** So long a busy store is tried again in every turn of the loop, before timers take over. */
+const eagerMs = 1.5
+
+/** How long a process waits between two tries after that. */
+const retryMs = 1
+
+/** The room left for a process that knocked: long enough for one of its tries to fall into it. */
+const roomMs = 1
 
 /** Runs inside the transaction. May run again when a neighbour had to be taken out of the group. */
 type Apply<T> = (tx: StoreTransaction) => T
@@ -30,6 +37,7 @@ interface Operation {
 export interface WriterOptions {
   readonly openSession: () => Session
   readonly ports: Ports
+  readonly courtesy: Courtesy
   /** How long operations wait for other processes before they fail. */
   readonly busyTimeoutMs: number
   /** Runs last in every transaction; what it answers runs after the commit. */
@@ -43,7 +51,7 @@ export class Writer {
   #isScheduled = false
   #isClosed = false
   #busySinceMs: number | undefined
-  #busyTries = 0
+  #owesRoom = false
   #whenIdle: (() => void) | undefined
 
   constructor(options: WriterOptions) {
@@ -85,13 +93,22 @@ export class Writer {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    this.#options.ports.timers.soon(() => this.#flush())
+    const { timers } = this.#options.ports
+    const flush = (): void => this.#flush()
+    if (this.#owesRoom) timers.after(roomMs, flush)
+    else timers.soon(flush)
+    this.#owesRoom = false
   }
 
   #flush(): void {
     this.#isScheduled = false
+    const { clock } = this.#options.ports
     const tx = this.#begin()
-    if (tx !== undefined) this.#commitGroup(tx)
+    if (tx !== undefined) {
+      const beganMs = clock.now()
+      this.#commitGroup(tx)
+      if (tx.writes > 0) this.#owesRoom = this.#options.courtesy.hasKnockSince(beganMs)
+    }
     if (this.#pending.length > 0) this.#schedule()
     if (!this.#isScheduled) this.#whenIdle?.()
   }
@@ -104,7 +121,6 @@ export class Writer {
         return undefined
       }
       this.#busySinceMs = undefined
-      this.#busyTries = 0
       return tx
     } catch (error) {
       this.#recover(error)
@@ -197,12 +213,12 @@ export class Writer {
       this.#failPending(new MillraceError('store_busy'))
       return
     }
-    this.#busyTries += 1
-    if (this.#busyTries <= eagerRetries) {
+    this.#options.courtesy.knock()
+    if (nowMs - this.#busySinceMs < eagerMs) {
       this.#schedule()
     } else {
       this.#isScheduled = true
-      timers.after(1, () => this.#flush())
+      timers.after(retryMs, () => this.#flush())
     }
   }
 

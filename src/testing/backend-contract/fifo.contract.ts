@@ -221,6 +221,24 @@ function describeGivingWay(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies(queue), ['young'])
   })
 
+  suite.test('messages that die on the way do not make a receive smaller', async (scene) => {
+    await scene.queueWithDeadLetters(queue, 1, { type: 'fifo', visibilityMs: second })
+    await scene.sendToGroup(queue, 'g', 'poison')
+    await scene.receiveOne(queue)
+    await scene.sendToGroup(queue, 'g', 'one', 'two')
+    await scene.advance(2 * second)
+    assert.deepEqual(await scene.receiveBodies(queue, { max: 2 }), ['one', 'two'])
+  })
+
+  suite.test('messages that have expired do not make a receive smaller', async (scene) => {
+    await scene.fifoQueue(queue, { retentionMs: minute })
+    await scene.sendToGroup(queue, 'g', 'old')
+    await scene.advance(30 * second)
+    await scene.sendToGroup(queue, 'g', 'one', 'two')
+    await scene.advance(31 * second)
+    assert.deepEqual(await scene.receiveBodies(queue, { max: 2 }), ['one', 'two'])
+  })
+
   suite.test('a message that is still delayed does not lock its group', async (scene) => {
     await scene.fifoQueue(queue)
     await scene.send(queue, grouped('g', 'first'))

@@ -108,6 +108,15 @@ function describeRefusals(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('q'), ['body'])
   })
 
+  suite.test('a lost lease is told so, however long an extension it asks for', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    await scene.advance(11 * second)
+    assert.deepEqual(await scene.extend('q', receipt, leaseMsMax), { status: 'lapsed' })
+    await scene.receiveOne('q')
+    await scene.advance(second)
+    assert.deepEqual(await scene.extend('q', receipt, leaseMsMax), { status: 'stale' })
+  })
+
   suite.test('once somebody else has the message, the old receipt is stale', async (scene) => {
     const old = await leasedOne(scene)
     await scene.advance(11 * second)

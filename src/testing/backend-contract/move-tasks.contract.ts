@@ -93,6 +93,18 @@ function describeMoves(suite: ContractSuite): void {
     assert.deepEqual(await scene.counts(dead), { ready: 0, leased: 1, delayed: 0 })
   })
 
+  suite.test('expired messages are neither moved nor counted as to be moved', async (scene) => {
+    const dead = await scene.queueWithDeadLetters('q', 3)
+    await scene.backend.changeQueue({ queue: dead, changes: { retentionMs: minute } })
+    await bury(scene, 'q', 'old')
+    await scene.advance(minute + second)
+    await bury(scene, 'q', 'young')
+    const { toMove } = await scene.backend.startMoveTask({ source: dead })
+    assert.equal(toMove, 1)
+    await scene.sweep()
+    assert.deepEqual(await scene.receiveBodies('q'), ['young'])
+  })
+
   suite.test('a waiting receive is woken by a moved message', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     await bury(scene, 'q', 'again')

@@ -75,6 +75,26 @@ export function describeRetention(suite: ContractSuite): void {
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
     })
 
+    suite.test('a longer retention brings nothing back that had expired', async (scene) => {
+      await scene.queue('q', { retentionMs: minute })
+      await scene.send('q', 'waiting', { body: 'delayed', delayMs: 2 * minute })
+      await scene.advance(minute + second)
+      await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: 60 * minute } })
+      await scene.advance(2 * minute)
+      assert.deepEqual(await scene.receiveBodies('q'), [])
+      assert.equal((await scene.statistics('q')).totals.expired, 2)
+    })
+
+    suite.test('what has expired stays counted when the queue is purged', async (scene) => {
+      await scene.queue('q', { retentionMs: minute })
+      await scene.send('q', 'old')
+      await scene.advance(minute + second)
+      assert.equal((await scene.statistics('q')).totals.expired, 1)
+      await scene.backend.purgeQueue({ queue: 'q' })
+      await scene.sweep()
+      assert.equal((await scene.statistics('q')).totals.expired, 1)
+    })
+
     suite.test('a longer retention counts for messages that are already there', async (scene) => {
       await scene.queue('q', { retentionMs: minute })
       await scene.send('q', 'waiting', { body: 'delayed', delayMs: 5 * minute })

@@ -1,0 +1,101 @@
+/** A queue of the reference model and what can be read off it. */
+import type {
+  DeadLetterOrigin,
+  Delivery,
+  NewMessage,
+  PeekedMessage,
+  QueueRecord,
+  QueueSettings,
+  QueueTotals,
+} from '../backends/backend.ts'
+import { limits } from '../core/limits.ts'
+import type { MessageState } from '../core/message-state.ts'
+
+export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+export interface ModelMessage {
+  id: string
+  sequence: number
+  readonly message: NewMessage
+  deduplicationId: string | null
+  sentAt: number
+  state: MessageState
+  /** When a leased or delayed message can be received again. */
+  visibleAt: number
+  /** Of the latest lease; null when nobody may use it any more. */
+  token: number | null
+  leasedAt: number
+  receiveCount: number
+  firstReceivedAt: number | null
+  deadLetter: DeadLetterOrigin | null
+}
+
+export interface ModelQueue {
+  /** Never used again, unlike a name. */
+  readonly id: number
+  record: QueueRecord
+  messages: ModelMessage[]
+  remembered: {
+    readonly scope: string
+    readonly id: string
+    readonly first: { readonly id: string; readonly sequence: number }
+    readonly until: number
+  }[]
+  attempts: Map<string, { readonly deliveries: readonly Delivery[]; readonly until: number }>
+  totals: Mutable<QueueTotals>
+}
+
+export const defaultSettings: Omit<QueueSettings, 'type'> = {
+  visibilityMs: 30_000,
+  delayMs: 0,
+  retentionMs: 345_600_000,
+  receiveWaitMs: 0,
+  messageBytesMax: limits.messageBytesMax.max,
+  deadLetter: null,
+  deadLetterSources: 'all',
+  deduplicateByContent: false,
+  deduplicationScope: 'queue',
+  annotations: {},
+}
+
+/** Messages of a state in the order in which they are given out. */
+export function inState(queue: ModelQueue, state: MessageState): ModelMessage[] {
+  return queue.messages
+    .filter((message) => message.state === state)
+    .toSorted((a, b) => a.sequence - b.sequence)
+}
+
+export function isLocked(queue: ModelQueue, { message }: ModelMessage): boolean {
+  if (queue.record.settings.type === 'standard') return false
+  return inState(queue, 'leased').some((leased) => leased.message.group === message.group)
+}
+
+/** All ready messages of a standard queue; those of the first group without a lock of a FIFO queue. */
+export function openMessages(queue: ModelQueue): ModelMessage[] {
+  const open = inState(queue, 'ready').filter((message) => !isLocked(queue, message))
+  if (queue.record.settings.type === 'standard') return open
+  return open.filter(({ message }) => message.group === open[0]?.message.group)
+}
+
+export function remove(queue: ModelQueue, message: ModelMessage): void {
+  queue.messages = queue.messages.filter((candidate) => candidate !== message)
+}
+
+export function stored(message: ModelMessage): Omit<PeekedMessage, 'state' | 'dueAt'> {
+  const { body, attributes = {}, systemAttributes = {}, group = null } = message.message
+  const { id, sequence, deduplicationId, sentAt, firstReceivedAt, receiveCount, deadLetter } =
+    message
+  return {
+    ...{ id, sequence, body, attributes, systemAttributes, group, deduplicationId },
+    ...{ sentAt, firstReceivedAt, receiveCount, deadLetter },
+  }
+}
+
+export function delivery(queue: ModelQueue, message: ModelMessage, token: number): Delivery {
+  return {
+    ...stored(message),
+    receipt: `${queue.id}/${message.sequence}/${token}`,
+    token,
+    leaseExpiresAt: message.visibleAt,
+  }
+}
