@@ -44,8 +44,12 @@ export async function listen({ host, port, answer, timers }: ListenRequest): Pro
       connectionsCheckingInterval: connectionCheckMs,
     },
     (request, response) => {
-      // A connection that stays open after its answer would hold up the stop.
+      // Once the listener closes, a connection must not stay open after its answer, whether that
+      // answer is still to be made or was under way.
       if (!server.listening) response.setHeader('connection', 'close')
+      response.once('close', () => {
+        if (!server.listening) server.closeIdleConnections()
+      })
       answer(request, response)
     },
   )

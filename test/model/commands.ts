@@ -175,7 +175,13 @@ const single: fc.Arbitrary<SingleCommand> = fc.oneof(
     weight: 20,
     arbitrary: fc.record({
       kind: fc.constant('advance' as const),
-      ms: fc.constantFrom(1, 500, second, 2 * second, 3 * second, 11 * second, minute, 5 * minute),
+      ms: fc.oneof(
+        {
+          weight: 5,
+          arbitrary: fc.constantFrom(1, 500, second, 2 * second, 3 * second, 11 * second),
+        },
+        { weight: 1, arbitrary: fc.constantFrom(minute, 5 * minute) },
+      ),
     }),
   },
   { weight: 2, arbitrary: fc.constant({ kind: 'jumpBack' } as const) },
@@ -185,7 +191,10 @@ const single: fc.Arbitrary<SingleCommand> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({
       kind: fc.constant('startMove' as const),
-      source: slot,
+      source: fc.oneof(
+        { weight: 4, arbitrary: fc.constantFrom<QueueSlot[]>('b', 'g.fifo') },
+        { weight: 1, arbitrary: slot },
+      ),
       destination: fc.option(slot, { nil: undefined, freq: 1 }),
       movesPerSecond: fc.constantFrom(undefined, 1, 2),
     }),
@@ -247,6 +256,24 @@ const handover: fc.Arbitrary<readonly Command[]> = fc
     return [first, handBack, next, last].filter((part) => part !== undefined)
   })
 
+/** Messages use up their receives, so that dead letters are not rare. */
+const wearOut: fc.Arbitrary<readonly Command[]> = fc
+  .record({
+    queue: fc.constantFrom<QueueSlot[]>('a', 'f.fifo'),
+    max: fc.integer({ min: 1, max: 4 }),
+  })
+  .map(({ queue, max }) => {
+    const receive: Command = {
+      kind: 'receive',
+      queue,
+      max,
+      visibilityMs: 2 * second,
+      attemptId: undefined,
+    }
+    const lapse: Command = { kind: 'advance', ms: 2 * second }
+    return [receive, lapse, receive, lapse, receive]
+  })
+
 const commandsMax = 40
 
 export const commands: fc.Arbitrary<readonly Command[]> = fc
@@ -255,6 +282,7 @@ export const commands: fc.Arbitrary<readonly Command[]> = fc
       { weight: 30, arbitrary: single.map((one): readonly Command[] => [one]) },
       { weight: 3, arbitrary: together.map((several): readonly Command[] => [several]) },
       { weight: 2, arbitrary: handover },
+      { weight: 1, arbitrary: wearOut },
     ),
     { minLength: 5, maxLength: commandsMax, size: 'max' },
   )

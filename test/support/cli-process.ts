@@ -1,4 +1,4 @@
-/** Runs the `millrace` command as its users do: a process of its own, watched through its output. */
+/** Runs a command as its users do: a process of its own, watched through its output. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -16,14 +16,27 @@ export interface CliProcess {
   kill(signal: NodeJS.Signals): void
 }
 
+type Environment = Readonly<Record<string, string>>
+
 const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
 
-export function startCli(
+/** Starts the `millrace` command. */
+export function startCli(args: readonly string[], env: Environment = {}): CliProcess {
+  return startCommand(process.execPath, [main, ...args], env)
+}
+
+/** Runs the `millrace` command to its end. */
+export function runCli(args: readonly string[], env: Environment = {}): Promise<Ended> {
+  return startCli(args, env).ended
+}
+
+export function startCommand(
+  command: string,
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  env: Environment = {},
 ): CliProcess {
   // Nothing of the caller's own settings may reach the command.
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], ...env },
   })
@@ -52,14 +65,6 @@ export function startCli(
       child.kill(signal)
     },
   }
-}
-
-/** Runs the command to its end. */
-export function runCli(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
-  return startCli(args, env).ended
 }
 
 function endOf(child: ChildProcess): Promise<Pick<Ended, 'code' | 'signal'>> {

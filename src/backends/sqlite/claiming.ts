@@ -43,9 +43,11 @@ export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
   }
 }
 
-export interface Claim {
+interface Claim {
   readonly max: number
   readonly visibilityMs: number
+  /** How many more messages may be set aside, so that no receive holds the others up for long. */
+  readonly budget: { setAside: number }
 }
 
 /** Leases what can be had now; an empty answer when there is nothing. */
@@ -65,7 +67,7 @@ export function receiveNow(
     if (isPatient || queue.settings.type === 'fifo') return []
     throw new MillraceError('in_flight_limit')
   }
-  const claim = { max, visibilityMs }
+  const claim = { max, visibilityMs, budget: { setAside: upkeepSlice } }
   const deliveries =
     queue.settings.type === 'fifo' ? claimFifo(tx, queue, claim) : claimStandard(tx, queue, claim)
   rememberAttempt(tx, queue, request.attemptId, deliveries)
@@ -73,31 +75,42 @@ export function receiveNow(
 }
 
 function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
-  const deliveries: Delivery[] = []
-  for (let setAside = 0; deliveries.length < claim.max && setAside < upkeepSlice; ) {
-    const missing = claim.max - deliveries.length
-    const rows = allRows<ContentRow>(tx.session.claiming.pick, queue.generation, missing)
-    const leasedRows = leaseRows(tx, queue, rows, claim)
-    deliveries.push(...leasedRows)
-    setAside += rows.length - leasedRows.length
-    if (rows.length < missing) break
-  }
-  return deliveries
+  return claimInOrder(tx, queue, claim, (count) =>
+    allRows(tx.session.claiming.pick, queue.generation, count),
+  )
 }
 
 function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
   const deliveries: Delivery[] = []
   const { pickInGroup } = tx.session.claiming
-  for (let setAside = 0; deliveries.length < claim.max && setAside < upkeepSlice; ) {
+  while (deliveries.length < claim.max && claim.budget.setAside > 0) {
     const group = firstOpenGroup(tx, queue.generation)
     if (group === undefined) break
+    const rest = { ...claim, max: claim.max - deliveries.length }
+    const fromGroup = claimInOrder(tx, queue, rest, (count) =>
+      allRows(pickInGroup, queue.generation, group, count),
+    )
+    deliveries.push(...fromGroup)
+    groupChanged(tx, queue.generation, group, fromGroup.length)
+  }
+  return deliveries
+}
+
+/** Leases from the front, past what has to be set aside, until there is enough or nothing left. */
+function claimInOrder(
+  tx: StoreTransaction,
+  queue: Queue,
+  claim: Claim,
+  pick: (count: number) => readonly ContentRow[],
+): readonly Delivery[] {
+  const deliveries: Delivery[] = []
+  while (deliveries.length < claim.max && claim.budget.setAside > 0) {
     const missing = claim.max - deliveries.length
-    const rows = allRows<ContentRow>(pickInGroup, queue.generation, group, missing)
+    const rows = pick(missing)
     const leasedRows = leaseRows(tx, queue, rows, claim)
     deliveries.push(...leasedRows)
-    setAside += rows.length - leasedRows.length
-    // When all of them were set aside, the group is still open and comes up again.
-    groupChanged(tx, queue.generation, group, leasedRows.length)
+    claim.budget.setAside -= rows.length - leasedRows.length
+    if (rows.length < missing) break
   }
   return deliveries
 }

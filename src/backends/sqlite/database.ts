@@ -17,7 +17,9 @@ export function openDatabase(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: openTimeoutMs })
+    // What cannot be opened is left exactly as it was found.
     refuseForeign(db, file)
+    version(db, file)
     db.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;

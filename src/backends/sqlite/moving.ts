@@ -11,7 +11,7 @@ import { nobodysToken } from './messages.ts'
 import { allRows, changed, getRow, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { catchUp, upkeepSlice } from './upkeep.ts'
+import { catchUpFully } from './upkeep.ts'
 
 /** Messages moved in one transaction. */
 const moveSlice = 200
@@ -89,7 +89,7 @@ export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): Mov
     throw new MillraceError('not_a_dead_letter_queue')
   if (getRow(active, source.id) !== undefined) throw new MillraceError('move_task_running')
   if (request.destination !== undefined) refuseDestination(source, tx.queue(request.destination))
-  while (catchUp(tx, source) === upkeepSlice);
+  catchUpFully(tx, source)
   const id = tx.session.ids.next()
   insert.run(
     id,
@@ -141,6 +141,7 @@ interface Step {
 function advance(tx: StoreTransaction, task: TaskRow): Step {
   const source = tx.session.topology.find(task.source)
   if (source?.id !== task.source_queue) return endTask(tx, task, 'failed', 'queue_not_found')
+  catchUpFully(tx, source)
   const { next, remaining, addMoved } = tx.session.moving
   const quota = Math.min(moveSlice, allowedBy(tx.now, task) - task.moved)
   if (quota > 0) {

@@ -5,7 +5,7 @@ import type { Page, Peek, PeekedMessage } from '../backend.ts'
 import { type MessageRow, messageColumns, peekedFromRow, stateNames } from './messages.ts'
 import { allRows, upTo } from './rows.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { catchUp, expireReady, upkeepSlice } from './upkeep.ts'
+import { catchUpFully } from './upkeep.ts'
 
 export interface PeekStatements {
   readonly ready: StatementSync
@@ -27,7 +27,7 @@ export function preparePeeking(db: DatabaseSync): PeekStatements {
 /** Due messages are caught up with first, so that each is shown in the state it really has. */
 export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMessage> {
   const queue = tx.queue(request.queue)
-  while (catchUp(tx, queue) === upkeepSlice || expireReady(tx, queue) === upkeepSlice);
+  catchUpFully(tx, queue)
   const cursor = parseCursor(request.after)
   const { peeking } = tx.session
   const rows =

@@ -18,6 +18,7 @@ import type {
 import { allRows, getRow, upTo } from './rows.ts'
 import { type Queue, queueFromRow, queueRecord } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
+import { catchUpFully } from './upkeep.ts'
 
 export interface QueueStatements {
   readonly insert: StatementSync
@@ -91,6 +92,8 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   const queue = tx.queue(request.queue)
   const settings: QueueSettings = { ...queue.settings, ...request.changes }
   refuseSettings(tx, queue.name, settings, request.changes)
+  // What has expired stays so, even if messages may now live longer.
+  if (settings.retentionMs > queue.settings.retentionMs) catchUpFully(tx, queue)
   save(tx, queue, settings, queue.tags)
   if (settings.retentionMs < queue.settings.retentionMs) {
     // Leased and delayed messages may now expire before anybody would have looked at them.
@@ -132,6 +135,7 @@ export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
   if (purgedAt !== null && tx.now - purgedAt < (request.cooldownMs ?? 0)) {
     throw new MillraceError('purge_in_progress')
   }
+  catchUpFully(tx, queue)
   tx.session.queues.newGeneration.run(tx.nextGeneration(), tx.now, queue.id)
   tx.session.queues.discard.run(queue.generation)
   for (const state of ['ready', 'leased', 'delayed'] as const) {

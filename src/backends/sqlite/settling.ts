@@ -72,7 +72,8 @@ function extendLease(
   visibilityMs: number,
 ): LeaseResult {
   const row = findRow(tx, queue, receipt)
-  if (row === undefined) return { status: 'gone' }
+  const refusal = whyNot(tx, row, receipt)
+  if (row === undefined || refusal !== undefined) return { status: refusal ?? 'gone' }
   const leaseExpiresAt = tx.now + visibilityMs
   if (leaseExpiresAt > row.leased_at + leaseMsMax) {
     const violation = {
@@ -85,7 +86,7 @@ function extendLease(
   const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
   const { sequence, token } = receipt
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
-  if (!changed(tx.session.settling.extend, ...values)) return { status: whyNot(tx, row, receipt) }
+  if (!changed(tx.session.settling.extend, ...values)) return { status: 'stale' }
   tx.wroteRow(queue)
   return { status: 'extended', leaseExpiresAt }
 }
@@ -169,7 +170,7 @@ function acknowledge(
   const deleted = fifo
     ? getRow<DeletedRow>(deleteLive, sequence, queue.generation, token, tx.now)
     : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token)
-  if (deleted === undefined) return whyNot(tx, findRow(tx, queue, receipt), receipt)
+  if (deleted === undefined) return whyNot(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
   if (deleted.apart === 1) tx.session.bodies.dropApart.run(sequence)
   tx.count(queue, countNameOf(deleted.state), -1)
   if (fifo && deleted.group_name !== null) {
@@ -192,7 +193,7 @@ function holdBack(
   const { sequence, token } = receipt
   const { dueAt, heldUntil } = hold(queue, row.sent_at, tx.now + delayMs)
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
-  if (!changed(tx.session.settling.holdBack, ...values)) return whyNot(tx, row, receipt)
+  if (!changed(tx.session.settling.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
   tx.wroteRow(queue)
   return undefined
 }
@@ -208,7 +209,7 @@ function handBack(
   const receiveCount = countReceive ? row.receive_count : row.receive_count - 1
   const { sequence, token } = receipt
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
-  if (!changed(tx.session.settling.handBack, ...values)) return whyNot(tx, row, receipt)
+  if (!changed(tx.session.settling.handBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
@@ -232,7 +233,7 @@ function bury(
     tx.gainedReady(queue)
     return undefined
   }
-  return whyNot(tx, row, receipt)
+  return whyNot(tx, row, receipt) ?? 'stale'
 }
 
 /** The message that a receipt names, if it is still in the queue and within its retention. */
@@ -242,11 +243,15 @@ function findRow(tx: StoreTransaction, queue: Queue, receipt: Receipt): MessageR
   return row.sent_at <= retentionCutoff(queue, tx.now) ? undefined : row
 }
 
-function whyNot(tx: StoreTransaction, row: MessageRow | undefined, receipt: Receipt): LeaseRefusal {
+/** Why the lease cannot be used, as the row stands; the statement that changes it has the last word. */
+function whyNot(
+  tx: StoreTransaction,
+  row: MessageRow | undefined,
+  receipt: Receipt,
+): LeaseRefusal | undefined {
   if (row === undefined) return 'gone'
   if (row.token !== receipt.token) return 'stale'
-  const isLive = row.state === leased && row.due_at > tx.now
-  return isLive ? 'stale' : 'lapsed'
+  return row.state === leased && row.due_at > tx.now ? undefined : 'lapsed'
 }
 
 function receiptFor(queue: Queue, text: string): Receipt | undefined {

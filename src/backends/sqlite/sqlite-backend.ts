@@ -67,16 +67,23 @@ export class SqliteBackend implements Backend {
 
   constructor({ file, ports, busyTimeoutMs }: SqliteBackendOptions) {
     const clock = new StoreClock(ports.clock)
+    const openSession = (): Session => new Session(file, clock, ports.ids)
+    // Opened first: nothing is put beside a file that turns out not to be a store.
+    const session = openSession()
     this.#courtesy = new Courtesy(`${file}-bell`, ports.clock)
     this.#writer = new Writer({
-      openSession: () => new Session(file, clock, ports.ids),
+      session,
+      reopen: openSession,
       ports,
       courtesy: this.#courtesy,
       busyTimeoutMs,
       beforeCommit: (tx) => this.#beforeCommit(tx),
     })
-    const session = (): Session => this.#writer.session
-    this.#parking = new Parking({ ports, session, nudge: () => this.#writer.nudge() })
+    this.#parking = new Parking({
+      ports,
+      session: () => this.#writer.session,
+      nudge: () => this.#writer.nudge(),
+    })
     this.#bell = new Bell({
       file: `${file}-bell`,
       ports,

@@ -111,6 +111,12 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
   return rows.length
 }
 
+/** Leaves nothing in a queue that time has overtaken; the sweeper keeps this short. */
+export function catchUpFully(tx: StoreTransaction, queue: Queue): void {
+  while (catchUp(tx, queue) === upkeepSlice);
+  while (expireReady(tx, queue) === upkeepSlice);
+}
+
 /** Removes ready messages whose retention has ended, oldest first; at most one slice. */
 export function expireReady(tx: StoreTransaction, queue: Queue): number {
   const cutoff = retentionCutoff(queue, tx.now)

@@ -35,7 +35,9 @@ interface Operation {
 }
 
 export interface WriterOptions {
-  readonly openSession: () => Session
+  readonly session: Session
+  /** Makes a new connection after the disk has failed. */
+  readonly reopen: () => Session
   readonly ports: Ports
   readonly courtesy: Courtesy
   /** How long operations wait for other processes before they fail. */
@@ -56,13 +58,13 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = options
-    this.#session = options.openSession()
+    this.#session = options.session
   }
 
   /** The connection, for reads that need no transaction. */
   get session(): Session {
     if (this.#isClosed) throw new MillraceError('store_closed')
-    this.#session ??= this.#options.openSession()
+    this.#session ??= this.#options.reopen()
     return this.#session
   }
 

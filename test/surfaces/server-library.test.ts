@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { defineApp, open, queue } from '../../src/index.ts'
+import { serve } from '../../src/server.ts'
+import { inTemporaryFolder } from '../support/temporary-folder.ts'
+
+describe('the server as a library', () => {
+  test('serves until it is stopped, and stops once however often it is asked', () =>
+    inTemporaryFolder('server', async (folder) => {
+      const server = await serve({ port: 0, dataDirectory: folder.path })
+      assert.equal((await fetch(`${server.url}/readyz`)).status, 200)
+      const stopped = server.stop()
+      assert.equal(server.stop(), stopped)
+      await stopped
+      await assert.rejects(fetch(`${server.url}/healthz`))
+      await server.stop()
+    }))
+
+  test('shares its store with apps that open it', () =>
+    inTemporaryFolder('server', async (folder) => {
+      const server = await serve({ port: 0, dataDirectory: folder.path })
+      const app = defineApp('academy', { queues: { video: queue() } })
+      const mill = await open(app, { data: folder.path })
+      assert.equal((await mill.queues.video.send({ videoId: 1 })).status, 'created')
+      await server.stop()
+      assert.equal((await mill.queues.video.receive()).length, 1)
+      await mill.close()
+    }))
+
+  test('lets go of the store when it cannot listen', () =>
+    inTemporaryFolder('server', async (folder) => {
+      const first = await serve({ port: 0, dataDirectory: folder.path })
+      const again = { port: first.port, dataDirectory: folder.path }
+      await assert.rejects(serve(again), { code: 'address_unavailable' })
+      await first.stop()
+      const second = await serve(again)
+      await second.stop()
+    }))
+})
