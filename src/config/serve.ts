@@ -41,11 +41,11 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-export const serveDefaults = {
+export const serveDefaults: Readonly<Required<Omit<ServeOptions, 'ports'>>> = {
   host: '127.0.0.1',
   port: 4566,
   dataDirectory: '.millrace',
-} as const satisfies ServeOptions
+}
 
 export async function serveWith(
   waysIn: (services: Services) => RequestListener,

@@ -25,6 +25,6 @@ export function changed(statement: StatementSync, ...values: readonly SQLInputVa
 
 /**
  * A row limit given at run time. With a bare `LIMIT ?` SQLite compiles the statement anew whenever a
- * value is bound, which more than doubles the cost of a receive.
+ * value is bound, which costs more than the search itself.
  */
 export const upTo = 'LIMIT CAST(? AS INTEGER)'

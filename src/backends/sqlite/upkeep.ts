@@ -24,7 +24,7 @@ export interface UpkeepStatements {
 
 /**
  * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
- * takes ten times as long as the search. `state > 0` tells it that the partial index will do.
+ * takes far longer than the search. `state > 0` tells it that the partial index will do.
  */
 export function dueIn(state: number): string {
   return `
