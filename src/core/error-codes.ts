@@ -1,13 +1,8 @@
 /**
  * Every way in which Millrace refuses or fails, once. Codes are stable and part of the public API;
- * each surface maps them to its own form. Messages never carry payloads.
+ * each surface maps them to its own form. Messages never carry payloads. `retryable` says that the
+ * same call may succeed later without being changed.
  */
-interface ErrorEntry {
-  readonly message: string
-  /** The same call may succeed later without being changed. */
-  readonly retryable: boolean
-}
-
 export const errorCodes = {
   invalid_argument: { retryable: false, message: 'An argument is outside its limits.' },
   invalid_contract: { retryable: false, message: 'The app is not declared correctly.' },
@@ -83,6 +78,6 @@ export const errorCodes = {
     message: 'The store cannot be opened in this place.',
   },
   address_unavailable: { retryable: false, message: 'The server cannot listen on this address.' },
-} as const satisfies Readonly<Record<string, ErrorEntry>>
+} as const
 
 export type ErrorCode = keyof typeof errorCodes

@@ -8,23 +8,18 @@ export interface Range {
   readonly unit: string
 }
 
-const second = 1_000
-const minute = 60 * second
-const hour = 60 * minute
-const day = 24 * hour
-
 export const limits = {
-  visibilityMs: { min: 0, max: 12 * hour, unit: 'ms' },
-  delayMs: { min: 0, max: 15 * minute, unit: 'ms' },
-  retentionMs: { min: minute, max: 14 * day, unit: 'ms' },
-  receiveWaitMs: { min: 0, max: 20 * second, unit: 'ms' },
+  visibilityMs: { min: 0, max: 43_200_000, unit: 'ms' },
+  delayMs: { min: 0, max: 900_000, unit: 'ms' },
+  retentionMs: { min: 60_000, max: 1_209_600_000, unit: 'ms' },
+  receiveWaitMs: { min: 0, max: 20_000, unit: 'ms' },
   /** Setting of a queue: how large a message may be, body and attributes together. */
   messageBytesMax: { min: 1_024, max: 1_048_576, unit: 'bytes' },
   maxReceives: { min: 1, max: 1_000, unit: 'receives' },
   messagesPerCall: { min: 1, max: 1_000, unit: 'messages' },
   pageSize: { min: 1, max: 1_000, unit: 'rows' },
   movesPerSecond: { min: 1, max: 500, unit: 'messages a second' },
-  cooldownMs: { min: 0, max: hour, unit: 'ms' },
+  cooldownMs: { min: 0, max: 3_600_000, unit: 'ms' },
   queueNameLength: { min: 1, max: 80, unit: 'characters' },
   groupLength: { min: 1, max: 128, unit: 'characters' },
   deduplicationIdLength: { min: 1, max: 128, unit: 'characters' },
@@ -36,13 +31,13 @@ export const limits = {
   tagValueLength: { min: 0, max: 256, unit: 'characters' },
   redriveSources: { min: 1, max: 10, unit: 'queues' },
   reasonLength: { min: 0, max: 1_024, unit: 'characters' },
-} as const satisfies Readonly<Record<string, Range>>
+} as const
 
 /** Messages of one queue that may be leased at the same time. */
 export const inFlightMax = 120_000
 
 /** How long a deduplication id, or the id of a receive attempt, is remembered. */
-export const deduplicationWindowMs: number = 5 * minute
+export const deduplicationWindowMs = 300_000
 
 /** A lease, with all its extensions, ends this long after it was given. */
 export const leaseMsMax: number = limits.visibilityMs.max

@@ -86,7 +86,7 @@ export class Sweeper {
         timers.soon(resolve)
         return
       }
-      const cancel = timers.after(waitMs, resolve)
+      const cancel = timers.after(waitMs, resolve, { background: true })
       run.wake = () => {
         cancel()
         resolve()

@@ -34,13 +34,16 @@ import { deduplicationWindowMs, leaseMsMax } from '../core/limits.ts'
 import type { MessageState } from '../core/message-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import {
+  canDieInto,
   defaultSettings,
   delivery,
+  emptyQueue,
   inState,
   isLocked,
   type ModelMessage,
   type ModelQueue,
   type Mutable,
+  movedMessage,
   openMessages,
   remove,
   stored,
@@ -87,21 +90,7 @@ export class ReferenceModel {
     const full: QueueSettings = { ...defaultSettings, ...settings, type }
     this.#refuseDeadLetter(name, full)
     const times = { createdAt: this.#now, changedAt: this.#now }
-    const queue: ModelQueue = {
-      id: this.#next('queue'),
-      record: { name, settings: full, tags, ...times },
-      messages: [],
-      remembered: [],
-      attempts: new Map(),
-      totals: {
-        sent: 0,
-        deduplicated: 0,
-        received: 0,
-        acknowledged: 0,
-        deadLettered: 0,
-        expired: 0,
-      },
-    }
+    const queue = emptyQueue(this.#next('queue'), { name, settings: full, tags, ...times })
     this.#queues.push(queue)
     return { queue: queue.record, created: true }
   }
@@ -258,16 +247,10 @@ export class ReferenceModel {
     return queue
   }
 
-  #refuseDeadLetter(name: string, { deadLetter, type }: QueueSettings): void {
-    if (deadLetter === null) return
-    const target = this.#lookUp(deadLetter.queue)
-    let refused = deadLetter.queue === name || target?.record.settings.type !== type
-    for (let next = target; next !== undefined && !refused; ) {
-      const after = next.record.settings.deadLetter?.queue
-      refused = after === name
-      next = after === undefined ? undefined : this.#lookUp(after)
+  #refuseDeadLetter(name: string, settings: QueueSettings): void {
+    if (!canDieInto((queue) => this.#lookUp(queue), name, settings)) {
+      throw new MillraceError('invalid_argument')
     }
-    if (refused) throw new MillraceError('invalid_argument')
   }
 
   /** What the passing of time does: retention, leases and delays end. */
@@ -472,16 +455,9 @@ export class ReferenceModel {
         return
       }
       remove(source, next)
-      target.messages.push({
-        ...next,
-        id: `message-${this.#next('message')}`,
-        sequence: this.#next('sequence'),
-        sentAt: this.#now,
-        token: null,
-        receiveCount: 0,
-        firstReceivedAt: null,
-        deadLetter: null,
-      })
+      const id = `message-${this.#next('message')}`
+      const identity = { id, sequence: this.#next('sequence'), sentAt: this.#now }
+      target.messages.push(movedMessage(next, identity))
       task.moved += 1
     }
   }

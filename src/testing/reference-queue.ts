@@ -58,6 +58,50 @@ export const defaultSettings: Omit<QueueSettings, 'type'> = {
   annotations: {},
 }
 
+export function emptyQueue(id: number, record: QueueRecord): ModelQueue {
+  return {
+    id,
+    record,
+    messages: [],
+    remembered: [],
+    attempts: new Map(),
+    totals: {
+      sent: 0,
+      deduplicated: 0,
+      received: 0,
+      acknowledged: 0,
+      deadLettered: 0,
+      expired: 0,
+    },
+  }
+}
+
+/** Whether dead letters of a queue can go where its settings say: same type, and not in a circle. */
+export function canDieInto(
+  lookUp: (name: string) => ModelQueue | undefined,
+  name: string,
+  { deadLetter, type }: QueueSettings,
+): boolean {
+  if (deadLetter === null) return true
+  const target = lookUp(deadLetter.queue)
+  if (deadLetter.queue === name || target?.record.settings.type !== type) return false
+  for (let next: ModelQueue | undefined = target; next !== undefined; ) {
+    const after: string | undefined = next.record.settings.deadLetter?.queue
+    if (after === name) return false
+    next = after === undefined ? undefined : lookUp(after)
+  }
+  return true
+}
+
+/** A message that a move task takes out of a dead-letter queue: it starts anew. */
+export function movedMessage(
+  message: ModelMessage,
+  identity: Pick<ModelMessage, 'id' | 'sequence' | 'sentAt'>,
+): ModelMessage {
+  const untouched = { receiveCount: 0, firstReceivedAt: null, deadLetter: null, token: null }
+  return { ...message, ...identity, ...untouched }
+}
+
 /** Messages of a state in the order in which they are given out. */
 export function inState(queue: ModelQueue, state: MessageState): ModelMessage[] {
   return queue.messages

@@ -22,6 +22,8 @@ export interface BellOptions {
   readonly version: () => number
   /** Another process may have something for us. */
   readonly onChange: () => void
+  /** Whether anybody still waits; when nobody does, the bell stops listening by itself. */
+  readonly isAwaited: () => boolean
 }
 
 export class Bell {
@@ -45,7 +47,7 @@ export class Bell {
     }
   }
 
-  /** Listens for as long as anybody is waiting; starting again does nothing. */
+  /** Listens for as long as anybody waits; starting again does nothing. */
   listen(): void {
     if (this.#cancelPoll !== undefined) return
     this.#seenVersion = this.#options.version()
@@ -53,16 +55,16 @@ export class Bell {
     this.#planPoll()
   }
 
-  pause(): void {
+  close(): void {
+    this.#pause()
+    closeSync(this.#descriptor)
+  }
+
+  #pause(): void {
     this.#cancelPoll?.()
     this.#cancelPoll = undefined
     this.#watcher?.close()
     this.#watcher = undefined
-  }
-
-  close(): void {
-    this.pause()
-    closeSync(this.#descriptor)
   }
 
   #startWatching(): FSWatcher | undefined {
@@ -81,7 +83,12 @@ export class Bell {
   #planPoll(): void {
     const { timers } = this.#options.ports
     const delayMs = this.#watcher === undefined ? pollWithoutWatchMs : pollMs
+    // Not with the last waiter, which is often back at once: starting to listen is not free.
     const poll = (): void => {
+      if (!this.#options.isAwaited()) {
+        this.#pause()
+        return
+      }
       this.#planPoll()
       this.#look()
     }

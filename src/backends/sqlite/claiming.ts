@@ -13,7 +13,7 @@ import { recallAttempt, rememberAttempt } from './receive-attempts.ts'
 import { allRows, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { catchUp, expire, hold, retentionCutoff, upkeepSlice } from './upkeep.ts'
+import { catchUp, expire, expireReady, hold, retentionCutoff, upkeepSlice } from './upkeep.ts'
 
 export interface ClaimingStatements {
   readonly pick: StatementSync
@@ -59,6 +59,10 @@ export function receiveNow(
   const queue = tx.queue(request.queue)
   const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
   while (catchUp(tx, queue) === upkeepSlice);
+  if (queue.settings.type === 'fifo') {
+    // An expired head must not decide which group comes first.
+    while (expireReady(tx, queue) === upkeepSlice);
+  }
   const recalled = recallAttempt(tx, queue, request.attemptId, visibilityMs)
   if (recalled !== undefined) return recalled
   const max = Math.min(request.max, inFlightMax - tx.counted(queue, 'leased'))

@@ -18,7 +18,7 @@ export const leased = 1
 export const delayed = 2
 
 /** No lease has this token; those that are given out rise from here. */
-export const nobodysToken = 2 ** 40
+export const nobodysToken: number = 2 ** 40
 
 export const stateNames: readonly MessageState[] = ['ready', 'leased', 'delayed']
 
@@ -62,7 +62,7 @@ export const contentColumns = `sequence, receive_count,
   coalesce(first_received_at, leased_at) AS first_received_at, sent_at, id, group_name,
   deduplication_id, origin, attributes, body`
 
-export const messageColumns = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`
+export const messageColumns: string = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`
 
 export interface MessageRow extends ContentRow {
   readonly generation: number

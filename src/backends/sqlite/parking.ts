@@ -11,6 +11,9 @@ import type { Session } from './session.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { hasSomethingReady, nextDueAt } from './waking.ts'
 
+/** Pause before a store is looked at again that could not be read. */
+const lookAgainAfterFaultMs = 100
+
 export interface ParkingOptions {
   readonly ports: Ports
   readonly session: () => Session
@@ -114,18 +117,29 @@ export class Parking {
     if (waiting === undefined) return
     waiting.cancelTimer?.()
     waiting.cancelTimer = undefined
-    const session = this.#options.session()
-    const now = session.refresh()
-    const queue = session.topology.find(name)
-    const dueAt = queue === undefined ? now : nextDueAt(session, queue)
-    if (queue === undefined || dueAt <= now || hasSomethingReady(session, queue)) {
+    const waitMs = this.#worthwhileIn(name)
+    if (waitMs === 0) {
       this.#promising.add(name)
       this.#options.nudge()
-    } else if (dueAt < Number.POSITIVE_INFINITY) {
+    } else if (waitMs < Number.POSITIVE_INFINITY) {
       const lookAgain = (): void => this.#look(name)
-      waiting.cancelTimer = this.#options.ports.timers.after(dueAt - now, lookAgain, {
-        background: true,
-      })
+      const { timers } = this.#options.ports
+      waiting.cancelTimer = timers.after(waitMs, lookAgain, { background: true })
+    }
+  }
+
+  /** How long until a receive may find something, as far as is known now; 0 when it may already. */
+  #worthwhileIn(name: string): number {
+    try {
+      const session = this.#options.session()
+      const now = session.refresh()
+      const queue = session.topology.find(name)
+      // A receive from a queue that is gone has an answer too.
+      if (queue === undefined || hasSomethingReady(session, queue)) return 0
+      return Math.max(0, nextDueAt(session, queue) - now)
+    } catch {
+      // Nobody waits for this look, so a store that fails is not reported here but tried again.
+      return lookAgainAfterFaultMs
     }
   }
 

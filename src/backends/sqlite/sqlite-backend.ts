@@ -87,8 +87,9 @@ export class SqliteBackend implements Backend {
     this.#bell = new Bell({
       file: `${file}-bell`,
       ports,
-      version: () => dataVersion(this.#writer.session),
+      version: () => this.#versionSeen(),
       onChange: () => this.#parking.lookEverywhere(),
+      isAwaited: () => !this.#parking.isEmpty,
     })
   }
 
@@ -148,6 +149,7 @@ export class SqliteBackend implements Backend {
     })
     if (deliveries.length > 0 || waitMs === 0) return deliveries
     if (signal?.aborted) throw new MillraceError('aborted')
+    if (this.#closed !== undefined) return []
     this.#bell.listen()
     return this.#parking.park(request, waitMs)
   }
@@ -206,7 +208,15 @@ export class SqliteBackend implements Backend {
     return () => {
       if (tx.gained.size > 0) this.#bell.ring()
       afterServing()
-      if (this.#parking.isEmpty) this.#bell.pause()
+    }
+  }
+
+  /** What cannot be read now is looked at again with the bell's next poll. */
+  #versionSeen(): number {
+    try {
+      return dataVersion(this.#writer.session)
+    } catch {
+      return 0
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Delivery } from '../../backends/backend.ts'
-import { assertRefused, grouped, minute, rejects, type Scene, second } from './scene.ts'
+import { assertRefused, grouped, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeFifo(all: ContractSuite): void {
@@ -230,6 +230,35 @@ function describeGivingWay(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies(queue, { max: 2 }), ['one', 'two'])
   })
 
+  /** Leases 'one' of the group in a receive on which 'two', right behind it, dies. */
+  const leasedBeforeDeath = async (scene: Scene): Promise<Delivery> => {
+    await scene.queueWithDeadLetters(queue, 2, { type: 'fifo', visibilityMs: 10 * second })
+    await scene.sendToGroup(queue, 'g', 'one', 'two')
+    for (let round = 0; round < 2; round += 1) {
+      const [one, two] = await scene.receive(queue, { max: 2 })
+      assert.ok(one && two)
+      await scene.settle(queue, one.receipt, { kind: 'release' })
+      await scene.settle(queue, two.receipt, { kind: 'retry', delayMs: 0 })
+    }
+    const delivery = only(await scene.receive(queue, { max: 2 }))
+    assert.equal(delivery.body, 'one')
+    return delivery
+  }
+
+  suite.test('a death behind a delivered message leaves the group locked', async (scene) => {
+    const { receipt } = await leasedBeforeDeath(scene)
+    await scene.sendToGroup(queue, 'g', 'three')
+    assert.deepEqual(await scene.receiveBodies(queue), [])
+    await scene.acknowledge(queue, receipt)
+    assert.deepEqual(await scene.receiveBodies(queue), ['three'])
+  })
+
+  suite.test('a message before one that died comes again when its lease lapses', async (scene) => {
+    await leasedBeforeDeath(scene)
+    await scene.advance(11 * second)
+    assert.deepEqual(await scene.receiveBodies(queue), ['one'])
+  })
+
   suite.test('messages that have expired do not make a receive smaller', async (scene) => {
     await scene.fifoQueue(queue, { retentionMs: minute })
     await scene.sendToGroup(queue, 'g', 'old')
@@ -237,6 +266,16 @@ function describeGivingWay(suite: ContractSuite): void {
     await scene.sendToGroup(queue, 'g', 'one', 'two')
     await scene.advance(31 * second)
     assert.deepEqual(await scene.receiveBodies(queue, { max: 2 }), ['one', 'two'])
+  })
+
+  suite.test('an expired head gives its group no precedence over another', async (scene) => {
+    await scene.fifoQueue(queue, { retentionMs: minute })
+    await scene.sendToGroup(queue, 'a', 'old')
+    await scene.advance(30 * second)
+    await scene.sendToGroup(queue, 'b', 'second')
+    await scene.sendToGroup(queue, 'a', 'third')
+    await scene.advance(31 * second)
+    assert.deepEqual(await scene.receiveBodies(queue, { max: 1 }), ['second'])
   })
 
   suite.test('a message that is still delayed does not lock its group', async (scene) => {
