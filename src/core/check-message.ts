@@ -36,6 +36,13 @@ export interface MessageRules {
 
 /** Anything outside the character set of XML 1.0, lone surrogates included. */
 const forbiddenCharacter = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
+/**
+ * Whatever may be forbidden, found by a pattern that looks at code units: far faster than the exact
+ * one, which then only has to judge texts with surrogates or control characters.
+ */
+const suspiciousUnit = new RegExp(
+  `[${unitRange(0x0, 0x8)}${unitRange(0xb, 0xc)}${unitRange(0xe, 0x1f)}${unitRange(0xd800, 0xdfff)}${unitRange(0xfffe, 0xffff)}]`,
+)
 const attributeName = /^[\p{L}\p{N}_.-]+$/u
 const reservedPrefix = /^(aws|amazon)\./i
 const attributeType = /^(String|Number|Binary)(\.[^\s]{1,249})?$/
@@ -58,7 +65,7 @@ export function refuseMessage(
       'a non-empty string',
     )
   }
-  if (forbiddenCharacter.test(body)) {
+  if (hasForbiddenCharacter(body)) {
     return invalid(
       'body',
       'a character outside the set',
@@ -97,6 +104,15 @@ export function messageBytes({ body, attributes }: CheckedMessage): number {
 
 function textBytes(text: string): number {
   return encoder.encode(text).byteLength
+}
+
+function unitRange(from: number, to: number): string {
+  const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`
+  return `${escaped(from)}-${escaped(to)}`
+}
+
+function hasForbiddenCharacter(text: string): boolean {
+  return suspiciousUnit.test(text) && forbiddenCharacter.test(text)
 }
 
 function refuseForSize(message: CheckedMessage, bytesMax: number): MillraceError | undefined {
@@ -185,7 +201,7 @@ function checkAttributeValue(into: Violations, field: string, attribute: Message
     into.push({ field, given: 'another value', allowed: 'non-empty bytes (Uint8Array)' })
     return
   }
-  if (typeof value !== 'string' || value === '' || forbiddenCharacter.test(value)) {
+  if (typeof value !== 'string' || value === '' || hasForbiddenCharacter(value)) {
     into.push({
       field,
       given: 'another value',

@@ -8,14 +8,15 @@ export interface Receipt {
   readonly token: number
 }
 
-const form = /^r1-[0-9a-z]{1,11}-[0-9a-z]{1,11}-[0-9a-z]{1,11}-[0-9a-z]{1,4}$/
+/** Decimal, because that is what numbers are turned into and read from fastest. */
+const form = /^r1-\d{1,16}-\d{1,16}-\d{1,16}-\d{1,7}$/
 
-/** The largest prime below 36^4: any single digit that differs changes the remainder. */
-const checkModulus = 1_679_609
+/** A prime, so that any single digit that differs changes the remainder. */
+const checkModulus = 9_999_991
 
 export function formatReceipt({ queueId, sequence, token }: Receipt): string {
   const check = checkNumber(queueId, sequence, token)
-  return `r1-${queueId.toString(36)}-${sequence.toString(36)}-${token.toString(36)}-${check.toString(36)}`
+  return `r1-${queueId}-${sequence}-${token}-${check}`
 }
 
 /** The receipt's parts, or undefined when no store can have issued it. */
@@ -24,10 +25,10 @@ export function parseReceipt(text: string): Receipt | undefined {
   const sequenceAt = text.indexOf('-', 3) + 1
   const tokenAt = text.indexOf('-', sequenceAt) + 1
   const checkAt = text.indexOf('-', tokenAt) + 1
-  const queueId = Number.parseInt(text.slice(3, sequenceAt - 1), 36)
-  const sequence = Number.parseInt(text.slice(sequenceAt, tokenAt - 1), 36)
-  const token = Number.parseInt(text.slice(tokenAt, checkAt - 1), 36)
-  const check = Number.parseInt(text.slice(checkAt), 36)
+  const queueId = Number(text.slice(3, sequenceAt - 1))
+  const sequence = Number(text.slice(sequenceAt, tokenAt - 1))
+  const token = Number(text.slice(tokenAt, checkAt - 1))
+  const check = Number(text.slice(checkAt))
   const isWhole =
     Number.isSafeInteger(queueId) && Number.isSafeInteger(sequence) && Number.isSafeInteger(token)
   return isWhole && check === checkNumber(queueId, sequence, token)

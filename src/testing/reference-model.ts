@@ -12,7 +12,6 @@ import type {
   CreateQueue,
   Delivery,
   Extend,
-  LeaseRefusal,
   LeaseResult,
   MoveTask,
   NewMessage,
@@ -33,38 +32,39 @@ import { refuseMessage } from '../core/check-message.ts'
 import { deduplicationWindowMs, leaseMsMax } from '../core/limits.ts'
 import type { MessageState } from '../core/message-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { ReferenceMoveTasks } from './reference-move-tasks.ts'
 import {
   canDieInto,
   defaultSettings,
   delivery,
   emptyQueue,
+  findHeld,
   inState,
-  isLocked,
   type ModelMessage,
   type ModelQueue,
-  type Mutable,
-  movedMessage,
   openMessages,
+  queueNamed,
   remove,
+  requireQueue,
   stored,
 } from './reference-queue.ts'
 
-type Counter = 'queue' | 'message' | 'sequence' | 'token' | 'task'
-
-interface ModelMoveTask {
-  task: Mutable<MoveTask>
-  readonly queueId: number
-  readonly sequenceMax: number
-}
+type Counter = 'queue' | 'message' | 'sequence' | 'token'
 
 export class ReferenceModel {
   readonly #queues: ModelQueue[] = []
-  readonly #tasks: ModelMoveTask[] = []
+  readonly #moveTasks: ReferenceMoveTasks
   #now: number
-  readonly #last: Record<Counter, number> = { queue: 0, message: 0, sequence: 0, token: 0, task: 0 }
+  readonly #last: Record<Counter, number> = { queue: 0, message: 0, sequence: 0, token: 0 }
 
   constructor(startAt: number) {
     this.#now = startAt
+    this.#moveTasks = new ReferenceMoveTasks({
+      queues: this.#queues,
+      now: () => this.#now,
+      lastSequence: () => this.#last.sequence,
+      nextIdentity: () => this.#nextIdentity(),
+    })
   }
 
   get now(): number {
@@ -165,7 +165,7 @@ export class ReferenceModel {
   extend({ queue: name, leases }: Extend): readonly LeaseResult[] {
     const queue = this.#require(name)
     return leases.map(({ receipt, visibilityMs }) => {
-      const held = this.#find(queue, receipt)
+      const held = findHeld(queue, receipt)
       if (held === 'invalid')
         return { status: 'refused', error: new MillraceError('receipt_invalid') }
       if (held.refusal !== undefined) return { status: held.refusal }
@@ -184,52 +184,21 @@ export class ReferenceModel {
     return settlements.map((settlement) => this.#settleOne(queue, settlement))
   }
 
-  startMoveTask({ source, destination, movesPerSecond }: StartMoveTask): MoveTask {
-    const queue = this.#require(source)
-    const isTarget = this.#queues.some(
-      ({ record }) => record.settings.deadLetter?.queue === queue.record.name,
-    )
-    if (!isTarget) throw new MillraceError('not_a_dead_letter_queue')
-    const isBusy = this.#tasks.some(({ queueId, task }) => queueId === queue.id && isActive(task))
-    if (isBusy) throw new MillraceError('move_task_running')
-    if (destination !== undefined) {
-      const target = this.#require(destination)
-      const sameType = target.record.settings.type === queue.record.settings.type
-      if (target === queue || !sameType) throw new MillraceError('invalid_argument')
-    }
-    const task: MoveTask = {
-      id: `task-${this.#next('task')}`,
-      source,
-      destination: destination ?? null,
-      movesPerSecond: movesPerSecond ?? null,
-      status: 'running',
-      startedAt: this.#now,
-      moved: 0,
-      toMove: inState(queue, 'ready').length,
-      failure: null,
-    }
-    this.#tasks.push({ task: { ...task }, queueId: queue.id, sequenceMax: this.#last.sequence })
-    return task
+  startMoveTask(request: StartMoveTask): MoveTask {
+    return this.#moveTasks.start(request)
   }
 
   cancelMoveTask({ id }: { readonly id: string }): MoveTask {
-    const found = this.#tasks.find(({ task }) => task.id === id && task.status === 'running')
-    if (found === undefined) throw new MillraceError('move_task_not_found')
-    found.task.status = 'cancelling'
-    return { ...found.task }
+    return this.#moveTasks.cancel(id)
   }
 
   listMoveTasks({ source }: { readonly source: string }): readonly MoveTask[] {
-    const own = this.#tasks.filter(({ task }) => task.source === source)
-    return own.map(({ task }) => ({ ...task })).reverse()
+    return this.#moveTasks.list(source)
   }
 
   /** All upkeep there is at this moment; time itself is caught up with as it passes. */
   sweep(): void {
-    for (const entry of this.#tasks) {
-      if (entry.task.status === 'cancelling') entry.task.status = 'cancelled'
-      if (entry.task.status === 'running') this.#carryOn(entry)
-    }
+    this.#moveTasks.carryOn()
   }
 
   #next(counter: Counter): number {
@@ -237,14 +206,16 @@ export class ReferenceModel {
     return this.#last[counter]
   }
 
+  #nextIdentity(): { readonly id: string; readonly sequence: number } {
+    return { id: `message-${this.#next('message')}`, sequence: this.#next('sequence') }
+  }
+
   #lookUp(name: string): ModelQueue | undefined {
-    return this.#queues.find(({ record }) => record.name === name)
+    return queueNamed(this.#queues, name)
   }
 
   #require(name: string): ModelQueue {
-    const queue = this.#lookUp(name)
-    if (queue === undefined) throw new MillraceError('queue_not_found')
-    return queue
+    return requireQueue(this.#queues, name)
   }
 
   #refuseDeadLetter(name: string, settings: QueueSettings): void {
@@ -279,7 +250,7 @@ export class ReferenceModel {
       }
     }
     const delayMs = fifo ? queueDelayMs : (message.delayMs ?? queueDelayMs)
-    const identity = { id: `message-${this.#next('message')}`, sequence: this.#next('sequence') }
+    const identity = this.#nextIdentity()
     queue.messages.push({
       ...identity,
       message,
@@ -357,18 +328,8 @@ export class ReferenceModel {
       })
   }
 
-  #find(queue: ModelQueue, receipt: string): Held | 'invalid' {
-    const [queueId, sequence, token] = receipt.split('/').map(Number)
-    if (queueId !== queue.id) return 'invalid'
-    const message = queue.messages.find((candidate) => candidate.sequence === sequence)
-    if (message === undefined) return { refusal: 'gone' }
-    if (message.token !== token) return { refusal: 'stale' }
-    if (message.state !== 'leased') return { refusal: 'lapsed', message }
-    return { message }
-  }
-
   #settleOne(queue: ModelQueue, { receipt, outcome, emits = [] }: Settlement): SettleResult {
-    const held = this.#find(queue, receipt)
+    const held = findHeld(queue, receipt)
     if (held === 'invalid')
       return { status: 'refused', error: new MillraceError('receipt_invalid') }
     const { deadLetter, type } = queue.record.settings
@@ -432,47 +393,4 @@ export class ReferenceModel {
     target.messages.push(message)
     this.#catchUp(target)
   }
-
-  #carryOn({ task, queueId, sequenceMax }: ModelMoveTask): void {
-    const source = this.#queues.find(({ id }) => id === queueId)
-    if (source === undefined) {
-      fail(task)
-      return
-    }
-    const { movesPerSecond } = task
-    const seconds = (this.#now - task.startedAt) / 1_000
-    const allowed = movesPerSecond === null ? Infinity : Math.floor(seconds * movesPerSecond) + 1
-    while (task.moved < allowed) {
-      const left = inState(source, 'ready').filter(({ sequence }) => sequence <= sequenceMax)
-      const next = left.find((message) => !isLocked(source, message))
-      if (next === undefined) {
-        if (left.length === 0) task.status = 'completed'
-        return
-      }
-      const target = this.#lookUp(task.destination ?? next.deadLetter?.source ?? '')
-      if (target === undefined) {
-        fail(task)
-        return
-      }
-      remove(source, next)
-      const id = `message-${this.#next('message')}`
-      const identity = { id, sequence: this.#next('sequence'), sentAt: this.#now }
-      target.messages.push(movedMessage(next, identity))
-      task.moved += 1
-    }
-  }
-}
-
-type Held =
-  | { readonly refusal?: undefined; readonly message: ModelMessage }
-  | { readonly refusal: 'lapsed'; readonly message: ModelMessage }
-  | { readonly refusal: Exclude<LeaseRefusal, 'lapsed'>; readonly message?: undefined }
-
-function isActive({ status }: MoveTask): boolean {
-  return status === 'running' || status === 'cancelling'
-}
-
-function fail(task: Mutable<MoveTask>): void {
-  task.status = 'failed'
-  task.failure = 'queue_not_found'
 }

@@ -2,6 +2,7 @@
 import type {
   DeadLetterOrigin,
   Delivery,
+  LeaseRefusal,
   NewMessage,
   PeekedMessage,
   QueueRecord,
@@ -10,6 +11,7 @@ import type {
 } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
 import type { MessageState } from '../core/message-state.ts'
+import { MillraceError } from '../core/millrace-error.ts'
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -74,6 +76,16 @@ export function emptyQueue(id: number, record: QueueRecord): ModelQueue {
       expired: 0,
     },
   }
+}
+
+export function queueNamed(queues: readonly ModelQueue[], name: string): ModelQueue | undefined {
+  return queues.find(({ record }) => record.name === name)
+}
+
+export function requireQueue(queues: readonly ModelQueue[], name: string): ModelQueue {
+  const queue = queueNamed(queues, name)
+  if (queue === undefined) throw new MillraceError('queue_not_found')
+  return queue
 }
 
 /** Whether dead letters of a queue can go where its settings say: same type, and not in a circle. */
@@ -142,4 +154,20 @@ export function delivery(queue: ModelQueue, message: ModelMessage, token: number
     token,
     leaseExpiresAt: message.visibleAt,
   }
+}
+
+export type Held =
+  | { readonly refusal?: undefined; readonly message: ModelMessage }
+  | { readonly refusal: 'lapsed'; readonly message: ModelMessage }
+  | { readonly refusal: Exclude<LeaseRefusal, 'lapsed'>; readonly message?: undefined }
+
+/** The message that a receipt names, or why the receipt cannot be used. */
+export function findHeld(queue: ModelQueue, receipt: string): Held | 'invalid' {
+  const [queueId, sequence, token] = receipt.split('/').map(Number)
+  if (queueId !== queue.id) return 'invalid'
+  const message = queue.messages.find((candidate) => candidate.sequence === sequence)
+  if (message === undefined) return { refusal: 'gone' }
+  if (message.token !== token) return { refusal: 'stale' }
+  if (message.state !== 'leased') return { refusal: 'lapsed', message }
+  return { message }
 }

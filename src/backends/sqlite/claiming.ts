@@ -18,8 +18,8 @@ import { catchUp, expire, expireReady, hold, retentionCutoff, upkeepSlice } from
 export interface ClaimingStatements {
   readonly pick: StatementSync
   readonly pickInGroup: StatementSync
-  readonly leaseFirst: StatementSync
-  readonly leaseAgain: StatementSync
+  readonly leaseNew: StatementSync
+  readonly lease: StatementSync
 }
 
 export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
@@ -30,10 +30,11 @@ export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
     pickInGroup: db.prepare(`
       SELECT ${contentColumns} FROM message INDEXED BY message_ready_in_group
       WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence ${upTo}`),
-    leaseFirst: db.prepare(`
-      UPDATE message SET state = 1, due_at = ?, token = ?, leased_at = ?, receive_count = 1
-      WHERE sequence = ? AND state = 0`),
-    leaseAgain: db.prepare(`
+    leaseNew: db.prepare(`
+      UPDATE message INDEXED BY message_ready SET
+        state = 1, due_at = ?, token = ? + sequence, leased_at = ?, receive_count = 1
+      WHERE generation = ? AND state = 0 AND sequence <= ?`),
+    lease: db.prepare(`
       UPDATE message SET
         state = 1, due_at = ?, token = ?, held_until = ?, receive_count = ?,
         first_received_at = CASE
@@ -45,7 +46,7 @@ export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
 
 interface Claim {
   readonly max: number
-  readonly visibilityMs: number
+  readonly leaseExpiresAt: number
   /** How many more messages may be set aside, so that no receive holds the others up for long. */
   readonly budget: { setAside: number }
 }
@@ -71,7 +72,8 @@ export function receiveNow(
     if (isPatient || queue.settings.type === 'fifo') return []
     throw new MillraceError('in_flight_limit')
   }
-  const claim = { max, visibilityMs, budget: { setAside: upkeepSlice } }
+  const leaseExpiresAt = tx.now + visibilityMs
+  const claim = { max, leaseExpiresAt, budget: { setAside: upkeepSlice } }
   const deliveries =
     queue.settings.type === 'fifo' ? claimFifo(tx, queue, claim) : claimStandard(tx, queue, claim)
   rememberAttempt(tx, queue, request.attemptId, deliveries)
@@ -79,9 +81,24 @@ export function receiveNow(
 }
 
 function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
-  return claimInOrder(tx, queue, claim, (count) =>
-    allRows(tx.session.claiming.pick, queue.generation, count),
-  )
+  const { pick, leaseNew } = tx.session.claiming
+  const rows = allRows<ContentRow>(pick, queue.generation, claim.max)
+  const [first] = rows
+  const last = rows.at(-1)
+  if (first === undefined || last === undefined) return []
+  if (!rows.every((row) => isNewAndLasting(queue, row, claim))) {
+    return claimInOrder(tx, queue, claim, (count) => allRows(pick, queue.generation, count))
+  }
+  // These rows are all that is ready up to the last of them: one statement leases them together.
+  const offset = tx.nextTokens(first.sequence, last.sequence)
+  leaseNew.run(claim.leaseExpiresAt, offset, tx.now, queue.generation, last.sequence)
+  countLeased(tx, queue, rows.length)
+  return rows.map((row) => deliver(tx, queue, row, offset + row.sequence, claim))
+}
+
+/** Never received before, and sure to outlive its lease: the case that is leased in bulk. */
+function isNewAndLasting(queue: Queue, row: ContentRow, { leaseExpiresAt }: Claim): boolean {
+  return row.receive_count === 0 && row.sent_at + queue.settings.retentionMs > leaseExpiresAt
 }
 
 function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
@@ -144,24 +161,37 @@ function setAside(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean 
 
 function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim): Delivery {
   const token = tx.nextToken()
-  const leaseExpiresAt = tx.now + claim.visibilityMs
-  const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
-  const receiveCount = row.receive_count + 1
-  const firstReceivedAt = row.receive_count === 0 ? tx.now : row.first_received_at
-  const { leaseFirst, leaseAgain } = tx.session.claiming
-  if (receiveCount === 1 && heldUntil === null) {
-    leaseFirst.run(dueAt, token, tx.now, row.sequence)
-  } else {
-    leaseAgain.run(dueAt, token, heldUntil, receiveCount, tx.now, row.sequence)
-  }
-  tx.count(queue, 'ready', -1)
-  tx.count(queue, 'leased', 1)
-  tx.count(queue, 'received', 1)
+  const { dueAt, heldUntil } = hold(queue, row.sent_at, claim.leaseExpiresAt)
+  tx.session.claiming.lease.run(
+    dueAt,
+    token,
+    heldUntil,
+    row.receive_count + 1,
+    tx.now,
+    row.sequence,
+  )
+  countLeased(tx, queue, 1)
+  return deliver(tx, queue, row, token, claim)
+}
+
+function countLeased(tx: StoreTransaction, queue: Queue, count: number): void {
+  tx.count(queue, 'ready', -count)
+  tx.count(queue, 'leased', count)
+  tx.count(queue, 'received', count)
+}
+
+function deliver(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  token: number,
+  claim: Claim,
+): Delivery {
   return deliveryFromRow(row, tx.session, {
     queueId: queue.id,
     token,
-    leaseExpiresAt,
-    receiveCount,
-    firstReceivedAt,
+    leaseExpiresAt: claim.leaseExpiresAt,
+    receiveCount: row.receive_count + 1,
+    firstReceivedAt: row.receive_count === 0 ? tx.now : row.first_received_at,
   })
 }

@@ -108,6 +108,7 @@ function finishMove(
   tx.count(target, 'ready', 1)
   tx.gainedReady(target)
   if (row.group_name === null || queue.settings.type !== 'fifo') return
-  groupChanged(tx, queue.generation, row.group_name, from === 'leased' ? -1 : 0)
+  // Out of a receive, the group is brought up to date once, with all that the receive leased.
+  if (from === 'leased') groupChanged(tx, queue.generation, row.group_name, -1)
   groupGained(tx, target.generation, row.group_name, sequence)
 }

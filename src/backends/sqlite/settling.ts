@@ -39,7 +39,7 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
   const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
   return {
     find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ?`),
-    extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live}`),
+    extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live} AND leased_at >= ?`),
     deletePlain: db.prepare(`DELETE FROM message ${live} AND body IS NOT NULL`),
     // Standard queues accept a late acknowledgement as long as nobody else has got the message.
     deleteHeld: db.prepare(
@@ -72,23 +72,23 @@ function extendLease(
   visibilityMs: number,
 ): LeaseResult {
   const row = findRow(tx, queue, receipt)
-  const refusal = whyNot(tx, row, receipt)
-  if (row === undefined || refusal !== undefined) return { status: refusal ?? 'gone' }
+  if (row === undefined) return { status: 'gone' }
   const leaseExpiresAt = tx.now + visibilityMs
-  if (leaseExpiresAt > row.leased_at + leaseMsMax) {
-    const violation = {
-      field: 'visibilityMs',
-      given: String(visibilityMs),
-      allowed: `at most ${leaseMsMax} ms since the message was received`,
-    }
-    return refused(MillraceError.invalid([violation]))
-  }
   const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
   const { sequence, token } = receipt
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
-  if (!changed(tx.session.settling.extend, ...values)) return { status: 'stale' }
-  tx.wroteRow(queue)
-  return { status: 'extended', leaseExpiresAt }
+  if (changed(tx.session.settling.extend, ...values, leaseExpiresAt - leaseMsMax)) {
+    tx.wroteRow(queue)
+    return { status: 'extended', leaseExpiresAt }
+  }
+  const refusal = whyNot(tx, row, receipt)
+  if (refusal !== undefined) return { status: refusal }
+  const violation = {
+    field: 'visibilityMs',
+    given: String(visibilityMs),
+    allowed: `at most ${leaseMsMax} ms since the message was received`,
+  }
+  return refused(MillraceError.invalid([violation]))
 }
 
 export function settleLeases(tx: StoreTransaction, request: Settle): readonly SettleResult[] {

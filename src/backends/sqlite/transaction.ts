@@ -102,6 +102,17 @@ export class StoreTransaction {
     return ++this.#token
   }
 
+  /**
+   * Tokens for messages that are leased together: what is answered, plus a message's sequence number.
+   * So one statement can give each of them its own.
+   */
+  nextTokens(firstSequence: number, lastSequence: number): number {
+    this.#writes += 1
+    const offset = this.#token + 1 - firstSequence
+    this.#token = offset + lastSequence
+    return offset
+  }
+
   nextGeneration(): number {
     this.#writes += 1
     return ++this.#generation

@@ -1,0 +1,126 @@
+/** The move tasks of the reference model. */
+import type { MoveTask, StartMoveTask } from '../backends/backend.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import {
+  inState,
+  isLocked,
+  type ModelQueue,
+  type Mutable,
+  movedMessage,
+  queueNamed,
+  remove,
+  requireQueue,
+} from './reference-queue.ts'
+
+/** What the tasks need to know of the model that they are part of. */
+export interface MoveTaskSurroundings {
+  readonly queues: readonly ModelQueue[]
+  now(): number
+  lastSequence(): number
+  nextIdentity(): { readonly id: string; readonly sequence: number }
+}
+
+interface ModelMoveTask {
+  readonly task: Mutable<MoveTask>
+  readonly queueId: number
+  readonly sequenceMax: number
+}
+
+export class ReferenceMoveTasks {
+  readonly #model: MoveTaskSurroundings
+  readonly #tasks: ModelMoveTask[] = []
+
+  constructor(model: MoveTaskSurroundings) {
+    this.#model = model
+  }
+
+  start({ source, destination, movesPerSecond }: StartMoveTask): MoveTask {
+    const { queues } = this.#model
+    const queue = requireQueue(queues, source)
+    const isTarget = queues.some(({ record }) => record.settings.deadLetter?.queue === source)
+    if (!isTarget) throw new MillraceError('not_a_dead_letter_queue')
+    const isBusy = this.#tasks.some(({ queueId, task }) => queueId === queue.id && isActive(task))
+    if (isBusy) throw new MillraceError('move_task_running')
+    if (destination !== undefined) {
+      const target = requireQueue(queues, destination)
+      const sameType = target.record.settings.type === queue.record.settings.type
+      if (target === queue || !sameType) throw new MillraceError('invalid_argument')
+    }
+    const task: MoveTask = {
+      id: `task-${this.#tasks.length + 1}`,
+      source,
+      destination: destination ?? null,
+      movesPerSecond: movesPerSecond ?? null,
+      status: 'running',
+      startedAt: this.#model.now(),
+      moved: 0,
+      toMove: inState(queue, 'ready').length,
+      failure: null,
+    }
+    const sequenceMax = this.#model.lastSequence()
+    this.#tasks.push({ task: { ...task }, queueId: queue.id, sequenceMax })
+    return task
+  }
+
+  cancel(id: string): MoveTask {
+    const found = this.#tasks.find(({ task }) => task.id === id && task.status === 'running')
+    if (found === undefined) throw new MillraceError('move_task_not_found')
+    found.task.status = 'cancelling'
+    return { ...found.task }
+  }
+
+  /** Newest first. */
+  list(source: string): readonly MoveTask[] {
+    const own = this.#tasks.filter(({ task }) => task.source === source)
+    return own.map(({ task }) => ({ ...task })).reverse()
+  }
+
+  /** Does all that the tasks may do at this moment. */
+  carryOn(): void {
+    for (const entry of this.#tasks) {
+      if (entry.task.status === 'cancelling') entry.task.status = 'cancelled'
+      if (entry.task.status === 'running') this.#move(entry)
+    }
+  }
+
+  #move({ task, queueId, sequenceMax }: ModelMoveTask): void {
+    const { queues } = this.#model
+    const source = queues.find(({ id }) => id === queueId)
+    if (source === undefined) {
+      fail(task)
+      return
+    }
+    while (task.moved < this.#allowed(task)) {
+      const left = inState(source, 'ready').filter(({ sequence }) => sequence <= sequenceMax)
+      const next = left.find((message) => !isLocked(source, message))
+      if (next === undefined) {
+        if (left.length === 0) task.status = 'completed'
+        return
+      }
+      const target = queueNamed(queues, task.destination ?? next.deadLetter?.source ?? '')
+      if (target === undefined) {
+        fail(task)
+        return
+      }
+      remove(source, next)
+      const identity = { ...this.#model.nextIdentity(), sentAt: this.#model.now() }
+      target.messages.push(movedMessage(next, identity))
+      task.moved += 1
+    }
+  }
+
+  /** One message at once, and from then on as many a second as asked for. */
+  #allowed({ movesPerSecond, startedAt }: MoveTask): number {
+    if (movesPerSecond === null) return Number.POSITIVE_INFINITY
+    return Math.floor(((this.#model.now() - startedAt) * movesPerSecond) / 1_000) + 1
+  }
+}
+
+function isActive({ status }: MoveTask): boolean {
+  return status === 'running' || status === 'cancelling'
+}
+
+function fail(task: Mutable<MoveTask>): void {
+  task.status = 'failed'
+  task.failure = 'queue_not_found'
+}
