@@ -2,13 +2,20 @@
  * Leases ready messages: oldest first on standard queues, group by group on FIFO queues. Messages
  * that have used up their receives go to the dead-letter queue here, on the receive after the last.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { inFlightMax } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Delivery, Receive } from '../backend.ts'
 import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
 import { firstOpenGroup, groupChanged } from './groups.ts'
-import { type ContentRow, contentColumns, deliveryFromRow, ready } from './messages.ts'
+import {
+  type ContentRow,
+  type ContentValues,
+  contentColumns,
+  contentFromValues,
+  deliveryFromRow,
+  ready,
+} from './messages.ts'
 import { recallAttempt, rememberAttempt } from './receive-attempts.ts'
 import { allRows, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
@@ -23,13 +30,17 @@ export interface ClaimingStatements {
 }
 
 export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
+  const pick = db.prepare(`
+    SELECT ${contentColumns} FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`)
+  const pickInGroup = db.prepare(`
+    SELECT ${contentColumns} FROM message INDEXED BY message_ready_in_group
+    WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence ${upTo}`)
+  pick.setReturnArrays(true)
+  pickInGroup.setReturnArrays(true)
   return {
-    pick: db.prepare(`
-      SELECT ${contentColumns} FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`),
-    pickInGroup: db.prepare(`
-      SELECT ${contentColumns} FROM message INDEXED BY message_ready_in_group
-      WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence ${upTo}`),
+    pick,
+    pickInGroup,
     leaseNew: db.prepare(`
       UPDATE message INDEXED BY message_ready SET
         state = 1, due_at = ?, token = ? + sequence, leased_at = ?, receive_count = 1
@@ -82,18 +93,22 @@ export function receiveNow(
 
 function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
   const { pick, leaseNew } = tx.session.claiming
-  const rows = allRows<ContentRow>(pick, queue.generation, claim.max)
+  const rows = contents(pick, queue.generation, claim.max)
   const [first] = rows
   const last = rows.at(-1)
   if (first === undefined || last === undefined) return []
   if (!rows.every((row) => isNewAndLasting(queue, row, claim))) {
-    return claimInOrder(tx, queue, claim, (count) => allRows(pick, queue.generation, count))
+    return claimInOrder(tx, queue, claim, (count) => contents(pick, queue.generation, count))
   }
   // These rows are all that is ready up to the last of them: one statement leases them together.
   const offset = tx.nextTokens(first.sequence, last.sequence)
   leaseNew.run(claim.leaseExpiresAt, offset, tx.now, queue.generation, last.sequence)
   countLeased(tx, queue, rows.length)
   return rows.map((row) => deliver(tx, queue, row, offset + row.sequence, claim))
+}
+
+function contents(pick: StatementSync, ...values: readonly SQLInputValue[]): readonly ContentRow[] {
+  return allRows<ContentValues>(pick, ...values).map(contentFromValues)
 }
 
 /** Never received before, and sure to outlive its lease: the case that is leased in bulk. */
@@ -109,7 +124,7 @@ function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly D
     if (group === undefined) break
     const rest = { ...claim, max: claim.max - deliveries.length }
     const fromGroup = claimInOrder(tx, queue, rest, (count) =>
-      allRows(pickInGroup, queue.generation, group, count),
+      contents(pickInGroup, queue.generation, group, count),
     )
     deliveries.push(...fromGroup)
     groupChanged(tx, queue.generation, group, fromGroup.length)

@@ -5,7 +5,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { DeadLetterOrigin } from '../backend.ts'
 import { groupChanged, groupGained } from './groups.ts'
-import { type ContentRow, idOf, nobodysToken } from './messages.ts'
+import { type ContentRow, nobodysToken } from './messages.ts'
 import { changed } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -75,13 +75,14 @@ function movedValues(
   reason: string | null,
 ): [number, number, string | null, number, string | null, string, number, number] {
   const fifo = target.settings.type === 'fifo'
+  const id = row.id ?? tx.session.messageIds.of(row.sequence)
   const origin: DeadLetterOrigin = { source: queue.name, at: tx.now, reason }
   return [
     fifo ? tx.nextSequence() : row.sequence,
     target.generation,
-    fifo ? idOf(row, tx.session) : row.id,
+    fifo ? id : row.id,
     fifo ? tx.now : row.sent_at,
-    fifo ? idOf(row, tx.session) : row.deduplication_id,
+    fifo ? id : row.deduplication_id,
     JSON.stringify(origin),
     row.sequence,
     queue.generation,

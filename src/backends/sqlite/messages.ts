@@ -22,25 +22,6 @@ export const nobodysToken: number = 2 ** 40
 
 export const stateNames: readonly MessageState[] = ['ready', 'leased', 'delayed']
 
-/**
- * The id that a message gets when it is sent: a UUID made of the store's random prefix and the
- * sequence number. It need not be stored, which makes rows an eighth shorter.
- */
-export function idFromSequence(prefix: string, sequence: number): string {
-  const number = sequence.toString(16).padStart(12, '0')
-  return `${prefix}-${number}`
-}
-
-/** The store's random digits in the form of a UUID of version 8, up to its last group. */
-export function formatIdPrefix(digits: string): string {
-  const part = (from: number, to: number): string => digits.slice(from, to)
-  return `${part(0, 8)}-${part(8, 12)}-8${part(12, 14)}0-8000`
-}
-
-export function idOf(row: Pick<ContentRow, 'id' | 'sequence'>, session: Session): string {
-  return row.id ?? idFromSequence(session.idPrefix, row.sequence)
-}
-
 /** Bodies above this many UTF-16 units are kept apart: a quarter of a page at the least. */
 const inlineLengthMax = 1_024
 
@@ -58,9 +39,42 @@ export interface ContentRow {
   readonly body: string | null
 }
 
+/** In the order of `contentFromValues`. */
 export const contentColumns = `sequence, receive_count,
   coalesce(first_received_at, leased_at) AS first_received_at, sent_at, id, group_name,
   deduplication_id, origin, attributes, body`
+
+/**
+ * A row that was read as an array. SQLite's rows arrive as objects without a fixed shape, which are
+ * slow to make and to read; a receive, which reads many, makes its own.
+ */
+export function contentFromValues(values: ContentValues): ContentRow {
+  return {
+    sequence: values[0],
+    receive_count: values[1],
+    first_received_at: values[2],
+    sent_at: values[3],
+    id: values[4],
+    group_name: values[5],
+    deduplication_id: values[6],
+    origin: values[7],
+    attributes: values[8],
+    body: values[9],
+  }
+}
+
+export type ContentValues = readonly [
+  sequence: number,
+  receiveCount: number,
+  firstReceivedAt: number,
+  sentAt: number,
+  id: string | null,
+  group: string | null,
+  deduplicationId: string | null,
+  origin: string | null,
+  attributes: string | null,
+  body: string | null,
+]
 
 export const messageColumns: string = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`
 
@@ -145,7 +159,7 @@ export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease)
   const { queueId, token, leaseExpiresAt, receiveCount, firstReceivedAt } = lease
   const { attributes, systemAttributes } = decodeAttributes(row.attributes)
   return {
-    id: idOf(row, session),
+    id: row.id ?? session.messageIds.of(row.sequence),
     sequence,
     body: row.body ?? bodyKeptApart(row, session),
     attributes,
@@ -165,7 +179,7 @@ export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease)
 export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage {
   const { attributes, systemAttributes } = decodeAttributes(row.attributes)
   return {
-    id: idOf(row, session),
+    id: row.id ?? session.messageIds.of(row.sequence),
     sequence: row.sequence,
     body: row.body ?? bodyKeptApart(row, session),
     attributes,

@@ -6,14 +6,7 @@ import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { MillraceError } from '../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../backend.ts'
 import { groupGained } from './groups.ts'
-import {
-  delayed,
-  encodeAttributes,
-  idFromSequence,
-  isKeptApart,
-  nobodysToken,
-  ready,
-} from './messages.ts'
+import { delayed, encodeAttributes, isKeptApart, nobodysToken, ready } from './messages.ts'
 import { getRow } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -84,7 +77,7 @@ export function storeMessage(tx: StoreTransaction, queue: Queue, message: NewMes
 }
 
 function sent(tx: StoreTransaction, status: 'created' | 'duplicate', sequence: number): SendResult {
-  return { status, id: idFromSequence(tx.session.idPrefix, sequence), sequence }
+  return { status, id: tx.session.messageIds.of(sequence), sequence }
 }
 
 interface Identity {

@@ -5,7 +5,8 @@ import { type ClaimingStatements, prepareClaiming } from './claiming.ts'
 import { openDatabase } from './database.ts'
 import { type DeadLetterStatements, prepareDeadLettering } from './dead-lettering.ts'
 import { type GroupStatements, prepareGroups } from './groups.ts'
-import { type BodyStatements, formatIdPrefix, prepareBodies } from './messages.ts'
+import { MessageIds } from './message-ids.ts'
+import { type BodyStatements, prepareBodies } from './messages.ts'
 import { type MoveStatements, prepareMoving } from './moving.ts'
 import { type PeekStatements, preparePeeking } from './peeking.ts'
 import { prepareQueues, type QueueStatements } from './queues.ts'
@@ -30,7 +31,7 @@ import { prepareWaking, type WakingStatements } from './waking.ts'
 export class Session {
   readonly db: DatabaseSync
   readonly ids: Ids
-  readonly idPrefix: string
+  readonly messageIds: MessageIds
   readonly topology: Topology
   readonly transactions: TransactionStatements
   readonly bodies: BodyStatements
@@ -80,7 +81,7 @@ export class Session {
     this.#store = db.prepare(`
       SELECT last_sequence, last_token, last_generation, clock_ms, topology_version FROM store`)
     const prefix = db.prepare('SELECT id_prefix FROM store').get()?.['id_prefix']
-    this.idPrefix = formatIdPrefix(String(prefix))
+    this.messageIds = new MessageIds(String(prefix))
   }
 
   /** Begins a write transaction, or answers undefined while another process has the lock. */
