@@ -3,12 +3,13 @@
  * milliseconds of the store's own clock. Refusals are `MillraceError`s; for calls on many messages
  * each entry has its own answer, because one bad entry must not fail its neighbours.
  */
+import type { MessageAttribute, NewMessage } from '../core/message.ts'
 import type { MessageState } from '../core/message-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { Capabilities } from './capabilities.ts'
 
-export type { DeadLetterTarget, QueueSettings }
+export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
 
 export interface Backend {
   readonly capabilities: Capabilities
@@ -122,24 +123,6 @@ export interface QueueTotals {
   readonly acknowledged: number
   readonly deadLettered: number
   readonly expired: number
-}
-
-export interface MessageAttribute {
-  /** `String`, `Number` or `Binary`, optionally with a custom suffix: `Number.float`. */
-  readonly type: string
-  readonly value: string | Uint8Array
-}
-
-export interface NewMessage {
-  readonly body: string
-  readonly attributes?: Readonly<Record<string, MessageAttribute>>
-  /** Kept beside the message for the ways in: sender, trace header. */
-  readonly systemAttributes?: Readonly<Record<string, string>>
-  /** Overrides the delay of a standard queue. */
-  readonly delayMs?: number
-  /** Required on FIFO queues; the tenant on standard queues. */
-  readonly group?: string
-  readonly deduplicationId?: string
 }
 
 export interface Send extends QueueName {
@@ -259,6 +242,9 @@ export interface StartMoveTask {
 
 export type MoveTaskStatus = 'running' | 'cancelling' | 'cancelled' | 'completed' | 'failed'
 
+/** The destination is gone, or a message does not say where it died. */
+export type MoveTaskFailure = 'queue_not_found' | 'origin_unknown'
+
 export interface MoveTask {
   readonly id: string
   readonly source: string
@@ -269,7 +255,7 @@ export interface MoveTask {
   readonly moved: number
   /** Messages that were there to move when the task started. */
   readonly toMove: number
-  readonly failure: 'queue_not_found' | null
+  readonly failure: MoveTaskFailure | null
 }
 
 export interface ListMoveTasks {

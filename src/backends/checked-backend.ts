@@ -13,7 +13,7 @@ import {
 } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Backend, Outcome } from './backend.ts'
+import type { Backend, Extend, Outcome, Settlement } from './backend.ts'
 
 export function checkedBackend(backend: Backend): Backend {
   return {
@@ -88,23 +88,19 @@ export function checkedBackend(backend: Backend): Backend {
       return backend.receive(request)
     },
     extend: async (request) => {
-      check((into) => {
-        checkCount(into, 'leases', request.leases)
-        for (const { visibilityMs } of request.leases) {
-          checkRange(into, 'visibilityMs', visibilityMs, limits.visibilityMs)
-        }
-      })
-      return backend.extend(request)
+      check((into) => checkCount(into, 'leases', request.leases))
+      const refuse = ({ visibilityMs }: Extend['leases'][number]): MillraceError | undefined =>
+        refusal((into) => checkRange(into, 'visibilityMs', visibilityMs, limits.visibilityMs))
+      return withoutRefused(backend, request.queue, request.leases, refuse, (leases) =>
+        backend.extend({ queue: request.queue, leases }),
+      )
     },
     settle: async (request) => {
-      check((into) => {
-        checkCount(into, 'settlements', request.settlements)
-        for (const { outcome, emits } of request.settlements) {
-          if (outcome.kind !== 'acknowledge') checkOutcome(into, outcome)
-          if (emits !== undefined && emits.length > 0) checkCount(into, 'emits', emits)
-        }
-      })
-      return backend.settle(request)
+      check((into) => checkCount(into, 'settlements', request.settlements))
+      const { queue, settlements } = request
+      return withoutRefused(backend, queue, settlements, refuseSettlement, (accepted) =>
+        backend.settle({ queue, settlements: accepted }),
+      )
     },
     peek: async (request) => {
       check((into) => {
@@ -135,9 +131,38 @@ export function checkedBackend(backend: Backend): Backend {
 }
 
 function check(run: (into: Violations) => void): void {
+  const error = refusal(run)
+  if (error !== undefined) throw error
+}
+
+function refusal(run: (into: Violations) => void): MillraceError | undefined {
   const violations: Violations = []
   run(violations)
-  if (violations.length > 0) throw MillraceError.invalid(violations)
+  return violations.length === 0 ? undefined : MillraceError.invalid(violations)
+}
+
+interface Refused {
+  readonly status: 'refused'
+  readonly error: MillraceError
+}
+
+/** Passes on the entries that are in order and answers the others itself, each in its place. */
+async function withoutRefused<Entry, Result>(
+  backend: Backend,
+  queue: string,
+  entries: readonly Entry[],
+  refuse: (entry: Entry) => MillraceError | undefined,
+  call: (accepted: readonly Entry[]) => Promise<readonly Result[]>,
+): Promise<readonly (Result | Refused)[]> {
+  const errors = entries.map(refuse)
+  if (errors.every((error) => error === undefined)) return call(entries)
+  const accepted = entries.filter((_, index) => errors[index] === undefined)
+  // A queue that does not exist refuses the whole call, also when no entry is left.
+  if (accepted.length === 0) await backend.readQueue({ queue })
+  const results = accepted.length === 0 ? [] : [...(await call(accepted))]
+  return errors.flatMap<Result | Refused>((error) =>
+    error === undefined ? results.splice(0, 1) : { status: 'refused', error },
+  )
 }
 
 function optional<T>(value: T | undefined, run: (value: T) => void): void {
@@ -156,6 +181,15 @@ function checkCount(into: Violations, field: string, items: readonly unknown[]):
     field,
     given: Array.isArray(items) ? `${items.length} entries` : describeGiven(items),
     allowed: `${min} to ${max} entries`,
+  })
+}
+
+function refuseSettlement({ outcome, emits }: Settlement): MillraceError | undefined {
+  // The common case, which every acknowledgement passes.
+  if (outcome.kind === 'acknowledge' && emits === undefined) return undefined
+  return refusal((into) => {
+    checkOutcome(into, outcome)
+    if (emits !== undefined && emits.length > 0) checkCount(into, 'emits', emits)
   })
 }
 

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import {
-  type CheckedMessage,
-  type MessageRules,
-  messageBytes,
-  refuseMessage,
-} from './check-message.ts'
+import { type MessageRules, messageBytes, refuseMessage } from './check-message.ts'
+import type { NewMessage } from './message.ts'
 
 const standard: MessageRules = {
   type: 'standard',
@@ -15,7 +11,7 @@ const standard: MessageRules = {
 const fifo: MessageRules = { ...standard, type: 'fifo' }
 
 const refusal = (message: unknown, rules = standard): string | undefined => {
-  const error = refuseMessage(message as CheckedMessage, rules)
+  const error = refuseMessage(message as NewMessage, rules)
   return error && [error.code, ...error.violations.map(({ field }) => field)].join(' ')
 }
 const attributes = (name: string, attribute: unknown): unknown => ({

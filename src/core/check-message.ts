@@ -11,21 +11,8 @@ import {
 } from './checks.ts'
 import type { ErrorCode } from './error-codes.ts'
 import { limits } from './limits.ts'
+import type { MessageAttribute, NewMessage } from './message.ts'
 import { MillraceError } from './millrace-error.ts'
-
-interface MessageAttribute {
-  readonly type: string
-  readonly value: string | Uint8Array
-}
-
-export interface CheckedMessage {
-  readonly body: string
-  readonly attributes?: Readonly<Record<string, MessageAttribute>>
-  readonly systemAttributes?: Readonly<Record<string, string>>
-  readonly delayMs?: number
-  readonly group?: string
-  readonly deduplicationId?: string
-}
 
 /** The settings of a queue that decide what it takes. */
 export interface MessageRules {
@@ -53,10 +40,7 @@ const idPattern = /^[\x21-\x7E]+$/
 const encoder = new TextEncoder()
 
 /** Why a queue would refuse this message, or undefined when it takes it. */
-export function refuseMessage(
-  message: CheckedMessage,
-  rules: MessageRules,
-): MillraceError | undefined {
+export function refuseMessage(message: NewMessage, rules: MessageRules): MillraceError | undefined {
   const { body, attributes, systemAttributes, delayMs, group, deduplicationId } = message
   if (typeof body !== 'string' || body === '') {
     return invalid(
@@ -93,7 +77,7 @@ export function refuseMessage(
 }
 
 /** Bytes that count towards the size limit: the body, and names, types and values of attributes. */
-export function messageBytes({ body, attributes }: CheckedMessage): number {
+export function messageBytes({ body, attributes }: NewMessage): number {
   let bytes = textBytes(body)
   for (const [name, { type, value }] of Object.entries(attributes ?? {})) {
     bytes += textBytes(name) + textBytes(type)
@@ -115,7 +99,7 @@ function hasForbiddenCharacter(text: string): boolean {
   return suspiciousUnit.test(text) && forbiddenCharacter.test(text)
 }
 
-function refuseForSize(message: CheckedMessage, bytesMax: number): MillraceError | undefined {
+function refuseForSize(message: NewMessage, bytesMax: number): MillraceError | undefined {
   // UTF-16 units need at most three bytes each, so short bodies need not be measured.
   if (message.attributes === undefined && message.body.length * 3 <= bytesMax) return undefined
   const bytes = messageBytes(message)
@@ -128,7 +112,7 @@ function refuseForSize(message: CheckedMessage, bytesMax: number): MillraceError
   return MillraceError.invalid([violation], 'message_too_large')
 }
 
-function refuseForType(message: CheckedMessage, rules: MessageRules): MillraceError | undefined {
+function refuseForType(message: NewMessage, rules: MessageRules): MillraceError | undefined {
   if (rules.type === 'standard') return undefined
   if (message.group === undefined) return new MillraceError('message_group_missing')
   if (message.deduplicationId === undefined && !rules.deduplicateByContent) {
@@ -137,7 +121,7 @@ function refuseForType(message: CheckedMessage, rules: MessageRules): MillraceEr
   return undefined
 }
 
-function checkAgainstType(into: Violations, message: CheckedMessage, rules: MessageRules): void {
+function checkAgainstType(into: Violations, message: NewMessage, rules: MessageRules): void {
   const { delayMs, deduplicationId } = message
   if (rules.type === 'fifo' && delayMs !== undefined && delayMs > 0) {
     into.push({

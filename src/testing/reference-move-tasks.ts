@@ -1,5 +1,5 @@
 /** The move tasks of the reference model. */
-import type { MoveTask, StartMoveTask } from '../backends/backend.ts'
+import type { MoveTask, MoveTaskFailure, StartMoveTask } from '../backends/backend.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import {
   inState,
@@ -97,7 +97,12 @@ export class ReferenceMoveTasks {
         if (left.length === 0) task.status = 'completed'
         return
       }
-      const target = queueNamed(queues, task.destination ?? next.deadLetter?.source ?? '')
+      const destination = task.destination ?? next.deadLetter?.source
+      if (destination === undefined) {
+        fail(task, 'origin_unknown')
+        return
+      }
+      const target = queueNamed(queues, destination)
       if (target === undefined) {
         fail(task)
         return
@@ -120,7 +125,7 @@ function isActive({ status }: MoveTask): boolean {
   return status === 'running' || status === 'cancelling'
 }
 
-function fail(task: Mutable<MoveTask>): void {
+function fail(task: Mutable<MoveTask>, failure: MoveTaskFailure = 'queue_not_found'): void {
   task.status = 'failed'
-  task.failure = 'queue_not_found'
+  task.failure = failure
 }

@@ -5,7 +5,13 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { DeadLetterOrigin, MoveTask, MoveTaskStatus, StartMoveTask } from '../backend.ts'
+import type {
+  DeadLetterOrigin,
+  MoveTask,
+  MoveTaskFailure,
+  MoveTaskStatus,
+  StartMoveTask,
+} from '../backend.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { nobodysToken } from './messages.ts'
 import { allRows, changed, getRow, upTo } from './rows.ts'
@@ -79,7 +85,7 @@ interface TaskRow {
   readonly moved: number
   readonly to_move: number
   readonly sequence_max: number
-  readonly failure: 'queue_not_found' | null
+  readonly failure: MoveTaskFailure | null
 }
 
 export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): MoveTask {
@@ -151,7 +157,8 @@ function advance(tx: StoreTransaction, task: TaskRow): Step {
       addMoved.run(moved, task.id)
       tx.wroteRow()
     }
-    if (moved < rows.length) return endTask(tx, task, 'failed', 'queue_not_found')
+    const stuck = rows[moved]
+    if (stuck !== undefined) return endTask(tx, task, 'failed', whyStuck(task, stuck))
     if (rows.length === quota) return { changed: moved, more: task.moves_per_second === null }
     if (getRow(remaining, source.generation, task.sequence_max) !== undefined) {
       return { changed: moved, more: false }
@@ -197,6 +204,10 @@ function moveRows(
     }
   }
   return rows.length
+}
+
+function whyStuck({ destination }: TaskRow, { origin }: MovedRow): MoveTaskFailure {
+  return destination === null && origin === null ? 'origin_unknown' : 'queue_not_found'
 }
 
 function destinationOf(tx: StoreTransaction, task: TaskRow, row: MovedRow): Queue | undefined {

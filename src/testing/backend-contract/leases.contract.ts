@@ -213,8 +213,16 @@ function describeForeignReceipts(suite: ContractSuite): void {
     await rejects(scene.extend('nowhere', receipt, minute), 'queue_not_found')
     await rejects(scene.acknowledge('nowhere', receipt), 'queue_not_found')
     await rejects(scene.backend.extend({ queue: 'q', leases: [] }), 'invalid_argument')
-    await rejects(scene.extend('q', receipt, leaseMsMax + 1), 'invalid_argument')
-    await rejects(scene.extend('q', receipt, -1), 'invalid_argument')
     await rejects(scene.backend.settle({ queue: 'q', settlements: [] }), 'invalid_argument')
+  })
+
+  suite.test('an extension outside its limits is refused for its entry alone', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    const leases = [leaseMsMax + 1, minute, -1].map((visibilityMs) => ({ receipt, visibilityMs }))
+    const [tooLong, extended, negative] = await scene.backend.extend({ queue: 'q', leases })
+    assert.ok(tooLong && extended && negative)
+    assertRefused(tooLong, 'invalid_argument')
+    assert.equal(extended.status, 'extended')
+    assertRefused(negative, 'invalid_argument')
   })
 }

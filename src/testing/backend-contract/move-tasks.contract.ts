@@ -190,6 +190,20 @@ function describeProgress(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('q'), bodies)
   })
 
+  suite.test('a task that must find the way fails at a message that never died', async (scene) => {
+    const dead = await scene.queueWithDeadLetters('q', 3)
+    await bury(scene, 'q', 'died')
+    await scene.send(dead, 'sent straight here', 'and this too')
+    await scene.backend.startMoveTask({ source: dead })
+    await scene.sweep()
+    const { status, failure, moved } = await latest(scene, dead)
+    assert.deepEqual([status, failure, moved], ['failed', 'origin_unknown', 1])
+    assert.equal((await scene.counts(dead)).ready, 2)
+    await scene.backend.startMoveTask({ source: dead, destination: 'q' })
+    await scene.sweep()
+    assert.equal((await latest(scene, dead)).status, 'completed')
+  })
+
   suite.test('a task fails when its destination goes, and the rest stays', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     await scene.queue('elsewhere')

@@ -102,15 +102,29 @@ function describeOutcomes(suite: ContractSuite): void {
     assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 1, delayed: 0 })
   })
 
-  suite.test('an outcome outside its limits refuses the whole call', async (scene) => {
+  suite.test('an outcome outside its limits is refused for its entry', async (scene) => {
     const { receipt } = await leasedOne(scene)
     for (const outcome of [
       { kind: 'retry', delayMs: -1 },
       { kind: 'retry', delayMs: 13 * hour },
       { kind: 'bury', reason: 'x'.repeat(1_025) },
     ] as const) {
-      await rejects(scene.settle('q', receipt, outcome), 'invalid_argument')
+      const results = await scene.backend.settle({
+        queue: 'q',
+        settlements: [
+          { receipt, outcome },
+          { receipt: 'garbage', outcome: { kind: 'release' } },
+        ],
+      })
+      const [first, second_] = results
+      assert.ok(first && second_ && results.length === 2)
+      assertRefused(first, 'invalid_argument')
+      assertRefused(second_, 'receipt_invalid')
     }
+    await rejects(
+      scene.settle('nowhere', receipt, { kind: 'retry', delayMs: -1 }),
+      'queue_not_found',
+    )
     assert.equal((await scene.acknowledge('q', receipt)).status, 'settled')
   })
 

@@ -124,7 +124,7 @@ CREATE TABLE move_task (
   started_at       INTEGER NOT NULL,
   moved            INTEGER NOT NULL,
   to_move          INTEGER NOT NULL,
-  sequence_max     INTEGER NOT NULL,    -- later dead letters are not part of the task
+  sequence_max     INTEGER NOT NULL,    -- what is sent later is not part of the task
   failure          TEXT
 ) STRICT;
 CREATE INDEX move_task_by_source ON move_task (source, number);
