@@ -1,28 +1,18 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'vitest'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'
+import { canMount, withMounted } from '../support/mounting.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 
-/** Only root may mount the small file system that is filled here. */
-const canMount = process.platform === 'linux' && process.getuid?.() === 0
-
 /** Runs on a disk of a few megabytes. */
 function onSmallDisk(run: (disk: string) => Promise<void>): Promise<void> {
-  return inTemporaryFolder('full-disk', async (folder) => {
-    const disk = folder.file('disk')
-    mkdirSync(disk)
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', disk])
-    try {
-      await run(disk)
-    } finally {
-      execFileSync('umount', ['--lazy', disk])
-    }
-  })
+  return inTemporaryFolder('full-disk', (folder) =>
+    withMounted(['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs'], folder.file('disk'), run),
+  )
 }
 
 const batch = Array.from({ length: 10 }, () => ({ body: 'b'.repeat(1_000) }))

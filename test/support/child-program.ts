@@ -51,6 +51,11 @@ export class ChildProgram {
     await exit
   }
 
+  /** Stops the process where it stands; it can then only be killed. */
+  pause(): void {
+    this.#child.kill('SIGSTOP')
+  }
+
   /** Waits for the process to end by itself. */
   async ended(): Promise<void> {
     if (!this.#hasEnded) await once(this.#child, 'exit')
