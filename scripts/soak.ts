@@ -1,0 +1,23 @@
+/**
+ * `npm run soak -- [minutes]`: random runs against the model and crash tests, round after round with
+ * new seeds, until the time is up or a round fails. The seed of a failure is in its output.
+ */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const minutes = Number(process.argv[2] ?? 30)
+if (!(minutes > 0)) {
+  console.error('Usage: npm run soak -- [minutes]')
+  process.exit(2)
+}
+const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
+const endsMs = performance.now() + minutes * 60_000
+let rounds = 0
+while (performance.now() < endsMs) {
+  const env = { ...process.env, MILLRACE_MODEL_RUNS: '5000' }
+  const args = [vitest, 'run', 'test/model/engine-against-model.test.ts', 'test/crash']
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', env })
+  if (status !== 0) process.exit(status ?? 1)
+  rounds += 1
+}
+console.log(`${rounds} rounds passed`)
