@@ -20,7 +20,7 @@ import { recallAttempt, rememberAttempt } from './receive-attempts.ts'
 import { allRows, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { catchUp, expire, expireReady, hold, retentionCutoff, upkeepSlice } from './upkeep.ts'
+import { catchUpForReceive, expire, hold, retentionCutoff, upkeepSlice } from './upkeep.ts'
 
 export interface ClaimingStatements {
   readonly pick: StatementSync
@@ -70,11 +70,7 @@ export function receiveNow(
 ): readonly Delivery[] {
   const queue = tx.queue(request.queue)
   const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
-  while (catchUp(tx, queue) === upkeepSlice);
-  if (queue.settings.type === 'fifo') {
-    // An expired head must not decide which group comes first.
-    while (expireReady(tx, queue) === upkeepSlice);
-  }
+  catchUpForReceive(tx, queue)
   const recalled = recallAttempt(tx, queue, request.attemptId, visibilityMs)
   if (recalled !== undefined) return recalled
   const max = Math.min(request.max, inFlightMax - tx.counted(queue, 'leased'))

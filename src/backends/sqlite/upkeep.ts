@@ -12,6 +12,9 @@ import type { StoreTransaction } from './transaction.ts'
 /** Rows handled in one go; keeps a slice to a few milliseconds. */
 export const upkeepSlice = 1_000
 
+/** Slices that one receive does before it looks for messages. */
+const receiveSlicesMax = 4
+
 export interface UpkeepStatements {
   readonly dueLeased: StatementSync
   readonly dueDelayed: StatementSync
@@ -115,6 +118,14 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
 export function catchUpFully(tx: StoreTransaction, queue: Queue): void {
   while (catchUp(tx, queue) === upkeepSlice);
   while (expireReady(tx, queue) === upkeepSlice);
+}
+
+/** As much of it as a receive may take upon itself; what is left, the next ones and the sweeper do. */
+export function catchUpForReceive(tx: StoreTransaction, queue: Queue): void {
+  let slices = receiveSlicesMax
+  while (slices-- > 0 && catchUp(tx, queue) === upkeepSlice);
+  // On a FIFO queue an expired head must not decide which group comes first.
+  while (queue.settings.type === 'fifo' && slices-- > 0 && expireReady(tx, queue) === upkeepSlice);
 }
 
 /** Removes ready messages whose retention has ended, oldest first; at most one slice. */
