@@ -10,11 +10,21 @@ export type {
   DeadLetterOrigin,
   LeaseRefusal,
   MessageAttribute,
+  MoveTask,
+  Page,
+  PeekedMessage,
+  QueueStatistics,
   SendResult,
 } from './backends/backend.ts'
 export type { Capabilities } from './backends/capabilities.ts'
 export type { Notice } from './config/notice.ts'
-export { type Mill, type OpenOptions, open, type QueueHandle } from './config/open.ts'
+export {
+  type DeadLetterHandle,
+  type Mill,
+  type OpenOptions,
+  open,
+  type QueueHandle,
+} from './config/open.ts'
 export {
   type App,
   type AppDeclaration,
@@ -45,6 +55,9 @@ export type { RefusedDelivery } from './leases/open-deliveries.ts'
 export type { QueueConsumer, ReceiveOptions } from './leases/queue-consumer.ts'
 export type { TypedDelivery } from './leases/typed-delivery.ts'
 export type { SweepFailure } from './maintenance/sweeper.ts'
+export type { PeekOptions, QueueInspector } from './operations/inspect.ts'
+export type { QueuePurger } from './operations/purge.ts'
+export type { Redrive, RedriveOptions } from './operations/redrive.ts'
 export type { Draft, QueueProducer, Sent } from './producer/queue-producer.ts'
 export type {
   ExplicitFifoSendOptions,

@@ -2,7 +2,7 @@
  * Opens an app: brings its queues into being on a backend, starts the upkeep, and hands out one typed
  * handle per queue. This is the one place where the environment is read and a backend is chosen.
  */
-import type { Backend } from '../backends/backend.ts'
+import type { Backend, MoveTask } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
@@ -11,6 +11,9 @@ import { type Ports, systemPorts } from '../core/ports.ts'
 import type { RefusedDelivery } from '../leases/open-deliveries.ts'
 import { createConsumer, type QueueConsumer } from '../leases/queue-consumer.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
+import { inspectorOf, type QueueInspector } from '../operations/inspect.ts'
+import { purgerOf, type QueuePurger } from '../operations/purge.ts'
+import { type Redrive, type RedriveOptions, redrive } from '../operations/redrive.ts'
 import { createProducer, type QueueProducer } from '../producer/queue-producer.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import { ensureQueues } from './ensure-queues.ts'
@@ -31,9 +34,22 @@ export interface OpenOptions {
 
 export interface QueueHandle<Queue extends DeclaredQueue>
   extends QueueProducer<Queue>,
-    QueueConsumer<Queue> {
+    QueueConsumer<Queue>,
+    QueueInspector,
+    QueuePurger {
   /** The queue's name on the backend. */
   readonly name: string
+  /** Where its dead letters go; null when it declares no such queue. */
+  readonly deadLetters: DeadLetterHandle | null
+}
+
+export interface DeadLetterHandle extends QueueInspector, QueuePurger {
+  /** The dead-letter queue's name on the backend. */
+  readonly name: string
+  /** Sends the dead letters back; one redrive at a time. */
+  redrive(options?: RedriveOptions): Promise<Redrive>
+  /** The latest redrives, newest first, whoever started them. */
+  redrives(): Promise<readonly MoveTask[]>
 }
 
 export interface Mill<Opened extends App = App> extends AsyncDisposable {
@@ -76,7 +92,7 @@ export async function open<const Opened extends App>(
   return {
     app,
     stage,
-    queues: handlesOf<Opened>({ topology, backend, onNotice }),
+    queues: handlesOf<Opened>({ topology, backend, ports, onNotice }),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -91,17 +107,37 @@ async function openEmbedded(data: string | undefined, ports: Ports): Promise<Bac
 interface HandleSetup {
   readonly topology: Topology
   readonly backend: Backend
+  readonly ports: Ports
   readonly onNotice: (notice: Notice) => void
 }
 
 function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues'] {
-  const { topology, backend, onNotice } = setup
+  const { topology, backend, ports, onNotice } = setup
   const onRefused = (refused: RefusedDelivery): void =>
     onNotice({ kind: 'delivery_refused', ...refused })
   const handles = topology.queues.map(({ key, name, declared }) => {
     const parts = { backend, name, declared, onRefused }
-    return [key, Object.freeze({ name, ...createProducer(parts), ...createConsumer(parts) })]
+    const target = topology.planned.find((planned) => planned.queue === name)?.settings.deadLetter
+    const handle = {
+      name,
+      ...createProducer(parts),
+      ...createConsumer(parts),
+      ...inspectorOf(backend, name),
+      ...purgerOf(backend, name),
+      deadLetters: target ? deadLettersOf(backend, ports, target.queue) : null,
+    }
+    return [key, Object.freeze(handle)]
   })
   // The handles were made from this very app, key by key; only the types of its messages are added.
   return Object.freeze(Object.fromEntries(handles)) as Mill<Opened>['queues']
+}
+
+function deadLettersOf(backend: Backend, { timers }: Ports, name: string): DeadLetterHandle {
+  return Object.freeze({
+    name,
+    ...inspectorOf(backend, name),
+    ...purgerOf(backend, name),
+    redrive: (options?: RedriveOptions) => redrive({ backend, timers, source: name }, options),
+    redrives: () => backend.listMoveTasks({ source: name, limit: 10 }),
+  })
 }

@@ -26,8 +26,13 @@ export const importRules: readonly ImportRule[] = [
     outside: [],
   },
   {
-    part: 'config',
+    part: 'operations',
     parts: ['core', 'contracts', 'backends', 'producer', 'leases', 'maintenance'],
+    outside: [],
+  },
+  {
+    part: 'config',
+    parts: ['core', 'contracts', 'backends', 'producer', 'leases', 'maintenance', 'operations'],
     lazily: ['backends/sqlite'],
     outside: ['node:'],
   },
@@ -39,7 +44,16 @@ export const importRules: readonly ImportRule[] = [
   // The two entries join the parts for users of the package.
   {
     part: 'index.ts',
-    parts: ['core', 'contracts', 'backends', 'producer', 'leases', 'maintenance', 'config'],
+    parts: [
+      'core',
+      'contracts',
+      'backends',
+      'producer',
+      'leases',
+      'maintenance',
+      'operations',
+      'config',
+    ],
     outside: [],
   },
   { part: 'server.ts', parts: ['config', 'surfaces/http-api'], outside: [] },

@@ -1,0 +1,29 @@
+/** Looks at a queue without touching it: counts, and messages page by page. */
+import type { Backend, Page, PeekedMessage, QueueStatistics } from '../backends/backend.ts'
+import type { MessageState } from '../core/message-state.ts'
+
+export interface PeekOptions {
+  /** Default: messages that could be received now. */
+  readonly state?: MessageState
+  /** Messages per page, 1 to 1000. Default 10. */
+  readonly limit?: number
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+export interface QueueInspector {
+  statistics(): Promise<QueueStatistics>
+  /** Reads messages without receiving them; bodies are as they were sent. */
+  peek(options?: PeekOptions): Promise<Page<PeekedMessage>>
+}
+
+export function inspectorOf(
+  backend: Pick<Backend, 'queueStatistics' | 'peek'>,
+  queue: string,
+): QueueInspector {
+  return {
+    statistics: () => backend.queueStatistics({ queue }),
+    peek: ({ state = 'ready', limit = 10, after } = {}) =>
+      backend.peek({ queue, state, limit, ...(after === undefined ? {} : { after }) }),
+  }
+}
