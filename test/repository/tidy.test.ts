@@ -54,6 +54,15 @@ describe('the code', () => {
     )
   })
 
+  test('binds no numbered values, which node:sqlite counts wrongly before Node 24', () => {
+    const statements = sourceFiles.filter((file) => file.startsWith('src/backends/sqlite/'))
+    assert.ok(statements.length > 10)
+    assert.deepEqual(
+      offenders(statements, (line) => /[=(,<>+] *\?\d/.test(line)),
+      [],
+    )
+  })
+
   test('leaves out a test only for what a backend or the machine cannot do', () => {
     const partial = (line: string): boolean =>
       /\b(?:test|it|describe|suite)\.(?:only|skip|todo)\(/.test(line) ||

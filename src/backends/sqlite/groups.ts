@@ -23,9 +23,9 @@ export function prepareGroups(db: DatabaseSync): GroupStatements {
         leased = leased + ?,
         head = (
           SELECT sequence FROM message INDEXED BY message_ready_in_group
-          WHERE generation = ?2 AND group_name = ?3 AND state = 0 ORDER BY sequence LIMIT 1
+          WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence LIMIT 1
         )
-      WHERE generation = ?2 AND name = ?3`),
+      WHERE generation = ? AND name = ?`),
     dropEmpty: db.prepare(`
       DELETE FROM fifo_group WHERE generation = ? AND name = ? AND leased = 0 AND head IS NULL`),
     firstOpen: db.prepare(`
@@ -52,7 +52,7 @@ export function groupChanged(
   leasedChange: number,
 ): void {
   const { refresh, dropEmpty } = tx.session.groups
-  refresh.run(leasedChange, generation, group)
+  refresh.run(leasedChange, generation, group, generation, group)
   dropEmpty.run(generation, group)
 }
 

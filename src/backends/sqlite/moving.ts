@@ -58,9 +58,9 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
     next: db.prepare(`
       SELECT sequence, group_name, origin, body IS NULL AS apart
       FROM message INDEXED BY message_ready
-      WHERE generation = ?1 AND state = 0 AND sequence <= ?2 AND NOT EXISTS (
+      WHERE generation = ? AND state = 0 AND sequence <= ? AND NOT EXISTS (
         SELECT 1 FROM fifo_group
-        WHERE fifo_group.generation = ?1 AND name = group_name AND leased > 0
+        WHERE fifo_group.generation = message.generation AND name = group_name AND leased > 0
       )
       ORDER BY sequence ${upTo}`),
     remaining: db.prepare(`

@@ -39,7 +39,7 @@ export function prepareQueues(db: DatabaseSync): QueueStatements {
   return {
     insert: db.prepare(`
       INSERT INTO queue (name, generation, settings, tags, dead_letter, created_at, changed_at)
-      VALUES (?, ?, ?, ?, ?, ?6, ?6) RETURNING id`),
+      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`),
     insertCounts: db.prepare('INSERT INTO queue_count (queue) VALUES (?)'),
     update: db.prepare(`
       UPDATE queue SET settings = ?, tags = ?, dead_letter = ?, changed_at = ? WHERE id = ?`),
@@ -52,7 +52,7 @@ export function prepareQueues(db: DatabaseSync): QueueStatements {
     unearth: db.prepare('DELETE FROM deleted_queue WHERE name = ?'),
     list: db.prepare(`
       SELECT * FROM queue
-      WHERE name > ? AND substr(name, 1, length(?2)) = ?2 ORDER BY name ${upTo}`),
+      WHERE name > ? AND substr(name, 1, length(?)) = ? ORDER BY name ${upTo}`),
     listSources: db.prepare(`
       SELECT * FROM queue WHERE dead_letter = ? AND name > ? ORDER BY name ${upTo}`),
   }
@@ -81,6 +81,7 @@ export function createQueue(tx: StoreTransaction, request: CreateQueue): Created
     JSON.stringify(tags),
     settings.deadLetter?.queue ?? null,
     tx.now,
+    tx.now,
   ) ?? { id: 0 }
   insertCounts.run(id)
   if (tomb !== undefined) unearth.run(name)
@@ -97,7 +98,7 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   save(tx, queue, settings, queue.tags)
   if (settings.retentionMs < queue.settings.retentionMs) {
     // Leased and delayed messages may now expire before anybody would have looked at them.
-    tx.session.upkeep.shortenDue.run(settings.retentionMs, queue.generation)
+    tx.session.upkeep.shortenDue.run(settings.retentionMs, queue.generation, settings.retentionMs)
   }
   return queueRecord(tx.queue(queue.name))
 }

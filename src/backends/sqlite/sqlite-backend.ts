@@ -102,7 +102,7 @@ export class SqliteBackend implements Backend {
   }
 
   listQueues({ prefix = '', after = '', limit }: ListQueues): Promise<Page<QueueRecord>> {
-    return this.#read((session) => queuePage(session.queues.list, limit, after, prefix))
+    return this.#read((session) => queuePage(session.queues.list, limit, after, prefix, prefix))
   }
 
   changeQueue(request: ChangeQueue): Promise<QueueRecord> {

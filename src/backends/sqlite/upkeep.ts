@@ -49,8 +49,8 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
     shortenDue: db.prepare(`
-      UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?1
-      WHERE generation = ? AND state > 0 AND due_at > sent_at + ?1`),
+      UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?
+      WHERE generation = ? AND state > 0 AND due_at > sent_at + ?`),
   }
 }
 

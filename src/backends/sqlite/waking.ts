@@ -14,7 +14,7 @@ export interface WakingStatements {
 export function prepareWaking(db: DatabaseSync): WakingStatements {
   const firstDue = (state: number): string => `(
     SELECT due_at FROM message INDEXED BY message_due
-    WHERE generation = ?1 AND state = ${state} AND state > 0 ORDER BY due_at LIMIT 1)`
+    WHERE generation = ? AND state = ${state} AND state > 0 ORDER BY due_at LIMIT 1)`
   return {
     anyReady: db.prepare(`
       SELECT 1 FROM message INDEXED BY message_ready
@@ -37,6 +37,7 @@ export function hasSomethingReady(session: Session, queue: Queue): boolean {
 export function nextDueAt(session: Session, queue: Queue): number {
   const row = getRow<{ lease_ends: number | null; delay_ends: number | null }>(
     session.waking.nextDue,
+    queue.generation,
     queue.generation,
   )
   const never = Number.POSITIVE_INFINITY
