@@ -42,6 +42,12 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   tagKeyLength: 'Key of a tag',
   tagValueLength: 'Value of a tag',
   redriveSources: 'Queues that a dead-letter queue names as its sources',
+  jobTypeLength: 'Type of a job',
+  jobAttempts: 'Attempts of a job',
+  ownerLength: 'Owner of a job',
+  idempotencyKeyLength: 'Idempotency key of a job',
+  idempotencyMs: 'Time for which an idempotency key is remembered',
+  errorLength: 'Summary of the error with which a job is retried',
   reasonLength: 'Reason with which a message is buried',
 }
 
@@ -52,6 +58,7 @@ const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, stri
   wakesAcrossProcesses: 'A waiting receive is woken by a send in another process',
   receiveAttempts: 'A repeated receive attempt gets the same messages again',
   durable: 'Acknowledged writes survive a power cut',
+  trackedJobs: 'Tracked jobs',
   delayMsMax: 'Longest delay of a message',
 }
 

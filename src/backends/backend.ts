@@ -8,11 +8,14 @@ import type { MessageState } from '../core/message-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { Capabilities } from './capabilities.ts'
+import type { DeliveredJob, JobStore } from './job-store.ts'
 
 export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
 
 export interface Backend {
   readonly capabilities: Capabilities
+  /** Tracked jobs, on backends that keep them. */
+  readonly jobs: JobStore | null
 
   /** Creates a queue, or answers the existing one when every given setting equals its own. */
   createQueue(request: CreateQueue): Promise<CreatedQueue>
@@ -174,6 +177,8 @@ export interface Delivery extends StoredMessage {
   /** Rises with every lease of the store: the fencing token for a handler's own writes. */
   readonly token: number
   readonly leaseExpiresAt: number
+  /** What is known about the job, when the message is one. */
+  readonly job: DeliveredJob | null
 }
 
 export interface PeekedMessage extends StoredMessage {
@@ -198,13 +203,13 @@ export type LeaseResult =
   | { readonly status: 'refused'; readonly error: MillraceError }
 
 export type Outcome =
-  /** Done: the message is deleted. */
-  | { readonly kind: 'acknowledge' }
-  /** Again, after a delay; the receive counts. */
-  | { readonly kind: 'retry'; readonly delayMs: number }
+  /** Done: the message is deleted, and a job completed with its result, which is JSON. */
+  | { readonly kind: 'acknowledge'; readonly result?: string }
+  /** Again, after a delay; the receive counts. A job remembers the error, a safe summary. */
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly error?: string }
   /** Handed back untouched: the receive does not count. */
   | { readonly kind: 'release' }
-  /** To the dead-letter queue now. */
+  /** To the dead-letter queue now. A job has failed; without such a queue that is all. */
   | { readonly kind: 'bury'; readonly reason: string }
 
 export interface Emit extends QueueName {

@@ -15,5 +15,7 @@ export interface Capabilities {
   readonly receiveAttempts: boolean
   /** Acknowledged writes survive a power cut. */
   readonly durable: boolean
+  /** Jobs with a status, a result and a history of attempts. */
+  readonly trackedJobs: boolean
   readonly delayMsMax: number
 }

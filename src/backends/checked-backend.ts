@@ -14,10 +14,12 @@ import {
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Backend, Extend, Outcome, Settlement } from './backend.ts'
+import { checkedJobStore } from './checked-job-store.ts'
 
 export function checkedBackend(backend: Backend): Backend {
   return {
     capabilities: backend.capabilities,
+    jobs: backend.jobs === null ? null : checkedJobStore(backend.jobs),
 
     createQueue: async (request) => {
       check((into) => {
@@ -197,6 +199,9 @@ function checkOutcome(into: Violations, outcome: Outcome): void {
   checkOneOf(into, 'outcome.kind', outcome.kind, ['acknowledge', 'retry', 'release', 'bury'])
   if (outcome.kind === 'retry') {
     checkRange(into, 'outcome.delayMs', outcome.delayMs, limits.visibilityMs)
+    optional(outcome.error, (error) =>
+      checkLength(into, 'outcome.error', error, limits.errorLength),
+    )
   }
   if (outcome.kind === 'bury') {
     checkLength(into, 'outcome.reason', outcome.reason, limits.reasonLength)

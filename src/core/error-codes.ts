@@ -53,6 +53,20 @@ export const errorCodes = {
     message: 'The source of a move task must be the dead-letter queue of some queue.',
   },
 
+  job_not_found: { retryable: false, message: 'There is no such job.' },
+  job_finished: {
+    retryable: false,
+    message: 'The job has finished, and what is finished stays so.',
+  },
+  job_not_finished: {
+    retryable: false,
+    message: 'Only a job that has failed or was cancelled can be tried again.',
+  },
+  idempotency_conflict: {
+    retryable: false,
+    message: 'The idempotency key was used before with another payload.',
+  },
+
   aborted: { retryable: true, message: 'The caller gave up before the operation began.' },
   store_closed: { retryable: false, message: 'The store is closed.' },
   store_busy: { retryable: true, message: 'Another process held the store for too long.' },

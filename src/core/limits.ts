@@ -30,6 +30,12 @@ export const limits = {
   tagKeyLength: { min: 1, max: 128, unit: 'characters' },
   tagValueLength: { min: 0, max: 256, unit: 'characters' },
   redriveSources: { min: 1, max: 10, unit: 'queues' },
+  jobTypeLength: { min: 1, max: 128, unit: 'characters' },
+  jobAttempts: { min: 1, max: 1_000, unit: 'attempts' },
+  ownerLength: { min: 1, max: 256, unit: 'characters' },
+  idempotencyKeyLength: { min: 1, max: 256, unit: 'characters' },
+  idempotencyMs: { min: 1_000, max: 7_776_000_000, unit: 'ms' },
+  errorLength: { min: 0, max: 1_024, unit: 'characters' },
   reasonLength: { min: 0, max: 1_024, unit: 'characters' },
 } as const
 

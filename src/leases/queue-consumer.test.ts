@@ -75,6 +75,7 @@ function delivery(given: Partial<Delivery>, index: number): Delivery {
     receipt: `receipt-${index}`,
     token: 10 + index,
     leaseExpiresAt: 32_000,
+    job: null,
     ...given,
   }
 }

@@ -153,6 +153,7 @@ export function delivery(queue: ModelQueue, message: ModelMessage, token: number
     receipt: `${queue.id}/${message.sequence}/${token}`,
     token,
     leaseExpiresAt: message.visibleAt,
+    job: null,
   }
 }
 

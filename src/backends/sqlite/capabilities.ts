@@ -9,5 +9,6 @@ export const sqliteCapabilities: Capabilities = {
   wakesAcrossProcesses: true,
   receiveAttempts: true,
   durable: true,
+  trackedJobs: true,
   delayMsMax: limits.delayMs.max,
 }

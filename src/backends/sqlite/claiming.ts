@@ -164,7 +164,12 @@ function leaseRows(
 /** Takes a message out of the way that must not be delivered: expired, or out of receives. */
 function setAside(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean {
   if (row.sent_at <= retentionCutoff(queue, tx.now)) {
-    expire(tx, queue, { ...row, state: ready, apart: row.body === null ? 1 : 0 })
+    expire(tx, queue, {
+      ...row,
+      state: ready,
+      apart: row.body === null ? 1 : 0,
+      is_job: row.job === null ? 0 : 1,
+    })
     return true
   }
   return hasUsedUpReceives(queue, row) && moveUsedUp(tx, queue, row)

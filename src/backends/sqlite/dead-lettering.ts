@@ -5,7 +5,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { DeadLetterOrigin } from '../backend.ts'
 import { groupChanged, groupGained } from './groups.ts'
-import { type ContentRow, nobodysToken } from './messages.ts'
+import { decodeDetails } from './job-details.ts'
+import { finishJob } from './job-history.ts'
+import { type ContentRow, countNameOf, leased, nobodysToken, ready } from './messages.ts'
 import { changed } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -19,7 +21,7 @@ export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
   const move = `
     UPDATE message SET
       sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
-      state = 0, held_until = NULL, token = ${nobodysToken}
+      state = 0, held_until = NULL, token = ${nobodysToken}, job_type = NULL, job_owner = NULL
     WHERE sequence = ? AND generation = ?`
   return {
     moveReady: db.prepare(`${move} AND state = 0`),
@@ -29,6 +31,10 @@ export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
 
 export function hasUsedUpReceives(queue: Queue, row: ContentRow): boolean {
   const { deadLetter } = queue.settings
+  // A job brings its own number of attempts.
+  if (row.job !== null) {
+    return row.receive_count > 0 && row.receive_count >= decodeDetails(row.job).max
+  }
   return deadLetter !== null && row.receive_count >= deadLetter.maxReceives
 }
 
@@ -38,14 +44,38 @@ export function deadLetterQueue(tx: StoreTransaction, queue: Queue): Queue | und
   return deadLetter === null ? undefined : tx.session.topology.find(deadLetter.queue)
 }
 
-/** Moves a ready message; false when there is no dead-letter queue to take it. */
+/**
+ * Takes a ready message out of the queue that must not be tried again; false when it has to stay,
+ * because there is no dead-letter queue and it is no job.
+ */
 export function moveUsedUp(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean {
   const target = deadLetterQueue(tx, queue)
-  if (target === undefined) return false
+  if (row.job !== null) {
+    const error = 'The last attempt ended without an answer.'
+    finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error })
+  }
+  if (target === undefined) {
+    if (row.job !== null) removeFinished(tx, queue, { ...row, state: ready })
+    return row.job !== null
+  }
   const values = movedValues(tx, queue, target, row, null)
   if (!changed(tx.session.deadLettering.moveReady, ...values)) return false
   finishMove(tx, { queue, target, row, sequence: values[0], from: 'ready' })
   return true
+}
+
+/** Deletes the message of a job whose end was written down and that has nowhere to go. */
+export function removeFinished(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: Pick<ContentRow, 'sequence' | 'group_name' | 'body'> & { readonly state: number },
+): void {
+  tx.session.upkeep.remove.run(row.sequence)
+  if (row.body === null) tx.session.bodies.dropApart.run(row.sequence)
+  tx.count(queue, countNameOf(row.state), -1)
+  if (queue.settings.type !== 'fifo' || row.group_name === null || row.state !== leased) return
+  groupChanged(tx, queue.generation, row.group_name, -1)
+  tx.gainedReady(queue)
 }
 
 /** Moves a message out of a live lease; false when the token does not fit any more. */

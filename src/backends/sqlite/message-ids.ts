@@ -15,6 +15,13 @@ export class MessageIds {
     this.#prefix = `${part(0, 8)}-${part(8, 12)}-8${part(12, 14)}0-8000`
   }
 
+  /** The sequence number of an id that this store gave out, or undefined for any other. */
+  sequenceOf(id: string): number | undefined {
+    const digits = id.slice(this.#prefix.length + 1)
+    if (!id.startsWith(`${this.#prefix}-`) || !/^[0-9a-f]{12}$/.test(digits)) return undefined
+    return Number.parseInt(digits, 16)
+  }
+
   of(sequence: number): string {
     const low = sequence % 65_536
     const run = (sequence - low) / 65_536

@@ -9,6 +9,7 @@ import type {
   NewMessage,
   PeekedMessage,
 } from '../backend.ts'
+import { deliveredJob } from './job-details.ts'
 import { getRow } from './rows.ts'
 import type { Session } from './session.ts'
 
@@ -21,6 +22,11 @@ export const delayed = 2
 export const nobodysToken: number = 2 ** 40
 
 export const stateNames: readonly MessageState[] = ['ready', 'leased', 'delayed']
+
+export function countNameOf(state: number): 'ready' | 'leased' | 'delayed' {
+  if (state === leased) return 'leased'
+  return state === delayed ? 'delayed' : 'ready'
+}
 
 /** Bodies above this many UTF-16 units are kept apart: a quarter of a page at the least. */
 const inlineLengthMax = 1_024
@@ -37,12 +43,15 @@ export interface ContentRow {
   readonly origin: string | null
   readonly attributes: string | null
   readonly body: string | null
+  /** Details of the job, if the message is one that has not ended. */
+  readonly job: string | null
 }
 
 /** In the order of `contentFromValues`. */
 export const contentColumns = `sequence, receive_count,
   coalesce(first_received_at, leased_at) AS first_received_at, sent_at, id, group_name,
-  deduplication_id, origin, attributes, body`
+  deduplication_id, origin, attributes, body,
+  CASE WHEN job_type IS NOT NULL THEN job END AS job`
 
 /**
  * A row that was read as an array. SQLite's rows arrive as objects without a fixed shape, which are
@@ -60,6 +69,7 @@ export function contentFromValues(values: ContentValues): ContentRow {
     origin: values[7],
     attributes: values[8],
     body: values[9],
+    job: values[10],
   }
 }
 
@@ -74,6 +84,7 @@ export type ContentValues = readonly [
   origin: string | null,
   attributes: string | null,
   body: string | null,
+  job: string | null,
 ]
 
 export const messageColumns: string = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`
@@ -173,6 +184,7 @@ export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease)
     receipt: formatReceipt({ queueId, sequence, token }),
     token,
     leaseExpiresAt,
+    job: row.job === null ? null : deliveredJob(row.job, row, session, receiveCount),
   }
 }
 

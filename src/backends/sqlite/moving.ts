@@ -13,6 +13,7 @@ import type {
   StartMoveTask,
 } from '../backend.ts'
 import { groupChanged, groupGained } from './groups.ts'
+import { decodeDetails } from './job-details.ts'
 import { nobodysToken } from './messages.ts'
 import { allRows, changed, getRow, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
@@ -56,7 +57,7 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
       SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
     // A message of a FIFO group that is in flight keeps the later ones of its group back.
     next: db.prepare(`
-      SELECT sequence, group_name, origin, body IS NULL AS apart
+      SELECT sequence, group_name, origin, job, body IS NULL AS apart
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 AND sequence <= ? AND NOT EXISTS (
         SELECT 1 FROM fifo_group
@@ -69,7 +70,8 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
     move: db.prepare(`
       UPDATE message SET
         sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
-        first_received_at = NULL, token = ${nobodysToken}, origin = NULL
+        first_received_at = NULL, token = ${nobodysToken}, origin = NULL,
+        job_type = ?, job_owner = ?, job = ?
       WHERE sequence = ? AND generation = ? AND state = 0`),
   }
 }
@@ -178,6 +180,7 @@ interface MovedRow {
   readonly sequence: number
   readonly group_name: string | null
   readonly origin: string | null
+  readonly job: string | null
   readonly apart: 0 | 1
 }
 
@@ -192,8 +195,17 @@ function moveRows(
     const target = destinationOf(tx, task, row)
     if (target === undefined) return index
     const sequence = tx.nextSequence()
-    const values = [sequence, target.generation, tx.now, row.sequence, source.generation] as const
-    tx.session.moving.move.run(...values)
+    const { type, owner, details } = newJobOf(tx, row)
+    tx.session.moving.move.run(
+      sequence,
+      target.generation,
+      tx.now,
+      type,
+      owner,
+      details,
+      row.sequence,
+      source.generation,
+    )
     if (row.apart === 1) tx.session.bodies.renumberApart.run(sequence, row.sequence)
     tx.count(source, 'ready', -1)
     tx.count(target, 'ready', 1)
@@ -208,6 +220,17 @@ function moveRows(
 
 function whyStuck({ destination }: TaskRow, { origin }: MovedRow): MoveTaskFailure {
   return destination === null && origin === null ? 'origin_unknown' : 'queue_not_found'
+}
+
+/** The failed job stays as it is; what is sent back is a new job that names it. */
+function newJobOf(
+  tx: StoreTransaction,
+  { job, sequence }: MovedRow,
+): { type: string | null; owner: string | null; details: string | null } {
+  if (job === null) return { type: null, owner: null, details: null }
+  const failed = decodeDetails(job)
+  const details = { ...failed, retryOf: tx.session.messageIds.of(sequence) }
+  return { type: failed.type, owner: failed.owner ?? null, details: JSON.stringify(details) }
 }
 
 function destinationOf(tx: StoreTransaction, task: TaskRow, row: MovedRow): Queue | undefined {

@@ -46,7 +46,7 @@ export function prepareQueues(db: DatabaseSync): QueueStatements {
     newGeneration: db.prepare('UPDATE queue SET generation = ?, purged_at = ? WHERE id = ?'),
     remove: db.prepare('DELETE FROM queue WHERE id = ?'),
     removeCounts: db.prepare('DELETE FROM queue_count WHERE queue = ?'),
-    discard: db.prepare('INSERT INTO discarded_generation (generation) VALUES (?)'),
+    discard: db.prepare('INSERT INTO discarded_generation (generation, queue) VALUES (?, ?)'),
     entomb: db.prepare('INSERT OR REPLACE INTO deleted_queue (name, deleted_at) VALUES (?, ?)'),
     deletedAt: db.prepare('SELECT deleted_at FROM deleted_queue WHERE name = ?'),
     unearth: db.prepare('DELETE FROM deleted_queue WHERE name = ?'),
@@ -125,7 +125,7 @@ export function deleteQueue(tx: StoreTransaction, name: string): void {
   const { remove, removeCounts, discard, entomb } = tx.session.queues
   remove.run(queue.id)
   removeCounts.run(queue.id)
-  discard.run(queue.generation)
+  discard.run(queue.generation, queue.name)
   entomb.run(name, tx.now)
   tx.topologyChanged()
 }
@@ -138,7 +138,7 @@ export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
   }
   catchUpFully(tx, queue)
   tx.session.queues.newGeneration.run(tx.nextGeneration(), tx.now, queue.id)
-  tx.session.queues.discard.run(queue.generation)
+  tx.session.queues.discard.run(queue.generation, queue.name)
   for (const state of ['ready', 'leased', 'delayed'] as const) {
     tx.count(queue, state, -tx.counted(queue, state))
   }

@@ -24,8 +24,8 @@ export function prepareSending(db: DatabaseSync): SendingStatements {
     insert: db.prepare(`
       INSERT INTO message (
         sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
-        group_name, deduplication_id, attributes, body
-      ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?)`),
+        group_name, deduplication_id, attributes, body, job_type, job_owner, job
+      ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     // The most common message binds half the values, and binding is what costs time.
     insertPlain: db.prepare(`
       INSERT INTO message (
@@ -58,8 +58,26 @@ export function refuse(queue: Queue, message: NewMessage): MillraceError | undef
   return refuseMessage(message, queue.settings)
 }
 
+/** What makes a message a tracked job. */
+export interface JobColumns {
+  readonly type: string
+  readonly owner: string | null
+  readonly details: string
+}
+
+export interface Stored {
+  readonly status: 'created' | 'duplicate'
+  readonly id: string
+  readonly sequence: number
+}
+
 /** Stores a message that the queue takes. */
-export function storeMessage(tx: StoreTransaction, queue: Queue, message: NewMessage): SendResult {
+export function storeMessage(
+  tx: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  job?: JobColumns,
+): Stored {
   const fifo = queue.settings.type === 'fifo'
   const deduplicationId = fifo ? idForDeduplication(message) : null
   if (deduplicationId !== null) {
@@ -70,24 +88,25 @@ export function storeMessage(tx: StoreTransaction, queue: Queue, message: NewMes
     }
   }
   const sequence = tx.nextSequence()
-  insert(tx, queue, message, { sequence, deduplicationId })
-  if (deduplicationId !== null) remember(tx, queue, message, { sequence, deduplicationId })
+  insert(tx, queue, message, { sequence, deduplicationId, job })
+  if (deduplicationId !== null) remember(tx, queue, message, sequence, deduplicationId)
   tx.count(queue, 'sent', 1)
   return sent(tx, 'created', sequence)
 }
 
-function sent(tx: StoreTransaction, status: 'created' | 'duplicate', sequence: number): SendResult {
+function sent(tx: StoreTransaction, status: Stored['status'], sequence: number): Stored {
   return { status, id: tx.session.messageIds.of(sequence), sequence }
 }
 
 interface Identity {
   readonly sequence: number
   readonly deduplicationId: string | null
+  readonly job: JobColumns | undefined
 }
 
 function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identity: Identity): void {
   const { settings, generation } = queue
-  const { sequence, deduplicationId } = identity
+  const { sequence, deduplicationId, job } = identity
   const delayMs =
     settings.type === 'fifo' ? settings.delayMs : (message.delayMs ?? settings.delayMs)
   const group = message.group ?? null
@@ -95,7 +114,7 @@ function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identit
   const isDelayed = delayMs > 0
   const attributes = encodeAttributes(message)
   const { dueAt, heldUntil } = hold(queue, tx.now, tx.now + delayMs)
-  if (group === null && attributes === null && !isDelayed && !apart) {
+  if (group === null && attributes === null && !isDelayed && !apart && job === undefined) {
     tx.session.sending.insertPlain.run(sequence, generation, tx.now, tx.now, tx.now, message.body)
   } else {
     tx.session.sending.insert.run(
@@ -110,6 +129,9 @@ function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identit
       deduplicationId,
       attributes,
       apart ? null : message.body,
+      job?.type ?? null,
+      job?.owner ?? null,
+      job?.details ?? null,
     )
   }
   if (apart) tx.session.bodies.keepApart.run(sequence, message.body)
@@ -144,7 +166,8 @@ function remember(
   tx: StoreTransaction,
   queue: Queue,
   message: NewMessage,
-  { sequence, deduplicationId }: Identity,
+  sequence: number,
+  deduplicationId: string,
 ): void {
   tx.session.sending.rememberId.run(
     queue.generation,

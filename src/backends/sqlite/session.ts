@@ -4,7 +4,11 @@ import type { Ids } from '../../core/ports.ts'
 import { type ClaimingStatements, prepareClaiming } from './claiming.ts'
 import { openDatabase } from './database.ts'
 import { type DeadLetterStatements, prepareDeadLettering } from './dead-lettering.ts'
+import { type EnqueueingStatements, prepareEnqueueing } from './enqueueing.ts'
 import { type GroupStatements, prepareGroups } from './groups.ts'
+import { type JobControlStatements, prepareJobControl } from './job-control.ts'
+import { type HistoryStatements, prepareHistory } from './job-history.ts'
+import { type JobReadingStatements, prepareJobReading } from './job-reading.ts'
 import { MessageIds } from './message-ids.ts'
 import { type BodyStatements, prepareBodies } from './messages.ts'
 import { type MoveStatements, prepareMoving } from './moving.ts'
@@ -48,6 +52,10 @@ export class Session {
   readonly peeking: PeekStatements
   readonly statistics: StatisticsStatements
   readonly waking: WakingStatements
+  readonly enqueueing: EnqueueingStatements
+  readonly history: HistoryStatements
+  readonly jobReading: JobReadingStatements
+  readonly jobControl: JobControlStatements
   readonly #clock: StoreClock
   readonly #begin: StatementSync
   readonly #commit: StatementSync
@@ -75,6 +83,10 @@ export class Session {
     this.peeking = preparePeeking(db)
     this.statistics = prepareStatistics(db)
     this.waking = prepareWaking(db)
+    this.enqueueing = prepareEnqueueing(db)
+    this.history = prepareHistory(db)
+    this.jobReading = prepareJobReading(db)
+    this.jobControl = prepareJobControl(db)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#rollback = db.prepare('ROLLBACK')

@@ -15,14 +15,15 @@ import type {
   Settlement,
   SettleResult,
 } from '../backend.ts'
-import { deadLetterQueue, moveBuried } from './dead-lettering.ts'
+import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
 import { groupChanged } from './groups.ts'
-import { leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
+import { finishLeasedJob, noteAttempt } from './job-history.ts'
+import { countNameOf, leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
 import { changed, getRow } from './rows.ts'
 import { refuse, storeMessage } from './sending.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { countNameOf, hold, retentionCutoff } from './upkeep.ts'
+import { hold, retentionCutoff } from './upkeep.ts'
 
 export interface SettlingStatements {
   readonly find: StatementSync
@@ -40,7 +41,8 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
   return {
     find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ?`),
     extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live} AND leased_at >= ?`),
-    deletePlain: db.prepare(`DELETE FROM message ${live} AND body IS NOT NULL`),
+    deletePlain: db.prepare(`
+      DELETE FROM message ${live} AND body IS NOT NULL AND job_type IS NULL`),
     // Standard queues accept a late acknowledgement as long as nobody else has got the message.
     deleteHeld: db.prepare(
       `DELETE FROM message WHERE sequence = ? AND generation = ? AND token = ? ${deleted}`,
@@ -96,7 +98,7 @@ export function settleLeases(tx: StoreTransaction, request: Settle): readonly Se
   return request.settlements.map((settlement) => {
     const receipt = receiptFor(queue, settlement.receipt)
     if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
-    const error = refuseSettlement(tx, queue, settlement)
+    const error = refuseSettlement(tx, queue, receipt, settlement)
     if (error !== undefined) return refused(error)
     const refusal = settleLease(tx, queue, receipt, settlement)
     if (refusal !== undefined) return { status: refusal }
@@ -108,10 +110,13 @@ export function settleLeases(tx: StoreTransaction, request: Settle): readonly Se
 function refuseSettlement(
   tx: StoreTransaction,
   queue: Queue,
+  receipt: Receipt,
   { outcome, emits }: Settlement,
 ): MillraceError | undefined {
   if (outcome.kind === 'bury' && deadLetterQueue(tx, queue) === undefined) {
-    return new MillraceError('dead_letter_missing')
+    // A job can fail without a place for dead letters; any other message would just be lost.
+    const isJob = typeof findRow(tx, queue, receipt)?.job === 'string'
+    if (!isJob) return new MillraceError('dead_letter_missing')
   }
   for (const { queue: name, message } of emits ?? []) {
     const target = tx.session.topology.find(name)
@@ -134,13 +139,13 @@ function settleLease(
 ): LeaseRefusal | undefined {
   switch (outcome.kind) {
     case 'acknowledge':
-      return acknowledge(tx, queue, receipt)
+      return acknowledge(tx, queue, receipt, outcome.result)
     case 'retry':
       return outcome.delayMs > 0
-        ? holdBack(tx, queue, receipt, outcome.delayMs)
-        : handBack(tx, queue, receipt, { countReceive: true })
+        ? holdBack(tx, queue, receipt, outcome)
+        : handBack(tx, queue, receipt, { countReceive: true, error: outcome.error })
     case 'release':
-      return handBack(tx, queue, receipt, { countReceive: false })
+      return handBack(tx, queue, receipt, { countReceive: false, error: undefined })
     case 'bury':
       return bury(tx, queue, receipt, outcome.reason)
   }
@@ -157,6 +162,7 @@ function acknowledge(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
+  result: string | undefined,
 ): LeaseRefusal | undefined {
   const { deletePlain, deleteHeld, deleteLive } = tx.session.settling
   const { sequence, token } = receipt
@@ -167,17 +173,20 @@ function acknowledge(
     tx.count(queue, 'acknowledged', 1)
     return undefined
   }
+  const lease = { receipt, generation: queue.generation, mayHaveLapsed: !fifo }
+  const isJob = finishLeasedJob(tx, lease, { queue: queue.name, status: 'completed', result })
   const deleted = fifo
     ? getRow<DeletedRow>(deleteLive, sequence, queue.generation, token, tx.now)
     : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token)
-  if (deleted === undefined) return whyNot(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
+  if (deleted === undefined) return refusalOf(tx, queue, receipt)
   if (deleted.apart === 1) tx.session.bodies.dropApart.run(sequence)
   tx.count(queue, countNameOf(deleted.state), -1)
   if (fifo && deleted.group_name !== null) {
     groupChanged(tx, queue.generation, deleted.group_name, -1)
     tx.gainedReady(queue)
   }
-  const hasExpired = deleted.sent_at <= retentionCutoff(queue, tx.now)
+  // A job that was done while its retention ended is done.
+  const hasExpired = !isJob && deleted.sent_at <= retentionCutoff(queue, tx.now)
   tx.count(queue, hasExpired ? 'expired' : 'acknowledged', 1)
   return hasExpired ? 'gone' : undefined
 }
@@ -186,7 +195,7 @@ function holdBack(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  delayMs: number,
+  { delayMs, error }: { readonly delayMs: number; readonly error?: string },
 ): LeaseRefusal | undefined {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
@@ -195,6 +204,7 @@ function holdBack(
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!changed(tx.session.settling.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
   tx.wroteRow(queue)
+  if (row.job !== null) noteAttempt(tx, row, 'retried', error)
   return undefined
 }
 
@@ -202,7 +212,7 @@ function handBack(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  { countReceive }: { readonly countReceive: boolean },
+  { countReceive, error }: { readonly countReceive: boolean; readonly error: string | undefined },
 ): LeaseRefusal | undefined {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
@@ -210,6 +220,7 @@ function handBack(
   const { sequence, token } = receipt
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
   if (!changed(tx.session.settling.handBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
+  if (row.job !== null && countReceive) noteAttempt(tx, row, 'retried', error)
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
@@ -226,14 +237,29 @@ function bury(
   reason: string,
 ): LeaseRefusal | undefined {
   const row = findRow(tx, queue, receipt)
+  if (row === undefined) return 'gone'
+  const lease = { receipt, generation: queue.generation, mayHaveLapsed: false }
+  const ending = { queue: queue.name, status: 'failed', error: reason } as const
+  if (row.job !== null && !finishLeasedJob(tx, lease, ending)) {
+    return whyNot(tx, row, receipt) ?? 'stale'
+  }
   const target = deadLetterQueue(tx, queue)
-  if (row === undefined || target === undefined) return 'gone'
+  if (target === undefined) {
+    // It was a job, or it would have been refused; its end is written down.
+    removeFinished(tx, queue, row)
+    return undefined
+  }
   if (moveBuried(tx, queue, target, row, { token: receipt.token, reason })) {
     // The group lost its lock: what waits behind may be received.
     tx.gainedReady(queue)
     return undefined
   }
   return whyNot(tx, row, receipt) ?? 'stale'
+}
+
+/** Why the lease of a receipt did not do, after a statement that compared its token changed nothing. */
+export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt): LeaseRefusal {
+  return whyNot(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
 }
 
 /** The message that a receipt names, if it is still in the queue and within its retention. */
@@ -254,7 +280,7 @@ function whyNot(
   return row.state === leased && row.due_at > tx.now ? undefined : 'lapsed'
 }
 
-function receiptFor(queue: Queue, text: string): Receipt | undefined {
+export function receiptFor(queue: Queue, text: string): Receipt | undefined {
   const receipt = typeof text === 'string' ? parseReceipt(text) : undefined
   return receipt?.queueId === queue.id ? receipt : undefined
 }

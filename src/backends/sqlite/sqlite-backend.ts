@@ -31,6 +31,7 @@ import type {
   TagQueue,
 } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
+import type { JobStore } from '../job-store.ts'
 import { Bell } from './bell.ts'
 import { sqliteCapabilities } from './capabilities.ts'
 import { receiveNow } from './claiming.ts'
@@ -42,6 +43,7 @@ import { changeQueue, createQueue, deleteQueue, purgeQueue, queuePage, tagQueue 
 import { sendMessages } from './sending.ts'
 import { Session } from './session.ts'
 import { extendLeases, settleLeases } from './settling.ts'
+import { SqliteJobStore } from './sqlite-job-store.ts'
 import { readStatistics } from './statistics.ts'
 import { storageError } from './storage-fault.ts'
 import { StoreClock } from './store-clock.ts'
@@ -59,6 +61,7 @@ export interface SqliteBackendOptions {
 
 export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
+  readonly jobs: JobStore
   readonly #writer: Writer
   readonly #parking: Parking
   readonly #bell: Bell
@@ -79,6 +82,7 @@ export class SqliteBackend implements Backend {
       busyTimeoutMs,
       beforeCommit: (tx) => this.#beforeCommit(tx),
     })
+    this.jobs = new SqliteJobStore(this.#writer, (run) => this.#read(run))
     this.#parking = new Parking({
       ports,
       session: () => this.#writer.session,

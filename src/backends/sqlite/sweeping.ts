@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../core/limits.ts'
 import type { SweepReport } from '../backend.ts'
+import { finishJob } from './job-history.ts'
 import { advanceMoveTasks } from './moving.ts'
 import { allRows } from './rows.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -22,6 +23,7 @@ export interface SweepStatements {
   readonly forgetIds: StatementSync
   readonly forgetAttempts: StatementSync
   readonly forgetDeleted: StatementSync
+  readonly forgetKeys: StatementSync
 }
 
 export function prepareSweeping(db: DatabaseSync): SweepStatements {
@@ -39,12 +41,14 @@ export function prepareSweeping(db: DatabaseSync): SweepStatements {
     busyQueues: db.prepare(`
       SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
       WHERE ready > 0 OR leased > 0 OR delayed > 0`),
-    discarded: db.prepare('SELECT generation FROM discarded_generation LIMIT 1'),
+    discarded: db.prepare('SELECT generation, queue FROM discarded_generation LIMIT 1'),
     discardedReady: db.prepare(`
-      SELECT sequence, body IS NULL AS apart FROM message INDEXED BY message_ready
+      SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job
+      FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 LIMIT ${discardSlice}`),
     discardedWaiting: db.prepare(`
-      SELECT sequence, body IS NULL AS apart FROM message INDEXED BY message_due
+      SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job
+      FROM message INDEXED BY message_due
       WHERE generation = ? AND state > 0 LIMIT ${discardSlice}`),
     discardGroups: discarded('fifo_group', 'generation, name'),
     discardIds: discarded('deduplication', 'generation, scope, id'),
@@ -52,6 +56,7 @@ export function prepareSweeping(db: DatabaseSync): SweepStatements {
     forgetGeneration: db.prepare('DELETE FROM discarded_generation WHERE generation = ?'),
     forgetIds: expired('deduplication', 'generation, scope, id'),
     forgetAttempts: expired('receive_attempt', 'generation, id'),
+    forgetKeys: expired('idempotency', 'scope, key'),
     forgetDeleted: db.prepare('DELETE FROM deleted_queue WHERE deleted_at <= ?'),
   }
 }
@@ -80,11 +85,11 @@ export function sweepSlice(tx: StoreTransaction): SweepReport {
 /** Removes a slice of a purged or deleted generation; zero when there is none. */
 function discardGeneration(tx: StoreTransaction): number {
   const { sweeping } = tx.session
-  const [found] = allRows<{ generation: number }>(sweeping.discarded)
+  const [found] = allRows<Discarded>(sweeping.discarded)
   if (found === undefined) return 0
   tx.wroteRow()
   for (const rows of [sweeping.discardedReady, sweeping.discardedWaiting]) {
-    const count = discardMessages(tx, rows, found.generation)
+    const count = discardMessages(tx, rows, found)
     if (count > 0) return count
   }
   for (const rows of [sweeping.discardGroups, sweeping.discardIds, sweeping.discardAttempts]) {
@@ -95,9 +100,20 @@ function discardGeneration(tx: StoreTransaction): number {
   return 1
 }
 
-function discardMessages(tx: StoreTransaction, next: StatementSync, generation: number): number {
-  const rows = allRows<{ sequence: number; apart: 0 | 1 }>(next, generation)
-  for (const { sequence, apart } of rows) {
+interface Discarded {
+  readonly generation: number
+  /** The queue's name when it was purged or deleted. */
+  readonly queue: string
+}
+
+function discardMessages(
+  tx: StoreTransaction,
+  next: StatementSync,
+  { generation, queue }: Discarded,
+): number {
+  const rows = allRows<{ sequence: number; apart: 0 | 1; is_job: 0 | 1 }>(next, generation)
+  for (const { sequence, apart, is_job } of rows) {
+    if (is_job === 1) finishJob(tx, sequence, { queue, status: 'cancelled' })
     tx.session.upkeep.remove.run(sequence)
     if (apart === 1) tx.session.bodies.dropApart.run(sequence)
   }
@@ -105,10 +121,11 @@ function discardMessages(tx: StoreTransaction, next: StatementSync, generation: 
 }
 
 function forget(tx: StoreTransaction): number {
-  const { forgetIds, forgetAttempts, forgetDeleted } = tx.session.sweeping
+  const { forgetIds, forgetAttempts, forgetKeys, forgetDeleted } = tx.session.sweeping
   const counts = [
     forgetIds.run(tx.now).changes,
     forgetAttempts.run(tx.now).changes,
+    forgetKeys.run(tx.now).changes,
     forgetDeleted.run(tx.now - limits.cooldownMs.max).changes,
   ].map(Number)
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -4,7 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { groupChanged } from './groups.ts'
-import { delayed, leased } from './messages.ts'
+import { finishJob, noteAttempt } from './job-history.ts'
+import { countNameOf, delayed, leased, nobodysToken } from './messages.ts'
 import { allRows, getRow, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -31,7 +32,8 @@ export interface UpkeepStatements {
  */
 export function dueIn(state: number): string {
   return `
-    SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart
+    SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart,
+      job_type IS NOT NULL AS is_job, token, receive_count, leased_at
     FROM message INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
 }
@@ -45,7 +47,8 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
     lookLater: db.prepare('UPDATE message SET due_at = ?, held_until = ? WHERE sequence = ?'),
     remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
     oldestReady: db.prepare(`
-      SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart
+      SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart,
+        job_type IS NOT NULL AS is_job, token, receive_count, leased_at
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
     shortenDue: db.prepare(`
@@ -61,6 +64,10 @@ interface UpkeepRow {
   readonly held_until: number | null
   readonly group_name: string | null
   readonly apart: 0 | 1
+  readonly is_job: 0 | 1
+  readonly token: number
+  readonly receive_count: number
+  readonly leased_at: number
 }
 
 /** How the end of a lease or delay is written down: when to look, and what to remember. */
@@ -105,6 +112,9 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
       tx.wroteRow(queue)
     } else {
       makeReady.run(row.sequence)
+      // A message that only waited for its retry has lost no attempt.
+      const wasHeld = row.state === leased && row.token !== nobodysToken
+      if (row.is_job === 1 && wasHeld) noteAttempt(tx, row, 'lapsed', undefined)
       tx.count(queue, countNameOf(row.state), -1)
       tx.count(queue, 'ready', 1)
       tx.gainedReady(queue)
@@ -143,18 +153,17 @@ export function expireReady(tx: StoreTransaction, queue: Queue): number {
 export function expire(
   tx: StoreTransaction,
   queue: Queue,
-  row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name' | 'apart'>,
+  row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name' | 'apart' | 'is_job'>,
 ): void {
+  if (row.is_job === 1) {
+    const error = 'The job expired before it was done.'
+    finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error })
+  }
   tx.session.upkeep.remove.run(row.sequence)
   if (row.apart === 1) tx.session.bodies.dropApart.run(row.sequence)
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'expired', 1)
   noteInGroup(tx, queue, row)
-}
-
-export function countNameOf(state: number): 'ready' | 'leased' | 'delayed' {
-  if (state === leased) return 'leased'
-  return state === delayed ? 'delayed' : 'ready'
 }
 
 function noteInGroup(

@@ -13,6 +13,7 @@ import { describeDeadLetters } from './dead-letters.contract.ts'
 import { describeDeduplication } from './deduplication.contract.ts'
 import { describeDelays } from './delays.contract.ts'
 import { describeFifo } from './fifo.contract.ts'
+import { describeJobs } from './jobs.contract.ts'
 import { describeLeases } from './leases.contract.ts'
 import { describeLongPolling } from './long-polling.contract.ts'
 import { describeMoveTasks } from './move-tasks.contract.ts'
@@ -51,6 +52,7 @@ const behaviours = [
   describePurge,
   describePeek,
   describeStatistics,
+  describeJobs,
   describeClock,
   describeClosing,
 ] as const

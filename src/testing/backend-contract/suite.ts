@@ -44,6 +44,7 @@ const reasons: Readonly<Record<Need, string>> = {
   peek: 'the backend cannot read messages without receiving them',
   wakesAcrossProcesses: 'the backend does not wake receives of other processes',
   receiveAttempts: 'the backend does not remember receive attempts',
+  trackedJobs: 'the backend keeps no tracked jobs',
   jumpWall: 'the clock of the store cannot be moved by the harness',
   reopen: 'the harness cannot reopen the store',
 }

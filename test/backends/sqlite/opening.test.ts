@@ -14,6 +14,7 @@ import { openSqlite } from '../../../src/backends/sqlite/index.ts'
 import { migrations } from '../../../src/backends/sqlite/migrations/index.ts'
 import type { ErrorCode } from '../../../src/core/error-codes.ts'
 import { MillraceError } from '../../../src/core/millrace-error.ts'
+import { defaultQueueSettings } from '../../../src/core/queue-settings.ts'
 import { inTemporaryFolder } from '../../support/temporary-folder.ts'
 
 async function refuses(file: string, code: ErrorCode, saying: RegExp): Promise<void> {
@@ -84,9 +85,57 @@ describe('a store of another version', () => {
       db.exec(`PRAGMA user_version = ${migrations.length + 1}`)
       db.exec('PRAGMA journal_mode = DELETE')
       db.close()
-      await refuses(file, 'store_too_new', /schema version 2.*up to 1.*Upgrade/)
+      await refuses(
+        file,
+        'store_too_new',
+        new RegExp(`schema version ${migrations.length + 1}.*up to ${migrations.length}.*Upgrade`),
+      )
     }))
 })
+
+describe('a store of an older version', () => {
+  test('is brought up to date with what is in it', () =>
+    inTemporaryFolder('opening', async (folder) => {
+      const file = folder.file('older.db')
+      makeFirstStore(file)
+      const backend = await openSqlite({ file })
+      await backend.send({ queue: 'q', messages: [{ body: 'new' }] })
+      const deliveries = await backend.receive({ queue: 'q', max: 10 })
+      assert.deepEqual(
+        deliveries.map(({ body, job }) => [body, job]),
+        [
+          ['old', null],
+          ['new', null],
+        ],
+      )
+      const { jobs } = backend
+      assert.ok(jobs !== null)
+      const [enqueued] = await jobs.enqueue({
+        queue: 'q',
+        jobs: [{ type: 'OCR', payload: '1', maxAttempts: 1 }],
+      })
+      assert.equal((await jobs.read({ id: enqueued?.id ?? '' }))?.status, 'pending')
+      await backend.close()
+    }))
+})
+
+/** A store as the first version of the schema left it, with a queue and a message. */
+function makeFirstStore(file: string): void {
+  const settings = JSON.stringify({ type: 'standard', ...defaultQueueSettings })
+  const now = Date.now()
+  const db = new DatabaseSync(file)
+  db.exec(`
+    ${migrations[0]}
+    INSERT INTO queue VALUES (1, 'q', 1, '${settings}', '{}', NULL, ${now}, ${now}, NULL);
+    INSERT INTO queue_count (queue, ready, sent) VALUES (1, 1, 1);
+    INSERT INTO message (
+      sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
+    ) VALUES (1, 1, 0, ${now}, 1 << 40, ${now}, 0, ${now}, 'old');
+    UPDATE store SET last_sequence = 1, last_generation = 1, clock_ms = ${now};
+    PRAGMA user_version = 1;
+    PRAGMA application_id = ${0x4d694c72};`)
+  db.close()
+}
 
 describe('a damaged store', () => {
   test('is refused when it was cut short', () =>
@@ -116,8 +165,8 @@ describe('a damaged store', () => {
       copyFileSync(file, copy)
       const descriptor = openSync(copy, 'r+')
       const size = readFileSync(copy).length
-      // Every page behind the schema's: whatever the receive reads first is damaged.
-      for (let page = 20; page * 4_096 < size; page += 1) {
+      // Every page behind those of the schema: whatever the receive reads first is damaged.
+      for (let page = 40; page * 4_096 < size; page += 1) {
         writeSync(descriptor, Buffer.alloc(16, 0xff), 0, 16, page * 4_096)
       }
       closeSync(descriptor)

@@ -1,4 +1,5 @@
 import { foundation } from './0001-foundation.ts'
+import { jobs } from './0002-jobs.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
-export const migrations: readonly string[] = [foundation]
+export const migrations: readonly string[] = [foundation, jobs]

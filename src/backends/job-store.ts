@@ -1,0 +1,132 @@
+/**
+ * Tracked jobs: the part of a backend that remembers what became of a message. A job is tracked where
+ * its message changes state, so it does not matter who receives and settles it.
+ */
+import type { JobStatus } from '../core/job-state.ts'
+import type { MillraceError } from '../core/millrace-error.ts'
+import type { LeaseRefusal, Page } from './backend.ts'
+
+export interface JobStore {
+  /** Stores all jobs or none; the first refusal rejects the call. */
+  enqueue(request: EnqueueJobs): Promise<readonly EnqueuedJob[]>
+  /** Undefined when there is no such job, or no more. */
+  read(request: JobId): Promise<JobRecord | undefined>
+  /** Newest first. */
+  list(request: ListJobs): Promise<Page<JobRecord>>
+  /** Ends a job that has not finished; a running handler learns it with its next extension. */
+  cancel(request: JobId): Promise<JobRecord>
+  /** Enqueues a failed or cancelled job once more, as a new job. */
+  retry(request: JobId): Promise<EnqueuedJob>
+  /** What each attempt came to, oldest first. */
+  attempts(request: JobId): Promise<readonly JobAttempt[]>
+  /** Fenced like a settlement: only the holder of the lease reports. */
+  reportProgress(request: ReportProgress): Promise<ProgressResult>
+}
+
+export interface JobId {
+  readonly id: string
+}
+
+export interface NewJob {
+  readonly type: string
+  /** JSON. */
+  readonly payload: string
+  readonly maxAttempts: number
+  readonly delayMs?: number
+  readonly owner?: string
+  /** Required on FIFO queues, where jobs of one group run one after the other. */
+  readonly group?: string
+  readonly deduplicationId?: string
+  readonly tier?: string
+  readonly traceId?: string
+  readonly tags?: readonly string[]
+  readonly idempotency?: Idempotency
+}
+
+export interface Idempotency {
+  /** Unique per queue, type and owner. */
+  readonly key: string
+  /** How long the key is remembered, whatever becomes of the job. */
+  readonly lifetimeMs: number
+  /** Rather than comparing payloads, let a job that still waits stand for this one. */
+  readonly coalesce?: boolean
+}
+
+export interface EnqueueJobs {
+  readonly queue: string
+  readonly jobs: readonly NewJob[]
+}
+
+export interface EnqueuedJob {
+  /** `duplicate`: the key was used before. `coalesced`: the key's job still waits. */
+  readonly status: 'created' | 'duplicate' | 'coalesced'
+  readonly id: string
+}
+
+/** What a handler is told about the job it was given. */
+export interface DeliveredJob {
+  readonly id: string
+  readonly type: string
+  /** 1 for the first. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly owner: string | null
+  readonly tier: string | null
+  readonly traceId: string | null
+}
+
+export interface JobRecord {
+  readonly id: string
+  readonly queue: string
+  readonly type: string
+  readonly status: JobStatus
+  readonly payload: string
+  readonly result: string | null
+  /** A safe summary of the latest failure. */
+  readonly error: string | null
+  readonly attemptsMade: number
+  readonly maxAttempts: number
+  readonly idempotencyKey: string | null
+  readonly owner: string | null
+  readonly group: string | null
+  readonly tier: string | null
+  readonly traceId: string | null
+  readonly tags: readonly string[]
+  /** 0 to 1, as last reported. */
+  readonly progress: number
+  readonly createdAt: number
+  readonly startedAt: number | null
+  readonly finishedAt: number | null
+  readonly updatedAt: number
+  /** The failed or cancelled job that this one repeats. */
+  readonly retryOf: string | null
+}
+
+export interface ListJobs {
+  readonly queue: string
+  readonly status?: JobStatus
+  readonly type?: string
+  readonly owner?: string
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface JobAttempt {
+  readonly attempt: number
+  readonly startedAt: number
+  readonly endedAt: number | null
+  readonly outcome: 'running' | 'completed' | 'retried' | 'lapsed' | 'failed' | 'cancelled'
+  readonly error: string | null
+}
+
+export interface ReportProgress {
+  readonly queue: string
+  readonly receipt: string
+  /** 0 to 1. */
+  readonly progress: number
+}
+
+export type ProgressResult =
+  | { readonly status: 'noted' }
+  | { readonly status: LeaseRefusal }
+  | { readonly status: 'refused'; readonly error: MillraceError }

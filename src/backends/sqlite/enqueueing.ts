@@ -1,0 +1,96 @@
+/** Stores jobs, and recognises those that an idempotency key says are there already. */
+import { hash } from 'node:crypto'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { MillraceError } from '../../core/millrace-error.ts'
+import type { NewMessage } from '../backend.ts'
+import type { EnqueuedJob, EnqueueJobs, NewJob } from '../job-store.ts'
+import { encodeDetails } from './job-details.ts'
+import { getRow } from './rows.ts'
+import { refuse, storeMessage } from './sending.ts'
+import type { Queue } from './topology.ts'
+import type { StoreTransaction } from './transaction.ts'
+
+export interface EnqueueingStatements {
+  readonly findKey: StatementSync
+  readonly rememberKey: StatementSync
+  readonly isWaiting: StatementSync
+}
+
+export function prepareEnqueueing(db: DatabaseSync): EnqueueingStatements {
+  return {
+    findKey: db.prepare(`
+      SELECT number, fingerprint FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?`),
+    rememberKey: db.prepare(`
+      INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at)
+      VALUES (?, ?, ?, ?, ?)`),
+    isWaiting: db.prepare(`
+      SELECT 1 FROM message
+      WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0`),
+  }
+}
+
+export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonly EnqueuedJob[] {
+  const queue = tx.queue(request.queue)
+  for (const job of request.jobs) {
+    const refusal = refuse(queue, messageOf(job))
+    if (refusal !== undefined) throw refusal
+  }
+  return request.jobs.map((job) => enqueueJob(tx, queue, job))
+}
+
+export function enqueueJob(
+  tx: StoreTransaction,
+  queue: Queue,
+  job: NewJob,
+  retryOf?: string,
+): EnqueuedJob {
+  const earlier = findEarlier(tx, queue, job)
+  if (earlier !== undefined) return earlier
+  const { type, owner = null, idempotency } = job
+  const details = encodeDetails(job, retryOf)
+  const stored = storeMessage(tx, queue, messageOf(job), { type, owner, details })
+  if (idempotency !== undefined && stored.status === 'created') {
+    tx.session.enqueueing.rememberKey.run(
+      scopeOf(queue, job),
+      idempotency.key,
+      stored.sequence,
+      fingerprintOf(job),
+      tx.now + idempotency.lifetimeMs,
+    )
+  }
+  return { status: stored.status, id: stored.id }
+}
+
+/** The job that the key stands for, if there is one that counts. */
+function findEarlier(tx: StoreTransaction, queue: Queue, job: NewJob): EnqueuedJob | undefined {
+  const { idempotency } = job
+  if (idempotency === undefined) return undefined
+  const { findKey, isWaiting } = tx.session.enqueueing
+  const values = [scopeOf(queue, job), idempotency.key, tx.now] as const
+  const found = getRow<{ number: number; fingerprint: string }>(findKey, ...values)
+  if (found === undefined) return undefined
+  const id = tx.session.messageIds.of(found.number)
+  if (idempotency.coalesce) {
+    const waits = getRow(isWaiting, found.number, queue.generation) !== undefined
+    return waits ? { status: 'coalesced', id } : undefined
+  }
+  if (found.fingerprint !== fingerprintOf(job)) throw new MillraceError('idempotency_conflict')
+  return { status: 'duplicate', id }
+}
+
+function messageOf({ payload, delayMs, group, deduplicationId }: NewJob): NewMessage {
+  return {
+    body: payload,
+    ...(delayMs !== undefined && { delayMs }),
+    ...(group !== undefined && { group }),
+    ...(deduplicationId !== undefined && { deduplicationId }),
+  }
+}
+
+function scopeOf(queue: Queue, { type, owner }: NewJob): string {
+  return JSON.stringify([queue.name, type, owner ?? null])
+}
+
+function fingerprintOf({ payload }: NewJob): string {
+  return hash('sha256', payload, 'base64')
+}

@@ -1,0 +1,104 @@
+/** Cancels and repeats jobs, and notes their progress. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { isFinished } from '../../core/job-state.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import type {
+  EnqueuedJob,
+  JobRecord,
+  NewJob,
+  ProgressResult,
+  ReportProgress,
+} from '../job-store.ts'
+import { enqueueJob } from './enqueueing.ts'
+import { groupChanged } from './groups.ts'
+import { finishJob } from './job-history.ts'
+import { readJob } from './job-reading.ts'
+import { countNameOf, leased } from './messages.ts'
+import { changed, getRow } from './rows.ts'
+import { receiptFor, refusalOf } from './settling.ts'
+import type { StoreTransaction } from './transaction.ts'
+import { catchUpFully } from './upkeep.ts'
+
+export interface JobControlStatements {
+  readonly removeLive: StatementSync
+  readonly noteProgress: StatementSync
+}
+
+export function prepareJobControl(db: DatabaseSync): JobControlStatements {
+  return {
+    removeLive: db.prepare(`
+      DELETE FROM message WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL
+      RETURNING state, group_name, body IS NULL AS apart`),
+    noteProgress: db.prepare(`
+      INSERT INTO job_progress (number, progress, changed_at)
+      SELECT sequence, ?, ? FROM message
+      WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?
+        AND job_type IS NOT NULL
+      ON CONFLICT DO UPDATE SET progress = excluded.progress, changed_at = excluded.changed_at`),
+  }
+}
+
+export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
+  const job = requireJob(tx, id)
+  if (isFinished(job.status)) throw new MillraceError('job_finished')
+  const queue = tx.queue(job.queue)
+  // The job may have expired a moment ago, and that end counts.
+  catchUpFully(tx, queue)
+  const number = tx.session.messageIds.sequenceOf(id) ?? 0
+  finishJob(tx, number, { queue: queue.name, status: 'cancelled' })
+  const removed = getRow<{ state: number; group_name: string | null; apart: 0 | 1 }>(
+    tx.session.jobControl.removeLive,
+    number,
+    queue.generation,
+  )
+  if (removed !== undefined) {
+    if (removed.apart === 1) tx.session.bodies.dropApart.run(number)
+    tx.count(queue, countNameOf(removed.state), -1)
+    if (queue.settings.type === 'fifo' && removed.group_name !== null) {
+      groupChanged(tx, queue.generation, removed.group_name, removed.state === leased ? -1 : 0)
+      tx.gainedReady(queue)
+    }
+  }
+  return requireJob(tx, id)
+}
+
+export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
+  const job = requireJob(tx, id)
+  if (job.status !== 'failed' && job.status !== 'cancelled') {
+    throw new MillraceError('job_not_finished')
+  }
+  const queue = tx.queue(job.queue)
+  const again: NewJob = {
+    type: job.type,
+    payload: job.payload,
+    maxAttempts: job.maxAttempts,
+    ...(job.owner !== null && { owner: job.owner }),
+    ...(job.group !== null && { group: job.group }),
+    ...(queue.settings.type === 'fifo' && { deduplicationId: tx.session.ids.next() }),
+    ...(job.tier !== null && { tier: job.tier }),
+    ...(job.traceId !== null && { traceId: job.traceId }),
+    tags: job.tags,
+  }
+  return enqueueJob(tx, queue, again, id)
+}
+
+export function reportProgress(tx: StoreTransaction, request: ReportProgress): ProgressResult {
+  const queue = tx.queue(request.queue)
+  const receipt = receiptFor(queue, request.receipt)
+  if (receipt === undefined) {
+    return { status: 'refused', error: new MillraceError('receipt_invalid') }
+  }
+  const { sequence, token } = receipt
+  const values = [request.progress, tx.now, sequence, queue.generation, token, tx.now] as const
+  if (!changed(tx.session.jobControl.noteProgress, ...values)) {
+    return { status: refusalOf(tx, queue, receipt) }
+  }
+  tx.wroteRow(queue)
+  return { status: 'noted' }
+}
+
+function requireJob(tx: StoreTransaction, id: string): JobRecord {
+  const job = readJob(tx.session, id)
+  if (job === undefined) throw new MillraceError('job_not_found')
+  return job
+}

@@ -1,0 +1,51 @@
+/** What was said about a job when it was enqueued, kept as JSON beside its message and its history. */
+import type { DeliveredJob, NewJob } from '../job-store.ts'
+import type { Session } from './session.ts'
+
+export interface JobDetails {
+  readonly type: string
+  readonly max: number
+  readonly owner?: string
+  readonly tier?: string
+  readonly trace?: string
+  readonly tags?: readonly string[]
+  readonly key?: string
+  readonly retryOf?: string
+}
+
+export function encodeDetails(job: NewJob, retryOf?: string): string {
+  const { type, maxAttempts, owner, tier, traceId, tags, idempotency } = job
+  const details: JobDetails = {
+    type,
+    max: maxAttempts,
+    ...(owner !== undefined && { owner }),
+    ...(tier !== undefined && { tier }),
+    ...(traceId !== undefined && { trace: traceId }),
+    ...(tags !== undefined && tags.length > 0 && { tags }),
+    ...(idempotency !== undefined && { key: idempotency.key }),
+    ...(retryOf !== undefined && { retryOf }),
+  }
+  return JSON.stringify(details)
+}
+
+export function decodeDetails(text: string): JobDetails {
+  return JSON.parse(text)
+}
+
+export function deliveredJob(
+  text: string,
+  { sequence }: { readonly sequence: number },
+  session: Session,
+  attempt: number,
+): DeliveredJob {
+  const { type, max, owner, tier, trace } = decodeDetails(text)
+  return {
+    id: session.messageIds.of(sequence),
+    type,
+    attempt,
+    maxAttempts: max,
+    owner: owner ?? null,
+    tier: tier ?? null,
+    traceId: trace ?? null,
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The end of a job, and of its attempts. A finished job is copied out of its message by the statement
+ * that knows the lease, right before the message is deleted or moved in the same transaction.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { FinishedJobStatus } from '../../core/job-state.ts'
+import type { Receipt } from '../../core/receipt.ts'
+import type { JobAttempt } from '../job-store.ts'
+import { changed } from './rows.ts'
+import type { StoreTransaction } from './transaction.ts'
+
+export interface HistoryStatements {
+  readonly finish: StatementSync
+  readonly finishHeld: StatementSync
+  readonly finishLive: StatementSync
+  readonly addAttempt: StatementSync
+}
+
+export function prepareHistory(db: DatabaseSync): HistoryStatements {
+  const finish = `
+    INSERT INTO finished_job (
+      number, queue, type, status, owner, group_name, details, payload, result, error, attempts,
+      created_at, started_at, last_started_at, finished_at
+    )
+    SELECT sequence, ?, job_type, ?, job_owner, group_name, job,
+      coalesce(body, (SELECT b.body FROM message_body b WHERE b.sequence = message.sequence)),
+      ?, ?, receive_count, sent_at,
+      CASE WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
+      CASE WHEN receive_count > 0 THEN leased_at END, ?
+    FROM message WHERE sequence = ? AND job_type IS NOT NULL`
+  return {
+    finish: db.prepare(finish),
+    finishHeld: db.prepare(`${finish} AND generation = ? AND token = ?`),
+    finishLive: db.prepare(`
+      ${finish} AND generation = ? AND token = ? AND state = 1 AND due_at > ?`),
+    addAttempt: db.prepare(`
+      INSERT OR REPLACE INTO job_attempt (number, attempt, started_at, ended_at, outcome, error)
+      VALUES (?, ?, ?, ?, ?, ?)`),
+  }
+}
+
+export interface Ending {
+  /** The queue's name. */
+  readonly queue: string
+  readonly status: FinishedJobStatus
+  readonly result?: string | undefined
+  readonly error?: string | undefined
+}
+
+/** Ends the job of a message that is about to go; nothing happens when the message is no job. */
+export function finishJob(tx: StoreTransaction, sequence: number, ending: Ending): void {
+  if (changed(tx.session.history.finish, ...valuesOf(tx, ending), sequence)) tx.wroteRow()
+}
+
+export interface Lease {
+  readonly receipt: Receipt
+  readonly generation: number
+  /** A lapsed lease will do, as long as nobody else has got the message. */
+  readonly mayHaveLapsed: boolean
+}
+
+/** The same for whoever holds the lease; false when it is no job, or the lease does not fit. */
+export function finishLeasedJob(tx: StoreTransaction, lease: Lease, ending: Ending): boolean {
+  const { receipt, generation, mayHaveLapsed } = lease
+  const { finishHeld, finishLive } = tx.session.history
+  const fence = [receipt.sequence, generation, receipt.token] as const
+  const values = valuesOf(tx, ending)
+  const isFinished = mayHaveLapsed
+    ? changed(finishHeld, ...values, ...fence)
+    : changed(finishLive, ...values, ...fence, tx.now)
+  if (isFinished) tx.wroteRow()
+  return isFinished
+}
+
+function valuesOf(
+  tx: StoreTransaction,
+  { queue, status, result, error }: Ending,
+): readonly [string, string, string | null, string | null, number] {
+  return [queue, status, result ?? null, error ?? null, tx.now]
+}
+
+export interface EndedAttempt {
+  readonly sequence: number
+  readonly receive_count: number
+  readonly leased_at: number
+}
+
+/** Remembers an attempt after which the job lives on. */
+export function noteAttempt(
+  tx: StoreTransaction,
+  row: EndedAttempt,
+  outcome: JobAttempt['outcome'],
+  error: string | undefined,
+): void {
+  const { sequence, receive_count, leased_at } = row
+  const values = [sequence, receive_count, leased_at, tx.now, outcome, error ?? null] as const
+  tx.session.history.addAttempt.run(...values)
+  tx.wroteRow()
+}

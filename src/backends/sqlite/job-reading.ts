@@ -1,0 +1,271 @@
+/**
+ * Reads jobs: those that live from their messages, those that have finished from history. Lists are
+ * newest first and go page by page along the sequence number, which both sides share.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { JobStatus } from '../../core/job-state.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import type { Page } from '../backend.ts'
+import type { JobAttempt, JobRecord, ListJobs } from '../job-store.ts'
+import { decodeDetails } from './job-details.ts'
+import { leased, nobodysToken } from './messages.ts'
+import { allRows, getRow, upTo } from './rows.ts'
+import type { Session } from './session.ts'
+
+export interface JobReadingStatements {
+  readonly finished: StatementSync
+  readonly live: StatementSync
+  readonly attempts: StatementSync
+  readonly progress: StatementSync
+  readonly latestError: StatementSync
+  readonly listLive: StatementSync
+  readonly listFinished: StatementSync
+}
+
+const liveColumns = `
+  m.sequence AS number, q.name AS queue, m.state, m.token, m.job_type AS type, m.job_owner AS owner,
+  m.group_name, m.job AS details, m.receive_count AS attempts, m.sent_at AS created_at, m.leased_at,
+  coalesce(m.first_received_at, m.leased_at) AS started_at,
+  coalesce(m.body, (SELECT b.body FROM message_body b WHERE b.sequence = m.sequence)) AS payload`
+
+export function prepareJobReading(db: DatabaseSync): JobReadingStatements {
+  return {
+    finished: db.prepare('SELECT * FROM finished_job WHERE number = ?'),
+    // A purged queue's messages have no queue any more, until the sweeper writes down their end.
+    live: db.prepare(`
+      SELECT ${liveColumns}, d.queue AS discarded
+      FROM message m
+      LEFT JOIN queue q ON q.generation = m.generation
+      LEFT JOIN discarded_generation d ON d.generation = m.generation
+      WHERE m.sequence = ? AND m.job_type IS NOT NULL`),
+    attempts: db.prepare(`
+      SELECT attempt, started_at, ended_at, outcome, error FROM job_attempt
+      WHERE number = ? ORDER BY attempt`),
+    progress: db.prepare('SELECT progress, changed_at FROM job_progress WHERE number = ?'),
+    latestError: db.prepare(`
+      SELECT ended_at, error FROM job_attempt WHERE number = ? ORDER BY attempt DESC LIMIT 1`),
+    listLive: db.prepare(`
+      SELECT ${liveColumns}, NULL AS discarded
+      FROM message m INDEXED BY message_job JOIN queue q ON q.generation = m.generation
+      WHERE m.generation = ? AND m.job_type IS NOT NULL AND m.sequence < ?
+      ORDER BY m.sequence DESC ${upTo}`),
+    listFinished: db.prepare(`
+      SELECT * FROM finished_job INDEXED BY finished_job_by_queue
+      WHERE queue = ? AND status = ? AND number < ? ORDER BY number DESC ${upTo}`),
+  }
+}
+
+interface LiveRow {
+  readonly number: number
+  readonly queue: string | null
+  readonly discarded: string | null
+  readonly state: number
+  readonly token: number
+  readonly type: string
+  readonly owner: string | null
+  readonly group_name: string | null
+  readonly details: string
+  readonly payload: string
+  readonly attempts: number
+  readonly created_at: number
+  readonly leased_at: number
+  readonly started_at: number
+}
+
+interface FinishedRow {
+  readonly number: number
+  readonly queue: string
+  readonly type: string
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly owner: string | null
+  readonly group_name: string | null
+  readonly details: string
+  readonly payload: string
+  readonly result: string | null
+  readonly error: string | null
+  readonly attempts: number
+  readonly created_at: number
+  readonly started_at: number | null
+  readonly last_started_at: number | null
+  readonly finished_at: number
+}
+
+export function readJob(session: Session, id: string): JobRecord | undefined {
+  const number = session.messageIds.sequenceOf(id)
+  if (number === undefined) return undefined
+  const { finished, live } = session.jobReading
+  const end = getRow<FinishedRow>(finished, number)
+  if (end !== undefined) return finishedRecord(session, end)
+  const row = getRow<LiveRow>(live, number)
+  return row === undefined ? undefined : liveRecord(session, row)
+}
+
+const statuses: readonly JobStatus[] = ['pending', 'processing', 'completed', 'failed', 'cancelled']
+
+export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
+  const queue = session.topology.require(request.queue)
+  const before = numberBefore(session, request.after)
+  const wanted = request.status === undefined ? statuses : [request.status]
+  const { listLive, listFinished } = session.jobReading
+  const found: JobRecord[] = []
+  if (wanted.includes('pending') || wanted.includes('processing')) {
+    const records = (rows: readonly LiveRow[]): readonly JobRecord[] =>
+      rows.map((row) => liveRecord(session, row))
+    found.push(...matching(request, wanted, listLive, [queue.generation], before, records))
+  }
+  for (const status of wanted) {
+    if (status === 'pending' || status === 'processing') continue
+    const records = (rows: readonly FinishedRow[]): readonly JobRecord[] =>
+      rows.map((row) => finishedRecord(session, row))
+    found.push(...matching(request, wanted, listFinished, [queue.name, status], before, records))
+  }
+  found.sort((left, right) => (left.id < right.id ? 1 : -1))
+  const items = found.slice(0, request.limit)
+  const last = items.at(-1)
+  return found.length > request.limit && last !== undefined ? { items, next: last.id } : { items }
+}
+
+/** Rows read at a time while filters pass over some of them. */
+const pageRows = 200
+
+/** Up to one more than the page holds, of the rows that pass the filters. */
+function matching<Row extends { readonly number: number }>(
+  request: ListJobs,
+  wanted: readonly JobStatus[],
+  statement: StatementSync,
+  values: readonly SQLInputValue[],
+  before: number,
+  records: (rows: readonly Row[]) => readonly JobRecord[],
+): readonly JobRecord[] {
+  const { type, owner, limit } = request
+  const found: JobRecord[] = []
+  let next = before
+  while (found.length <= limit) {
+    const rows = allRows<Row>(statement, ...values, next, pageRows)
+    for (const record of records(rows)) {
+      const fits =
+        wanted.includes(record.status) &&
+        (type === undefined || record.type === type) &&
+        (owner === undefined || record.owner === owner)
+      if (fits && found.length <= limit) found.push(record)
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < pageRows) break
+    next = last.number
+  }
+  return found
+}
+
+export function readAttempts(session: Session, id: string): readonly JobAttempt[] {
+  const number = session.messageIds.sequenceOf(id)
+  if (number === undefined) return []
+  const { attempts, finished, live } = session.jobReading
+  const ended = allRows<AttemptRow>(attempts, number).map(attemptFromRow)
+  const end = getRow<FinishedRow>(finished, number)
+  if (end !== undefined) {
+    const isNoted = ended.some(({ attempt }) => attempt === end.attempts)
+    return isNoted || end.last_started_at === null ? ended : [...ended, lastAttempt(end)]
+  }
+  const row = getRow<LiveRow>(live, number)
+  if (row === undefined || statusOf(row) !== 'processing') return ended
+  const { attempts: attempt, leased_at: startedAt } = row
+  return [...ended, { attempt, startedAt, endedAt: null, outcome: 'running', error: null }]
+}
+
+interface AttemptRow {
+  readonly attempt: number
+  readonly started_at: number
+  readonly ended_at: number
+  readonly outcome: JobAttempt['outcome']
+  readonly error: string | null
+}
+
+function attemptFromRow(row: AttemptRow): JobAttempt {
+  const { attempt, started_at, ended_at, outcome, error } = row
+  return { attempt, startedAt: started_at, endedAt: ended_at, outcome, error }
+}
+
+function lastAttempt(end: FinishedRow): JobAttempt {
+  return {
+    attempt: end.attempts,
+    startedAt: end.last_started_at ?? end.created_at,
+    endedAt: end.finished_at,
+    outcome: end.status,
+    error: end.error,
+  }
+}
+
+function statusOf({ queue, state, token }: LiveRow): JobStatus {
+  if (queue === null) return 'cancelled'
+  return state === leased && token !== nobodysToken ? 'processing' : 'pending'
+}
+
+function liveRecord(session: Session, row: LiveRow): JobRecord {
+  const { progress, latestError } = session.jobReading
+  const reported = getRow<{ progress: number; changed_at: number }>(progress, row.number)
+  const failure = getRow<{ ended_at: number; error: string | null }>(latestError, row.number)
+  const times = [row.created_at, row.attempts > 0 ? row.leased_at : 0]
+  return {
+    ...commonFields(session, row),
+    queue: row.queue ?? row.discarded ?? '',
+    status: statusOf(row),
+    result: null,
+    error: failure?.error ?? null,
+    progress: reported?.progress ?? 0,
+    startedAt: row.attempts > 0 ? row.started_at : null,
+    finishedAt: null,
+    updatedAt: Math.max(...times, reported?.changed_at ?? 0, failure?.ended_at ?? 0),
+  }
+}
+
+function finishedRecord(session: Session, row: FinishedRow): JobRecord {
+  const reported = getRow<{ progress: number }>(session.jobReading.progress, row.number)
+  return {
+    ...commonFields(session, row),
+    queue: row.queue,
+    status: row.status,
+    result: row.result,
+    error: row.error,
+    progress: row.status === 'completed' ? 1 : (reported?.progress ?? 0),
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    updatedAt: row.finished_at,
+  }
+}
+
+type CommonRow = Pick<
+  LiveRow,
+  'number' | 'type' | 'owner' | 'group_name' | 'details' | 'payload' | 'attempts' | 'created_at'
+>
+
+type CommonFields = Omit<
+  JobRecord,
+  'queue' | 'status' | 'result' | 'error' | 'progress' | 'startedAt' | 'finishedAt' | 'updatedAt'
+>
+
+function commonFields(session: Session, row: CommonRow): CommonFields {
+  const { max, tier, trace, tags, key, retryOf } = decodeDetails(row.details)
+  return {
+    id: session.messageIds.of(row.number),
+    type: row.type,
+    payload: row.payload,
+    attemptsMade: row.attempts,
+    maxAttempts: max,
+    idempotencyKey: key ?? null,
+    owner: row.owner,
+    group: row.group_name,
+    tier: tier ?? null,
+    traceId: trace ?? null,
+    tags: tags ?? [],
+    createdAt: row.created_at,
+    retryOf: retryOf ?? null,
+  }
+}
+
+function numberBefore(session: Session, after: string | undefined): number {
+  if (after === undefined) return Number.MAX_SAFE_INTEGER
+  const number = session.messageIds.sequenceOf(after)
+  if (number !== undefined) return number
+  const allowed = "the 'next' of an earlier page"
+  throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])
+}

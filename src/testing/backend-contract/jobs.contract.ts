@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict'
+import type { Outcome } from '../../backends/backend.ts'
+import type { EnqueuedJob, JobRecord, JobStore, NewJob } from '../../backends/job-store.ts'
+import { hour, minute, only, rejects, type Scene, second } from './scene.ts'
+import type { ContractSuite } from './suite.ts'
+
+export function describeJobs(all: ContractSuite): void {
+  const suite = all.needing('trackedJobs')
+  suite.describe('tracked jobs', () => {
+    describeLife(suite)
+    describeAttempts(suite)
+    describeIdempotency(suite)
+    describeControl(suite)
+    describeListing(suite)
+  })
+}
+
+const job: NewJob = { type: 'OCR', payload: '{"page":1}', maxAttempts: 2 }
+
+function jobsOf({ backend }: Scene): JobStore {
+  assert.ok(backend.jobs !== null)
+  return backend.jobs
+}
+
+async function enqueue(scene: Scene, changes: Partial<NewJob> = {}): Promise<EnqueuedJob> {
+  return only(await jobsOf(scene).enqueue({ queue: 'q', jobs: [{ ...job, ...changes }] }))
+}
+
+async function read(scene: Scene, id: string): Promise<JobRecord> {
+  const record = await jobsOf(scene).read({ id })
+  assert.ok(record !== undefined, 'the job is not there')
+  return record
+}
+
+/** Receives the next job and ends its attempt. */
+async function run(scene: Scene, outcome: Outcome): Promise<void> {
+  const { receipt } = await scene.receiveOne('q')
+  assert.equal((await scene.settle('q', receipt, outcome)).status, 'settled')
+}
+
+async function outcomes(scene: Scene, id: string): Promise<unknown[]> {
+  const attempts = await jobsOf(scene).attempts({ id })
+  return attempts.map(({ attempt, outcome, error }) => [attempt, outcome, error])
+}
+
+function describeLife(suite: ContractSuite): void {
+  suite.test('a job is pending, then processing, then completed with its result', async (scene) => {
+    await scene.queue('q')
+    const details = { owner: 'ann', tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'], group: 'g' }
+    const { id, status } = await enqueue(scene, details)
+    assert.equal(status, 'created')
+    const pending = await read(scene, id)
+    assert.deepEqual(
+      [pending.status, pending.attemptsMade, pending.startedAt, pending.payload],
+      ['pending', 0, null, job.payload],
+    )
+    const { owner, tier, traceId, tags, group, type, maxAttempts, queue } = pending
+    assert.deepEqual({ owner, tier, traceId, tags, group }, details)
+    assert.deepEqual([type, maxAttempts, queue], ['OCR', 2, 'q'])
+
+    await scene.advance(second)
+    const delivery = await scene.receiveOne('q')
+    assert.deepEqual(delivery.job, {
+      ...{ id, type: 'OCR', attempt: 1, maxAttempts: 2 },
+      ...{ owner: 'ann', tier: 'lite', traceId: 'trace-1' },
+    })
+    const processing = await read(scene, id)
+    assert.deepEqual([processing.status, processing.attemptsMade], ['processing', 1])
+    assert.equal(processing.startedAt, processing.createdAt + second)
+
+    await scene.advance(second)
+    await scene.settle('q', delivery.receipt, { kind: 'acknowledge', result: '{"words":7}' })
+    const completed = await read(scene, id)
+    assert.deepEqual(
+      [completed.status, completed.result, completed.progress, completed.payload],
+      ['completed', '{"words":7}', 1, job.payload],
+    )
+    assert.equal(completed.finishedAt, completed.createdAt + 2 * second)
+    assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+  })
+
+  suite.test('a message that is no job is delivered as such', async (scene) => {
+    await scene.queue('q')
+    await scene.send('q', 'plain')
+    assert.equal((await scene.receiveOne('q')).job, null)
+  })
+
+  suite.test('a large payload is kept whole, also when the job has finished', async (scene) => {
+    await scene.queue('q')
+    const payload = JSON.stringify('large'.repeat(10_000))
+    const { id } = await enqueue(scene, { payload })
+    assert.equal((await read(scene, id)).payload, payload)
+    await run(scene, { kind: 'acknowledge' })
+    assert.equal((await read(scene, id)).payload, payload)
+  })
+
+  suite.needing('reopen').test('jobs survive a restart, finished or not', async (scene) => {
+    await scene.queue('q')
+    const done = await enqueue(scene)
+    await run(scene, { kind: 'acknowledge', result: '1' })
+    const waiting = await enqueue(scene)
+    await scene.reopen()
+    assert.equal((await read(scene, done.id)).status, 'completed')
+    assert.equal((await read(scene, waiting.id)).status, 'pending')
+  })
+
+  suite.test('progress is reported by the holder of the lease alone', async (scene) => {
+    await scene.queue('q', { visibilityMs: 10 * second })
+    const { id } = await enqueue(scene)
+    const { receipt } = await scene.receiveOne('q')
+    const report = { queue: 'q', receipt, progress: 0.5 }
+    assert.equal((await jobsOf(scene).reportProgress(report)).status, 'noted')
+    assert.equal((await read(scene, id)).progress, 0.5)
+    await scene.advance(11 * second)
+    const late = await jobsOf(scene).reportProgress({ ...report, progress: 0.9 })
+    assert.equal(late.status, 'lapsed')
+    await scene.receiveOne('q')
+    const stale = await jobsOf(scene).reportProgress({ ...report, progress: 0.9 })
+    assert.equal(stale.status, 'stale')
+    assert.equal((await read(scene, id)).progress, 0.5)
+    await rejects(jobsOf(scene).reportProgress({ ...report, progress: 2 }), 'invalid_argument')
+  })
+
+  suite.test('all jobs of a call are stored, or none', async (scene) => {
+    await scene.queue('q')
+    const jobs = [job, { ...job, payload: '' }]
+    await rejects(jobsOf(scene).enqueue({ queue: 'q', jobs }), 'invalid_argument')
+    const wrong = [job, { ...job, maxAttempts: 0 }]
+    await rejects(jobsOf(scene).enqueue({ queue: 'q', jobs: wrong }), 'invalid_argument')
+    await rejects(jobsOf(scene).enqueue({ queue: 'nowhere', jobs: [job] }), 'queue_not_found')
+    assert.equal((await scene.counts('q')).ready, 0)
+  })
+}
+
+function describeAttempts(suite: ContractSuite): void {
+  suite.test('a retry leads back to pending and is remembered with its error', async (scene) => {
+    await scene.queue('q')
+    const { id } = await enqueue(scene)
+    await run(scene, { kind: 'retry', delayMs: 5 * second, error: 'timeout' })
+    const waiting = await read(scene, id)
+    assert.deepEqual(
+      [waiting.status, waiting.attemptsMade, waiting.error],
+      ['pending', 1, 'timeout'],
+    )
+    await scene.advance(5 * second)
+    await run(scene, { kind: 'acknowledge' })
+    assert.deepEqual(await outcomes(scene, id), [
+      [1, 'retried', 'timeout'],
+      [2, 'completed', null],
+    ])
+  })
+
+  suite.test('a release costs no attempt', async (scene) => {
+    await scene.queue('q')
+    const { id } = await enqueue(scene)
+    await run(scene, { kind: 'release' })
+    const { status, attemptsMade } = await read(scene, id)
+    assert.deepEqual([status, attemptsMade], ['pending', 0])
+    assert.deepEqual(await outcomes(scene, id), [])
+  })
+
+  suite.test('a job that is buried has failed, with or without dead letters', async (scene) => {
+    const dead = await scene.queueWithDeadLetters('q', 5)
+    await scene.queue('alone')
+    const { id } = await enqueue(scene)
+    await run(scene, { kind: 'bury', reason: 'no such page' })
+    const alone = only(await jobsOf(scene).enqueue({ queue: 'alone', jobs: [job] }))
+    const { receipt } = await scene.receiveOne('alone')
+    const burial = { kind: 'bury', reason: 'no such page' } as const
+    assert.equal((await scene.settle('alone', receipt, burial)).status, 'settled')
+    for (const one of [id, alone.id]) {
+      const { status, error } = await read(scene, one)
+      assert.deepEqual([status, error], ['failed', 'no such page'])
+    }
+    assert.equal((await scene.counts(dead)).ready, 1)
+    assert.deepEqual(await scene.counts('alone'), { ready: 0, leased: 0, delayed: 0 })
+  })
+
+  suite.test('a job whose last attempt is lost fails on the next receive', async (scene) => {
+    const dead = await scene.queueWithDeadLetters('q', 100, { visibilityMs: 10 * second })
+    const { id } = await enqueue(scene)
+    await scene.receiveOne('q')
+    await scene.advance(11 * second)
+    await scene.receiveOne('q')
+    await scene.advance(11 * second)
+    assert.deepEqual(await scene.receive('q'), [])
+    const { status, attemptsMade } = await read(scene, id)
+    assert.deepEqual([status, attemptsMade], ['failed', 2])
+    const [first] = await outcomes(scene, id)
+    assert.deepEqual(first, [1, 'lapsed', null])
+    assert.equal((await scene.counts(dead)).ready, 1)
+  })
+
+  suite.test('its own attempts count, not those of the queue', async (scene) => {
+    await scene.queueWithDeadLetters('q', 1)
+    await enqueue(scene, { maxAttempts: 3 })
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await run(scene, { kind: 'retry', delayMs: 0 })
+    }
+    assert.deepEqual(await scene.receive('q'), [])
+  })
+
+  suite.test('a stale holder changes neither message nor job', async (scene) => {
+    await scene.queue('q', { visibilityMs: 10 * second })
+    const { id } = await enqueue(scene)
+    const { receipt } = await scene.receiveOne('q')
+    await scene.advance(11 * second)
+    await scene.receiveOne('q')
+    for (const outcome of [
+      { kind: 'acknowledge', result: '1' },
+      { kind: 'bury', reason: 'late' },
+      { kind: 'retry', delayMs: 0 },
+    ] as const) {
+      assert.equal((await scene.settle('q', receipt, outcome)).status, 'stale')
+    }
+    assert.equal((await read(scene, id)).status, 'processing')
+  })
+}
+
+function describeIdempotency(suite: ContractSuite): void {
+  const idempotency = { key: 'k-1', lifetimeMs: hour }
+
+  suite.test('the same key and payload answer the same job', async (scene) => {
+    await scene.queue('q')
+    const first = await enqueue(scene, { idempotency })
+    const again = await Promise.all(
+      Array.from({ length: 50 }, () => enqueue(scene, { idempotency })),
+    )
+    assert.deepEqual(new Set(again.map(({ id }) => id)), new Set([first.id]))
+    assert.ok(again.every(({ status }) => status === 'duplicate'))
+    assert.equal((await scene.counts('q')).ready, 1)
+    assert.equal((await read(scene, first.id)).idempotencyKey, 'k-1')
+  })
+
+  suite.test('the same key with another payload is a conflict', async (scene) => {
+    await scene.queue('q')
+    await enqueue(scene, { idempotency })
+    const other = { ...job, payload: '{"page":2}', idempotency }
+    const jobs = [job, other]
+    await rejects(jobsOf(scene).enqueue({ queue: 'q', jobs }), 'idempotency_conflict')
+    assert.equal((await scene.counts('q')).ready, 1)
+  })
+
+  suite.test('a key counts for its queue, type and owner', async (scene) => {
+    await scene.queue('q')
+    await scene.queue('other')
+    const answers = [
+      await enqueue(scene, { idempotency }),
+      await enqueue(scene, { idempotency, type: 'OMR' }),
+      await enqueue(scene, { idempotency, owner: 'ann' }),
+      only(await jobsOf(scene).enqueue({ queue: 'other', jobs: [{ ...job, idempotency }] })),
+    ]
+    assert.ok(answers.every(({ status }) => status === 'created'))
+  })
+
+  suite.test('a key has a life of its own', async (scene) => {
+    await scene.queue('q')
+    const { id } = await enqueue(scene, { idempotency })
+    await run(scene, { kind: 'acknowledge' })
+    assert.deepEqual(await enqueue(scene, { idempotency }), { status: 'duplicate', id })
+    await scene.advance(hour)
+    assert.equal((await enqueue(scene, { idempotency })).status, 'created')
+  })
+
+  suite.test('a waiting job may stand for later ones', async (scene) => {
+    await scene.queue('q')
+    const coalesce = { ...idempotency, coalesce: true }
+    const { id } = await enqueue(scene, { idempotency: coalesce })
+    const later = { idempotency: coalesce, payload: '{"page":2}' }
+    assert.deepEqual(await enqueue(scene, later), { status: 'coalesced', id })
+    await scene.receiveOne('q')
+    assert.equal((await enqueue(scene, later)).status, 'created')
+  })
+}
+
+function describeControl(suite: ContractSuite): void {
+  suite.test('a waiting job that is cancelled never runs', async (scene) => {
+    await scene.queue('q')
+    const { id } = await enqueue(scene)
+    assert.equal((await jobsOf(scene).cancel({ id })).status, 'cancelled')
+    assert.deepEqual(await scene.receive('q'), [])
+    assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+    await rejects(jobsOf(scene).cancel({ id }), 'job_finished')
+  })
+
+  suite.test('a running job that is cancelled is gone for its holder', async (scene) => {
+    await scene.queue('q')
+    const { id } = await enqueue(scene)
+    const { receipt } = await scene.receiveOne('q')
+    await jobsOf(scene).cancel({ id })
+    assert.equal((await scene.extend('q', receipt, minute)).status, 'gone')
+    assert.equal((await scene.acknowledge('q', receipt)).status, 'gone')
+    assert.equal((await read(scene, id)).status, 'cancelled')
+  })
+
+  suite.test('a failed job is tried again as a new one', async (scene) => {
+    await scene.queue('q')
+    const { id } = await enqueue(scene, { owner: 'ann', tags: ['x'] })
+    await rejects(jobsOf(scene).retry({ id }), 'job_not_finished')
+    await run(scene, { kind: 'bury', reason: 'broken' })
+    const again = await jobsOf(scene).retry({ id })
+    const { retryOf, owner, tags, status, attemptsMade } = await read(scene, again.id)
+    assert.deepEqual([retryOf, owner, tags, status, attemptsMade], [id, 'ann', ['x'], 'pending', 0])
+    assert.equal((await read(scene, id)).status, 'failed')
+  })
+
+  suite.test('a redriven dead letter is a new job', async (scene) => {
+    const dead = await scene.queueWithDeadLetters('q', 5)
+    const { id } = await enqueue(scene)
+    await run(scene, { kind: 'bury', reason: 'broken' })
+    await scene.backend.startMoveTask({ source: dead })
+    await scene.sweep()
+    const delivery = await scene.receiveOne('q')
+    assert.ok(delivery.job !== null && delivery.job.id !== id)
+    assert.equal((await read(scene, delivery.job.id)).retryOf, id)
+  })
+
+  suite.test('purging a queue cancels its jobs, and expiry fails them', async (scene) => {
+    await scene.queue('q', { retentionMs: minute })
+    const purged = await enqueue(scene)
+    await scene.backend.purgeQueue({ queue: 'q' })
+    assert.equal((await read(scene, purged.id)).status, 'cancelled')
+    await scene.sweep()
+    assert.equal((await read(scene, purged.id)).status, 'cancelled')
+    const expired = await enqueue(scene)
+    await scene.advance(2 * minute)
+    await scene.sweep()
+    assert.equal((await read(scene, expired.id)).status, 'failed')
+  })
+
+  suite.test('a job that never was is not found', async (scene) => {
+    await scene.queue('q')
+    const [id = ''] = await scene.send('q', 'no job')
+    for (const unknown of [id, 'garbage', '']) {
+      assert.equal(await jobsOf(scene).read({ id: unknown }), undefined)
+      assert.deepEqual(await jobsOf(scene).attempts({ id: unknown }), [])
+      await rejects(jobsOf(scene).cancel({ id: unknown }), 'job_not_found')
+      await rejects(jobsOf(scene).retry({ id: unknown }), 'job_not_found')
+    }
+  })
+}
+
+function describeListing(suite: ContractSuite): void {
+  suite.test('jobs are listed newest first, in pages, whatever their state', async (scene) => {
+    await scene.queue('q')
+    const ids: string[] = []
+    for (let index = 0; index < 9; index += 1) ids.push((await enqueue(scene)).id)
+    await run(scene, { kind: 'acknowledge' })
+    await run(scene, { kind: 'bury', reason: 'broken' })
+    await scene.receiveOne('q')
+    const listed: JobRecord[] = []
+    let after: string | undefined
+    do {
+      const page = await jobsOf(scene).list({ queue: 'q', limit: 4, ...(after && { after }) })
+      listed.push(...page.items)
+      after = page.next
+    } while (after !== undefined)
+    assert.deepEqual(
+      listed.map(({ id }) => id),
+      ids.toReversed(),
+    )
+    assert.deepEqual(
+      listed.slice(-3).map(({ status }) => status),
+      ['processing', 'failed', 'completed'],
+    )
+  })
+
+  suite.test('lists are filtered by status, type and owner', async (scene) => {
+    await scene.queue('q')
+    await enqueue(scene, { owner: 'ann' })
+    await enqueue(scene, { type: 'OMR', owner: 'ann' })
+    await enqueue(scene, { owner: 'bob' })
+    await run(scene, { kind: 'acknowledge' })
+    const count = async (filter: object): Promise<number> =>
+      (await jobsOf(scene).list({ queue: 'q', limit: 10, ...filter })).items.length
+    assert.equal(await count({ owner: 'ann' }), 2)
+    assert.equal(await count({ owner: 'ann', type: 'OMR' }), 1)
+    assert.equal(await count({ status: 'completed' }), 1)
+    assert.equal(await count({ status: 'pending', owner: 'bob' }), 1)
+    assert.equal(await count({ status: 'failed' }), 0)
+    await rejects(jobsOf(scene).list({ queue: 'nowhere', limit: 1 }), 'queue_not_found')
+    await rejects(jobsOf(scene).list({ queue: 'q', limit: 1, after: 'x' }), 'invalid_argument')
+  })
+}
