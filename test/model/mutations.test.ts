@@ -25,6 +25,10 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
     statement: /^UPDATE message SET [\w ,=?]+ WHERE sequence = \? AND token = \? AND state = 1$/,
     reason: 'a repeated receive attempt has just read these rows by their tokens',
   },
+  {
+    statement: /^DELETE FROM message WHERE .* AND due_at > \? AND body IS NOT NULL$/,
+    reason: 'the end of the job was just written down by a statement that compares the token',
+  },
 ]
 
 const { prepare } = DatabaseSync.prototype

@@ -22,7 +22,7 @@ import { prepareStatistics, type StatisticsStatements } from './statistics.ts'
 import { isBusy } from './storage-fault.ts'
 import type { StoreClock } from './store-clock.ts'
 import { prepareSweeping, type SweepStatements } from './sweeping.ts'
-import { Topology } from './topology.ts'
+import { type Queue, Topology } from './topology.ts'
 import {
   prepareTransactions,
   type StoreRow,
@@ -37,6 +37,8 @@ export class Session {
   readonly ids: Ids
   readonly messageIds: MessageIds
   readonly topology: Topology
+  /** Queues in which jobs were met, where it pays to expect another one. */
+  readonly jobQueues: WeakSet<Queue> = new WeakSet()
   readonly transactions: TransactionStatements
   readonly bodies: BodyStatements
   readonly sending: SendingStatements

@@ -3,9 +3,17 @@
  * do it for their own queue before they look, the sweeper for all queues.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
 import { groupChanged } from './groups.ts'
 import { finishJob, noteAttempt } from './job-history.ts'
-import { countNameOf, delayed, leased, nobodysToken } from './messages.ts'
+import {
+  type ContentRow,
+  contentColumns,
+  countNameOf,
+  delayed,
+  leased,
+  nobodysToken,
+} from './messages.ts'
 import { allRows, getRow, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -22,6 +30,7 @@ export interface UpkeepStatements {
   readonly makeReady: StatementSync
   readonly lookLater: StatementSync
   readonly remove: StatementSync
+  readonly content: StatementSync
   readonly oldestReady: StatementSync
   readonly shortenDue: StatementSync
 }
@@ -46,6 +55,7 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
       UPDATE message SET state = 0, held_until = NULL WHERE sequence = ?`),
     lookLater: db.prepare('UPDATE message SET due_at = ?, held_until = ? WHERE sequence = ?'),
     remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
+    content: db.prepare(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
     oldestReady: db.prepare(`
       SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart,
         job_type IS NOT NULL AS is_job, token, receive_count, leased_at
@@ -112,16 +122,24 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
       tx.wroteRow(queue)
     } else {
       makeReady.run(row.sequence)
-      // A message that only waited for its retry has lost no attempt.
-      const wasHeld = row.state === leased && row.token !== nobodysToken
-      if (row.is_job === 1 && wasHeld) noteAttempt(tx, row, 'lapsed', undefined)
       tx.count(queue, countNameOf(row.state), -1)
       tx.count(queue, 'ready', 1)
       tx.gainedReady(queue)
+      if (row.is_job === 1 && row.state === leased) endAttempt(tx, queue, row)
       noteInGroup(tx, queue, row)
     }
   }
   return rows.length
+}
+
+/** What the lapse of a lease means for a job: a lost attempt, and the end if it was the last. */
+function endAttempt(tx: StoreTransaction, queue: Queue, row: UpkeepRow): void {
+  // A job that only waited for its retry has lost nothing.
+  if (row.token === nobodysToken) return
+  noteAttempt(tx, row, 'lapsed', undefined)
+  const content = getRow<ContentRow>(tx.session.upkeep.content, row.sequence)
+  // Nobody may ever receive from this queue again, and the job must end all the same.
+  if (content !== undefined && hasUsedUpReceives(queue, content)) moveUsedUp(tx, queue, content)
 }
 
 /** Leaves nothing in a queue that time has overtaken; the sweeper keeps this short. */

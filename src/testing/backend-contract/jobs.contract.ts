@@ -191,6 +191,16 @@ function describeAttempts(suite: ContractSuite): void {
     assert.equal((await scene.counts(dead)).ready, 1)
   })
 
+  suite.test('a job whose last attempt is lost fails though nobody receives', async (scene) => {
+    await scene.queue('q', { visibilityMs: 10 * second })
+    const { id } = await enqueue(scene, { maxAttempts: 1 })
+    await scene.receiveOne('q')
+    await scene.advance(11 * second)
+    await scene.sweep()
+    assert.equal((await read(scene, id)).status, 'failed')
+    assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+  })
+
   suite.test('its own attempts count, not those of the queue', async (scene) => {
     await scene.queueWithDeadLetters('q', 1)
     await enqueue(scene, { maxAttempts: 3 })
