@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { bodiesOf } from '../support/bodies-of.ts'
 import { batchSize, emitTarget, type Journal, sources } from './load.ts'
 
 export async function prepareQueues(file: string): Promise<void> {
@@ -51,24 +52,11 @@ async function names(backend: Backend, from: readonly string[]): Promise<Names> 
   const all = new Set<string>()
   const twice: string[] = []
   for (const queue of from) {
-    for (const body of await bodies(backend, queue)) {
+    for (const body of await bodiesOf(backend, queue)) {
       const name = body.split(' ')[0] ?? ''
       if (all.has(name)) twice.push(name)
       all.add(name)
     }
   }
   return { all, twice }
-}
-
-async function bodies(backend: Backend, queue: string): Promise<string[]> {
-  const found: string[] = []
-  for (const state of ['ready', 'leased', 'delayed'] as const) {
-    let after: string | undefined
-    do {
-      const page = await backend.peek({ queue, state, limit: 1_000, ...(after && { after }) })
-      found.push(...page.items.map(({ body }) => body))
-      after = page.next
-    } while (after !== undefined)
-  }
-  return found
 }
