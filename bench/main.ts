@@ -1,17 +1,19 @@
 /**
- * `npm run bench -- engine` and `npm run bench -- writer`. Figures are printed beside a raw limit
+ * `npm run bench -- engine`, `jobs` or `writer`. Figures are printed beside a raw limit
  * measured in the same run, because machines differ and are noisy. `--write` keeps the report under
  * `docs/benchmarks/`; no figure in the docs is typed by hand.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { benchEngine } from './engine/engine.ts'
+import { benchJobs } from './jobs/jobs.ts'
 import { machineLines } from './machine.ts'
 import { type Report, renderReport } from './report.ts'
 import { benchWriter } from './writer/writer.ts'
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Report>>> = {
   engine: benchEngine,
+  jobs: benchJobs,
   writer: benchWriter,
 }
 

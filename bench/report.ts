@@ -44,6 +44,24 @@ export function renderReport(report: Report, machine: readonly string[]): string
   ].join('\n')
 }
 
+/** Ours beside theirs, as the median of the ratios of all rounds. */
+export function ratioRow<Round extends Readonly<Record<keyof Round, number>>>(
+  rounds: readonly Round[],
+  what: string,
+  [ours, theirs]: readonly [keyof Round, keyof Round],
+  bar: number,
+  name: string,
+): Row {
+  const ratio = median(rounds.map((round) => round[ours] / round[theirs]))
+  return {
+    what,
+    measured: formatRate(median(rounds.map((round) => round[ours]))),
+    beside: `${name} ${formatRate(median(rounds.map((round) => round[theirs])))}: ${formatRatio(ratio)}`,
+    bar: `at least ${formatRatio(bar)}`,
+    isMet: ratio >= bar,
+  }
+}
+
 export function perSecond(count: number, elapsedMs: number): number {
   return count / (elapsedMs / 1_000)
 }

@@ -5,15 +5,7 @@ import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { consumeTens, fill, inScratchFolder, queue, sendSingles } from '../load.ts'
 import type { BenchOptions } from '../main.ts'
 import { RawStore } from '../raw-sqlite.ts'
-import {
-  formatMs,
-  formatRate,
-  formatRatio,
-  median,
-  percentile,
-  type Report,
-  type Row,
-} from '../report.ts'
+import { formatMs, median, percentile, type Report, type Row, ratioRow } from '../report.ts'
 import { ask, startChild } from './child-process.ts'
 
 export async function benchEngine({ isQuick }: BenchOptions): Promise<Report> {
@@ -108,23 +100,6 @@ function rateRows(rounds: readonly Round[], backlog: number): readonly Row[] {
       '1,000 waiting',
     ),
   ]
-}
-
-function ratioRow(
-  rounds: readonly Round[],
-  what: string,
-  [ours, theirs]: readonly [keyof Round, keyof Round],
-  bar: number,
-  name: string,
-): Row {
-  const ratio = median(rounds.map((round) => round[ours] / round[theirs]))
-  return {
-    what,
-    measured: formatRate(median(rounds.map((round) => round[ours]))),
-    beside: `${name} ${formatRate(median(rounds.map((round) => round[theirs])))}: ${formatRatio(ratio)}`,
-    bar: `at least ${formatRatio(bar)}`,
-    isMet: ratio >= bar,
-  }
 }
 
 async function timeStatistics(backend: Backend, samples: number): Promise<number> {

@@ -31,24 +31,32 @@ export function prepareEnqueueing(db: DatabaseSync): EnqueueingStatements {
 
 export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonly EnqueuedJob[] {
   const queue = tx.queue(request.queue)
-  for (const job of request.jobs) {
-    const refusal = refuse(queue, messageOf(job))
+  const messages = request.jobs.map(messageOf)
+  for (const message of messages) {
+    const refusal = refuse(queue, message)
     if (refusal !== undefined) throw refusal
   }
-  return request.jobs.map((job) => enqueueJob(tx, queue, job))
+  return request.jobs.map((job, index) => enqueueJob(tx, queue, job, { message: messages[index] }))
+}
+
+interface EnqueueOptions {
+  /** The message of the job, if somebody has made it already. */
+  readonly message?: NewMessage | undefined
+  /** The job that this one repeats. */
+  readonly retryOf?: string
 }
 
 export function enqueueJob(
   tx: StoreTransaction,
   queue: Queue,
   job: NewJob,
-  retryOf?: string,
+  { message = messageOf(job), retryOf }: EnqueueOptions = {},
 ): EnqueuedJob {
   const earlier = findEarlier(tx, queue, job)
   if (earlier !== undefined) return earlier
   const { type, owner = null, idempotency } = job
   const details = encodeDetails(job, retryOf)
-  const stored = storeMessage(tx, queue, messageOf(job), { type, owner, details })
+  const stored = storeMessage(tx, queue, message, { type, owner, details })
   if (idempotency !== undefined && stored.status === 'created') {
     tx.session.enqueueing.rememberKey.run(
       scopeOf(queue, job),
@@ -79,6 +87,9 @@ function findEarlier(tx: StoreTransaction, queue: Queue, job: NewJob): EnqueuedJ
 }
 
 function messageOf({ payload, delayMs, group, deduplicationId }: NewJob): NewMessage {
+  if (delayMs === undefined && group === undefined && deduplicationId === undefined) {
+    return { body: payload }
+  }
   return {
     body: payload,
     ...(delayMs !== undefined && { delayMs }),

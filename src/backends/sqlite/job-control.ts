@@ -79,7 +79,7 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
     ...(job.traceId !== null && { traceId: job.traceId }),
     tags: job.tags,
   }
-  return enqueueJob(tx, queue, again, id)
+  return enqueueJob(tx, queue, again, { retryOf: id })
 }
 
 export function reportProgress(tx: StoreTransaction, request: ReportProgress): ProgressResult {

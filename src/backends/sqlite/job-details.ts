@@ -14,18 +14,18 @@ export interface JobDetails {
 }
 
 export function encodeDetails(job: NewJob, retryOf?: string): string {
-  const { type, maxAttempts, owner, tier, traceId, tags, idempotency } = job
-  const details: JobDetails = {
+  const { type, maxAttempts: max, owner, tier, traceId: trace, tags, idempotency } = job
+  // What is undefined does not become part of the JSON.
+  return JSON.stringify({
     type,
-    max: maxAttempts,
-    ...(owner !== undefined && { owner }),
-    ...(tier !== undefined && { tier }),
-    ...(traceId !== undefined && { trace: traceId }),
-    ...(tags !== undefined && tags.length > 0 && { tags }),
-    ...(idempotency !== undefined && { key: idempotency.key }),
-    ...(retryOf !== undefined && { retryOf }),
-  }
-  return JSON.stringify(details)
+    max,
+    owner,
+    tier,
+    trace,
+    tags: tags?.length === 0 ? undefined : tags,
+    key: idempotency?.key,
+    retryOf,
+  })
 }
 
 export function decodeDetails(text: string): JobDetails {

@@ -15,6 +15,7 @@ import { hold } from './upkeep.ts'
 export interface SendingStatements {
   readonly insert: StatementSync
   readonly insertPlain: StatementSync
+  readonly insertPlainJob: StatementSync
   readonly findDuplicate: StatementSync
   readonly rememberId: StatementSync
 }
@@ -31,6 +32,11 @@ export function prepareSending(db: DatabaseSync): SendingStatements {
       INSERT INTO message (
         sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
       ) VALUES (?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?)`),
+    insertPlainJob: db.prepare(`
+      INSERT INTO message (
+        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body,
+        job_type, job_owner, job
+      ) VALUES (?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?)`),
     findDuplicate: db.prepare(`
       SELECT sequence FROM deduplication
       WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),
@@ -114,8 +120,16 @@ function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identit
   const isDelayed = delayMs > 0
   const attributes = encodeAttributes(message)
   const { dueAt, heldUntil } = hold(queue, tx.now, tx.now + delayMs)
-  if (group === null && attributes === null && !isDelayed && !apart && job === undefined) {
-    tx.session.sending.insertPlain.run(sequence, generation, tx.now, tx.now, tx.now, message.body)
+  const { insertPlain, insertPlainJob } = tx.session.sending
+  if (group === null && attributes === null && !isDelayed && !apart) {
+    const { now } = tx
+    if (job === undefined) {
+      insertPlain.run(sequence, generation, now, now, now, message.body)
+    } else {
+      const { type, owner, details } = job
+      const { body } = message
+      insertPlainJob.run(sequence, generation, now, now, now, body, type, owner, details)
+    }
   } else {
     tx.session.sending.insert.run(
       sequence,
