@@ -3,14 +3,13 @@
  * what was set by hand; queues that are not declared are left alone.
  */
 import type { Backend, QueueRecord } from '../backends/backend.ts'
-import type { PlannedQueue } from '../contracts/resolve-topology.ts'
+import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import type { NamedQueue } from '../contracts/resolve-names.ts'
+import type { PlannedQueue, Topology } from '../contracts/resolve-topology.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
-export async function ensureQueues(
-  backend: Backend,
-  planned: readonly PlannedQueue[],
-): Promise<void> {
-  refuseUnsupported(backend, planned)
+export async function ensureQueues(backend: Backend, { planned, queues }: Topology): Promise<void> {
+  refuseUnsupported(backend, planned, queues)
   // In order: a queue can only be created after its dead-letter queue.
   for (const plan of planned) {
     const queue = await createOrChange(backend, plan)
@@ -37,8 +36,12 @@ async function createOrChange(backend: Backend, plan: PlannedQueue): Promise<Que
 }
 
 /** Asking for what a backend cannot do is refused at the start, never quietly weakened. */
-function refuseUnsupported({ capabilities }: Backend, planned: readonly PlannedQueue[]): void {
-  const { name, fifo, delayMsMax } = capabilities
+function refuseUnsupported(
+  { capabilities, jobs }: Backend,
+  planned: readonly PlannedQueue[],
+  queues: readonly NamedQueue[],
+): void {
+  const { name, fifo, delayMsMax, trackedJobs } = capabilities
   const violations = planned.flatMap(({ queue, settings }) => [
     ...(settings.type === 'fifo' && !fifo
       ? [{ field: queue, given: 'a FIFO queue', allowed: `standard queues only on ${name}` }]
@@ -53,5 +56,10 @@ function refuseUnsupported({ capabilities }: Backend, planned: readonly PlannedQ
         ]
       : []),
   ])
+  if (!trackedJobs || jobs === null) {
+    for (const { name: field } of queues.filter(({ declared }) => isJobsQueue(declared))) {
+      violations.push({ field, given: 'a queue of tracked jobs', allowed: `none on ${name}` })
+    }
+  }
   if (violations.length > 0) throw MillraceError.invalid(violations, 'unsupported')
 }

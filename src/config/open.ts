@@ -1,9 +1,10 @@
 /**
  * Opens an app: brings its queues into being on a backend, starts the upkeep, and hands out one typed
- * handle per queue. This is the one place where the environment is read and a backend is chosen.
+ * handle per queue and one for all jobs. This is the one place where the environment is read and a backend is chosen.
  */
 import type { Backend, MoveTask } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
+import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { resolveTopology, type Topology } from '../contracts/resolve-topology.ts'
@@ -15,6 +16,7 @@ import { inspectorOf, type QueueInspector } from '../operations/inspect.ts'
 import { purgerOf, type QueuePurger } from '../operations/purge.ts'
 import { type Redrive, type RedriveOptions, redrive } from '../operations/redrive.ts'
 import { createProducer, type QueueProducer } from '../producer/queue-producer.ts'
+import { type AppJobs, createAppJobs } from '../status/app-jobs.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { type Notice, warnOf } from './notice.ts'
@@ -35,13 +37,19 @@ export interface OpenOptions {
 export interface QueueHandle<Queue extends DeclaredQueue>
   extends QueueProducer<Queue>,
     QueueConsumer<Queue>,
-    QueueInspector,
-    QueuePurger {
+    JobsQueueHandle {}
+
+/** What every queue offers. A queue of jobs offers no more: its jobs go through `mill.jobs`. */
+export interface JobsQueueHandle extends QueueInspector, QueuePurger {
   /** The queue's name on the backend. */
   readonly name: string
   /** Where its dead letters go; null when it declares no such queue. */
   readonly deadLetters: DeadLetterHandle | null
 }
+
+export type HandleOf<Queue extends DeclaredQueue> = [Queue] extends [JobsQueue]
+  ? JobsQueueHandle
+  : QueueHandle<Queue>
 
 export interface DeadLetterHandle extends QueueInspector, QueuePurger {
   /** The dead-letter queue's name on the backend. */
@@ -55,7 +63,9 @@ export interface DeadLetterHandle extends QueueInspector, QueuePurger {
 export interface Mill<Opened extends App = App> extends AsyncDisposable {
   readonly app: Opened
   readonly stage: string
-  readonly queues: { readonly [Key in keyof Opened['queues']]: QueueHandle<Opened['queues'][Key]> }
+  readonly queues: { readonly [Key in keyof Opened['queues']]: HandleOf<Opened['queues'][Key]> }
+  /** Tracked jobs, of the queues that were declared with `jobs`. */
+  readonly jobs: AppJobs<Opened['queues']>
   /** Ends parked receives, finishes what has begun, lets go of the store. Calls share one promise. */
   close(): Promise<void>
 }
@@ -72,7 +82,7 @@ export async function open<const Opened extends App>(
     if (options.backend === undefined) await backend.close()
   }
   try {
-    await ensureQueues(backend, topology.planned)
+    await ensureQueues(backend, topology)
   } catch (error) {
     await closeBackend()
     throw error
@@ -93,6 +103,7 @@ export async function open<const Opened extends App>(
     app,
     stage,
     queues: handlesOf<Opened>({ topology, backend, ports, onNotice }),
+    jobs: createAppJobs<Opened['queues']>({ backend, ports, queues: topology.queues }),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -120,8 +131,7 @@ function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues
     const target = topology.planned.find((planned) => planned.queue === name)?.settings.deadLetter
     const handle = {
       name,
-      ...createProducer(parts),
-      ...createConsumer(parts),
+      ...(isJobsQueue(declared) ? {} : { ...createProducer(parts), ...createConsumer(parts) }),
       ...inspectorOf(backend, name),
       ...purgerOf(backend, name),
       deadLetters: target ? deadLettersOf(backend, ports, target.queue) : null,

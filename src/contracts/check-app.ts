@@ -5,9 +5,10 @@
 import { checkQueueName } from '../core/check-queue.ts'
 import { describeGiven, type Violations } from '../core/checks.ts'
 import type { Violation } from '../core/millrace-error.ts'
-import { checkKeys, checkQueueOptions, isRecord } from './check-queue-options.ts'
+import { checkQueueOptions } from './check-queue-options.ts'
 import type { App } from './define-app.ts'
 import { didYouMean } from './did-you-mean.ts'
+import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 import {
   defaultStage,
@@ -16,6 +17,7 @@ import {
   nameQueue,
   sharedDeadLetter,
 } from './resolve-names.ts'
+import { checkKeys, isRecord } from './setting-checks.ts'
 
 const wordPattern = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/
 const word = 'letters, digits, and _ or - between them'
@@ -89,6 +91,9 @@ function checkDeadLetterTargets(
       refuse(`'${target}', the queue itself`, 'another queue')
     } else if (other !== undefined && other.type !== type) {
       refuse(`'${target}', a ${other.type} queue`, `a ${type} queue`)
+    } else if (other !== undefined && isJobsQueue(other)) {
+      // Whoever runs its jobs would be given messages that are none.
+      refuse(`'${target}', a queue of jobs`, 'a queue declared with queue({...})')
     } else if (leadsBackTo(key, queues)) {
       refuse(`'${target}', which leads back to '${key}'`, 'dead letters that do not go round')
     }

@@ -4,12 +4,19 @@
  */
 import { checkQueueName, checkTags, isFifoName } from '../core/check-queue.ts'
 import { checkOneOf, checkRange, describeGiven, type Violations } from '../core/checks.ts'
-import { type Duration, durationMs, formatDuration } from '../core/durations.ts'
 import { limits, type Range } from '../core/limits.ts'
-import { didYouMean } from './did-you-mean.ts'
+import { checkJobTypes } from './check-job-types.ts'
+import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
-
-type Fields = Readonly<Record<string, unknown>>
+import {
+  checkDuration,
+  checkEach,
+  checkKeys,
+  checkSchema,
+  type Fields,
+  fifoOnly,
+  isRecord,
+} from './setting-checks.ts'
 
 const durations: Readonly<Record<string, Range>> = {
   delay: limits.delayMs,
@@ -18,16 +25,16 @@ const durations: Readonly<Record<string, Range>> = {
   receiveWait: limits.receiveWaitMs,
 }
 
-const fifoOnly: readonly string[] = ['deduplication', 'deduplicationScope']
-const standardKeys: readonly string[] = [
-  'message',
+const commonKeys: readonly string[] = [
   'name',
   ...Object.keys(durations),
   'maxMessageBytes',
   'deadLetter',
   'tags',
 ]
+const standardKeys: readonly string[] = ['message', ...commonKeys]
 const fifoKeys: readonly string[] = [...standardKeys, ...fifoOnly]
+const jobsKeys: readonly string[] = ['types', 'attempts', 'idempotencyFor', ...commonKeys]
 
 /** Whether it is a queue at all; what is wrong inside is added to the violations. */
 export function checkQueueOptions(
@@ -35,14 +42,20 @@ export function checkQueueOptions(
   field: string,
   declared: unknown,
 ): declared is DeclaredQueue {
-  if (!isRecord(declared) || !isRecord(declared['options']) || !isQueueType(declared['type'])) {
-    into.push({ field, given: describeGiven(declared), allowed: 'queue({...}) or fifo({...})' })
+  if (!isDeclaration(declared)) {
+    const allowed = 'queue({...}), fifo({...}) or jobs({...})'
+    into.push({ field, given: describeGiven(declared), allowed })
     return false
   }
-  const { type, options } = { type: declared['type'], options: declared['options'] }
-  checkKeys(into, field, options, type === 'fifo' ? fifoKeys : standardKeys)
+  const { type, options } = declared
+  if (isJobsQueue(declared)) {
+    checkKeys(into, field, options, jobsKeys)
+    checkJobsOptions(into, field, options)
+  } else {
+    checkKeys(into, field, options, type === 'fifo' ? fifoKeys : standardKeys)
+    checkEach(into, field, options, { message: checkSchema })
+  }
   checkEach(into, field, options, {
-    message: checkSchema,
     name: (to, at, value) => checkName(to, at, { type, value }),
     maxMessageBytes: (to, at, value) => checkRange(to, at, value, limits.messageBytesMax),
     deadLetter: (to, at, value) => checkDeadLetter(to, at, { type, value }),
@@ -60,68 +73,11 @@ export function checkQueueOptions(
   return true
 }
 
-/** Keys that mean nothing are mistakes: a setting that is ignored quietly is a wrong setting. */
-export function checkKeys(
-  into: Violations,
-  field: string,
-  settings: Fields,
-  known: readonly string[],
-): void {
-  for (const key of Object.keys(settings).filter((name) => !known.includes(name))) {
-    const [given, allowed] = fifoOnly.includes(key)
-      ? ['a setting of FIFO queues', 'a queue declared with fifo({...})']
-      : ['an unknown setting', `one of ${known.join(', ')}${didYouMean(key, known)}`]
-    into.push({ field: field === '' ? key : `${field}.${key}`, given, allowed })
-  }
-}
-
-type Check = (into: Violations, field: string, value: unknown) => void
-
-function checkEach(
-  into: Violations,
-  field: string,
-  given: Fields,
-  checks: Readonly<Record<string, Check>>,
-): void {
-  for (const [key, check] of Object.entries(checks)) {
-    if (given[key] !== undefined) check(into, `${field}.${key}`, given[key])
-  }
-}
-
-function checkDuration(into: Violations, field: string, value: unknown, range: Range): void {
-  const allowed = `a duration, ${formatDuration(range.min)} to ${formatDuration(range.max)}`
-  const ms = parsedMs(value)
-  if (ms !== undefined && ms >= range.min && ms <= range.max) return
-  const given = ms === undefined ? describeGiven(value) : formatDuration(ms)
-  into.push({ field, given, allowed: ms === undefined ? `${allowed}, written as '30s'` : allowed })
-}
-
-function parsedMs(value: unknown): number | undefined {
-  try {
-    // Whatever it is, durationMs refuses what is no duration.
-    return durationMs(value as Duration)
-  } catch {
-    return undefined
-  }
-}
-
-function checkSchema(into: Violations, field: string, value: unknown): void {
-  // Some libraries' schemas are functions, so only the property of the standard counts.
-  const standard =
-    (typeof value === 'object' && value !== null) || typeof value === 'function'
-      ? (value as Fields)['~standard']
-      : undefined
-  if (
-    isRecord(standard) &&
-    standard['version'] === 1 &&
-    typeof standard['validate'] === 'function'
-  ) {
-    return
-  }
-  into.push({
-    field,
-    given: describeGiven(value),
-    allowed: 'a Standard Schema, such as one of zod, valibot or arktype',
+function checkJobsOptions(into: Violations, field: string, options: Fields): void {
+  checkJobTypes(into, `${field}.types`, options['types'])
+  checkEach(into, field, options, {
+    attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),
+    idempotencyFor: (to, at, value) => checkDuration(to, at, value, limits.idempotencyMs),
   })
 }
 
@@ -166,10 +122,12 @@ function checkDeadLetter(into: Violations, field: string, { type, value }: Typed
   })
 }
 
-function isQueueType(value: unknown): value is DeclaredQueue['type'] {
-  return value === 'standard' || value === 'fifo'
+interface Declaration {
+  readonly type: DeclaredQueue['type']
+  readonly options: Fields
 }
 
-export function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function isDeclaration(value: unknown): value is Declaration {
+  if (!isRecord(value) || !isRecord(value['options'])) return false
+  return value['type'] === 'standard' || (value['type'] === 'fifo' && !isJobsQueue(value))
 }

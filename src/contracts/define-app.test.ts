@@ -187,9 +187,12 @@ describe('the settings of a queue', () => {
   })
 
   test.each([null, 'video', {}, { type: 'other', options: {} }, { type: 'fifo' }, z.string()])(
-    'come from queue or fifo, not from %j',
+    'come from queue, fifo or jobs, not from %j',
     (declared) => {
-      assert.match(complaintsAbout(declared)[0] ?? '', /expected queue\({...}\) or fifo\({...}\)$/)
+      assert.match(
+        complaintsAbout(declared)[0] ?? '',
+        /expected queue\({...}\), fifo\({...}\) or jobs\({...}\)$/,
+      )
     },
   )
 })

@@ -62,6 +62,10 @@ export const errorCodes = {
     retryable: false,
     message: 'Only a job that has failed or was cancelled can be tried again.',
   },
+  wait_timed_out: {
+    retryable: true,
+    message: 'The job had not finished when the time to wait for it was over.',
+  },
   idempotency_conflict: {
     retryable: false,
     message: 'The idempotency key was used before with another payload.',

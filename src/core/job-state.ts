@@ -6,6 +6,14 @@ export type JobStatus = 'pending' | 'processing' | FinishedJobStatus
 
 export type FinishedJobStatus = 'completed' | 'failed' | 'cancelled'
 
+export const jobStatuses: readonly JobStatus[] = [
+  'pending',
+  'processing',
+  'completed',
+  'failed',
+  'cancelled',
+]
+
 export interface JobTransition {
   readonly from: JobStatus | 'new'
   readonly event: string

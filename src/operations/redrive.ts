@@ -4,6 +4,7 @@
  */
 import type { Backend, MoveTask } from '../backends/backend.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { pause } from '../core/pause.ts'
 import type { Timers } from '../core/ports.ts'
 
 export interface RedriveOptions {
@@ -59,20 +60,8 @@ export async function redrive(
         signal?.throwIfAborted()
         const task = await progress()
         if (task.status !== 'running' && task.status !== 'cancelling') return task
-        await pause(timers, signal)
+        await pause(timers, lookAgainMs, signal)
       }
     },
   }
-}
-
-function pause(timers: Timers, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = (): void => {
-      cancel()
-      signal?.removeEventListener('abort', wake)
-      resolve()
-    }
-    const cancel = timers.after(lookAgainMs, wake)
-    signal?.addEventListener('abort', wake, { once: true })
-  })
 }

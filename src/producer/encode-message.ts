@@ -5,14 +5,25 @@
 import { joinPath, kindOf } from '../contracts/validate-message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
-export function encodeMessage(message: unknown, field = 'message'): string {
+export interface EncodingRules {
+  /** Keys of objects that are refused wherever they stand. Default none. */
+  readonly refusedKeys?: readonly string[]
+}
+
+export function encodeMessage(
+  message: unknown,
+  field = 'message',
+  { refusedKeys = [] }: EncodingRules = {},
+): string {
   const paths = new Map<unknown, string>()
   // JSON.stringify passes the holder of each value as `this`, and the whole in a holder of its own.
   function check(this: unknown, key: string, value: unknown): unknown {
     const holder = paths.get(this)
     const path =
       holder === undefined ? field : joinPath(holder, Array.isArray(this) ? Number(key) : key)
-    const refusal = refusalOf(this, key, value)
+    const refusal = refusedKeys.includes(key)
+      ? { given: 'a key of this name', allowed: 'another name' }
+      : refusalOf(this, key, value)
     if (refusal !== undefined) throw refused(path, refusal.given, refusal.allowed)
     if (typeof value === 'object' && value !== null) paths.set(value, path)
     return value

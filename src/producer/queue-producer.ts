@@ -5,7 +5,8 @@
 import type { Backend, Emit, NewMessage, SendResult } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-declaration.ts'
 import { validateMessage } from '../contracts/validate-message.ts'
-import { MillraceError, type Violation } from '../core/millrace-error.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { allOrThrow } from './all-or-throw.ts'
 import { encodeMessage } from './encode-message.ts'
 import { type AnySendOptions, newMessage, type SendOptions } from './send-options.ts'
 
@@ -103,25 +104,4 @@ export function createProducer({ backend, name, declared }: ProducerSetup): Unty
 function sentOrThrow(result: SendResult): Sent {
   if (result.status === 'refused') throw result.error
   return result
-}
-
-/** All messages, or one error with what is wrong in all of them. */
-function allOrThrow(prepared: readonly PromiseSettledResult<NewMessage>[]): readonly NewMessage[] {
-  const messages: NewMessage[] = []
-  const violations: Violation[] = []
-  for (const result of prepared) {
-    if (result.status === 'fulfilled') {
-      messages.push(result.value)
-    } else if (isInvalidMessage(result.reason)) {
-      violations.push(...result.reason.violations)
-    } else {
-      throw result.reason
-    }
-  }
-  if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_message')
-  return messages
-}
-
-function isInvalidMessage(error: unknown): error is MillraceError {
-  return error instanceof MillraceError && error.code === 'invalid_message'
 }

@@ -19,6 +19,7 @@ export const importRules: readonly ImportRule[] = [
   { part: 'backends', parts: ['core'], outside: [] },
   { part: 'backends/sqlite', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'producer', parts: ['core', 'contracts', 'backends'], outside: [] },
+  { part: 'status', parts: ['core', 'contracts', 'backends', 'producer'], outside: [] },
   { part: 'leases', parts: ['core', 'contracts', 'backends', 'producer'], outside: [] },
   {
     part: 'maintenance',
@@ -32,7 +33,16 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'config',
-    parts: ['core', 'contracts', 'backends', 'producer', 'leases', 'maintenance', 'operations'],
+    parts: [
+      'core',
+      'contracts',
+      'backends',
+      'producer',
+      'status',
+      'leases',
+      'maintenance',
+      'operations',
+    ],
     lazily: ['backends/sqlite'],
     outside: ['node:'],
   },
@@ -49,6 +59,7 @@ export const importRules: readonly ImportRule[] = [
       'contracts',
       'backends',
       'producer',
+      'status',
       'leases',
       'maintenance',
       'operations',

@@ -3,7 +3,7 @@
  * newest first and go page by page along the sequence number, which both sides share.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { JobStatus } from '../../core/job-state.ts'
+import { type JobStatus, jobStatuses } from '../../core/job-state.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Page } from '../backend.ts'
 import type { JobAttempt, JobRecord, ListJobs } from '../job-store.ts'
@@ -100,12 +100,10 @@ export function readJob(session: Session, id: string): JobRecord | undefined {
   return row === undefined ? undefined : liveRecord(session, row)
 }
 
-const statuses: readonly JobStatus[] = ['pending', 'processing', 'completed', 'failed', 'cancelled']
-
 export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
   const queue = session.topology.require(request.queue)
   const before = numberBefore(session, request.after)
-  const wanted = request.status === undefined ? statuses : [request.status]
+  const wanted = request.status === undefined ? jobStatuses : [request.status]
   const { listLive, listFinished } = session.jobReading
   const found: JobRecord[] = []
   if (wanted.includes('pending') || wanted.includes('processing')) {

@@ -1,0 +1,39 @@
+/** The types of a queue of jobs: their names, schemas and attempts. */
+import { checkLength, checkRange, describeGiven, type Violations } from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import { checkEach, checkKeys, checkSchema, isRecord } from './setting-checks.ts'
+
+const typeKeys: readonly string[] = ['payload', 'result', 'attempts']
+
+export function checkJobTypes(into: Violations, field: string, types: unknown): void {
+  if (!isRecord(types) || Object.keys(types).length === 0) {
+    const given = isRecord(types) ? 'no type' : describeGiven(types)
+    into.push({ field, given, allowed: 'an object of at least one job type' })
+    return
+  }
+  for (const [name, declared] of Object.entries(types)) {
+    const at = `${field}.${name.slice(0, limits.jobTypeLength.max)}`
+    checkTypeName(into, at, name)
+    checkJobType(into, at, declared)
+  }
+}
+
+function checkTypeName(into: Violations, field: string, name: string): void {
+  checkLength(into, field, name, limits.jobTypeLength)
+  if (name.isWellFormed() && !name.includes('\0')) return
+  const allowed = 'a name without NUL characters and lone surrogates'
+  into.push({ field, given: 'such a name', allowed })
+}
+
+function checkJobType(into: Violations, field: string, declared: unknown): void {
+  if (!isRecord(declared) || '~standard' in declared) {
+    checkSchema(into, field, declared)
+    return
+  }
+  checkKeys(into, field, declared, typeKeys)
+  checkSchema(into, `${field}.payload`, declared['payload'])
+  checkEach(into, field, declared, {
+    result: checkSchema,
+    attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),
+  })
+}

@@ -1,0 +1,86 @@
+/**
+ * How a queue of tracked jobs is declared: `jobs({ types: {...} })`. Underneath it is a standard queue,
+ * so names, settings and dead letters are those of any other; what it adds is that each entry has a
+ * type with a contract of its own, and a fate that can be asked for.
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Duration } from '../core/durations.ts'
+import type { MessageSchema, QueueOptions } from './queue-declaration.ts'
+
+export interface JobType<
+  Payload extends MessageSchema = MessageSchema,
+  Result extends MessageSchema = MessageSchema,
+> {
+  /** What a job of this type is given. */
+  readonly payload: Payload
+  /** What it comes to. */
+  readonly result?: Result
+  /** How often it is tried, 1 to 1000. Default: as the queue says. */
+  readonly attempts?: number
+}
+
+/** By name, 1 to 128 characters: the schema of the payload, or that and more. */
+export type JobTypes = Readonly<Record<string, MessageSchema | JobType>>
+
+export interface JobsOptions<Types extends JobTypes = JobTypes>
+  extends Omit<QueueOptions, 'message'> {
+  readonly types: Types
+  /** How often a job is tried, 1 to 1000. Default 3. */
+  readonly attempts?: number
+  /** How long an idempotency key is remembered. Default 24h, from 1s to 90d. */
+  readonly idempotencyFor?: Duration
+}
+
+export interface JobsQueue<Types extends JobTypes = JobTypes> {
+  readonly kind: 'jobs'
+  readonly type: 'standard'
+  readonly options: JobsOptions<Types>
+}
+
+/** The names of the types that a queue of jobs takes. */
+export type JobTypeName<Queue> =
+  Queue extends JobsQueue<infer Types> ? Extract<keyof Types, string> : never
+
+/** What an enqueue may pass: the input side of the type's schema. */
+export type JobInput<Queue, Name extends JobTypeName<Queue>> = StandardSchemaV1.InferInput<
+  PayloadSchema<DeclaredType<Queue, Name>>
+>
+
+/** What a handler gets: the output side of the type's schema. */
+export type JobOutput<Queue, Name extends JobTypeName<Queue>> = StandardSchemaV1.InferOutput<
+  PayloadSchema<DeclaredType<Queue, Name>>
+>
+
+type DeclaredType<Queue, Name> =
+  Queue extends JobsQueue<infer Types> ? (Name extends keyof Types ? Types[Name] : never) : never
+
+type PayloadSchema<Type> = Type extends MessageSchema
+  ? Type
+  : Type extends { readonly payload: infer Payload extends MessageSchema }
+    ? Payload
+    : never
+
+export const defaultJobAttempts = 3
+export const defaultIdempotencyFor: Duration = '24h'
+
+/** Declares a queue of tracked jobs. */
+export function jobs<Types extends JobTypes>(options: JobsOptions<Types>): JobsQueue<Types> {
+  return { kind: 'jobs', type: 'standard', options }
+}
+
+export function isJobsQueue(declared: object): declared is JobsQueue {
+  return 'kind' in declared && declared.kind === 'jobs'
+}
+
+/** A declared type in its long form; undefined when the queue has no type of this name. */
+export function jobTypeOf({ options: { types } }: JobsQueue, name: string): JobType | undefined {
+  // Names come from callers: `constructor` is no type of any queue.
+  const declared = Object.hasOwn(types, name) ? types[name] : undefined
+  if (declared === undefined) return undefined
+  return isSchema(declared) ? { payload: declared } : declared
+}
+
+/** Whether it claims to be a schema; some libraries' schemas are functions. */
+function isSchema(declared: MessageSchema | JobType): declared is MessageSchema {
+  return '~standard' in declared
+}

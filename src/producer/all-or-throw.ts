@@ -1,0 +1,27 @@
+import { MillraceError, type Violation } from '../core/millrace-error.ts'
+
+/**
+ * All of them, or one error with what is wrong in all of those that were refused alike. Other errors
+ * stand for themselves.
+ */
+export function allOrThrow<Prepared>(
+  prepared: readonly PromiseSettledResult<Prepared>[],
+): readonly Prepared[] {
+  const values: Prepared[] = []
+  const violations: Violation[] = []
+  for (const result of prepared) {
+    if (result.status === 'fulfilled') {
+      values.push(result.value)
+    } else if (isInvalidMessage(result.reason)) {
+      violations.push(...result.reason.violations)
+    } else {
+      throw result.reason
+    }
+  }
+  if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_message')
+  return values
+}
+
+function isInvalidMessage(error: unknown): error is MillraceError {
+  return error instanceof MillraceError && error.code === 'invalid_message'
+}

@@ -1,0 +1,41 @@
+/** Waits for the end of a job, wherever it runs: the store is asked again and again. */
+import type { JobStore } from '../backends/job-store.ts'
+import { type Duration, durationMs } from '../core/durations.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { pause } from '../core/pause.ts'
+import type { Ports } from '../core/ports.ts'
+import { type FinishedJob, isFinishedJob, jobFrom } from './job.ts'
+
+export interface WaitOptions {
+  /** After this long the wait is refused with `wait_timed_out`; the job goes on. Default 30s. */
+  readonly timeout?: Duration
+  /** Ends the wait, not the job. */
+  readonly signal?: AbortSignal
+}
+
+export interface WaitSetup {
+  readonly store: Pick<JobStore, 'read'>
+  readonly ports: Pick<Ports, 'clock' | 'timers'>
+}
+
+const lookAgainMs = 100
+const defaultTimeout: Duration = '30s'
+
+export async function waitForJob(
+  { store, ports: { clock, timers } }: WaitSetup,
+  id: string,
+  { timeout = defaultTimeout, signal }: WaitOptions = {},
+): Promise<FinishedJob> {
+  const deadline = clock.monotonic() + durationMs(timeout, 'timeout')
+  for (;;) {
+    signal?.throwIfAborted()
+    const record = await store.read({ id })
+    if (record === undefined) throw new MillraceError('job_not_found')
+    const job = jobFrom(record)
+    if (isFinishedJob(job)) return job
+    const remainingMs = deadline - clock.monotonic()
+    if (remainingMs <= 0) throw new MillraceError('wait_timed_out')
+    // The last look is at the deadline itself.
+    if (!signal?.aborted) await pause(timers, Math.min(lookAgainMs, remainingMs), signal)
+  }
+}

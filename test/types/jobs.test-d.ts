@@ -1,0 +1,156 @@
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import {
+  type App,
+  type DeclaredQueue,
+  defineApp,
+  type EnqueuedJob,
+  type FinishedJob,
+  fifo,
+  type Job,
+  type JobInput,
+  type JobOutput,
+  type JobsKey,
+  type JobsQueueHandle,
+  jobs,
+  type Mill,
+  open,
+  type Page,
+  type QueueHandle,
+  queue,
+} from '../../src/index.ts'
+
+const Ocr = z.object({ examId: z.string(), pages: z.string().transform(Number) })
+
+const academy = defineApp('academy', {
+  queues: {
+    basic: jobs({
+      types: {
+        OCR: Ocr,
+        OMR: { payload: v.object({ sheet: v.optional(v.number(), 1) }), attempts: 5 },
+        STATUS: { payload: type({ course: 'string' }), result: z.object({ ok: z.boolean() }) },
+      },
+      visibilityTimeout: '5m',
+      deadLetter: { after: 3 },
+    }),
+    lite: jobs({ types: { OCR: z.object({ page: z.number() }) }, idempotencyFor: '7d' }),
+    video: queue({ message: Ocr }),
+    attempts: fifo(),
+  },
+})
+
+type Basic = typeof academy.queues.basic
+declare const mill: Mill<typeof academy>
+declare const id: string
+
+describe('enqueueing', () => {
+  test('takes the input of the schema of the type', () => {
+    expectTypeOf(
+      mill.jobs.enqueue('basic', 'OCR', { examId: 'e', pages: '3' }),
+    ).resolves.toEqualTypeOf<EnqueuedJob>()
+    mill.jobs.enqueue('basic', 'OMR', {})
+    mill.jobs.enqueue('basic', 'STATUS', { course: 'c' })
+    mill.jobs.enqueue('lite', 'OCR', { page: 1 })
+    // @ts-expect-error pages is a string before it is transformed
+    mill.jobs.enqueue('basic', 'OCR', { examId: 'e', pages: 3 })
+    // @ts-expect-error the payload of another queue's type of the same name
+    mill.jobs.enqueue('lite', 'OCR', { examId: 'e', pages: '3' })
+    // @ts-expect-error the payload is missing
+    mill.jobs.enqueue('basic', 'OCR')
+  })
+
+  test('knows the queues of jobs and the types of each', () => {
+    expectTypeOf<JobsKey<typeof academy.queues>>().toEqualTypeOf<'basic' | 'lite'>()
+    // @ts-expect-error a queue of messages
+    mill.jobs.enqueue('video', 'OCR', { examId: 'e', pages: '3' })
+    // @ts-expect-error there is no such queue
+    mill.jobs.enqueue('none', 'OCR', { examId: 'e', pages: '3' })
+    // @ts-expect-error a type of the other queue
+    mill.jobs.enqueue('lite', 'OMR', {})
+    // @ts-expect-error there is no such type
+    mill.jobs.list('basic', { type: 'OCRR' })
+    // @ts-expect-error a queue of messages
+    mill.jobs.list('video')
+  })
+
+  test('takes options, and none that do not exist', () => {
+    const options = { idempotencyKey: 'k', coalesce: true, owner: 'u', tenant: 't' } as const
+    mill.jobs.enqueue('basic', 'OMR', {}, { ...options, delay: '5m', attempts: 2, tags: ['a'] })
+    // @ts-expect-error a misspelt option
+    mill.jobs.enqueue('basic', 'OMR', {}, { idempotencykey: 'k' })
+    // @ts-expect-error not a duration
+    mill.jobs.enqueue('basic', 'OMR', {}, { delay: 5 })
+  })
+
+  test('takes many jobs of several types, each with its own payload', () => {
+    mill.jobs.enqueueMany('basic', [
+      { type: 'OCR', payload: { examId: 'e', pages: '3' }, owner: 'u' },
+      { type: 'STATUS', payload: { course: 'c' } },
+    ])
+    // @ts-expect-error the payload of another type
+    mill.jobs.enqueueMany('basic', [{ type: 'OCR', payload: { course: 'c' } }])
+    // @ts-expect-error a misspelt option
+    mill.jobs.enqueueMany('basic', [{ type: 'OMR', payload: {}, attempt: 1 }])
+  })
+
+  test('has names for what goes in and what a handler gets', () => {
+    expectTypeOf<JobInput<Basic, 'OCR'>>().toEqualTypeOf<{ examId: string; pages: string }>()
+    expectTypeOf<JobOutput<Basic, 'OCR'>>().toEqualTypeOf<{ examId: string; pages: number }>()
+    expectTypeOf<JobOutput<Basic, 'OMR'>>().toEqualTypeOf<{ sheet: number }>()
+    expectTypeOf<JobInput<Basic, 'STATUS'>>().toEqualTypeOf<{ course: string }>()
+  })
+})
+
+describe('following', () => {
+  test('gives values whose form is not known', () => {
+    expectTypeOf(mill.jobs.get(id)).resolves.toEqualTypeOf<Job | undefined>()
+    expectTypeOf(mill.jobs.list('basic', { type: 'OCR' })).resolves.toEqualTypeOf<Page<Job>>()
+    expectTypeOf<Job['result']>().toEqualTypeOf<unknown>()
+    expectTypeOf(mill.jobs.cancel(id)).resolves.toEqualTypeOf<Job>()
+    expectTypeOf(mill.jobs.retry(id)).resolves.toEqualTypeOf<EnqueuedJob>()
+  })
+
+  test('waits for an end', () => {
+    expectTypeOf(mill.jobs.waitFor(id, { timeout: '5s' })).resolves.toEqualTypeOf<FinishedJob>()
+    expectTypeOf<FinishedJob['status']>().toEqualTypeOf<'completed' | 'failed' | 'cancelled'>()
+  })
+})
+
+describe('the handle of a queue of jobs', () => {
+  test('looks and cleans up, and neither sends nor receives', () => {
+    expectTypeOf(mill.queues.basic).toEqualTypeOf<JobsQueueHandle>()
+    // @ts-expect-error jobs are enqueued through mill.jobs
+    mill.queues.basic.send
+    // @ts-expect-error jobs are not received as untyped messages
+    mill.queues.basic.receive
+  })
+
+  test('leaves the handles of other queues as they are', () => {
+    expectTypeOf(mill.queues.video).toEqualTypeOf<QueueHandle<typeof academy.queues.video>>()
+    expectTypeOf(mill.queues.attempts).toEqualTypeOf<QueueHandle<typeof academy.queues.attempts>>()
+  })
+})
+
+describe('declaring', () => {
+  test('makes a queue like any other of an app', () => {
+    expectTypeOf(academy.queues.basic).toExtend<DeclaredQueue>()
+    expectTypeOf(academy).toExtend<App>()
+    expectTypeOf(open(academy)).resolves.toEqualTypeOf<Mill<typeof academy>>()
+  })
+
+  test('refuses settings that a queue of jobs does not have', () => {
+    const types = { OCR: Ocr }
+    // @ts-expect-error the types are missing
+    jobs({})
+    // @ts-expect-error a job has the contract of its type
+    jobs({ types, message: Ocr })
+    // @ts-expect-error not a schema
+    jobs({ types: { OCR: { examId: 'string' } } })
+    // @ts-expect-error a number has no unit
+    jobs({ types, idempotencyFor: 5 })
+    // @ts-expect-error deduplication is a setting of FIFO queues
+    jobs({ types, deduplication: 'content' })
+  })
+})
