@@ -112,50 +112,67 @@ interface Identity {
 
 function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identity: Identity): void {
   const { settings, generation } = queue
-  const { sequence, deduplicationId, job } = identity
+  const { group, attributes, systemAttributes } = message
   const delayMs =
     settings.type === 'fifo' ? settings.delayMs : (message.delayMs ?? settings.delayMs)
-  const group = message.group ?? null
-  const apart = isKeptApart(message.body)
-  const isDelayed = delayMs > 0
-  const attributes = encodeAttributes(message)
-  const { dueAt, heldUntil } = hold(queue, tx.now, tx.now + delayMs)
-  const { insertPlain, insertPlainJob } = tx.session.sending
-  if (group === null && attributes === null && !isDelayed && !apart) {
-    const { now } = tx
-    if (job === undefined) {
-      insertPlain.run(sequence, generation, now, now, now, message.body)
-    } else {
-      const { type, owner, details } = job
-      const { body } = message
-      insertPlainJob.run(sequence, generation, now, now, now, body, type, owner, details)
-    }
+  const hasExtras =
+    group !== undefined || attributes !== undefined || systemAttributes !== undefined
+  if (hasExtras || delayMs > 0 || isKeptApart(message.body)) {
+    insertFull(tx, queue, message, { ...identity, delayMs })
   } else {
-    tx.session.sending.insert.run(
-      sequence,
-      generation,
-      isDelayed ? delayed : ready,
-      dueAt,
-      tx.now,
-      tx.now,
-      heldUntil,
-      group,
-      deduplicationId,
-      attributes,
-      apart ? null : message.body,
-      job?.type ?? null,
-      job?.owner ?? null,
-      job?.details ?? null,
-    )
+    insertPlain(tx, generation, message.body, identity)
   }
-  if (apart) tx.session.bodies.keepApart.run(sequence, message.body)
-  if (isDelayed) {
+  if (delayMs > 0) {
     tx.count(queue, 'delayed', 1)
     return
   }
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
-  if (settings.type === 'fifo' && group !== null) groupGained(tx, generation, group, sequence)
+  if (settings.type === 'fifo' && group !== undefined) {
+    groupGained(tx, generation, group, identity.sequence)
+  }
+}
+
+function insertPlain(
+  { now, session }: StoreTransaction,
+  generation: number,
+  body: string,
+  { sequence, job }: Identity,
+): void {
+  const { insertPlain, insertPlainJob } = session.sending
+  if (job === undefined) {
+    insertPlain.run(sequence, generation, now, now, now, body)
+  } else {
+    const { type, owner, details } = job
+    insertPlainJob.run(sequence, generation, now, now, now, body, type, owner, details)
+  }
+}
+
+function insertFull(
+  { now, session }: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  { sequence, deduplicationId, job, delayMs }: Identity & { readonly delayMs: number },
+): void {
+  const { dueAt, heldUntil } = hold(queue, now, now + delayMs)
+  const apart = isKeptApart(message.body)
+  session.sending.insert.run(
+    sequence,
+    queue.generation,
+    delayMs > 0 ? delayed : ready,
+    dueAt,
+    now,
+    now,
+    heldUntil,
+    message.group ?? null,
+    deduplicationId,
+    encodeAttributes(message),
+    apart ? null : message.body,
+    job?.type ?? null,
+    job?.owner ?? null,
+    job?.details ?? null,
+  )
+  if (apart) session.bodies.keepApart.run(sequence, message.body)
 }
 
 function idForDeduplication(message: NewMessage): string {
