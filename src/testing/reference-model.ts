@@ -32,10 +32,10 @@ import { refuseMessage } from '../core/check-message.ts'
 import { deduplicationWindowMs, leaseMsMax } from '../core/limits.ts'
 import type { MessageState } from '../core/message-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { ReferenceMoveTasks } from './reference-move-tasks.ts'
 import {
   canDieInto,
-  defaultSettings,
   delivery,
   emptyQueue,
   findHeld,
@@ -87,7 +87,7 @@ export class ReferenceModel {
       return { queue: existing.record, created: false }
     }
     const type = settings.type ?? (name.endsWith('.fifo') ? 'fifo' : 'standard')
-    const full: QueueSettings = { ...defaultSettings, ...settings, type }
+    const full: QueueSettings = { ...defaultQueueSettings, ...settings, type }
     this.#refuseDeadLetter(name, full)
     const times = { createdAt: this.#now, changedAt: this.#now }
     const queue = emptyQueue(this.#next('queue'), { name, settings: full, tags, ...times })

@@ -9,7 +9,6 @@ import type {
   QueueSettings,
   QueueTotals,
 } from '../backends/backend.ts'
-import { limits } from '../core/limits.ts'
 import type { MessageState } from '../core/message-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
@@ -45,19 +44,6 @@ export interface ModelQueue {
   }[]
   attempts: Map<string, { readonly deliveries: readonly Delivery[]; readonly until: number }>
   totals: Mutable<QueueTotals>
-}
-
-export const defaultSettings: Omit<QueueSettings, 'type'> = {
-  visibilityMs: 30_000,
-  delayMs: 0,
-  retentionMs: 345_600_000,
-  receiveWaitMs: 0,
-  messageBytesMax: limits.messageBytesMax.max,
-  deadLetter: null,
-  deadLetterSources: 'all',
-  deduplicateByContent: false,
-  deduplicationScope: 'queue',
-  annotations: {},
 }
 
 export function emptyQueue(id: number, record: QueueRecord): ModelQueue {
