@@ -8,7 +8,6 @@ ALTER TABLE message ADD COLUMN job_type TEXT;    -- not null: the message is a j
 ALTER TABLE message ADD COLUMN job_owner TEXT;
 ALTER TABLE message ADD COLUMN job TEXT;         -- JSON: the rest of what was said about the job
 CREATE INDEX message_job ON message (generation, sequence) WHERE job_type IS NOT NULL;
-CREATE INDEX message_job_owner ON message (job_owner, sequence) WHERE job_owner IS NOT NULL;
 
 CREATE INDEX queue_by_generation ON queue (generation);
 ALTER TABLE discarded_generation ADD COLUMN queue TEXT NOT NULL DEFAULT '';
@@ -31,7 +30,6 @@ CREATE TABLE finished_job (
   finished_at     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX finished_job_by_queue ON finished_job (queue, status, number);
-CREATE INDEX finished_job_by_owner ON finished_job (owner, number) WHERE owner IS NOT NULL;
 
 -- Attempts that ended without ending the job.
 CREATE TABLE job_attempt (
