@@ -1,7 +1,7 @@
 /**
- * What `npm start` and `npm test` run. Plain JavaScript for any Node since 20: it installs what is
- * missing and hands over to the Node that the project brings along, so a fresh clone needs nothing
- * but npm. Further arguments go to the server, or to the test runner.
+ * What `npm start`, `npm test` and the examples run. Plain JavaScript for any Node since 20: it installs
+ * what is missing and hands over to the Node that the project brings along, so a fresh clone needs
+ * nothing but npm. Further arguments go to the server, the test runner or the example.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
@@ -18,9 +18,17 @@ if (command === 'start') {
   process.exitCode = await run('src/surfaces/cli/main.ts', ['serve', ...args])
 } else if (command === 'test') {
   install()
+  const missing = installPrograms(['ffmpeg'])
+  // A missing service is a failure and not a skip.
+  if (missing.length > 0) fail(howToInstall(missing))
   process.exitCode = await test()
+} else if (command === 'example' && /^[a-z-]+$/.test(args[0] ?? '')) {
+  install()
+  // The example that needs it says so itself when it is still missing.
+  if (args[0] === 'academy') installPrograms(['ffmpeg'])
+  process.exitCode = await run(`examples/${args[0]}/main.ts`, args.slice(1))
 } else {
-  fail('usage: node scripts/run.mjs start|test [arguments]', 2)
+  fail('usage: node scripts/run.mjs start|test|example NAME [arguments]', 2)
 }
 
 function install() {
@@ -60,6 +68,32 @@ function packagesOf(file) {
   } catch {
     return undefined
   }
+}
+
+/** Installs programs from Debian's packages where that is possible; answers those still missing. */
+function installPrograms(programs) {
+  const missing = programs.filter((name) => !isOnPath(name))
+  if (missing.length === 0 || process.getuid?.() !== 0 || !isOnPath('apt-get')) return missing
+  process.stderr.write(`Installing ${missing.join(', ')}, once ...\n`)
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const aptGet = (...aptArgs) => spawnSync('apt-get', ['-q', ...aptArgs], { env, encoding: 'utf8' })
+  const add = () => aptGet('install', '-y', '--no-install-recommends', ...missing)
+  // The list of packages may be missing or old: then it is fetched, and the install tried again.
+  if (add().status !== 0) {
+    aptGet('update')
+    const { status, stderr } = add()
+    if (status !== 0) process.stderr.write(stderr ?? '')
+  }
+  return missing.filter((name) => !isOnPath(name))
+}
+
+function isOnPath(program) {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return folders.some((folder) => existsSync(join(folder, program)))
+}
+
+function howToInstall(programs) {
+  return `The tests need ${programs.join(', ')}: apt-get install ${programs.join(' ')}`
 }
 
 function nodeBinary() {
