@@ -5,7 +5,9 @@
 import { checkQueueName } from '../core/check-queue.ts'
 import { describeGiven, type Violations } from '../core/checks.ts'
 import type { Violation } from '../core/millrace-error.ts'
+import { checkAlarms } from './check-alarms.ts'
 import { checkQueueOptions } from './check-queue-options.ts'
+import { checkBudgets, checkDefaultTiers, checkTiers } from './check-tiers.ts'
 import type { App } from './define-app.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
@@ -30,7 +32,14 @@ export function checkApp(
   const { name, queues, ...others } = app
   checkWord(violations, 'name', name)
   checkWord(violations, 'stage', stage)
-  checkKeys(violations, '', { ...others, queues }, ['queues', 'stage'])
+  checkKeys(violations, '', { ...others, queues }, [
+    'queues',
+    'stage',
+    'tiers',
+    'defaultTier',
+    'budgets',
+    'alarms',
+  ])
   if (!isRecord(queues)) {
     const allowed = 'an object of queues'
     violations.push({ field: 'queues', given: describeGiven(queues), allowed })
@@ -42,6 +51,11 @@ export function checkApp(
     if (checkQueueOptions(violations, `queues.${key}`, declared)) shaped.set(key, declared)
   }
   checkDeadLetterTargets(violations, Object.keys(queues), shaped)
+  const { tiers, defaultTier, budgets, alarms } = app
+  if (tiers !== undefined) checkTiers(violations, tiers, shaped)
+  if (defaultTier !== undefined) checkDefaultTiers(violations, defaultTier, tiers, shaped)
+  if (budgets !== undefined) checkBudgets(violations, budgets)
+  if (alarms !== undefined) checkAlarms(violations, alarms, Object.keys(queues))
   checkNames(violations, nameable(violations, shaped, { app: name, stage }))
   return violations
 }

@@ -1,9 +1,17 @@
 /** The types of a queue of jobs: their names, schemas and attempts. */
 import { checkLength, checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
+import { controlChecks } from './check-controls.ts'
 import { checkEach, checkKeys, checkSchema, isRecord } from './setting-checks.ts'
 
-const typeKeys: readonly string[] = ['payload', 'result', 'attempts']
+const typeKeys: readonly string[] = [
+  'payload',
+  'result',
+  'attempts',
+  'secret',
+  'personal',
+  ...Object.keys(controlChecks),
+]
 
 export function checkJobTypes(into: Violations, field: string, types: unknown): void {
   if (!isRecord(types) || Object.keys(types).length === 0) {
@@ -35,5 +43,14 @@ function checkJobType(into: Violations, field: string, declared: unknown): void 
   checkEach(into, field, declared, {
     result: checkSchema,
     attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),
+    secret: checkPaths,
+    personal: checkPaths,
+    ...controlChecks,
   })
+}
+
+function checkPaths(into: Violations, field: string, value: unknown): void {
+  const areNames = Array.isArray(value) && value.every((path) => typeof path === 'string' && path)
+  if (areNames) return
+  into.push({ field, given: describeGiven(value), allowed: "paths, such as ['card.number']" })
 }

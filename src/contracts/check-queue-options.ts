@@ -5,6 +5,7 @@
 import { checkQueueName, checkTags, isFifoName } from '../core/check-queue.ts'
 import { checkOneOf, checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { limits, type Range } from '../core/limits.ts'
+import { queueControlChecks } from './check-controls.ts'
 import { checkJobTypes } from './check-job-types.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
@@ -31,10 +32,20 @@ const commonKeys: readonly string[] = [
   'maxMessageBytes',
   'deadLetter',
   'tags',
+  ...Object.keys(queueControlChecks),
 ]
 const standardKeys: readonly string[] = ['message', ...commonKeys]
-const fifoKeys: readonly string[] = [...standardKeys, ...fifoOnly]
-const jobsKeys: readonly string[] = ['types', 'attempts', 'idempotencyFor', ...commonKeys]
+const fifoKeys: readonly string[] = [...standardKeys, ...fifoOnly].filter(
+  // The messages of a group are handled one after the other anyway.
+  (key) => key !== 'tenantConcurrency',
+)
+const jobsKeys: readonly string[] = [
+  'types',
+  'attempts',
+  'idempotencyFor',
+  'keepFinished',
+  ...commonKeys,
+]
 
 /** Whether it is a queue at all; what is wrong inside is added to the violations. */
 export function checkQueueOptions(
@@ -60,6 +71,7 @@ export function checkQueueOptions(
     maxMessageBytes: (to, at, value) => checkRange(to, at, value, limits.messageBytesMax),
     deadLetter: (to, at, value) => checkDeadLetter(to, at, { type, value }),
     tags: checkTags,
+    ...queueControlChecks,
   })
   for (const [key, range] of Object.entries(durations)) {
     if (options[key] !== undefined) checkDuration(into, `${field}.${key}`, options[key], range)
@@ -78,7 +90,32 @@ function checkJobsOptions(into: Violations, field: string, options: Fields): voi
   checkEach(into, field, options, {
     attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),
     idempotencyFor: (to, at, value) => checkDuration(to, at, value, limits.idempotencyMs),
+    keepFinished: checkKeepFinished,
   })
+  checkReceives(into, field, options)
+}
+
+function checkKeepFinished(into: Violations, field: string, value: unknown): void {
+  if (!isRecord(value)) {
+    const allowed = "{ completed: '30d', failed: 'forever' }"
+    into.push({ field, given: describeGiven(value), allowed })
+    return
+  }
+  checkKeys(into, field, value, ['completed', 'failed'])
+  for (const key of ['completed', 'failed']) {
+    const lifetime = value[key]
+    if (lifetime === undefined || lifetime === 'forever') continue
+    checkDuration(into, `${field}.${key}`, lifetime, limits.finishedJobMs)
+  }
+}
+
+/** A job is tried as often as it says; two numbers for the same thing are one too many. */
+function checkReceives(into: Violations, field: string, options: Fields): void {
+  const { deadLetter, attempts } = options
+  const after = isRecord(deadLetter) ? deadLetter['after'] : undefined
+  if (after === undefined || attempts === undefined || after === attempts) return
+  const allowed = `${describeGiven(attempts)}, as 'attempts' says, or nothing`
+  into.push({ field: `${field}.deadLetter.after`, given: describeGiven(after), allowed })
 }
 
 interface Typed {
@@ -108,8 +145,8 @@ function checkDeadLetter(into: Violations, field: string, { type, value }: Typed
     value,
     shared ? ['after', 'queue'] : ['after', 'name', 'retention', 'queue'],
   )
-  checkRange(into, `${field}.after`, value['after'], limits.maxReceives)
   checkEach(into, field, value, {
+    after: (to, at, receives) => checkRange(to, at, receives, limits.maxReceives),
     queue: (to, at, key) => {
       if (typeof key === 'string') return
       to.push({ field: at, given: describeGiven(key), allowed: 'the key of a declared queue' })

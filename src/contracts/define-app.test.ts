@@ -1,21 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
-import { MillraceError } from '../core/millrace-error.ts'
-import { type AppDeclaration, defineApp } from './define-app.ts'
+import { complaints } from '../../test/support/complaints.ts'
+import { defineApp } from './define-app.ts'
 import { fifo, queue } from './queue-declaration.ts'
-
-/** What is wrong with an app, as `field: got this, expected that`. */
-function complaints(name: unknown, declaration: unknown): readonly string[] {
-  try {
-    defineApp(name as string, declaration as AppDeclaration)
-  } catch (error) {
-    assert.ok(error instanceof MillraceError)
-    assert.equal(error.code, 'invalid_contract')
-    return error.message.split('\n')
-  }
-  return []
-}
 
 function complaintsAbout(...queues: readonly unknown[]): readonly string[] {
   return complaints('app', {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type } from 'arktype'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
-import { MillraceError } from '../core/millrace-error.ts'
+import { complaints as complaintsAboutApp } from '../../test/support/complaints.ts'
 import { defineApp } from './define-app.ts'
 import { type JobsOptions, jobs, jobTypeOf } from './jobs-declaration.ts'
 import { type DeclaredQueue, queue } from './queue-declaration.ts'
@@ -12,14 +12,7 @@ const Ocr = z.object({ examId: z.string() })
 
 /** What is wrong with an app of these queues, one line for each mistake. */
 function complaints(queues: Readonly<Record<string, DeclaredQueue>>): readonly string[] {
-  try {
-    defineApp('academy', { queues })
-  } catch (error) {
-    assert.ok(error instanceof MillraceError)
-    assert.equal(error.code, 'invalid_contract')
-    return error.message.split('\n')
-  }
-  return []
+  return complaintsAboutApp('academy', { queues })
 }
 
 /** The same for one queue whose options TypeScript would refuse. */
@@ -123,7 +116,8 @@ describe('what is wrong with a queue of jobs', () => {
     [
       { types: { OCR: { payload: Ocr, attempt: 2 } } },
       'queues.basic.types.OCR.attempt: got an unknown setting, expected one of payload, result, ' +
-        "attempts; did you mean 'attempts'?",
+        'attempts, secret, personal, concurrency, obeys, backoff, timeout; ' +
+        "did you mean 'attempts'?",
     ],
     [
       { types: { '': Ocr } },

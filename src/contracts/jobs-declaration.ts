@@ -5,7 +5,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
-import type { MessageSchema, QueueOptions } from './queue-declaration.ts'
+import type { Backoff, MessageSchema, QueueOptions } from './queue-declaration.ts'
 
 export interface JobType<
   Payload extends MessageSchema = MessageSchema,
@@ -17,6 +17,18 @@ export interface JobType<
   readonly result?: Result
   /** How often it is tried, 1 to 1000. Default: as the queue says. */
   readonly attempts?: number
+  /** Default: as the queue says. */
+  readonly backoff?: Backoff
+  /** How long its handler may take. Default: as the queue says. */
+  readonly timeout?: Duration
+  /** How many of this type may run at once, in all workers together. */
+  readonly concurrency?: number
+  /** Kill switches that stop this type, beside those of the queue. */
+  readonly obeys?: string | readonly string[]
+  /** Paths in the payload, such as `'card.number'`, that nobody is shown. */
+  readonly secret?: readonly string[]
+  /** Paths in the payload that tell who somebody is. They are masked like secrets. */
+  readonly personal?: readonly string[]
 }
 
 /** By name, 1 to 128 characters: the schema of the payload, or that and more. */
@@ -29,6 +41,15 @@ export interface JobsOptions<Types extends JobTypes = JobTypes>
   readonly attempts?: number
   /** How long an idempotency key is remembered. Default 24h, from 1s to 90d. */
   readonly idempotencyFor?: Duration
+  /** How long finished jobs are remembered. */
+  readonly keepFinished?: KeepFinished
+}
+
+export interface KeepFinished {
+  /** Default 30d. */
+  readonly completed?: Duration | 'forever'
+  /** Of failed and cancelled jobs. Default 90d. */
+  readonly failed?: Duration | 'forever'
 }
 
 export interface JobsQueue<Types extends JobTypes = JobTypes> {
@@ -50,6 +71,12 @@ export type JobInput<Queue, Name extends JobTypeName<Queue>> = StandardSchemaV1.
 export type JobOutput<Queue, Name extends JobTypeName<Queue>> = StandardSchemaV1.InferOutput<
   PayloadSchema<DeclaredType<Queue, Name>>
 >
+
+/** What a handler may answer: the input side of the result's schema, or anything without one. */
+export type JobResult<Queue, Name extends JobTypeName<Queue>> =
+  DeclaredType<Queue, Name> extends { readonly result: infer Result extends MessageSchema }
+    ? StandardSchemaV1.InferInput<Result>
+    : unknown
 
 type DeclaredType<Queue, Name> =
   Queue extends JobsQueue<infer Types> ? (Name extends keyof Types ? Types[Name] : never) : never
@@ -78,6 +105,11 @@ export function jobTypeOf({ options: { types } }: JobsQueue, name: string): JobT
   const declared = Object.hasOwn(types, name) ? types[name] : undefined
   if (declared === undefined) return undefined
   return isSchema(declared) ? { payload: declared } : declared
+}
+
+/** How often a job is tried when it does not say so itself. */
+export function attemptsOf({ options }: JobsQueue, type: JobType): number {
+  return type.attempts ?? options.attempts ?? options.deadLetter?.after ?? defaultJobAttempts
 }
 
 /** Whether it claims to be a schema; some libraries' schemas are functions. */

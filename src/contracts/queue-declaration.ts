@@ -30,12 +30,43 @@ export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
   /** Where a message goes after too many receives. Default nowhere: it stays until it expires. */
   readonly deadLetter?: OwnDeadLetterQueue | SharedDeadLetterQueue
   readonly tags?: Readonly<Record<string, string>>
+  /** How many may be worked on at once by all workers together. Default: no ceiling. */
+  readonly concurrency?: number
+  /** The same for each tenant, so that none takes all the room. Not on FIFO queues. */
+  readonly tenantConcurrency?: number
+  /** How many may be started within any span of time, by all workers together. */
+  readonly rate?: RateLimit
+  /** Names of the kill switches that stop this queue, such as `'LLM_PAUSED'`. */
+  readonly obeys?: string | readonly string[]
+  /** How long to wait before a failed attempt is repeated. */
+  readonly backoff?: Backoff
+  /** How long a handler may take. Default: as long as it likes. */
+  readonly timeout?: Duration
+}
+
+export interface RateLimit {
+  /** 1 to 1,000,000. */
+  readonly max: number
+  /** From 100ms to 1d. */
+  readonly per: Duration
+}
+
+/** Exponential: each wait is `factor` times the one before. */
+export interface Backoff {
+  /** The wait after the first attempt. Default 5s. */
+  readonly from?: Duration
+  /** 1 to 10; 1 makes every wait the same. Default 2. */
+  readonly factor?: number
+  /** The longest wait. Default 1h, at most 12h. */
+  readonly max?: Duration
+  /** The part of a wait that is left to chance, 0 to 1. Default 0.2. */
+  readonly jitter?: number
 }
 
 /** A dead-letter queue made for this queue alone, of the same type, named `{queue}-dlq`. */
 export interface OwnDeadLetterQueue {
-  /** Receives before a message is moved, 1 to 1000. */
-  readonly after: number
+  /** Receives before a message is moved, 1 to 1000. Default 3; a job's attempts count instead. */
+  readonly after?: number
   readonly name?: string
   /** Default 14d. */
   readonly retention?: Duration
@@ -43,8 +74,8 @@ export interface OwnDeadLetterQueue {
 
 /** Another queue of the same app takes the dead letters. */
 export interface SharedDeadLetterQueue {
-  /** Receives before a message is moved, 1 to 1000. */
-  readonly after: number
+  /** Receives before a message is moved, 1 to 1000. Default 3; a job's attempts count instead. */
+  readonly after?: number
   /** The key under which the other queue is declared. */
   readonly queue: string
 }

@@ -107,6 +107,9 @@ describe('the planned queues', () => {
       deadLetter: null,
       deduplicateByContent: false,
       deduplicationScope: 'queue',
+      ceilings: { running: null, runningPerTenant: null, runningPerType: {}, rate: null },
+      obeys: { queue: [], types: {} },
+      history: { completedMs: 2_592_000_000, failedMs: 7_776_000_000 },
     }
     assert.deepEqual(resolveTopology(app, 'dev').planned, [
       { queue: 'app-dev-plain', settings: defaults, tags: {} },
@@ -118,6 +121,7 @@ describe('the planned queues', () => {
       {
         queue: 'app-dev-video.fifo',
         settings: {
+          ...defaults,
           type: 'fifo',
           visibilityMs: 300_000,
           delayMs: 5_000,

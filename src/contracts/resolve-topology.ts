@@ -8,7 +8,9 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
 import { checkApp } from './check-app.ts'
 import type { App } from './define-app.ts'
+import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue, OwnDeadLetterQueue } from './queue-declaration.ts'
+import { ceilingsOf, historyOf, obeyedSwitchesOf } from './resolve-controls.ts'
 import { type NamedQueue, nameQueue, sharedDeadLetter } from './resolve-names.ts'
 
 export interface PlannedQueue {
@@ -64,7 +66,7 @@ function plan(
   const redirect =
     target === null || deadLetter === undefined
       ? null
-      : { queue: target, maxReceives: deadLetter.after }
+      : { queue: target, maxReceives: receivesOf(queue.declared) }
   add(queue.name, settingsOf(queue.declared, redirect))
 }
 
@@ -85,7 +87,18 @@ function settingsOf(
     deadLetter,
     deduplicateByContent: deduplication === 'content',
     deduplicationScope: deduplicationScope ?? defaults.deduplicationScope,
+    ceilings: ceilingsOf(declared),
+    obeys: obeyedSwitchesOf(declared),
+    history: historyOf(declared),
   }
+}
+
+const defaultReceives = 3
+
+/** Of a message that is no job; those of a job are its own attempts. */
+function receivesOf(declared: DeclaredQueue): number {
+  const attempts = isJobsQueue(declared) ? declared.options.attempts : undefined
+  return declared.options.deadLetter?.after ?? attempts ?? defaultReceives
 }
 
 function given(duration: Duration | undefined, defaultMs: number): number {

@@ -15,11 +15,27 @@ export async function validateMessage(
 ): Promise<unknown> {
   if (schema === undefined) return value
   const standard = schema['~standard']
-  const result = await standard.validate(value)
+  return outputOf(await standard.validate(value), { vendor: standard.vendor, value, field })
+}
+
+/** The same without waiting; a schema that has to wait for something is refused. */
+export function validateMessageNow(
+  schema: MessageSchema,
+  value: unknown,
+  field = 'message',
+): unknown {
+  const standard = schema['~standard']
+  const result = standard.validate(value)
+  if (!('then' in result)) return outputOf(result, { vendor: standard.vendor, value, field })
+  // Nobody waits for this answer, and its failure must not end the process.
+  result.then(undefined, () => undefined)
+  const allowed = 'one that answers at once, since a transaction cannot wait for it'
+  throw MillraceError.invalid([{ field, given: 'a schema that answers later', allowed }])
+}
+
+function outputOf(result: StandardSchemaV1.Result<unknown>, context: IssueContext): unknown {
   if (result.issues === undefined) return result.value
-  const violations = result.issues.map((issue) =>
-    violationOf(issue, { vendor: standard.vendor, value, field }),
-  )
+  const violations = result.issues.map((issue) => violationOf(issue, context))
   throw MillraceError.invalid(violations, 'invalid_message')
 }
 

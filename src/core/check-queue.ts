@@ -1,4 +1,5 @@
 /** Names, settings and tags of a queue, checked the same way for every backend and every way in. */
+import { checkCeilings, checkHistory, checkObeys } from './check-queue-controls.ts'
 import {
   checkLength,
   checkOneOf,
@@ -48,6 +49,9 @@ const knownSettings: readonly string[] = [
   'deduplicateByContent',
   'deduplicationScope',
   'annotations',
+  'ceilings',
+  'obeys',
+  'history',
 ]
 
 /** Settings that are given, whether to create a queue or to change one. */
@@ -77,6 +81,9 @@ export function checkQueueSettings(
   check('annotations', (path, value) => checkStringRecord(into, path, value))
   check('deadLetter', (path, value) => checkDeadLetter(into, path, value))
   check('deadLetterSources', (path, value) => checkDeadLetterSources(into, path, value))
+  check('ceilings', (path, value) => checkCeilings(into, path, value))
+  check('obeys', (path, value) => checkObeys(into, path, value))
+  check('history', (path, value) => checkHistory(into, path, value))
 }
 
 export function checkTags(into: Violations, field: string, tags: unknown): void {

@@ -36,6 +36,25 @@ export function checkLength(into: Violations, field: string, value: unknown, ran
   into.push({ field, given: describeGiven(value), allowed: `a string of ${describeRange(range)}` })
 }
 
+/** Text that every store keeps as it is: others would make one text of two. */
+export function checkText(into: Violations, field: string, value: unknown, range: Range): void {
+  checkLength(into, field, value, range)
+  if (typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))) return
+  const allowed = 'text without NUL characters and lone surrogates'
+  into.push({ field, given: 'such a text', allowed })
+}
+
+/** A number that need not be whole. */
+export function checkNumber(
+  into: Violations,
+  field: string,
+  value: unknown,
+  { min, max }: Pick<Range, 'min' | 'max'>,
+): void {
+  if (typeof value === 'number' && value >= min && value <= max) return
+  into.push({ field, given: describeGiven(value), allowed: `a number, ${min} to ${max}` })
+}
+
 export function checkOneOf(
   into: Violations,
   field: string,

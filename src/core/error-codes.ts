@@ -53,6 +53,7 @@ export const errorCodes = {
     message: 'The source of a move task must be the dead-letter queue of some queue.',
   },
 
+  tier_refused: { retryable: false, message: 'The tier does not run jobs of this type.' },
   job_not_found: { retryable: false, message: 'There is no such job.' },
   job_finished: {
     retryable: false,

@@ -35,8 +35,28 @@ export const limits = {
   ownerLength: { min: 1, max: 256, unit: 'characters' },
   idempotencyKeyLength: { min: 1, max: 256, unit: 'characters' },
   idempotencyMs: { min: 1_000, max: 7_776_000_000, unit: 'ms' },
+  /** Of a job's tier, its trace id and each of its tags. */
+  jobLabelLength: { min: 1, max: 256, unit: 'characters' },
+  tagsPerJob: { min: 0, max: 20, unit: 'tags' },
   errorLength: { min: 0, max: 1_024, unit: 'characters' },
   reasonLength: { min: 0, max: 1_024, unit: 'characters' },
+  concurrency: { min: 1, max: 100_000, unit: 'at once' },
+  rateMax: { min: 1, max: 1_000_000, unit: 'starts' },
+  ratePerMs: { min: 100, max: 86_400_000, unit: 'ms' },
+  switchNameLength: { min: 1, max: 128, unit: 'characters' },
+  /** What a kill switch means: a queue, a type, a tier, a tenant, a name. */
+  switchValueLength: { min: 1, max: 256, unit: 'characters' },
+  switchByLength: { min: 1, max: 256, unit: 'characters' },
+  switchNoteLength: { min: 0, max: 1_024, unit: 'characters' },
+  switchMs: { min: 1, max: 31_622_400_000, unit: 'ms' },
+  backoffMs: { min: 0, max: 43_200_000, unit: 'ms' },
+  handlerTimeoutMs: { min: 1, max: 43_200_000, unit: 'ms' },
+  finishedJobMs: { min: 60_000, max: 315_360_000_000, unit: 'ms' },
+  budgetMs: { min: 1_000, max: 31_622_400_000, unit: 'ms' },
+  alarmNameLength: { min: 1, max: 256, unit: 'characters' },
+  alarmPeriodMs: { min: 10_000, max: 86_400_000, unit: 'ms' },
+  alarmPeriods: { min: 1, max: 1_440, unit: 'periods' },
+  pollWeight: { min: 1, max: 1_000, unit: 'times' },
 } as const
 
 /** Messages of one queue that may be leased at the same time. */

@@ -30,6 +30,13 @@ describe('the timers of the machine', () => {
     assert.equal(run.mock.calls.length, 0)
   })
 
+  test('fire in the background as well', () => {
+    const run = vi.fn()
+    timers.after(50, run, { background: true })
+    vi.advanceTimersByTime(50)
+    assert.equal(run.mock.calls.length, 1)
+  })
+
   test('fire at once when the delay is negative', () => {
     const run = vi.fn()
     timers.after(-5, run)

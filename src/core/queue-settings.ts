@@ -17,6 +17,39 @@ export interface QueueSettings {
   readonly deduplicationScope: 'queue' | 'group'
   /** Kept and given back for the ways in: access policy, encryption, throughput hints. */
   readonly annotations: Readonly<Record<string, string>>
+  readonly ceilings: Ceilings
+  readonly obeys: ObeyedSwitches
+  readonly history: HistoryLifetime
+}
+
+/** What holds for all who take messages out of the queue, together. Null: no ceiling. */
+export interface Ceilings {
+  /** Messages in hand at the same time. */
+  readonly running: number | null
+  /** The same for each tenant, that is, each group of a standard queue. */
+  readonly runningPerTenant: number | null
+  /** The same for job types that have a ceiling of their own. */
+  readonly runningPerType: Readonly<Record<string, number>>
+  /** Messages that may be taken within any span of this length. */
+  readonly rate: Rate | null
+}
+
+export interface Rate {
+  readonly max: number
+  readonly perMs: number
+}
+
+/** Names of the kill switches that stop the queue, or one of its job types. */
+export interface ObeyedSwitches {
+  readonly queue: readonly string[]
+  readonly types: Readonly<Record<string, readonly string[]>>
+}
+
+/** How long finished jobs are remembered. Null: for ever. */
+export interface HistoryLifetime {
+  readonly completedMs: number | null
+  /** Of failed and of cancelled jobs. */
+  readonly failedMs: number | null
 }
 
 export interface DeadLetterTarget {
@@ -35,4 +68,7 @@ export const defaultQueueSettings: Omit<QueueSettings, 'type'> = {
   deduplicateByContent: false,
   deduplicationScope: 'queue',
   annotations: {},
+  ceilings: { running: null, runningPerTenant: null, runningPerType: {}, rate: null },
+  obeys: { queue: [], types: {} },
+  history: { completedMs: 30 * 86_400_000, failedMs: 90 * 86_400_000 },
 }

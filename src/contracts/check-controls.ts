@@ -1,0 +1,54 @@
+/** Settings that say how work may run: ceilings, kill switches, waits between attempts, timeouts. */
+import {
+  checkNumber,
+  checkRange,
+  checkText,
+  describeGiven,
+  type Violations,
+} from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import { type Check, checkDuration, checkEach, checkKeys, isRecord } from './setting-checks.ts'
+
+/** Of queues and of job types alike. */
+export const controlChecks: Readonly<Record<string, Check>> = {
+  concurrency: (to, at, value) => checkRange(to, at, value, limits.concurrency),
+  obeys: checkObeys,
+  backoff: checkBackoff,
+  timeout: (to, at, value) => checkDuration(to, at, value, limits.handlerTimeoutMs),
+}
+
+/** Of whole queues. */
+export const queueControlChecks: Readonly<Record<string, Check>> = {
+  ...controlChecks,
+  tenantConcurrency: (to, at, value) => checkRange(to, at, value, limits.concurrency),
+  rate: checkRate,
+}
+
+function checkRate(into: Violations, field: string, value: unknown): void {
+  if (!isRecord(value)) {
+    into.push({ field, given: describeGiven(value), allowed: "{ max: 50, per: '1s' }" })
+    return
+  }
+  checkKeys(into, field, value, ['max', 'per'])
+  checkRange(into, `${field}.max`, value['max'], limits.rateMax)
+  checkDuration(into, `${field}.per`, value['per'], limits.ratePerMs)
+}
+
+function checkObeys(into: Violations, field: string, value: unknown): void {
+  const names: readonly unknown[] = Array.isArray(value) ? value : [value]
+  for (const name of names) checkText(into, field, name, limits.switchNameLength)
+}
+
+export function checkBackoff(into: Violations, field: string, value: unknown): void {
+  if (!isRecord(value)) {
+    into.push({ field, given: describeGiven(value), allowed: "{ from: '5s', factor: 2 }" })
+    return
+  }
+  checkKeys(into, field, value, ['from', 'factor', 'max', 'jitter'])
+  checkEach(into, field, value, {
+    from: (to, at, time) => checkDuration(to, at, time, limits.backoffMs),
+    max: (to, at, time) => checkDuration(to, at, time, limits.backoffMs),
+    factor: (to, at, factor) => checkNumber(to, at, factor, { min: 1, max: 10 }),
+    jitter: (to, at, jitter) => checkNumber(to, at, jitter, { min: 0, max: 1 }),
+  })
+}

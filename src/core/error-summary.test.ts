@@ -1,0 +1,71 @@
+import { assert, describe, it } from 'vitest'
+import { errorSummary } from './error-summary.ts'
+import { limits } from './limits.ts'
+
+describe('the summary of an error', () => {
+  it('is its message, with the name of its class when that says something', () => {
+    assert.equal(errorSummary(new Error('The disk is full.')), 'The disk is full.')
+    assert.equal(
+      errorSummary(new TypeError('x is not a function')),
+      'TypeError: x is not a function',
+    )
+  })
+
+  it.each([
+    ['', 'An error without a message.'],
+    [new Error(''), 'An error without a message.'],
+    [undefined, 'A value of type undefined was thrown.'],
+    [null, 'A value of type null was thrown.'],
+    [{ password: 'x' }, 'A value of type object was thrown.'],
+    ['a plain text', 'a plain text'],
+  ])('has words for anything that can be thrown: %o', (thrown, expected) => {
+    assert.equal(errorSummary(thrown), expected)
+  })
+
+  it('has no stack, no line breaks and no control characters', () => {
+    const error = new Error('first\nsecond\u0000\u001b[31mthird\tfourth')
+    assert.equal(errorSummary(error), 'first second [31mthird fourth')
+  })
+
+  it.each([
+    ['connect to redis://admin:hunter2@10.0.0.1:6379 failed', 'hunter2'],
+    ['401 for Authorization: Bearer abcdef1234567890', 'abcdef1234567890'],
+    ['bad token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2lnbmF0dXJl', 'eyJzdWIiOiJhbm5hIn0'],
+    ['the key AKIAIOSFODNN7EXAMPLE is unknown', 'AKIAIOSFODNN7EXAMPLE'],
+    ['invalid api_key=abc123def', 'abc123def'],
+    ['{"password": "correct horse"', 'correct'],
+    ['no mailbox for anna.smith@example.org', 'anna.smith'],
+    [`the key sk-${'x1'.repeat(12)} was refused`, 'x1x1'],
+  ])('hides what looks like a secret: %s', (text, secret) => {
+    const summary = errorSummary(new Error(text))
+    assert.notInclude(summary, secret)
+    assert.match(summary, /\[hidden\]|\[e-mail\]/)
+  })
+
+  it('hides the values that it is told to hide, the longest first', () => {
+    const summary = errorSummary('no card 4111-1111 for 4111', ['4111', '4111-1111'])
+    assert.equal(summary, 'no card [hidden] for [hidden]')
+  })
+
+  it('hides a value also where a long text is cut', () => {
+    const secret = 'topsecret-'.repeat(30)
+    const summary = errorSummary(`${secret} `.repeat(100), [secret])
+    assert.notInclude(summary, 'topsecret')
+    assert.include(summary, '[hidden] [hidden]')
+  })
+
+  it('is cut to the length that is stored, and stays well-formed', () => {
+    const summary = errorSummary('💥'.repeat(5_000))
+    assert.isAtMost(summary.length, limits.errorLength.max)
+    assert.isTrue(summary.isWellFormed())
+    assert.match(summary, /…$/)
+    assert.isTrue(errorSummary('lone \ud800 surrogate').isWellFormed())
+  })
+
+  it('takes its time only once, however hostile the text', () => {
+    const texts = ['a@'.repeat(50_000), `${'x://'.repeat(20_000)}@`, 'password='.repeat(20_000)]
+    const before = performance.now()
+    for (const text of texts) errorSummary(text)
+    assert.isBelow(performance.now() - before, 250)
+  })
+})
