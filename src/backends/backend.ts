@@ -8,7 +8,8 @@ import type { MessageState } from '../core/message-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { Capabilities } from './capabilities.ts'
-import type { DeliveredJob, JobStore } from './job-store.ts'
+import type { DeliveredJob, EnqueuedJob, JobStore, NewJob } from './job-store.ts'
+import type { SwitchStore } from './switch-store.ts'
 
 export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
 
@@ -16,6 +17,10 @@ export interface Backend {
   readonly capabilities: Capabilities
   /** Tracked jobs, on backends that keep them. */
   readonly jobs: JobStore | null
+  /** Kill switches and budgets, on backends that keep them. */
+  readonly switches: SwitchStore | null
+  /** How another thread of this process reaches the same store; null where none can. */
+  readonly otherThread: OtherThread | null
 
   /** Creates a queue, or answers the existing one when every given setting equals its own. */
   createQueue(request: CreateQueue): Promise<CreatedQueue>
@@ -34,6 +39,10 @@ export interface Backend {
   send(request: Send): Promise<readonly SendResult[]>
   /** Leases up to `max` messages; waits up to `waitMs` for the first one. */
   receive(request: Receive): Promise<readonly Delivery[]>
+  /** Answers when a receive from the queue may find something, or the signal aborts. */
+  whenReady(request: WhenReady): Promise<void>
+  /** Whether leases can still be used, without changing anything. */
+  leaseStates(request: LeaseStates): Promise<readonly LeaseState[]>
   /** Moves the end of live leases to `visibilityMs` from now. */
   extend(request: Extend): Promise<readonly LeaseResult[]>
   /** Ends leases: each settlement, with all that it emits, is one atomic and fenced change. */
@@ -48,7 +57,7 @@ export interface Backend {
 
   /** One short slice of upkeep: due messages, expiry, discarded rows, move tasks. */
   sweep(): Promise<SweepReport>
-  /** Answers when the store can be read; rejects with the reason when it cannot. */
+  /** Answers when the store can be read and written; rejects with the reason when it cannot. */
   check(): Promise<void>
   /** Settles what has arrived, ends parked receives empty-handed, and lets go of the store. */
   close(): Promise<void>
@@ -146,8 +155,38 @@ export interface Receive extends QueueName {
   readonly waitMs?: number
   /** FIFO: the same id within five minutes answers the same messages with the same receipts. */
   readonly attemptId?: string
+  /** Names of kill switches that the caller's own environment has on; they hold for this call. */
+  readonly heldNames?: readonly string[]
   /** Aborting a parked receive takes it back; nothing is leased to a caller that has gone. */
   readonly signal?: AbortSignal
+}
+
+export interface WhenReady extends QueueName {
+  readonly heldNames?: readonly string[]
+  readonly signal: AbortSignal
+}
+
+export interface LeaseStates extends QueueName {
+  readonly receipts: readonly string[]
+}
+
+export type LeaseState = 'live' | LeaseRefusal
+
+/**
+ * A module whose `openRenewer(options)` answers a `LeaseRenewer`. It is loaded in a thread of its own,
+ * so that leases are kept while a handler blocks the event loop.
+ */
+export interface OtherThread {
+  /** As `import()` takes it. */
+  readonly module: string
+  /** Whatever the module needs; it must survive being copied to the thread. */
+  readonly options: Readonly<Record<string, string | number>>
+}
+
+export interface LeaseRenewer {
+  /** Extends leases and waits for the store as long as that takes; never throws for a lost lease. */
+  extend(request: Extend): readonly LeaseResult[]
+  close(): void
 }
 
 interface StoredMessage {
@@ -221,6 +260,12 @@ export interface Settlement {
   readonly outcome: Outcome
   /** Messages that come to exist with this settlement, or not at all. */
   readonly emits?: readonly Emit[]
+  /** Jobs that come to exist with it, in the same commit. */
+  readonly jobs?: readonly EmittedJob[]
+}
+
+export interface EmittedJob extends QueueName {
+  readonly job: NewJob
 }
 
 export interface Settle extends QueueName {
@@ -228,7 +273,11 @@ export interface Settle extends QueueName {
 }
 
 export type SettleResult =
-  | { readonly status: 'settled'; readonly emitted: readonly SendResult[] }
+  | {
+      readonly status: 'settled'
+      readonly emitted: readonly SendResult[]
+      readonly enqueued: readonly EnqueuedJob[]
+    }
   | { readonly status: LeaseRefusal }
   | { readonly status: 'refused'; readonly error: MillraceError }
 

@@ -17,5 +17,11 @@ export interface Capabilities {
   readonly durable: boolean
   /** Jobs with a status, a result and a history of attempts. */
   readonly trackedJobs: boolean
+  /** Jobs can be stored in a transaction of the caller, together with the caller's own rows. */
+  readonly callerTransactions: boolean
+  /** Ceilings on what runs at once and on the rate, held for all receivers together. */
+  readonly ceilings: boolean
+  /** Kill switches and budgets, which stop work without stopping workers. */
+  readonly killSwitches: boolean
   readonly delayMsMax: number
 }

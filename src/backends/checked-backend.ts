@@ -4,6 +4,7 @@
  * limit) is checked by the backend with `core/check-message.ts`.
  */
 import { checkQueueName, checkQueueSettings, checkTags } from '../core/check-queue.ts'
+import { checkSwitchNames } from '../core/check-queue-controls.ts'
 import {
   checkLength,
   checkOneOf,
@@ -14,12 +15,16 @@ import {
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Backend, Extend, Outcome, Settlement } from './backend.ts'
-import { checkedJobStore } from './checked-job-store.ts'
+import { checkedJobStore, checkJob } from './checked-job-store.ts'
+import { checkedSwitchStore } from './checked-switch-store.ts'
+import { check, refusal } from './checking.ts'
 
 export function checkedBackend(backend: Backend): Backend {
   return {
     capabilities: backend.capabilities,
     jobs: backend.jobs === null ? null : checkedJobStore(backend.jobs),
+    switches: backend.switches === null ? null : checkedSwitchStore(backend.switches),
+    otherThread: backend.otherThread,
 
     createQueue: async (request) => {
       check((into) => {
@@ -86,8 +91,19 @@ export function checkedBackend(backend: Backend): Backend {
         optional(request.attemptId, (id) =>
           checkLength(into, 'attemptId', id, limits.receiveAttemptIdLength),
         )
+        optional(request.heldNames, (names) => checkSwitchNames(into, 'heldNames', names))
       })
       return backend.receive(request)
+    },
+    leaseStates: async (request) => {
+      check((into) => checkCount(into, 'receipts', request.receipts))
+      return backend.leaseStates(request)
+    },
+    whenReady: async (request) => {
+      check((into) =>
+        optional(request.heldNames, (names) => checkSwitchNames(into, 'heldNames', names)),
+      )
+      return backend.whenReady(request)
     },
     extend: async (request) => {
       check((into) => checkCount(into, 'leases', request.leases))
@@ -130,17 +146,6 @@ export function checkedBackend(backend: Backend): Backend {
     check: () => backend.check(),
     close: () => backend.close(),
   }
-}
-
-function check(run: (into: Violations) => void): void {
-  const error = refusal(run)
-  if (error !== undefined) throw error
-}
-
-function refusal(run: (into: Violations) => void): MillraceError | undefined {
-  const violations: Violations = []
-  run(violations)
-  return violations.length === 0 ? undefined : MillraceError.invalid(violations)
 }
 
 interface Refused {
@@ -186,12 +191,15 @@ function checkCount(into: Violations, field: string, items: readonly unknown[]):
   })
 }
 
-function refuseSettlement({ outcome, emits }: Settlement): MillraceError | undefined {
+function refuseSettlement({ outcome, emits, jobs }: Settlement): MillraceError | undefined {
   // The common case, which every acknowledgement passes.
-  if (outcome.kind === 'acknowledge' && emits === undefined) return undefined
+  if (outcome.kind === 'acknowledge' && emits === undefined && jobs === undefined) return undefined
   return refusal((into) => {
     checkOutcome(into, outcome)
     if (emits !== undefined && emits.length > 0) checkCount(into, 'emits', emits)
+    if (jobs === undefined || jobs.length === 0) return
+    checkCount(into, 'jobs', jobs)
+    for (const { job } of jobs) checkJob(into, job)
   })
 }
 

@@ -1,17 +1,19 @@
 /** Checks every argument about jobs before a store sees it, as checked-backend.ts does for messages. */
-import { checkLength, checkRange, describeGiven, type Violations } from '../core/checks.ts'
+import { checkBackoffPolicy, checkJobLabels } from '../core/check-job.ts'
+import { checkNumber, checkRange, checkText, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
-import { MillraceError } from '../core/millrace-error.ts'
-import type { JobStore, NewJob } from './job-store.ts'
+import { check } from './checking.ts'
+import type { EnqueueJobs, JobStore, NewJob } from './job-store.ts'
 
 export function checkedJobStore(store: JobStore): JobStore {
   return {
     enqueue: async (request) => {
-      check((into) => {
-        checkRange(into, 'jobs: count', request.jobs.length, limits.messagesPerCall)
-        for (const job of request.jobs) checkJob(into, job)
-      })
+      check((into) => checkJobs(into, request))
       return store.enqueue(request)
+    },
+    enqueueWithin: (request) => {
+      check((into) => checkJobs(into, request))
+      return store.enqueueWithin(request)
     },
     read: (request) => store.read(request),
     list: async (request) => {
@@ -22,28 +24,25 @@ export function checkedJobStore(store: JobStore): JobStore {
     retry: (request) => store.retry(request),
     attempts: (request) => store.attempts(request),
     reportProgress: async (request) => {
-      const { progress } = request
-      check((into) => {
-        if (typeof progress === 'number' && progress >= 0 && progress <= 1) return
-        into.push({ field: 'progress', given: describeGiven(progress), allowed: 'from 0 to 1' })
-      })
+      check((into) => checkNumber(into, 'progress', request.progress, { min: 0, max: 1 }))
       return store.reportProgress(request)
     },
   }
 }
 
-function check(run: (into: Violations) => void): void {
-  const violations: Violations = []
-  run(violations)
-  if (violations.length > 0) throw MillraceError.invalid(violations)
+function checkJobs(into: Violations, { jobs }: EnqueueJobs): void {
+  checkRange(into, 'jobs: count', jobs.length, limits.messagesPerCall)
+  for (const job of jobs) checkJob(into, job)
 }
 
-function checkJob(into: Violations, job: NewJob): void {
-  const { type, maxAttempts, owner, idempotency } = job
-  checkLength(into, 'type', type, limits.jobTypeLength)
+export function checkJob(into: Violations, job: NewJob): void {
+  const { type, maxAttempts, owner, idempotency, backoff } = job
+  checkText(into, 'type', type, limits.jobTypeLength)
   checkRange(into, 'maxAttempts', maxAttempts, limits.jobAttempts)
-  if (owner !== undefined) checkLength(into, 'owner', owner, limits.ownerLength)
+  if (owner !== undefined) checkText(into, 'owner', owner, limits.ownerLength)
+  checkJobLabels(into, '', job)
+  if (backoff !== undefined) checkBackoffPolicy(into, 'backoff', backoff)
   if (idempotency === undefined) return
-  checkLength(into, 'idempotency.key', idempotency.key, limits.idempotencyKeyLength)
+  checkText(into, 'idempotency.key', idempotency.key, limits.idempotencyKeyLength)
   checkRange(into, 'idempotency.lifetimeMs', idempotency.lifetimeMs, limits.idempotencyMs)
 }

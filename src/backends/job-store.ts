@@ -2,6 +2,7 @@
  * Tracked jobs: the part of a backend that remembers what became of a message. A job is tracked where
  * its message changes state, so it does not matter who receives and settles it.
  */
+import type { BackoffPolicy } from '../core/backoff.ts'
 import type { JobStatus } from '../core/job-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { LeaseRefusal, Page } from './backend.ts'
@@ -9,9 +10,15 @@ import type { LeaseRefusal, Page } from './backend.ts'
 export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */
   enqueue(request: EnqueueJobs): Promise<readonly EnqueuedJob[]>
+  /**
+   * Stores jobs in a transaction that the caller has begun, on a connection of its own to the same
+   * store, before this answers. They exist once the caller commits, and who waits for them is woken
+   * soon after that. Throws `unsupported` where the backend has no `callerTransactions`.
+   */
+  enqueueWithin(request: EnqueueWithin): readonly EnqueuedJob[]
   /** Undefined when there is no such job, or no more. */
   read(request: JobId): Promise<JobRecord | undefined>
-  /** Newest first. */
+  /** Newest first. With filters a page may be short, or empty, and still have a `next`. */
   list(request: ListJobs): Promise<Page<JobRecord>>
   /** Ends a job that has not finished; a running handler learns it with its next extension. */
   cancel(request: JobId): Promise<JobRecord>
@@ -41,6 +48,8 @@ export interface NewJob {
   readonly traceId?: string
   readonly tags?: readonly string[]
   readonly idempotency?: Idempotency
+  /** How long to wait between attempts. Default: whatever the worker thinks fit. */
+  readonly backoff?: BackoffPolicy
 }
 
 export interface Idempotency {
@@ -55,6 +64,11 @@ export interface Idempotency {
 export interface EnqueueJobs {
   readonly queue: string
   readonly jobs: readonly NewJob[]
+}
+
+export interface EnqueueWithin extends EnqueueJobs {
+  /** The caller's connection, in the form of the store's driver. */
+  readonly transaction: object
 }
 
 export interface EnqueuedJob {
@@ -73,10 +87,14 @@ export interface DeliveredJob {
   readonly owner: string | null
   readonly tier: string | null
   readonly traceId: string | null
+  readonly tags: readonly string[]
+  readonly backoff: BackoffPolicy | null
 }
 
 export interface JobRecord {
   readonly id: string
+  /** The id of its message on the backend; the same where one store keeps both. */
+  readonly backendId: string
   readonly queue: string
   readonly type: string
   readonly status: JobStatus
@@ -92,6 +110,7 @@ export interface JobRecord {
   readonly tier: string | null
   readonly traceId: string | null
   readonly tags: readonly string[]
+  readonly backoff: BackoffPolicy | null
   /** 0 to 1, as last reported. */
   readonly progress: number
   readonly createdAt: number

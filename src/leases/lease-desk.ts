@@ -6,12 +6,15 @@
 import type {
   Backend,
   Emit,
+  EmittedJob,
   LeaseRefusal,
   LeaseResult,
   Outcome,
   SendResult,
+  Settlement,
   SettleResult,
 } from '../backends/backend.ts'
+import type { EnqueuedJob } from '../backends/job-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export type Extended =
@@ -19,13 +22,23 @@ export type Extended =
   | { readonly status: LeaseRefusal }
 
 export type Settled =
-  | { readonly status: 'settled'; readonly emitted: readonly SendResult[] }
+  | {
+      readonly status: 'settled'
+      readonly emitted: readonly SendResult[]
+      readonly enqueued: readonly EnqueuedJob[]
+    }
   | { readonly status: LeaseRefusal }
 
 export interface LeaseReference {
   /** The queue's name on the backend. */
   readonly queue: string
   readonly receipt: string
+}
+
+/** What comes to exist with a settlement, or not at all. */
+export interface Emissions {
+  readonly emits?: readonly Emit[]
+  readonly jobs?: readonly EmittedJob[]
 }
 
 type LeaseStore = Pick<Backend, 'extend' | 'settle'>
@@ -45,9 +58,14 @@ export class LeaseDesk {
   async settle(
     { queue, receipt }: LeaseReference,
     outcome: Outcome,
-    emits: readonly Emit[] = [],
+    { emits = [], jobs = [] }: Emissions = {},
   ): Promise<Settled> {
-    const settlement = emits.length === 0 ? { receipt, outcome } : { receipt, outcome, emits }
+    const settlement: Settlement = {
+      receipt,
+      outcome,
+      ...(emits.length > 0 && { emits }),
+      ...(jobs.length > 0 && { jobs }),
+    }
     return answerOf<SettleResult>(await this.#backend.settle({ queue, settlements: [settlement] }))
   }
 }

@@ -17,7 +17,7 @@ import { createConsumer, type UntypedConsumer } from './queue-consumer.ts'
 import type { TypedDelivery } from './typed-delivery.ts'
 
 const Video = z.object({ fileKey: z.string().transform((key) => key.toUpperCase()) })
-const settled: SettleResult = { status: 'settled', emitted: [] }
+const settled: SettleResult = { status: 'settled', emitted: [], enqueued: [] }
 
 interface Scene {
   readonly consumer: UntypedConsumer

@@ -61,7 +61,7 @@ export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
 
     acknowledge: async ({ emits = [] } = {}) => {
       const resolved = await Promise.all(emits.map((emission) => emission.toEmit()))
-      return desk.settle(lease, { kind: 'acknowledge' }, resolved)
+      return desk.settle(lease, { kind: 'acknowledge' }, { emits: resolved })
     },
     retry: async (options = {}) => {
       const delayMs = durationMs(options.in ?? '0s', 'in')

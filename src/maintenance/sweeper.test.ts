@@ -123,6 +123,17 @@ describe('stopping the sweeper', () => {
     assert.equal(clock.pendingTimers, 0)
   })
 
+  test('does not pause once more after the slice at hand', async () => {
+    const slice = Promise.withResolvers<SweepReport>()
+    const { clock, sweeper } = scene(() => slice.promise)
+    sweeper.start()
+    await clock.advance(1_000)
+    const stopped = sweeper.stop()
+    slice.resolve(done)
+    await stopped
+    assert.equal(clock.pendingTimers, 0)
+  })
+
   test('does nothing when it does not run', async () => {
     const { sweeper } = scene(() => done)
     await sweeper.stop()

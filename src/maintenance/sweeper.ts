@@ -55,7 +55,8 @@ export class Sweeper {
 
   async #loop(run: Run): Promise<void> {
     let waitMs: number | null = this.#intervalMs
-    while (waitMs !== null) {
+    // A stop during the slice wakes nobody, so it must not be followed by another pause.
+    while (waitMs !== null && !run.stopped) {
       await this.#pause(run, waitMs)
       if (run.stopped) return
       waitMs = await this.#slice(run)

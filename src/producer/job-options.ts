@@ -1,17 +1,22 @@
 /** What may be said about a job beside its payload. */
 import type { Idempotency, NewJob } from '../backends/job-store.ts'
+import { checkBackoff } from '../contracts/check-controls.ts'
 import {
+  attemptsOf,
   defaultIdempotencyFor,
-  defaultJobAttempts,
   type JobsQueue,
   type JobType,
 } from '../contracts/jobs-declaration.ts'
-import { checkLength, checkRange, describeGiven, type Violations } from '../core/checks.ts'
+import type { Backoff } from '../contracts/queue-declaration.ts'
+import { backoffOf } from '../contracts/resolve-controls.ts'
+import { checkJobLabels } from '../core/check-job.ts'
+import { checkRange, checkText, type Violations } from '../core/checks.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { limits, type Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
-export interface EnqueueOptions {
+/** Of one job among several. */
+export interface JobOptions {
   /** Recognises a repeated enqueue of this queue, type and owner; 1 to 256 characters. */
   readonly idempotencyKey?: string
   /** Whatever its payload, let a job of this key that has not been started stand for this one. */
@@ -24,11 +29,25 @@ export interface EnqueueOptions {
   readonly delay?: Duration
   /** How often it is tried, 1 to 1000. Default: as its type or its queue says. */
   readonly attempts?: number
+  /** The waits between attempts. Default: as its type or its queue says. */
+  readonly backoff?: Backoff
   readonly tier?: string
   /** Ties it to what was going on when it was enqueued. */
   readonly traceId?: string
+  /** At most 20. */
   readonly tags?: readonly string[]
 }
+
+export interface EnqueueTogether {
+  /**
+   * A connection of yours to the store's own file, with a transaction that you have begun: a
+   * `DatabaseSync` of node:sqlite. The jobs are stored when the call returns, and exist once you
+   * commit; what is refused is thrown at once, not through the promise.
+   */
+  readonly tx?: object
+}
+
+export interface EnqueueOptions extends JobOptions, EnqueueTogether {}
 
 export interface DeclaredJob {
   readonly queue: JobsQueue
@@ -37,18 +56,19 @@ export interface DeclaredJob {
 
 /** The options in the form of the port, without type and payload. */
 export function jobSettings(
-  options: EnqueueOptions,
+  options: JobOptions,
   { queue, type }: DeclaredJob,
   prefix: string,
 ): Omit<NewJob, 'type' | 'payload'> {
   refuseOptions(options, prefix)
-  const { owner, tenant, delay, attempts, tier, traceId, tags } = options
+  const { owner, tenant, delay, attempts, backoff, tier, traceId, tags } = options
   const idempotency = idempotencyOf(options, queue)
   return {
-    maxAttempts: attempts ?? type.attempts ?? queue.options.attempts ?? defaultJobAttempts,
+    maxAttempts: attempts ?? attemptsOf(queue, type),
     ...(owner !== undefined && { owner }),
     ...(tenant !== undefined && { group: tenant }),
     ...(delay !== undefined && { delayMs: durationMs(delay, `${prefix}delay`) }),
+    ...(backoff !== undefined && { backoff: backoffOf(backoff) }),
     ...(tier !== undefined && { tier }),
     ...(traceId !== undefined && { traceId }),
     ...(tags !== undefined && { tags: [...tags] }),
@@ -57,51 +77,31 @@ export function jobSettings(
 }
 
 function idempotencyOf(
-  { idempotencyKey: key, coalesce = false }: EnqueueOptions,
+  { idempotencyKey: key, coalesce = false }: JobOptions,
   { options: { idempotencyFor = defaultIdempotencyFor } }: JobsQueue,
 ): Idempotency | undefined {
   return key === undefined ? undefined : { key, lifetimeMs: durationMs(idempotencyFor), coalesce }
 }
 
-/** Of tiers, trace ids and tags, which the store only keeps. */
-const labelLength: Range = { min: 1, max: 256, unit: 'characters' }
-
-function refuseOptions(options: EnqueueOptions, prefix: string): void {
-  const { idempotencyKey, coalesce, attempts, tags } = options
+function refuseOptions(options: JobOptions, prefix: string): void {
+  const { idempotencyKey, coalesce, attempts, backoff } = options
   const violations: Violations = []
   const texts: readonly (readonly [field: string, value: unknown, length: Range])[] = [
     ['idempotencyKey', idempotencyKey, limits.idempotencyKeyLength],
     ['owner', options.owner, limits.ownerLength],
     ['tenant', options.tenant, limits.groupLength],
-    ['tier', options.tier, labelLength],
-    ['traceId', options.traceId, labelLength],
   ]
   for (const [field, value, length] of texts) {
     if (value !== undefined) checkText(violations, `${prefix}${field}`, value, length)
   }
+  checkJobLabels(violations, prefix, options)
   if (attempts !== undefined) {
     checkRange(violations, `${prefix}attempts`, attempts, limits.jobAttempts)
   }
+  if (backoff !== undefined) checkBackoff(violations, `${prefix}backoff`, backoff)
   if (coalesce && idempotencyKey === undefined) {
     const allowed = 'a key, which says what is coalesced'
     violations.push({ field: `${prefix}idempotencyKey`, given: 'undefined', allowed })
   }
-  if (tags !== undefined) checkTags(violations, `${prefix}tags`, tags)
   if (violations.length > 0) throw MillraceError.invalid(violations)
-}
-
-function checkText(into: Violations, field: string, value: unknown, length: Range): void {
-  checkLength(into, field, value, length)
-  // The store would keep another text, and two owners or keys could become one.
-  if (typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))) return
-  const allowed = 'text without NUL characters and lone surrogates'
-  into.push({ field, given: 'such a text', allowed })
-}
-
-function checkTags(into: Violations, field: string, tags: unknown): void {
-  if (!Array.isArray(tags)) {
-    into.push({ field, given: describeGiven(tags), allowed: 'an array of texts' })
-    return
-  }
-  for (const [index, tag] of tags.entries()) checkText(into, `${field}[${index}]`, tag, labelLength)
 }

@@ -24,6 +24,7 @@ describe('enqueueing a job', () => {
         tier: 'pro',
         traceId: 'trace-1',
         tags: ['exam', 'term-2'],
+        backoff: { from: '10s', factor: 3, max: '1m', jitter: 0 },
       },
     )
     assert.equal(enqueued.status, 'created')
@@ -38,6 +39,8 @@ describe('enqueueing a job', () => {
       [job.idempotencyKey, job.owner, job.group, job.tier, job.traceId, job.tags],
       ['e-1/ocr', 'user-7', 'school-1', 'pro', 'trace-1', ['exam', 'term-2']],
     )
+    const backoff = { fromMs: 10_000, factor: 3, maxMs: 60_000, jitter: 0 }
+    assert.deepEqual([job.backendId, job.backoff], [job.id, backoff])
   })
 
   test('tries it as often as the job, its type, its queue or the default says', async () => {
@@ -159,7 +162,10 @@ describe('options that make no sense', () => {
     [{ owner: '' }, /^owner: got '', expected a string of 1 to 256 characters$/],
     [{ idempotencyKey: 'k\ud800' }, /^idempotencyKey: got such a text/],
     [{ coalesce: true }, /^idempotencyKey: got undefined, expected a key/],
-    [{ tags: 'one' as unknown as string[] }, /^tags: got 'one', expected an array of texts$/],
+    [
+      { tags: 'one' as unknown as string[] },
+      /^tags: got 'one', expected an array of at most 20 texts$/,
+    ],
     [{ tags: ['ok', 1n as unknown as string] }, /^tags\[1\]: got a value of type bigint/],
     [{ tenant: 'with space' }, /group/],
     [{ delay: 'soon' as '1s' }, /^delay: got 'soon'/],

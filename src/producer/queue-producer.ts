@@ -24,7 +24,7 @@ export interface Draft {
 }
 
 /** FIFO queues need to know the group, so there the options are not optional. */
-type OptionsArgument<Queue extends DeclaredQueue, Options> = Queue extends FifoQueue
+export type OptionsArgument<Queue extends DeclaredQueue, Options> = Queue extends FifoQueue
   ? [options: Options]
   : [options?: Options]
 

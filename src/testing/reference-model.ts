@@ -355,6 +355,7 @@ export class ReferenceModel {
     return {
       status: 'settled',
       emitted: emits.map((emit) => this.#store(this.#require(emit.queue), emit.message)),
+      enqueued: [],
     }
   }
 

@@ -8,13 +8,15 @@ import {
   describeBackendContract,
 } from '../../src/testing/backend-contract/backend-contract.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
+import { assertSoundStore } from '../support/store-inspection.ts'
 
 describeBackendContract({ name: 'SQLite', describe, test, open: openHarness })
 
 async function openHarness(): Promise<ContractHarness> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-contract-'))
   const ports = virtualPorts()
-  const open = () => openSqlite({ file: join(folder, 'store.db'), ports })
+  const file = join(folder, 'store.db')
+  const open = () => openSqlite({ file, ports })
   let backend = await open()
   return {
     backend,
@@ -27,6 +29,7 @@ async function openHarness(): Promise<ContractHarness> {
     },
     async dispose({ failed }) {
       await backend.close()
+      if (!failed) assertSoundStore(file)
       if (!failed) await rm(folder, { recursive: true, force: true })
     },
   }

@@ -6,6 +6,9 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, describe, test } from 'vitest'
+import { openDatabase } from '../../src/backends/sqlite/database.ts'
+import { Statements } from '../../src/backends/sqlite/statements.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { commands } from './commands.ts'
 import { runAgainstModel } from './engine-run.ts'
 import { assertJobsAreFenced } from './jobs-fence.ts'
@@ -108,14 +111,22 @@ async function statementsWithComparison(): Promise<readonly string[]> {
     if (comparison.test(text)) texts.add(text)
     return prepare.call(this, text, ...rest)
   }
+  const folder = await temporaryFolder('statements')
+  const db = openDatabase(folder.file('store.db'))
   try {
-    const engine = await sqliteEngine()
-    await engine.close()
-    await engine.remove()
+    prepareAll(new Statements(db))
   } finally {
     DatabaseSync.prototype.prepare = prepare
+    db.close()
+    await folder.remove()
   }
   return [...texts]
+}
+
+/** Groups of statements are prepared when they are first asked for. */
+function prepareAll(statements: Statements): void {
+  const properties = Object.getOwnPropertyDescriptors(Statements.prototype)
+  for (const { get } of Object.values(properties)) get?.call(statements)
 }
 
 function oneLine(sql: string): string {

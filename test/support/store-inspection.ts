@@ -12,6 +12,8 @@ export function assertSoundStore(file: string): void {
     assert.deepEqual(rows(db, differingCounters), [])
     assert.deepEqual(rows(db, differingGroups), [])
     assert.deepEqual(rows(db, strayBodies), [])
+    assert.deepEqual(rows(db, strayLanes), [])
+    assert.deepEqual(rows(db, strayHistory), [])
   } finally {
     db.close()
   }
@@ -20,7 +22,7 @@ export function assertSoundStore(file: string): void {
 const differingCounters = `
   SELECT name, ready, leased, delayed, counted_ready, counted_leased, counted_delayed FROM (
     SELECT name, queue_count.*,
-      (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state = 0) counted_ready,
+      (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state IN (0, 3)) counted_ready,
       (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state = 1) counted_leased,
       (SELECT count(*) FROM message m WHERE m.generation = q.generation AND state = 2) counted_delayed
     FROM queue q LEFT JOIN queue_count ON queue_count.queue = q.id
@@ -51,6 +53,23 @@ const strayBodies = `
   UNION ALL
   SELECT sequence FROM message
   WHERE body IS NULL AND sequence NOT IN (SELECT sequence FROM message_body)`
+
+/** Messages in a lane that are not blocked or in hand, blocked ones that are in none, or on FIFO. */
+const strayLanes = `
+  SELECT m.sequence, state, lane, q.name
+  FROM message m LEFT JOIN queue q ON q.generation = m.generation
+  WHERE (state = 3) IS NOT coalesce(lane > '', 0) OR (lane = '' AND state <> 1)
+    OR (state = 3 AND q.name LIKE '%.fifo')`
+
+/** Attempts and progress of jobs that neither wait nor have finished. */
+const strayHistory = ['job_attempt', 'job_progress']
+  .map(
+    (table) => `
+      SELECT number FROM ${table}
+      WHERE number NOT IN (SELECT sequence FROM message WHERE job_type IS NOT NULL)
+        AND number NOT IN (SELECT number FROM finished_job)`,
+  )
+  .join(' UNION ALL ')
 
 function rows(db: DatabaseSync, sql: string): unknown[] {
   return db.prepare(sql).all().map(plain)

@@ -10,5 +10,8 @@ export const sqliteCapabilities: Capabilities = {
   receiveAttempts: true,
   durable: true,
   trackedJobs: true,
+  callerTransactions: true,
+  ceilings: true,
+  killSwitches: true,
   delayMsMax: limits.delayMs.max,
 }

@@ -7,7 +7,7 @@ import type { DeadLetterOrigin } from '../backend.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { decodeDetails } from './job-details.ts'
 import { finishJob } from './job-history.ts'
-import { type ContentRow, countNameOf, leased, nobodysToken, ready } from './messages.ts'
+import { blocked, type ContentRow, countNameOf, leased, nobodysToken, ready } from './messages.ts'
 import { changed } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -21,10 +21,11 @@ export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
   const move = `
     UPDATE message SET
       sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
-      state = 0, held_until = NULL, token = ${nobodysToken}, job_type = NULL, job_owner = NULL
+      state = 0, held_until = NULL, token = ${nobodysToken}, job_type = NULL, job_owner = NULL,
+      lane = NULL
     WHERE sequence = ? AND generation = ?`
   return {
-    moveReady: db.prepare(`${move} AND state = 0`),
+    moveReady: db.prepare(`${move} AND (state = 0 OR state = ${blocked})`),
     moveLeased: db.prepare(`${move} AND token = ? AND state = 1 AND due_at > ?`),
   }
 }
@@ -44,21 +45,38 @@ export function deadLetterQueue(tx: StoreTransaction, queue: Queue): Queue | und
   return deadLetter === null ? undefined : tx.session.topology.find(deadLetter.queue)
 }
 
-/**
- * Takes a ready message out of the queue that must not be tried again; false when it has to stay,
- * because there is no dead-letter queue and it is no job.
- */
+/** Takes a ready message out of the queue that must not be tried again; false when it has to stay. */
 export function moveUsedUp(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean {
+  const error = 'The last attempt ended without an answer.'
+  return moveReady(tx, queue, row, { error, reason: null })
+}
+
+/** Takes a ready message out of the queue that a kill switch stops; false when it has to stay. */
+export function divert(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  reason: string,
+): boolean {
+  return moveReady(tx, queue, row, { error: reason, reason })
+}
+
+/** A message stays if there is no dead-letter queue and it is no job. */
+function moveReady(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  { error, reason }: { readonly error: string; readonly reason: string | null },
+): boolean {
   const target = deadLetterQueue(tx, queue)
   if (row.job !== null) {
-    const error = 'The last attempt ended without an answer.'
     finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error })
   }
   if (target === undefined) {
     if (row.job !== null) removeFinished(tx, queue, { ...row, state: ready })
     return row.job !== null
   }
-  const values = movedValues(tx, queue, target, row, null)
+  const values = movedValues(tx, queue, target, row, reason)
   if (!changed(tx.session.deadLettering.moveReady, ...values)) return false
   finishMove(tx, { queue, target, row, sequence: values[0], from: 'ready' })
   return true

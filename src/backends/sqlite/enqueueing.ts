@@ -1,13 +1,14 @@
 /** Stores jobs, and recognises those that an idempotency key says are there already. */
 import { hash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { canonicalJson } from '../../core/canonical-json.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { NewMessage } from '../backend.ts'
+import type { EmittedJob, NewMessage } from '../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../job-store.ts'
 import { encodeDetails } from './job-details.ts'
 import { getRow } from './rows.ts'
 import { refuse, storeMessage } from './sending.ts'
-import type { Queue } from './topology.ts'
+import { type Queue, queueNotFound } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 
 export interface EnqueueingStatements {
@@ -53,6 +54,7 @@ export function enqueueJob(
   { message = messageOf(job), retryOf }: EnqueueOptions = {},
 ): EnqueuedJob {
   const earlier = findEarlier(tx, queue, job)
+  if (earlier === 'conflict') throw new MillraceError('idempotency_conflict')
   if (earlier !== undefined) return earlier
   const { type, owner = null, idempotency } = job
   const details = encodeDetails(job, retryOf)
@@ -69,8 +71,50 @@ export function enqueueJob(
   return { status: stored.status, id: stored.id }
 }
 
+/**
+ * What would keep the jobs from being stored one after the other, found before any of them is: a
+ * settlement changes all that it should, or nothing.
+ */
+export function refuseEmittedJobs(
+  tx: StoreTransaction,
+  jobs: readonly EmittedJob[],
+): MillraceError | undefined {
+  /** Fingerprints of those that will be stored, by what their key is unique for. */
+  const stored = new Map<string, string>()
+  for (const { queue: name, job } of jobs) {
+    const queue = tx.session.topology.find(name)
+    if (queue === undefined) return queueNotFound(name)
+    const refusal = refuse(queue, messageOf(job)) ?? refuseKey(tx, queue, job, stored)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+function refuseKey(
+  tx: StoreTransaction,
+  queue: Queue,
+  job: NewJob,
+  stored: Map<string, string>,
+): MillraceError | undefined {
+  if (job.idempotency === undefined) return undefined
+  const { key, coalesce } = job.idempotency
+  const identity = `${scopeOf(queue, job)} ${key}`
+  const fingerprint = stored.get(identity)
+  const isConflict =
+    fingerprint === undefined
+      ? findEarlier(tx, queue, job) === 'conflict'
+      : !coalesce && fingerprint !== fingerprintOf(job)
+  if (isConflict) return new MillraceError('idempotency_conflict')
+  if (fingerprint === undefined) stored.set(identity, fingerprintOf(job))
+  return undefined
+}
+
 /** The job that the key stands for, if there is one that counts. */
-function findEarlier(tx: StoreTransaction, queue: Queue, job: NewJob): EnqueuedJob | undefined {
+function findEarlier(
+  tx: StoreTransaction,
+  queue: Queue,
+  job: NewJob,
+): EnqueuedJob | 'conflict' | undefined {
   const { idempotency } = job
   if (idempotency === undefined) return undefined
   const { findKey, isWaiting } = tx.session.enqueueing
@@ -82,7 +126,7 @@ function findEarlier(tx: StoreTransaction, queue: Queue, job: NewJob): EnqueuedJ
     const waits = getRow(isWaiting, found.number, queue.generation) !== undefined
     return waits ? { status: 'coalesced', id } : undefined
   }
-  if (found.fingerprint !== fingerprintOf(job)) throw new MillraceError('idempotency_conflict')
+  if (found.fingerprint !== fingerprintOf(job)) return 'conflict'
   return { status: 'duplicate', id }
 }
 
@@ -103,5 +147,5 @@ function scopeOf(queue: Queue, { type, owner }: NewJob): string {
 }
 
 function fingerprintOf({ payload }: NewJob): string {
-  return hash('sha256', payload, 'base64')
+  return hash('sha256', canonicalJson(payload), 'base64')
 }

@@ -77,6 +77,7 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
     ...(queue.settings.type === 'fifo' && { deduplicationId: tx.session.ids.next() }),
     ...(job.tier !== null && { tier: job.tier }),
     ...(job.traceId !== null && { traceId: job.traceId }),
+    ...(job.backoff !== null && { backoff: job.backoff }),
     tags: job.tags,
   }
   return enqueueJob(tx, queue, again, { retryOf: id })

@@ -1,4 +1,5 @@
 /** What was said about a job when it was enqueued, kept as JSON beside its message and its history. */
+import type { BackoffPolicy } from '../../core/backoff.ts'
 import type { DeliveredJob, NewJob } from '../job-store.ts'
 import type { Session } from './session.ts'
 
@@ -11,10 +12,11 @@ export interface JobDetails {
   readonly tags?: readonly string[]
   readonly key?: string
   readonly retryOf?: string
+  readonly backoff?: BackoffPolicy
 }
 
 export function encodeDetails(job: NewJob, retryOf?: string): string {
-  const { type, maxAttempts: max, owner, tier, traceId: trace, tags, idempotency } = job
+  const { type, maxAttempts: max, owner, tier, traceId: trace, tags, idempotency, backoff } = job
   // What is undefined does not become part of the JSON.
   return JSON.stringify({
     type,
@@ -25,6 +27,7 @@ export function encodeDetails(job: NewJob, retryOf?: string): string {
     tags: tags?.length === 0 ? undefined : tags,
     key: idempotency?.key,
     retryOf,
+    backoff,
   })
 }
 
@@ -32,13 +35,15 @@ export function decodeDetails(text: string): JobDetails {
   return JSON.parse(text)
 }
 
+const noTags: readonly string[] = []
+
 export function deliveredJob(
   text: string,
   { sequence }: { readonly sequence: number },
   session: Session,
   attempt: number,
 ): DeliveredJob {
-  const { type, max, owner, tier, trace } = decodeDetails(text)
+  const { type, max, owner, tier, trace, tags, backoff } = decodeDetails(text)
   return {
     id: session.messageIds.of(sequence),
     type,
@@ -47,5 +52,7 @@ export function deliveredJob(
     owner: owner ?? null,
     tier: tier ?? null,
     traceId: trace ?? null,
+    tags: tags ?? noTags,
+    backoff: backoff ?? null,
   }
 }

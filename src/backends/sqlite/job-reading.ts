@@ -1,15 +1,10 @@
-/**
- * Reads jobs: those that live from their messages, those that have finished from history. Lists are
- * newest first and go page by page along the sequence number, which both sides share.
- */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { type JobStatus, jobStatuses } from '../../core/job-state.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
-import type { Page } from '../backend.ts'
-import type { JobAttempt, JobRecord, ListJobs } from '../job-store.ts'
+/** Reads jobs: those that live from their messages, those that have finished from history. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { JobStatus } from '../../core/job-state.ts'
+import type { JobAttempt, JobRecord } from '../job-store.ts'
 import { decodeDetails } from './job-details.ts'
 import { leased, nobodysToken } from './messages.ts'
-import { allRows, getRow, upTo } from './rows.ts'
+import { allRows, getRow } from './rows.ts'
 import type { Session } from './session.ts'
 
 export interface JobReadingStatements {
@@ -18,11 +13,9 @@ export interface JobReadingStatements {
   readonly attempts: StatementSync
   readonly progress: StatementSync
   readonly latestError: StatementSync
-  readonly listLive: StatementSync
-  readonly listFinished: StatementSync
 }
 
-const liveColumns = `
+export const liveColumns = `
   m.sequence AS number, q.name AS queue, m.state, m.token, m.job_type AS type, m.job_owner AS owner,
   m.group_name, m.job AS details, m.receive_count AS attempts, m.sent_at AS created_at, m.leased_at,
   coalesce(m.first_received_at, m.leased_at) AS started_at,
@@ -44,18 +37,10 @@ export function prepareJobReading(db: DatabaseSync): JobReadingStatements {
     progress: db.prepare('SELECT progress, changed_at FROM job_progress WHERE number = ?'),
     latestError: db.prepare(`
       SELECT ended_at, error FROM job_attempt WHERE number = ? ORDER BY attempt DESC LIMIT 1`),
-    listLive: db.prepare(`
-      SELECT ${liveColumns}, NULL AS discarded
-      FROM message m INDEXED BY message_job JOIN queue q ON q.generation = m.generation
-      WHERE m.generation = ? AND m.job_type IS NOT NULL AND m.sequence < ?
-      ORDER BY m.sequence DESC ${upTo}`),
-    listFinished: db.prepare(`
-      SELECT * FROM finished_job INDEXED BY finished_job_by_queue
-      WHERE queue = ? AND status = ? AND number < ? ORDER BY number DESC ${upTo}`),
   }
 }
 
-interface LiveRow {
+export interface LiveRow {
   readonly number: number
   readonly queue: string | null
   readonly discarded: string | null
@@ -72,7 +57,7 @@ interface LiveRow {
   readonly started_at: number
 }
 
-interface FinishedRow {
+export interface FinishedRow {
   readonly number: number
   readonly queue: string
   readonly type: string
@@ -98,60 +83,6 @@ export function readJob(session: Session, id: string): JobRecord | undefined {
   if (end !== undefined) return finishedRecord(session, end)
   const row = getRow<LiveRow>(live, number)
   return row === undefined ? undefined : liveRecord(session, row)
-}
-
-export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
-  const queue = session.topology.require(request.queue)
-  const before = numberBefore(session, request.after)
-  const wanted = request.status === undefined ? jobStatuses : [request.status]
-  const { listLive, listFinished } = session.jobReading
-  const found: JobRecord[] = []
-  if (wanted.includes('pending') || wanted.includes('processing')) {
-    const records = (rows: readonly LiveRow[]): readonly JobRecord[] =>
-      rows.map((row) => liveRecord(session, row))
-    found.push(...matching(request, wanted, listLive, [queue.generation], before, records))
-  }
-  for (const status of wanted) {
-    if (status === 'pending' || status === 'processing') continue
-    const records = (rows: readonly FinishedRow[]): readonly JobRecord[] =>
-      rows.map((row) => finishedRecord(session, row))
-    found.push(...matching(request, wanted, listFinished, [queue.name, status], before, records))
-  }
-  found.sort((left, right) => (left.id < right.id ? 1 : -1))
-  const items = found.slice(0, request.limit)
-  const last = items.at(-1)
-  return found.length > request.limit && last !== undefined ? { items, next: last.id } : { items }
-}
-
-/** Rows read at a time while filters pass over some of them. */
-const pageRows = 200
-
-/** Up to one more than the page holds, of the rows that pass the filters. */
-function matching<Row extends { readonly number: number }>(
-  request: ListJobs,
-  wanted: readonly JobStatus[],
-  statement: StatementSync,
-  values: readonly SQLInputValue[],
-  before: number,
-  records: (rows: readonly Row[]) => readonly JobRecord[],
-): readonly JobRecord[] {
-  const { type, owner, limit } = request
-  const found: JobRecord[] = []
-  let next = before
-  while (found.length <= limit) {
-    const rows = allRows<Row>(statement, ...values, next, pageRows)
-    for (const record of records(rows)) {
-      const fits =
-        wanted.includes(record.status) &&
-        (type === undefined || record.type === type) &&
-        (owner === undefined || record.owner === owner)
-      if (fits && found.length <= limit) found.push(record)
-    }
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < pageRows) break
-    next = last.number
-  }
-  return found
 }
 
 export function readAttempts(session: Session, id: string): readonly JobAttempt[] {
@@ -193,12 +124,12 @@ function lastAttempt(end: FinishedRow): JobAttempt {
   }
 }
 
-function statusOf({ queue, state, token }: LiveRow): JobStatus {
+export function statusOf({ queue, state, token }: LiveRow): JobStatus {
   if (queue === null) return 'cancelled'
   return state === leased && token !== nobodysToken ? 'processing' : 'pending'
 }
 
-function liveRecord(session: Session, row: LiveRow): JobRecord {
+export function liveRecord(session: Session, row: LiveRow): JobRecord {
   const { progress, latestError } = session.jobReading
   const reported = getRow<{ progress: number; changed_at: number }>(progress, row.number)
   const failure = getRow<{ ended_at: number; error: string | null }>(latestError, row.number)
@@ -216,7 +147,7 @@ function liveRecord(session: Session, row: LiveRow): JobRecord {
   }
 }
 
-function finishedRecord(session: Session, row: FinishedRow): JobRecord {
+export function finishedRecord(session: Session, row: FinishedRow): JobRecord {
   const reported = getRow<{ progress: number }>(session.jobReading.progress, row.number)
   return {
     ...commonFields(session, row),
@@ -242,9 +173,11 @@ type CommonFields = Omit<
 >
 
 function commonFields(session: Session, row: CommonRow): CommonFields {
-  const { max, tier, trace, tags, key, retryOf } = decodeDetails(row.details)
+  const { max, tier, trace, tags, key, retryOf, backoff } = decodeDetails(row.details)
+  const id = session.messageIds.of(row.number)
   return {
-    id: session.messageIds.of(row.number),
+    id,
+    backendId: id,
     type: row.type,
     payload: row.payload,
     attemptsMade: row.attempts,
@@ -257,13 +190,6 @@ function commonFields(session: Session, row: CommonRow): CommonFields {
     tags: tags ?? [],
     createdAt: row.created_at,
     retryOf: retryOf ?? null,
+    backoff: backoff ?? null,
   }
-}
-
-function numberBefore(session: Session, after: string | undefined): number {
-  if (after === undefined) return Number.MAX_SAFE_INTEGER
-  const number = session.messageIds.sequenceOf(after)
-  if (number !== undefined) return number
-  const allowed = "the 'next' of an earlier page"
-  throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])
 }

@@ -17,6 +17,8 @@ import type { Session } from './session.ts'
 export const ready = 0
 export const leased = 1
 export const delayed = 2
+/** Ready, but kept in a lane until it may be taken. */
+export const blocked = 3
 
 /** No lease has this token; those that are given out rise from here. */
 export const nobodysToken: number = 2 ** 40
@@ -203,7 +205,7 @@ export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage 
     receiveCount: row.receive_count,
     deadLetter: decodeOrigin(row.origin),
     state: stateNames[row.state] ?? 'ready',
-    dueAt: row.state === ready ? null : (row.held_until ?? row.due_at),
+    dueAt: countNameOf(row.state) === 'ready' ? null : (row.held_until ?? row.due_at),
   }
 }
 

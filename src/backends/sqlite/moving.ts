@@ -14,6 +14,8 @@ import type {
 } from '../backend.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { decodeDetails } from './job-details.ts'
+import { finishJob } from './job-history.ts'
+import { unblock } from './lanes.ts'
 import { nobodysToken } from './messages.ts'
 import { allRows, changed, getRow, upTo } from './rows.ts'
 import type { Queue } from './topology.ts'
@@ -57,7 +59,7 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
       SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
     // A message of a FIFO group that is in flight keeps the later ones of its group back.
     next: db.prepare(`
-      SELECT sequence, group_name, origin, job, body IS NULL AS apart
+      SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 AND sequence <= ? AND NOT EXISTS (
         SELECT 1 FROM fifo_group
@@ -153,6 +155,7 @@ function advance(tx: StoreTransaction, task: TaskRow): Step {
   const { next, remaining, addMoved } = tx.session.moving
   const quota = Math.min(moveSlice, allowedBy(tx.now, task) - task.moved)
   if (quota > 0) {
+    unblock(tx, source, { lastSequence: task.sequence_max, count: quota })
     const rows = allRows<MovedRow>(next, source.generation, task.sequence_max, quota)
     const moved = moveRows(tx, source, task, rows)
     if (moved > 0) {
@@ -181,8 +184,13 @@ interface MovedRow {
   readonly group_name: string | null
   readonly origin: string | null
   readonly job: string | null
+  /** It is a job of the source itself, not a dead letter. */
+  readonly lives: 0 | 1
   readonly apart: 0 | 1
 }
+
+/** The end of a job that waited in the source: it goes on elsewhere, as another one. */
+const movedAway = { status: 'cancelled', error: 'It was moved, and is a new job now.' } as const
 
 /** Moves rows in order until one has nowhere to go; the answer is how many went. */
 function moveRows(
@@ -195,6 +203,7 @@ function moveRows(
     const target = destinationOf(tx, task, row)
     if (target === undefined) return index
     const sequence = tx.nextSequence()
+    if (row.lives === 1) finishJob(tx, row.sequence, { ...movedAway, queue: source.name })
     const { type, owner, details } = newJobOf(tx, row)
     tx.session.moving.move.run(
       sequence,

@@ -1,18 +1,22 @@
 /**
- * Parked receives: long polls that found nothing and wait. They are served in the order in which
+ * Whoever waits for messages: parked receives, which are long polls that found nothing, and callers
+ * who only want to know when a receive is worth it. Parked receives are served in the order in which
  * they came, inside the very transaction that makes a message ready, so a send and the receive that
  * waits for it share one commit.
  */
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
-import type { Delivery, Receive } from '../backend.ts'
+import type { Delivery, Receive, WhenReady } from '../backend.ts'
 import { receiveNow } from './claiming.ts'
 import type { Session } from './session.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { hasSomethingReady, nextDueAt } from './waking.ts'
+import { worthwhileAt } from './waking.ts'
 
 /** Pause before a store is looked at again that could not be read. */
 const lookAgainAfterFaultMs = 100
+
+/** However far away the next event is, a store that somebody waits for is looked at so often. */
+const lookAgainMs = 60_000
 
 export interface ParkingOptions {
   readonly ports: Ports
@@ -26,15 +30,20 @@ interface Parked {
   readonly finish: (outcome: { deliveries: readonly Delivery[] } | { error: unknown }) => void
 }
 
+/** Those who wait for the same queue, with the same kill switches of their own. */
 interface Waiting {
+  readonly queue: string
+  readonly heldNames: readonly string[]
   /** In order of arrival. */
   readonly receives: Set<Parked>
+  readonly watchers: Set<() => void>
   cancelTimer: (() => void) | undefined
 }
 
 export class Parking {
   readonly #options: ParkingOptions
-  readonly #waiting = new Map<string, Waiting>()
+  /** By queue, then by the names that hold. */
+  readonly #waiting = new Map<string, Map<string, Waiting>>()
   /** Queues that may have something for a parked receive. */
   readonly #promising = new Set<string>()
 
@@ -49,13 +58,15 @@ export class Parking {
   /** Waits until a message can be leased, the time is up, or the caller gives up. */
   park(request: Receive, waitMs: number): Promise<readonly Delivery[]> {
     return new Promise((resolve, reject) => {
-      const { signal, queue } = request
+      const { signal } = request
+      const waiting = this.#waitingFor(request)
       const parked: Parked = {
         request,
         finish: (outcome) => {
           cancelDeadline()
           signal?.removeEventListener('abort', giveUp)
-          this.#remove(queue, parked)
+          waiting.receives.delete(parked)
+          this.#leave(waiting)
           if ('error' in outcome) reject(outcome.error)
           else resolve(outcome.deliveries)
         },
@@ -65,15 +76,33 @@ export class Parking {
         parked.finish({ deliveries: [] }),
       )
       signal?.addEventListener('abort', giveUp, { once: true })
-      this.#waitingFor(queue).receives.add(parked)
+      waiting.receives.add(parked)
       // Something may have arrived since the receive looked.
-      this.#look(queue)
+      this.#look(waiting)
+    })
+  }
+
+  /** Waits until a receive may find something, or the caller does not want to know any more. */
+  watch(request: WhenReady): Promise<void> {
+    const { signal } = request
+    if (signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const waiting = this.#waitingFor(request)
+      const finish = (): void => {
+        signal.removeEventListener('abort', finish)
+        waiting.watchers.delete(finish)
+        this.#leave(waiting)
+        resolve()
+      }
+      signal.addEventListener('abort', finish, { once: true })
+      waiting.watchers.add(finish)
+      this.#look(waiting)
     })
   }
 
   /** Looks at every queue somebody waits for: another process has changed the store. */
   lookEverywhere(): void {
-    for (const name of this.#waiting.keys()) this.#look(name)
+    for (const name of [...this.#waiting.keys()]) this.#lookAt(name)
   }
 
   /** Serves parked receives inside a transaction; the answer tells them after the commit. */
@@ -87,77 +116,109 @@ export class Parking {
     return () => {
       for (const finish of served) finish()
       this.#promising.clear()
-      for (const name of tx.touched) if (this.#waiting.has(name)) this.#look(name)
+      // Another setting or switch may concern any queue.
+      if (tx.hasChangedTopology) this.lookEverywhere()
+      else for (const name of tx.touched) this.#lookAt(name)
     }
   }
 
-  /** Ends all parked receives empty-handed. */
+  /** Ends all parked receives empty-handed, and tells the others to look for themselves. */
   clear(): void {
-    for (const { receives } of [...this.#waiting.values()]) {
-      for (const parked of [...receives]) parked.finish({ deliveries: [] })
-    }
-  }
-
-  #serveQueue(tx: StoreTransaction, name: string, served: (() => void)[]): void {
-    for (const parked of this.#waiting.get(name)?.receives ?? []) {
-      try {
-        const deliveries = receiveNow(tx, parked.request, true)
-        if (deliveries.length === 0) return
-        served.push(() => parked.finish({ deliveries }))
-      } catch (error) {
-        if (!(error instanceof MillraceError)) throw error
-        served.push(() => parked.finish({ error }))
+    for (const byNames of [...this.#waiting.values()]) {
+      for (const { receives, watchers } of [...byNames.values()]) {
+        for (const parked of [...receives]) parked.finish({ deliveries: [] })
+        for (const finish of [...watchers]) finish()
       }
     }
   }
 
+  #serveQueue(tx: StoreTransaction, name: string, served: (() => void)[]): void {
+    for (const { receives } of this.#waiting.get(name)?.values() ?? []) {
+      for (const parked of receives) {
+        try {
+          const deliveries = receiveNow(tx, parked.request, true)
+          if (deliveries.length === 0) break
+          served.push(() => parked.finish({ deliveries }))
+        } catch (error) {
+          if (!(error instanceof MillraceError)) throw error
+          served.push(() => parked.finish({ error }))
+        }
+      }
+    }
+  }
+
+  #lookAt(name: string): void {
+    const byNames = this.#waiting.get(name)
+    if (byNames === undefined) return
+    for (const waiting of [...byNames.values()]) this.#look(waiting)
+  }
+
   /** Serves the queue soon if it has something, or plans to look again when it will. */
-  #look(name: string): void {
-    const waiting = this.#waiting.get(name)
-    if (waiting === undefined) return
+  #look(waiting: Waiting): void {
     waiting.cancelTimer?.()
     waiting.cancelTimer = undefined
-    const waitMs = this.#worthwhileIn(name)
+    const waitMs = this.#worthwhileIn(waiting)
     if (waitMs === 0) {
-      this.#promising.add(name)
+      for (const finish of [...waiting.watchers]) finish()
+      if (waiting.receives.size === 0) return
+      this.#promising.add(waiting.queue)
       this.#options.nudge()
-    } else if (waitMs < Number.POSITIVE_INFINITY) {
-      const lookAgain = (): void => this.#look(name)
+    } else {
+      const lookAgain = (): void => this.#look(waiting)
       const { timers } = this.#options.ports
-      waiting.cancelTimer = timers.after(waitMs, lookAgain, { background: true })
+      // A parked receive has a deadline that keeps the process alive; a watcher has nothing else.
+      const background = waiting.watchers.size === 0
+      const delayMs = Math.min(waitMs, lookAgainMs)
+      waiting.cancelTimer = timers.after(delayMs, lookAgain, { background })
     }
   }
 
   /** How long until a receive may find something, as far as is known now; 0 when it may already. */
-  #worthwhileIn(name: string): number {
+  #worthwhileIn({ queue: name, heldNames }: Waiting): number {
     try {
       const session = this.#options.session()
       const now = session.refresh()
       const queue = session.topology.find(name)
       // A receive from a queue that is gone has an answer too.
-      if (queue === undefined || hasSomethingReady(session, queue)) return 0
-      return Math.max(0, nextDueAt(session, queue) - now)
+      if (queue === undefined) return 0
+      return Math.max(0, worthwhileAt({ session, queue, now, heldNames }) - now)
     } catch {
       // Nobody waits for this look, so a store that fails is not reported here but tried again.
       return lookAgainAfterFaultMs
     }
   }
 
-  #waitingFor(name: string): Waiting {
-    let waiting = this.#waiting.get(name)
+  #waitingFor({ queue, heldNames = [] }: Pick<Receive, 'queue' | 'heldNames'>): Waiting {
+    let byNames = this.#waiting.get(queue)
+    if (byNames === undefined) {
+      byNames = new Map()
+      this.#waiting.set(queue, byNames)
+    }
+    const key = namesKey(heldNames)
+    let waiting = byNames.get(key)
     if (waiting === undefined) {
-      waiting = { receives: new Set(), cancelTimer: undefined }
-      this.#waiting.set(name, waiting)
+      waiting = {
+        queue,
+        heldNames,
+        receives: new Set(),
+        watchers: new Set(),
+        cancelTimer: undefined,
+      }
+      byNames.set(key, waiting)
     }
     return waiting
   }
 
-  #remove(name: string, parked: Parked): void {
-    const waiting = this.#waiting.get(name)
-    if (waiting === undefined) return
-    waiting.receives.delete(parked)
-    if (waiting.receives.size > 0) return
+  #leave(waiting: Waiting): void {
+    if (waiting.receives.size > 0 || waiting.watchers.size > 0) return
     waiting.cancelTimer?.()
-    this.#waiting.delete(name)
+    const { queue, heldNames } = waiting
+    const byNames = this.#waiting.get(queue)
+    byNames?.delete(namesKey(heldNames))
+    if (byNames?.size === 0) this.#waiting.delete(queue)
   }
+}
+
+function namesKey(heldNames: readonly string[]): string {
+  return heldNames.length === 0 ? '' : JSON.stringify(heldNames)
 }

@@ -2,8 +2,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Page, Peek, PeekedMessage } from '../backend.ts'
-import { type MessageRow, messageColumns, peekedFromRow, stateNames } from './messages.ts'
+import { blocked, type MessageRow, messageColumns, peekedFromRow, stateNames } from './messages.ts'
 import { allRows, upTo } from './rows.ts'
+import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { catchUpFully } from './upkeep.ts'
 
@@ -32,29 +33,56 @@ export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMe
   const { peeking } = tx.session
   const rows =
     request.state === 'ready'
-      ? allRows<MessageRow>(peeking.ready, queue.generation, cursor.sequence, request.limit + 1)
+      ? readyRows(tx, queue, cursor, request.limit + 1)
       : allRows<MessageRow>(
           peeking.waiting,
           queue.generation,
           stateNames.indexOf(request.state),
-          cursor.dueAt,
+          cursor.at,
           cursor.sequence,
           request.limit + 1,
         )
   const page = rows.slice(0, request.limit)
   const items = page.map((row) => peekedFromRow(row, tx.session))
   const last = page.at(-1)
-  return rows.length > request.limit && last !== undefined
-    ? { items, next: `${last.due_at}-${last.sequence}` }
-    : { items }
+  if (rows.length <= request.limit || last === undefined) return { items }
+  const at = request.state === 'ready' ? last.sent_at : last.due_at
+  return { items, next: `${at}-${last.sequence}` }
 }
 
-function parseCursor(text: string | undefined): { dueAt: number; sequence: number } {
-  if (text === undefined) return { dueAt: 0, sequence: 0 }
+/**
+ * Ready messages and those that wait in lanes, in the one order that they have outside. In the store
+ * the latter are in the order of their retention, which is that of sending.
+ */
+function readyRows(
+  { session }: StoreTransaction,
+  { generation, settings }: Queue,
+  after: Cursor,
+  count: number,
+): readonly MessageRow[] {
+  const { ready, waiting } = session.peeking
+  const expiresAfter = after.at + settings.retentionMs
+  const values = [generation, blocked, expiresAfter, after.sequence, count] as const
+  return [
+    ...allRows<MessageRow>(ready, generation, after.sequence, count),
+    ...allRows<MessageRow>(waiting, ...values),
+  ]
+    .sort((left, right) => left.sequence - right.sequence)
+    .slice(0, count)
+}
+
+/** The last row of a page: when it is due or, if it is ready, when it was sent. */
+interface Cursor {
+  readonly at: number
+  readonly sequence: number
+}
+
+function parseCursor(text: string | undefined): Cursor {
+  if (text === undefined) return { at: 0, sequence: 0 }
   const match = /^(\d{1,15})-(\d{1,15})$/.exec(text)
   if (match === null) {
     const allowed = "the 'next' of an earlier page"
     throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])
   }
-  return { dueAt: Number(match[1]), sequence: Number(match[2]) }
+  return { at: Number(match[1]), sequence: Number(match[2]) }
 }

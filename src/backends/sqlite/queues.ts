@@ -15,6 +15,7 @@ import type {
   QueueSettings,
   TagQueue,
 } from '../backend.ts'
+import { nobodysToken } from './messages.ts'
 import { allRows, getRow, upTo } from './rows.ts'
 import { type Queue, queueFromRow, queueRecord } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -27,6 +28,7 @@ export interface QueueStatements {
   readonly newGeneration: StatementSync
   readonly remove: StatementSync
   readonly removeCounts: StatementSync
+  readonly removeRate: StatementSync
   readonly discard: StatementSync
   readonly entomb: StatementSync
   readonly deletedAt: StatementSync
@@ -46,6 +48,7 @@ export function prepareQueues(db: DatabaseSync): QueueStatements {
     newGeneration: db.prepare('UPDATE queue SET generation = ?, purged_at = ? WHERE id = ?'),
     remove: db.prepare('DELETE FROM queue WHERE id = ?'),
     removeCounts: db.prepare('DELETE FROM queue_count WHERE queue = ?'),
+    removeRate: db.prepare('DELETE FROM claim_rate WHERE queue = ?'),
     discard: db.prepare('INSERT INTO discarded_generation (generation, queue) VALUES (?, ?)'),
     entomb: db.prepare('INSERT OR REPLACE INTO deleted_queue (name, deleted_at) VALUES (?, ?)'),
     deletedAt: db.prepare('SELECT deleted_at FROM deleted_queue WHERE name = ?'),
@@ -94,13 +97,21 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   const settings: QueueSettings = { ...queue.settings, ...request.changes }
   refuseSettings(tx, queue.name, settings, request.changes)
   // What has expired stays so, even if messages may now live longer.
-  if (settings.retentionMs > queue.settings.retentionMs) catchUpFully(tx, queue)
+  if (settings.retentionMs > queue.settings.retentionMs) {
+    catchUpFully(tx, queue)
+    tx.session.upkeep.prolongBlocked.run(settings.retentionMs, queue.generation)
+  }
   save(tx, queue, settings, queue.tags)
+  const saved = tx.queue(queue.name)
+  // A ceiling counts what was taken before it was there.
+  if (saved.countsRunning && !queue.countsRunning) {
+    tx.session.gates.markRunning.run(queue.generation, nobodysToken)
+  }
   if (settings.retentionMs < queue.settings.retentionMs) {
     // Leased and delayed messages may now expire before anybody would have looked at them.
     tx.session.upkeep.shortenDue.run(settings.retentionMs, queue.generation, settings.retentionMs)
   }
-  return queueRecord(tx.queue(queue.name))
+  return queueRecord(saved)
 }
 
 export function tagQueue(tx: StoreTransaction, request: TagQueue): QueueRecord {
@@ -122,9 +133,10 @@ export function tagQueue(tx: StoreTransaction, request: TagQueue): QueueRecord {
 
 export function deleteQueue(tx: StoreTransaction, name: string): void {
   const queue = tx.queue(name)
-  const { remove, removeCounts, discard, entomb } = tx.session.queues
+  const { remove, removeCounts, removeRate, discard, entomb } = tx.session.queues
   remove.run(queue.id)
   removeCounts.run(queue.id)
+  removeRate.run(queue.id)
   discard.run(queue.generation, queue.name)
   entomb.run(name, tx.now)
   tx.topologyChanged()
@@ -216,8 +228,21 @@ function refuseSettings(
       violations.push({ field, given: String(given[field]), allowed: 'none on a standard queue' })
     }
   }
+  if (settings.type === 'fifo') violations.push(...refuseOnFifo(settings))
   if (given.deadLetter) violations.push(...refuseDeadLetter(tx, name, settings))
   if (violations.length > 0) throw MillraceError.invalid(violations)
+}
+
+/** To pass over a message would break the order of its group, so a FIFO queue is stopped as a whole. */
+function refuseOnFifo({ ceilings, obeys }: QueueSettings): Violation[] {
+  const isUsed: Readonly<Record<string, boolean>> = {
+    'ceilings.runningPerTenant': ceilings.runningPerTenant !== null,
+    'ceilings.runningPerType': Object.keys(ceilings.runningPerType).length > 0,
+    'obeys.types': Object.keys(obeys.types).length > 0,
+  }
+  return Object.keys(isUsed)
+    .filter((field) => isUsed[field])
+    .map((field) => ({ field, given: 'some', allowed: 'none on a FIFO queue' }))
 }
 
 function refuseDeadLetter(

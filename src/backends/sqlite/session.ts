@@ -1,94 +1,35 @@
 /** One connection to the store with its prepared statements. It is rebuilt whole after a disk fault. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../core/ports.ts'
-import { type ClaimingStatements, prepareClaiming } from './claiming.ts'
-import { openDatabase } from './database.ts'
-import { type DeadLetterStatements, prepareDeadLettering } from './dead-lettering.ts'
-import { type EnqueueingStatements, prepareEnqueueing } from './enqueueing.ts'
-import { type GroupStatements, prepareGroups } from './groups.ts'
-import { type JobControlStatements, prepareJobControl } from './job-control.ts'
-import { type HistoryStatements, prepareHistory } from './job-history.ts'
-import { type JobReadingStatements, prepareJobReading } from './job-reading.ts'
 import { MessageIds } from './message-ids.ts'
-import { type BodyStatements, prepareBodies } from './messages.ts'
-import { type MoveStatements, prepareMoving } from './moving.ts'
-import { type PeekStatements, preparePeeking } from './peeking.ts'
-import { prepareQueues, type QueueStatements } from './queues.ts'
-import { type AttemptStatements, prepareAttempts } from './receive-attempts.ts'
 import { getRow } from './rows.ts'
-import { prepareSending, type SendingStatements } from './sending.ts'
-import { prepareSettling, type SettlingStatements } from './settling.ts'
-import { prepareStatistics, type StatisticsStatements } from './statistics.ts'
+import { Statements } from './statements.ts'
 import { isBusy } from './storage-fault.ts'
 import type { StoreClock } from './store-clock.ts'
-import { prepareSweeping, type SweepStatements } from './sweeping.ts'
 import { type Queue, Topology } from './topology.ts'
-import {
-  prepareTransactions,
-  type StoreRow,
-  StoreTransaction,
-  type TransactionStatements,
-} from './transaction.ts'
-import { prepareUpkeep, type UpkeepStatements } from './upkeep.ts'
-import { prepareWaking, type WakingStatements } from './waking.ts'
+import { type StoreRow, StoreTransaction } from './transaction.ts'
 
-export class Session {
-  readonly db: DatabaseSync
+const savepoint = 'millrace_work'
+
+export class Session extends Statements {
   readonly ids: Ids
   readonly messageIds: MessageIds
   readonly topology: Topology
   /** Queues in which jobs were met, where it pays to expect another one. */
   readonly jobQueues: WeakSet<Queue> = new WeakSet()
-  readonly transactions: TransactionStatements
-  readonly bodies: BodyStatements
-  readonly sending: SendingStatements
-  readonly claiming: ClaimingStatements
-  readonly attempts: AttemptStatements
-  readonly settling: SettlingStatements
-  readonly deadLettering: DeadLetterStatements
-  readonly groups: GroupStatements
-  readonly upkeep: UpkeepStatements
-  readonly queues: QueueStatements
-  readonly moving: MoveStatements
-  readonly sweeping: SweepStatements
-  readonly peeking: PeekStatements
-  readonly statistics: StatisticsStatements
-  readonly waking: WakingStatements
-  readonly enqueueing: EnqueueingStatements
-  readonly history: HistoryStatements
-  readonly jobReading: JobReadingStatements
-  readonly jobControl: JobControlStatements
+  /** Where tenants take turns: the lane that was served last, by queue. */
+  readonly turns: Map<number, string> = new Map()
   readonly #clock: StoreClock
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #rollback: StatementSync
   readonly #store: StatementSync
 
-  constructor(file: string, clock: StoreClock, ids: Ids) {
-    const db = openDatabase(file)
-    this.db = db
+  constructor(db: DatabaseSync, clock: StoreClock, ids: Ids) {
+    super(db)
     this.ids = ids
     this.#clock = clock
     this.topology = new Topology(db)
-    this.transactions = prepareTransactions(db)
-    this.bodies = prepareBodies(db)
-    this.sending = prepareSending(db)
-    this.claiming = prepareClaiming(db)
-    this.attempts = prepareAttempts(db)
-    this.settling = prepareSettling(db)
-    this.deadLettering = prepareDeadLettering(db)
-    this.groups = prepareGroups(db)
-    this.upkeep = prepareUpkeep(db)
-    this.queues = prepareQueues(db)
-    this.moving = prepareMoving(db)
-    this.sweeping = prepareSweeping(db)
-    this.peeking = preparePeeking(db)
-    this.statistics = prepareStatistics(db)
-    this.waking = prepareWaking(db)
-    this.enqueueing = prepareEnqueueing(db)
-    this.history = prepareHistory(db)
-    this.jobReading = prepareJobReading(db)
-    this.jobControl = prepareJobControl(db)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#rollback = db.prepare('ROLLBACK')
@@ -106,8 +47,25 @@ export class Session {
       if (isBusy(error)) return undefined
       throw error
     }
-    const store = this.#readStore()
-    return new StoreTransaction(this, store, this.#clock.now(store.clock_ms))
+    return this.#joined()
+  }
+
+  /**
+   * Takes part in a transaction that somebody else has begun on this connection, and will end. What
+   * fails leaves no trace in it.
+   */
+  within<T>(apply: (tx: StoreTransaction) => T): T {
+    this.db.exec(`SAVEPOINT ${savepoint}`)
+    try {
+      const tx = this.#joined()
+      const result = apply(tx)
+      tx.finish()
+      this.db.exec(`RELEASE ${savepoint}`)
+      return result
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`)
+      throw error
+    }
   }
 
   commit(tx: StoreTransaction): void {
@@ -126,8 +84,22 @@ export class Session {
     return this.#clock.now(this.#readStore().clock_ms)
   }
 
+  /** Whether its statements still belong to an open connection. */
+  get isUsable(): boolean {
+    try {
+      return this.#store.get() !== undefined
+    } catch {
+      return false
+    }
+  }
+
   close(): void {
     if (this.db.isOpen) this.db.close()
+  }
+
+  #joined(): StoreTransaction {
+    const store = this.#readStore()
+    return new StoreTransaction(this, store, this.#clock.now(store.clock_ms))
   }
 
   #readStore(): StoreRow {

@@ -8,14 +8,19 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import { parseReceipt, type Receipt } from '../../core/receipt.ts'
 import type {
   Emit,
+  EmittedJob,
   Extend,
   LeaseRefusal,
   LeaseResult,
+  LeaseState,
+  LeaseStates,
   Settle,
   Settlement,
   SettleResult,
 } from '../backend.ts'
+import type { EnqueuedJob } from '../job-store.ts'
 import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
+import { enqueueJob, refuseEmittedJobs } from './enqueueing.ts'
 import { groupChanged } from './groups.ts'
 import { finishLeasedJob, noteAttempt } from './job-history.ts'
 import { countNameOf, leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
@@ -52,11 +57,13 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
     deleteLive: db.prepare(`DELETE FROM message ${live} ${deleted}`),
     // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
     holdBack: db.prepare(
-      `UPDATE message SET due_at = ?, held_until = ?, token = ${nobodysToken} ${live}`,
+      `UPDATE message SET
+        due_at = ?, held_until = ?, token = ${nobodysToken}, lane = NULL ${live}`,
     ),
     handBack: db.prepare(`
       UPDATE message SET
-        state = 0, held_until = NULL, token = ${nobodysToken}, receive_count = ? ${live}`),
+        state = 0, held_until = NULL, token = ${nobodysToken}, lane = NULL,
+        receive_count = ? ${live}`),
   }
 }
 
@@ -95,6 +102,17 @@ function extendLease(
   return refused(MillraceError.invalid([violation]))
 }
 
+/** The same question as before a settlement, without one. */
+export function leaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
+  const queue = view.session.topology.require(request.queue)
+  return request.receipts.map((text) => {
+    const receipt = receiptFor(queue, text)
+    // A receipt of a queue that was deleted and made anew: its message went with the old one.
+    if (receipt === undefined) return 'gone'
+    return whyNot(view, findRow(view, queue, receipt), receipt) ?? 'live'
+  })
+}
+
 export function settleLeases(tx: StoreTransaction, request: Settle): readonly SettleResult[] {
   const queue = tx.queue(request.queue)
   return request.settlements.map((settlement) => {
@@ -104,7 +122,8 @@ export function settleLeases(tx: StoreTransaction, request: Settle): readonly Se
     if (error !== undefined) return refused(error)
     const refusal = settleLease(tx, queue, receipt, settlement)
     if (refusal !== undefined) return { status: refusal }
-    return { status: 'settled', emitted: emit(tx, settlement.emits ?? []) }
+    const { emits = [], jobs = [] } = settlement
+    return { status: 'settled', emitted: emit(tx, emits), enqueued: enqueue(tx, jobs) }
   })
 }
 
@@ -113,7 +132,7 @@ function refuseSettlement(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  { outcome, emits }: Settlement,
+  { outcome, emits, jobs }: Settlement,
 ): MillraceError | undefined {
   if (outcome.kind === 'bury' && deadLetterQueue(tx, queue) === undefined) {
     // A job can fail without a place for dead letters; any other message would just be lost.
@@ -126,11 +145,15 @@ function refuseSettlement(
     const refusal = refuse(target, message)
     if (refusal !== undefined) return refusal
   }
-  return undefined
+  return jobs === undefined ? undefined : refuseEmittedJobs(tx, jobs)
 }
 
 function emit(tx: StoreTransaction, emits: readonly Emit[]): ReturnType<typeof storeMessage>[] {
   return emits.map(({ queue, message }) => storeMessage(tx, tx.queue(queue), message))
+}
+
+function enqueue(tx: StoreTransaction, jobs: readonly EmittedJob[]): readonly EnqueuedJob[] {
+  return jobs.map(({ queue, job }) => enqueueJob(tx, tx.queue(queue), job))
 }
 
 function settleLease(
@@ -152,6 +175,9 @@ function settleLease(
       return bury(tx, queue, receipt, outcome.reason)
   }
 }
+
+/** A store at one moment; a transaction is one. */
+export type StoreView = Pick<StoreTransaction, 'session' | 'now'>
 
 interface DeletedRow {
   readonly state: number
@@ -277,21 +303,21 @@ export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt):
 }
 
 /** The message that a receipt names, if it is still in the queue and within its retention. */
-function findRow(tx: StoreTransaction, queue: Queue, receipt: Receipt): MessageRow | undefined {
-  const row = getRow<MessageRow>(tx.session.settling.find, receipt.sequence)
+function findRow(view: StoreView, queue: Queue, receipt: Receipt): MessageRow | undefined {
+  const row = getRow<MessageRow>(view.session.settling.find, receipt.sequence)
   if (row === undefined || row.generation !== queue.generation) return undefined
-  return row.sent_at <= retentionCutoff(queue, tx.now) ? undefined : row
+  return row.sent_at <= retentionCutoff(queue, view.now) ? undefined : row
 }
 
 /** Why the lease cannot be used, as the row stands; the statement that changes it has the last word. */
 function whyNot(
-  tx: StoreTransaction,
+  { now }: Pick<StoreView, 'now'>,
   row: MessageRow | undefined,
   receipt: Receipt,
 ): LeaseRefusal | undefined {
   if (row === undefined) return 'gone'
   if (row.token !== receipt.token) return 'stale'
-  return row.state === leased && row.due_at > tx.now ? undefined : 'lapsed'
+  return row.state === leased && row.due_at > now ? undefined : 'lapsed'
 }
 
 export function receiptFor(queue: Queue, text: string): Receipt | undefined {

@@ -1,4 +1,5 @@
 /** The port on SQLite: each method hands one operation to the writer, or reads at once. */
+import { resolve } from 'node:path'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import type {
@@ -10,10 +11,13 @@ import type {
   Delivery,
   Extend,
   LeaseResult,
+  LeaseState,
+  LeaseStates,
   ListDeadLetterSources,
   ListMoveTasks,
   ListQueues,
   MoveTask,
+  OtherThread,
   Page,
   Peek,
   PeekedMessage,
@@ -29,21 +33,26 @@ import type {
   StartMoveTask,
   SweepReport,
   TagQueue,
+  WhenReady,
 } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { JobStore } from '../job-store.ts'
+import type { SwitchStore } from '../switch-store.ts'
 import { Bell } from './bell.ts'
+import { CallerTransactions } from './caller-transactions.ts'
 import { sqliteCapabilities } from './capabilities.ts'
 import { receiveNow } from './claiming.ts'
 import { Courtesy } from './courtesy.ts'
+import { openDatabase } from './database.ts'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from './moving.ts'
 import { Parking } from './parking.ts'
 import { peekMessages } from './peeking.ts'
 import { changeQueue, createQueue, deleteQueue, purgeQueue, queuePage, tagQueue } from './queues.ts'
 import { sendMessages } from './sending.ts'
 import { Session } from './session.ts'
-import { extendLeases, settleLeases } from './settling.ts'
+import { extendLeases, leaseStates, settleLeases } from './settling.ts'
 import { SqliteJobStore } from './sqlite-job-store.ts'
+import { SqliteSwitchStore } from './sqlite-switch-store.ts'
 import { readStatistics } from './statistics.ts'
 import { storageError } from './storage-fault.ts'
 import { StoreClock } from './store-clock.ts'
@@ -59,18 +68,24 @@ export interface SqliteBackendOptions {
   readonly busyTimeoutMs: number
 }
 
+/** It lies beside this file, which runs from the sources and from the build. */
+const renewerModule: string = import.meta.url.replace(/sqlite-backend(\.[jt]s)$/, 'renewer$1')
+
 export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
   readonly jobs: JobStore
+  readonly switches: SwitchStore
+  readonly otherThread: OtherThread
   readonly #writer: Writer
   readonly #parking: Parking
   readonly #bell: Bell
   readonly #courtesy: Courtesy
+  readonly #callers: CallerTransactions
   #closed: Promise<void> | undefined
 
   constructor({ file, ports, busyTimeoutMs }: SqliteBackendOptions) {
     const clock = new StoreClock(ports.clock)
-    const openSession = (): Session => new Session(file, clock, ports.ids)
+    const openSession = (): Session => new Session(openDatabase(file), clock, ports.ids)
     // Opened first: nothing is put beside a file that turns out not to be a store.
     const session = openSession()
     this.#courtesy = new Courtesy(`${file}-bell`, ports.clock)
@@ -82,7 +97,19 @@ export class SqliteBackend implements Backend {
       busyTimeoutMs,
       beforeCommit: (tx) => this.#beforeCommit(tx),
     })
-    this.jobs = new SqliteJobStore(this.#writer, (run) => this.#read(run))
+    this.otherThread = { module: renewerModule, options: { file: resolve(file) } }
+    this.#callers = new CallerTransactions({
+      ports,
+      clock,
+      own: () => this.#writer.session,
+      onEnd: () => this.#heardOfOthers(),
+    })
+    this.jobs = new SqliteJobStore({
+      writer: this.#writer,
+      read: (run) => this.#read(run),
+      callers: this.#callers,
+    })
+    this.switches = new SqliteSwitchStore(this.#writer, (run) => this.#read(run))
     this.#parking = new Parking({
       ports,
       session: () => this.#writer.session,
@@ -158,6 +185,16 @@ export class SqliteBackend implements Backend {
     return this.#parking.park(request, waitMs)
   }
 
+  async whenReady(request: WhenReady): Promise<void> {
+    if (this.#closed !== undefined) return
+    this.#bell.listen()
+    await this.#parking.watch(request)
+  }
+
+  leaseStates(request: LeaseStates): Promise<readonly LeaseState[]> {
+    return this.#read((session, now) => leaseStates({ session, now }, request))
+  }
+
   extend(request: Extend): Promise<readonly LeaseResult[]> {
     return this.#writer.submit((tx) => extendLeases(tx, request))
   }
@@ -190,9 +227,8 @@ export class SqliteBackend implements Backend {
   }
 
   check(): Promise<void> {
-    return this.#read((session) => {
-      session.refresh()
-    })
+    // A commit of its own: a full disk can be read, and would otherwise pass for a good one.
+    return this.#writer.submit((tx) => tx.wroteRow())
   }
 
   close(): Promise<void> {
@@ -201,6 +237,7 @@ export class SqliteBackend implements Backend {
   }
 
   async #shutDown(): Promise<void> {
+    this.#callers.close()
     this.#parking.clear()
     await this.#writer.close()
     this.#bell.close()
@@ -210,9 +247,15 @@ export class SqliteBackend implements Backend {
   #beforeCommit(tx: StoreTransaction): () => void {
     const afterServing = this.#parking.serve(tx)
     return () => {
-      if (tx.gained.size > 0) this.#bell.ring()
+      if (concernsOthers(tx)) this.#bell.ring()
       afterServing()
     }
+  }
+
+  /** A transaction of a caller in this process may have made something ready. */
+  #heardOfOthers(): void {
+    this.#bell.ring()
+    this.#parking.lookEverywhere()
   }
 
   /** What cannot be read now is looked at again with the bell's next poll. */
@@ -232,4 +275,13 @@ export class SqliteBackend implements Backend {
       throw storageError(error)
     }
   }
+}
+
+/** Whether others may wait for what has changed: something ready, or room under a ceiling. */
+function concernsOthers(tx: StoreTransaction): boolean {
+  if (tx.gained.size > 0 || tx.hasChangedTopology) return true
+  for (const name of tx.touched) {
+    if (tx.session.topology.find(name)?.countsRunning) return true
+  }
+  return false
 }

@@ -3,6 +3,7 @@ import type { Page } from '../backend.ts'
 import type {
   EnqueuedJob,
   EnqueueJobs,
+  EnqueueWithin,
   JobAttempt,
   JobId,
   JobRecord,
@@ -11,23 +12,39 @@ import type {
   ProgressResult,
   ReportProgress,
 } from '../job-store.ts'
+import type { CallerTransactions } from './caller-transactions.ts'
 import { enqueueJobs } from './enqueueing.ts'
 import { cancelJob, reportProgress, retryJob } from './job-control.ts'
-import { listJobs, readAttempts, readJob } from './job-reading.ts'
+import { listJobs } from './job-listing.ts'
+import { readAttempts, readJob } from './job-reading.ts'
 import type { Session } from './session.ts'
 import type { Writer } from './writer.ts'
 
+type Read = <T>(run: (session: Session) => T) => Promise<T>
+
+export interface SqliteJobStoreParts {
+  readonly writer: Writer
+  readonly read: Read
+  readonly callers: CallerTransactions
+}
+
 export class SqliteJobStore implements JobStore {
   readonly #writer: Writer
-  readonly #read: <T>(run: (session: Session) => T) => Promise<T>
+  readonly #read: Read
+  readonly #callers: CallerTransactions
 
-  constructor(writer: Writer, read: <T>(run: (session: Session) => T) => Promise<T>) {
+  constructor({ writer, read, callers }: SqliteJobStoreParts) {
     this.#writer = writer
     this.#read = read
+    this.#callers = callers
   }
 
   enqueue(request: EnqueueJobs): Promise<readonly EnqueuedJob[]> {
     return this.#writer.submit((tx) => enqueueJobs(tx, request))
+  }
+
+  enqueueWithin({ transaction, ...request }: EnqueueWithin): readonly EnqueuedJob[] {
+    return this.#callers.run(transaction, (tx) => enqueueJobs(tx, request))
   }
 
   read({ id }: JobId): Promise<JobRecord | undefined> {

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { QueueStatistics } from '../backend.ts'
-import { delayed, leased } from './messages.ts'
+import { blocked, delayed, leased } from './messages.ts'
 import { allRows, getRow } from './rows.ts'
 import type { Session } from './session.ts'
 import type { Queue } from './topology.ts'
@@ -16,6 +16,7 @@ export interface StatisticsStatements {
   readonly dueLeased: StatementSync
   readonly dueDelayed: StatementSync
   readonly oldest: StatementSync
+  readonly oldestBlocked: StatementSync
 }
 
 export function prepareStatistics(db: DatabaseSync): StatisticsStatements {
@@ -26,6 +27,10 @@ export function prepareStatistics(db: DatabaseSync): StatisticsStatements {
     oldest: db.prepare(`
       SELECT sent_at FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 ORDER BY sequence`),
+    // In the order of their retention, which is that of sending.
+    oldestBlocked: db.prepare(`
+      SELECT sent_at FROM message INDEXED BY message_due
+      WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at`),
   }
 }
 
@@ -60,14 +65,16 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
       oldestSentAt = Math.min(oldestSentAt, row.sent_at)
     }
   }
-  for (const row of statistics.oldest.iterate(queue.generation)) {
-    const sentAt = Number(row['sent_at'])
-    if (sentAt > cutoff) {
-      oldestSentAt = Math.min(oldestSentAt, sentAt)
-      break
+  for (const oldest of [statistics.oldest, statistics.oldestBlocked]) {
+    for (const row of oldest.iterate(queue.generation)) {
+      const sentAt = Number(row['sent_at'])
+      if (sentAt > cutoff) {
+        oldestSentAt = Math.min(oldestSentAt, sentAt)
+        break
+      }
+      ready -= 1
+      expired += 1
     }
-    ready -= 1
-    expired += 1
   }
   return {
     ready,

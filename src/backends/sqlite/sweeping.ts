@@ -2,11 +2,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../core/limits.ts'
 import type { SweepReport } from '../backend.ts'
+import { forgetFinishedJobs } from './job-forgetting.ts'
 import { finishJob } from './job-history.ts'
 import { advanceMoveTasks } from './moving.ts'
 import { allRows } from './rows.ts'
+import { liftExpired } from './switches.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { catchUp, expireReady, upkeepSlice } from './upkeep.ts'
+import { catchUp, expireBlocked, expireReady, upkeepSlice } from './upkeep.ts'
 
 /** Rows of discarded generations and of expired memories removed in one slice. */
 const discardSlice = 500
@@ -73,13 +75,17 @@ export function sweepSlice(tx: StoreTransaction): SweepReport {
     const queue = tx.queue(name)
     add(catchUp(tx, queue), upkeepSlice)
     add(expireReady(tx, queue), upkeepSlice)
+    add(expireBlocked(tx, queue), upkeepSlice)
     if (more) return { changed: total, more }
   }
+  total += liftExpired(tx)
   const moves = advanceMoveTasks(tx)
   total += moves.changed
   add(discardGeneration(tx), 1)
   add(forget(tx), discardSlice)
-  return { changed: total, more: more || moves.more }
+  const forgotten = forgetFinishedJobs(tx)
+  total += forgotten.changed
+  return { changed: total, more: more || moves.more || forgotten.more }
 }
 
 /** Removes a slice of a purged or deleted generation; zero when there is none. */

@@ -4,7 +4,9 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { defaultQueueSettings } from '../../core/queue-settings.ts'
 import type { QueueRecord, QueueSettings } from '../backend.ts'
+import { SwitchBoard } from './switches.ts'
 
 export interface Queue {
   readonly id: number
@@ -15,26 +17,34 @@ export interface Queue {
   readonly createdAt: number
   readonly changedAt: number
   readonly purgedAt: number | null
+  /** Some ceiling is set. */
+  readonly isLimited: boolean
+  /** There is a ceiling on what runs at once, so leases are counted. */
+  readonly countsRunning: boolean
 }
 
 export class Topology {
+  /** Kept here because the two change under the same version. */
+  readonly switches: SwitchBoard
   readonly #byName: StatementSync
   readonly #cache = new Map<string, Queue>()
   #version = 0
 
   constructor(db: DatabaseSync) {
+    this.switches = new SwitchBoard(db)
     this.#byName = db.prepare('SELECT * FROM queue WHERE name = ?')
   }
 
   /** Forgets what was cached under another version of the topology. */
   follow(version: number): void {
     if (version === this.#version) return
-    this.#cache.clear()
+    this.forget()
     this.#version = version
   }
 
   forget(): void {
     this.#cache.clear()
+    this.switches.forget()
   }
 
   find(name: string): Queue | undefined {
@@ -60,15 +70,25 @@ export function queueNotFound(name: unknown): MillraceError {
 }
 
 export function queueFromRow(row: Readonly<Record<string, unknown>>): Queue {
+  // Older stores do not have every setting that there is now.
+  const settings: QueueSettings = {
+    ...defaultQueueSettings,
+    ...JSON.parse(String(row['settings'])),
+  }
+  const { running, runningPerTenant, runningPerType, rate } = settings.ceilings
+  const countsRunning =
+    running !== null || runningPerTenant !== null || Object.keys(runningPerType).length > 0
   return {
     id: Number(row['id']),
     name: String(row['name']),
     generation: Number(row['generation']),
-    settings: JSON.parse(String(row['settings'])),
+    settings,
     tags: JSON.parse(String(row['tags'])),
     createdAt: Number(row['created_at']),
     changedAt: Number(row['changed_at']),
     purgedAt: row['purged_at'] === null ? null : Number(row['purged_at']),
+    isLimited: countsRunning || rate !== null,
+    countsRunning,
   }
 }
 

@@ -58,6 +58,7 @@ export class StoreTransaction {
   #token: number
   #generation: number
   #topologyVersion: number
+  readonly #topologyBefore: number
   #writes = 0
   readonly #counts = new Map<number, Counts>()
   /** Runs of operations on one queue are the rule, and this saves them the look-up. */
@@ -76,11 +77,17 @@ export class StoreTransaction {
     this.#token = store.last_token
     this.#generation = store.last_generation
     this.#topologyVersion = store.topology_version
+    this.#topologyBefore = store.topology_version
   }
 
   /** Rises with every write, so that an operation can be seen to have left something half-done. */
   get writes(): number {
     return this.#writes
+  }
+
+  /** Settings of queues, or kill switches, are other than before. */
+  get hasChangedTopology(): boolean {
+    return this.#topologyVersion !== this.#topologyBefore
   }
 
   get lastSequence(): number {

@@ -7,6 +7,7 @@ import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
 import { groupChanged } from './groups.ts'
 import { finishJob, noteAttempt } from './job-history.ts'
 import {
+  blocked,
   type ContentRow,
   contentColumns,
   countNameOf,
@@ -27,12 +28,14 @@ const receiveSlicesMax = 4
 export interface UpkeepStatements {
   readonly dueLeased: StatementSync
   readonly dueDelayed: StatementSync
+  readonly dueBlocked: StatementSync
   readonly makeReady: StatementSync
   readonly lookLater: StatementSync
   readonly remove: StatementSync
   readonly content: StatementSync
   readonly oldestReady: StatementSync
   readonly shortenDue: StatementSync
+  readonly prolongBlocked: StatementSync
 }
 
 /**
@@ -51,8 +54,9 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
   return {
     dueLeased: db.prepare(`${dueIn(leased)} ${upTo}`),
     dueDelayed: db.prepare(`${dueIn(delayed)} ${upTo}`),
+    dueBlocked: db.prepare(`${dueIn(blocked)} ${upTo}`),
     makeReady: db.prepare(`
-      UPDATE message SET state = 0, held_until = NULL WHERE sequence = ?`),
+      UPDATE message SET state = 0, held_until = NULL, lane = NULL WHERE sequence = ?`),
     lookLater: db.prepare('UPDATE message SET due_at = ?, held_until = ? WHERE sequence = ?'),
     remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
     content: db.prepare(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
@@ -64,6 +68,10 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
     shortenDue: db.prepare(`
       UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?
       WHERE generation = ? AND state > 0 AND due_at > sent_at + ?`),
+    // Blocked messages are read in the order in which they are due.
+    prolongBlocked: db.prepare(`
+      UPDATE message SET due_at = sent_at + ?
+      WHERE generation = ? AND state = ${blocked} AND state > 0`),
   }
 }
 
@@ -146,6 +154,7 @@ function endAttempt(tx: StoreTransaction, queue: Queue, row: UpkeepRow): void {
 export function catchUpFully(tx: StoreTransaction, queue: Queue): void {
   while (catchUp(tx, queue) === upkeepSlice);
   while (expireReady(tx, queue) === upkeepSlice);
+  while (expireBlocked(tx, queue) === upkeepSlice);
 }
 
 /** As much of it as a receive may take upon itself; what is left, the next ones and the sweeper do. */
@@ -165,6 +174,23 @@ export function expireReady(tx: StoreTransaction, queue: Queue): number {
     expire(tx, queue, row)
   }
   return upkeepSlice
+}
+
+/** The same for messages that wait in lanes. */
+export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
+  const { dueBlocked, lookLater } = tx.session.upkeep
+  const rows = allRows<UpkeepRow>(dueBlocked, queue.generation, tx.now, upkeepSlice)
+  const cutoff = retentionCutoff(queue, tx.now)
+  for (const row of rows) {
+    if (row.sent_at <= cutoff) {
+      expire(tx, queue, row)
+    } else {
+      // The retention was prolonged.
+      lookLater.run(row.sent_at + queue.settings.retentionMs, null, row.sequence)
+      tx.wroteRow(queue)
+    }
+  }
+  return rows.length
 }
 
 /** Removes a message whose retention has ended. */

@@ -7,13 +7,20 @@
  * describeBackendContract({ name: 'my store', describe, test, open: openMyHarness })
  * ```
  */
+import { describeBudgets } from './budgets.contract.ts'
+import { describeCeilings } from './ceilings.contract.ts'
 import { describeClock } from './clock.contract.ts'
 import { describeClosing } from './closing.contract.ts'
 import { describeDeadLetters } from './dead-letters.contract.ts'
 import { describeDeduplication } from './deduplication.contract.ts'
 import { describeDelays } from './delays.contract.ts'
 import { describeFifo } from './fifo.contract.ts'
+import { describeHeldMessages } from './held-messages.contract.ts'
+import { describeJobEmits } from './job-emits.contract.ts'
+import { describeJobHistory } from './job-history.contract.ts'
+import { describeJobIdempotency } from './job-idempotency.contract.ts'
 import { describeJobs } from './jobs.contract.ts'
+import { describeKillSwitches } from './kill-switches.contract.ts'
 import { describeLeases } from './leases.contract.ts'
 import { describeLongPolling } from './long-polling.contract.ts'
 import { describeMoveTasks } from './move-tasks.contract.ts'
@@ -27,6 +34,7 @@ import { describeSending } from './sending.contract.ts'
 import { describeSettling } from './settling.contract.ts'
 import { describeStatistics } from './statistics.contract.ts'
 import { type ContractRunner, ContractSuite } from './suite.ts'
+import { describeWhenReady } from './when-ready.contract.ts'
 
 export type { ContractHarness, ContractRunner } from './suite.ts'
 
@@ -53,6 +61,14 @@ const behaviours = [
   describePeek,
   describeStatistics,
   describeJobs,
+  describeJobIdempotency,
+  describeJobEmits,
+  describeJobHistory,
+  describeCeilings,
+  describeKillSwitches,
+  describeHeldMessages,
+  describeBudgets,
+  describeWhenReady,
   describeClock,
   describeClosing,
 ] as const

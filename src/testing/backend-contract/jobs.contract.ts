@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Outcome } from '../../backends/backend.ts'
-import type { EnqueuedJob, JobRecord, JobStore, NewJob } from '../../backends/job-store.ts'
-import { hour, minute, only, rejects, type Scene, second } from './scene.ts'
+import type { JobRecord } from '../../backends/job-store.ts'
+import { enqueue, job, jobsOf, outcomes, read, run } from './job-scene.ts'
+import { hour, minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeJobs(all: ContractSuite): void {
@@ -9,47 +9,20 @@ export function describeJobs(all: ContractSuite): void {
   suite.describe('tracked jobs', () => {
     describeLife(suite)
     describeAttempts(suite)
-    describeIdempotency(suite)
     describeControl(suite)
     describeListing(suite)
   })
 }
 
-const job: NewJob = { type: 'OCR', payload: '{"page":1}', maxAttempts: 2 }
-
-function jobsOf({ backend }: Scene): JobStore {
-  assert.ok(backend.jobs !== null)
-  return backend.jobs
-}
-
-async function enqueue(scene: Scene, changes: Partial<NewJob> = {}): Promise<EnqueuedJob> {
-  return only(await jobsOf(scene).enqueue({ queue: 'q', jobs: [{ ...job, ...changes }] }))
-}
-
-async function read(scene: Scene, id: string): Promise<JobRecord> {
-  const record = await jobsOf(scene).read({ id })
-  assert.ok(record !== undefined, 'the job is not there')
-  return record
-}
-
-/** Receives the next job and ends its attempt. */
-async function run(scene: Scene, outcome: Outcome): Promise<void> {
-  const { receipt } = await scene.receiveOne('q')
-  assert.equal((await scene.settle('q', receipt, outcome)).status, 'settled')
-}
-
-async function outcomes(scene: Scene, id: string): Promise<unknown[]> {
-  const attempts = await jobsOf(scene).attempts({ id })
-  return attempts.map(({ attempt, outcome, error }) => [attempt, outcome, error])
-}
-
 function describeLife(suite: ContractSuite): void {
   suite.test('a job is pending, then processing, then completed with its result', async (scene) => {
     await scene.queue('q')
+    const backoff = { fromMs: 100, factor: 1.5, maxMs: 10_000, jitter: 0.5 }
     const details = { owner: 'ann', tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'], group: 'g' }
-    const { id, status } = await enqueue(scene, details)
+    const { id, status } = await enqueue(scene, { ...details, backoff })
     assert.equal(status, 'created')
     const pending = await read(scene, id)
+    assert.equal(pending.backendId, (await scene.peek('q', 'ready'))[0]?.id)
     assert.deepEqual(
       [pending.status, pending.attemptsMade, pending.startedAt, pending.payload],
       ['pending', 0, null, job.payload],
@@ -62,8 +35,9 @@ function describeLife(suite: ContractSuite): void {
     const delivery = await scene.receiveOne('q')
     assert.deepEqual(delivery.job, {
       ...{ id, type: 'OCR', attempt: 1, maxAttempts: 2 },
-      ...{ owner: 'ann', tier: 'lite', traceId: 'trace-1' },
+      ...{ owner: 'ann', tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'], backoff },
     })
+    assert.equal(delivery.group, 'g')
     const processing = await read(scene, id)
     assert.deepEqual([processing.status, processing.attemptsMade], ['processing', 1])
     assert.equal(processing.startedAt, processing.createdAt + second)
@@ -119,6 +93,34 @@ function describeLife(suite: ContractSuite): void {
     assert.equal(stale.status, 'stale')
     assert.equal((await read(scene, id)).progress, 0.5)
     await rejects(jobsOf(scene).reportProgress({ ...report, progress: 2 }), 'invalid_argument')
+  })
+
+  suite.test('a job that says nothing more has neither labels nor a backoff', async (scene) => {
+    await scene.queue('q')
+    await enqueue(scene)
+    const { job: delivered } = await scene.receiveOne('q')
+    assert.deepEqual(
+      [delivered?.owner, delivered?.tier, delivered?.traceId, delivered?.tags, delivered?.backoff],
+      [null, null, null, [], null],
+    )
+  })
+
+  suite.test('what is said about a job has limits', async (scene) => {
+    await scene.queue('q')
+    const backoff = { fromMs: 100, factor: 2, maxMs: 1_000, jitter: 0 }
+    for (const changes of [
+      ...[{ type: '' }, { type: 'a\0b' }, { owner: '' }, { tier: '' }, { traceId: '\ud800' }],
+      ...[{ tags: [''] }, { tags: Array.from({ length: 21 }, () => 'tag') }],
+      ...[{ fromMs: -1 }, { fromMs: 2_000 }, { factor: 0.5 }, { factor: 11 }].map((wrong) => ({
+        backoff: { ...backoff, ...wrong },
+      })),
+      ...[{ maxMs: 12 * hour + 1 }, { jitter: 1.5 }, { jitter: Number.NaN }].map((wrong) => ({
+        backoff: { ...backoff, ...wrong },
+      })),
+    ]) {
+      await rejects(enqueue(scene, changes), 'invalid_argument')
+    }
+    assert.equal((await scene.counts('q')).ready, 0)
   })
 
   suite.test('all jobs of a call are stored, or none', async (scene) => {
@@ -227,62 +229,6 @@ function describeAttempts(suite: ContractSuite): void {
   })
 }
 
-function describeIdempotency(suite: ContractSuite): void {
-  const idempotency = { key: 'k-1', lifetimeMs: hour }
-
-  suite.test('the same key and payload answer the same job', async (scene) => {
-    await scene.queue('q')
-    const first = await enqueue(scene, { idempotency })
-    const again = await Promise.all(
-      Array.from({ length: 50 }, () => enqueue(scene, { idempotency })),
-    )
-    assert.deepEqual(new Set(again.map(({ id }) => id)), new Set([first.id]))
-    assert.ok(again.every(({ status }) => status === 'duplicate'))
-    assert.equal((await scene.counts('q')).ready, 1)
-    assert.equal((await read(scene, first.id)).idempotencyKey, 'k-1')
-  })
-
-  suite.test('the same key with another payload is a conflict', async (scene) => {
-    await scene.queue('q')
-    await enqueue(scene, { idempotency })
-    const other = { ...job, payload: '{"page":2}', idempotency }
-    const jobs = [job, other]
-    await rejects(jobsOf(scene).enqueue({ queue: 'q', jobs }), 'idempotency_conflict')
-    assert.equal((await scene.counts('q')).ready, 1)
-  })
-
-  suite.test('a key counts for its queue, type and owner', async (scene) => {
-    await scene.queue('q')
-    await scene.queue('other')
-    const answers = [
-      await enqueue(scene, { idempotency }),
-      await enqueue(scene, { idempotency, type: 'OMR' }),
-      await enqueue(scene, { idempotency, owner: 'ann' }),
-      only(await jobsOf(scene).enqueue({ queue: 'other', jobs: [{ ...job, idempotency }] })),
-    ]
-    assert.ok(answers.every(({ status }) => status === 'created'))
-  })
-
-  suite.test('a key has a life of its own', async (scene) => {
-    await scene.queue('q')
-    const { id } = await enqueue(scene, { idempotency })
-    await run(scene, { kind: 'acknowledge' })
-    assert.deepEqual(await enqueue(scene, { idempotency }), { status: 'duplicate', id })
-    await scene.advance(hour)
-    assert.equal((await enqueue(scene, { idempotency })).status, 'created')
-  })
-
-  suite.test('a waiting job may stand for later ones', async (scene) => {
-    await scene.queue('q')
-    const coalesce = { ...idempotency, coalesce: true }
-    const { id } = await enqueue(scene, { idempotency: coalesce })
-    const later = { idempotency: coalesce, payload: '{"page":2}' }
-    assert.deepEqual(await enqueue(scene, later), { status: 'coalesced', id })
-    await scene.receiveOne('q')
-    assert.equal((await enqueue(scene, later)).status, 'created')
-  })
-}
-
 function describeControl(suite: ContractSuite): void {
   suite.test('a waiting job that is cancelled never runs', async (scene) => {
     await scene.queue('q')
@@ -305,13 +251,21 @@ function describeControl(suite: ContractSuite): void {
 
   suite.test('a failed job is tried again as a new one', async (scene) => {
     await scene.queue('q')
-    const { id } = await enqueue(scene, { owner: 'ann', tags: ['x'] })
+    const { id } = await enqueue(scene, {
+      ...{ owner: 'ann', group: 'g', tier: 'lite', traceId: 'trace-1', tags: ['x'] },
+      backoff: { fromMs: 1, factor: 1, maxMs: 1, jitter: 0 },
+    })
     await rejects(jobsOf(scene).retry({ id }), 'job_not_finished')
     await run(scene, { kind: 'bury', reason: 'broken' })
     const again = await jobsOf(scene).retry({ id })
-    const { retryOf, owner, tags, status, attemptsMade } = await read(scene, again.id)
-    assert.deepEqual([retryOf, owner, tags, status, attemptsMade], [id, 'ann', ['x'], 'pending', 0])
-    assert.equal((await read(scene, id)).status, 'failed')
+    const failed = await read(scene, id)
+    assert.equal(failed.status, 'failed')
+    const { createdAt, updatedAt } = await read(scene, again.id)
+    assert.deepEqual(await read(scene, again.id), {
+      ...failed,
+      ...{ id: again.id, backendId: again.id, retryOf: id, status: 'pending' },
+      ...{ attemptsMade: 0, error: null, startedAt: null, finishedAt: null, createdAt, updatedAt },
+    })
   })
 
   suite.test('a redriven dead letter is a new job', async (scene) => {

@@ -8,6 +8,7 @@ export function describeLeases(suite: ContractSuite): void {
     describeExtension(suite)
     describeRefusals(suite)
     describeForeignReceipts(suite)
+    describeStates(suite)
   })
 }
 
@@ -224,5 +225,45 @@ function describeForeignReceipts(suite: ContractSuite): void {
     assertRefused(tooLong, 'invalid_argument')
     assert.equal(extended.status, 'extended')
     assertRefused(negative, 'invalid_argument')
+  })
+}
+
+function describeStates(suite: ContractSuite): void {
+  const states = (scene: Scene, ...receipts: string[]): Promise<readonly string[]> =>
+    scene.backend.leaseStates({ queue: 'q', receipts })
+
+  suite.test('whether a lease can be used is told without using it', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    assert.deepEqual(await states(scene, receipt, receipt), ['live', 'live'])
+    await scene.advance(10 * second)
+    assert.deepEqual(await states(scene, receipt), ['lapsed'])
+    const { receipt: later } = await scene.receiveOne('q')
+    assert.deepEqual(await states(scene, receipt, later), ['stale', 'live'])
+    await scene.acknowledge('q', later)
+    assert.deepEqual(await states(scene, receipt, later), ['gone', 'gone'])
+  })
+
+  suite.test(
+    'a lease that was handed back is stale, and one of a purged message gone',
+    async (scene) => {
+      const { receipt } = await leasedOne(scene)
+      await scene.settle('q', receipt, { kind: 'retry', delayMs: minute })
+      assert.deepEqual(await states(scene, receipt), ['stale'])
+      await scene.advance(minute)
+      const { receipt: purged } = await scene.receiveOne('q')
+      await scene.backend.purgeQueue({ queue: 'q' })
+      assert.deepEqual(await states(scene, purged), ['gone'])
+    },
+  )
+
+  suite.test('a receipt of another queue names nothing here', async (scene) => {
+    const { receipt } = await leasedOne(scene, 'other')
+    await scene.queue('q')
+    assert.deepEqual(await states(scene, receipt, 'garbage'), ['gone', 'gone'])
+    await rejects(states(scene), 'invalid_argument')
+    await rejects(
+      scene.backend.leaseStates({ queue: 'nowhere', receipts: [receipt] }),
+      'queue_not_found',
+    )
   })
 }

@@ -29,6 +29,9 @@ function describeLifeOfQueues(suite: ContractSuite): void {
       deduplicateByContent: false,
       deduplicationScope: 'queue',
       annotations: {},
+      ceilings: { running: null, runningPerTenant: null, runningPerType: {}, rate: null },
+      obeys: { queue: [], types: {} },
+      history: { completedMs: 30 * day, failedMs: 90 * day },
     })
     assert.deepEqual(await backend.readQueue({ queue: 'plain' }), queue)
   })

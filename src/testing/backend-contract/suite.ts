@@ -36,7 +36,7 @@ type Flag = {
 }[keyof Capabilities]
 
 /** What a test needs beyond the port itself. */
-export type Need = Exclude<Flag, 'durable'> | 'jumpWall' | 'reopen'
+export type Need = Exclude<Flag, 'durable' | 'callerTransactions'> | 'jumpWall' | 'reopen'
 
 const reasons: Readonly<Record<Need, string>> = {
   atomicSettle: 'the backend does not settle and emit in one transaction',
@@ -45,6 +45,8 @@ const reasons: Readonly<Record<Need, string>> = {
   wakesAcrossProcesses: 'the backend does not wake receives of other processes',
   receiveAttempts: 'the backend does not remember receive attempts',
   trackedJobs: 'the backend keeps no tracked jobs',
+  ceilings: 'the backend holds receivers to no ceilings',
+  killSwitches: 'the backend has no kill switches',
   jumpWall: 'the clock of the store cannot be moved by the harness',
   reopen: 'the harness cannot reopen the store',
 }

@@ -1,5 +1,6 @@
 import { foundation } from './0001-foundation.ts'
 import { jobs } from './0002-jobs.ts'
+import { gates } from './0003-gates.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
-export const migrations: readonly string[] = [foundation, jobs]
+export const migrations: readonly string[] = [foundation, jobs, gates]

@@ -1,0 +1,213 @@
+/**
+ * Claims from standard queues in which not everything may be taken: some of it is held by a kill
+ * switch, or a ceiling is reached for its type or tenant. What may not be taken goes into a lane, at
+ * most a slice of it with each claim; lanes that are open are served first come, first served with
+ * what is ready, or tenant by tenant where tenants have a ceiling.
+ */
+import type { Delivery } from '../backend.ts'
+import type { Gate } from './gates.ts'
+import {
+  block,
+  hasLanes,
+  inHand,
+  kindOf,
+  type Lane,
+  laneAfter,
+  laneName,
+  lanesOf,
+} from './lanes.ts'
+import {
+  type Claim,
+  contents,
+  isNewAndLasting,
+  isSetAside,
+  leaseOrSetAside,
+  leaseTogether,
+} from './leasing.ts'
+import type { ContentRow } from './messages.ts'
+import type { Queue } from './topology.ts'
+import type { StoreTransaction } from './transaction.ts'
+import { upkeepSlice } from './upkeep.ts'
+
+export interface GatedClaim extends Claim {
+  readonly gate: Gate
+}
+
+export function claimGated(
+  tx: StoreTransaction,
+  queue: Queue,
+  claim: GatedClaim,
+): readonly Delivery[] {
+  const together = hasLanes(tx.session, queue) ? undefined : claimTogether(tx, queue, claim)
+  if (together !== undefined) return together
+  return servesInTurn(queue) ? claimInTurn(tx, queue, claim) : claimByAge(tx, queue, claim)
+}
+
+/** Tenants that have a ceiling take turns, so that the one with most messages is not the only one. */
+function servesInTurn({ settings }: Queue): boolean {
+  return settings.ceilings.runningPerTenant !== null
+}
+
+/** The quick way, when the first messages are new and may all be taken; undefined when not. */
+function claimTogether(
+  tx: StoreTransaction,
+  queue: Queue,
+  claim: GatedClaim,
+): readonly Delivery[] | undefined {
+  const rows = contents(tx.session.claiming.pick, queue.generation, claim.max)
+  // Messages of other tenants may lie behind these.
+  if (servesInTurn(queue) && rows.length === claim.max) return undefined
+  if (!rows.every((row) => isNewAndLasting(queue, row, claim))) return undefined
+  if (!claim.gate.takeAll(rows.map(kindOf))) return undefined
+  return leaseTogether(tx, queue, rows, claim)
+}
+
+/** Takes the oldest message that may be taken, wherever it waits, again and again. */
+function claimByAge(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
+  const { pick } = tx.session.claiming
+  const { lanes } = tx.session
+  const sources = [
+    new Source(undefined, claim.max, (count) => contents(pick, queue.generation, count)),
+    ...openLanes(tx, queue, claim.gate).map(
+      (lane) =>
+        new Source(lane, claim.max, (count) =>
+          contents(lanes.pick, queue.generation, lane.name, count),
+        ),
+    ),
+  ]
+  const deliveries: Delivery[] = []
+  while (deliveries.length < claim.max && claim.budget.setAside > 0) {
+    const row = oldest(sources, claim.gate)?.take()
+    if (row === undefined) break
+    const delivery = leaseOrSetAside(tx, queue, row, claim)
+    if (delivery !== undefined) deliveries.push(delivery)
+  }
+  return deliveries
+}
+
+function openLanes(tx: StoreTransaction, queue: Queue, gate: Gate): readonly Lane[] {
+  return [...lanesOf(tx.session, queue)].filter(({ kind }) => gate.verdict(kind) !== 'closed')
+}
+
+/** The source with the oldest message, of those from which something may be taken at this point. */
+function oldest(sources: readonly Source[], gate: Gate): Source | undefined {
+  let best: Source | undefined
+  for (const source of sources) {
+    if (source.head === undefined || (best?.head ?? source.head) < source.head) continue
+    if (source.lane !== undefined && gate.verdict(source.lane.kind) === 'closed') continue
+    best = source
+  }
+  return best
+}
+
+/** Most rows read ahead from one source; what is read ahead in vain costs time. */
+const readAheadMax = 200
+
+/** Rows in order of sending, each of which leaves the place it was read from once it is taken. */
+class Source {
+  /** Undefined for the messages that are simply ready. */
+  readonly lane: Lane | undefined
+  readonly #read: (count: number) => readonly ContentRow[]
+  #rows: readonly ContentRow[] = []
+  #next = 0
+  /** How many rows the next read asks for. */
+  #size: number
+  #state: 'unread' | 'reading' | 'exhausted' = 'unread'
+
+  constructor(
+    lane: Lane | undefined,
+    size: number,
+    read: (count: number) => readonly ContentRow[],
+  ) {
+    this.lane = lane
+    this.#size = Math.min(size, readAheadMax)
+    this.#read = read
+  }
+
+  /** The sequence number of the next row. */
+  get head(): number | undefined {
+    // The first of a lane is known before any of its rows was read.
+    if (this.#state === 'unread' && this.lane !== undefined) return this.lane.head
+    return this.#first()?.sequence
+  }
+
+  take(): ContentRow | undefined {
+    const row = this.#first()
+    this.#next += 1
+    return row
+  }
+
+  #first(): ContentRow | undefined {
+    if (this.#next >= this.#rows.length && this.#state !== 'exhausted') {
+      this.#rows = this.#read(this.#size)
+      this.#next = 0
+      this.#state = this.#rows.length < this.#size ? 'exhausted' : 'reading'
+      // Whoever has to read on has met much that may not be taken.
+      this.#size = Math.min(this.#size * 2, readAheadMax)
+    }
+    return this.#rows[this.#next]
+  }
+}
+
+/** Takes one message of each tenant in turn, beginning after the one that was served last. */
+function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
+  sortIntoLanes(tx, queue)
+  const { turns } = tx.session
+  const deliveries: Delivery[] = []
+  let isWorthARound = true
+  while (isWorthARound) {
+    isWorthARound = false
+    for (const lanes of tenantsInTurn(tx, queue, turns.get(queue.id))) {
+      if (deliveries.length >= claim.max || claim.budget.setAside <= 0) return deliveries
+      const [first] = lanes
+        .filter(({ kind }) => claim.gate.verdict(kind) !== 'closed')
+        .sort((left, right) => left.head - right.head)
+      if (first === undefined) continue
+      isWorthARound = true
+      turns.set(queue.id, lanes.at(-1)?.name ?? first.name)
+      for (const row of contents(tx.session.lanes.pick, queue.generation, first.name, 1)) {
+        const delivery = leaseOrSetAside(tx, queue, row, claim)
+        if (delivery !== undefined) deliveries.push(delivery)
+      }
+    }
+  }
+  return deliveries
+}
+
+/** Puts what is ready into the lanes of its tenants, oldest first; at most a slice of it. */
+function sortIntoLanes(tx: StoreTransaction, queue: Queue): void {
+  const rows = contents(tx.session.claiming.pick, queue.generation, upkeepSlice)
+  for (const row of rows) {
+    if (!isSetAside(tx, queue, row)) block(tx, queue, row, laneName(kindOf(row)))
+  }
+}
+
+/** The lanes of one tenant after the other, once round, beginning after the lane of this name. */
+function* tenantsInTurn(
+  tx: StoreTransaction,
+  queue: Queue,
+  start: string = inHand,
+): Generator<readonly Lane[]> {
+  let lane = laneAfter(tx.session, queue, start)
+  let hasWrapped = false
+  while (lane !== undefined || !hasWrapped) {
+    if (lane === undefined) {
+      hasWrapped = true
+      lane = laneAfter(tx.session, queue)
+      if (lane === undefined) return
+    }
+    const first = lane
+    const ofTenant: Lane[] = []
+    while (lane !== undefined && lane.kind.tenant === first.kind.tenant) {
+      ofTenant.push(lane)
+      lane = laneAfter(tx.session, queue, lane.name)
+    }
+    if (hasWrapped && isAfter(first.name, start)) return
+    yield ofTenant
+  }
+}
+
+/** In the order of the store, which compares bytes. */
+function isAfter(left: string, right: string): boolean {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right)) > 0
+}

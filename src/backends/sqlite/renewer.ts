@@ -1,0 +1,86 @@
+/**
+ * Extends leases from a thread of its own, on a connection of its own, while the thread that holds
+ * them is busy with a handler. It has nothing else to do, so it waits for the store where it stands.
+ */
+import { MillraceError } from '../../core/millrace-error.ts'
+import { systemPorts } from '../../core/ports.ts'
+import type { LeaseRenewer, LeaseResult, OtherThread } from '../backend.ts'
+import { Courtesy } from './courtesy.ts'
+import { openDatabase } from './database.ts'
+import { Session } from './session.ts'
+import { extendLeases } from './settling.ts'
+import { isDeviceFault, storageError } from './storage-fault.ts'
+import { StoreClock } from './store-clock.ts'
+import type { StoreTransaction } from './transaction.ts'
+
+/** How long an extension waits for other connections before it fails, if nothing else was said. */
+const defaultBusyTimeoutMs = 5_000
+
+/** Pause between two tries. */
+const retryMs = 1
+
+/** The rows of live leases are few, and the file's other pages are of no use here. */
+const cacheKilobytes = 512
+
+export function openRenewer(options: OtherThread['options']): LeaseRenewer {
+  const { clock, ids } = systemPorts
+  const storeClock = new StoreClock(clock)
+  const path = String(options['file'])
+  const busyTimeoutMs = Number(options['busyTimeoutMs'] ?? defaultBusyTimeoutMs)
+  const open = (): Session => {
+    const db = openDatabase(path)
+    db.exec(`PRAGMA cache_size = -${cacheKilobytes}`)
+    return new Session(db, storeClock, ids)
+  }
+  let session: Session | undefined = open()
+  const courtesy = new Courtesy(`${path}-bell`, clock)
+
+  const begin = (on: Session): StoreTransaction => {
+    const startedMs = clock.monotonic()
+    for (;;) {
+      const tx = on.begin()
+      if (tx !== undefined) return tx
+      if (clock.monotonic() - startedMs > busyTimeoutMs) throw new MillraceError('store_busy')
+      courtesy.knock()
+      pauseThread(retryMs)
+    }
+  }
+
+  return {
+    extend(request) {
+      session ??= open()
+      try {
+        const tx = begin(session)
+        const results: readonly LeaseResult[] = extendLeases(tx, request)
+        session.commit(tx)
+        return results
+      } catch (error) {
+        session = afterFault(session, error)
+        throw storageError(error)
+      }
+    },
+    close() {
+      session?.close()
+      courtesy.close()
+    },
+  }
+}
+
+/** Undefined when the connection is not to be trusted any more. */
+function afterFault(session: Session, error: unknown): Session | undefined {
+  try {
+    session.rollback()
+    if (!isDeviceFault(error)) return session
+    session.close()
+  } catch {
+    // Nothing that was answered depends on it; the next extension opens the file anew.
+  }
+  return undefined
+}
+
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+/** A thread that does nothing else may sleep; timers would need its event loop. */
+function pauseThread(ms: number): void {
+  Atomics.wait(never, 0, 0, ms)
+}

@@ -1,0 +1,92 @@
+/**
+ * Kill switches and budgets: the part of a backend that can stop work without stopping workers. A
+ * switch is looked at whenever messages are claimed, by whomever, so it holds everywhere at once.
+ */
+import type { Page } from './backend.ts'
+
+export interface SwitchStore {
+  /** Turns a switch on, or changes one that is on. */
+  set(request: SetSwitch): Promise<SwitchRecord>
+  /** Turns a switch off; false when it was not on. */
+  lift(request: LiftSwitch): Promise<boolean>
+  /** Those that are on. */
+  list(): Promise<readonly SwitchRecord[]>
+  /** Who turned what on and off, newest first. */
+  history(request: ListSwitchEvents): Promise<Page<SwitchEvent>>
+  /** Adds to what a budget has spent; trips its switch, in the same commit, once that is too much. */
+  spend(request: Spend): Promise<BudgetState>
+  /** What a budget has spent in its present window. */
+  budget(request: BudgetWindow): Promise<BudgetState>
+}
+
+/** `name` is a switch that queues and job types declare to obey, such as `LLM_PAUSED`. */
+export type SwitchScope = 'queue' | 'type' | 'tier' | 'tenant' | 'name'
+
+export interface SwitchTarget {
+  readonly scope: SwitchScope
+  /** The queue's name on the backend, the job type, the tier, the tenant, or the switch's name. */
+  readonly value: string
+}
+
+/** `hold`: what is meant waits, at no cost. `divert`: it goes to its dead-letter queue. */
+export type SwitchMode = 'hold' | 'divert'
+
+export interface SetSwitch extends SwitchTarget {
+  readonly mode: SwitchMode
+  /** Who did it, for the record. */
+  readonly by: string
+  readonly note?: string
+  /** Turns itself off after so long. */
+  readonly forMs?: number
+}
+
+export interface LiftSwitch extends SwitchTarget {
+  readonly by: string
+  readonly note?: string
+}
+
+export interface SwitchRecord extends SwitchTarget {
+  readonly mode: SwitchMode
+  readonly by: string
+  readonly note: string | null
+  readonly setAt: number
+  readonly until: number | null
+}
+
+export interface SwitchEvent extends SwitchTarget {
+  readonly event: 'set' | 'lifted'
+  /** Null when the switch was lifted. */
+  readonly mode: SwitchMode | null
+  readonly by: string
+  readonly note: string | null
+  readonly at: number
+  readonly until: number | null
+}
+
+export interface ListSwitchEvents {
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface BudgetWindow {
+  readonly budget: string
+  /** Windows of this length follow each other without a gap; null: one that never ends. */
+  readonly perMs: number | null
+  readonly limit: number
+}
+
+export interface Spend extends BudgetWindow {
+  /** In the budget's own unit: money, tokens. */
+  readonly amount: number
+  /** The switch to turn on when the limit is reached, until the window ends. */
+  readonly trips: SwitchTarget & { readonly mode: SwitchMode }
+}
+
+export interface BudgetState {
+  readonly spent: number
+  readonly limit: number
+  /** When the present window ends; null when it never does. */
+  readonly windowEndsAt: number | null
+  /** Whether this very call turned the switch on. */
+  readonly tripped: boolean
+}
