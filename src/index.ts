@@ -18,6 +18,13 @@ export type {
 } from './backends/backend.ts'
 export type { Capabilities } from './backends/capabilities.ts'
 export type { EnqueuedJob, JobAttempt } from './backends/job-store.ts'
+export type {
+  BudgetState,
+  SwitchEvent,
+  SwitchMode,
+  SwitchRecord,
+  SwitchScope,
+} from './backends/switch-store.ts'
 export type { Notice } from './config/notice.ts'
 export {
   type DeadLetterHandle,
@@ -29,6 +36,19 @@ export {
   type QueueHandle,
 } from './config/open.ts'
 export {
+  type Alarm,
+  type AlarmedMetric,
+  type AlarmMetric,
+  type AlarmOptions,
+  type AlarmStatistic,
+  dead,
+  depth,
+  errorRate,
+  type MissingData,
+  oldestAge,
+} from './contracts/alarm-declaration.ts'
+export type { Budget, Budgets } from './contracts/budget-declaration.ts'
+export {
   type App,
   type AppDeclaration,
   type DeclaredQueues,
@@ -37,14 +57,17 @@ export {
 export {
   type JobInput,
   type JobOutput,
+  type JobResult,
   type JobsOptions,
   type JobsQueue,
   type JobType,
   type JobTypeName,
   type JobTypes,
   jobs,
+  type KeepFinished,
 } from './contracts/jobs-declaration.ts'
 export {
+  type Backoff,
   type DeclaredQueue,
   type Deduplication,
   type FifoOptions,
@@ -56,23 +79,41 @@ export {
   type OwnDeadLetterQueue,
   type QueueOptions,
   queue,
+  type RateLimit,
   type SharedDeadLetterQueue,
   type StandardQueue,
 } from './contracts/queue-declaration.ts'
+export type { DefaultTiers, Tier, Tiers } from './contracts/tier-declaration.ts'
 export type { Duration } from './core/durations.ts'
 export { type ErrorCode, errorCodes } from './core/error-codes.ts'
 export type { FinishedJobStatus, JobStatus } from './core/job-state.ts'
 export { MillraceError, type Violation } from './core/millrace-error.ts'
-export type { Clock, Ids, Ports, Randomness, Timers } from './core/ports.ts'
+export {
+  type Clock,
+  type Ids,
+  type Ports,
+  type Randomness,
+  systemPorts,
+  type Timers,
+} from './core/ports.ts'
 export type { Extended, Settled } from './leases/lease-desk.ts'
 export type { RefusedDelivery } from './leases/open-deliveries.ts'
 export type { QueueConsumer, ReceiveOptions } from './leases/queue-consumer.ts'
 export type { TypedDelivery } from './leases/typed-delivery.ts'
 export type { SweepFailure } from './maintenance/sweeper.ts'
+export type { LogFields, Logger } from './observability/logger.ts'
 export type { PeekOptions, QueueInspector } from './operations/inspect.ts'
 export type { QueuePurger } from './operations/purge.ts'
 export type { Redrive, RedriveOptions } from './operations/redrive.ts'
-export type { EnqueueOptions } from './producer/job-options.ts'
+export type {
+  ActiveSwitch,
+  BudgetDesk,
+  SetSwitchOptions,
+  Switches,
+  SwitchOn,
+  SwitchOptions,
+} from './operations/switches.ts'
+export type { EnqueueOptions, EnqueueTogether, JobOptions } from './producer/job-options.ts'
 export type { JobEntry, JobOfType } from './producer/job-producer.ts'
 export type { Draft, QueueProducer, Sent } from './producer/queue-producer.ts'
 export type {
@@ -84,3 +125,16 @@ export type {
 export type { AppJobs, JobsKey, ListJobsOptions } from './status/app-jobs.ts'
 export type { FinishedJob, Job } from './status/job.ts'
 export type { WaitOptions } from './status/wait-for-job.ts'
+export { type AbortKind, AbortReason } from './worker/abort-reason.ts'
+export type { HandlerContext } from './worker/handler-context.ts'
+export type { Middleware } from './worker/middleware.ts'
+export {
+  deadLetter,
+  type HandlerOutcome,
+  release,
+  retryIn,
+  UnrecoverableError,
+} from './worker/outcomes.ts'
+export type { Worker } from './worker/worker.ts'
+export type { WorkerEvent, WorkerEventName } from './worker/worker-event.ts'
+export type { Handler, Handlers, WorkerOptions } from './worker/worker-options.ts'

@@ -1,6 +1,8 @@
 /** What an open app has to tell beside its answers: things that no caller is waiting for. */
+import { errorSummary } from '../core/error-summary.ts'
 import type { RefusedDelivery } from '../leases/open-deliveries.ts'
 import type { SweepFailure } from '../maintenance/sweeper.ts'
+import type { Logger } from '../observability/logger.ts'
 
 export type Notice =
   | ({ readonly kind: 'delivery_refused' } & RefusedDelivery)
@@ -9,6 +11,19 @@ export type Notice =
 /** Without a listener a notice becomes a process warning, so that it is not lost. */
 export function warnOf(notice: Notice): void {
   process.emitWarning(describe(notice), { type: 'MillraceWarning', code: notice.kind })
+}
+
+export function logOf(log: Logger): (notice: Notice) => void {
+  return (notice) => {
+    const { kind } = notice
+    if (notice.kind === 'sweep_failed') {
+      const { retryInMs: retry_in_ms } = notice
+      log.error({ kind, error: errorSummary(notice.error), retry_in_ms }, 'upkeep failed')
+    } else {
+      const { queue, id, receiveCount: attempt, fate, error } = notice
+      log.error({ kind, queue, id, attempt, fate, error: error.message }, 'message refused')
+    }
+  }
 }
 
 function describe(notice: Notice): string {

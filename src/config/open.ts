@@ -8,18 +8,30 @@ import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { resolveTopology, type Topology } from '../contracts/resolve-topology.ts'
+import { type Duration, durationMs } from '../core/durations.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import type { RefusedDelivery } from '../leases/open-deliveries.ts'
 import { createConsumer, type QueueConsumer } from '../leases/queue-consumer.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
+import { type Logger, silentLogger } from '../observability/logger.ts'
 import { inspectorOf, type QueueInspector } from '../operations/inspect.ts'
 import { purgerOf, type QueuePurger } from '../operations/purge.ts'
 import { type Redrive, type RedriveOptions, redrive } from '../operations/redrive.ts'
+import {
+  type BudgetDesk,
+  createBudgetDesk,
+  createSwitches,
+  type Switches,
+} from '../operations/switches.ts'
 import { createProducer, type QueueProducer } from '../producer/queue-producer.ts'
 import { type AppJobs, createAppJobs } from '../status/app-jobs.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { UntypedWorkerOptions, WorkerOptions } from '../worker/worker-options.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import { ensureQueues } from './ensure-queues.ts'
-import { type Notice, warnOf } from './notice.ts'
+import { heldNamesIn } from './held-names.ts'
+import { logOf, type Notice, warnOf } from './notice.ts'
+import { openWorker } from './open-worker.ts'
 
 export interface OpenOptions {
   /** Where the embedded store lives; created when missing. Default MILLRACE_DATA, or `.millrace`. */
@@ -30,8 +42,15 @@ export interface OpenOptions {
   readonly backend?: Backend
   /** Time, chance and identity. Default: those of the machine. */
   readonly ports?: Ports
-  /** Told of messages that were refused and of upkeep that failed. Default: a process warning. */
+  /**
+   * Told of messages that were refused and of upkeep that failed. Default: a line in the log, or a
+   * process warning without one.
+   */
   readonly onNotice?: (notice: Notice) => void
+  /** Gets one line per transition of a job; any logger with these four methods. Default: none. */
+  readonly log?: Logger
+  /** How long a call waits for other processes that write to the store. Default 1m. */
+  readonly busyTimeout?: Duration
 }
 
 export interface QueueHandle<Queue extends DeclaredQueue>
@@ -63,10 +82,23 @@ export interface DeadLetterHandle extends QueueInspector, QueuePurger {
 export interface Mill<Opened extends App = App> extends AsyncDisposable {
   readonly app: Opened
   readonly stage: string
+  /** The file of the embedded store, for transactions of your own; null on a backend you brought. */
+  readonly storeFile: string | null
   readonly queues: { readonly [Key in keyof Opened['queues']]: HandleOf<Opened['queues'][Key]> }
   /** Tracked jobs, of the queues that were declared with `jobs`. */
   readonly jobs: AppJobs<Opened['queues']>
-  /** Ends parked receives, finishes what has begun, lets go of the store. Calls share one promise. */
+  /** Kill switches: stop work of a queue, a type, a tier, a tenant, or by name. */
+  readonly switches: Switches
+  /** What handlers have spent. */
+  readonly budgets: BudgetDesk
+  /** Makes a worker for some of the queues; `run` or `start` sets it to work. */
+  worker<const Polled extends keyof Opened['queues'] & string>(
+    options: WorkerOptions<Opened['queues'], Polled>,
+  ): Worker
+  /**
+   * Stops the workers, ends parked receives, finishes what has begun, lets go of the store. Calls
+   * share one promise.
+   */
   close(): Promise<void>
 }
 
@@ -74,10 +106,15 @@ export async function open<const Opened extends App>(
   app: Opened,
   options: OpenOptions = {},
 ): Promise<Mill<Opened>> {
-  const { ports = systemPorts, onNotice = warnOf } = options
+  const { ports = systemPorts, log = silentLogger } = options
+  const { onNotice = log === silentLogger ? warnOf : logOf(log) } = options
   const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
   const topology = resolveTopology(app, stage)
-  const backend = options.backend ?? (await openEmbedded(options.data, ports))
+  const heldNames = heldNamesIn(process.env, topology.planned)
+  const { backend, file: storeFile } =
+    options.backend === undefined
+      ? await openEmbedded(options, ports)
+      : { backend: options.backend, file: null }
   const closeBackend = async (): Promise<void> => {
     if (options.backend === undefined) await backend.close()
   }
@@ -94,25 +131,46 @@ export async function open<const Opened extends App>(
   })
   sweeper.start()
 
+  const workers: Worker[] = []
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
-    closed ??= sweeper.stop().then(closeBackend)
+    closed ??= Promise.all(workers.map((worker) => worker.stop()))
+      .then(() => sweeper.stop())
+      .then(closeBackend)
     return closed
   }
   return {
     app,
     stage,
+    storeFile,
     queues: handlesOf<Opened>({ topology, backend, ports, onNotice }),
-    jobs: createAppJobs<Opened['queues']>({ backend, ports, queues: topology.queues }),
+    jobs: createAppJobs<Opened['queues']>({ app, backend, ports, log, queues: topology.queues }),
+    switches: createSwitches({ backend, queues: topology.queues, heldNames }),
+    budgets: createBudgetDesk(backend, app.budgets),
+    worker: (workerOptions) => {
+      // The types have seen to it that every queue and type has its handler.
+      const untyped = workerOptions as unknown as UntypedWorkerOptions
+      const setup = { app, topology, backend, ports, log, heldNames }
+      const worker = openWorker(setup, untyped)
+      workers.push(worker)
+      return worker
+    },
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-async function openEmbedded(data: string | undefined, ports: Ports): Promise<Backend> {
-  const { file } = await prepareDataDirectory(data ?? (process.env['MILLRACE_DATA'] || '.millrace'))
+async function openEmbedded(options: OpenOptions, ports: Ports): Promise<EmbeddedStore> {
+  const { data = process.env['MILLRACE_DATA'] || '.millrace', busyTimeout } = options
+  const busy = busyTimeout && { busyTimeoutMs: durationMs(busyTimeout, 'busyTimeout') }
+  const { file } = await prepareDataDirectory(data)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
-  return openSqlite({ file, ports })
+  return { backend: await openSqlite({ file, ports, ...busy }), file }
+}
+
+interface EmbeddedStore {
+  readonly backend: Backend
+  readonly file: string
 }
 
 interface HandleSetup {

@@ -1,26 +1,42 @@
 /**
- * Starts a server: the embedded store in its data directory, the upkeep of that store, and one
- * listener for all ways in. The ways in are handed over by the caller, so that this file knows the
- * store and they do not.
+ * Starts a server: the embedded store in its data directory, the app that is to be served from it,
+ * the upkeep of that store, and one listener for all ways in. The ways in are handed over by the
+ * caller, so that this file knows the store and they do not.
  */
 import type { RequestListener } from 'node:http'
+import type { Backend } from '../backends/backend.ts'
+import type { App } from '../contracts/define-app.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { pause } from '../core/pause.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
+import type { Logger } from '../observability/logger.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import { listen } from './listen.ts'
 import { isLoopback } from './loopback.ts'
 import { warnOf } from './notice.ts'
+import type { Mill } from './open.ts'
 
-export interface ServeOptions {
-  /** A loopback address. Default: 127.0.0.1. */
+export interface ServerOptions {
+  /** A loopback address; any other only with credentials. Default: 127.0.0.1. */
   readonly host?: string
   /** 0 takes any free port. Default: 4566, where clients of SQS emulators look already. */
   readonly port?: number
   /** Where the store lives; created when missing. Default: `.millrace`. */
   readonly dataDirectory?: string
+  /** The app whose jobs are served. Default none: health checks only. */
+  readonly app?: App
+  /** Part of the names of the app's queues. Default: as `open` has it. */
+  readonly stage?: string
+  /** Told of what happens to jobs and of each request. Default: nobody. */
+  readonly log?: Logger
   /** Time, chance and identity. Default: those of the machine. */
   readonly ports?: Ports
+}
+
+export interface ServerSetup extends ServerOptions {
+  /** Whether callers have to prove who they are. Without it nobody else may reach the server. */
+  readonly hasCredentials?: boolean
 }
 
 /** What the ways in may ask of a running server. */
@@ -29,6 +45,9 @@ export interface Services {
   ready(): Promise<void>
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal
+  /** The app that is served, if one is. */
+  readonly mill: Mill | null
+  readonly ports: Ports
 }
 
 export interface RunningServer {
@@ -41,55 +60,98 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-export const serveDefaults: Readonly<Required<Omit<ServeOptions, 'ports'>>> = {
+export const serveDefaults: Readonly<
+  Required<Pick<ServerOptions, 'host' | 'port' | 'dataDirectory'>>
+> = {
   host: '127.0.0.1',
   port: 4566,
   dataDirectory: '.millrace',
 }
 
+/** HTTP clients do not wait for as long as a program that opened the store itself. */
+const busyTimeoutMs = 10_000
+
 export async function serveWith(
   waysIn: (services: Services) => RequestListener,
-  options: ServeOptions = {},
+  setup: ServerSetup = {},
 ): Promise<RunningServer> {
-  const { host, port, dataDirectory } = { ...serveDefaults, ...options }
-  const { ports = systemPorts } = options
-  refusePublicAddress(host)
+  const { host, port, dataDirectory } = { ...serveDefaults, ...setup }
+  const { ports = systemPorts, hasCredentials = false } = setup
+  if (!hasCredentials) refusePublicAddress(host)
 
   const data = await prepareDataDirectory(dataDirectory)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
-  const backend = await openSqlite({ file: data.file, ports })
+  const backend = await openSqlite({ file: data.file, ports, busyTimeoutMs })
+  const letGo: (() => Promise<void>)[] = [() => backend.close()]
+  const stopping = new AbortController()
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    for (const part of letGo) await part()
+  }
+  try {
+    const { mill, close } = await keepUp({ backend, ports, ...setup })
+    letGo.unshift(close)
+    const ready = (): Promise<void> => checkedSoon(backend, ports)
+    const services = { ready, stopping: stopping.signal, mill, ports }
+    const listener = await listen({ host, port, answer: waysIn(services), timers: ports.timers })
+    letGo.unshift(() => listener.close())
+    let stopped: Promise<void> | undefined
+    return {
+      host: listener.host,
+      port: listener.port,
+      url: listener.url,
+      dataDirectory: data.path,
+      stop() {
+        stopped ??= stop()
+        return stopped
+      },
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** A supervisor wants an answer, also while another process holds the store. */
+const readyWithinMs = 2_000
+
+async function checkedSoon(backend: Backend, { timers }: Ports): Promise<void> {
+  const answered = new AbortController()
+  const tooLate = pause(timers, readyWithinMs, answered.signal).then(() => {
+    if (!answered.signal.aborted) throw new MillraceError('store_busy')
+  })
+  try {
+    await Promise.race([backend.check(), tooLate])
+  } finally {
+    answered.abort()
+  }
+}
+
+interface KeptStore {
+  readonly mill: Mill | null
+  close(): Promise<void>
+}
+
+interface KeepSetup extends Pick<ServerOptions, 'app' | 'stage' | 'log'> {
+  readonly backend: Backend
+  readonly ports: Ports
+}
+
+/** An open app brings the upkeep of its store; without one the server sees to it. */
+async function keepUp({ backend, ports, app, stage, log }: KeepSetup): Promise<KeptStore> {
+  if (app !== undefined) {
+    const { open } = await import('./open.ts')
+    const given = { ...(stage !== undefined && { stage }), ...(log !== undefined && { log }) }
+    const mill = await open(app, { backend, ports, ...given })
+    return { mill, close: () => mill.close() }
+  }
   const sweeper = new Sweeper({
     backend,
     timers: ports.timers,
     onFailure: (failure) => warnOf({ kind: 'sweep_failed', ...failure }),
   })
-  const stopping = new AbortController()
-  const answer = waysIn({ ready: () => backend.check(), stopping: stopping.signal })
-  const listener = await listen({ host, port, answer, timers: ports.timers }).catch(
-    async (error: unknown) => {
-      await backend.close()
-      throw error
-    },
-  )
   sweeper.start()
-
-  let stopped: Promise<void> | undefined
-  const stop = async (): Promise<void> => {
-    stopping.abort()
-    await listener.close()
-    await sweeper.stop()
-    await backend.close()
-  }
-  return {
-    host: listener.host,
-    port: listener.port,
-    url: listener.url,
-    dataDirectory: data.path,
-    stop() {
-      stopped ??= stop()
-      return stopped
-    },
-  }
+  return { mill: null, close: () => sweeper.stop() }
 }
 
 function refusePublicAddress(host: string): void {

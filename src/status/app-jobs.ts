@@ -9,11 +9,20 @@ import {
   type JobTypeName,
 } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
+import {
+  type AnyJobType,
+  type QueuesWith,
+  type TieredApp,
+  tierByType,
+  tierFor,
+} from '../contracts/tier-declaration.ts'
 import { checkOneOf, describeGiven, type Violations } from '../core/checks.ts'
+import { errorSummary } from '../core/error-summary.ts'
 import { type JobStatus, jobStatuses } from '../core/job-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
-import type { EnqueueOptions } from '../producer/job-options.ts'
+import { type Logger, silentLogger } from '../observability/logger.ts'
+import type { EnqueueOptions, EnqueueTogether, JobOptions } from '../producer/job-options.ts'
 import {
   createJobProducer,
   type JobEntry,
@@ -47,14 +56,21 @@ export interface AppJobs<Queues extends DeclaredQueues = DeclaredQueues> {
     payload: JobInput<Queues[Key], Name>,
     options?: EnqueueOptions,
   ): Promise<EnqueuedJob>
+  /** The same in the queue of a tier: the one it names, or the default tier of its type. */
+  enqueueByTier<Name extends AnyJobType<Queues>>(
+    type: Name,
+    payload: JobInput<QueuesWith<Queues, Name>, Name>,
+    options?: EnqueueOptions,
+  ): Promise<EnqueuedJob>
   /** Stores all jobs or none. */
   enqueueMany<Key extends JobsKey<Queues>>(
     queue: Key,
     jobs: readonly JobEntry<Extract<Queues[Key], JobsQueue>>[],
+    options?: EnqueueTogether,
   ): Promise<readonly EnqueuedJob[]>
   /** Undefined when there is no such job, or no more. */
   get(id: string): Promise<Job | undefined>
-  /** Newest first. */
+  /** Newest first. With filters a page may be short, or empty, and still have a `next`. */
   list<Key extends JobsKey<Queues>>(
     queue: Key,
     options?: ListJobsOptions<JobTypeName<Queues[Key]>>,
@@ -70,7 +86,9 @@ export interface AppJobs<Queues extends DeclaredQueues = DeclaredQueues> {
 }
 
 export interface AppJobsSetup {
+  readonly app: TieredApp
   readonly backend: Backend
+  readonly log: Logger
   readonly ports: Pick<Ports, 'clock' | 'timers'>
   readonly queues: readonly NamedQueue[]
 }
@@ -80,7 +98,7 @@ interface NamedJobsQueue extends NamedQueue {
 }
 
 export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup): AppJobs<Queues> {
-  const { backend, ports, queues } = setup
+  const { app, backend, ports, queues, log } = setup
   const stored = (): JobStore => {
     // An app with jobs is not opened on such a backend; one without may still ask by id.
     if (backend.jobs === null) throw new MillraceError('unsupported')
@@ -95,10 +113,35 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
     const { name, declared } = named(key)
     return createJobProducer({ store: stored(), name, declared })
   }
+  const withTier = <Options extends JobOptions>(
+    queue: string,
+    type: string,
+    options: Options,
+  ): Options => {
+    const tier = tierFor(app, { queue, type, tier: options.tier })
+    return tier === undefined ? options : { ...options, tier }
+  }
   const jobs: UntypedJobs = {
-    enqueue: async (queue, type, payload, options) =>
-      producerOf(queue).enqueue(type, payload, options),
-    enqueueMany: async (queue, entries) => producerOf(queue).enqueueMany(entries),
+    enqueue: (queue, type, payload, options = {}) => {
+      const enqueued = promised(options, () =>
+        producerOf(queue).enqueue(type, payload, withTier(queue, type, options)),
+      )
+      if (log === silentLogger) return enqueued
+      const answers = enqueued.then((one) => [one])
+      return logged(log, queue, [{ type, ...options }], answers).then(onlyOne)
+    },
+    enqueueByTier: (type, payload, options = {}) =>
+      promised(options, () => {
+        const { queue, tier } = tierByType(app, type, options.tier)
+        return jobs.enqueue(queue, type, payload, { ...options, tier })
+      }),
+    enqueueMany: (queue, entries, options) => {
+      const enqueued = promised(options, () => {
+        const tiered = entries.map((entry) => withTier(queue, entry.type, entry))
+        return producerOf(queue).enqueueMany(tiered, options)
+      })
+      return log === silentLogger ? enqueued : logged(log, queue, entries, enqueued)
+    },
     get: async (id) => {
       const record = await stored().read({ id })
       return record && jobFrom(record)
@@ -118,7 +161,9 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
 }
 
 /** The same before the types of one app are known. */
-interface UntypedJobs extends Omit<AppJobs, 'enqueue' | 'enqueueMany' | 'list'> {
+export interface UntypedJobs
+  extends Omit<AppJobs, 'enqueue' | 'enqueueByTier' | 'enqueueMany' | 'list'> {
+  enqueueByTier(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>
   enqueue(
     queue: string,
     type: string,
@@ -128,8 +173,52 @@ interface UntypedJobs extends Omit<AppJobs, 'enqueue' | 'enqueueMany' | 'list'> 
   enqueueMany(
     queue: string,
     jobs: readonly JobOfType<string, unknown>[],
+    options?: EnqueueTogether,
   ): Promise<readonly EnqueuedJob[]>
   list(queue: string, options?: ListJobsOptions): Promise<Page<Job>>
+}
+
+function onlyOne([enqueued]: readonly EnqueuedJob[]): EnqueuedJob {
+  // A store answers each job, so this is a store that breaks the port.
+  if (enqueued === undefined) throw new MillraceError('store_failed')
+  return enqueued
+}
+
+interface LoggedJob {
+  readonly type: string
+  readonly traceId?: string
+}
+
+/** One line per job that was enqueued, or one for the failure of all. */
+async function logged(
+  log: Logger,
+  queue: string,
+  jobs: readonly LoggedJob[],
+  answers: Promise<readonly EnqueuedJob[]>,
+): Promise<readonly EnqueuedJob[]> {
+  const enqueued = await answers.catch((error: unknown) => {
+    // An unknown queue is the caller's text, and may be anything.
+    const fields = { queue: String(queue).slice(0, 80), error: safeSummary(error) }
+    log.warn(fields, 'job not enqueued')
+    throw error
+  })
+  for (const [index, { id, status: outcome }] of enqueued.entries()) {
+    const { type, traceId: trace_id } = jobs[index] ?? {}
+    const traced = trace_id === undefined ? {} : { trace_id }
+    log.info({ queue, type, id, status: 'pending', outcome, ...traced }, 'job enqueued')
+  }
+  return enqueued
+}
+
+/** Errors of our own quote no payload; what a schema throws may do so. */
+function safeSummary(error: unknown): string {
+  if (error instanceof MillraceError) return errorSummary(error)
+  return `${error instanceof Error ? error.name : 'Something'} was thrown by the contract.`
+}
+
+/** What is thrown becomes a rejection, except where a caller's transaction must not go on. */
+function promised<T>({ tx }: EnqueueTogether = {}, run: () => Promise<T>): Promise<T> {
+  return tx === undefined ? (async () => run())() : run()
 }
 
 /** A status that does not exist would be an empty list, which reads as good news. */

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { z } from 'zod'
+import { defineApp } from '../contracts/define-app.ts'
+import { jobs } from '../contracts/jobs-declaration.ts'
+import { queue } from '../contracts/queue-declaration.ts'
+import { resolveTopology } from '../contracts/resolve-topology.ts'
+import { heldNamesIn } from './held-names.ts'
+
+const { planned } = resolveTopology(
+  defineApp('app', {
+    queues: {
+      basic: jobs({ types: { CHAT: { payload: z.unknown(), obeys: 'LLM_PAUSED' } } }),
+      mail: queue({ obeys: ['MAIL_PAUSED', 'LLM_PAUSED'] }),
+    },
+  }),
+  'dev',
+)
+
+describe('a kill switch in the environment', () => {
+  test.each(['true', 'TRUE', ' 1 ', 'on', 'yes'])('is on when it is %j', (value) => {
+    assert.deepEqual(heldNamesIn({ LLM_PAUSED: value }, planned), ['LLM_PAUSED'])
+  })
+
+  test.each([undefined, '', ' ', 'false', 'False', '0', 'off', 'no'])(
+    'is off when it is %j',
+    (value) => {
+      assert.deepEqual(heldNamesIn({ LLM_PAUSED: value }, planned), [])
+    },
+  )
+
+  test('is one that some queue or type obeys, and no other variable', () => {
+    const environment = { MAIL_PAUSED: '1', LLM_PAUSED: '1', HOME: 'true', PATH: 'x' }
+    assert.deepEqual([...heldNamesIn(environment, planned)].sort(), ['LLM_PAUSED', 'MAIL_PAUSED'])
+  })
+
+  test('is refused when it is neither, because guessing wrong runs what was to be stopped', () => {
+    const environment = { LLM_PAUSED: 'ture', MAIL_PAUSED: '2' }
+    assert.throws(() => heldNamesIn(environment, planned), {
+      code: 'invalid_argument',
+      message: [
+        "LLM_PAUSED: got 'ture', expected true, 1, on, yes, or false, 0, off, no",
+        "MAIL_PAUSED: got '2', expected true, 1, on, yes, or false, 0, off, no",
+      ].join('\n'),
+    })
+  })
+})

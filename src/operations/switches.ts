@@ -1,0 +1,162 @@
+/** Turns kill switches on and off, and tells who did it. */
+import type { Backend, Page } from '../backends/backend.ts'
+import type {
+  BudgetState,
+  SwitchEvent,
+  SwitchMode,
+  SwitchRecord,
+  SwitchStore,
+  SwitchTarget,
+} from '../backends/switch-store.ts'
+import type { Budgets } from '../contracts/budget-declaration.ts'
+import type { NamedQueue } from '../contracts/resolve-names.ts'
+import { type Duration, durationMs } from '../core/durations.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+
+/** Exactly one of them: what is to be stopped. */
+export type SwitchOn =
+  /** The key of a queue. */
+  | { readonly queue: string }
+  | { readonly type: string }
+  | { readonly tier: string }
+  | { readonly tenant: string }
+  /** A name that queues or job types declare to obey. */
+  | { readonly name: string }
+
+export interface SwitchOptions {
+  /** Who does it, for the record. */
+  readonly by: string
+  readonly note?: string
+}
+
+export interface SetSwitchOptions extends SwitchOptions {
+  /** Turns itself off after so long. Default: it stays on until it is lifted. */
+  readonly for?: Duration
+}
+
+/** A switch that is on; `environment` when only this process has it on. */
+export interface ActiveSwitch extends SwitchRecord {
+  readonly source: 'store' | 'environment'
+}
+
+export interface Switches {
+  /** What is meant waits where it is, at no cost of an attempt. */
+  hold(on: SwitchOn, options: SetSwitchOptions): Promise<SwitchRecord>
+  /** What is meant goes to its dead-letter queue when its turn comes. */
+  divert(on: SwitchOn, options: SetSwitchOptions): Promise<SwitchRecord>
+  /** False when the switch was not on. */
+  lift(on: SwitchOn, options: SwitchOptions): Promise<boolean>
+  list(): Promise<readonly ActiveSwitch[]>
+  /** Who turned what on and off, newest first. */
+  history(options?: {
+    readonly limit?: number
+    readonly after?: string
+  }): Promise<Page<SwitchEvent>>
+}
+
+export interface SwitchesSetup {
+  readonly backend: Pick<Backend, 'switches'>
+  readonly queues: readonly NamedQueue[]
+  readonly heldNames: readonly string[]
+}
+
+export function createSwitches({ backend, queues, heldNames }: SwitchesSetup): Switches {
+  const set = async (
+    mode: SwitchMode,
+    on: SwitchOn,
+    { by, note, for: lasting }: SetSwitchOptions,
+  ): Promise<SwitchRecord> =>
+    storeOf(backend).set({
+      ...targetOf(on, queues),
+      mode,
+      by,
+      ...(note !== undefined && { note }),
+      ...(lasting !== undefined && { forMs: durationMs(lasting, 'for') }),
+    })
+  return {
+    hold: async (on, options) => set('hold', on, options),
+    divert: async (on, options) => set('divert', on, options),
+    lift: async (on, { by, note }) =>
+      storeOf(backend).lift({ ...targetOf(on, queues), by, ...(note !== undefined && { note }) }),
+    list: async () => {
+      const stored = await storeOf(backend).list()
+      return [
+        ...stored.map((record): ActiveSwitch => ({ ...record, source: 'store' })),
+        ...heldNames.map(fromEnvironment),
+      ]
+    },
+    history: async ({ limit = 100, after } = {}) =>
+      storeOf(backend).history({ limit, ...(after !== undefined && { after }) }),
+  }
+}
+
+/** What handlers have spent, by the names of the app's budgets. */
+export interface BudgetDesk {
+  spend(budget: string, amount: number): Promise<BudgetState>
+  state(budget: string): Promise<BudgetState>
+}
+
+export function createBudgetDesk(
+  backend: Pick<Backend, 'switches'>,
+  budgets: Budgets = {},
+): BudgetDesk {
+  const windowOf = (
+    name: string,
+  ): { readonly budget: string; readonly perMs: number | null; readonly limit: number } => {
+    const { limit, per } = required(name)
+    return { budget: name, limit, perMs: per === undefined ? null : durationMs(per) }
+  }
+  const required = (name: string): Budgets[string] => {
+    const budget = Object.hasOwn(budgets, name) ? budgets[name] : undefined
+    if (budget !== undefined) return budget
+    const names = Object.keys(budgets)
+    const allowed = names.length > 0 ? `one of ${names.join(', ')}` : 'an app that declares budgets'
+    const given = `'${String(name).slice(0, 40)}'`
+    throw MillraceError.invalid([{ field: 'budget', given, allowed }])
+  }
+  return {
+    spend: async (name, amount) => {
+      const { trips, mode = 'hold' } = required(name)
+      const target = { scope: 'name', value: trips, mode } as const
+      return storeOf(backend).spend({ ...windowOf(name), amount, trips: target })
+    },
+    state: async (name) => {
+      const window = windowOf(name)
+      return storeOf(backend).budget(window)
+    },
+  }
+}
+
+function storeOf({ switches }: Pick<Backend, 'switches'>): SwitchStore {
+  if (switches === null) throw new MillraceError('unsupported')
+  return switches
+}
+
+function targetOf(on: SwitchOn, queues: readonly NamedQueue[]): SwitchTarget {
+  const entries = Object.entries(on).filter(([, value]) => value !== undefined)
+  const [entry, ...others] = entries
+  const scopes = ['queue', 'type', 'tier', 'tenant', 'name'] as const
+  const scope = scopes.find((one) => one === entry?.[0])
+  const value: unknown = entry?.[1]
+  if (scope === undefined || others.length > 0 || typeof value !== 'string') {
+    const allowed = `exactly one of ${scopes.join(', ')}, with a text`
+    throw MillraceError.invalid([{ field: 'switch', given: 'something else', allowed }])
+  }
+  if (scope !== 'queue') return { scope, value }
+  const queue = queues.find(({ key, name }) => key === value || name === value)
+  if (queue === undefined) throw new MillraceError('queue_not_found')
+  return { scope, value: queue.name }
+}
+
+function fromEnvironment(name: string): ActiveSwitch {
+  return {
+    scope: 'name',
+    value: name,
+    mode: 'hold',
+    by: 'environment',
+    note: null,
+    setAt: 0,
+    until: null,
+    source: 'environment',
+  }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { type AttemptCircumstances, type AttemptEnd, outcomeOf } from './attempt-end.ts'
+import { deadLetter, release, retryIn, UnrecoverableError } from './outcomes.ts'
+
+const backoff = { fromMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.5 }
+
+const usual: AttemptCircumstances = {
+  attempt: 2,
+  maxAttempts: 3,
+  backoff,
+  canFail: true,
+  abortKind: undefined,
+  hide: ['topsecret'],
+  chance: 0.5,
+}
+/** After the second attempt: 2 s, of which half is left to chance, and half of that came. */
+const waitMs = 1_500
+
+const last = { attempt: 3 }
+const endless = { maxAttempts: null }
+const nowhere = { canFail: false }
+
+const threw = (error: unknown): AttemptEnd => ({ how: 'threw', error })
+const chose = (outcome: ReturnType<typeof release>): AttemptEnd => ({ how: 'chose', outcome })
+const buried = (reason: string): object => ({ kind: 'bury', reason })
+const retried = (error: string, delayMs = waitMs): object => ({ kind: 'retry', delayMs, error })
+
+const done: AttemptEnd = { how: 'returned', result: '{"pages":3}' }
+const nothing: AttemptEnd = { how: 'returned', result: undefined }
+const givenUp: AttemptEnd = { how: 'given_up' }
+const unrecoverable = threw(new UnrecoverableError('no topsecret'))
+const tooLong = 'The handler took longer than it may.'
+const nobody = 'A value of type undefined was thrown.'
+
+describe('the end of an attempt', () => {
+  test.each<readonly [string, AttemptEnd, Partial<AttemptCircumstances>, object]>([
+    ['a result', done, {}, { kind: 'acknowledge', result: '{"pages":3}' }],
+    ['no result', nothing, {}, { kind: 'acknowledge' }],
+    ['a result in the last attempt', done, last, { kind: 'acknowledge', result: '{"pages":3}' }],
+    // Whatever it was asked meanwhile, its work is done.
+    ['a result after a timeout', nothing, { abortKind: 'timeout' }, { kind: 'acknowledge' }],
+    ['a result at a shutdown', nothing, { abortKind: 'shutdown' }, { kind: 'acknowledge' }],
+
+    ['an error', threw(new Error('no topsecret')), {}, retried('no [hidden]')],
+    ['an error that is none', threw('just text'), {}, retried('just text')],
+    ['an error in the last attempt', threw(new Error('no')), last, buried('no')],
+    ['an error, nothing counts attempts', threw(new Error('no')), endless, retried('no')],
+    [
+      'an error in the last receive, no dead letters',
+      threw(new Error('no')),
+      { ...last, ...nowhere },
+      retried('no', 3_000),
+    ],
+    ['an unrecoverable error', unrecoverable, {}, buried('no [hidden]')],
+    ['an unrecoverable error, no dead letters', unrecoverable, nowhere, retried('no [hidden]')],
+
+    ['an error after a timeout', threw(new Error('x')), { abortKind: 'timeout' }, retried(tooLong)],
+    ['a timeout in the last attempt', givenUp, { ...last, abortKind: 'timeout' }, buried(tooLong)],
+    [
+      'an unrecoverable error after a timeout',
+      unrecoverable,
+      { abortKind: 'timeout' },
+      retried(tooLong),
+    ],
+    [
+      'an error at a shutdown',
+      threw(new Error('x')),
+      { abortKind: 'shutdown' },
+      { kind: 'release' },
+    ],
+    [
+      'a shutdown in the last attempt',
+      givenUp,
+      { ...last, abortKind: 'shutdown' },
+      { kind: 'release' },
+    ],
+    [
+      'an unrecoverable error at a shutdown',
+      unrecoverable,
+      { abortKind: 'shutdown' },
+      { kind: 'release' },
+    ],
+    // The store will refuse these: whoever has the lease now says what becomes of it.
+    [
+      'an error after a cancellation',
+      threw(new Error('x')),
+      { abortKind: 'cancelled' },
+      retried('x'),
+    ],
+    ['an error without a lease', threw(new Error('x')), { abortKind: 'lease_lost' }, retried('x')],
+    ['nothing, without a lease', givenUp, { abortKind: 'lease_lost' }, retried(nobody)],
+
+    ['release', chose(release()), {}, { kind: 'release' }],
+    ['release in the last attempt', chose(release()), last, { kind: 'release' }],
+    ['retryIn', chose(retryIn('7s', 'no topsecret')), {}, retried('no [hidden]', 7_000)],
+    [
+      'retryIn without a reason',
+      chose(retryIn('0s')),
+      {},
+      retried('The handler asked to be run again.', 0),
+    ],
+    ['retryIn in the last attempt', chose(retryIn('7s', 'later')), last, buried('later')],
+    ['retryIn, nothing counts', chose(retryIn('7s', 'later')), endless, retried('later', 7_000)],
+    ['deadLetter', chose(deadLetter('no topsecret')), {}, buried('no [hidden]')],
+    ['deadLetter, but there are none', chose(deadLetter('no')), nowhere, retried('no')],
+    [
+      'deadLetter in the last receive, but there are none',
+      chose(deadLetter('no')),
+      { ...last, ...nowhere },
+      retried('no', 3_000),
+    ],
+  ])('%s', (_, end, circumstances, outcome) => {
+    assert.deepEqual(outcomeOf(end, { ...usual, ...circumstances }), outcome)
+  })
+})

@@ -1,0 +1,48 @@
+/** What is known about a delivery: for its handler, and for those who follow what happens to it. */
+import type { Delivery, Outcome } from '../backends/backend.ts'
+import type { Facts } from './handler-context.ts'
+import type { Source } from './source.ts'
+import type { WorkerEvent, WorkerEventName } from './worker-event.ts'
+
+export function factsOf({ setup }: Source, delivery: Delivery): Facts {
+  const { id, receiveCount, group, token, job } = delivery
+  return {
+    queue: setup.key,
+    type: job?.type ?? null,
+    id: job?.id ?? id,
+    attempt: job?.attempt ?? receiveCount,
+    maxAttempts: job?.maxAttempts ?? setup.maxReceives,
+    owner: job?.owner ?? null,
+    tenant: group,
+    tier: job?.tier ?? null,
+    traceId: job?.traceId ?? null,
+    tags: job?.tags ?? [],
+    token,
+  }
+}
+
+/** What an event says beside the facts. */
+export type Particulars = Partial<Pick<WorkerEvent, 'durationMs' | 'error' | 'retryInMs'>>
+
+export function eventOf(
+  event: WorkerEventName,
+  facts: Facts,
+  { durationMs = 0, error = null, retryInMs = null }: Particulars = {},
+): WorkerEvent {
+  const { queue, type, id, attempt, maxAttempts, traceId } = facts
+  return { event, queue, type, id, attempt, maxAttempts, traceId, durationMs, error, retryInMs }
+}
+
+/** What has happened once an outcome is settled. */
+export function eventAfter(outcome: Outcome): readonly [WorkerEventName, Particulars] {
+  switch (outcome.kind) {
+    case 'acknowledge':
+      return ['completed', {}]
+    case 'release':
+      return ['released', {}]
+    case 'bury':
+      return ['failed', { error: outcome.reason }]
+    case 'retry':
+      return ['retried', { error: outcome.error ?? null, retryInMs: outcome.delayMs }]
+  }
+}

@@ -1,0 +1,144 @@
+/** From the options of a worker to its sources; what is wrong with them is reported in one error. */
+import { didYouMean } from '../contracts/did-you-mean.ts'
+import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import type { NamedQueue } from '../contracts/resolve-names.ts'
+import type { Topology } from '../contracts/resolve-topology.ts'
+import { checkKeys, isRecord } from '../contracts/setting-checks.ts'
+import { checkRange, describeGiven, type Violations } from '../core/checks.ts'
+import { formatDuration } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { Source, type SourceSetup } from './source.ts'
+import type { UntypedHandler, UntypedWorkerOptions } from './worker-options.ts'
+
+/** A shorter lease would end before anybody could renew it. */
+const leaseMsMin = 100
+
+const optionNames: readonly string[] = [
+  'poll',
+  'handle',
+  'concurrency',
+  'queueConcurrency',
+  'use',
+  'stopTimeout',
+  'onEvent',
+]
+
+export interface SourcesSetup {
+  readonly topology: Topology
+  readonly options: UntypedWorkerOptions
+  readonly concurrency: number
+}
+
+/** Options may come from plain JavaScript, so nothing about them is taken for granted. */
+export function buildSources(setup: SourcesSetup): readonly Source[] {
+  const { topology, options } = setup
+  const violations: Violations = []
+  checkOptions(violations, setup)
+  const weights = weightsOf(options.poll)
+  const handlers = isRecord(options.handle) ? options.handle : {}
+  const used = new Set<string>()
+  const sources: Source[] = []
+  for (const [key, weight] of weights) {
+    checkRange(violations, `poll.${key}`, weight, limits.pollWeight)
+    const queue = topology.queues.find((one) => one.key === key)
+    if (queue === undefined) {
+      const keys = topology.queues.map((one) => one.key)
+      const allowed = `the key of a declared queue${didYouMean(key, keys)}`
+      violations.push({ field: 'poll', given: describeGiven(key), allowed })
+      continue
+    }
+    const found = handlersOf(queue, handlers, used, violations)
+    sources.push(sourceOf(setup, queue, { weight, handlers: found }, violations))
+  }
+  for (const name of Object.keys(handlers).filter((one) => !used.has(one))) {
+    const allowed = `a job type or plain queue that is polled${didYouMean(name, [...used])}`
+    violations.push({ field: `handle.${name}`, given: 'a handler', allowed })
+  }
+  for (const key of Object.keys(options.queueConcurrency ?? {})) {
+    if (weights.has(key)) continue
+    const allowed = `a queue that is polled${didYouMean(key, [...weights.keys()])}`
+    violations.push({ field: `queueConcurrency.${key}`, given: 'a number', allowed })
+  }
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+  return sources
+}
+
+function checkOptions(into: Violations, { options, concurrency }: SourcesSetup): void {
+  checkKeys(into, '', { ...options }, optionNames)
+  checkRange(into, 'concurrency', concurrency, limits.concurrency)
+  const { handle, queueConcurrency, use, onEvent } = options
+  if (weightsOf(options.poll).size === 0) {
+    const given = isRecord(options.poll) || Array.isArray(options.poll) ? 'no queue' : undefined
+    const allowed = "at least one queue, such as ['basic'] or { basic: 3, lite: 1 }"
+    into.push({ field: 'poll', given: given ?? describeGiven(options.poll), allowed })
+  }
+  if (!isRecord(handle)) {
+    const allowed = 'an object of functions, by job type or plain queue'
+    into.push({ field: 'handle', given: describeGiven(handle), allowed })
+  }
+  if (queueConcurrency !== undefined && !isRecord(queueConcurrency)) {
+    const allowed = 'an object such as { lite: 1 }'
+    into.push({ field: 'queueConcurrency', given: describeGiven(queueConcurrency), allowed })
+  }
+  const layers: unknown = use ?? []
+  if (!Array.isArray(layers) || layers.some((layer) => typeof layer !== 'function')) {
+    into.push({ field: 'use', given: describeGiven(use), allowed: 'an array of functions' })
+  }
+  if (onEvent !== undefined && typeof onEvent !== 'function') {
+    into.push({ field: 'onEvent', given: describeGiven(onEvent), allowed: 'a function' })
+  }
+}
+
+function weightsOf(poll: UntypedWorkerOptions['poll']): ReadonlyMap<string, number> {
+  if (Array.isArray(poll)) return new Map(poll.map((key) => [String(key), 1]))
+  return new Map(isRecord(poll) ? Object.entries(poll as Readonly<Record<string, number>>) : [])
+}
+
+/** The handlers of one queue, by job type; plain messages have one without a name. */
+function handlersOf(
+  { key, declared }: NamedQueue,
+  handle: UntypedWorkerOptions['handle'],
+  used: Set<string>,
+  into: Violations,
+): ReadonlyMap<string, UntypedHandler> {
+  const names = isJobsQueue(declared) ? Object.keys(declared.options.types) : [key]
+  const found = new Map<string, UntypedHandler>()
+  for (const name of names) {
+    used.add(name)
+    const handler = Object.hasOwn(handle, name) ? handle[name] : undefined
+    if (typeof handler === 'function') {
+      found.set(isJobsQueue(declared) ? name : '', handler)
+    } else {
+      const allowed = `a function: the queue '${key}' is polled`
+      into.push({ field: `handle.${name}`, given: describeGiven(handler), allowed })
+    }
+  }
+  return found
+}
+
+function sourceOf(
+  { topology, options, concurrency }: SourcesSetup,
+  { key, name, declared }: NamedQueue,
+  chosen: Pick<SourceSetup, 'weight' | 'handlers'>,
+  into: Violations,
+): Source {
+  const own = options.queueConcurrency?.[key]
+  if (own !== undefined) checkRange(into, `queueConcurrency.${key}`, own, limits.concurrency)
+  const settings = topology.planned.find(({ queue }) => queue === name)?.settings
+  const visibilityMs = settings?.visibilityMs ?? 0
+  if (visibilityMs < leaseMsMin) {
+    const given = `a visibility timeout of ${formatDuration(visibilityMs)}`
+    const allowed = `at least ${formatDuration(leaseMsMin)}, so that a lease can be kept`
+    into.push({ field: `poll.${key}`, given, allowed })
+  }
+  return new Source({
+    key,
+    name,
+    declared,
+    ...chosen,
+    concurrency: Math.min(concurrency, own ?? concurrency),
+    visibilityMs,
+    maxReceives: settings?.deadLetter?.maxReceives ?? null,
+  })
+}

@@ -1,0 +1,316 @@
+/**
+ * Runs one delivery from claim to settlement: checks it against its contract and its tier, gives it to
+ * its handler inside the middleware, watches its time, and settles it with all that the handler sent.
+ */
+import type { Backend, Delivery, Outcome, Settlement, SettleResult } from '../backends/backend.ts'
+import type { TieredJob } from '../contracts/tier-declaration.ts'
+import { errorSummary } from '../core/error-summary.ts'
+import type { Ports } from '../core/ports.ts'
+import { type ReadMessage, readMessage } from '../leases/read-message.ts'
+import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
+import { eventAfter, eventOf, factsOf, type Particulars } from './attempt-facts.ts'
+import { endOf } from './handler-answer.ts'
+import { AttemptContext, type ContextSetup, type Drafts } from './handler-context.ts'
+import { hiddenValues } from './hidden-values.ts'
+import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
+import { type Middleware, withMiddleware } from './middleware.ts'
+import { isOutcome } from './outcomes.ts'
+import type { Settler } from './settler.ts'
+import type { Source, Work } from './source.ts'
+import type { WorkerEvent, WorkerEventName } from './worker-event.ts'
+
+/** So long a handler may take to stop after its time is up. */
+const timeoutGraceMs = 5_000
+
+export interface JobRunnerSetup {
+  readonly ports: Ports
+  readonly backend: Pick<Backend, 'jobs'>
+  readonly keeper: LeaseKeeper
+  readonly settler: Settler
+  readonly layers: readonly Middleware[]
+  /** Everything of a context that does not depend on the delivery. */
+  readonly context: Pick<ContextSetup, 'log' | 'draftMessage' | 'draftJob' | 'spend'>
+  /** Why a job must not run in its queue; undefined when it may. */
+  readonly misplacement: (job: TieredJob) => string | undefined
+  /** Undefined when nobody listens. */
+  readonly observe: ((event: WorkerEvent) => void) | undefined
+}
+
+/** A delivery in the hands of a handler. */
+export interface RunningAttempt {
+  readonly context: AttemptContext
+  /** Stops waiting for the handler, which has not stopped though it was asked to. */
+  giveUp(): void
+}
+
+/** What became of the handler itself. */
+type HandlerEnd =
+  | { readonly how: 'answered'; readonly answer: unknown }
+  | Extract<AttemptEnd, { readonly how: 'threw' | 'given_up' }>
+
+interface Attempt {
+  readonly source: Source
+  readonly delivery: Delivery
+  readonly work: Work
+  readonly context: AttemptContext
+  readonly lease: HeldLease
+  readonly startedMs: number
+}
+
+export class JobRunner {
+  readonly #setup: JobRunnerSetup
+  readonly running: Set<RunningAttempt> = new Set()
+  readonly #unsettled = new Set<Promise<unknown>>()
+  #hasGivenUp = false
+
+  constructor(setup: JobRunnerSetup) {
+    this.#setup = setup
+  }
+
+  /** Answers when nothing is being run or settled. */
+  async idle(): Promise<void> {
+    while (this.#unsettled.size > 0) await Promise.all(this.#unsettled)
+  }
+
+  /** Waits neither for handlers nor for a store that fails: what is left is handed back, or lapses. */
+  giveUp(): void {
+    this.#hasGivenUp = true
+    for (const attempt of [...this.running]) attempt.giveUp()
+  }
+
+  /** `onFreed` is called once, when the handler has ended and its slot may be used again. */
+  run(source: Source, delivery: Delivery, onFreed: () => void): void {
+    this.#track(this.#run(source, delivery, onFreed))
+  }
+
+  /** Hands back a delivery that nobody will work on, as if it had not been received. */
+  handBack(source: Source, { receipt }: Delivery): void {
+    const settlement: Settlement = { receipt, outcome: { kind: 'release' } }
+    const { settler } = this.#setup
+    // If that fails, its lease lapses: it comes back, and has cost an attempt.
+    this.#track(settler.settle(source.setup.name, settlement, () => false).catch(() => undefined))
+  }
+
+  #track(work: Promise<unknown>): void {
+    this.#unsettled.add(work)
+    void work.finally(() => this.#unsettled.delete(work))
+  }
+
+  async #run(source: Source, delivery: Delivery, onFreed: () => void): Promise<void> {
+    const work = this.#workFor(source, delivery)
+    if (typeof work === 'string') {
+      onFreed()
+      return this.#refuse(source, delivery, work)
+    }
+    const read = await readMessage(work.payload, delivery.body)
+    if (read.status === 'unfit') {
+      onFreed()
+      const why = `invalid_message: ${read.error.message}`
+      return this.#refuse(source, delivery, why, valuesToHide(work, delivery))
+    }
+    const context = this.#contextOf(source, delivery)
+    const { keeper, ports } = this.#setup
+    const { queue, receipt, visibilityMs } = leaseOf(source, delivery)
+    const lease = keeper.hold({ queue, receipt, visibilityMs, context })
+    const startedMs = ports.clock.monotonic()
+    const attempt: Attempt = { source, delivery, work, context, lease, startedMs }
+    this.#tell('started', {}, attempt)
+    const end =
+      read.status === 'read'
+        ? await this.#handle(attempt, read.message)
+        : ({ how: 'threw', error: read.error } as const)
+    onFreed()
+    await this.#settleEnd(attempt, end, () => valuesToHide(work, delivery, read))
+    keeper.drop(lease)
+  }
+
+  /** How the delivery is to be run, or why it is not. */
+  #workFor(source: Source, { job }: Delivery): Work | string {
+    if (!source.isJobs) return source.work('') ?? 'There is no handler for this queue.'
+    if (job === null) return 'The message is not a job, and this queue is for jobs.'
+    const work = source.work(job.type)
+    if (work === undefined) return `The queue has no job type '${job.type.slice(0, 40)}'.`
+    const { type, tier } = job
+    const place = { queue: source.setup.key, type, tier: tier ?? undefined }
+    return this.#setup.misplacement(place) ?? work
+  }
+
+  #contextOf(source: Source, delivery: Delivery): AttemptContext {
+    const { context, backend } = this.#setup
+    const { queue, receipt } = leaseOf(source, delivery)
+    const attempt: AttemptContext = new AttemptContext({
+      ...context,
+      facts: factsOf(source, delivery),
+      reportProgress: async (progress) => {
+        if (delivery.job === null || backend.jobs === null) return
+        const noted = await backend.jobs.reportProgress({ queue, receipt, progress })
+        if (noted.status === 'refused') throw noted.error
+        // A handler that is too late learns it here, before the keeper's next look.
+        if (noted.status !== 'noted') {
+          const job = await backend.jobs.read({ id: attempt.id })
+          attempt.abort(job?.status === 'cancelled' ? 'cancelled' : 'lease_lost')
+        }
+      },
+    })
+    return attempt
+  }
+
+  #handle(attempt: Attempt, message: unknown): Promise<HandlerEnd> {
+    const { context, work } = attempt
+    const { layers } = this.#setup
+    return new Promise((resolve) => {
+      const stopWatching = this.#watchTime(attempt)
+      const running: RunningAttempt = { context, giveUp: () => finish({ how: 'given_up' }) }
+      this.running.add(running)
+      const finish = (end: HandlerEnd): void => {
+        stopWatching()
+        this.running.delete(running)
+        resolve(end)
+      }
+      const call = (): unknown =>
+        layers.length === 0
+          ? work.handler(message, context)
+          : withMiddleware(layers, (inner) => work.handler(message, inner))(context)
+      const answered = (answer: unknown): void => finish({ how: 'answered', answer })
+      try {
+        const answer = call()
+        if (isThenable(answer)) answer.then(answered, (error) => finish({ how: 'threw', error }))
+        else answered(answer)
+      } catch (error) {
+        finish({ how: 'threw', error })
+      }
+    })
+  }
+
+  /** Asks the handler to stop when its time is up, and gives it up a little later. */
+  #watchTime({ work: { timeoutMs }, context }: Attempt): () => void {
+    if (timeoutMs === undefined) return () => undefined
+    const { timers } = this.#setup.ports
+    let cancel = timers.after(timeoutMs, () => {
+      context.abort('timeout')
+      cancel = timers.after(timeoutGraceMs, () => {
+        for (const one of this.running) if (one.context === context) one.giveUp()
+      })
+    })
+    return () => cancel()
+  }
+
+  async #settleEnd(
+    attempt: Attempt,
+    end: HandlerEnd,
+    hide: () => readonly string[],
+  ): Promise<void> {
+    const { source, work, context, lease } = attempt
+    const { settler, keeper, ports } = this.#setup
+    const circumstances = {
+      attempt: context.attempt,
+      maxAttempts: context.maxAttempts,
+      backoff: attempt.delivery.job?.backoff ?? work.backoff,
+      canFail: source.isJobs || source.setup.maxReceives !== null,
+      abortKind: context.abortKind,
+      hide: end.how === 'answered' && !isOutcome(end.answer) ? [] : hide(),
+      chance: ports.randomness.next(),
+    }
+    const { receipt } = attempt.delivery
+    let outcome: Outcome
+    let drafts: Drafts | undefined
+    try {
+      const ended = end.how === 'answered' ? await endOf(end.answer, work) : end
+      outcome = outcomeOf(ended, circumstances)
+      if (outcome.kind === 'acknowledge') drafts = await context.drafts()
+    } catch (error) {
+      // The result, or something that the handler sent, does not fit its contract.
+      outcome = outcomeOf({ how: 'threw', error }, { ...circumstances, hide: hide() })
+    }
+    const settle = (settlement: Settlement): Promise<SettleResult> =>
+      settler.settle(
+        source.setup.name,
+        settlement,
+        () => !this.#hasGivenUp && keeper.mayLive(lease),
+      )
+    try {
+      let result = await settle(settlementOf(receipt, outcome, drafts))
+      if (result.status === 'refused') {
+        outcome = outcomeOf({ how: 'threw', error: result.error }, circumstances)
+        result = await settle({ receipt, outcome })
+      }
+      if (result.status === 'settled') this.#tell(...eventAfter(outcome), attempt)
+      else await this.#tellUnsettled(attempt)
+    } catch (error) {
+      this.#tell('lost', { error: errorSummary(error) }, attempt)
+    }
+  }
+
+  /** Somebody may have cancelled the job a moment ago, before its handler could be told. */
+  async #tellUnsettled(attempt: Attempt): Promise<void> {
+    const { observe, backend } = this.#setup
+    if (observe === undefined) return
+    const { abortKind, type, id } = attempt.context
+    const job = abortKind === undefined && type !== null ? await backend.jobs?.read({ id }) : null
+    const isCancelled = abortKind === 'cancelled' || job?.status === 'cancelled'
+    this.#tell(isCancelled ? 'cancelled' : 'lost', {}, attempt)
+  }
+
+  /** Dead-letters what will never fit, before a handler has met it. */
+  async #refuse(
+    source: Source,
+    delivery: Delivery,
+    why: string,
+    hide: readonly string[] = [],
+  ): Promise<void> {
+    const { settler, observe } = this.#setup
+    const { receipt } = delivery
+    const reason = errorSummary(why, hide)
+    try {
+      await settler.settle(
+        source.setup.name,
+        { receipt, outcome: { kind: 'bury', reason } },
+        () => false,
+      )
+    } catch {
+      // Its lease lapses, and whoever receives it next refuses it again.
+    }
+    observe?.(eventOf('refused', factsOf(source, delivery), { error: reason }))
+  }
+
+  #tell(event: WorkerEventName, more: Particulars, { context, startedMs }: Attempt): void {
+    const { observe, ports } = this.#setup
+    if (observe === undefined) return
+    const durationMs = event === 'started' ? 0 : ports.clock.monotonic() - startedMs
+    observe(eventOf(event, context, { durationMs, ...more }))
+  }
+}
+
+function settlementOf(receipt: string, outcome: Outcome, drafts: Drafts | undefined): Settlement {
+  if (drafts === undefined || (drafts.emits.length === 0 && drafts.jobs.length === 0)) {
+    return { receipt, outcome }
+  }
+  return { receipt, outcome, emits: drafts.emits, jobs: drafts.jobs }
+}
+
+function leaseOf(
+  { setup }: Source,
+  { receipt }: Delivery,
+): { readonly queue: string; readonly receipt: string; readonly visibilityMs: number } {
+  return { queue: setup.name, receipt, visibilityMs: setup.visibilityMs }
+}
+
+/** Of the payload as it was sent, and of what its schema has made of it. */
+function valuesToHide({ hidden }: Work, { body }: Delivery, read?: ReadMessage): readonly string[] {
+  if (hidden.length === 0) return []
+  const message = read?.status === 'read' ? read.message : undefined
+  return [...hiddenValues(parsed(body), hidden), ...hiddenValues(message, hidden)]
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  const then = typeof value === 'object' && value !== null && 'then' in value && value.then
+  return typeof then === 'function'
+}

@@ -1,0 +1,198 @@
+/**
+ * Keeps the leases of running handlers alive, and notices when one is lost: because the job was
+ * cancelled, by whomever, or because the lease could not be kept. The handler learns it through its
+ * signal.
+ */
+import type { Backend, LeaseResult, LeaseState } from '../backends/backend.ts'
+import { leaseMsMax, limits } from '../core/limits.ts'
+import type { Ports } from '../core/ports.ts'
+import { slicesOf } from '../core/slices-of.ts'
+import type { AttemptContext } from './handler-context.ts'
+import type { LeaseGuard } from './lease-guard.ts'
+
+/** A cancelled job's handler is told within this time. */
+const lookMs = 1_000
+
+/** A lease is renewed when this part of it has passed, and looked at twice as often. */
+const renewAfter = 1 / 3
+
+/** So long ago, at most, was a lease given when its keeper hears of it. */
+const lateMs = 1_000
+
+export interface HeldLease {
+  /** The queue's name on the backend. */
+  readonly queue: string
+  readonly receipt: string
+  readonly visibilityMs: number
+  readonly context: AttemptContext
+  /** No extension goes beyond this. Like the other times here it is of the monotonic clock. */
+  readonly lastMs: number
+  renewAtMs: number
+  expiresAtMs: number
+  slot: number
+}
+
+export interface LeaseKeeperSetup {
+  readonly backend: Pick<Backend, 'extend' | 'leaseStates' | 'jobs'>
+  readonly ports: Pick<Ports, 'clock' | 'timers'>
+  /** Renews from another thread while this one is blocked. */
+  readonly guard: Pick<LeaseGuard, 'hold' | 'renewed' | 'drop' | 'remainingMs'> | undefined
+}
+
+export class LeaseKeeper {
+  readonly #setup: LeaseKeeperSetup
+  readonly #held = new Set<HeldLease>()
+  /** Queues about whose leases the store has been asked and has not answered yet. */
+  readonly #asked = new Set<string>()
+  #cancelTimer: (() => void) | undefined
+  #tickMs = lookMs
+
+  constructor(setup: LeaseKeeperSetup) {
+    this.#setup = setup
+  }
+
+  hold(lease: Pick<HeldLease, 'queue' | 'receipt' | 'visibilityMs' | 'context'>): HeldLease {
+    const { queue, receipt, visibilityMs, context } = lease
+    const nowMs = this.#setup.ports.clock.monotonic()
+    const held: HeldLease = {
+      queue,
+      receipt,
+      visibilityMs,
+      context,
+      lastMs: nowMs + leaseMsMax - lateMs,
+      renewAtMs: nowMs + visibilityMs * renewAfter,
+      expiresAtMs: nowMs + visibilityMs,
+      slot: this.#setup.guard?.hold(queue, receipt, visibilityMs) ?? -1,
+    }
+    this.#held.add(held)
+    this.#tickMs = Math.min(this.#tickMs, (visibilityMs * renewAfter) / 2)
+    if (this.#cancelTimer === undefined) this.#plan()
+    return held
+  }
+
+  drop(held: HeldLease): void {
+    this.#held.delete(held)
+    this.#setup.guard?.drop(held.slot)
+  }
+
+  /** Whether the lease may still be alive, as far as this process knows. */
+  mayLive(held: HeldLease): boolean {
+    return !isOver(held) && !this.#hasExpired(held, this.#setup.ports.clock.monotonic())
+  }
+
+  stop(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+  }
+
+  #plan(): void {
+    const tick = (): void => {
+      this.#cancelTimer = undefined
+      if (this.#held.size === 0) return
+      this.#plan()
+      void this.#look()
+    }
+    const { timers } = this.#setup.ports
+    this.#cancelTimer = timers.after(Math.max(1, this.#tickMs), tick, { background: true })
+  }
+
+  async #look(): Promise<void> {
+    const nowMs = this.#setup.ports.clock.monotonic()
+    const queues = new Map<string, HeldLease[]>()
+    for (const held of this.#held) {
+      if (isOver(held)) continue
+      if (this.#hasExpired(held, nowMs)) {
+        // The store could not be reached for a whole lease: somebody else may have the message.
+        void this.#lost(held)
+        continue
+      }
+      if (this.#asked.has(held.queue)) continue
+      const ofQueue = queues.get(held.queue)
+      if (ofQueue === undefined) queues.set(held.queue, [held])
+      else ofQueue.push(held)
+    }
+    await Promise.all([...queues].map(([queue, held]) => this.#keep(queue, held, nowMs)))
+  }
+
+  /** Also when this thread has not renewed it in time, the guard may have. */
+  #hasExpired(held: HeldLease, nowMs: number): boolean {
+    if (nowMs < held.expiresAtMs) return false
+    const remainingMs = this.#setup.guard?.remainingMs(held.slot) ?? 0
+    if (remainingMs <= 0) return true
+    held.expiresAtMs = nowMs + remainingMs
+    return false
+  }
+
+  async #keep(queue: string, held: readonly HeldLease[], nowMs: number): Promise<void> {
+    this.#asked.add(queue)
+    const due = held.filter((lease) => isDue(lease, nowMs))
+    const others = held.filter((lease) => !isDue(lease, nowMs))
+    const { max } = limits.messagesPerCall
+    try {
+      await Promise.all([
+        ...slicesOf(due, max).map((some) => this.#renew(queue, some, nowMs)),
+        ...slicesOf(others, max).map((some) => this.#inspect(queue, some)),
+      ])
+    } catch {
+      // The next tick tries again; a lease that ends meanwhile is reported as lost.
+    } finally {
+      this.#asked.delete(queue)
+    }
+  }
+
+  async #renew(queue: string, due: readonly HeldLease[], nowMs: number): Promise<void> {
+    if (due.length === 0) return
+    const leases = due.map((lease) => ({
+      receipt: lease.receipt,
+      visibilityMs: extensionMs(lease, nowMs),
+    }))
+    const results = await this.#setup.backend.extend({ queue, leases })
+    await Promise.all(due.map((lease, index) => this.#note(lease, results[index], nowMs)))
+  }
+
+  async #note(lease: HeldLease, result: LeaseResult | undefined, nowMs: number): Promise<void> {
+    if (result === undefined) return
+    if (result.status !== 'extended') return this.#lost(lease)
+    const ms = extensionMs(lease, nowMs)
+    lease.renewAtMs = nowMs + lease.visibilityMs * renewAfter
+    lease.expiresAtMs = nowMs + ms
+    this.#setup.guard?.renewed(lease.slot, ms)
+  }
+
+  async #inspect(queue: string, held: readonly HeldLease[]): Promise<void> {
+    if (held.length === 0) return
+    const receipts = held.map(({ receipt }) => receipt)
+    const states: readonly LeaseState[] = await this.#setup.backend.leaseStates({ queue, receipts })
+    const lost = held.filter((_, index) => states[index] !== 'live')
+    await Promise.all(lost.map((lease) => this.#lost(lease)))
+  }
+
+  async #lost(lease: HeldLease): Promise<void> {
+    const isCancelled = await this.#isCancelled(lease)
+    // It may have been settled while the store was asked.
+    if (this.#held.has(lease)) lease.context.abort(isCancelled ? 'cancelled' : 'lease_lost')
+  }
+
+  async #isCancelled({ context: { type, id } }: HeldLease): Promise<boolean> {
+    if (type === null) return false
+    try {
+      return (await this.#setup.backend.jobs?.read({ id }))?.status === 'cancelled'
+    } catch {
+      return false
+    }
+  }
+}
+
+/** The handler has been told that the lease is not its own any more. */
+function isOver({ context: { abortKind } }: HeldLease): boolean {
+  return abortKind === 'lease_lost' || abortKind === 'cancelled'
+}
+
+/** A lease that is as long as it can get is only looked at until it ends. */
+function isDue(lease: HeldLease, nowMs: number): boolean {
+  return nowMs >= lease.renewAtMs && nowMs + extensionMs(lease, nowMs) > lease.expiresAtMs
+}
+
+function extensionMs({ visibilityMs, lastMs }: HeldLease, nowMs: number): number {
+  return Math.max(0, Math.floor(Math.min(visibilityMs, lastMs - nowMs)))
+}

@@ -1,0 +1,114 @@
+/**
+ * Leases in memory that two threads share. The event loop writes; the guard's thread reads, and writes
+ * nothing but the end of a lease that it has renewed. A version per entry, odd while it is being
+ * written, tells the reader whether what it has read belongs together.
+ */
+const headerBytes = 32
+/** Receipts are far shorter; those of other stores may not be. */
+const receiptBytesMax = 992
+const entryBytes = headerBytes + receiptBytesMax
+/** In front of the entries: a flag that tells the thread to end, on which it also sleeps. */
+const preambleBytes = 64
+
+export interface LeaseEntry {
+  /** Index of the queue's name in a list that both threads have. */
+  readonly queue: number
+  readonly receipt: string
+  readonly visibilityMs: number
+}
+
+export interface ReadEntry extends LeaseEntry {
+  /** Another one stands in the place when this is no longer its version. */
+  readonly version: number
+}
+
+/** The same in all threads of a process, which `performance.now` is not. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1_000 + nanoseconds / 1_000_000
+}
+
+export class LeaseTable {
+  readonly slots: number
+  readonly #ints: Int32Array
+  readonly #floats: Float64Array
+  readonly #bytes: Uint8Array
+  readonly #encoder = new TextEncoder()
+  readonly #decoder = new TextDecoder()
+
+  constructor(shared: SharedArrayBuffer) {
+    this.#ints = new Int32Array(shared)
+    this.#floats = new Float64Array(shared)
+    this.#bytes = new Uint8Array(shared)
+    this.slots = (shared.byteLength - preambleBytes) / entryBytes
+  }
+
+  static allocate(slots: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(preambleBytes + slots * entryBytes)
+  }
+
+  /** False when the receipt is too long to be noted. */
+  write(slot: number, { queue, receipt, visibilityMs }: LeaseEntry): boolean {
+    const at = intAt(slot)
+    const start = preambleBytes + slot * entryBytes + headerBytes
+    Atomics.add(this.#ints, at, 1)
+    const { read, written } = this.#encoder.encodeInto(
+      receipt,
+      this.#bytes.subarray(start, start + receiptBytesMax),
+    )
+    const fits = read === receipt.length
+    this.#ints[at + 1] = fits ? written : 0
+    this.#ints[at + 2] = queue
+    this.#ints[at + 3] = visibilityMs
+    this.#floats[(at >> 1) + 2] = monotonicMs() + visibilityMs
+    Atomics.add(this.#ints, at, 1)
+    return fits
+  }
+
+  clear(slot: number): void {
+    Atomics.store(this.#ints, intAt(slot) + 1, 0)
+  }
+
+  /** When the lease ends, by the clock that all threads share; 0 when the place is empty. */
+  expiry(slot: number): number {
+    const at = intAt(slot)
+    if (Atomics.load(this.#ints, at + 1) === 0) return 0
+    return this.#floats[(at >> 1) + 2] ?? 0
+  }
+
+  setExpiry(slot: number, ms: number, version?: number): void {
+    const at = intAt(slot)
+    if (version !== undefined && Atomics.load(this.#ints, at) !== version) return
+    this.#floats[(at >> 1) + 2] = ms
+  }
+
+  /** What is held in a place; undefined when it is empty or being written this moment. */
+  read(slot: number): ReadEntry | undefined {
+    const at = intAt(slot)
+    const version = Atomics.load(this.#ints, at)
+    const length = this.#ints[at + 1] ?? 0
+    if ((version & 1) === 1 || length === 0) return undefined
+    const start = preambleBytes + slot * entryBytes + headerBytes
+    // A decoder does not take shared memory.
+    const receipt = this.#decoder.decode(this.#bytes.slice(start, start + length))
+    const queue = this.#ints[at + 2] ?? 0
+    const entry = { receipt, queue, visibilityMs: this.#ints[at + 3] ?? 0, version }
+    return Atomics.load(this.#ints, at) === version ? entry : undefined
+  }
+
+  /** Tells the reading thread to end. */
+  close(): void {
+    Atomics.store(this.#ints, 0, 1)
+    Atomics.notify(this.#ints, 0)
+  }
+
+  /** Blocks the calling thread for a while; true when it was told to end. */
+  sleep(ms: number): boolean {
+    Atomics.wait(this.#ints, 0, 0, ms)
+    return Atomics.load(this.#ints, 0) === 1
+  }
+}
+
+function intAt(slot: number): number {
+  return (preambleBytes + slot * entryBytes) / 4
+}

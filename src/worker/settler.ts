@@ -1,0 +1,88 @@
+/**
+ * Settles what handlers have finished. What ends in the same turn of the event loop is handed to the
+ * backend in one call per queue, since each call has its price. While the store fails, a settlement is
+ * tried again for as long as its lease may live: the work is done, only the note of it is missing.
+ */
+import type { Backend, Settlement, SettleResult } from '../backends/backend.ts'
+import { limits } from '../core/limits.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { pause } from '../core/pause.ts'
+import type { Ports } from '../core/ports.ts'
+import { slicesOf } from '../core/slices-of.ts'
+
+/** First and longest pause between two tries to settle. */
+const retryMs = 50
+const retryMsMax = 1_000
+
+interface Waiting {
+  readonly settlement: Settlement
+  readonly resolve: (result: SettleResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Settler {
+  readonly #backend: Pick<Backend, 'settle'>
+  readonly #ports: Pick<Ports, 'timers'>
+  #waiting = new Map<string, Waiting[]>()
+  #isScheduled = false
+
+  constructor(backend: Pick<Backend, 'settle'>, ports: Pick<Ports, 'timers'>) {
+    this.#backend = backend
+    this.#ports = ports
+  }
+
+  /** `worthwhile` says whether the lease may still be alive, when the store could not be written. */
+  async settle(
+    queue: string,
+    settlement: Settlement,
+    worthwhile: () => boolean,
+  ): Promise<SettleResult> {
+    for (let delayMs = retryMs; ; delayMs = Math.min(retryMsMax, delayMs * 2)) {
+      try {
+        return await this.#submit(queue, settlement)
+      } catch (error) {
+        const mayPass = error instanceof MillraceError && error.retryable
+        if (!mayPass || !worthwhile()) throw error
+        await pause(this.#ports.timers, delayMs)
+      }
+    }
+  }
+
+  #submit(queue: string, settlement: Settlement): Promise<SettleResult> {
+    return new Promise((resolve, reject) => {
+      let waiting = this.#waiting.get(queue)
+      if (waiting === undefined) {
+        waiting = []
+        this.#waiting.set(queue, waiting)
+      }
+      waiting.push({ settlement, resolve, reject })
+      if (this.#isScheduled) return
+      this.#isScheduled = true
+      this.#ports.timers.soon(() => this.#flush())
+    })
+  }
+
+  #flush(): void {
+    this.#isScheduled = false
+    const waiting = this.#waiting
+    this.#waiting = new Map()
+    for (const [queue, entries] of waiting) {
+      for (const some of slicesOf(entries, limits.messagesPerCall.max)) void this.#call(queue, some)
+    }
+  }
+
+  async #call(queue: string, entries: readonly Waiting[]): Promise<void> {
+    try {
+      const settlements = entries.map(({ settlement }) => settlement)
+      const results = await this.#backend.settle({ queue, settlements })
+      for (const [index, { resolve, reject }] of entries.entries()) {
+        const result = results[index]
+        // A backend answers each entry, so this is a backend that breaks the port.
+        if (result === undefined) reject(new MillraceError('store_failed'))
+        else resolve(result)
+      }
+    } catch (error) {
+      for (const { reject } of entries) reject(error)
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** What happens to the work of a worker, for logs, metrics and tests. */
+export type {
+  Transition as WorkerEvent,
+  TransitionName as WorkerEventName,
+} from '../observability/transition-log.ts'

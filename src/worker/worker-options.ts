@@ -1,0 +1,69 @@
+/** What a worker is told: which queues it serves, with what weight, and what handles their work. */
+import type { DeclaredQueues } from '../contracts/define-app.ts'
+import type { JobOutput, JobResult, JobsQueue, JobTypeName } from '../contracts/jobs-declaration.ts'
+import type { DeclaredQueue, MessageOutput } from '../contracts/queue-declaration.ts'
+import type { Duration } from '../core/durations.ts'
+import type { HandlerContext } from './handler-context.ts'
+import type { Middleware } from './middleware.ts'
+import type { HandlerOutcome } from './outcomes.ts'
+import type { WorkerEvent } from './worker-event.ts'
+
+type Answer<Result> = Result | HandlerOutcome | Promise<Result | HandlerOutcome>
+
+export type Handler<Payload, Result, Queues extends DeclaredQueues> = (
+  payload: Payload,
+  context: HandlerContext<Queues>,
+) => Answer<Result>
+
+/** By job type for queues of jobs, by queue key for queues of plain messages. */
+export type Handlers<Queues extends DeclaredQueues, Polled extends keyof Queues> = {
+  readonly [Name in JobTypeName<Queues[Polled]>]: Handler<
+    JobOutput<Queues[Polled], Name>,
+    JobResult<Queues[Polled], Name>,
+    Queues
+  >
+} & {
+  readonly [Key in Polled as Queues[Key] extends JobsQueue ? never : Key]: Handler<
+    MessageOutput<Extract<Queues[Key], DeclaredQueue>>,
+    // What a handler of plain messages answers is of no use to anybody.
+    unknown,
+    Queues
+  >
+}
+
+export interface WorkerOptions<
+  Queues extends DeclaredQueues = DeclaredQueues,
+  Polled extends keyof Queues & string = keyof Queues & string,
+> {
+  /**
+   * The queues to serve. With weights, `{ basic: 3, lite: 1 }`, three quarters of the work come from the
+   * first while both have some; what one does not use, the others get.
+   */
+  readonly poll: readonly Polled[] | { readonly [Key in Polled]: number }
+  readonly handle: Handlers<Queues, Polled>
+  /** Handlers that run at once in this worker. Default 10. */
+  readonly concurrency?: number
+  /** The same for one queue. Default: all of the worker's. */
+  readonly queueConcurrency?: { readonly [Key in Polled]?: number }
+  /** Runs around every handler, the first one outermost. */
+  readonly use?: readonly Middleware[]
+  /** How long `stop` waits for running handlers before it hands their work back. Default 30s. */
+  readonly stopTimeout?: Duration
+  /** Told of everything that happens to work of this worker. */
+  readonly onEvent?: (event: WorkerEvent) => void
+}
+
+export type UntypedHandler = (payload: unknown, context: HandlerContext) => unknown
+
+/** The same before the types of an app are known. */
+export interface UntypedWorkerOptions {
+  readonly poll: readonly string[] | Readonly<Record<string, number>>
+  readonly handle: Readonly<Record<string, UntypedHandler>>
+  readonly concurrency?: number
+  readonly queueConcurrency?: Readonly<Record<string, number>>
+  readonly use?: readonly Middleware[]
+  readonly stopTimeout?: Duration
+  readonly onEvent?: (event: WorkerEvent) => void
+}
+
+export const workerDefaults = { concurrency: 10, stopTimeout: '30s' } as const

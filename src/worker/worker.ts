@@ -1,0 +1,205 @@
+/**
+ * A worker: one claim loop for all its queues, the handlers that it runs, and the leases that it keeps
+ * for them. Starting and stopping can be repeated; calls that stop share one promise.
+ */
+import type { Backend } from '../backends/backend.ts'
+import { checkRange, type Violations } from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { pause } from '../core/pause.ts'
+import type { Ports } from '../core/ports.ts'
+import { ClaimLoop } from './claim-loop.ts'
+import { JobRunner, type JobRunnerSetup } from './job-runner.ts'
+import { LeaseGuard } from './lease-guard.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import type { Middleware } from './middleware.ts'
+import { Settler } from './settler.ts'
+import type { Source } from './source.ts'
+import type { WorkerEvent } from './worker-event.ts'
+
+/** After they were asked to stop, handlers have this long before their work is handed back. */
+const abortGraceMs = 1_000
+
+/** Any length does: the timer only keeps the process alive while it waits for work. */
+const aliveMs = 60_000
+
+export interface Worker {
+  /** Begins to take work. */
+  start(): void
+  /**
+   * Takes no more work, waits for what runs, and hands back, at no cost of an attempt, what has not
+   * ended in time.
+   */
+  stop(options?: { readonly timeoutMs?: number }): Promise<void>
+  /** Starts, and stops at SIGTERM or SIGINT; answers when it has stopped. */
+  run(): Promise<void>
+  /** Changes the weight of a queue from the next claim on. */
+  setWeight(queue: string, weight: number): void
+  /** Handlers that run at this moment. */
+  readonly running: number
+}
+
+export interface WorkerSetup {
+  readonly backend: Backend
+  readonly ports: Ports
+  readonly sources: readonly Source[]
+  readonly concurrency: number
+  readonly stopTimeoutMs: number
+  readonly layers: readonly Middleware[]
+  readonly heldNames: readonly string[]
+  readonly context: JobRunnerSetup['context']
+  readonly misplacement: JobRunnerSetup['misplacement']
+  readonly observe: ((event: WorkerEvent) => void) | undefined
+  readonly onFailure: (queue: string, error: unknown, retryInMs: number) => void
+  /** Whether leases are also kept by a thread of their own. */
+  readonly guarded: boolean
+  /** Calls back at SIGTERM and SIGINT; the answer stops listening. */
+  readonly onSignal: (run: () => void) => () => void
+}
+
+export function createWorker(setup: WorkerSetup): Worker {
+  let shift: Shift | undefined
+  let stopping: Promise<void> | undefined
+  const worker: Worker = {
+    start() {
+      if (stopping !== undefined) throw stillStopping()
+      shift ??= new Shift(setup, () => void worker.stop())
+    },
+    stop({ timeoutMs = setup.stopTimeoutMs } = {}) {
+      if (shift === undefined) return Promise.resolve()
+      stopping ??= shift.end(timeoutMs).finally(() => {
+        shift = undefined
+        stopping = undefined
+      })
+      return stopping
+    },
+    async run() {
+      worker.start()
+      let end: () => void = () => undefined
+      const ended = new Promise<void>((resolve) => {
+        end = resolve
+      })
+      const stopListening = setup.onSignal(end)
+      shift?.whenEnded(end)
+      await ended
+      stopListening()
+      await worker.stop()
+    },
+    setWeight(queue, weight) {
+      const source = setup.sources.find(({ setup: { key } }) => key === queue)
+      const violations: Violations = []
+      checkRange(violations, 'weight', weight, limits.pollWeight)
+      if (source === undefined) {
+        const allowed = `one of ${setup.sources.map(({ setup: { key } }) => key).join(', ')}`
+        violations.push({ field: 'queue', given: `'${String(queue).slice(0, 40)}'`, allowed })
+      }
+      if (violations.length > 0) throw MillraceError.invalid(violations)
+      if (source !== undefined) source.weight = weight
+    },
+    get running() {
+      return shift?.running ?? 0
+    },
+  }
+  return worker
+}
+
+/** From one start to the stop after it. */
+class Shift {
+  readonly #setup: WorkerSetup
+  readonly #guard: LeaseGuard | undefined
+  readonly #keeper: LeaseKeeper
+  readonly #runner: JobRunner
+  readonly #loop: ClaimLoop
+  readonly #onEnd: (() => void)[] = []
+  #letGo: () => void = () => undefined
+
+  /** `onClosed`: the store was closed under the worker, so there is nothing to come back for. */
+  constructor(setup: WorkerSetup, onClosed: () => void) {
+    const { backend, ports, sources, layers, context, misplacement, observe } = setup
+    this.#setup = setup
+    this.#guard = guardOf(setup)
+    this.#keeper = new LeaseKeeper({ backend, ports, guard: this.#guard })
+    const runner = new JobRunner({
+      ports,
+      backend,
+      keeper: this.#keeper,
+      settler: new Settler(backend, ports),
+      layers,
+      context,
+      misplacement,
+      observe,
+    })
+    this.#runner = runner
+    this.#loop = new ClaimLoop({
+      backend,
+      ports,
+      sources,
+      concurrency: setup.concurrency,
+      heldNames: setup.heldNames,
+      run: (source, delivery, onFreed) => runner.run(source, delivery, onFreed),
+      handBack: (source, delivery) => runner.handBack(source, delivery),
+      onFailure: ({ setup: { key } }, error, retryInMs) => {
+        setup.onFailure(key, error, retryInMs)
+        if (error instanceof MillraceError && error.code === 'store_closed') onClosed()
+      },
+    })
+    for (const source of sources) source.state = 'lively'
+    this.#stayAlive()
+    this.#loop.start()
+  }
+
+  get running(): number {
+    return this.#runner.running.size
+  }
+
+  whenEnded(run: () => void): void {
+    this.#onEnd.push(run)
+  }
+
+  async end(timeoutMs: number): Promise<void> {
+    const idle = this.#loop.stop().then(() => this.#runner.idle())
+    for (const run of this.#onEnd) run()
+    if (!(await this.#within(idle, timeoutMs))) {
+      for (const { context } of this.#runner.running) context.abort('shutdown')
+      if (!(await this.#within(idle, abortGraceMs))) {
+        this.#runner.giveUp()
+        await idle
+      }
+    }
+    this.#keeper.stop()
+    this.#letGo()
+    await this.#guard?.stop()
+  }
+
+  #stayAlive(): void {
+    this.#letGo = this.#setup.ports.timers.after(aliveMs, () => this.#stayAlive())
+  }
+
+  /** Whether it was done in time. */
+  async #within(done: Promise<void>, timeoutMs: number): Promise<boolean> {
+    const waiting = new AbortController()
+    const inTime = await Promise.race([
+      done.then(() => true),
+      pause(this.#setup.ports.timers, timeoutMs, waiting.signal).then(() => false),
+    ])
+    waiting.abort()
+    return inTime
+  }
+}
+
+function guardOf({ backend, guarded, sources, concurrency }: WorkerSetup): LeaseGuard | undefined {
+  if (!guarded || backend.otherThread === null) return undefined
+  return new LeaseGuard({
+    store: backend.otherThread,
+    // A lease is let go when it is settled, a moment after its slot was given to the next.
+    slots: concurrency * 2,
+    queues: sources.map(({ setup: { name } }) => name),
+    leaseMsMin: Math.min(...sources.map(({ setup: { visibilityMs } }) => visibilityMs)),
+  })
+}
+
+function stillStopping(): MillraceError {
+  return new MillraceError('invalid_argument', {
+    message: 'The worker is still stopping. Wait for stop() before it is started again.',
+  })
+}
