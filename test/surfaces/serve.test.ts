@@ -3,39 +3,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { type CliProcess, type Ended, runCli, startCli } from '../support/cli-process.ts'
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
+import { type Ended, runCli, startCli } from '../support/cli-process.ts'
+import { commandServers } from './command-servers.ts'
 
-let folder: TemporaryFolder
-let data: string
-let count = 0
-const running: CliProcess[] = []
-
-beforeAll(async () => {
-  folder = await temporaryFolder('serve')
-})
-
-afterEach(async () => {
-  for (const server of running) server.kill('SIGKILL')
-  await Promise.all(running.splice(0).map((server) => server.ended))
-})
-
-afterAll(() => folder.remove())
-
-interface Served {
-  readonly server: CliProcess
-  readonly url: string
-}
-
-async function serve(args: readonly string[] = [], env = {}): Promise<Served> {
-  data = folder.file(`data-${count++}`)
-  const server = startCli(['serve', '--port', '0', '--data', data, ...args], env)
-  running.push(server)
-  const [, url = ''] = await server.output(/listening on (http:\S+)/)
-  return { server, url }
-}
+const servers = commandServers('serve')
+const { serve } = servers
 
 async function get(url: string): Promise<{ status: number; body: unknown }> {
   const response = await fetch(url)
@@ -74,14 +48,14 @@ describe('a served store', () => {
       ['DELETE', '/nothing'],
     ] as const) {
       const response = await fetch(url + path, { method })
-      const body = (await response.json()) as { error: { code: string } }
+      const body = (await response.json()) as { code: string }
       assert.equal(response.status, 404, `${method} ${path}`)
-      assert.equal(body.error.code, 'not_found')
+      assert.equal(body.code, 'not_found')
     }
   })
 
   test('says where it is, where its data is, and what AWS clients need', async () => {
-    const { server, url } = await serve()
+    const { server, url, data } = await serve()
     await server.output(/Ctrl-C/)
     server.kill('SIGTERM')
     const { stdout } = await server.ended
@@ -98,13 +72,9 @@ describe('a served store', () => {
   })
 
   test('takes its settings from the environment', async () => {
-    const place = folder.file('from-environment')
-    const server = startCli(['serve'], {
-      MILLRACE_HOST: 'localhost',
-      MILLRACE_PORT: '0',
-      MILLRACE_DATA: place,
-    })
-    running.push(server)
+    const place = servers.file('from-environment')
+    const env = { MILLRACE_HOST: 'localhost', MILLRACE_PORT: '0', MILLRACE_DATA: place }
+    const server = servers.watch(startCli(['serve'], env))
     const [, url] = await server.output(/listening on (http:\/\/localhost:\d+)/)
     assert.equal((await get(`${url}/healthz`)).status, 200)
     await server.output(new RegExp(`^Data: ${place}$`, 'm'))
@@ -121,7 +91,7 @@ describe('stopping a server', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'on %s leaves a store that opens again',
     async (signal) => {
-      const { server, url } = await serve()
+      const { server, url, data } = await serve()
       assert.equal((await get(`${url}/readyz`)).status, 200)
       server.kill(signal)
       const ended = await server.ended
@@ -162,7 +132,7 @@ describe('a server that cannot start says why in one line', () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
-    const ended = await runCli(['serve', '--port', `${port}`, '--data', folder.file('busy')])
+    const ended = await runCli(['serve', '--port', `${port}`, '--data', servers.file('busy')])
     other.close()
     assertRefused(ended, { code: 1, line: new RegExp(`port ${port}: another program is using`) })
   })
@@ -176,19 +146,19 @@ describe('a server that cannot start says why in one line', () => {
   test.each(['0.0.0.0', '::', '192.0.2.1', 'example.org'])(
     'when the address is %s, which others can reach',
     async (host) => {
-      const ended = await runCli(['serve', '--host', host, '--data', folder.file('public')])
+      const ended = await runCli(['serve', '--host', host, '--data', servers.file('public')])
       assertRefused(ended, { code: 1, line: /Refusing to listen on .* this machine only/ })
     },
   )
 
   test('when the data directory is a file', async () => {
-    const file = folder.file('a-file')
+    const file = servers.file('a-file')
     await writeFile(file, '')
     assertRefused(await serveIn(file), { code: 1, line: /a-file.*not a directory/ })
   })
 
   test('when the data directory lies below a file', async () => {
-    const file = folder.file('another-file')
+    const file = servers.file('another-file')
     await writeFile(file, '')
     assertRefused(await serveIn(`${file}/below`), { code: 1, line: /not a directory/ })
   })
@@ -258,7 +228,7 @@ function serveIn(directory: string): Promise<Ended> {
 
 /** A data directory whose store file was made by someone else. */
 async function dataWith(make: (file: string) => void | Promise<void>): Promise<string> {
-  const place = folder.file(`data-${count++}`)
+  const place = servers.fresh('data')
   await mkdir(place)
   await make(`${place}/millrace.db`)
   return place

@@ -36,4 +36,32 @@ describe('the server as a library', () => {
       const second = await serve(again)
       await second.stop()
     }))
+
+  test('lets go of the store when its settings are refused', () =>
+    inTemporaryFolder('server', async (folder) => {
+      const app = defineApp('academy', { queues: { video: queue() } })
+      const options = { app, port: 0, dataDirectory: folder.path }
+      await assert.rejects(serve({ ...options, userQueues: ['video'] }), {
+        code: 'invalid_argument',
+        message: /userQueues: got 'video', expected an app with queues of jobs/,
+      })
+      const server = await serve(options)
+      assert.equal((await fetch(`${server.url}/jobs`)).status, 200)
+      await server.stop()
+    }))
+
+  test('listens to other machines only with credentials, whatever a caller without types says', () =>
+    inTemporaryFolder('server', async (folder) => {
+      const options = { host: '0.0.0.0', port: 0, dataDirectory: folder.path }
+      for (const auth of [undefined, 'none', {}, { apiKeys: [] }]) {
+        // @ts-expect-error: the types allow credentials only
+        await assert.rejects(serve({ ...options, auth }), /Refusing to listen|auth: got/)
+      }
+      const apiKeys = [{ name: 'root', role: 'admin', key: 'a-key-that-is-long-enough' }] as const
+      const server = await serve({ ...options, auth: { apiKeys } })
+      const local = `http://127.0.0.1:${server.port}`
+      assert.equal((await fetch(`${local}/openapi.json`)).status, 401)
+      assert.equal((await fetch(`${local}/healthz`)).status, 200)
+      await server.stop()
+    }))
 })

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, test } from 'vitest'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { systemPorts } from '../../core/ports.ts'
 import { httpApi } from './http-api.ts'
 
 let server: Server
@@ -10,7 +11,7 @@ let server: Server
 afterEach(() => server.close())
 
 async function readyz(ready: () => Promise<void>, stopping = new AbortController().signal) {
-  server = createServer(httpApi({ ready, stopping }))
+  server = createServer(httpApi({ ready, stopping, mill: null, ports: systemPorts }))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const response = await fetch(`http://127.0.0.1:${port}/readyz`)

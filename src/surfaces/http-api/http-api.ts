@@ -1,39 +1,39 @@
-/**
- * The HTTP API. Today it answers the questions of a supervisor: is the process alive, and can it
- * use its store.
- */
+/** The HTTP API of the server: health checks, and the jobs of the app that it serves, if any. */
 import type { RequestListener } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
 import type { Services } from '../../config/serve.ts'
-import { version } from '../../config/version.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
-import { type Answer, type Handler, router } from './router.ts'
+import { type ApiOptions, apiSettings } from './api-options.ts'
+import { ApiProblem } from './api-problem.ts'
+import { type ApiAuth, authenticate } from './authenticate.ts'
+import { jobsRoutes } from './jobs-api.ts'
+import { jobsContext } from './jobs-context.ts'
+import { localOnly } from './local-only.ts'
+import { newApi } from './new-api.ts'
+import { openApiRoutes } from './openapi-routes.ts'
+import { probePaths, probeRoutes } from './probe-routes.ts'
 
-export function httpApi(services: Services): RequestListener {
-  return router(
-    new Map<string, Handler>([
-      ['/healthz', alive],
-      ['/readyz', () => readiness(services)],
-    ]),
-  )
+export interface HttpApiOptions extends ApiOptions {
+  /** Without credentials every caller from this machine may do everything. */
+  readonly auth?: ApiAuth
 }
 
-function alive(): Answer {
-  return { status: 200, body: { status: 'ok', version } }
-}
-
-async function readiness({ ready, stopping }: Services): Promise<Answer> {
-  if (stopping.aborted) return notReady('stopping', 'The server is stopping.')
-  try {
-    await ready()
-    return { status: 200, body: { status: 'ok' } }
-  } catch (error) {
-    // Only our own texts are known to carry nothing private.
-    return error instanceof MillraceError
-      ? notReady(error.code, error.message)
-      : notReady('internal', 'The store could not be checked.')
+export function httpApi(services: Services, options: HttpApiOptions = {}): RequestListener {
+  const { mill, ports, stopping: signal } = services
+  const { auth = 'none', ...others } = options
+  const settings = apiSettings({ ...others, auth, ports, signal }, mill?.app)
+  const api = newApi({ log: settings.log, ports, unlogged: probePaths })
+  if (auth === 'none') api.use(localOnly)
+  probeRoutes(api, services)
+  if (mill === null) {
+    for (const path of ['/jobs', '/jobs/*']) {
+      api.all(path, () => {
+        throw new ApiProblem('no_app')
+      })
+    }
+    api.use('/openapi.json', authenticate(auth, ports.clock))
+    openApiRoutes(api, undefined)
+  } else {
+    jobsRoutes(api, jobsContext(mill, settings))
   }
-}
-
-function notReady(code: string, message: string): Answer {
-  return { status: 503, body: { status: 'unavailable', error: { code, message } } }
+  return getRequestListener(api.fetch, { overrideGlobalObjects: false })
 }

@@ -1,0 +1,28 @@
+/** Who asks, and what each role may do. */
+import type { Job } from '../../status/job.ts'
+
+/** `admin`: everything. `internal`: enqueues for anybody. `user`: has jobs of its own. */
+export type Role = 'admin' | 'internal' | 'user'
+
+export const roles: readonly Role[] = ['admin', 'internal', 'user']
+
+export interface Caller {
+  readonly role: Role
+  /** For the log: the name of a key, or the kind of credentials. Never whose they are. */
+  readonly name: string
+  /** What limits count by. */
+  readonly identity: string
+  /** Whose jobs are the caller's own; null when it owns none. */
+  readonly owner: string | null
+  /** When the credentials end, in milliseconds since the epoch; null when they do not. */
+  readonly expiresAt: number | null
+}
+
+export function isRole(value: unknown): value is Role {
+  return roles.some((role) => role === value)
+}
+
+/** The owner of a job sees it, and so do admins. To everybody else it does not exist. */
+export function maySee({ role, owner }: Caller, job: Pick<Job, 'owner'>): boolean {
+  return role === 'admin' || (owner !== null && job.owner === owner)
+}

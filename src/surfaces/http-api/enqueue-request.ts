@@ -1,0 +1,147 @@
+/** What a client says about a new job: checked for its form here, for its meaning by the app. */
+import { kindOf } from '../../contracts/validate-message.ts'
+import type { Duration } from '../../core/durations.ts'
+import { limits } from '../../core/limits.ts'
+import type { EnqueueOptions } from '../../producer/job-options.ts'
+import { ApiProblem, type FieldError } from './api-problem.ts'
+import type { Caller } from './caller.ts'
+import type { KnownQueue } from './jobs-context.ts'
+
+export interface EnqueueRequest {
+  readonly type: string
+  readonly payload: unknown
+  readonly options: EnqueueOptions
+}
+
+export interface EnqueueInput {
+  readonly body: unknown
+  /** The header Idempotency-Key. */
+  readonly keyHeader: string | undefined
+  readonly caller: Caller
+  readonly queue: KnownQueue
+}
+
+type Kind = 'any' | 'text' | 'number' | 'texts'
+
+const fields: Readonly<Record<string, Kind>> = {
+  type: 'text',
+  payload: 'any',
+  idempotency_key: 'text',
+  owner: 'text',
+  tenant: 'text',
+  tier: 'text',
+  tags: 'texts',
+  trace_id: 'text',
+  delay: 'text',
+  attempts: 'number',
+}
+
+/** Users say what is to be done. For whom, how soon and how often is not theirs to choose. */
+export const fieldsOfUsers: readonly string[] = ['type', 'payload', 'idempotency_key']
+
+/** The fields after the check of their forms. */
+interface Fields {
+  readonly type?: string
+  readonly payload?: unknown
+  readonly idempotency_key?: string
+  readonly owner?: string
+  readonly tenant?: string
+  readonly tier?: string
+  readonly tags?: readonly string[]
+  readonly trace_id?: string
+  readonly delay?: Duration
+  readonly attempts?: number
+}
+
+export function readEnqueueRequest(input: EnqueueInput): EnqueueRequest {
+  const { body, keyHeader, caller, queue } = input
+  const given = fieldsOf(body, caller)
+  const type = given.type ?? onlyTypeOf(queue)
+  if (type === undefined) {
+    const names = Object.keys(queue.declared.options.types)
+    throw ApiProblem.invalid({ field: 'type', expected: `one of ${names.join(', ')}` })
+  }
+  return { type, payload: given.payload, options: optionsOf(given, caller, keyHeader) }
+}
+
+function fieldsOf(body: unknown, { role }: Caller): Fields {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw ApiProblem.invalid({ field: 'body', expected: 'an object' })
+  }
+  const known = role === 'user' ? fieldsOfUsers : Object.keys(fields)
+  const errors = Object.entries(body).flatMap(([name, value]): readonly FieldError[] => {
+    const kind = known.includes(name) ? fields[name] : undefined
+    if (kind === undefined) {
+      return [{ field: name.slice(0, 200), expected: `one of ${known.join(', ')}` }]
+    }
+    return fits(value, kind) ? [] : [{ field: name, expected: expectedOf(kind) }]
+  })
+  if (errors.length > 0) throw new ApiProblem('invalid_request', { errors })
+  return body
+}
+
+function fits(value: unknown, kind: Kind): boolean {
+  switch (kind) {
+    case 'any':
+      return true
+    case 'text':
+      return kindOf(value) === 'a string'
+    case 'number':
+      return kindOf(value) === 'a number'
+    case 'texts':
+      return Array.isArray(value) && value.every((entry) => typeof entry === 'string')
+  }
+}
+
+function expectedOf(kind: Kind): string {
+  if (kind === 'texts') return 'an array of strings'
+  return kind === 'number' ? 'a number' : 'a string'
+}
+
+/** With one type there is nothing to choose. */
+function onlyTypeOf({ declared }: KnownQueue): string | undefined {
+  const [type, ...others] = Object.keys(declared.options.types)
+  return others.length === 0 ? type : undefined
+}
+
+function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined): EnqueueOptions {
+  const { tenant, tier, tags, trace_id: traceId, delay, attempts } = given
+  const idempotencyKey = idempotencyKeyOf(given.idempotency_key, keyHeader)
+  // Without an owner, what a service enqueues is its own; an admin's job belongs to nobody.
+  const owner = given.owner ?? caller.owner
+  return {
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(owner !== null && { owner }),
+    ...(tenant !== undefined && { tenant }),
+    ...(tier !== undefined && { tier }),
+    ...(tags !== undefined && { tags }),
+    ...(traceId !== undefined && { traceId }),
+    ...(delay !== undefined && { delay }),
+    ...(attempts !== undefined && { attempts }),
+  }
+}
+
+function idempotencyKeyOf(
+  field: string | undefined,
+  header: string | undefined,
+): string | undefined {
+  if (header === undefined) return field
+  const key = keyFromHeader(header)
+  if (field === undefined || field === key) return key
+  throw ApiProblem.invalid({
+    field: 'idempotency_key',
+    expected: 'the same as the header Idempotency-Key, or only one of them',
+  })
+}
+
+/** The draft of the header has it quoted, as a structured field; most clients send it bare. */
+function keyFromHeader(header: string): string {
+  const [, quoted] = /^"((?:[\x20\x21\x23-\x5B\x5D-\x7E]|\\["\\])*)"$/.exec(header) ?? []
+  const key = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? header
+  const { min, max } = limits.idempotencyKeyLength
+  if (/^[\x20-\x7E]*$/.test(key) && key.length >= min && key.length <= max) return key
+  throw ApiProblem.invalid({
+    field: 'Idempotency-Key',
+    expected: `${min} to ${max} printable ASCII characters`,
+  })
+}

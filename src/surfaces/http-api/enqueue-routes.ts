@@ -1,0 +1,78 @@
+/** Taking on jobs: POST /jobs/:queue, and POST /jobs/:id/retry, which takes one on again. */
+import type { Context, Hono } from 'hono'
+import { describeRoute } from 'hono-openapi'
+import type { ApiEnv } from './api-env.ts'
+import { ApiProblem } from './api-problem.ts'
+import type { Caller } from './caller.ts'
+import { enqueueLimit } from './enqueue-limit.ts'
+import { readEnqueueRequest } from './enqueue-request.ts'
+import { findQueue, type JobsContext, type KnownQueue, visibleJob } from './jobs-context.ts'
+import { operations } from './openapi-operations.ts'
+import { readJsonBody } from './read-json-body.ts'
+
+export function enqueueRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
+  const { settings } = context
+  const { timers } = settings.ports
+  const limit = enqueueLimit(settings)
+
+  api.post(
+    '/jobs/:queue',
+    describeRoute(operations.enqueue),
+    async (c, next) => {
+      refuseRole(context, c.get('caller'), c.req.param('queue'))
+      await next()
+    },
+    limit,
+    async (c) => {
+      const body = await readJsonBody(c.req.raw, { ...settings, timers })
+      const queue = requireQueue(context, c.req.param('queue'))
+      const { type, payload, options } = readEnqueueRequest({
+        body,
+        keyHeader: c.req.header('idempotency-key'),
+        caller: c.get('caller'),
+        queue,
+      })
+      const { status, id } = await context.jobs.enqueue(queue.key, type, payload, options)
+      if (status === 'created') return accepted(c, { id, status: 'pending' })
+      c.header('idempotent-replayed', 'true')
+      // A key may be remembered for longer than its job.
+      return accepted(c, { id, status: (await context.jobs.get(id))?.status ?? null })
+    },
+  )
+
+  api.post('/jobs/:id/retry', describeRoute(operations.retry), limit, async (c) => {
+    const { id } = await visibleJob(context, c.get('caller'), c.req.param('id'))
+    const retried = await context.jobs.retry(id)
+    return accepted(c, { id: retried.id, status: 'pending' })
+  })
+}
+
+interface Accepted {
+  readonly id: string
+  readonly status: string | null
+}
+
+function accepted(c: Context<ApiEnv>, { id, status }: Accepted): Response {
+  // The address of the request ends with the queue, or with the job that is tried again.
+  const [jobs = ''] = /^.*\/jobs(?=\/)/.exec(c.req.path) ?? []
+  c.header('location', `${jobs}/${id}`)
+  return c.json({ job_id: id, status }, 202)
+}
+
+/** Users hear the same about every queue that is not theirs to use, whether it exists or not. */
+function refuseRole(context: JobsContext, { role }: Caller, text: string): void {
+  if (role !== 'user') return
+  const queue = findQueue(context, text)
+  if (queue === undefined || !context.settings.userQueues.has(queue.key)) {
+    throw new ApiProblem('forbidden')
+  }
+}
+
+function requireQueue(context: JobsContext, text: string): KnownQueue {
+  const queue = findQueue(context, text)
+  if (queue !== undefined) return queue
+  const keys = context.queues.map(({ key }) => key)
+  const expected =
+    keys.length === 0 ? 'nothing: the app takes no jobs' : `one of ${keys.join(', ')}`
+  throw new ApiProblem('unknown_queue', { errors: [{ field: 'queue', expected }] })
+}

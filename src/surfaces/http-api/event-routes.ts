@@ -1,0 +1,129 @@
+/**
+ * GET /jobs/:id/events: a job as it goes on, by server-sent events. The id of an event names the
+ * state that it told, so a client that comes back, to whichever process, hears only what is new.
+ */
+import type { Hono } from 'hono'
+import { describeRoute } from 'hono-openapi'
+import type { Ports } from '../../core/ports.ts'
+import { isFinishedJob, type Job } from '../../status/job.ts'
+import type { ApiEnv } from './api-env.ts'
+import { ApiProblem } from './api-problem.ts'
+import type { Caller } from './caller.ts'
+import { jobView } from './job-view.ts'
+import { eventIdOf, isOnlyProgress, type JobFollower, JobWatcher } from './job-watcher.ts'
+import { type JobsContext, visibleJob } from './jobs-context.ts'
+import { operations } from './openapi-operations.ts'
+
+/** Shorter than the idle time after which proxies cut a connection. */
+const heartbeatMs = 15_000
+/** After so long a client comes back when its connection broke. */
+const reconnectMs = 2_000
+
+export function eventRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
+  const { ports, signal: stopping } = context.settings
+  const watcher = new JobWatcher({ read: (id) => context.jobs.get(id), timers: ports.timers })
+  const open = new OpenStreams(context.settings.streamsPerCaller)
+
+  api.get('/jobs/:id/events', describeRoute(operations.events), async (c) => {
+    const caller = c.get('caller')
+    const job = await visibleJob(context, caller, c.req.param('id'))
+    const seen = c.req.header('last-event-id') ?? ''
+    // The one answer after which browsers do not come back.
+    if (isFinishedJob(job) && eventIdOf(job) === seen) return c.body(null, 204)
+    // The second one keeps nginx from collecting events before it passes them on.
+    const headers = {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+    }
+    if (c.req.method === 'HEAD') return c.body(null, 200, headers)
+    const close = open.enter(caller)
+    const follower = watcher.follow(job)
+    const over = new AbortController()
+    const cancelExpiry = whenExpired(caller, ports, () => over.abort())
+    const body = streamOf(
+      eventsOf({
+        follower,
+        seen,
+        tell: (state) => jobView(context, caller, state, 'event'),
+        signal: AbortSignal.any([over.signal, stopping]),
+      }),
+      () => {
+        over.abort()
+        cancelExpiry()
+        follower.leave()
+        close()
+      },
+    )
+    return c.body(body, 200, headers)
+  })
+}
+
+interface Following {
+  readonly follower: JobFollower
+  /** The id of the last event that the client has, or nothing. */
+  readonly seen: string
+  readonly tell: (job: Job) => unknown
+  readonly signal: AbortSignal
+}
+
+async function* eventsOf({ follower, seen, tell, signal }: Following): AsyncGenerator<string> {
+  yield `retry: ${reconnectMs}\n\n`
+  for (let last = seen; !signal.aborted; ) {
+    const job = follower.latest
+    if (job === undefined) return
+    const id = eventIdOf(job)
+    if (id !== last) {
+      const event = isOnlyProgress(last, id) ? 'progress' : 'status'
+      yield `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(tell(job))}\n\n`
+      last = id
+    } else if (isFinishedJob(job)) {
+      return
+    } else if ((await follower.wait(heartbeatMs, signal)) === 'silent' && !signal.aborted) {
+      yield ': still here\n\n'
+    }
+  }
+}
+
+/** Asks for the next text when the client has taken the one before, so a slow one skips states. */
+function streamOf(texts: AsyncGenerator<string>, onEnd: () => void): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await texts.next()
+      if (!done) return controller.enqueue(encoder.encode(value))
+      onEnd()
+      controller.close()
+    },
+    cancel: onEnd,
+  })
+}
+
+/** Credentials that have ended show nothing more, not even what was asked for in time. */
+function whenExpired({ expiresAt }: Caller, { clock, timers }: Ports, run: () => void): () => void {
+  if (expiresAt === null) return () => undefined
+  return timers.after(Math.max(0, expiresAt - clock.now()), run, { background: true })
+}
+
+class OpenStreams {
+  readonly #max: number
+  readonly #open = new Map<string, number>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** The answer closes what was opened, once. */
+  enter({ identity }: Caller): () => void {
+    const count = this.#open.get(identity) ?? 0
+    if (count >= this.#max) throw new ApiProblem('too_many_streams')
+    this.#open.set(identity, count + 1)
+    let isOpen = true
+    return () => {
+      if (!isOpen) return
+      isOpen = false
+      const left = (this.#open.get(identity) ?? 1) - 1
+      if (left === 0) this.#open.delete(identity)
+      else this.#open.set(identity, left)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/** Reading and cancelling jobs: GET /jobs, GET /jobs/:id, its attempts, POST /jobs/:id/cancel. */
+import type { Hono } from 'hono'
+import { describeRoute } from 'hono-openapi'
+import type { ApiEnv } from './api-env.ts'
+import { attemptView, jobView } from './job-view.ts'
+import { type JobsContext, visibleJob } from './jobs-context.ts'
+import { listJobs, readListRequest } from './list-jobs.ts'
+import { operations } from './openapi-operations.ts'
+
+export function jobRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
+  api.get('/jobs', describeRoute(operations.list), async (c) => {
+    const caller = c.get('caller')
+    const { items, next = null } = await listJobs(context, caller, readListRequest(c.req.queries()))
+    return c.json({ jobs: items.map((job) => jobView(context, caller, job, 'row')), next })
+  })
+
+  api.get('/jobs/:id', describeRoute(operations.read), async (c) => {
+    const caller = c.get('caller')
+    return c.json(jobView(context, caller, await visibleJob(context, caller, c.req.param('id'))))
+  })
+
+  api.get('/jobs/:id/attempts', describeRoute(operations.attempts), async (c) => {
+    const caller = c.get('caller')
+    const { id } = await visibleJob(context, caller, c.req.param('id'))
+    const attempts = await context.jobs.attempts(id)
+    return c.json({ attempts: attempts.map((attempt) => attemptView(caller, attempt)) })
+  })
+
+  api.post('/jobs/:id/cancel', describeRoute(operations.cancel), async (c) => {
+    const caller = c.get('caller')
+    const { id } = await visibleJob(context, caller, c.req.param('id'))
+    return c.json(jobView(context, caller, await context.jobs.cancel(id)))
+  })
+}

@@ -1,0 +1,93 @@
+/**
+ * A job as the API shows it. Users see how their job fares; what it was made of, where it runs and
+ * why it failed is for those who run the system.
+ */
+import type { JobAttempt } from '../../backends/job-store.ts'
+import { type JobsQueue, jobTypeOf } from '../../contracts/jobs-declaration.ts'
+import type { Job } from '../../status/job.ts'
+import type { Caller } from './caller.ts'
+import type { JobsContext } from './jobs-context.ts'
+import { maskPayload } from './mask-payload.ts'
+
+export type View = Readonly<Record<string, unknown>>
+
+/** What a list or an event carries: neither payload nor, in lists, the result. */
+export type ViewKind = 'whole' | 'event' | 'row'
+
+const failureForUsers = 'The job could not be completed.'
+const attemptFailureForUsers = 'The attempt could not be completed.'
+
+export function jobView(
+  context: JobsContext,
+  caller: Caller,
+  job: Job,
+  kind: ViewKind = 'whole',
+): View {
+  const { role } = caller
+  return {
+    ...commonView(job),
+    ...(kind !== 'row' && { result: job.result }),
+    error_message: role === 'user' ? neutral(job) : job.error,
+    ...(role !== 'user' && inside(job)),
+    ...(role === 'admin' && kind === 'whole' && { payload: payloadView(context, job) }),
+  }
+}
+
+function commonView(job: Job): View {
+  return {
+    id: job.id,
+    job_type: job.type,
+    status: job.status,
+    progress: job.progress,
+    attempts_made: job.attemptsMade,
+    max_attempts: job.maxAttempts,
+    retry_of: job.retryOf,
+    created_at: time(job.createdAt),
+    started_at: time(job.startedAt),
+    finished_at: time(job.finishedAt),
+    updated_at: time(job.updatedAt),
+  }
+}
+
+function inside(job: Job): View {
+  return {
+    queue_name: job.queue,
+    backend_id: job.backendId,
+    owner: job.owner,
+    tenant: job.group,
+    tier: job.tier,
+    tags: job.tags,
+    trace_id: job.traceId,
+    idempotency_key: job.idempotencyKey,
+  }
+}
+
+function neutral({ status }: Job): string | null {
+  return status === 'failed' ? failureForUsers : null
+}
+
+export function attemptView({ role }: Caller, attempt: JobAttempt): View {
+  const { outcome, error } = attempt
+  const hasFailed = outcome === 'retried' || outcome === 'lapsed' || outcome === 'failed'
+  return {
+    attempt: attempt.attempt,
+    outcome,
+    error_message: role === 'user' ? (hasFailed ? attemptFailureForUsers : null) : error,
+    started_at: time(attempt.startedAt),
+    ended_at: time(attempt.endedAt),
+  }
+}
+
+function payloadView({ queues }: JobsContext, { queue, type, payload }: Job): unknown {
+  const declared = queues.find(({ name }) => name === queue)?.declared
+  return declared === undefined ? null : maskPayload(payload, hiddenPaths(declared, type))
+}
+
+function hiddenPaths(declared: JobsQueue, typeName: string): readonly string[] {
+  const { secret = [], personal = [] } = jobTypeOf(declared, typeName) ?? {}
+  return [...secret, ...personal]
+}
+
+function time(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}

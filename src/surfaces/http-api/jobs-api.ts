@@ -1,0 +1,43 @@
+/**
+ * The jobs of an open app over HTTP, as one function from request to response. It can be mounted in
+ * any server; `serve` mounts it beside the health checks.
+ */
+import type { Hono } from 'hono'
+import type { Mill } from '../../config/open.ts'
+import type { App } from '../../contracts/define-app.ts'
+import type { ApiEnv } from './api-env.ts'
+import { apiSettings, type JobsApiOptions } from './api-options.ts'
+import { authenticate } from './authenticate.ts'
+import { enqueueRoutes } from './enqueue-routes.ts'
+import { eventRoutes } from './event-routes.ts'
+import { jobRoutes } from './job-routes.ts'
+import { type JobsContext, jobsContext } from './jobs-context.ts'
+import { newApi } from './new-api.ts'
+import { openApiRoutes } from './openapi-routes.ts'
+
+export interface JobsApi {
+  fetch(request: Request): Promise<Response>
+}
+
+export function createJobsApi<Opened extends App>(
+  mill: Mill<Opened>,
+  options: JobsApiOptions,
+): JobsApi {
+  const { basePath, ...others } = options
+  const settings = apiSettings(others, mill.app)
+  const { log, ports } = settings
+  const api = newApi({ log, ports, ...(basePath !== undefined && { basePath }) })
+  jobsRoutes(api, jobsContext(mill, settings))
+  return { fetch: async (request) => api.fetch(request) }
+}
+
+/** All routes about jobs, behind the check of credentials. */
+export function jobsRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
+  const { auth, ports } = context.settings
+  const check = authenticate(auth, ports.clock)
+  for (const path of ['/jobs', '/jobs/*', '/openapi.json']) api.use(path, check)
+  enqueueRoutes(api, context)
+  jobRoutes(api, context)
+  eventRoutes(api, context)
+  openApiRoutes(api, context)
+}

@@ -1,0 +1,69 @@
+/** What all routes about jobs share: the open app, seen without the types of its declaration. */
+import type { Mill } from '../../config/open.ts'
+import type { App } from '../../contracts/define-app.ts'
+import { isJobsQueue, type JobsQueue } from '../../contracts/jobs-declaration.ts'
+import { pause } from '../../core/pause.ts'
+import type { UntypedJobs } from '../../status/app-jobs.ts'
+import type { Job } from '../../status/job.ts'
+import type { ApiSettings } from './api-options.ts'
+import { ApiProblem } from './api-problem.ts'
+import { type Caller, maySee } from './caller.ts'
+
+export interface KnownQueue {
+  readonly key: string
+  /** On the backend. */
+  readonly name: string
+  readonly declared: JobsQueue
+}
+
+export interface JobsContext {
+  /** Names and types come from requests, and are checked as they are used. */
+  readonly jobs: UntypedJobs
+  readonly queues: readonly KnownQueue[]
+  readonly settings: ApiSettings
+}
+
+export function jobsContext<Opened extends App>(
+  mill: Mill<Opened>,
+  settings: ApiSettings,
+): JobsContext {
+  const handles: Readonly<Record<string, { readonly name: string }>> = mill.queues
+  return {
+    // The same object; only what the declaration says about keys, types and payloads is left out.
+    jobs: mill.jobs as unknown as UntypedJobs,
+    queues: Object.entries(jobsQueuesOf(mill.app)).map(([key, declared]) => ({
+      key,
+      name: handles[key]?.name ?? key,
+      declared,
+    })),
+    settings,
+  }
+}
+
+export function jobsQueuesOf(app: App): Readonly<Record<string, JobsQueue>> {
+  return Object.fromEntries(
+    Object.entries(app.queues).flatMap(([key, declared]) =>
+      isJobsQueue(declared) ? [[key, declared] as const] : [],
+    ),
+  )
+}
+
+/** By its key in the app, or by its name on the backend. */
+export function findQueue({ queues }: JobsContext, text: string): KnownQueue | undefined {
+  return queues.find(({ key }) => key === text) ?? queues.find(({ name }) => name === text)
+}
+
+/** So long a missing job takes at least, so that the time does not tell it from a foreign one. */
+const missingMs = 10
+
+/** The job, for those who may see it; anybody else learns the same as about one that is missing. */
+export async function visibleJob(context: JobsContext, caller: Caller, id: string): Promise<Job> {
+  const { clock, timers } = context.settings.ports
+  const startedAt = clock.monotonic()
+  const job = await context.jobs.get(id)
+  // Other apps may keep their jobs in the same store.
+  const isOfApp = context.queues.some(({ name }) => name === job?.queue)
+  if (job !== undefined && isOfApp && maySee(caller, job)) return job
+  await pause(timers, Math.max(0, startedAt + missingMs - clock.monotonic()))
+  throw new ApiProblem('job_not_found')
+}

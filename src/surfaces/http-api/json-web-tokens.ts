@@ -1,0 +1,167 @@
+/**
+ * JSON Web Tokens. The kind of key decides which algorithms count, never the token: a public key is
+ * not taken for a secret, and `none` is no algorithm at all.
+ */
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose'
+import { isLoopback } from '../../config/loopback.ts'
+import { limits } from '../../core/limits.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import type { Clock } from '../../core/ports.ts'
+import { ApiProblem } from './api-problem.ts'
+import { type Caller, isRole } from './caller.ts'
+
+export interface JwtAuth {
+  /** Shared secret of HS256, HS384 or HS512; at least 32 bytes. One of the three is needed. */
+  readonly secret?: string
+  /** Public key in PEM form: RSA, EC or Ed25519. */
+  readonly publicKey?: string
+  /** Where the issuer publishes its public keys; https, or http on this machine. */
+  readonly jwksUrl?: string
+  readonly issuer?: string
+  readonly audience?: string
+  /** The claim that holds the role; a token without it is a user's. Default `role`. */
+  readonly roleClaim?: string
+}
+
+/** The caller of a token; undefined when it proves nothing. */
+export type VerifyToken = (token: string) => Promise<Caller | undefined>
+
+type Verify = (token: string, options: JWTVerifyOptions) => Promise<JWTPayload | undefined>
+
+const secretBytesMin = 32
+const rsaAlgorithms: readonly string[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
+const ecAlgorithms: Readonly<Record<string, string>> = {
+  prime256v1: 'ES256',
+  secp384r1: 'ES384',
+  secp521r1: 'ES512',
+}
+const edwardsAlgorithms: readonly string[] = ['EdDSA', 'Ed25519']
+
+/** Clocks of two machines are not quite the same. */
+const clockToleranceS = 5
+
+export function tokenVerifier(jwt: JwtAuth, clock: Pick<Clock, 'now'>): VerifyToken {
+  const { issuer, audience, roleClaim = 'role' } = jwt
+  const verify = verifierOf(jwt)
+  return async (token) => {
+    const payload = await verify(token, {
+      requiredClaims: ['exp', 'sub'],
+      clockTolerance: clockToleranceS,
+      currentDate: new Date(clock.now()),
+      ...(issuer !== undefined && { issuer }),
+      ...(audience !== undefined && { audience }),
+    })
+    return payload && callerOf(payload, roleClaim)
+  }
+}
+
+function verifierOf({ secret, publicKey, jwksUrl }: JwtAuth): Verify {
+  const given = [secret, publicKey, jwksUrl].filter((key) => key !== undefined)
+  if (given.length !== 1) {
+    throw refusedSetting('auth.jwt', 'exactly one of secret, publicKey and jwksUrl')
+  }
+  if (secret !== undefined) {
+    const key = new TextEncoder().encode(secret)
+    if (key.byteLength < secretBytesMin) {
+      throw refusedSetting('auth.jwt.secret', `at least ${secretBytesMin} bytes`)
+    }
+    return verifyWith(key, ['HS256', 'HS384', 'HS512'])
+  }
+  if (publicKey !== undefined) {
+    const key = readPublicKey(publicKey)
+    return verifyWith(key, algorithmsOf(key))
+  }
+  return verifyRemotely(readJwksUrl(jwksUrl))
+}
+
+function verifyWith(key: KeyObject | Uint8Array, algorithms: readonly string[]): Verify {
+  return (token, options) =>
+    jwtVerify(token, key, { ...options, algorithms: [...algorithms] }).then(
+      ({ payload }) => payload,
+      () => undefined,
+    )
+}
+
+function verifyRemotely(url: URL): Verify {
+  const keys = createRemoteJWKSet(url)
+  const algorithms = [...rsaAlgorithms, ...Object.values(ecAlgorithms), ...edwardsAlgorithms]
+  return (token, options) =>
+    jwtVerify(token, keys, { ...options, algorithms }).then(({ payload }) => payload, refusal)
+}
+
+/** A token that proves nothing is no caller; keys that cannot be fetched are nobody's fault. */
+function refusal(error: unknown): undefined {
+  const aboutToken =
+    error instanceof errors.JWTExpired ||
+    error instanceof errors.JWTClaimValidationFailed ||
+    error instanceof errors.JWTInvalid ||
+    error instanceof errors.JWSInvalid ||
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JOSEAlgNotAllowed ||
+    error instanceof errors.JOSENotSupported ||
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys
+  if (aboutToken) return undefined
+  throw new ApiProblem('unavailable')
+}
+
+function callerOf(payload: JWTPayload, roleClaim: string): Caller | undefined {
+  const { sub, exp } = payload
+  const role = Object.hasOwn(payload, roleClaim) ? payload[roleClaim] : 'user'
+  if (!isRole(role) || !isOwner(sub) || exp === undefined) return undefined
+  return {
+    role,
+    name: 'jwt',
+    identity: `sub:${sub}`,
+    owner: role === 'admin' ? null : sub,
+    expiresAt: exp * 1_000,
+  }
+}
+
+function isOwner(sub: unknown): sub is string {
+  const { min, max } = limits.ownerLength
+  return (
+    typeof sub === 'string' &&
+    sub.length >= min &&
+    sub.length <= max &&
+    sub.isWellFormed() &&
+    !sub.includes('\0')
+  )
+}
+
+function readPublicKey(pem: string): KeyObject {
+  const field = 'auth.jwt.publicKey'
+  // Node would derive the public key from it, and the private one would lie around for nothing.
+  if (pem.includes('PRIVATE KEY')) throw refusedSetting(field, 'a public key, not a private one')
+  try {
+    return createPublicKey(pem)
+  } catch {
+    throw refusedSetting(field, 'a public key in PEM form')
+  }
+}
+
+function algorithmsOf(key: KeyObject): readonly string[] {
+  switch (key.asymmetricKeyType) {
+    case 'rsa':
+      return rsaAlgorithms
+    case 'ed25519':
+      return edwardsAlgorithms
+    case 'ec': {
+      const algorithm = ecAlgorithms[key.asymmetricKeyDetails?.namedCurve ?? '']
+      if (algorithm !== undefined) return [algorithm]
+    }
+  }
+  throw refusedSetting('auth.jwt.publicKey', 'an RSA, Ed25519 or NIST EC key')
+}
+
+function readJwksUrl(text: string | undefined): URL {
+  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
+  const isLocal = url?.protocol === 'http:' && isLoopback(url.hostname)
+  if (url !== undefined && (url.protocol === 'https:' || isLocal)) return url
+  throw refusedSetting('auth.jwt.jwksUrl', 'an https address')
+}
+
+function refusedSetting(field: string, allowed: string): MillraceError {
+  return MillraceError.invalid([{ field, given: 'something else', allowed }])
+}

@@ -1,0 +1,90 @@
+/** A page of jobs, of one queue or of all queues of the app. */
+import type { Page } from '../../backends/backend.ts'
+import { checkOneOf, checkRange, type Violations } from '../../core/checks.ts'
+import { type JobStatus, jobStatuses } from '../../core/job-state.ts'
+import type { Range } from '../../core/limits.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import type { ListJobsOptions } from '../../status/app-jobs.ts'
+import type { Job } from '../../status/job.ts'
+import { ApiProblem } from './api-problem.ts'
+import type { Caller } from './caller.ts'
+import { findQueue, type JobsContext, type KnownQueue } from './jobs-context.ts'
+
+export interface ListRequest extends ListJobsOptions {
+  readonly queue?: string
+  readonly limit: number
+}
+
+export const pageSizes: Range = { min: 1, max: 100, unit: 'jobs' }
+export const defaultPageSize = 20
+
+const parameters: readonly string[] = ['queue', 'status', 'type', 'owner', 'limit', 'after']
+
+export function readListRequest(query: Readonly<Record<string, readonly string[]>>): ListRequest {
+  const errors = Object.entries(query).flatMap(([name, values]) => {
+    if (!parameters.includes(name)) {
+      return [{ field: name.slice(0, 200), expected: `one of ${parameters.join(', ')}` }]
+    }
+    return values.length === 1 ? [] : [{ field: name, expected: 'one value' }]
+  })
+  if (errors.length > 0) throw new ApiProblem('invalid_request', { errors })
+  const value = (name: string): string | undefined => query[name]?.[0] || undefined
+  const violations: Violations = []
+  const limit = Number(value('limit') ?? defaultPageSize)
+  checkRange(violations, 'limit', limit, pageSizes)
+  const status = value('status')
+  if (status !== undefined) checkOneOf(violations, 'status', status, jobStatuses)
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+  const [queue, type, owner, after] = ['queue', 'type', 'owner', 'after'].map(value)
+  return {
+    limit,
+    // It was checked above.
+    ...(status !== undefined && { status: status as JobStatus }),
+    ...(queue !== undefined && { queue }),
+    ...(type !== undefined && { type }),
+    ...(owner !== undefined && { owner }),
+    ...(after !== undefined && { after }),
+  }
+}
+
+/** Those who are no admins see their own jobs; whatever else they ask for is an empty page. */
+export async function listJobs(
+  context: JobsContext,
+  caller: Caller,
+  { queue, ...request }: ListRequest,
+): Promise<Page<Job>> {
+  const queues = queuesOf(context, caller, queue)
+  if (caller.role === 'admin') return mergedPage(context, queues, request)
+  const { owner } = caller
+  if (owner === null || (request.owner ?? owner) !== owner) return { items: [] }
+  return mergedPage(context, queues, { ...request, owner })
+}
+
+function queuesOf(
+  context: JobsContext,
+  { role }: Caller,
+  text: string | undefined,
+): readonly KnownQueue[] {
+  if (text === undefined) return context.queues
+  const queue = findQueue(context, text)
+  if (queue !== undefined) return [queue]
+  // Users are not told which queues there are.
+  if (role === 'user') return []
+  throw new ApiProblem('unknown_queue')
+}
+
+/** The ids of a store rise with time in all its queues, so they also mark the place in a merged list. */
+async function mergedPage(
+  { jobs }: JobsContext,
+  queues: readonly KnownQueue[],
+  request: Omit<ListRequest, 'queue'>,
+): Promise<Page<Job>> {
+  const pages = await Promise.all(queues.map(({ key }) => jobs.list(key, request)))
+  const found = pages
+    .flatMap(({ items }) => items)
+    .sort((left, right) => (left.id < right.id ? 1 : -1))
+  const items = found.slice(0, request.limit)
+  const last = items.at(-1)
+  const more = found.length > items.length || pages.some(({ next }) => next !== undefined)
+  return more && last !== undefined ? { items, next: last.id } : { items }
+}

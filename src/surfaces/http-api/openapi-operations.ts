@@ -1,0 +1,191 @@
+/** What the OpenAPI document says about each route. */
+import type { DescribeRouteOptions, ResponsesWithResolver } from 'hono-openapi'
+import { jobStatuses } from '../../core/job-state.ts'
+import { defaultPageSize, pageSizes } from './list-jobs.ts'
+import { type ProblemCode, problems } from './problems.ts'
+
+type Parameter = NonNullable<DescribeRouteOptions['parameters']>[number]
+type Schema = Extract<Parameter, { readonly schema?: unknown }>['schema']
+
+export type OperationName =
+  | 'enqueue'
+  | 'list'
+  | 'read'
+  | 'attempts'
+  | 'cancel'
+  | 'retry'
+  | 'events'
+  | 'alive'
+  | 'ready'
+  | 'document'
+
+const jobId: Parameter = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'The id that the enqueue answered.',
+  schema: { type: 'string' },
+}
+
+const guarded: readonly ProblemCode[] = ['unauthenticated', 'unavailable', 'internal']
+const ofOneJob: readonly ProblemCode[] = [...guarded, 'job_not_found']
+
+export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> = {
+  enqueue: {
+    operationId: 'enqueueJob',
+    summary: 'Take on a job',
+    parameters: [
+      {
+        name: 'queue',
+        in: 'path',
+        required: true,
+        description: 'Where the job goes.',
+        schema: { $ref: '#/components/schemas/Queue' },
+      },
+      header('Idempotency-Key', 'Recognises a repeated request; the same as `idempotency_key`.'),
+    ],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/NewJob' } } },
+    },
+    responses: {
+      202: answer('Taken on, or known already by its key.', 'AcceptedJob', {
+        Location: { description: 'Where the job can be read.', schema: { type: 'string' } },
+        'Idempotent-Replayed': {
+          description: '`true` when the key was used before; nothing was stored.',
+          schema: { type: 'string' },
+        },
+      }),
+      ...refusals(
+        ...guarded,
+        'invalid_request',
+        'forbidden',
+        'body_timeout',
+        'too_large',
+        'unsupported_media_type',
+        'idempotency_conflict',
+        'rate_limited',
+      ),
+    },
+  },
+  list: {
+    operationId: 'listJobs',
+    summary: 'List jobs, newest first',
+    description:
+      'Admins see all jobs, everybody else their own. Payloads and results are left out.',
+    parameters: [
+      query('queue', { type: 'string' }),
+      query('status', { type: 'string', enum: [...jobStatuses] }),
+      query('type', { type: 'string' }),
+      query('owner', { type: 'string' }),
+      query('limit', {
+        type: 'integer',
+        minimum: pageSizes.min,
+        maximum: pageSizes.max,
+        default: defaultPageSize,
+      }),
+      query('after', { type: 'string', description: 'The `next` of the page before.' }),
+    ],
+    responses: {
+      200: answer('A page of jobs.', 'JobPage'),
+      ...refusals(...guarded, 'invalid_request'),
+    },
+  },
+  read: {
+    operationId: 'readJob',
+    summary: 'Read a job',
+    parameters: [jobId],
+    responses: { 200: answer('The job.', 'Job'), ...refusals(...ofOneJob) },
+  },
+  attempts: {
+    operationId: 'listAttempts',
+    summary: 'What each attempt came to, oldest first',
+    parameters: [jobId],
+    responses: { 200: answer('The attempts.', 'Attempts'), ...refusals(...ofOneJob) },
+  },
+  cancel: {
+    operationId: 'cancelJob',
+    summary: 'End a job that has not finished',
+    parameters: [jobId],
+    responses: {
+      200: answer('The job as it ended.', 'Job'),
+      ...refusals(...ofOneJob, 'job_finished'),
+    },
+  },
+  retry: {
+    operationId: 'retryJob',
+    summary: 'Try a failed or cancelled job again, as a new job',
+    parameters: [jobId],
+    responses: {
+      202: answer('The new job.', 'AcceptedJob'),
+      ...refusals(...ofOneJob, 'job_not_finished', 'rate_limited'),
+    },
+  },
+  events: {
+    operationId: 'followJob',
+    summary: 'Follow a job by server-sent events',
+    description:
+      'Events `status` and `progress` carry the job. The stream ends after the final state.',
+    parameters: [jobId, header('Last-Event-ID', 'The id of the last event that arrived.')],
+    responses: {
+      200: {
+        description: 'The events.',
+        content: { 'text/event-stream': { schema: { type: 'string' } } },
+      },
+      204: { description: 'The final state is known already; there is no need to come back.' },
+      ...refusals(...ofOneJob, 'too_many_streams'),
+    },
+  },
+  alive: {
+    operationId: 'isAlive',
+    summary: 'Whether the process serves',
+    security: [],
+    responses: { 200: answer('It does.', 'Health') },
+  },
+  ready: {
+    operationId: 'isReady',
+    summary: 'Whether the process can use its store',
+    security: [],
+    responses: { 200: answer('It can.', 'Health'), 503: answer('It cannot.', 'Health') },
+  },
+  document: {
+    operationId: 'readOpenApi',
+    summary: 'This document',
+    responses: {
+      200: {
+        description: 'An OpenAPI 3.1 document.',
+        content: { 'application/json': { schema: { type: 'object' } } },
+      },
+      ...refusals('unauthenticated'),
+    },
+  },
+}
+
+function answer(
+  description: string,
+  schema: string,
+  headers: NonNullable<
+    Extract<ResponsesWithResolver[string], { description: string }>['headers']
+  > = {},
+): ResponsesWithResolver[string] {
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } }
+  return { description, content, ...(Object.keys(headers).length > 0 && { headers }) }
+}
+
+/** Several problems may share a status. */
+function refusals(...codes: readonly ProblemCode[]): ResponsesWithResolver {
+  const content = {
+    'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+  }
+  return Object.fromEntries(
+    codes.map((code) => [problems[code].status, { description: problems[code].title, content }]),
+  )
+}
+
+function query(name: string, schema: Schema & object): Parameter {
+  return { name, in: 'query', schema }
+}
+
+function header(name: string, description: string): Parameter {
+  return { name, in: 'header', description, schema: { type: 'string' } }
+}

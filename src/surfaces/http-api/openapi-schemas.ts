@@ -1,0 +1,161 @@
+/** The schemas of the OpenAPI document: those of the API itself, and those of the app's job types. */
+import { resolver } from 'hono-openapi'
+import { jobTypeOf } from '../../contracts/jobs-declaration.ts'
+import type { MessageSchema } from '../../contracts/queue-declaration.ts'
+import { jobStatuses } from '../../core/job-state.ts'
+import { fieldsOfUsers } from './enqueue-request.ts'
+import type { KnownQueue } from './jobs-context.ts'
+import { problems } from './problems.ts'
+
+/** A schema object of OpenAPI 3.1. */
+export type OpenApiSchema = Awaited<
+  ReturnType<ReturnType<typeof resolver>['toOpenAPISchema']>
+>['schema']
+type SchemaOrReference = OpenApiSchema | { readonly $ref: string }
+export type OpenApiSchemas = Readonly<Record<string, OpenApiSchema>>
+
+const text: OpenApiSchema = { type: 'string' }
+const count: OpenApiSchema = { type: 'integer', minimum: 0 }
+const time: OpenApiSchema = { type: 'string', format: 'date-time' }
+const textOrNull: OpenApiSchema = { type: ['string', 'null'] }
+const timeOrNull: OpenApiSchema = { type: ['string', 'null'], format: 'date-time' }
+const status: OpenApiSchema = { type: 'string', enum: [...jobStatuses] }
+
+export const apiSchemas: OpenApiSchemas = {
+  Problem: object({
+    type: text,
+    title: text,
+    status: { type: 'integer' },
+    detail: text,
+    code: { type: 'string', enum: Object.keys(problems) },
+    errors: optional({ type: 'array', items: object({ field: text, expected: text }) }),
+    request_id: optional(text),
+  }),
+  Health: object({ status: text, version: optional(text), error: optional({ type: 'object' }) }),
+  AcceptedJob: object({
+    job_id: text,
+    status: { type: ['string', 'null'], enum: [...jobStatuses, null] },
+  }),
+  Job: object({
+    id: text,
+    job_type: text,
+    status,
+    progress: { type: 'number', minimum: 0, maximum: 1 },
+    attempts_made: count,
+    max_attempts: count,
+    retry_of: textOrNull,
+    created_at: time,
+    started_at: timeOrNull,
+    finished_at: timeOrNull,
+    updated_at: time,
+    error_message: textOrNull,
+    result: optional({}),
+    queue_name: optional(text),
+    backend_id: optional(text),
+    owner: optional(textOrNull),
+    tenant: optional(textOrNull),
+    tier: optional(textOrNull),
+    tags: optional({ type: 'array', items: text }),
+    trace_id: optional(textOrNull),
+    idempotency_key: optional(textOrNull),
+    payload: optional({}),
+  }),
+  JobPage: object({
+    jobs: { type: 'array', items: { $ref: '#/components/schemas/Job' } },
+    next: textOrNull,
+  }),
+  Attempts: object({
+    attempts: {
+      type: 'array',
+      items: object({
+        attempt: count,
+        outcome: text,
+        error_message: textOrNull,
+        started_at: time,
+        ended_at: timeOrNull,
+      }),
+    },
+  }),
+}
+
+/** `Queue` and `NewJob`, as far as the caller may enqueue. */
+export async function enqueueSchemas(
+  queues: readonly KnownQueue[],
+  forUsers: boolean,
+): Promise<OpenApiSchemas> {
+  const types = queues.flatMap(({ key, declared }) =>
+    Object.keys(declared.options.types).map((type) => ({ key, declared, type })),
+  )
+  const choices = new Map<string, OpenApiSchema>()
+  for (const [index, { key, declared, type }] of types.entries()) {
+    const payload = await openApiSchemaOf(jobTypeOf(declared, type)?.payload)
+    const name = componentName(`${key}.${type}`)
+    const isOnly = Object.keys(declared.options.types).length === 1
+    const fields = { ...newJobFields, type: typeField(type, isOnly), payload }
+    const shown = Object.entries(fields).filter(
+      ([field]) => !forUsers || fieldsOfUsers.includes(field),
+    )
+    const schema = { ...object(Object.fromEntries(shown)), additionalProperties: false }
+    choices.set(choices.has(name) ? `${name}_${index}` : name, schema)
+  }
+  return {
+    ...Object.fromEntries(choices),
+    Queue: { type: 'string', ...(queues.length > 0 && { enum: queues.map(({ key }) => key) }) },
+    NewJob:
+      choices.size === 0
+        ? { type: 'object' }
+        : { anyOf: [...choices.keys()].map((name) => ({ $ref: `#/components/schemas/${name}` })) },
+  }
+}
+
+const newJobFields: Readonly<Record<string, Optional>> = {
+  idempotency_key: optional(text),
+  owner: optional(text),
+  tenant: optional(text),
+  tier: optional(text),
+  tags: optional({ type: 'array', items: text }),
+  trace_id: optional(text),
+  delay: optional({ type: 'string', description: "Such as '30s'." }),
+  attempts: optional({ type: 'integer', minimum: 1 }),
+}
+
+function typeField(type: string, isOnly: boolean): OpenApiSchema | Optional {
+  const schema: OpenApiSchema = { type: 'string', const: type }
+  return isOnly ? optional(schema) : schema
+}
+
+/** The schema of a payload, where its library can tell it; otherwise any value. */
+export async function openApiSchemaOf(payload: MessageSchema | undefined): Promise<OpenApiSchema> {
+  if (payload === undefined) return {}
+  try {
+    const { schema, components } = await resolver(payload).toOpenAPISchema()
+    // A schema that refers to parts of itself would point elsewhere once it is part of the document.
+    return components !== undefined || JSON.stringify(schema).includes('"$ref"') ? {} : schema
+  } catch {
+    return {}
+  }
+}
+
+/** Names of types are free text; those of components are not. */
+function componentName(name: string): string {
+  return `NewJob.${name.replaceAll(/[^\w.-]/g, '_')}`
+}
+
+interface Optional {
+  readonly optional: SchemaOrReference
+}
+
+function optional(schema: SchemaOrReference): Optional {
+  return { optional: schema }
+}
+
+function object(fields: Readonly<Record<string, SchemaOrReference | Optional>>): OpenApiSchema {
+  const entries = Object.entries(fields)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      entries.map(([name, field]) => [name, 'optional' in field ? field.optional : field]),
+    ),
+    required: entries.filter(([, field]) => !('optional' in field)).map(([name]) => name),
+  }
+}
