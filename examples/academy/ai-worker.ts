@@ -1,0 +1,16 @@
+/** The AI worker: a process that takes AI jobs, two at a time, until it is stopped. */
+import { aiHandlers } from './ai/ai-handlers.ts'
+import { createAiWorker } from './ai/create-ai-worker.ts'
+import { createOcrEngine } from './ai/ocr.ts'
+import { readEnvironment } from './environment.ts'
+import { openAcademy } from './open-academy.ts'
+import { printerOf } from './print.ts'
+
+const environment = readEnvironment()
+const academy = await openAcademy(environment)
+const ocr = createOcrEngine()
+const print = printerOf(`AI worker ${environment.AI_WORKER_MODE}`)
+const handle = aiHandlers({ ...academy, ocr, print })
+await createAiWorker({ mill: academy.mill, environment, handle }).run()
+await ocr.close()
+await academy.close()

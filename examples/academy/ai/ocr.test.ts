@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { afterAll, describe, test } from 'vitest'
+import { drawPage } from '../inputs/draw-page.ts'
+import { createOcrEngine } from './ocr.ts'
+
+const ocr = createOcrEngine()
+afterAll(() => ocr.close())
+
+const page = { title: 'Mathematics, mid-term exam', lines: ['The area of a circle is 28.27'] }
+
+describe('reading a page', () => {
+  test('finds its words, and where its lines are when asked', async () => {
+    const image = await drawPage(page, { width: 620, height: 200 })
+    const { text, confidence, lines = [] } = await ocr.read(image, { withLines: true })
+    assert.match(text, /^Mathematics, mid-term exam\nThe area of a circle is 28\.27$/)
+    assert.ok(confidence > 0.8 && confidence <= 1, `confidence ${confidence}`)
+    const [title, line] = lines
+    assert.equal(title?.text, 'Mathematics, mid-term exam')
+    assert.ok(title && line && title.box.bottom < line.box.top)
+  })
+
+  test('refuses what is no picture', async () => {
+    await assert.rejects(ocr.read(Buffer.from('not a picture')), /unsupported image format/)
+  })
+})

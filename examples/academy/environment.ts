@@ -1,0 +1,37 @@
+/** The academy's environment variables, with the values they have when nobody sets them. */
+import { z } from 'zod'
+
+const QueueName = z.string().regex(/^[\w-]{1,80}$/, 'letters, digits, - and _, 80 at most')
+const Weight = z.coerce.number().int().min(1).max(100)
+
+const Variables = z
+  .object({
+    /** Where the queues are on AWS. The embedded store is a file and has no region. */
+    AWS_REGION: z.string().default('ap-northeast-2'),
+    VIDEO_SQS_QUEUE_NAME: QueueName.default('academy-video-jobs'),
+    VIDEO_SQS_DLQ_NAME: QueueName.optional(),
+    AI_SQS_QUEUE_NAME_LITE: QueueName.default('academy-ai-jobs-lite'),
+    AI_SQS_QUEUE_NAME_BASIC: QueueName.default('academy-ai-jobs-basic'),
+    AI_SQS_QUEUE_NAME_PREMIUM: QueueName.default('academy-ai-jobs-premium'),
+    AI_WORKER_MODE: z.enum(['cpu', 'gpu']).default('cpu'),
+    AI_WORKER_BASIC_POLL_WEIGHT: Weight.default(3),
+    AI_WORKER_LITE_POLL_WEIGHT: Weight.default(1),
+    /** Queues, job rows and files of all processes. */
+    ACADEMY_DATA: z.string().min(1).default('.millrace/academy'),
+  })
+  .transform((variables) => ({
+    ...variables,
+    VIDEO_SQS_DLQ_NAME: variables.VIDEO_SQS_DLQ_NAME ?? `${variables.VIDEO_SQS_QUEUE_NAME}-dlq`,
+  }))
+
+export type Environment = z.infer<typeof Variables>
+
+/** Throws one error that names every variable with a wrong value, and quotes none of the values. */
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+  // A variable that is set to nothing is not set: `VIDEO_SQS_QUEUE_NAME=` in an .env file.
+  const given = Object.entries(variables).filter(([, value]) => value !== '')
+  const read = Variables.safeParse(Object.fromEntries(given))
+  if (read.success) return read.data
+  const wrong = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  throw new Error(`The environment cannot be used.\n${wrong.join('\n')}`)
+}

@@ -1,0 +1,73 @@
+/**
+ * The academy in one command: makes its own inputs, starts its three workers as processes, submits
+ * work, lets some of it fail, repairs and replays it, and stops everything.
+ */
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readEnvironment } from './environment.ts'
+import { makeInputs } from './inputs/make-inputs.ts'
+import { type OpenAcademy, openAcademy } from './open-academy.ts'
+import { printerOf, shortId } from './print.ts'
+import type { JobRecord } from './records.ts'
+import * as story from './story.ts'
+import { FfmpegMissing, requireFfmpeg } from './video/ffmpeg.ts'
+import { startWorker, stopWorker } from './worker-process.ts'
+
+const say = printerOf('academy')
+
+try {
+  await requireFfmpeg()
+  await run()
+} catch (error) {
+  console.error(error instanceof FfmpegMissing ? error.message : error)
+  process.exitCode = 1
+}
+
+async function run(): Promise<void> {
+  const data = process.env['ACADEMY_DATA'] || (await mkdtemp(join(tmpdir(), 'millrace-academy-')))
+  const variables = { ...process.env, ACADEMY_DATA: data }
+  const academy = await openAcademy(readEnvironment(variables))
+  if (academy.records.list().length > 0) {
+    await academy.close()
+    throw new Error('ACADEMY_DATA names a folder that was used before. Name an empty one.')
+  }
+  say(`everything is kept in ${data}`)
+  await makeInputs(academy.storage)
+  say('drew a lesson, a page and an answer sheet')
+
+  const workers = [
+    startWorker('video-worker.ts', variables),
+    startWorker('ai-worker.ts', { ...variables, AI_WORKER_MODE: 'cpu' }),
+    startWorker('ai-worker.ts', { ...variables, AI_WORKER_MODE: 'gpu' }),
+  ]
+  const stop = (): Promise<(number | null)[]> => Promise.all(workers.map(stopWorker))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void stop().then(() => process.exit(1)))
+  }
+  try {
+    await play(academy)
+  } finally {
+    const codes = await stop()
+    say(`stopped ${workers.length} workers, exit codes ${codes.join(', ')}`)
+    await academy.close()
+  }
+  say(`the thumbnails are in ${academy.storage.path('thumbnails/tenant-1')}`)
+}
+
+async function play(academy: OpenAcademy): Promise<void> {
+  const good = await story.submitGoodWork(academy, say)
+  await story.askTooMuchOfLite(academy, say)
+  const bad = await story.submitBadWork(academy, say)
+  await story.waitForCompletion(academy, good)
+  await story.sendLessonAgain(academy, say)
+  await story.waitForDeadLetters(academy, say)
+  await story.repairAndReplay(academy, say)
+  const records = await story.waitForCompletion(academy, [...good, ...bad])
+  for (const record of records) say(summaryOf(record))
+}
+
+function summaryOf({ jobType, jobId, status, attempts }: JobRecord): string {
+  const count = attempts === 1 ? 'one attempt' : `${attempts} attempts`
+  return `${jobType} ${shortId(jobId)} is ${status} after ${count}`
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { open, readFile, rename } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { systemPorts } from '../../src/core/ports.ts'
+import type { WorkerEvent } from '../../src/index.ts'
+import { startCommand } from '../../test/support/cli-process.ts'
+import { type TemporaryFolder, temporaryFolder } from '../../test/support/temporary-folder.ts'
+import { submitVideo } from './api.ts'
+import { readEnvironment } from './environment.ts'
+import { files } from './inputs/make-inputs.ts'
+import { makeLessonVideo } from './inputs/make-lesson-video.ts'
+import { type OpenAcademy, openAcademy } from './open-academy.ts'
+import type { Holder, RecordStatus } from './records.ts'
+import { videoHandler } from './video/handle-video.ts'
+
+const lesson = { video_id: 123, file_key: files.lesson, tenant_code: 'hakwonplus' }
+const job = { jobId: 'video-123', jobType: 'VIDEO' }
+
+let shared: TemporaryFolder
+let folder: TemporaryFolder
+let academy: OpenAcademy
+let minutesPassed = 0
+
+/** The clock of this process, which the test can set forward. */
+const clock = {
+  ...systemPorts.clock,
+  now: () => systemPorts.clock.now() + minutesPassed * 60_000,
+}
+
+beforeAll(async () => {
+  shared = await temporaryFolder('academy-lesson')
+  await makeLessonVideo(shared.file('lesson.mp4'))
+})
+
+afterAll(() => shared.remove())
+
+beforeEach(async () => {
+  minutesPassed = 0
+  folder = await temporaryFolder('academy-redelivery')
+  const environment = readEnvironment({ ACADEMY_DATA: folder.path })
+  academy = await openAcademy(environment, { ports: { ...systemPorts, clock } })
+  await academy.storage.write(files.lesson, await readFile(shared.file('lesson.mp4')))
+  await submitVideo(academy, lesson)
+})
+
+afterEach(async () => {
+  await academy.close()
+  await folder.remove()
+})
+
+/** A worker that takes the message, marks the row, and is never heard of again. */
+async function crash(): Promise<Holder> {
+  const [delivery] = await academy.mill.queues.video.receive()
+  assert.ok(delivery)
+  const holder = { messageId: delivery.id, token: delivery.token }
+  assert.ok(academy.records.begin(job, holder))
+  return holder
+}
+
+/** Runs a worker until it has completed a message. */
+async function workOnce(): Promise<WorkerEvent> {
+  const completed = Promise.withResolvers<WorkerEvent>()
+  const worker = academy.mill.worker({
+    poll: ['video'],
+    handle: { video: videoHandler({ ...academy, print: () => undefined }) },
+    onEvent: (event) => {
+      if (event.event === 'completed') completed.resolve(event)
+    },
+  })
+  worker.start()
+  const event = await completed.promise
+  await worker.stop()
+  return event
+}
+
+/** A video that never ends, so that its worker is killed in the midst of it, however slow the test. */
+async function pipeInsteadOf(file: string): Promise<{ restore(): Promise<void> }> {
+  await rename(file, `${file}.kept`)
+  execFileSync('mkfifo', [file])
+  return {
+    async restore() {
+      // Opened for both, it lets go of an ffmpeg that still waits for a writer.
+      const pipe = await open(file, 'r+')
+      await rename(`${file}.kept`, file)
+      await pipe.close()
+    },
+  }
+}
+
+const status = (): RecordStatus | undefined => academy.records.get(job.jobId)?.status
+
+describe('a video whose worker crashed', () => {
+  test('is finished by the worker that gets it when the lease of the killed one has ended', async () => {
+    const video = await pipeInsteadOf(academy.storage.path(files.lesson))
+    const file = fileURLToPath(new URL('video-worker.ts', import.meta.url))
+    const variables = { ACADEMY_DATA: folder.path, TMPDIR: folder.path }
+    const killed = startCommand(process.execPath, [file], variables)
+    await killed.output(/VIDEO video-123 attempt 1/)
+    killed.kill('SIGKILL')
+    assert.equal((await killed.ended).signal, 'SIGKILL')
+    await video.restore()
+    assert.equal(status(), 'PROCESSING')
+
+    minutesPassed = 6
+    assert.equal((await workOnce()).attempt, 2)
+    assert.equal(status(), 'COMPLETED')
+  })
+
+  test('is not touched any more by the worker that lost it', async () => {
+    const late = await crash()
+    minutesPassed = 6
+    await workOnce()
+    assert.equal(academy.records.complete(job.jobId, late, 'too late'), false)
+    assert.notEqual(academy.records.get(job.jobId)?.result, 'too late')
+  })
+
+  test('is finished when it is replayed after three crashes, though its row says PROCESSING', async () => {
+    const { video } = academy.mill.queues
+    for (const minutes of [6, 12, 18]) {
+      await crash()
+      minutesPassed = minutes
+    }
+    // The next receive moves it, since nobody was left to say that it has failed.
+    assert.deepEqual(await video.receive(), [])
+    assert.equal((await video.deadLetters?.statistics())?.ready, 1)
+    assert.equal(status(), 'PROCESSING')
+
+    const replay = await video.deadLetters?.redrive()
+    assert.equal((await replay?.finished())?.moved, 1)
+    await workOnce()
+    assert.equal(status(), 'COMPLETED')
+  })
+
+  test('is left to its own message by a second one that comes before the lease has ended', async () => {
+    const crashed = await crash()
+    await submitVideo(academy, lesson)
+    assert.notEqual((await workOnce()).id, crashed.messageId)
+    assert.equal(status(), 'PROCESSING')
+
+    minutesPassed = 6
+    assert.equal((await workOnce()).id, crashed.messageId)
+    assert.equal(status(), 'COMPLETED')
+  })
+})

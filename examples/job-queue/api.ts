@@ -1,0 +1,103 @@
+/**
+ * The API process: the routes of the system, the jobs API of Millrace beside them, and the sockets
+ * of browsers. It enqueues and never runs a job.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
+import { pino } from 'pino'
+import type { Logger } from '../../src/index.ts'
+import { createJobsApi } from '../../src/server.ts'
+import type { JobQueueMill } from './app.ts'
+import { type Environment, readEnvironment } from './environment.ts'
+import { Identity } from './identity.ts'
+import { JobQueueService } from './job-queue-service.ts'
+import { codeOf, openMill } from './open-mill.ts'
+import { routes } from './routes.ts'
+import { RealtimeGateway } from './services/realtime-gateway.ts'
+import { openServices, type Services } from './services/services.ts'
+
+export interface ApiSetup {
+  readonly mill: JobQueueMill
+  readonly services: Services
+  readonly settings: Pick<Environment, 'port' | 'jwtSecret'>
+  readonly log: Logger
+}
+
+export interface RunningApi {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+export async function startApi({ mill, services, settings, log }: ApiSetup): Promise<RunningApi> {
+  const identity = new Identity(settings.jwtSecret)
+  const queue = new JobQueueService(mill, log)
+  const stopping = new AbortController()
+  const auth = { jwt: { secret: settings.jwtSecret } }
+  const jobsApi = createJobsApi(mill, { auth, log, signal: stopping.signal })
+
+  const app = new Hono()
+  app.get('/healthz', (c) => c.json({ status: 'ok' }))
+  app.get('/readyz', async (c) => {
+    const trouble = await troubleOf(mill)
+    if (trouble === undefined) return c.json({ status: 'ok' })
+    log.error({ code: trouble }, 'not ready')
+    return c.json({ status: 'unavailable' }, 503)
+  })
+  for (const path of ['/jobs', '/jobs/*', '/openapi.json']) {
+    app.all(path, (c) => jobsApi.fetch(c.req.raw))
+  }
+  app.route('/', routes({ services, queue, identity, log }))
+
+  const http = createServer(getRequestListener(app.fetch))
+  const gateway = new RealtimeGateway({
+    http,
+    log,
+    events: services.events,
+    findCourse: (id) => services.courses.find(id),
+    userOf: async (token) => (await identity.verify(token))?.userId,
+  })
+  http.listen(settings.port, '127.0.0.1')
+  await once(http, 'listening')
+  // A server that listens on a port has such an address.
+  const { port } = http.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      stopping.abort()
+      // Closes the server as well, once the requests at hand are answered.
+      await gateway.close()
+    },
+  }
+}
+
+/** A supervisor does not wait for long. */
+const probeMs = 1_000
+const noJob = '00000000-0000-4000-8000-000000000000'
+
+/** Why jobs cannot be taken on; undefined when they can. */
+async function troubleOf(mill: JobQueueMill): Promise<string | undefined> {
+  // To cancel what does not exist changes nothing, and needs all that an enqueue needs.
+  const probe = mill.jobs.cancel(noJob).then(() => undefined, codeOf)
+  const code = await Promise.race([probe, pause(probeMs, 'store_slow', { ref: false })])
+  return code === 'job_not_found' ? undefined : code
+}
+
+/** Serves until SIGTERM or SIGINT. */
+async function main(environment: Environment, log: Logger): Promise<void> {
+  const services = openServices(environment)
+  const mill = await openMill(environment, log)
+  const api = await startApi({ mill, services, settings: environment, log })
+  console.log(`api ${api.url}`)
+  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
+  await api.stop()
+  await mill.close()
+  await services.close()
+}
+
+if (process.argv[1] === import.meta.filename) {
+  await main(readEnvironment(), pino({}, pino.destination(2)))
+}

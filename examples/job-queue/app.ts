@@ -1,0 +1,107 @@
+/**
+ * The six queues, declared once. Payloads are identifiers and a few words about the task: content
+ * stays in the database and on the disk, so a job is small and holds nothing private.
+ */
+
+import { z } from 'zod'
+import { defineApp, type HandlerContext, jobs, type Mill, queue } from '../../src/index.ts'
+import type { Environment } from './environment.ts'
+
+/** Keys of the app, names in the store, and the last part of the address at which jobs are enqueued. */
+export const jobQueueNames = [
+  'ocr_queue',
+  'ai_processing_queue',
+  'indexing_queue',
+  'email_queue',
+  'notification_queue',
+  'course_generation_queue',
+] as const
+
+const id = z.string().min(1).max(100)
+
+const OcrDocument = z.strictObject({ document_id: id })
+const AiTask = z.strictObject({ document_id: id, task: z.enum(['summary', 'keywords']) })
+const IndexEntity = z.strictObject({ entity_type: z.literal('document'), entity_id: id })
+const SendEmail = z.strictObject({
+  to: z.email(),
+  template: z.enum(['welcome', 'document_ready', 'course_ready']),
+})
+const CreateNotification = z.strictObject({
+  user_id: id,
+  kind: z.enum(['document_ready', 'course_ready', 'message']),
+  entity_id: id.optional(),
+})
+const CourseStep = z.strictObject({ course_id: id })
+const ModuleStep = z.strictObject({ course_id: id, module_id: id })
+
+export type OcrDocument = z.infer<typeof OcrDocument>
+export type AiTask = z.infer<typeof AiTask>
+export type IndexEntity = z.infer<typeof IndexEntity>
+export type SendEmail = z.infer<typeof SendEmail>
+export type CreateNotification = z.infer<typeof CreateNotification>
+export type CourseStep = z.infer<typeof CourseStep>
+export type ModuleStep = z.infer<typeof ModuleStep>
+
+type Settings = Pick<
+  Environment,
+  'attempts' | 'backoffMs' | 'leaseMs' | 'courseConcurrency' | 'courseLimiterMs'
+>
+
+export type JobQueueApp = ReturnType<typeof jobQueueApp>
+export type JobQueueMill = Mill<JobQueueApp>
+export type Context = HandlerContext<JobQueueApp['queues']>
+export type JobQueueName = (typeof jobQueueNames)[number]
+
+export function jobQueueApp(settings: Settings) {
+  const policy = {
+    attempts: settings.attempts,
+    backoff: { from: { ms: settings.backoffMs } },
+    visibilityTimeout: { ms: settings.leaseMs },
+    // What nobody has started within a day is given up, and its row says so.
+    retention: '1d',
+    maxMessageBytes: 4_096,
+    deadLetter: { queue: 'dead_letters' },
+    // The rows of finished jobs are the history that audits read.
+    keepFinished: { completed: 'forever', failed: 'forever' },
+  } as const
+  return defineApp('job-queue', {
+    queues: {
+      ocr_queue: jobs({ ...policy, name: 'ocr_queue', types: { ocr_document: OcrDocument } }),
+      ai_processing_queue: jobs({
+        ...policy,
+        name: 'ai_processing_queue',
+        types: { ai_task: AiTask },
+      }),
+      indexing_queue: jobs({
+        ...policy,
+        name: 'indexing_queue',
+        types: { index_entity: IndexEntity },
+      }),
+      email_queue: jobs({
+        ...policy,
+        name: 'email_queue',
+        types: { send_email: { payload: SendEmail, personal: ['to'] } },
+      }),
+      notification_queue: jobs({
+        ...policy,
+        name: 'notification_queue',
+        types: { create_notification: CreateNotification },
+      }),
+      course_generation_queue: jobs({
+        ...policy,
+        name: 'course_generation_queue',
+        types: {
+          outline: CourseStep,
+          module_lessons: ModuleStep,
+          module_exam: ModuleStep,
+          final_exam: CourseStep,
+          mastery_analysis: CourseStep,
+        },
+        // Both hold for all workers together: so many courses advance, and calls keep their distance.
+        concurrency: settings.courseConcurrency,
+        rate: { max: 1, per: { ms: settings.courseLimiterMs } },
+      }),
+      dead_letters: queue({ name: 'job_queue_dead_letters', retention: '14d' }),
+    },
+  })
+}

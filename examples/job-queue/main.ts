@@ -1,0 +1,94 @@
+/**
+ * The whole system with one command: an SMTP server, one API process and two worker processes on a
+ * folder of their own; a story played through them from outside; a look at what is left; the end.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { open } from '../../src/index.ts'
+import { jobQueueApp, jobQueueNames } from './app.ts'
+import { Mailbox } from './demo/mailbox.ts'
+import { type StartedProcess, startProcess } from './demo/processes.ts'
+import { playStory } from './demo/story.ts'
+import { type Environment, readEnvironment } from './environment.ts'
+import { Identity } from './identity.ts'
+import { openServices } from './services/services.ts'
+
+const tell = (line: string): void => console.log(line)
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-job-queue-'))
+const mailbox = new Mailbox()
+const variables = {
+  // Short, so that the story is; the default keeps two seconds between two calls of a model.
+  JOB_QUEUE_COURSE_GEN_LIMITER_MS: '300',
+  ...settingsOf(process.env),
+  DATA_DIR: folder,
+  SMTP_URL: await mailbox.start(),
+  JWT_SECRET: randomBytes(32).toString('hex'),
+}
+const environment = readEnvironment(variables)
+const started: StartedProcess[] = []
+// Whoever is interrupted takes the others along.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+process.once('exit', (code) => {
+  if (code !== 0) tell(`The logs are in ${folder}`)
+})
+try {
+  await addUsers(environment)
+  const start = async (file: 'api.ts' | 'worker.ts', name: string): Promise<StartedProcess> => {
+    const one = await startProcess({ file, name, environment: variables, logs: folder })
+    started.push(one)
+    tell(`Started ${name}: ${one.ready} (process ${one.pid})`)
+    return one
+  }
+  const api = await start('api.ts', 'api')
+  await Promise.all([start('worker.ts', 'worker-1'), start('worker.ts', 'worker-2')])
+
+  const url = api.ready.replace('api ', '')
+  const identity = new Identity(environment.jwtSecret)
+  await playStory({ url, identity, mailbox, tell })
+} finally {
+  for (const one of started.reverse()) {
+    const code = await one.stop()
+    tell(`Stopped ${one.name}, exit code ${code}`)
+    if (code !== 0) process.exitCode = 1
+  }
+  await mailbox.stop()
+}
+await tellWhatIsLeft(environment)
+await rm(folder, { recursive: true })
+tell('Everything is as it should be.')
+
+/** Only what the example knows: nothing else of the caller's environment reaches the processes. */
+function settingsOf(from: NodeJS.ProcessEnv): Record<string, string> {
+  const known = Object.entries(from).filter(([name]) => /^JOB_QUEUE_|^REDIS_URL$|^PATH$/.test(name))
+  return Object.fromEntries(known.map(([name, value]) => [name, value ?? '']))
+}
+
+/** Accounts are not part of this system, so they are there from the start. */
+async function addUsers(settings: Environment): Promise<void> {
+  const services = openServices(settings)
+  services.users.save({ id: 'ada', email: 'ada@example.com' }, 100)
+  services.users.save({ id: 'bob', email: 'bob@example.com' }, 3)
+  await services.close()
+}
+
+/** The job rows, which stay: who asks tomorrow what happened today is answered. */
+async function tellWhatIsLeft(settings: Environment): Promise<void> {
+  await using mill = await open(jobQueueApp(settings), { data: settings.dataDirectory })
+  tell('Jobs:')
+  for (const name of jobQueueNames) {
+    const { items } = await mill.jobs.list(name, { limit: 100 })
+    const counts = new Map<string, number>()
+    for (const { status } of items) counts.set(status, (counts.get(status) ?? 0) + 1)
+    tell(`  ${name}: ${[...counts].map(([status, count]) => `${count} ${status}`).join(', ')}`)
+    assert.equal(counts.get('pending') ?? 0, 0)
+  }
+  const { items: steps } = await mill.jobs.list('course_generation_queue', { limit: 100 })
+  const failed = steps.filter(({ status }) => status === 'failed')
+  // Ada's seven steps, and Bob's three with the one that nobody paid for; nothing after that.
+  assert.deepEqual([steps.length, failed.length, failed[0]?.attemptsMade], [11, 1, 1])
+  assert.equal((await mill.queues.dead_letters.statistics()).ready, 1)
+}

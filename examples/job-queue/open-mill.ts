@@ -1,0 +1,22 @@
+/** Opens the queues, with everything that goes wrong behind the scenes in the log. */
+import { type Logger, MillraceError, type OpenOptions, open } from '../../src/index.ts'
+import { type JobQueueMill, jobQueueApp } from './app.ts'
+import type { Environment } from './environment.ts'
+
+export function openMill(
+  environment: Environment,
+  log: Logger,
+  options: Pick<OpenOptions, 'backend'> = {},
+): Promise<JobQueueMill> {
+  return open(jobQueueApp(environment), {
+    data: environment.dataDirectory,
+    log,
+    onNotice: ({ kind, error }) => log.error({ kind, code: codeOf(error) }, 'behind the scenes'),
+    ...options,
+  })
+}
+
+/** What a log may say about an error: its code and not its text, which may quote anything. */
+export function codeOf(error: unknown): string {
+  return error instanceof MillraceError ? error.code : 'unknown'
+}

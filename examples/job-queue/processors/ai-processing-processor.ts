@@ -1,0 +1,31 @@
+/** Runs a language model over a document. The owner's subscription pays before the model is called. */
+import { UnrecoverableError } from '../../../src/index.ts'
+import type { AiTask, Context } from '../app.ts'
+import type { Services } from '../services/services.ts'
+import { InsufficientCreditsError } from '../services/users-service.ts'
+
+export interface AiResult {
+  /** False when an earlier job had done this task. */
+  readonly stored: boolean
+}
+
+export function aiProcessingProcessor({ documents, users, ai, outputs }: Services) {
+  return async ({ document_id, task }: AiTask, context: Context): Promise<AiResult> => {
+    const document = documents.find(document_id)
+    if (document === undefined) throw new UnrecoverableError('The document has been deleted.')
+    // OCR has not come to it yet: the next attempt may find the text.
+    if (document.text === null) throw new Error('The document has not been read yet.')
+    if (outputs.find(document_id, task) !== undefined) return { stored: false }
+    try {
+      users.useAiCredit(document.owner, `${task}:${document_id}`)
+    } catch (error) {
+      if (error instanceof InsufficientCreditsError) throw new UnrecoverableError(error.message)
+      throw error
+    }
+    const output =
+      task === 'summary' ? await ai.summarize(document.text) : await ai.keywords(document.text)
+    outputs.save(document_id, task, output)
+    context.log.info({ characters: output.length }, 'output stored')
+    return { stored: true }
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Writes a course step by step: outline, then lessons and exam of each module, the final exam, and
+ * the mastery analysis. A step enqueues its successor in the commit that completes it, so a chain
+ * neither breaks nor forks, and each course advances on its own.
+ */
+import { UnrecoverableError } from '../../../src/index.ts'
+import type { Context, CourseStep, ModuleStep } from '../app.ts'
+import type { Course, CourseModule } from '../services/courses-service.ts'
+import type { Services } from '../services/services.ts'
+import { InsufficientCreditsError } from '../services/users-service.ts'
+
+export interface StepResult {
+  /** `skipped`: it failed to the last, and the course goes on without it. */
+  readonly outcome: 'written' | 'skipped' | 'course_ended'
+}
+
+interface Step {
+  /** Names the step and what it is about: its credit and its idempotency key. */
+  readonly key: string
+  readonly write: () => Promise<void>
+  readonly next: () => void
+  /** Without this step there is no course. */
+  readonly essential?: boolean
+}
+
+export function courseGenerationProcessor(services: Services) {
+  const { courses, ai } = services
+
+  const find = (course_id: string): Course => {
+    const course = courses.find(course_id)
+    if (course === undefined) throw new UnrecoverableError('The course has been deleted.')
+    return course
+  }
+  const moduleOf = ({ course_id, module_id }: ModuleStep): CourseModule => {
+    const module = courses.modulesOf(course_id).find(({ id }) => id === module_id)
+    if (module === undefined) throw new UnrecoverableError('The module has been deleted.')
+    return module
+  }
+  /** The lessons of the module after this one, or the final exam after the last. */
+  const advance = (course: Course, context: Context, position: number): void => {
+    const module = courses.modulesOf(course.id)[position]
+    if (module === undefined) enqueueCourseStep('final_exam', course, context)
+    else enqueueModuleStep('module_lessons', { course, module }, context)
+  }
+
+  return {
+    outline: async ({ course_id }: CourseStep, context: Context): Promise<StepResult> => {
+      const course = find(course_id)
+      return runStep(services, course, context, {
+        key: `outline:${course_id}`,
+        essential: true,
+        write: async () => {
+          const { topic, moduleCount: modules } = course
+          courses.saveOutline(course_id, await ai.outline({ topic, modules }))
+        },
+        next: () => advance(course, context, 0),
+      })
+    },
+
+    module_lessons: async (payload: ModuleStep, context: Context): Promise<StepResult> => {
+      const course = find(payload.course_id)
+      const module = moduleOf(payload)
+      return runStep(services, course, context, {
+        key: `module_lessons:${module.id}`,
+        write: async () => {
+          const lessons = await ai.lessons({ topic: course.topic, title: module.title })
+          courses.saveLessons(course.id, module.id, lessons)
+        },
+        next: () => enqueueModuleStep('module_exam', { course, module }, context),
+      })
+    },
+
+    module_exam: async (payload: ModuleStep, context: Context): Promise<StepResult> => {
+      const course = find(payload.course_id)
+      const module = moduleOf(payload)
+      return runStep(services, course, context, {
+        key: `module_exam:${module.id}`,
+        write: async () => {
+          const exam = await ai.exam({ title: course.topic, about: [module.title] })
+          courses.saveExam(course.id, module.id, exam)
+        },
+        next: () => advance(course, context, module.position),
+      })
+    },
+
+    final_exam: async ({ course_id }: CourseStep, context: Context): Promise<StepResult> => {
+      const course = find(course_id)
+      return runStep(services, course, context, {
+        key: `final_exam:${course_id}`,
+        write: async () => {
+          const about = courses.modulesOf(course_id).map(({ title }) => title)
+          courses.saveFinalExam(course_id, await ai.exam({ title: course.topic, about }))
+        },
+        next: () => enqueueCourseStep('mastery_analysis', course, context),
+      })
+    },
+
+    mastery_analysis: async ({ course_id }: CourseStep, context: Context): Promise<StepResult> => {
+      const course = find(course_id)
+      let mastery: string | undefined
+      return runStep(services, course, context, {
+        key: `mastery_analysis:${course_id}`,
+        write: async () => {
+          const modules = courses.modulesOf(course_id).map(({ title }) => title)
+          mastery = await ai.mastery({ topic: course.topic, modules })
+        },
+        next: () => courses.end(course_id, 'completed', mastery),
+      })
+    },
+  }
+}
+
+function enqueueModuleStep(
+  type: 'module_lessons' | 'module_exam',
+  { course, module }: { readonly course: Course; readonly module: CourseModule },
+  context: Context,
+): void {
+  const payload = { course_id: course.id, module_id: module.id }
+  const options = { idempotencyKey: `${type}:${module.id}`, owner: course.owner }
+  context.enqueue('course_generation_queue', type, payload, options)
+}
+
+function enqueueCourseStep(
+  type: 'final_exam' | 'mastery_analysis',
+  course: Course,
+  context: Context,
+): void {
+  const options = { idempotencyKey: `${type}:${course.id}`, owner: course.owner }
+  context.enqueue('course_generation_queue', type, { course_id: course.id }, options)
+}
+
+async function runStep(
+  { courses, users }: Services,
+  course: Course,
+  context: Context,
+  step: Step,
+): Promise<StepResult> {
+  if (course.status === 'completed') return { outcome: 'course_ended' }
+  if (course.status !== 'generating') throw new UnrecoverableError('The course has failed.')
+  let outcome: StepResult['outcome'] = 'written'
+  try {
+    users.useAiCredit(course.owner, step.key)
+    await step.write()
+  } catch (error) {
+    if (error instanceof InsufficientCreditsError) {
+      courses.end(course.id, 'failed_insufficient_credits')
+      throw new UnrecoverableError(error.message)
+    }
+    const isLast = context.attempt === context.maxAttempts
+    if (error instanceof UnrecoverableError || !isLast) throw error
+    if (step.essential) {
+      courses.end(course.id, 'failed')
+      throw error
+    }
+    context.log.warn({ step: step.key }, 'the course goes on without this step')
+    outcome = 'skipped'
+  }
+  step.next()
+  return { outcome }
+}

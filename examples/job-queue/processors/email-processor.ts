@@ -1,0 +1,9 @@
+/** Hands e-mail to the mail service. A server that does not answer is tried again by the queue. */
+import type { Context, SendEmail } from '../app.ts'
+import type { Services } from '../services/services.ts'
+
+export function emailProcessor({ mail }: Services) {
+  return async ({ to, template }: SendEmail, context: Context): Promise<{ sent: boolean }> => ({
+    sent: await mail.send({ jobId: context.id, to, template }),
+  })
+}

@@ -1,0 +1,73 @@
+/**
+ * Uploaded documents. The service owns their rows and files and knows nothing of OCR or indexing:
+ * others ask it for a document, and hand it the text that they found.
+ */
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Database } from './database.ts'
+
+export interface Document {
+  readonly id: string
+  readonly owner: string
+  readonly title: string
+  readonly file: string
+  /** Null until OCR has read it. */
+  readonly text: string | null
+}
+
+export interface NewDocument {
+  readonly owner: string
+  readonly title: string
+  readonly content: Readable
+}
+
+/** Uploads in progress; one that was cut off leaves a file that the clean-up removes. */
+export const partialSuffix = '.part'
+
+export class DocumentsService {
+  readonly #database: Database
+  readonly #folder: string
+
+  constructor(database: Database, folder: string) {
+    this.#database = database
+    this.#folder = folder
+  }
+
+  /** Where the files are. */
+  get folder(): string {
+    return this.#folder
+  }
+
+  /** Content goes to the disk, never into a job. */
+  async add({ owner, title, content }: NewDocument): Promise<string> {
+    const id = randomUUID()
+    const file = join(this.#folder, id)
+    await mkdir(this.#folder, { recursive: true })
+    await pipeline(content, createWriteStream(file + partialSuffix))
+    await rename(file + partialSuffix, file)
+    const sql = 'INSERT INTO document (id, owner, title, file, created_at) VALUES (?, ?, ?, ?, ?)'
+    this.#database.run(sql, id, owner, title, file, Date.now())
+    return id
+  }
+
+  find(id: string): Document | undefined {
+    const sql = 'SELECT id, owner, title, file, text FROM document WHERE id = ?'
+    return this.#database.get<Document>(sql, id)
+  }
+
+  /** False when the document is no longer there. */
+  saveText(id: string, text: string): boolean {
+    return this.#database.run('UPDATE document SET text = ? WHERE id = ?', text, id) === 1
+  }
+
+  async delete(id: string): Promise<void> {
+    const document = this.find(id)
+    if (document === undefined) return
+    this.#database.run('DELETE FROM document WHERE id = ?', id)
+    await rm(document.file, { force: true })
+  }
+}

@@ -1,0 +1,45 @@
+/** Keeps the notifications of users. A job creates at most one, however often it runs. */
+import type { Database } from './database.ts'
+
+export interface Notification {
+  readonly id: number
+  readonly kind: string
+  readonly entityId: string | null
+  readonly createdAt: number
+  readonly readAt: number | null
+}
+
+export interface NewNotification {
+  readonly jobId: string
+  readonly userId: string
+  readonly kind: string
+  readonly entityId?: string | undefined
+}
+
+export class NotificationsService {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Whether it was created now; false when this job had created it before. */
+  create({ jobId, userId, kind, entityId }: NewNotification): boolean {
+    const sql = `INSERT INTO notification (job_id, user_id, kind, entity_id, created_at)
+      VALUES (?, ?, ?, ?, ?) ON CONFLICT (job_id) DO NOTHING`
+    return this.#database.run(sql, jobId, userId, kind, entityId ?? null, Date.now()) === 1
+  }
+
+  /** Newest first. */
+  listOf(userId: string): readonly Notification[] {
+    const sql = `SELECT id, kind, entity_id AS entityId, created_at AS createdAt, read_at AS readAt
+      FROM notification WHERE user_id = ? ORDER BY id DESC LIMIT 100`
+    return this.#database.all<Notification>(sql, userId)
+  }
+
+  /** False when the user has no such notification. */
+  markRead({ id, userId }: { readonly id: number; readonly userId: string }): boolean {
+    const sql = 'UPDATE notification SET read_at = ? WHERE id = ? AND user_id = ?'
+    return this.#database.run(sql, Date.now(), id, userId) === 1
+  }
+}

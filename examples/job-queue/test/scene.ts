@@ -1,0 +1,161 @@
+/** The system in one process, as a test needs it: real store, database, SMTP server, HTTP and worker. */
+
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { onTestFinished } from 'vitest'
+import { openSqlite } from '../../../src/backends/sqlite/index.ts'
+import type { Backend, Logger, Worker } from '../../../src/index.ts'
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { startApi } from '../api.ts'
+import type { JobQueueMill } from '../app.ts'
+import { Mailbox } from '../demo/mailbox.ts'
+import { type Environment, readEnvironment } from '../environment.ts'
+import { type Caller, Identity } from '../identity.ts'
+import { JobQueueService } from '../job-queue-service.ts'
+import { openMill } from '../open-mill.ts'
+import { openServices, type Services } from '../services/services.ts'
+import { createWorker } from '../worker.ts'
+
+export interface LogLine {
+  readonly level: keyof Logger
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: Record<string, unknown>
+}
+
+export type Ask = (
+  method: string,
+  path: string,
+  body?: object | Uint8Array<ArrayBuffer>,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Answer>
+
+export interface Scene {
+  readonly mill: JobQueueMill
+  readonly services: Services
+  readonly queue: JobQueueService
+  readonly mailbox: Mailbox
+  readonly lines: readonly LogLine[]
+  /** As processes of the same system would be given it. */
+  readonly variables: Readonly<Record<string, string>>
+  readonly environment: Environment
+  readonly backend: Backend
+  /** The file of the job store. */
+  readonly store: string
+  startWorker(): Worker
+  /** Starts the API and answers how to ask it as somebody. */
+  startApi(): Promise<{ readonly url: string; as(caller: Caller): Promise<Ask> }>
+}
+
+export interface SceneOptions {
+  readonly variables?: Readonly<Record<string, string>>
+  /** Parts that a test wants to hold in its own hands. */
+  readonly replace?: Partial<Services>
+  /** How long a call waits for a store that others hold. */
+  readonly busyTimeoutMs?: number
+}
+
+/** Part of everything secret in a scene, so that one search finds any leak. */
+export const secretMark = 'do-not-tell'
+
+export const ada: Caller = { userId: 'ada', role: 'user' }
+export const bob: Caller = { userId: 'bob', role: 'user' }
+export const staff: Caller = { userId: 'staff', role: 'internal' }
+export const admin: Caller = { userId: 'root', role: 'admin' }
+
+export async function openScene(options: SceneOptions = {}): Promise<Scene> {
+  const folder = await temporaryFolder('job-queue')
+  const mailbox = new Mailbox()
+  const variables = {
+    JOB_QUEUE_DEFAULT_BACKOFF_MS: '20',
+    JOB_QUEUE_COURSE_GEN_LIMITER_MS: '100',
+    REDIS_URL: `redis://default:${secretMark}@redis.example:6379`,
+    JWT_SECRET: `${secretMark}-${'0123456789'.repeat(3)}`,
+    DATA_DIR: folder.path,
+    SMTP_URL: await mailbox.start(),
+    ...options.variables,
+  }
+  const environment = readEnvironment(variables)
+  const services = { ...openServices(environment), ...options.replace }
+  services.users.save({ id: 'ada', email: 'ada@example.com' }, 100)
+  services.users.save({ id: 'bob', email: 'bob@example.com' }, 100)
+  const lines: LogLine[] = []
+  const log = recording(lines)
+  const store = join(environment.dataDirectory, 'millrace.db')
+  const { busyTimeoutMs = 60_000 } = options
+  const backend = await openSqlite({ file: store, busyTimeoutMs })
+  const mill = await openMill(environment, log, { backend })
+  const stops: (() => Promise<void>)[] = []
+  onTestFinished(async () => {
+    for (const stop of stops.reverse()) await stop()
+    await mill.close()
+    await backend.close()
+    await services.close()
+    await mailbox.stop()
+    await folder.remove()
+  })
+  return {
+    mill,
+    services,
+    queue: new JobQueueService(mill, log),
+    mailbox,
+    lines,
+    variables,
+    environment,
+    backend,
+    store,
+    startWorker() {
+      const worker = createWorker(mill, services, environment)
+      worker.start()
+      stops.push(() => worker.stop())
+      return worker
+    },
+    async startApi() {
+      const api = await startApi({ mill, services, settings: environment, log })
+      stops.push(() => api.stop())
+      const identity = new Identity(environment.jwtSecret)
+      return { url: api.url, as: async (caller) => asking(api.url, await identity.issue(caller)) }
+    },
+  }
+}
+
+function asking(url: string, token: string): Ask {
+  return async (method, path, body, more = {}) => {
+    const isPicture = body instanceof Uint8Array
+    const type = isPicture ? 'image/png' : 'application/json'
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': type, ...more },
+      ...(body && { body: isPicture ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const { status, headers } = response
+    return { status, headers, text, body: text.startsWith('{') ? JSON.parse(text) : {} }
+  }
+}
+
+/** A log that keeps its lines. */
+export function recording(lines: LogLine[]): Logger {
+  const at =
+    (level: keyof Logger) =>
+    (fields: LogLine['fields'], message: string): void => {
+      lines.push({ level, message, fields })
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** Lets everything else go on for a turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Adds a document whose content is its title. */
+export function addDocument({ services: { documents } }: Scene, title: string): Promise<string> {
+  return documents.add({ owner: 'ada', title, content: Readable.from([title]) })
+}

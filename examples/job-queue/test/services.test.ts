@@ -1,0 +1,148 @@
+/** The example's own services, on a real database, a real SMTP server and a real OCR engine. */
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { describe, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { drawPage } from '../demo/draw-page.ts'
+import { Mailbox } from '../demo/mailbox.ts'
+import { offlineProvider } from '../services/ai-provider.ts'
+import { openServices, type Services } from '../services/services.ts'
+import { InsufficientCreditsError } from '../services/users-service.ts'
+
+interface Scene {
+  readonly services: Services
+  readonly mailbox: Mailbox
+  readonly file: (name: string) => string
+}
+
+async function openScene(): Promise<Scene> {
+  const folder = await temporaryFolder('job-queue-services')
+  const mailbox = new Mailbox()
+  const smtpUrl = await mailbox.start()
+  const settings = { dataDirectory: folder.path, smtpUrl, mailFrom: 'no-reply@academy.example' }
+  const services = openServices(settings)
+  onTestFinished(async () => {
+    await services.close()
+    await mailbox.stop()
+    await folder.remove()
+  })
+  return { services, mailbox, file: folder.file }
+}
+
+function addDocument({ documents }: Services, title: string): Promise<string> {
+  return documents.add({ owner: 'ada', title, content: Readable.from(['content']) })
+}
+
+describe('the mail service', () => {
+  test('hands a message to the server, once for each job', async () => {
+    const { services, mailbox } = await openScene()
+    const mail = { jobId: 'job-1', to: 'ada@example.com', template: 'welcome' } as const
+    assert.equal(await services.mail.send(mail), true)
+    assert.equal(await services.mail.send(mail), false)
+    assert.equal(mailbox.received.length, 1)
+    assert.deepEqual(mailbox.received[0]?.to, ['ada@example.com'])
+    assert.match(mailbox.received[0].source, /^Message-ID: <job-1@jobs\.academy\.example>\r$/m)
+    assert.match(mailbox.received[0].source, /^Subject: Welcome\r$/m)
+  })
+
+  test('fails when the server refuses, and can be asked again', async () => {
+    const { services, mailbox } = await openScene()
+    const mail = { jobId: 'job-1', to: 'ada@example.com', template: 'welcome' } as const
+    mailbox.trouble = 'no room'
+    await assert.rejects(services.mail.send(mail), /no room/)
+    mailbox.trouble = undefined
+    assert.equal(await services.mail.send(mail), true)
+    assert.equal(mailbox.received.length, 1)
+  })
+})
+
+describe('the notifications service', () => {
+  test('keeps one notification for each job', async () => {
+    const { notifications } = (await openScene()).services
+    assert.equal(notifications.create({ jobId: 'j', userId: 'ada', kind: 'message' }), true)
+    assert.equal(notifications.create({ jobId: 'j', userId: 'ada', kind: 'message' }), false)
+    assert.deepEqual(
+      notifications.listOf('ada').map(({ kind, readAt }) => [kind, readAt]),
+      [['message', null]],
+    )
+  })
+
+  test('lets only the user mark a notification as read', async () => {
+    const { notifications } = (await openScene()).services
+    notifications.create({ jobId: 'j', userId: 'ada', kind: 'message' })
+    const id = notifications.listOf('ada')[0]?.id ?? 0
+    assert.equal(notifications.markRead({ id, userId: 'bob' }), false)
+    assert.equal(notifications.markRead({ id, userId: 'ada' }), true)
+    assert.equal(typeof notifications.listOf('ada')[0]?.readAt, 'number')
+  })
+})
+
+describe('text recognition', () => {
+  test('reads the text of a page without a network', async () => {
+    const { services, file } = await openScene()
+    await writeFile(file('page.png'), await drawPage(['The mill wheel turns', 'Invoice 2041']))
+    const { text, confidence } = await services.recognition.read(file('page.png'))
+    assert.match(text, /mill wheel turns\nInvoice 2041/)
+    assert.ok(confidence > 80, `confidence ${confidence}`)
+  })
+
+  test('refuses a file that is no picture', async () => {
+    const { services, file } = await openScene()
+    await writeFile(file('page.png'), 'not a picture')
+    await assert.rejects(services.recognition.read(file('page.png')), /unsupported image format/)
+  })
+})
+
+describe('the search index', () => {
+  test('holds the title first, and the text once it is known', async () => {
+    const { services } = await openScene()
+    const id = await addDocument(services, 'Invoice')
+    assert.equal(services.search.indexDocument(id), 'title')
+    assert.deepEqual(services.search.search({ owner: 'ada', words: 'wheel' }), [])
+    services.documents.saveText(id, 'the mill wheel')
+    assert.equal(services.search.indexDocument(id), 'title and text')
+    const found = [{ entityId: id, title: 'Invoice' }]
+    assert.deepEqual(services.search.search({ owner: 'ada', words: 'invoice wheel' }), found)
+    assert.deepEqual(services.search.search({ owner: 'bob', words: 'wheel' }), [])
+  })
+
+  test('forgets a document that has been deleted', async () => {
+    const { services } = await openScene()
+    const id = await addDocument(services, 'Invoice')
+    services.search.indexDocument(id)
+    await services.documents.delete(id)
+    assert.equal(services.search.indexDocument(id), 'removed')
+    assert.deepEqual(services.search.search({ owner: 'ada', words: 'invoice' }), [])
+  })
+
+  test('reads operators of the query language as words', async () => {
+    const { services } = await openScene()
+    const id = await addDocument(services, 'This AND that')
+    services.search.indexDocument(id)
+    assert.equal(services.search.search({ owner: 'ada', words: 'AND' }).length, 1)
+    assert.equal(services.search.search({ owner: 'ada', words: '"this* NEAR(' }).length, 0)
+  })
+})
+
+describe('a subscription', () => {
+  test('pays once for one piece of work, and refuses when nothing is left', async () => {
+    const { users } = (await openScene()).services
+    users.save({ id: 'ada', email: 'ada@example.com' }, 1)
+    users.useAiCredit('ada', 'outline:1')
+    users.useAiCredit('ada', 'outline:1')
+    assert.equal(users.creditsOf('ada'), 0)
+    assert.throws(() => users.useAiCredit('ada', 'outline:2'), InsufficientCreditsError)
+    users.save({ id: 'ada', email: 'ada@example.com' }, 1)
+    users.useAiCredit('ada', 'outline:2')
+    assert.equal(users.creditsOf('ada'), 0)
+  })
+})
+
+describe('the offline provider', () => {
+  test('answers the same for the same input', async () => {
+    const text = 'The wheel turns. The wheel grinds corn and corn alone.'
+    assert.equal(await offlineProvider.summarize(text), 'The wheel turns.')
+    assert.equal(await offlineProvider.keywords(text), 'corn, wheel, alone, grinds, turns')
+  })
+})

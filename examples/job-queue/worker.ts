@@ -1,0 +1,69 @@
+/**
+ * The worker process: one processor per queue, and the nightly clean-up. Start as many as needed; on
+ * SIGTERM a worker takes nothing new, finishes what it has, and ends.
+ */
+import { pino } from 'pino'
+import type { Logger, Worker } from '../../src/index.ts'
+import { type JobQueueMill, jobQueueNames } from './app.ts'
+import { Cleanup } from './cleanup.ts'
+import { type Environment, readEnvironment } from './environment.ts'
+import { openMill } from './open-mill.ts'
+import { aiProcessingProcessor } from './processors/ai-processing-processor.ts'
+import { courseGenerationProcessor } from './processors/course-generation-processor.ts'
+import { emailProcessor } from './processors/email-processor.ts'
+import { indexingProcessor } from './processors/indexing-processor.ts'
+import { notificationProcessor } from './processors/notification-processor.ts'
+import { ocrProcessor } from './processors/ocr-processor.ts'
+import { openServices, type Services } from './services/services.ts'
+
+type Concurrency = Pick<Environment, 'workerConcurrency' | 'courseConcurrency'>
+
+export function createWorker(
+  mill: JobQueueMill,
+  services: Services,
+  settings: Concurrency,
+): Worker {
+  const light = settings.workerConcurrency
+  // OCR and models need a processor core or pay per call; mail and notifications mostly wait.
+  const heavy = Math.max(1, Math.floor(light / 2))
+  const queueConcurrency = {
+    ocr_queue: heavy,
+    ai_processing_queue: heavy,
+    indexing_queue: light,
+    email_queue: light,
+    notification_queue: light,
+    course_generation_queue: settings.courseConcurrency,
+  }
+  return mill.worker({
+    poll: jobQueueNames,
+    queueConcurrency,
+    concurrency: Object.values(queueConcurrency).reduce((sum, count) => sum + count),
+    handle: {
+      ocr_document: ocrProcessor(services),
+      ai_task: aiProcessingProcessor(services),
+      index_entity: indexingProcessor(services),
+      send_email: emailProcessor(services),
+      create_notification: notificationProcessor(services),
+      ...courseGenerationProcessor(services),
+    },
+  })
+}
+
+/** Works until SIGTERM or SIGINT. */
+async function main(environment: Environment, log: Logger): Promise<void> {
+  const services = openServices(environment)
+  const mill = await openMill(environment, log)
+  const { deadLettersKept } = environment
+  const cleanup = new Cleanup({ mill, services, deadLettersKept, log })
+  cleanup.start()
+  const running = createWorker(mill, services, environment).run()
+  console.log('worker ready')
+  await running
+  cleanup.stop()
+  await mill.close()
+  await services.close()
+}
+
+if (process.argv[1] === import.meta.filename) {
+  await main(readEnvironment(), pino({}, pino.destination(2)))
+}
