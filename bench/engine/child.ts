@@ -1,6 +1,7 @@
-/** See child-process.ts. */
+/** The other process of the engine's bench. */
 import type { Backend, Delivery } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { answerRequests } from '../child-process.ts'
 import { consumeTens, queue, sendSingles } from '../load.ts'
 
 export type ChildRequest =
@@ -12,9 +13,7 @@ export type ChildRequest =
 
 let opened: Backend | undefined
 
-process.on('message', async ({ id, request }: { id: number; request: ChildRequest }) => {
-  process.send?.({ id, value: await answer(request) })
-})
+answerRequests(answer)
 
 async function answer(request: ChildRequest): Promise<number> {
   switch (request.kind) {

@@ -2,11 +2,12 @@
 import { join } from 'node:path'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { BenchChild } from '../child-process.ts'
 import { consumeTens, fill, inScratchFolder, queue, sendSingles } from '../load.ts'
 import type { BenchOptions } from '../main.ts'
 import { RawStore } from '../raw-sqlite.ts'
 import { formatMs, median, percentile, type Report, type Row, ratioRow } from '../report.ts'
-import { ask, startChild } from './child-process.ts'
+import type { ChildRequest } from './child.ts'
 
 export async function benchEngine({ isQuick }: BenchOptions): Promise<Report> {
   const size: Size = isQuick
@@ -130,8 +131,8 @@ async function timeStatistics(backend: Backend, samples: number): Promise<number
 /** A process of its own, so that nothing of this one counts. */
 async function residentRow(file: string, size: Size): Promise<Row> {
   const child = startChild()
-  const megabytes = await ask<number>(child, { kind: 'resident', file, count: size.batch })
-  child.kill()
+  const megabytes = await child.ask<number>({ kind: 'resident', file, count: size.batch })
+  await child.end()
   return {
     what: `resident memory after sending and consuming, ${size.backlog.toLocaleString('en-US')} waiting`,
     measured: `${Math.round(megabytes)} MB`,
@@ -156,15 +157,15 @@ async function wakeUps(folder: string, { samples }: Size): Promise<readonly Row[
   }
   const child = startChild()
   const far: number[] = []
-  await ask(child, { kind: 'open', file })
+  await child.ask({ kind: 'open', file })
   for (let sample = 0; sample < samples; sample += 1) {
-    const woken = ask<number>(child, { kind: 'wait' })
-    await ask(child, { kind: 'parked' })
+    const woken = child.ask<number>({ kind: 'wait' })
+    await child.ask({ kind: 'parked' })
     const startedMs = performance.timeOrigin + performance.now()
     await backend.send({ queue, messages: [{ body: 'wake' }] })
     far.push((await woken) - startedMs)
   }
-  child.kill()
+  await child.end()
   await backend.close()
   return [
     latencyRow('wake-up of a parked receive, same process', near, 5),
@@ -193,15 +194,19 @@ function latencyRow(what: string, times: readonly number[], barMs: number): Row 
 
 async function idleCost(folder: string, { idleMs }: Size): Promise<Row> {
   const child = startChild()
-  await ask(child, { kind: 'open', file: join(folder, 'wake.db') })
-  const share = await ask<number>(child, { kind: 'idle', polls: 10, forMs: idleMs })
-  child.kill()
+  await child.ask({ kind: 'open', file: join(folder, 'wake.db') })
+  const share = await child.ask<number>({ kind: 'idle', polls: 10, forMs: idleMs })
+  await child.end()
   return {
     what: 'an idle process with ten parked receives',
     measured: `${(share * 100).toFixed(2)} % of a core`,
     bar: 'under 1 %',
     isMet: share < 0.01,
   }
+}
+
+function startChild(): BenchChild<ChildRequest> {
+  return new BenchChild(new URL('./child.ts', import.meta.url))
 }
 
 async function openBench(file: string, backlog: number): Promise<Backend> {

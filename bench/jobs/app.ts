@@ -1,0 +1,72 @@
+/** The app of the job benches: one queue, one type, a payload of 200 bytes that is really checked. */
+import { z } from 'zod'
+import { type App, defineApp, type JobsQueue, jobs, type Mill, open } from '../../src/index.ts'
+
+const Payload = z.string().max(1_000)
+
+type BenchApp = App<{ bench: JobsQueue<{ OCR: typeof Payload }> }>
+
+export const app: BenchApp = defineApp('bench', {
+  queues: { bench: jobs({ types: { OCR: Payload }, name: 'bench' }) },
+})
+
+/** 200 bytes of JSON. */
+export const payload: string = 'j'.repeat(198)
+
+export type BenchMill = Mill<BenchApp>
+
+export function openBench(data: string): Promise<BenchMill> {
+  return open(app, { data })
+}
+
+/** Jobs one by one, so many of them in flight at any time. */
+export async function enqueueSingles(
+  mill: BenchMill,
+  count: number,
+  inFlight: number,
+): Promise<void> {
+  let left = count
+  const producer = async (): Promise<void> => {
+    while (left-- > 0) await mill.jobs.enqueue('bench', 'OCR', payload, { owner: 'user-1' })
+  }
+  await Promise.all(Array.from({ length: inFlight }, producer))
+}
+
+/** 1,000 a call. */
+export async function enqueueBulk(mill: BenchMill, count: number): Promise<void> {
+  const entry = { type: 'OCR', payload, owner: 'user-1' } as const
+  const entries = Array.from({ length: 1_000 }, () => entry)
+  for (let done = 0; done < count; done += entries.length) {
+    await mill.jobs.enqueueMany('bench', entries)
+  }
+}
+
+/** Waits until so many jobs have been completed since the store was made; answers how many were. */
+export async function untilCompleted(mill: BenchMill, count: number): Promise<number> {
+  for (;;) {
+    const { acknowledged } = (await mill.queues.bench.statistics()).totals
+    if (acknowledged >= count) return acknowledged
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
+
+/** The load under which latency and memory are measured. */
+export const jobsPerSecond = 500
+
+/** The time counts from before the call, so it holds the commit of the enqueue too. */
+export async function enqueueTimed(mill: BenchMill): Promise<void> {
+  const timed = String(process.hrtime.bigint()).padEnd(payload.length)
+  await mill.jobs.enqueue('bench', 'OCR', timed, { owner: 'user-1' })
+}
+
+/** By the clock and not by the answers: a slow answer must not slow the load down. */
+export async function enqueueSteadily(mill: BenchMill, count: number): Promise<void> {
+  const startedMs = performance.now()
+  const pending: Promise<void>[] = []
+  while (pending.length < count) {
+    const due = Math.min(count, ((performance.now() - startedMs) / 1_000) * jobsPerSecond)
+    while (pending.length < due) pending.push(enqueueTimed(mill))
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  await Promise.all(pending)
+}

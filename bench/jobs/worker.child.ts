@@ -1,0 +1,37 @@
+/** The worker process of the job benches. */
+import { answerRequests } from '../child-process.ts'
+import { type BenchMill, openBench } from './app.ts'
+
+export type WorkerRequest =
+  | { readonly kind: 'work'; readonly data: string; readonly concurrency: number }
+  /** Milliseconds from each enqueue to the start of its handler, since the last time. */
+  | { readonly kind: 'pickups'; readonly count: number }
+
+const pickups: number[] = []
+let whenPicked: (() => void) | undefined
+let mill: BenchMill | undefined
+
+answerRequests(async (request: WorkerRequest) => {
+  switch (request.kind) {
+    case 'work':
+      mill = await openBench(request.data)
+      mill
+        .worker({ poll: ['bench'], concurrency: request.concurrency, handle: { OCR: pickUp } })
+        .start()
+      return 0
+    case 'pickups':
+      while (pickups.length < request.count) {
+        await new Promise<void>((resolve) => {
+          whenPicked = resolve
+        })
+      }
+      return pickups.splice(0)
+  }
+})
+
+/** Some payloads begin with the time at which they were enqueued, by the machine's own clock. */
+function pickUp(payload: string): void {
+  if (payload.startsWith('j')) return
+  pickups.push(Number(process.hrtime.bigint() - BigInt(payload.trimEnd())) / 1_000_000)
+  whenPicked?.()
+}
