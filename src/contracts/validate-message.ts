@@ -13,9 +13,21 @@ export async function validateMessage(
   value: unknown,
   field = 'message',
 ): Promise<unknown> {
-  if (schema === undefined) return value
+  return schema === undefined ? value : validateMessageSoon(schema, value, field)
+}
+
+/** The same at once where the schema can: most do, and a promise for each message has its price. */
+export function validateMessageSoon(
+  schema: MessageSchema,
+  value: unknown,
+  field = 'message',
+): unknown {
   const standard = schema['~standard']
-  return outputOf(await standard.validate(value), { vendor: standard.vendor, value, field })
+  const result = standard.validate(value)
+  const context = { vendor: standard.vendor, value, field }
+  return 'then' in result
+    ? result.then((later) => outputOf(later, context))
+    : outputOf(result, context)
 }
 
 /** The same without waiting; a schema that has to wait for something is refused. */

@@ -48,6 +48,7 @@ describe('a value that JSON would change or cannot hold is refused', () => {
     ['NaN', () => ({ a: Number.NaN }), 'message.a: got a number that is not finite'],
     ['Infinity', () => [Number.POSITIVE_INFINITY], 'message[0]: got a number that is not finite'],
     ['a hole in an array', () => ({ a: [1, undefined] }), 'message.a[1]: got nothing'],
+    ['a real hole in an array', () => new Array(2), 'message[0]: got nothing'],
     ['a Map', () => ({ a: new Map() }), 'message.a: got a Map or a Set'],
     ['a Set', () => new Set([1]), 'message: got a Map or a Set'],
     ['a NUL character', () => ({ a: ['\0'] }), 'message.a[0]: got such a text'],

@@ -15,6 +15,8 @@ export function encodeMessage(
   field = 'message',
   { refusedKeys = [] }: EncodingRules = {},
 ): string {
+  // Calling back for every value takes most of the time, and is only needed to say what is wrong.
+  if (isPlain(message, refusedKeys)) return JSON.stringify(message)
   const paths = new Map<unknown, string>()
   // JSON.stringify passes the holder of each value as `this`, and the whole in a holder of its own.
   function check(this: unknown, key: string, value: unknown): unknown {
@@ -29,6 +31,39 @@ export function encodeMessage(
     return value
   }
   return stringify(message, check, field)
+}
+
+/** Deeper values are left to JSON.stringify, which knows a circle when it meets one. */
+const plainDepthMax = 64
+
+/** Whether it is made of nothing but plain objects, arrays and values that JSON keeps as they are. */
+function isPlain(value: unknown, refusedKeys: readonly string[], depth = 0): boolean {
+  switch (typeof value) {
+    case 'string':
+      return isPlainText(value)
+    case 'number':
+      return Number.isFinite(value)
+    case 'boolean':
+      return true
+    case 'object':
+      break
+    default:
+      return false
+  }
+  if (value === null) return true
+  if (depth === plainDepthMax) return false
+  if (Array.isArray(value)) {
+    if ('toJSON' in value) return false
+    // Not `every`, which passes over holes.
+    for (const item of value) if (!isPlain(item, refusedKeys, depth + 1)) return false
+    return true
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype || 'toJSON' in value) return false
+  for (const key of Object.keys(value)) {
+    if (refusedKeys.includes(key) || !isPlainText(key)) return false
+    if (!isPlain((value as Record<string, unknown>)[key], refusedKeys, depth + 1)) return false
+  }
+  return true
 }
 
 type Replacer = (this: unknown, key: string, value: unknown) => unknown

@@ -54,26 +54,30 @@ export interface DeclaredJob {
   readonly type: JobType
 }
 
+type JobSettings = Omit<NewJob, 'type' | 'payload'>
+
 /** The options in the form of the port, without type and payload. */
 export function jobSettings(
   options: JobOptions,
   { queue, type }: DeclaredJob,
   prefix: string,
-): Omit<NewJob, 'type' | 'payload'> {
+): JobSettings {
   refuseOptions(options, prefix)
   const { owner, tenant, delay, attempts, backoff, tier, traceId, tags } = options
-  const idempotency = idempotencyOf(options, queue)
-  return {
+  // Every job passes here: what is not given is not looked at twice.
+  const settings: { -readonly [Key in keyof JobSettings]: JobSettings[Key] } = {
     maxAttempts: attempts ?? attemptsOf(queue, type),
-    ...(owner !== undefined && { owner }),
-    ...(tenant !== undefined && { group: tenant }),
-    ...(delay !== undefined && { delayMs: durationMs(delay, `${prefix}delay`) }),
-    ...(backoff !== undefined && { backoff: backoffOf(backoff) }),
-    ...(tier !== undefined && { tier }),
-    ...(traceId !== undefined && { traceId }),
-    ...(tags !== undefined && { tags: [...tags] }),
-    ...(idempotency !== undefined && { idempotency }),
   }
+  if (owner !== undefined) settings.owner = owner
+  if (tenant !== undefined) settings.group = tenant
+  if (delay !== undefined) settings.delayMs = durationMs(delay, `${prefix}delay`)
+  if (backoff !== undefined) settings.backoff = backoffOf(backoff)
+  if (tier !== undefined) settings.tier = tier
+  if (traceId !== undefined) settings.traceId = traceId
+  if (tags !== undefined) settings.tags = [...tags]
+  const idempotency = idempotencyOf(options, queue)
+  if (idempotency !== undefined) settings.idempotency = idempotency
+  return settings
 }
 
 function idempotencyOf(
@@ -86,14 +90,12 @@ function idempotencyOf(
 function refuseOptions(options: JobOptions, prefix: string): void {
   const { idempotencyKey, coalesce, attempts, backoff } = options
   const violations: Violations = []
-  const texts: readonly (readonly [field: string, value: unknown, length: Range])[] = [
-    ['idempotencyKey', idempotencyKey, limits.idempotencyKeyLength],
-    ['owner', options.owner, limits.ownerLength],
-    ['tenant', options.tenant, limits.groupLength],
-  ]
-  for (const [field, value, length] of texts) {
+  const text = (field: string, value: unknown, length: Range): void => {
     if (value !== undefined) checkText(violations, `${prefix}${field}`, value, length)
   }
+  text('idempotencyKey', idempotencyKey, limits.idempotencyKeyLength)
+  text('owner', options.owner, limits.ownerLength)
+  text('tenant', options.tenant, limits.groupLength)
   checkJobLabels(violations, prefix, options)
   if (attempts !== undefined) {
     checkRange(violations, `${prefix}attempts`, attempts, limits.jobAttempts)

@@ -10,7 +10,7 @@ import {
   type JobTypeName,
   jobTypeOf,
 } from '../contracts/jobs-declaration.ts'
-import { validateMessage, validateMessageNow } from '../contracts/validate-message.ts'
+import { validateMessageNow, validateMessageSoon } from '../contracts/validate-message.ts'
 import { describeGiven } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { allOrThrow } from './all-or-throw.ts'
@@ -57,17 +57,17 @@ export interface JobProducerSetup {
 
 export function createJobProducer({ store, name: queue, declared }: JobProducerSetup): JobProducer {
   type Entry = JobOfType<string, unknown>
-  const draftAt = (entry: Entry, index: number): JobDraft =>
-    draftJob(declared, entry, `jobs[${index}].`)
-
   const enqueueOne = async (entry: Entry): Promise<EnqueuedJob> => {
-    const job = await draftJob(declared, entry).check()
+    const checked = draftJob(declared, entry).check()
+    const job = checked instanceof Promise ? await checked : checked
     return only(await store.enqueue({ queue, jobs: [job] }))
   }
   const enqueueAll = async (entries: readonly Entry[]): Promise<readonly EnqueuedJob[]> => {
     if (entries.length === 0) return []
-    const checks = entries.map(async (entry, index) => draftAt(entry, index).check())
-    return store.enqueue({ queue, jobs: allOrThrow(await Promise.allSettled(checks)) })
+    const checks = entries.map((entry, index) =>
+      settledNow(() => named(index, (prefix) => draftJob(declared, entry, prefix).check())),
+    )
+    return store.enqueue({ queue, jobs: await allChecked(checks) })
   }
   const enqueueOneNow = (entry: Entry, transaction: object): EnqueuedJob => {
     const job = draftJob(declared, entry).checkNow()
@@ -78,7 +78,9 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
     transaction: object,
   ): readonly EnqueuedJob[] => {
     if (entries.length === 0) return []
-    const checks = entries.map((entry, index) => settledNow(() => draftAt(entry, index).checkNow()))
+    const checks = entries.map((entry, index) =>
+      settledNow(() => named(index, (prefix) => draftJob(declared, entry, prefix).checkNow())),
+    )
     return store.enqueueWithin({ queue, jobs: allOrThrow(checks), transaction })
   }
 
@@ -96,12 +98,13 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
 
 /** A job whose payload is still to be checked against its contract. */
 interface JobDraft {
-  check(): Promise<NewJob>
+  check(): NewJob | Promise<NewJob>
   checkNow(): NewJob
 }
 
 /** A handler that copies such a payload key by key would change the prototype of its copy. */
 const refusedKeys: readonly string[] = ['__proto__']
+const encodingRules = { refusedKeys }
 
 function draftJob(
   declared: JobsQueue,
@@ -111,21 +114,51 @@ function draftJob(
   const declaredType = jobTypeOf(declared, type)
   if (declaredType === undefined) throw unknownType(declared, type, `${prefix}type`)
   const settings = jobSettings(options, { queue: declared, type: declaredType }, prefix)
-  const field = `${prefix}payload`
-  const encoded = encodeMessage(payload, field, { refusedKeys })
+  const field = prefix === '' ? 'payload' : `${prefix}payload`
+  const encoded = encodeMessage(payload, field, encodingRules)
   // The handler is given what JSON leaves of the payload, so that is what has to fit.
   const value: unknown = JSON.parse(encoded)
-  const job = { ...settings, type, payload: encoded }
+  const job: NewJob = Object.assign(settings, { type, payload: encoded })
   return {
-    check: async () => {
-      await validateMessage(declaredType.payload, value, field)
-      return job
+    check: () => {
+      const checked = validateMessageSoon(declaredType.payload, value, field)
+      return checked instanceof Promise ? checked.then(() => job) : job
     },
     checkNow: () => {
       validateMessageNow(declaredType.payload, value, field)
       return job
     },
   }
+}
+
+/**
+ * Does something about one entry of many. Names of fields are only needed for what is refused, so they
+ * are made in a second try: most calls are in order.
+ */
+function named<Value>(index: number, run: (prefix: string) => Value): Value {
+  const again = (): Value => run(`jobs[${index}].`)
+  try {
+    const first = run('')
+    // A promise stays one, of the same kind: the second try answers what the first one would.
+    return first instanceof Promise ? (first.catch(again) as Value) : first
+  } catch {
+    return again()
+  }
+}
+
+/** What was checked at once is not waited for. */
+async function allChecked(
+  checks: readonly PromiseSettledResult<NewJob | Promise<NewJob>>[],
+): Promise<readonly NewJob[]> {
+  const isAtOnce = checks.every(
+    (check): check is PromiseSettledResult<NewJob> =>
+      check.status === 'rejected' || !(check.value instanceof Promise),
+  )
+  if (isAtOnce) return allOrThrow(checks as readonly PromiseSettledResult<NewJob>[])
+  const all = checks.map((check) =>
+    check.status === 'rejected' ? Promise.reject(check.reason) : check.value,
+  )
+  return allOrThrow(await Promise.allSettled(all))
 }
 
 function settledNow<Value>(run: () => Value): PromiseSettledResult<Value> {

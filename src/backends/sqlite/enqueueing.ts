@@ -7,7 +7,7 @@ import type { EmittedJob, NewMessage } from '../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../job-store.ts'
 import { encodeDetails } from './job-details.ts'
 import { getRow } from './rows.ts'
-import { refuse, storeMessage } from './sending.ts'
+import { isPlain, type PlainJob, refuse, storeMessage, storePlainJobs } from './sending.ts'
 import { type Queue, queueNotFound } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 
@@ -37,7 +37,20 @@ export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonl
     const refusal = refuse(queue, message)
     if (refusal !== undefined) throw refusal
   }
+  const isPlainJob = (job: NewJob, index: number): boolean => {
+    const message = messages[index]
+    return job.idempotency === undefined && message !== undefined && isPlain(queue, message)
+  }
+  if (request.jobs.length > 1 && request.jobs.every(isPlainJob)) {
+    const stored = storePlainJobs(tx, queue, request.jobs.map(plainJobOf))
+    return stored.map(({ status, id }) => ({ status, id }))
+  }
   return request.jobs.map((job, index) => enqueueJob(tx, queue, job, { message: messages[index] }))
+}
+
+function plainJobOf(job: NewJob): PlainJob {
+  const { type, owner = null, payload: body } = job
+  return { type, owner, body, details: encodeDetails(job) }
 }
 
 interface EnqueueOptions {

@@ -15,7 +15,30 @@ export interface JobDetails {
   readonly backoff?: BackoffPolicy
 }
 
+/** Jobs that come together often say the same, and then the same text will do. */
+let latest: { type: string; max: number; owner: string | undefined; text: string } | undefined
+
 export function encodeDetails(job: NewJob, retryOf?: string): string {
+  const { type, maxAttempts: max, owner } = job
+  if (!isBrief(job, retryOf)) return encodeFully(job, retryOf)
+  if (latest?.type === type && latest.max === max && latest.owner === owner) return latest.text
+  const text = encodeFully(job, retryOf)
+  latest = { type, max, owner, text }
+  return text
+}
+
+function isBrief(job: NewJob, retryOf: string | undefined): boolean {
+  return (
+    retryOf === undefined &&
+    job.tier === undefined &&
+    job.traceId === undefined &&
+    job.tags === undefined &&
+    job.idempotency === undefined &&
+    job.backoff === undefined
+  )
+}
+
+function encodeFully(job: NewJob, retryOf: string | undefined): string {
   const { type, maxAttempts: max, owner, tier, traceId: trace, tags, idempotency, backoff } = job
   // What is undefined does not become part of the JSON.
   return JSON.stringify({

@@ -4,7 +4,7 @@
  * million jobs must not hold up the store to learn it.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { type JobStatus, jobStatuses } from '../../core/job-state.ts'
+import { isFinished, type JobStatus, jobStatuses } from '../../core/job-state.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Page } from '../backend.ts'
 import type { JobRecord, ListJobs } from '../job-store.ts'
@@ -18,25 +18,40 @@ import {
 } from './job-reading.ts'
 import { allRows, getRow, upTo } from './rows.ts'
 import type { Session } from './session.ts'
+import type { Queue } from './topology.ts'
 
 /** Sequence numbers that a page with filters looks at: some tens of milliseconds. */
 const numbersPerPage = 50_000
 
+/** Up to so many jobs that are not ready are sorted here; more than that are looked for by number. */
+const unreadyMax = 2_000
+
 export interface JobListingStatements {
-  readonly listLive: StatementSync
-  readonly listFinished: StatementSync
+  readonly ready: StatementSync
+  readonly unreadyNumbers: StatementSync
+  readonly live: StatementSync
+  readonly unready: StatementSync
+  readonly finished: StatementSync
   readonly lastNumber: StatementSync
 }
 
 export function prepareJobListing(db: DatabaseSync): JobListingStatements {
-  return {
-    listLive: db.prepare(`
+  const live = (index: string, where: string): StatementSync =>
+    db.prepare(`
       SELECT ${liveColumns}, NULL AS discarded
-      FROM message m INDEXED BY message_job JOIN queue q ON q.generation = m.generation
-      WHERE m.generation = ? AND m.job_type IS NOT NULL AND m.sequence < ? AND m.sequence >= ?
+      FROM message m ${index} CROSS JOIN queue q ON q.generation = m.generation
+      WHERE m.generation = ? AND ${where} AND m.job_type IS NOT NULL
         AND (? IS NULL OR m.job_type = ?) AND (? IS NULL OR m.job_owner = ?)
-      ORDER BY m.sequence DESC ${upTo}`),
-    listFinished: db.prepare(`
+      ORDER BY m.sequence DESC ${upTo}`)
+  const inRange = 'm.sequence < ? AND m.sequence >= ?'
+  return {
+    ready: live('INDEXED BY message_ready', `m.state = 0 AND ${inRange}`),
+    unreadyNumbers: db.prepare(`
+      SELECT sequence FROM message INDEXED BY message_due
+      WHERE generation = ? AND state > 0 LIMIT ${unreadyMax + 1}`),
+    live: live('NOT INDEXED', 'm.sequence = ?'),
+    unready: live('NOT INDEXED', `m.state > 0 AND ${inRange}`),
+    finished: db.prepare(`
       SELECT * FROM finished_job INDEXED BY finished_job_by_queue
       WHERE queue = ? AND status = ? AND number < ? AND number >= ?
         AND (? IS NULL OR type = ?) AND (? IS NULL OR owner = ?)
@@ -47,38 +62,91 @@ export function prepareJobListing(db: DatabaseSync): JobListingStatements {
 
 export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
   const queue = session.topology.require(request.queue)
-  const range = rangeOf(session, request)
   const { status, limit } = request
   const wanted = status === undefined ? jobStatuses : [status]
-  const { listLive, listFinished } = session.jobListing
-  const found: JobRecord[] = []
-  if (wanted.includes('pending') || wanted.includes('processing')) {
-    const rows = livingRows(listLive, [queue.generation], request, range, wanted)
-    found.push(...rows.map((row) => liveRecord(session, row)))
+  const wantsLive = wanted.includes('pending') || wanted.includes('processing')
+  const unready = wantsLive ? unreadyNumbers(session, queue) : []
+  const search: Search = {
+    ...{ session, queue, wanted, limit, filters: filtersOf(request) },
+    range: rangeOf(session, request, unready === undefined),
   }
-  for (const one of wanted) {
-    if (one === 'pending' || one === 'processing') continue
-    const values = [queue.name, one, ...range, ...filtersOf(request), limit + 1]
-    const rows = allRows<FinishedRow>(listFinished, ...values)
-    found.push(...rows.map((row) => finishedRecord(session, row)))
-  }
+  const found = [
+    ...(wanted.includes('pending') ? readyJobs(search) : []),
+    ...(wantsLive ? unreadyJobs(search, unready) : []),
+    ...wanted.flatMap((one) => (isFinished(one) ? finishedJobs(search, one) : [])),
+  ]
   found.sort((left, right) => (left.id < right.id ? 1 : -1))
   const items = found.slice(0, limit)
   const last = items.at(-1)
   if (found.length > limit && last !== undefined) return { items, next: last.id }
+  const [, from] = search.range
   // Nothing more was found within reach, but there are older jobs that were not looked at.
-  return range[1] > 1 ? { items, next: session.messageIds.of(range[1]) } : { items }
+  return from > 1 ? { items, next: session.messageIds.of(from) } : { items }
+}
+
+interface Search {
+  readonly session: Session
+  readonly queue: Queue
+  readonly wanted: readonly JobStatus[]
+  readonly limit: number
+  readonly filters: readonly SQLInputValue[]
+  readonly range: NumberRange
+}
+
+function readyJobs({ session, queue, range, filters, limit }: Search): readonly JobRecord[] {
+  const values = [queue.generation, ...range, ...filters, limit + 1]
+  const rows = allRows<LiveRow>(session.jobListing.ready, ...values)
+  return rows.map((row) => liveRecord(session, row))
+}
+
+/** The jobs of a queue that are leased, delayed or blocked; undefined when there are very many. */
+function unreadyNumbers(session: Session, queue: Queue): readonly number[] | undefined {
+  const { unreadyNumbers: statement } = session.jobListing
+  const rows = allRows<{ sequence: number }>(statement, queue.generation)
+  return rows.length > unreadyMax ? undefined : rows.map(({ sequence }) => sequence)
+}
+
+function unreadyJobs(search: Search, numbers: readonly number[] | undefined): readonly JobRecord[] {
+  const { session, queue, range, filters, wanted, limit } = search
+  const [before, from] = range
+  const { live, unready } = session.jobListing
+  const isWanted = (row: LiveRow): boolean => wanted.includes(statusOf(row))
+  if (numbers === undefined) {
+    // The range is short, so all that is in it can be looked at.
+    const values = [queue.generation, ...range, ...filters, numbersPerPage]
+    const rows = allRows<LiveRow>(unready, ...values).filter(isWanted)
+    return rows.slice(0, limit + 1).map((row) => liveRecord(session, row))
+  }
+  const found: JobRecord[] = []
+  for (const number of numbers.toSorted((left, right) => right - left)) {
+    if (number >= before || number < from) continue
+    const row = getRow<LiveRow>(live, queue.generation, number, ...filters, 1)
+    if (row !== undefined && isWanted(row)) found.push(liveRecord(session, row))
+    if (found.length > limit) break
+  }
+  return found
+}
+
+function finishedJobs(
+  { session, queue, range, filters, limit }: Search,
+  status: JobStatus,
+): readonly JobRecord[] {
+  const values = [queue.name, status, ...range, ...filters, limit + 1]
+  const rows = allRows<FinishedRow>(session.jobListing.finished, ...values)
+  return rows.map((row) => finishedRecord(session, row))
 }
 
 /** The highest number that is looked at, plus one, and the lowest. */
 type NumberRange = readonly [before: number, from: number]
 
-function rangeOf(session: Session, { after, type, owner, status }: ListJobs): NumberRange {
+function rangeOf(
+  session: Session,
+  { after, type, owner }: ListJobs,
+  hasManyUnready: boolean,
+): NumberRange {
   const last = getRow<{ last_sequence: number }>(session.jobListing.lastNumber)?.last_sequence ?? 0
   const before = Math.min(numberBefore(session, after), last + 1)
-  // Whether a live job runs or waits is not in an index either.
-  const passesOver =
-    type !== undefined || owner !== undefined || status === 'pending' || status === 'processing'
+  const passesOver = type !== undefined || owner !== undefined || hasManyUnready
   return [before, passesOver ? Math.max(1, before - numbersPerPage) : 1]
 }
 
@@ -89,29 +157,6 @@ function filtersOf({ type = null, owner = null }: Filters): readonly SQLInputVal
 interface Filters {
   readonly type?: string | null
   readonly owner?: string | null
-}
-
-/** Rows read at a time while the status passes over some of them. */
-const rowsAtOnce = 200
-
-function livingRows(
-  statement: StatementSync,
-  values: readonly SQLInputValue[],
-  request: ListJobs,
-  [before, from]: NumberRange,
-  wanted: readonly JobStatus[],
-): readonly LiveRow[] {
-  const found: LiveRow[] = []
-  let next = before
-  while (found.length <= request.limit) {
-    const filters = filtersOf(request)
-    const rows = allRows<LiveRow>(statement, ...values, next, from, ...filters, rowsAtOnce)
-    found.push(...rows.filter((row) => wanted.includes(statusOf(row))))
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < rowsAtOnce) break
-    next = last.number
-  }
-  return found
 }
 
 function numberBefore(session: Session, after: string | undefined): number {

@@ -1,6 +1,6 @@
 /** Stores new messages: checks them against the queue, recognises duplicates, keeps order. */
 import { hash } from 'node:crypto'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { refuseMessage } from '../../core/check-message.ts'
 import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { MillraceError } from '../../core/millrace-error.ts'
@@ -16,11 +16,23 @@ export interface SendingStatements {
   readonly insert: StatementSync
   readonly insertPlain: StatementSync
   readonly insertPlainJob: StatementSync
+  readonly insertPlainJobs: StatementSync
   readonly findDuplicate: StatementSync
   readonly rememberId: StatementSync
 }
 
+/** Plain jobs that one statement stores; each call of a statement has its price. */
+const jobsAtOnce = 25
+
 export function prepareSending(db: DatabaseSync): SendingStatements {
+  const insertPlainJobs = (count: number): StatementSync => {
+    const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?)`
+    return db.prepare(`
+      INSERT INTO message (
+        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body,
+        job_type, job_owner, job
+      ) VALUES ${Array.from({ length: count }, () => row).join(', ')}`)
+  }
   return {
     insert: db.prepare(`
       INSERT INTO message (
@@ -32,11 +44,8 @@ export function prepareSending(db: DatabaseSync): SendingStatements {
       INSERT INTO message (
         sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
       ) VALUES (?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?)`),
-    insertPlainJob: db.prepare(`
-      INSERT INTO message (
-        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body,
-        job_type, job_owner, job
-      ) VALUES (?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?)`),
+    insertPlainJob: insertPlainJobs(1),
+    insertPlainJobs: insertPlainJobs(jobsAtOnce),
     findDuplicate: db.prepare(`
       SELECT sequence FROM deduplication
       WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),
@@ -146,6 +155,57 @@ function insertPlain(
     const { type, owner, details } = job
     insertPlainJob.run(sequence, generation, now, now, now, body, type, owner, details)
   }
+}
+
+export interface PlainJob extends JobColumns {
+  readonly body: string
+}
+
+/** Whether a message is stored with nothing but its body. */
+export function isPlain({ settings }: Queue, message: NewMessage): boolean {
+  const { group, attributes, systemAttributes, delayMs = settings.delayMs } = message
+  return (
+    settings.type === 'standard' &&
+    delayMs === 0 &&
+    group === undefined &&
+    attributes === undefined &&
+    systemAttributes === undefined &&
+    !isKeptApart(message.body)
+  )
+}
+
+/** Stores plain jobs that the queue takes, several with each statement. */
+export function storePlainJobs(
+  tx: StoreTransaction,
+  queue: Queue,
+  jobs: readonly PlainJob[],
+): readonly Stored[] {
+  const { now, session } = tx
+  const { insertPlainJobs } = session.sending
+  const together = jobs.length - (jobs.length % jobsAtOnce)
+  const stored: Stored[] = []
+  let values: SQLInputValue[] = []
+  for (const [index, { body, type, owner, details }] of jobs.entries()) {
+    const sequence = tx.nextSequence()
+    stored.push(sent(tx, 'created', sequence))
+    if (index >= together) {
+      insertPlain(tx, queue.generation, body, {
+        sequence,
+        deduplicationId: null,
+        job: { type, owner, details },
+      })
+      continue
+    }
+    values.push(sequence, queue.generation, now, now, now, body, type, owner, details)
+    if (index % jobsAtOnce === jobsAtOnce - 1) {
+      insertPlainJobs.run(...values)
+      values = []
+    }
+  }
+  tx.count(queue, 'sent', jobs.length)
+  tx.count(queue, 'ready', jobs.length)
+  tx.gainedReady(queue)
+  return stored
 }
 
 function insertFull(
