@@ -47,8 +47,26 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   ownerLength: 'Owner of a job',
   idempotencyKeyLength: 'Idempotency key of a job',
   idempotencyMs: 'Time for which an idempotency key is remembered',
+  jobLabelLength: 'Tier, trace id and each tag of a job',
+  tagsPerJob: 'Tags of a job',
   errorLength: 'Summary of the error with which a job is retried',
   reasonLength: 'Reason with which a message is buried',
+  backoffMs: 'Wait between two attempts',
+  handlerTimeoutMs: 'Time that a handler may take',
+  finishedJobMs: 'Time for which a finished job is remembered, unless for ever',
+  concurrency: 'Ceiling on what runs at once: of a queue, a type, a tenant or a worker',
+  rateMax: 'Ceiling on starts within a span of time',
+  ratePerMs: 'Length of that span',
+  pollWeight: 'Weight of a queue of a worker',
+  switchNameLength: 'Name of a kill switch, or of a budget',
+  switchByLength: 'Who turned a kill switch on or off',
+  switchNoteLength: 'Note to a kill switch',
+  switchMs: 'Time after which a kill switch turns itself off',
+  budgetMs: 'Span in which a budget is counted',
+  alarmNameLength: 'Name of an alarm',
+  alarmPeriodMs: 'Period of an alarm',
+  alarmPeriods: 'Periods that an alarm looks at',
+  switchValueLength: 'What a kill switch stops: a queue, a job type, a tier, a tenant, a name',
 }
 
 const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, string>> = {
@@ -59,6 +77,9 @@ const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, stri
   receiveAttempts: 'A repeated receive attempt gets the same messages again',
   durable: 'Acknowledged writes survive a power cut',
   trackedJobs: 'Tracked jobs',
+  callerTransactions: 'Jobs in a transaction of the caller',
+  ceilings: 'Ceilings on concurrency and rate, held for all receivers together',
+  killSwitches: 'Kill switches and budgets',
   delayMsMax: 'Longest delay of a message',
 }
 

@@ -13,7 +13,7 @@ import { stepRows } from './steps.ts'
 export async function benchJobs({ isQuick }: BenchOptions): Promise<Report> {
   const steps = isQuick
     ? { rounds: 2, batch: 10_000, history: 20_000 }
-    : { rounds: 7, batch: 20_000, history: 1_000_000 }
+    : { rounds: 9, batch: 20_000, history: 1_000_000 }
   const cycle = isQuick ? { rounds: 3, batch: 10_000 } : { rounds: 9, batch: 40_000 }
   const pickup = isQuick ? { idle: 100, loadSeconds: 3 } : { idle: 1_000, loadSeconds: 20 }
   return inScratchFolder(async (folder) => ({

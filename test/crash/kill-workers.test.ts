@@ -1,95 +1,75 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { Backend } from '../../src/backends/backend.ts'
-import type { JobRecord, JobStore } from '../../src/backends/job-store.ts'
-import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import type { FinishedJob } from '../../src/index.ts'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
-import { bodiesOf } from '../support/bodies-of.ts'
-import { ChildProgram } from '../support/child-program.ts'
-import { assertSoundStore } from '../support/store-inspection.ts'
-import { inTemporaryFolder } from '../support/temporary-folder.ts'
-import { effectQueue, jobQueue } from './worker.ts'
+import type { Task, WorkerArgument } from './workshop.ts'
+import { assertOneEffectEach, createLedger } from './workshop-effects.ts'
+import { inWorkshop, type WorkshopScene } from './workshop-scene.ts'
 
 const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
-const jobs = 3_000
-const kills = 20
-/** More than kills could cost a job, so that none has to fail. */
-const maxAttempts = kills + 5
+const tasks = 10_000
+/** Far more than a task can lose to kills by bad luck, so that none fails but those that shall. */
+const attempts = 8
+/** About one kill a second, by the count of tasks that were begun since the last. */
+const startsPerKill = 500
 
-describe(`two workers that are killed again and again (MILLRACE_SEED=${seed})`, () => {
+describe(`two workers, of which one is killed every second (MILLRACE_SEED=${seed})`, () => {
   test(
-    'finish every job, with one effect each',
+    'bring every job to its end, with one effect each',
     () =>
-      inTemporaryFolder('kill-workers', async (folder) => {
-        const file = folder.file('store.db')
-        const backend = await openSqlite({ file })
-        const store = await enqueueAll(backend)
-        await workUntilDone(backend, file)
+      inWorkshop('kill-workers', async (scene) => {
+        const ledger = createLedger(scene)
+        const plans = Array.from({ length: tasks }, (_, index) => plan(index))
+        const ids = await scene.enqueue('tasks', plans, { attempts })
+        const kills = await workWithKills(scene, ledger)
+        assert.ok(kills >= 8, `there were only ${kills} kills`)
 
-        const finished = await allJobs(store)
-        assert.equal(finished.length, jobs)
-        assert.deepEqual(
-          finished.filter(({ status }) => status !== 'completed'),
-          [],
-        )
-        assert.ok(finished.every(({ attemptsMade }) => attemptsMade <= maxAttempts))
-        assert.ok(finished.every(({ payload, result }) => result === payload))
-        assert.ok(finished.some(({ attemptsMade }) => attemptsMade > 1))
-        const effects = await bodiesOf(backend, effectQueue)
-        assert.equal(effects.length, jobs)
-        assert.deepEqual(new Set(effects), new Set(finished.map(({ id }) => id)))
-        await backend.close()
-        assertSoundStore(file)
+        const finished: FinishedJob[] = []
+        for (const id of ids) finished.push(await scene.mill.jobs.waitFor(id))
+        for (const [index, { status, attemptsMade }] of finished.entries()) {
+          assert.equal(status, isHopeless(plans[index]) ? 'failed' : 'completed')
+          assert.ok(attemptsMade >= 1 && attemptsMade <= attempts, `${attemptsMade} attempts`)
+        }
+        const completed = finished.filter(({ status }) => status === 'completed')
+        const lost = completed.filter((job) => job.attemptsMade > 1 + failuresOf(job))
+        assert.ok(lost.length > kills, 'hardly a task has met a kill')
+
+        const { ready, leased, delayed } = await scene.mill.queues.tasks.statistics()
+        assert.deepEqual([ready, leased, delayed], [0, 0, 0])
+        await assertOneEffectEach(scene, ledger, completed)
       }),
     120_000,
   )
 })
 
-async function enqueueAll(backend: Backend): Promise<JobStore> {
-  await backend.createQueue({ queue: jobQueue })
-  await backend.createQueue({ queue: effectQueue })
-  assert.ok(backend.jobs !== null)
-  const all = Array.from({ length: jobs }, (_, index) => ({
-    ...{ type: 'COUNT', payload: String(index + 1), maxAttempts },
-  }))
-  for (let from = 0; from < jobs; from += 1_000) {
-    await backend.jobs.enqueue({ queue: jobQueue, jobs: all.slice(from, from + 1_000) })
-  }
-  return backend.jobs
+/** Most take some milliseconds, some fail at first, a few always. */
+function plan(index: number): Task {
+  const takesMs = (index % 5) * 8
+  if (index % 1_000 === 0) return { takesMs, failsUntil: attempts }
+  return { takesMs, failsUntil: index % 13 === 0 ? 1 + (index % 2) : 0 }
 }
 
-/** Two workers at any time; now and then one of them is killed and another takes its place. */
-async function workUntilDone(backend: Backend, file: string): Promise<void> {
+function failuresOf({ payload }: FinishedJob): number {
+  return (payload as Task).failsUntil ?? 0
+}
+
+function isHopeless(task: Task | undefined): boolean {
+  return (task?.failsUntil ?? 0) >= attempts
+}
+
+/** Two workers at any time; again and again one of them is killed, and another takes its place. */
+async function workWithKills(scene: WorkshopScene, ledger: string): Promise<number> {
   const randomness = seededRandomness(seed)
-  const start = (): ChildProgram =>
-    new ChildProgram(new URL('./worker.child.ts', import.meta.url), { file })
-  const workers = [start(), start()]
-  for (let kill = 0; kill < kills; kill += 1) {
+  const argument: Omit<WorkerArgument, 'data'> = { poll: ['tasks'], concurrency: 10, ledger }
+  const workers = [scene.start(argument), scene.start(argument)]
+  const pace = (): number => Math.floor(startsPerKill * (0.5 + randomness.next()))
+  let kills = 0
+  for (let starts = pace(); starts < tasks; starts += pace()) {
+    await scene.until(() => scene.runs.length >= starts)
     const index = Math.floor(randomness.next() * 2)
-    const victim = workers[index]
-    assert.ok(victim !== undefined)
-    const moment = 1 + Math.floor(randomness.next() * 12)
-    for (let step = 0; step < moment; step += 1) await victim.next('progress')
-    await victim.kill()
-    workers[index] = start()
+    await workers[index]?.kill()
+    workers[index] = scene.start(argument)
+    kills += 1
   }
-  const [last] = workers
-  assert.ok(last !== undefined)
-  for (;;) {
-    const { ready, leased, delayed } = await backend.queueStatistics({ queue: jobQueue })
-    if (ready + leased + delayed === 0) break
-    await last.next('progress')
-  }
-  for (const worker of workers) await worker.kill()
-}
-
-async function allJobs(store: JobStore): Promise<readonly JobRecord[]> {
-  const found: JobRecord[] = []
-  let after: string | undefined
-  do {
-    const page = await store.list({ queue: jobQueue, limit: 1_000, ...(after && { after }) })
-    found.push(...page.items)
-    after = page.next
-  } while (after !== undefined)
-  return found
+  return kills
 }

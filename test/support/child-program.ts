@@ -7,10 +7,17 @@ export interface ChildMessage {
   readonly kind: string
 }
 
+export interface ChildEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly errorText: string
+}
+
 export class ChildProgram {
   readonly #child: ChildProcess
   readonly #arrived: ChildMessage[] = []
   readonly #onMessage = new Set<() => void>()
+  #follower: ((message: ChildMessage) => void) | undefined
   #errorText = ''
 
   constructor(file: URL, argument: object) {
@@ -23,6 +30,7 @@ export class ChildProgram {
       this.#errorText += chunk.toString()
     })
     this.#child.on('message', (message: ChildMessage) => {
+      if (this.#follower !== undefined) return this.#follower(message)
       this.#arrived.push(message)
       this.#wake()
     })
@@ -43,17 +51,38 @@ export class ChildProgram {
     }
   }
 
+  /** From now on every message goes to this function, and `next` gets none. */
+  follow<T extends ChildMessage>(run: (message: T) => void): void {
+    this.#follower = run as (message: ChildMessage) => void
+  }
+
   /** Ends the process at once, as a crash would, and waits until it is gone. */
   async kill(): Promise<void> {
     if (this.#hasEnded) throw new Error(`The process ended before the crash. ${this.#errorText}`)
-    const exit = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')
-    await exit
+    await this.gone()
   }
 
-  /** Stops the process where it stands; it can then only be killed. */
+  /** Asks the process to end. */
+  terminate(): void {
+    this.#child.kill('SIGTERM')
+  }
+
+  /** Waits until the process has ended, however that came, and everything it said has arrived. */
+  async gone(): Promise<ChildEnd> {
+    if (!this.#hasEnded) await once(this.#child, 'exit')
+    if (this.#child.connected) await once(this.#child, 'disconnect')
+    const { exitCode: code, signalCode: signal } = this.#child
+    return { code, signal, errorText: this.#errorText }
+  }
+
+  /** Stops the process where it stands; it can then only be killed or resumed. */
   pause(): void {
     this.#child.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT')
   }
 
   /** Waits for the process to end by itself. */

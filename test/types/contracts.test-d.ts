@@ -151,8 +151,8 @@ describe('declaring', () => {
     queue({ visibility: '5m' })
     // @ts-expect-error a number has no unit
     queue({ visibilityTimeout: 300 })
-    // @ts-expect-error a dead-letter queue needs a number of receives
-    queue({ deadLetter: {} })
+    // @ts-expect-error a number of receives is not a text
+    queue({ deadLetter: { after: '3' } })
     // @ts-expect-error not a schema
     queue({ message: { fileKey: 'string' } })
     // @ts-expect-error there are two ways only

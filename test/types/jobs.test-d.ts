@@ -103,6 +103,20 @@ describe('enqueueing', () => {
   })
 })
 
+describe('enqueueing in a transaction', () => {
+  test('takes the connection with one job, or for many together', () => {
+    const tx = {}
+    const payload = { examId: 'e', pages: '3' }
+    mill.jobs.enqueue('basic', 'OCR', payload, { tx, owner: 'u' })
+    mill.jobs.enqueueMany('basic', [{ type: 'OCR', payload }], { tx })
+    // @ts-expect-error not a connection
+    mill.jobs.enqueue('basic', 'OCR', payload, { tx: 'store.db' })
+    // @ts-expect-error jobs that are stored together share one transaction
+    mill.jobs.enqueueMany('basic', [{ type: 'OCR', payload, tx }])
+    expectTypeOf(mill.storeFile).toEqualTypeOf<string | null>()
+  })
+})
+
 describe('following', () => {
   test('gives values whose form is not known', () => {
     expectTypeOf(mill.jobs.get(id)).resolves.toEqualTypeOf<Job | undefined>()

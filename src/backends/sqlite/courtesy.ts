@@ -12,30 +12,33 @@ const position = 8
 export class Courtesy {
   readonly #clock: Clock
   readonly #descriptor: number
-  readonly #time = new Float64Array(1)
+  /** When somebody knocked last, and how long they had been waiting then. */
+  readonly #knock = new Float64Array(2)
 
   constructor(file: string, clock: Clock) {
     this.#clock = clock
     this.#descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT)
   }
 
-  /** Says that this process waits for the lock. */
-  knock(): void {
-    this.#time[0] = this.#clock.now()
+  /** Says that this process waits for the lock, and for how long it has. */
+  knock(waitedMs: number): void {
+    this.#knock[0] = this.#clock.now()
+    this.#knock[1] = waitedMs
     try {
-      writeSync(this.#descriptor, this.#time, 0, 8, position)
+      writeSync(this.#descriptor, this.#knock, 0, 16, position)
     } catch {
       // Without a knock the wait is longer, not endless.
     }
   }
 
-  /** Whether somebody has knocked since the given wall time. */
-  hasKnockSince(wallMs: number): boolean {
+  /** How long somebody had waited who has knocked since the given wall time; undefined if nobody has. */
+  knockedSince(wallMs: number): number | undefined {
     try {
-      const bytes = readSync(this.#descriptor, this.#time, 0, 8, position)
-      return bytes === 8 && (this.#time[0] ?? 0) >= wallMs
+      const bytes = readSync(this.#descriptor, this.#knock, 0, 16, position)
+      const [knockedMs = 0, waitedMs = 0] = this.#knock
+      return bytes === 16 && knockedMs >= wallMs ? waitedMs : undefined
     } catch {
-      return false
+      return undefined
     }
   }
 

@@ -41,7 +41,7 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
       const tx = on.begin()
       if (tx !== undefined) return tx
       if (clock.monotonic() - startedMs > busyTimeoutMs) throw new MillraceError('store_busy')
-      courtesy.knock()
+      courtesy.knock(clock.monotonic() - startedMs)
       pauseThread(retryMs)
     }
   }

@@ -5,7 +5,7 @@
  * kept.
  */
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { Ports } from '../../core/ports.ts'
+import type { Ports, Timers } from '../../core/ports.ts'
 import type { Courtesy } from './courtesy.ts'
 import type { Session } from './session.ts'
 import { isDeviceFault, isStoreWideFault, storageError } from './storage-fault.ts'
@@ -15,12 +15,16 @@ import type { StoreTransaction } from './transaction.ts'
 const groupMsMax = 10
 
 /** So long a busy store is tried again in every turn of the loop, before timers take over. */
-const eagerMs = 1.5
+const eagerMs = 3
 
 /** How long a process waits between two tries after that. */
 const retryMs = 1
 
-/** The room left for a process that knocked: long enough for one of its tries to fall into it. */
+/**
+ * The room left for a process that knocked: long enough for one of its tries to fall into it. One that
+ * tries in every turn of its loop needs a few turns of ours; one that has gone over to timers, more.
+ */
+const roomTurns = 20
 const roomMs = 1
 
 /** Runs inside the transaction. May run again when a neighbour had to be taken out of the group. */
@@ -53,7 +57,8 @@ export class Writer {
   #isScheduled = false
   #isClosed = false
   #busySinceMs: number | undefined
-  #owesRoom = false
+  /** How long the process has waited that is owed room. */
+  #owedAfterMs: number | undefined
   #whenIdle: (() => void) | undefined
 
   constructor(options: WriterOptions) {
@@ -97,9 +102,11 @@ export class Writer {
     this.#isScheduled = true
     const { timers } = this.#options.ports
     const flush = (): void => this.#flush()
-    if (this.#owesRoom) timers.after(roomMs, flush)
-    else timers.soon(flush)
-    this.#owesRoom = false
+    const owedAfterMs = this.#owedAfterMs
+    this.#owedAfterMs = undefined
+    if (owedAfterMs === undefined) timers.soon(flush)
+    else if (owedAfterMs < eagerMs) afterTurns(timers, roomTurns, flush)
+    else timers.after(roomMs, flush)
   }
 
   #flush(): void {
@@ -109,7 +116,7 @@ export class Writer {
     if (tx !== undefined) {
       const beganMs = clock.now()
       this.#commitGroup(tx)
-      if (tx.writes > 0) this.#owesRoom = this.#options.courtesy.hasKnockSince(beganMs)
+      if (tx.writes > 0) this.#owedAfterMs = this.#options.courtesy.knockedSince(beganMs)
     }
     if (this.#pending.length > 0) this.#schedule()
     if (!this.#isScheduled) this.#whenIdle?.()
@@ -216,8 +223,9 @@ export class Writer {
       this.#failPending(new MillraceError('store_busy'))
       return
     }
-    this.#options.courtesy.knock()
-    if (nowMs - this.#busySinceMs < eagerMs) {
+    const waitedMs = nowMs - this.#busySinceMs
+    this.#options.courtesy.knock(waitedMs)
+    if (waitedMs < eagerMs) {
       this.#schedule()
     } else {
       this.#isScheduled = true
@@ -230,4 +238,9 @@ export class Writer {
     this.#pending = []
     for (const operation of pending) operation.reject(error)
   }
+}
+
+/** Runs it after so many turns of the event loop, without sleeping. */
+function afterTurns(timers: Timers, turns: number, run: () => void): void {
+  timers.soon(turns === 0 ? run : () => afterTurns(timers, turns - 1, run))
 }

@@ -1,0 +1,127 @@
+/** An open app on a real store, with a clock that the test moves and a log that it can read. */
+import { onTestFinished } from 'vitest'
+import type { Backend } from '../../src/backends/backend.ts'
+import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { type Mill, open } from '../../src/config/open.ts'
+import type { App } from '../../src/contracts/define-app.ts'
+import type { LogFields, Logger } from '../../src/observability/logger.ts'
+import {
+  type VirtualClock,
+  type VirtualPorts,
+  virtualPorts,
+} from '../../src/testing/virtual-clock.ts'
+import type { Worker } from '../../src/worker/worker.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+export interface LogLine {
+  readonly level: keyof Logger
+  readonly message: string
+  readonly fields: LogFields
+}
+
+export interface WorkerScene<Opened extends App> {
+  readonly mill: Mill<Opened>
+  readonly backend: Backend
+  readonly clock: VirtualClock
+  readonly ports: VirtualPorts
+  readonly lines: readonly LogLine[]
+  /** Lets what is under way come to its end, without moving the clock. */
+  settle(): Promise<void>
+  /** Waits for something that needs no time to pass. */
+  until(what: string, holds: () => boolean | Promise<boolean>): Promise<void>
+  /** The texts of the log lines that there are so far. */
+  messages(): readonly string[]
+}
+
+export interface SceneOptions {
+  readonly seed?: number
+  /** Puts something between the app and its store. */
+  readonly wrap?: (backend: Backend) => Backend
+}
+
+const turnsMax = 200
+
+export async function openScene<const Opened extends App>(
+  app: Opened,
+  { seed = 1, wrap = (backend) => backend }: SceneOptions = {},
+): Promise<WorkerScene<Opened>> {
+  const folder = await temporaryFolder('worker')
+  const ports = virtualPorts(seed)
+  const { clock } = ports
+  const store = await openSqlite({ file: folder.file('millrace.db'), ports })
+  const backend = wrap(store)
+  const lines: LogLine[] = []
+  const mill = await open(app, { backend, ports, log: collectingLogger(lines) })
+  onTestFinished(async () => {
+    await withTime(clock, mill.close())
+    await store.close()
+    await folder.remove()
+  })
+  return {
+    mill,
+    backend,
+    clock,
+    ports,
+    lines,
+    settle: () => clock.advance(0),
+    async until(what, holds) {
+      for (let turn = 0; turn < turnsMax; turn += 1) {
+        if (await holds()) return
+        await clock.advance(0)
+      }
+      throw new Error(`It did not come to this: ${what}.`)
+    },
+    messages: () => lines.map(({ message }) => message),
+  }
+}
+
+export function collectingLogger(into: LogLine[]): Logger {
+  const level =
+    (name: keyof Logger) =>
+    (fields: LogFields, message: string): void =>
+      void into.push({ level: name, message, fields })
+  return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
+}
+
+/** Moves the clock, a second at a time, until a promise has settled. */
+export async function withTime<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+  let isSettled = false
+  const settled = promise.finally(() => {
+    isSettled = true
+  })
+  settled.catch(() => undefined)
+  for (let step = 0; step < 3_600; step += 1) {
+    await clock.advance(0)
+    if (isSettled) return settled
+    await clock.advance(1_000)
+  }
+  throw new Error('It takes longer than an hour.')
+}
+
+/** A promise and the means to settle it: a handler that ends when the test says so. */
+export interface Gate<T = void> {
+  readonly opened: Promise<T>
+  open(value: T): void
+  fail(error: unknown): void
+}
+
+export function gate<T = void>(): Gate<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  promise.catch(() => undefined)
+  return { opened: promise, open: resolve, fail: reject }
+}
+
+/** Waits for the signal of a handler, and answers why it was aborted. */
+export function aborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    const tell = (): void => resolve(signal.reason)
+    if (signal.aborted) tell()
+    else signal.addEventListener('abort', tell, { once: true })
+  })
+}
+
+/** Starts a worker that has been made. */
+export function started(worker: Worker): Worker {
+  worker.start()
+  return worker
+}

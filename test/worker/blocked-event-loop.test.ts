@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { open } from '../../src/index.ts'
+import { ChildProgram } from '../support/child-program.ts'
+import { inTemporaryFolder } from '../support/temporary-folder.ts'
+import { type Blocked, blockingFile } from './blocking.ts'
+import { forge } from './forge.ts'
+
+describe('a handler that blocks the event loop for longer than its lease', () => {
+  test('keeps it: nobody else gets the job, and it is done in one attempt', () =>
+    inTemporaryFolder('blocked', async ({ path: data }) => {
+      await using mill = await open(forge, { data })
+      const child = new ChildProgram(blockingFile, { data })
+      await child.next('ready')
+      const { id } = await mill.jobs.enqueue('basic', 'WORK', { ms: 2_500 })
+      await child.next('blocking')
+      const taken: string[] = []
+      const other = mill.worker({
+        poll: ['basic'],
+        handle: { WORK: (_, context) => void taken.push(context.id) },
+      })
+      other.start()
+      const { isAborted } = await child.next<Blocked>('blocked')
+      const job = await mill.jobs.waitFor(id)
+      assert.deepEqual(
+        { status: job.status, result: job.result, attempts: job.attemptsMade, taken, isAborted },
+        { status: 'completed', result: 'kept', attempts: 1, taken: [], isAborted: false },
+      )
+      // The other one is able to work, had there been anything for it.
+      child.send({ kind: 'stop' })
+      await child.ended()
+      const next = await mill.jobs.enqueue('basic', 'WORK', { ms: 0 })
+      await mill.jobs.waitFor(next.id)
+      assert.deepEqual(taken, [next.id])
+    }))
+})

@@ -1,0 +1,14 @@
+/** What the blocking worker is told, and what it tells. */
+import type { ChildMessage } from '../support/child-program.ts'
+
+export interface Blocking {
+  readonly data: string
+}
+
+export interface Blocked extends ChildMessage {
+  readonly kind: 'blocked'
+  /** Whether the handler had been told that its lease was lost. */
+  readonly isAborted: boolean
+}
+
+export const blockingFile: URL = new URL('blocking.child.ts', import.meta.url)
