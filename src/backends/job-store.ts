@@ -84,6 +84,8 @@ export interface DeliveredJob {
   /** 1 for the first. */
   readonly attempt: number
   readonly maxAttempts: number
+  /** Nobody settled the attempt before this one: its worker may have died of it. */
+  readonly lostBefore: boolean
   readonly owner: string | null
   readonly tier: string | null
   readonly traceId: string | null

@@ -10,7 +10,7 @@ import { errorSummary } from '../core/error-summary.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
-import { factFields, logTransition, logWith } from '../observability/transition-log.ts'
+import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
 import { createBudgetDesk } from '../operations/switches.ts'
 import { createJobProducer } from '../producer/job-producer.ts'
 import { createProducer } from '../producer/queue-producer.ts'
@@ -43,15 +43,33 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
     context: contextOf(setup),
     misplacement: (job) => misplacement(app, job),
     observe: observerOf(log, options.onEvent),
-    onFailure: (queue, error, retryInMs) =>
+    onEnqueued: onEnqueued(setup),
+    onFailure: (what, queue, error, retryInMs) =>
       harmless(() => {
         const fields = { queue, error: errorSummary(error), retry_in_ms: retryInMs }
-        log.error(fields, 'work could not be claimed')
+        log.error(
+          fields,
+          what === 'claim' ? 'work could not be claimed' : 'work could not be settled',
+        )
       }),
     // A thread has a clock of its own, so on any other clock there is no place for it.
     guarded: ports === systemPorts,
     onSignal: onStopSignal,
   })
+}
+
+/** Jobs that handlers enqueue are logged like those of anybody else. */
+function onEnqueued({ topology, log }: OpenWorkerSetup): WorkerSetup['onEnqueued'] {
+  if (log === silentLogger) return undefined
+  return (jobs, enqueued) =>
+    harmless(() => {
+      for (const [index, answer] of enqueued.entries()) {
+        const emitted = jobs[index]
+        const queue = topology.queues.find(({ name }) => name === emitted?.queue)?.key ?? ''
+        const { type, traceId } = emitted?.job ?? {}
+        logEnqueued(log, { queue, type, traceId, ...answer })
+      }
+    })
 }
 
 function contextOf({ app, topology, backend, log }: OpenWorkerSetup): WorkerSetup['context'] {

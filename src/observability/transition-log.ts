@@ -93,3 +93,18 @@ export function logWith(log: Logger, facts: LogFields): Logger {
     error: (fields, message) => log.error({ ...facts, ...fields }, message),
   }
 }
+
+export interface EnqueuedFacts {
+  readonly queue: string
+  readonly type: string | undefined
+  readonly id: string
+  /** Created, duplicate or coalesced. */
+  readonly status: string
+  readonly traceId: string | undefined
+}
+
+export function logEnqueued(log: Logger, facts: EnqueuedFacts): void {
+  const { queue, type, id, status: outcome, traceId: trace_id } = facts
+  const traced = trace_id === undefined ? {} : { trace_id }
+  log.info({ queue, type, id, status: 'pending', outcome, ...traced }, 'job enqueued')
+}

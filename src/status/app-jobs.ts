@@ -22,6 +22,7 @@ import { type JobStatus, jobStatuses } from '../core/job-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
+import { logEnqueued } from '../observability/transition-log.ts'
 import type { EnqueueOptions, EnqueueTogether, JobOptions } from '../producer/job-options.ts'
 import {
   createJobProducer,
@@ -202,10 +203,9 @@ async function logged(
     log.warn(fields, 'job not enqueued')
     throw error
   })
-  for (const [index, { id, status: outcome }] of enqueued.entries()) {
-    const { type, traceId: trace_id } = jobs[index] ?? {}
-    const traced = trace_id === undefined ? {} : { trace_id }
-    log.info({ queue, type, id, status: 'pending', outcome, ...traced }, 'job enqueued')
+  for (const [index, answer] of enqueued.entries()) {
+    const { type, traceId } = jobs[index] ?? {}
+    logEnqueued(log, { queue, type, traceId, ...answer })
   }
   return enqueued
 }

@@ -283,3 +283,70 @@ describe('a claim that fails', () => {
     assert.ok(receives.length < 20, `${receives.length} receives`)
   })
 })
+
+describe('a job on its last attempt whose attempt before was lost', () => {
+  test('runs alone, after what runs already and before anything else', async () => {
+    const { mill, backend, clock, worker, until } = await openLast()
+    const { name } = mill.queues.basic
+    const entries = ['a', 'b', 'c'].map(
+      (payload) => ({ type: 'RUN', payload, attempts: 2 }) as const,
+    )
+    await mill.jobs.enqueueMany('basic', entries)
+    // A worker dies with two of them in its hands.
+    assert.equal((await backend.receive({ queue: name, max: 2, visibilityMs: 1_000 })).length, 2)
+    await clock.advance(1_500)
+    worker.start()
+    await clock.advance(10_000)
+    await until('all completed', async () => {
+      const { items } = await mill.jobs.list('basic', { status: 'completed' })
+      return items.length === 3
+    })
+    assert.deepEqual(worker.seen, [
+      ['c', 1, 1],
+      ['a', 2, 1],
+      ['b', 2, 1],
+    ])
+  })
+
+  test('is not waited for when somebody else has taken it', async () => {
+    const { mill, backend, clock, worker, until } = await openLast()
+    const { name } = mill.queues.basic
+    await mill.jobs.enqueueMany('basic', [
+      { type: 'RUN', payload: 'a', attempts: 2 },
+      { type: 'RUN', payload: 'b' },
+    ])
+    await backend.receive({ queue: name, max: 1, visibilityMs: 1_000 })
+    await clock.advance(1_500)
+    worker.start()
+    // The other one runs for a second; meanwhile the last chance is given to somebody else.
+    await until('b runs', () => worker.running === 1)
+    const [taken] = await backend.receive({ queue: name, max: 1 })
+    assert.equal(taken?.job?.attempt, 2)
+    await clock.advance(5_000)
+    await mill.jobs.enqueue('basic', 'RUN', 'c')
+    await clock.advance(5_000)
+    assert.deepEqual(worker.seen, [
+      ['b', 1, 1],
+      ['c', 1, 1],
+    ])
+  })
+})
+
+/** A worker with room for ten, which notes payload, attempt and how many run when one begins. */
+async function openLast() {
+  const scene = await openScene(app)
+  const seen: (readonly [payload: unknown, attempt: number, running: number])[] = []
+  let running = 0
+  const worker = scene.mill.worker({
+    poll: ['basic'],
+    handle: {
+      RUN: async (payload, { attempt }) => {
+        running += 1
+        seen.push([payload, attempt, running])
+        await new Promise<void>((resolve) => scene.clock.after(1_000, resolve))
+        running -= 1
+      },
+    },
+  })
+  return { ...scene, worker: Object.assign(worker, { seen }) }
+}

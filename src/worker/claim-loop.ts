@@ -22,8 +22,8 @@ export interface ClaimLoopSetup {
   readonly heldNames: readonly string[]
   /** Takes a delivery over; `onFreed` gives its slot back. */
   readonly run: (source: Source, delivery: Delivery, onFreed: () => void) => void
-  /** Takes a delivery that arrived when the loop had stopped. */
-  readonly handBack: (source: Source, delivery: Delivery) => void
+  /** Takes a delivery that must not be run now, and gives it back to its queue. */
+  readonly handBack: (source: Source, delivery: Delivery) => Promise<void>
   readonly onFailure: (source: Source, error: unknown, retryInMs: number) => void
 }
 
@@ -32,9 +32,12 @@ export class ClaimLoop {
   readonly #rotation = new WeightedRotation<Source>()
   readonly #stopping = new AbortController()
   readonly #failures = new Map<Source, number>()
+  /** Claims on their way, and what has to be handed back before the next one. */
   readonly #claims = new Set<Promise<void>>()
   #free: number
   #isScheduled = false
+  /** A queue with a job that must run alone. */
+  #alone: Source | undefined
 
   constructor(setup: ClaimLoopSetup) {
     this.#setup = setup
@@ -62,6 +65,10 @@ export class ClaimLoop {
     if (this.#stopping.signal.aborted || this.#free === 0) return
     // Slots that come free while a claim is on its way would all go to the others.
     if (this.#claims.size > 0) return
+    if (this.#alone !== undefined) {
+      if (this.#free === this.#setup.concurrency) this.#begin(this.#alone, 1)
+      return
+    }
     const wanted = new Map<Source, number>()
     const isWilling = (source: Source): boolean =>
       source.state === 'lively' &&
@@ -72,13 +79,20 @@ export class ClaimLoop {
       if (source === undefined) break
       wanted.set(source, (wanted.get(source) ?? 0) + 1)
     }
-    for (const [source, count] of wanted) {
-      const claim = this.#claim(source, count).finally(() => {
-        this.#claims.delete(claim)
-        this.#schedule()
-      })
-      this.#claims.add(claim)
-    }
+    for (const [source, count] of wanted) this.#begin(source, count)
+  }
+
+  #begin(source: Source, count: number): void {
+    this.#waitFor(this.#claim(source, count))
+  }
+
+  /** Claims nothing before this is done. */
+  #waitFor(work: Promise<void>): void {
+    const waiting = work.finally(() => {
+      this.#claims.delete(waiting)
+      this.#schedule()
+    })
+    this.#claims.add(waiting)
   }
 
   async #claim(source: Source, count: number): Promise<void> {
@@ -116,13 +130,24 @@ export class ClaimLoop {
     const missing = count - deliveries.length
     if (missing > 0) this.#vacate(source, missing)
     if (this.#stopping.signal.aborted) {
-      for (const delivery of deliveries) this.#setup.handBack(source, delivery)
+      for (const delivery of deliveries) void this.#setup.handBack(source, delivery)
       this.#vacate(source, deliveries.length)
       return
     }
+    const isAlone = this.#alone === source && count === 1
     for (const delivery of deliveries) {
-      this.#setup.run(source, delivery, () => this.#vacate(source, 1))
+      if (isAlone || !isSuspect(delivery)) {
+        this.#setup.run(source, delivery, () => {
+          if (isAlone) this.#alone = undefined
+          this.#vacate(source, 1)
+        })
+      } else {
+        this.#alone = source
+        this.#waitFor(this.#setup.handBack(source, delivery))
+        this.#vacate(source, 1)
+      }
     }
+    if (isAlone && deliveries.length === 0) this.#alone = undefined
     if (missing === 0) source.state = 'lively'
     else void this.#watch(source)
   }
@@ -175,4 +200,12 @@ export class ClaimLoop {
     source.running -= count
     this.#schedule()
   }
+}
+
+/**
+ * A job on its last attempt whose worker may have died of the one before. It runs alone, so that it
+ * cannot take those down that have only been beside it: they are handed back, and then run alone too.
+ */
+function isSuspect({ job }: Delivery): boolean {
+  return job?.lostBefore === true && job.maxAttempts > 1 && job.attempt >= job.maxAttempts
 }

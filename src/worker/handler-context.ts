@@ -34,6 +34,8 @@ export interface HandlerContext<Queues extends DeclaredQueues = DeclaredQueues> 
   readonly tier: string | null
   readonly traceId: string | null
   readonly tags: readonly string[]
+  /** What the handler is given, for middleware. */
+  readonly payload: unknown
   /** Rises with every lease: compare it in your own writes to keep out a worker that came late. */
   readonly token: number
   /** Aborted with an `AbortReason` when the handler should stop. */
@@ -65,11 +67,12 @@ export interface HandlerContext<Queues extends DeclaredQueues = DeclaredQueues> 
 /** What is known about one delivery before its handler runs. */
 export type Facts = Omit<
   HandlerContext,
-  'signal' | 'log' | 'progress' | 'send' | 'enqueue' | 'spend'
+  'signal' | 'log' | 'payload' | 'progress' | 'send' | 'enqueue' | 'spend'
 >
 
 export interface ContextSetup {
   readonly facts: Facts
+  readonly payload: unknown
   readonly log: (facts: Facts) => Logger
   readonly draftMessage: (queue: string, message: unknown, options: unknown) => Promise<Emit>
   readonly draftJob: (
@@ -102,6 +105,7 @@ export class AttemptContext implements HandlerContext {
   readonly traceId: string | null
   readonly tags: readonly string[]
   readonly token: number
+  readonly payload: unknown
   readonly #setup: ContextSetup
   #controller: AbortController | undefined
   #abortKind: AbortKind | undefined
@@ -112,6 +116,7 @@ export class AttemptContext implements HandlerContext {
   constructor(setup: ContextSetup) {
     const { facts } = setup
     this.#setup = setup
+    this.payload = setup.payload
     this.queue = facts.queue
     this.type = facts.type
     this.id = facts.id

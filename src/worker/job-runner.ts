@@ -2,7 +2,15 @@
  * Runs one delivery from claim to settlement: checks it against its contract and its tier, gives it to
  * its handler inside the middleware, watches its time, and settles it with all that the handler sent.
  */
-import type { Backend, Delivery, Outcome, Settlement, SettleResult } from '../backends/backend.ts'
+import type {
+  Backend,
+  Delivery,
+  EmittedJob,
+  Outcome,
+  Settlement,
+  SettleResult,
+} from '../backends/backend.ts'
+import type { EnqueuedJob } from '../backends/job-store.ts'
 import type { TieredJob } from '../contracts/tier-declaration.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import type { Ports } from '../core/ports.ts'
@@ -34,6 +42,10 @@ export interface JobRunnerSetup {
   readonly misplacement: (job: TieredJob) => string | undefined
   /** Undefined when nobody listens. */
   readonly observe: ((event: WorkerEvent) => void) | undefined
+  /** Told of the jobs that came to exist with a settlement; undefined when nobody listens. */
+  readonly onEnqueued:
+    | ((jobs: readonly EmittedJob[], enqueued: readonly EnqueuedJob[]) => void)
+    | undefined
 }
 
 /** A delivery in the hands of a handler. */
@@ -84,11 +96,13 @@ export class JobRunner {
   }
 
   /** Hands back a delivery that nobody will work on, as if it had not been received. */
-  handBack(source: Source, { receipt }: Delivery): void {
+  handBack(source: Source, { receipt }: Delivery): Promise<void> {
     const settlement: Settlement = { receipt, outcome: { kind: 'release' } }
     const { settler } = this.#setup
     // If that fails, its lease lapses: it comes back, and has cost an attempt.
-    this.#track(settler.settle(source.setup.name, settlement, () => false).catch(() => undefined))
+    const handed = settler.settle(source.setup.name, settlement, () => false).then(nothing, nothing)
+    this.#track(handed)
+    return handed
   }
 
   #track(work: Promise<unknown>): void {
@@ -108,7 +122,8 @@ export class JobRunner {
       const why = `invalid_message: ${read.error.message}`
       return this.#refuse(source, delivery, why, valuesToHide(work, delivery))
     }
-    const context = this.#contextOf(source, delivery)
+    const payload = read.status === 'read' ? read.message : undefined
+    const context = this.#contextOf(source, delivery, payload)
     const { keeper, ports } = this.#setup
     const { queue, receipt, visibilityMs } = leaseOf(source, delivery)
     const lease = keeper.hold({ queue, receipt, visibilityMs, context })
@@ -135,12 +150,13 @@ export class JobRunner {
     return this.#setup.misplacement(place) ?? work
   }
 
-  #contextOf(source: Source, delivery: Delivery): AttemptContext {
+  #contextOf(source: Source, delivery: Delivery, payload: unknown): AttemptContext {
     const { context, backend } = this.#setup
     const { queue, receipt } = leaseOf(source, delivery)
     const attempt: AttemptContext = new AttemptContext({
       ...context,
       facts: factsOf(source, delivery),
+      payload,
       reportProgress: async (progress) => {
         if (delivery.job === null || backend.jobs === null) return
         const noted = await backend.jobs.reportProgress({ queue, receipt, progress })
@@ -201,7 +217,7 @@ export class JobRunner {
     hide: () => readonly string[],
   ): Promise<void> {
     const { source, work, context, lease } = attempt
-    const { settler, keeper, ports } = this.#setup
+    const { settler, keeper, ports, onEnqueued } = this.#setup
     const circumstances = {
       attempt: context.attempt,
       maxAttempts: context.maxAttempts,
@@ -234,8 +250,10 @@ export class JobRunner {
         outcome = outcomeOf({ how: 'threw', error: result.error }, circumstances)
         result = await settle({ receipt, outcome })
       }
-      if (result.status === 'settled') this.#tell(...eventAfter(outcome), attempt)
-      else await this.#tellUnsettled(attempt)
+      if (result.status === 'settled') {
+        if (result.enqueued.length > 0) onEnqueued?.(drafts?.jobs ?? [], result.enqueued)
+        this.#tell(...eventAfter(outcome), attempt)
+      } else await this.#tellUnsettled(attempt)
     } catch (error) {
       this.#tell('lost', { error: errorSummary(error) }, attempt)
     }
@@ -280,6 +298,8 @@ export class JobRunner {
     observe(eventOf(event, context, { durationMs, ...more }))
   }
 }
+
+const nothing = (): void => undefined
 
 function settlementOf(receipt: string, outcome: Outcome, drafts: Drafts | undefined): Settlement {
   if (drafts === undefined || (drafts.emits.length === 0 && drafts.jobs.length === 0)) {

@@ -97,6 +97,7 @@ function contextOf(type: string | null, id: string, token: number): AttemptConte
       tags: [],
       token,
     },
+    payload: undefined,
     log: () => silentLogger,
     draftMessage: unused,
     draftJob: unused,

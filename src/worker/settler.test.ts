@@ -24,8 +24,12 @@ function settling(answer: Answer = allSettled) {
       return answer(request, calls.length)
     },
   }
-  const settler = new Settler(backend, ports)
-  return { calls, clock: ports.clock, settler }
+  const troubles: (readonly [queue: string, retryInMs: number])[] = []
+  const onTrouble = (queue: string, _error: unknown, retryInMs: number): void => {
+    troubles.push([queue, retryInMs])
+  }
+  const settler = new Settler({ backend, ports, onTrouble })
+  return { calls, clock: ports.clock, settler, troubles }
 }
 
 const always = (): boolean => true
@@ -74,7 +78,7 @@ describe('settlements', () => {
   })
 
   test('are repeated while the store fails, with longer pauses, and are then settled', async () => {
-    const { settler, calls, clock } = settling((request, call) =>
+    const { settler, calls, clock, troubles } = settling((request, call) =>
       call < 8 ? Promise.reject(new MillraceError('store_busy')) : allSettled(request, call),
     )
     const times: number[] = []
@@ -85,6 +89,11 @@ describe('settlements', () => {
     assert.deepEqual(
       times.slice(1).map((at, index) => at - (times[index] ?? 0)),
       [50, 100, 200, 400, 800, 1_000],
+    )
+    const pauses = [50, 100, 200, 400, 800, 1_000, 1_000]
+    assert.deepEqual(
+      troubles,
+      pauses.map((ms) => ['jobs', ms]),
     )
   })
 

@@ -20,15 +20,20 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+export interface SettlerSetup {
+  readonly backend: Pick<Backend, 'settle'>
+  readonly ports: Pick<Ports, 'timers'>
+  /** Told when a settlement could not be written and is tried again. */
+  readonly onTrouble: (queue: string, error: unknown, retryInMs: number) => void
+}
+
 export class Settler {
-  readonly #backend: Pick<Backend, 'settle'>
-  readonly #ports: Pick<Ports, 'timers'>
+  readonly #setup: SettlerSetup
   #waiting = new Map<string, Waiting[]>()
   #isScheduled = false
 
-  constructor(backend: Pick<Backend, 'settle'>, ports: Pick<Ports, 'timers'>) {
-    this.#backend = backend
-    this.#ports = ports
+  constructor(setup: SettlerSetup) {
+    this.#setup = setup
   }
 
   /** `worthwhile` says whether the lease may still be alive, when the store could not be written. */
@@ -43,7 +48,8 @@ export class Settler {
       } catch (error) {
         const mayPass = error instanceof MillraceError && error.retryable
         if (!mayPass || !worthwhile()) throw error
-        await pause(this.#ports.timers, delayMs)
+        this.#setup.onTrouble(queue, error, delayMs)
+        await pause(this.#setup.ports.timers, delayMs)
       }
     }
   }
@@ -58,7 +64,7 @@ export class Settler {
       waiting.push({ settlement, resolve, reject })
       if (this.#isScheduled) return
       this.#isScheduled = true
-      this.#ports.timers.soon(() => this.#flush())
+      this.#setup.ports.timers.soon(() => this.#flush())
     })
   }
 
@@ -74,7 +80,7 @@ export class Settler {
   async #call(queue: string, entries: readonly Waiting[]): Promise<void> {
     try {
       const settlements = entries.map(({ settlement }) => settlement)
-      const results = await this.#backend.settle({ queue, settlements })
+      const results = await this.#setup.backend.settle({ queue, settlements })
       for (const [index, { resolve, reject }] of entries.entries()) {
         const result = results[index]
         // A backend answers each entry, so this is a backend that breaks the port.

@@ -252,14 +252,14 @@ describe('the context of a handler', () => {
 describe('middleware', () => {
   test('runs around every handler, the first one outermost', async () => {
     const { mill, until } = await openScene(app)
-    const { id } = await mill.jobs.enqueue('lite', 'TIDY', null)
+    const { id } = await mill.jobs.enqueue('lite', 'TIDY', 'the desk')
     const order: string[] = []
     started(
       mill.worker({
         poll: ['lite'],
         use: [
-          async ({ type, attempt }, next) => {
-            order.push(`outer before ${type} ${attempt}`)
+          async ({ type, attempt, payload }, next) => {
+            order.push(`outer before ${type} ${attempt} of ${payload}`)
             const result = await next()
             order.push('outer after')
             return { wrapped: result }
@@ -276,7 +276,7 @@ describe('middleware', () => {
     )
     await until('completed', async () => (await mill.jobs.get(id))?.status === 'completed')
     assert.deepEqual(order, [
-      'outer before TIDY 1',
+      'outer before TIDY 1 of the desk',
       'inner before',
       'handler',
       'inner after',

@@ -141,6 +141,29 @@ describe('the log', () => {
     ])
   })
 
+  test('has a line for each job that a handler enqueues, once it exists', async () => {
+    const { mill, clock, lines, until } = await bank((payload, context) => {
+      if (payload !== 'first') return
+      const options = { idempotencyKey: 'k', traceId: 'trace-2' }
+      context.enqueue('basic', 'SIMPLE', 'second', options)
+      context.enqueue('basic', 'SIMPLE', 'second', options)
+      if (context.attempt === 1) throw new Error('not yet')
+    })
+    const { id } = await mill.jobs.enqueue('basic', 'SIMPLE', 'first')
+    const enqueued = (): readonly unknown[] =>
+      lines
+        .filter(({ message, fields }) => message === 'job enqueued' && fields['id'] !== id)
+        .map(({ fields: { queue, type, outcome, trace_id } }) => [queue, type, outcome, trace_id])
+    await until('tried', async () => (await mill.jobs.attempts(id))[0]?.outcome === 'retried')
+    assert.deepEqual(enqueued(), [])
+    await clock.advance(2_000)
+    await until('completed', async () => (await mill.jobs.get(id))?.status === 'completed')
+    assert.deepEqual(enqueued(), [
+      ['basic', 'SIMPLE', 'created', 'trace-2'],
+      ['basic', 'SIMPLE', 'duplicate', 'trace-2'],
+    ])
+  })
+
   test('says what was not enqueued, and why, without the payload', async () => {
     const { mill, lines } = await bank(() => undefined)
     const payload = { email: 'anna@example.com', card: 'topsecret' } as never

@@ -50,7 +50,14 @@ export interface WorkerSetup {
   readonly context: JobRunnerSetup['context']
   readonly misplacement: JobRunnerSetup['misplacement']
   readonly observe: ((event: WorkerEvent) => void) | undefined
-  readonly onFailure: (queue: string, error: unknown, retryInMs: number) => void
+  readonly onEnqueued: JobRunnerSetup['onEnqueued']
+  /** Told when the store could not be used, and when it is tried again. */
+  readonly onFailure: (
+    what: 'claim' | 'settle',
+    queue: string,
+    error: unknown,
+    retryInMs: number,
+  ) => void
   /** Whether leases are also kept by a thread of their own. */
   readonly guarded: boolean
   /** Calls back at SIGTERM and SIGINT; the answer stops listening. */
@@ -115,7 +122,7 @@ class Shift {
 
   /** `onClosed`: the store was closed under the worker, so there is nothing to come back for. */
   constructor(setup: WorkerSetup, onClosed: () => void) {
-    const { backend, ports, sources, layers, context, misplacement, observe } = setup
+    const { backend, ports, sources, layers, context, misplacement, observe, onEnqueued } = setup
     this.#setup = setup
     this.#guard = guardOf(setup)
     this.#keeper = new LeaseKeeper({ backend, ports, guard: this.#guard })
@@ -123,11 +130,19 @@ class Shift {
       ports,
       backend,
       keeper: this.#keeper,
-      settler: new Settler(backend, ports),
+      settler: new Settler({
+        backend,
+        ports,
+        onTrouble: (queue, error, retryInMs) => {
+          const source = sources.find(({ setup: { name } }) => name === queue)
+          setup.onFailure('settle', source?.setup.key ?? queue, error, retryInMs)
+        },
+      }),
       layers,
       context,
       misplacement,
       observe,
+      onEnqueued,
     })
     this.#runner = runner
     this.#loop = new ClaimLoop({
@@ -139,7 +154,7 @@ class Shift {
       run: (source, delivery, onFreed) => runner.run(source, delivery, onFreed),
       handBack: (source, delivery) => runner.handBack(source, delivery),
       onFailure: ({ setup: { key } }, error, retryInMs) => {
-        setup.onFailure(key, error, retryInMs)
+        setup.onFailure('claim', key, error, retryInMs)
         if (error instanceof MillraceError && error.code === 'store_closed') onClosed()
       },
     })

@@ -1,6 +1,7 @@
 /** What was said about a job when it was enqueued, kept as JSON beside its message and its history. */
 import type { BackoffPolicy } from '../../core/backoff.ts'
 import type { DeliveredJob, NewJob } from '../job-store.ts'
+import { wasLost } from './job-history.ts'
 import type { Session } from './session.ts'
 
 export interface JobDetails {
@@ -72,6 +73,7 @@ export function deliveredJob(
     type,
     attempt,
     maxAttempts: max,
+    lostBefore: attempt > 1 && wasLost(session, sequence, attempt - 1),
     owner: owner ?? null,
     tier: tier ?? null,
     traceId: trace ?? null,

@@ -6,7 +6,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { FinishedJobStatus } from '../../core/job-state.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { JobAttempt } from '../job-store.ts'
-import { changed } from './rows.ts'
+import { changed, getRow } from './rows.ts'
+import type { Session } from './session.ts'
 import type { StoreTransaction } from './transaction.ts'
 
 export interface HistoryStatements {
@@ -14,6 +15,7 @@ export interface HistoryStatements {
   readonly finishHeld: StatementSync
   readonly finishLive: StatementSync
   readonly addAttempt: StatementSync
+  readonly attemptOutcome: StatementSync
 }
 
 export function prepareHistory(db: DatabaseSync): HistoryStatements {
@@ -36,6 +38,7 @@ export function prepareHistory(db: DatabaseSync): HistoryStatements {
     addAttempt: db.prepare(`
       INSERT OR REPLACE INTO job_attempt (number, attempt, started_at, ended_at, outcome, error)
       VALUES (?, ?, ?, ?, ?, ?)`),
+    attemptOutcome: db.prepare('SELECT outcome FROM job_attempt WHERE number = ? AND attempt = ?'),
   }
 }
 
@@ -96,4 +99,11 @@ export function noteAttempt(
   const values = [sequence, receive_count, leased_at, tx.now, outcome, error ?? null] as const
   tx.session.history.addAttempt.run(...values)
   tx.wroteRow()
+}
+
+/** Whether an attempt ended because its lease lapsed. */
+export function wasLost(session: Session, sequence: number, attempt: number): boolean {
+  const { attemptOutcome } = session.history
+  const row = getRow<{ outcome: JobAttempt['outcome'] }>(attemptOutcome, sequence, attempt)
+  return row?.outcome === 'lapsed'
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Outcome } from '../../backends/backend.ts'
 import type { JobRecord } from '../../backends/job-store.ts'
 import { enqueue, job, jobsOf, outcomes, read, run } from './job-scene.ts'
 import { hour, minute, only, rejects, second } from './scene.ts'
@@ -34,7 +35,7 @@ function describeLife(suite: ContractSuite): void {
     await scene.advance(second)
     const delivery = await scene.receiveOne('q')
     assert.deepEqual(delivery.job, {
-      ...{ id, type: 'OCR', attempt: 1, maxAttempts: 2 },
+      ...{ id, type: 'OCR', attempt: 1, maxAttempts: 2, lostBefore: false },
       ...{ owner: 'ann', tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'], backoff },
     })
     assert.equal(delivery.group, 'g')
@@ -176,6 +177,24 @@ function describeAttempts(suite: ContractSuite): void {
     }
     assert.equal((await scene.counts(dead)).ready, 1)
     assert.deepEqual(await scene.counts('alone'), { ready: 0, leased: 0, delayed: 0 })
+  })
+
+  suite.test('a delivery says whether the attempt before it was lost', async (scene) => {
+    await scene.queue('q', { visibilityMs: 10 * second })
+    await enqueue(scene, { maxAttempts: 9 })
+    const lost: (boolean | undefined)[] = []
+    const retry = { kind: 'retry', delayMs: 0 } as const
+    const settle = async (outcome?: Outcome): Promise<void> => {
+      const { receipt, job } = await scene.receiveOne('q')
+      lost.push(job?.lostBefore)
+      if (outcome !== undefined) await scene.settle('q', receipt, outcome)
+      await scene.advance(11 * second)
+    }
+    for (const outcome of [retry, undefined, { kind: 'release' } as const, undefined, retry]) {
+      await settle(outcome)
+    }
+    await settle()
+    assert.deepEqual(lost, [false, false, true, true, true, false])
   })
 
   suite.test('a job whose last attempt is lost fails on the next receive', async (scene) => {
