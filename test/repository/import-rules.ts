@@ -70,6 +70,7 @@ export const importRules: readonly ImportRule[] = [
       'producer',
       'status',
       'leases',
+      'operations',
       'config',
     ],
     outside: [

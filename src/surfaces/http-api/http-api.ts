@@ -25,7 +25,7 @@ export function httpApi(services: Services, options: HttpApiOptions = {}): Reque
   if (auth === 'none') api.use(localOnly)
   probeRoutes(api, services)
   if (mill === null) {
-    for (const path of ['/jobs', '/jobs/*']) {
+    for (const path of ['/jobs', '/jobs/*', '/switches', '/switches/*']) {
       api.all(path, () => {
         throw new ApiProblem('no_app')
       })

@@ -14,6 +14,7 @@ import { jobRoutes } from './job-routes.ts'
 import { type JobsContext, jobsContext } from './jobs-context.ts'
 import { newApi } from './new-api.ts'
 import { openApiRoutes } from './openapi-routes.ts'
+import { switchRoutes } from './switch-routes.ts'
 
 export interface JobsApi {
   fetch(request: Request): Promise<Response>
@@ -31,13 +32,22 @@ export function createJobsApi<Opened extends App>(
   return { fetch: async (request) => api.fetch(request) }
 }
 
-/** All routes about jobs, behind the check of credentials. */
+const guardedPaths: readonly string[] = [
+  '/jobs',
+  '/jobs/*',
+  '/switches',
+  '/switches/*',
+  '/openapi.json',
+]
+
+/** All routes about jobs and what stops them, behind the check of credentials. */
 export function jobsRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
   const { auth, ports } = context.settings
   const check = authenticate(auth, ports.clock)
-  for (const path of ['/jobs', '/jobs/*', '/openapi.json']) api.use(path, check)
+  for (const path of guardedPaths) api.use(path, check)
   enqueueRoutes(api, context)
   jobRoutes(api, context)
   eventRoutes(api, context)
+  switchRoutes(api, context)
   openApiRoutes(api, context)
 }

@@ -3,6 +3,7 @@ import type { Mill } from '../../config/open.ts'
 import type { App } from '../../contracts/define-app.ts'
 import { isJobsQueue, type JobsQueue } from '../../contracts/jobs-declaration.ts'
 import { pause } from '../../core/pause.ts'
+import type { Switches } from '../../operations/switches.ts'
 import type { UntypedJobs } from '../../status/app-jobs.ts'
 import type { Job } from '../../status/job.ts'
 import type { ApiSettings } from './api-options.ts'
@@ -20,6 +21,7 @@ export interface JobsContext {
   /** Names and types come from requests, and are checked as they are used. */
   readonly jobs: UntypedJobs
   readonly queues: readonly KnownQueue[]
+  readonly switches: Switches
   readonly settings: ApiSettings
 }
 
@@ -36,6 +38,7 @@ export function jobsContext<Opened extends App>(
       name: handles[key]?.name ?? key,
       declared,
     })),
+    switches: mill.switches,
     settings,
   }
 }

@@ -73,18 +73,22 @@ function queuesOf(
   throw new ApiProblem('unknown_queue')
 }
 
-/** The ids of a store rise with time in all its queues, so they also mark the place in a merged list. */
+/**
+ * The ids of a store rise with time in all its queues, so they also mark the place in a merged list. A
+ * page of one queue may end early; what others have beyond that point is left for the next page.
+ */
 async function mergedPage(
   { jobs }: JobsContext,
   queues: readonly KnownQueue[],
   request: Omit<ListRequest, 'queue'>,
 ): Promise<Page<Job>> {
   const pages = await Promise.all(queues.map(({ key }) => jobs.list(key, request)))
+  const reached = pages.reduce<string>((far, { next = '' }) => (next > far ? next : far), '')
   const found = pages
     .flatMap(({ items }) => items)
+    .filter(({ id }) => id >= reached)
     .sort((left, right) => (left.id < right.id ? 1 : -1))
   const items = found.slice(0, request.limit)
-  const last = items.at(-1)
-  const more = found.length > items.length || pages.some(({ next }) => next !== undefined)
-  return more && last !== undefined ? { items, next: last.id } : { items }
+  const next = found.length > items.length ? items.at(-1)?.id : reached
+  return next ? { items, next } : { items }
 }

@@ -15,6 +15,10 @@ export type OperationName =
   | 'cancel'
   | 'retry'
   | 'events'
+  | 'switches'
+  | 'switchEvents'
+  | 'setSwitch'
+  | 'liftSwitch'
   | 'alive'
   | 'ready'
   | 'document'
@@ -26,6 +30,16 @@ const jobId: Parameter = {
   description: 'The id that the enqueue answered.',
   schema: { type: 'string' },
 }
+
+const switchTarget: readonly Parameter[] = [
+  {
+    name: 'scope',
+    in: 'path',
+    required: true,
+    schema: { type: 'string', enum: ['queue', 'type', 'tier', 'tenant', 'name'] },
+  },
+  { name: 'value', in: 'path', required: true, schema: { type: 'string' } },
+]
 
 const guarded: readonly ProblemCode[] = ['unauthenticated', 'unavailable', 'internal']
 const ofOneJob: readonly ProblemCode[] = [...guarded, 'job_not_found']
@@ -134,6 +148,45 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
       },
       204: { description: 'The final state is known already; there is no need to come back.' },
       ...refusals(...ofOneJob, 'too_many_streams'),
+    },
+  },
+  switches: {
+    operationId: 'listSwitches',
+    summary: 'The kill switches that are on',
+    responses: {
+      200: answer('The switches.', 'Switches'),
+      ...refusals(...guarded, 'forbidden'),
+    },
+  },
+  switchEvents: {
+    operationId: 'listSwitchEvents',
+    summary: 'Who turned what on and off, newest first',
+    parameters: [query('limit', { type: 'integer' }), query('after', { type: 'string' })],
+    responses: {
+      200: answer('A page of events.', 'SwitchEvents'),
+      ...refusals(...guarded, 'forbidden', 'invalid_request'),
+    },
+  },
+  setSwitch: {
+    operationId: 'setSwitch',
+    summary: 'Turn a kill switch on, or change it',
+    parameters: [...switchTarget],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/SwitchSetting' } } },
+    },
+    responses: {
+      200: answer('The switch as it is now.', 'Switch'),
+      ...refusals(...guarded, 'forbidden', 'invalid_request', 'not_found', 'conflict'),
+    },
+  },
+  liftSwitch: {
+    operationId: 'liftSwitch',
+    summary: 'Turn a kill switch off',
+    parameters: [...switchTarget],
+    responses: {
+      204: { description: 'It is off now.' },
+      ...refusals(...guarded, 'forbidden', 'invalid_request', 'not_found'),
     },
   },
   alive: {

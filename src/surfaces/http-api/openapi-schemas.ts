@@ -21,7 +21,35 @@ const textOrNull: OpenApiSchema = { type: ['string', 'null'] }
 const timeOrNull: OpenApiSchema = { type: ['string', 'null'], format: 'date-time' }
 const status: OpenApiSchema = { type: 'string', enum: [...jobStatuses] }
 
+const switchFields = {
+  scope: text,
+  value: text,
+  mode: { type: 'string', enum: ['hold', 'divert'] },
+  by: text,
+  note: textOrNull,
+  until: timeOrNull,
+} as const satisfies Readonly<Record<string, OpenApiSchema>>
+
 export const apiSchemas: OpenApiSchemas = {
+  Switch: object({ ...switchFields, set_at: time }),
+  Switches: object({
+    switches: {
+      type: 'array',
+      items: object({ ...switchFields, set_at: time, source: text }),
+    },
+  }),
+  SwitchEvents: object({
+    events: {
+      type: 'array',
+      items: object({ ...switchFields, mode: textOrNull, event: text, at: time }),
+    },
+    next: textOrNull,
+  }),
+  SwitchSetting: object({
+    mode: switchFields.mode,
+    note: optional(text),
+    for: optional({ type: 'string', description: 'How long, such as `1h`.' }),
+  }),
   Problem: object({
     type: text,
     title: text,

@@ -166,6 +166,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   dead_letter_missing: 'conflict',
   not_a_dead_letter_queue: 'conflict',
   move_task_not_found: 'not_found',
+  switch_not_on: 'not_found',
 
   // Somebody deleted it on the backend; those who only use the API cannot know or help.
   queue_not_found: 'unavailable',

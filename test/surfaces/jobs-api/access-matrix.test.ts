@@ -38,6 +38,15 @@ const everybody: Row = {
   admin: 200,
   ownToken: 200,
 }
+const adminOnly = (allowed: number): Row => ({
+  none: 401,
+  wrong: 401,
+  foreign: 403,
+  own: 403,
+  internal: 403,
+  admin: allowed,
+  ownToken: 403,
+})
 const known: Row = { ...everybody, none: 401, wrong: 401 }
 
 /** What each caller is answered about a job of alice. */
@@ -57,6 +66,10 @@ const matrix: Readonly<Record<string, Row>> = {
   'GET /jobs/{id}/events': ofOneJob(200),
   'POST /jobs/{id}/cancel': ofOneJob(200),
   'POST /jobs/{id}/retry': ofOneJob(202),
+  'GET /switches': adminOnly(200),
+  'GET /switches/events': adminOnly(200),
+  'PUT /switches/{scope}/{value}': adminOnly(200),
+  'DELETE /switches/{scope}/{value}': adminOnly(204),
   'GET /openapi.json': known,
   'GET /healthz': everybody,
   'GET /readyz': everybody,
@@ -91,6 +104,9 @@ async function routesOf(scene: Scene): Promise<readonly string[]> {
 /** A job of alice that the route can be used on. */
 async function jobFor(scene: Scene, route: string): Promise<string> {
   const id = await scene.enqueue({ owner: 'alice' })
+  // What is lifted must be on.
+  const on = { scope: 'type', value: 'OCR', mode: 'hold', by: 'test' } as const
+  if (route.startsWith('DELETE /switches')) await scene.backend.switches?.set(on)
   // A stream of a job that goes on does not end, and only a finished job can be tried again.
   if (/retry|events/.test(route)) await scene.backend.jobs?.cancel({ id })
   return id
@@ -98,9 +114,15 @@ async function jobFor(scene: Scene, route: string): Promise<string> {
 
 async function callRoute(scene: Scene, route: string, call: Call, id: string): Promise<Answer> {
   const [method = '', pattern = ''] = route.split(' ')
-  const path = pattern.replace('{queue}', 'basic').replace('{id}', id)
-  const enqueues = route === 'POST /jobs/{queue}'
-  const body = enqueues ? { type: 'OCR', payload: { examId: 'e-2' } } : undefined
+  const path = pattern
+    .replace('{queue}', 'basic')
+    .replace('{id}', id)
+    .replace('{scope}/{value}', 'type/OCR')
+  const bodies: Readonly<Record<string, object>> = {
+    'POST /jobs/{queue}': { type: 'OCR', payload: { examId: 'e-2' } },
+    'PUT /switches/{scope}/{value}': { mode: 'hold' },
+  }
+  const body = bodies[route]
   return scene.call(path, { ...call, method, ...(body !== undefined && { body }) })
 }
 

@@ -206,4 +206,23 @@ describe('the list of jobs', () => {
     const unknown = await scene.call('/jobs?queue=nope', { key: keys.admin })
     assert.deepEqual([unknown.status, unknown.body.code], [400, 'unknown_queue'])
   })
+
+  test('is complete for somebody who owns little among many jobs', async () => {
+    const scene = await serveAcademy()
+    const first = await scene.enqueue({ owner: 'alice' })
+    const job = { type: 'OCR', payload: '{}', maxAttempts: 1, owner: 'bob' }
+    const jobs = Array.from({ length: 1_000 }, () => job)
+    for (let round = 0; round < 55; round += 1) {
+      await scene.backend.jobs?.enqueue({ queue: basicName, jobs })
+    }
+    const last = await scene.enqueue({ owner: 'alice' })
+    const found: string[] = []
+    let after = ''
+    do {
+      const { body } = await scene.call(`/jobs?after=${after}`, { key: keys.alice })
+      found.push(...body.jobs.map(({ id }: { id: string }) => id))
+      after = body.next ?? ''
+    } while (after !== '')
+    assert.deepEqual(found, [last, first])
+  })
 })
