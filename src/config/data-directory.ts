@@ -10,16 +10,23 @@ export interface DataDirectory {
   readonly file: string
 }
 
+/** Where things are, whether they exist or not. */
+export function dataDirectoryAt(directory: string): DataDirectory {
+  const path = resolve(directory)
+  return { path, file: join(path, 'millrace.db') }
+}
+
 /** Creates the directory when it is missing. Messages may be private: only the owner may look in. */
 export async function prepareDataDirectory(directory: string): Promise<DataDirectory> {
-  const path = resolve(directory)
+  const data = dataDirectoryAt(directory)
+  const { path } = data
   try {
     await makeDirectory(path)
   } catch (cause) {
     const message = `Cannot use ${path} as the data directory: ${systemReason(cause, reasons)}.`
     throw new MillraceError('store_unusable', { message, cause })
   }
-  return { path, file: join(path, 'millrace.db') }
+  return data
 }
 
 /**

@@ -72,8 +72,6 @@ export const errorCodes = {
     message: 'The idempotency key was used before with another payload.',
   },
 
-  switch_not_on: { retryable: false, message: 'The kill switch is not on.' },
-
   aborted: { retryable: true, message: 'The caller gave up before the operation began.' },
   store_closed: { retryable: false, message: 'The store is closed.' },
   store_busy: { retryable: true, message: 'Another process held the store for too long.' },

@@ -5,6 +5,7 @@ import type {
   SwitchEvent,
   SwitchMode,
   SwitchRecord,
+  SwitchScope,
   SwitchStore,
   SwitchTarget,
 } from '../backends/switch-store.ts'
@@ -22,6 +23,15 @@ export type SwitchOn =
   | { readonly tenant: string }
   /** A name that queues or job types declare to obey. */
   | { readonly name: string }
+
+export const switchScopes: readonly SwitchScope[] = ['queue', 'type', 'tier', 'tenant', 'name']
+export const switchModes: readonly SwitchMode[] = ['hold', 'divert']
+
+/** What a scope and a value mean together, as addresses and flags have them. */
+export function switchOn(scope: SwitchScope, value: string): SwitchOn {
+  // One of the five keys, though the compiler takes a computed key for any.
+  return { [scope]: value } as unknown as SwitchOn
+}
 
 export interface SwitchOptions {
   /** Who does it, for the record. */
@@ -56,11 +66,13 @@ export interface Switches {
 
 export interface SwitchesSetup {
   readonly backend: Pick<Backend, 'switches'>
-  readonly queues: readonly NamedQueue[]
-  readonly heldNames: readonly string[]
+  /** Those that can be meant. Default: all of the store, by their names there. */
+  readonly queues?: readonly NamedQueue[]
+  /** Names that the environment of this process holds. */
+  readonly heldNames?: readonly string[]
 }
 
-export function createSwitches({ backend, queues, heldNames }: SwitchesSetup): Switches {
+export function createSwitches({ backend, queues, heldNames = [] }: SwitchesSetup): Switches {
   const set = async (
     mode: SwitchMode,
     on: SwitchOn,
@@ -132,17 +144,16 @@ function storeOf({ switches }: Pick<Backend, 'switches'>): SwitchStore {
   return switches
 }
 
-function targetOf(on: SwitchOn, queues: readonly NamedQueue[]): SwitchTarget {
+function targetOf(on: SwitchOn, queues: SwitchesSetup['queues']): SwitchTarget {
   const entries = Object.entries(on).filter(([, value]) => value !== undefined)
   const [entry, ...others] = entries
-  const scopes = ['queue', 'type', 'tier', 'tenant', 'name'] as const
-  const scope = scopes.find((one) => one === entry?.[0])
+  const scope = switchScopes.find((one) => one === entry?.[0])
   const value: unknown = entry?.[1]
   if (scope === undefined || others.length > 0 || typeof value !== 'string') {
-    const allowed = `exactly one of ${scopes.join(', ')}, with a text`
+    const allowed = `exactly one of ${switchScopes.join(', ')}, with a text`
     throw MillraceError.invalid([{ field: 'switch', given: 'something else', allowed }])
   }
-  if (scope !== 'queue') return { scope, value }
+  if (scope !== 'queue' || queues === undefined) return { scope, value }
   const queue = queues.find(({ key, name }) => key === value || name === value)
   if (queue === undefined) throw new MillraceError('queue_not_found')
   return { scope, value: queue.name }

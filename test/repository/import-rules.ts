@@ -104,7 +104,16 @@ export const importRules: readonly ImportRule[] = [
   { part: 'server.ts', parts: ['config', 'surfaces/http-api'], outside: [] },
   {
     part: 'surfaces/cli',
-    parts: ['core', 'contracts', 'observability', 'producer', 'leases', 'config', 'server.ts'],
+    parts: [
+      'core',
+      'contracts',
+      'observability',
+      'producer',
+      'leases',
+      'operations',
+      'config',
+      'server.ts',
+    ],
     // The computed import loads the app that the user names.
     outside: ['node:', 'commander', 'pino', '(computed)'],
   },

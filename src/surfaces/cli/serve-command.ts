@@ -4,6 +4,7 @@ import { serveDefaults } from '../../config/serve.ts'
 import { version } from '../../config/version.ts'
 import type { Logger } from '../../observability/logger.ts'
 import type { RunningServer } from '../../server.ts'
+import { dataOption } from './data-option.ts'
 import { loadApp } from './load-app.ts'
 import { untilSignal } from './until-signal.ts'
 
@@ -21,7 +22,7 @@ type LogLevel = Level | 'silent'
 const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
 
 export function serveCommand(): Command {
-  const { host, port, dataDirectory } = serveDefaults
+  const { host, port } = serveDefaults
   return new Command('serve')
     .description('Start the server on the embedded store.')
     .addOption(
@@ -36,12 +37,7 @@ export function serveCommand(): Command {
         .default(port)
         .argParser((text) => (text === '' ? port : parsePort(text))),
     )
-    .addOption(
-      new Option('--data <directory>', 'where the store lives')
-        .env('MILLRACE_DATA')
-        .default(dataDirectory)
-        .argParser((text) => text || dataDirectory),
-    )
+    .addOption(dataOption())
     .addOption(
       new Option('--app <module>', 'file that exports the app whose jobs are served').env(
         'MILLRACE_APP',

@@ -44,6 +44,7 @@ function knownKey({ name, role, key = '', keySha256, owner = name }: ApiKey): Kn
     caller: {
       role,
       name,
+      signature: name,
       identity: `key:${name}`,
       owner: role === 'admin' ? null : owner,
       expiresAt: null,

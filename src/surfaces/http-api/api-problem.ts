@@ -45,11 +45,12 @@ export function problemFrom(error: unknown): ApiProblem {
   })
 }
 
-/** The options of an enqueue have other names in the API, and others again on the port. */
+/** Some options have other names in the API, and others again on the port. */
 const apiFields: ReadonlyMap<string, string> = new Map([
   ['idempotencyKey', 'idempotency_key'],
   ['idempotency.key', 'idempotency_key'],
   ['delayMs', 'delay'],
+  ['forMs', 'for'],
   ['group', 'tenant'],
   ['maxAttempts', 'attempts'],
   ['traceId', 'trace_id'],

@@ -16,6 +16,7 @@ export interface ApiAuth {
 const everybody: Caller = {
   role: 'admin',
   name: 'anonymous',
+  signature: 'anonymous',
   identity: 'anonymous',
   owner: null,
   expiresAt: null,

@@ -10,6 +10,8 @@ export interface Caller {
   readonly role: Role
   /** For the log: the name of a key, or the kind of credentials. Never whose they are. */
   readonly name: string
+  /** For the record of what was done: the name of a key, or the subject of a token. */
+  readonly signature: string
   /** What limits count by. */
   readonly identity: string
   /** Whose jobs are the caller's own; null when it owns none. */

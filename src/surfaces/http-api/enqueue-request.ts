@@ -1,11 +1,11 @@
 /** What a client says about a new job: checked for its form here, for its meaning by the app. */
-import { kindOf } from '../../contracts/validate-message.ts'
 import type { Duration } from '../../core/durations.ts'
 import { limits } from '../../core/limits.ts'
 import type { EnqueueOptions } from '../../producer/job-options.ts'
-import { ApiProblem, type FieldError } from './api-problem.ts'
+import { ApiProblem } from './api-problem.ts'
 import type { Caller } from './caller.ts'
 import type { KnownQueue } from './jobs-context.ts'
+import { type FieldKinds, readFields } from './read-fields.ts'
 
 export interface EnqueueRequest {
   readonly type: string
@@ -21,9 +21,7 @@ export interface EnqueueInput {
   readonly queue: KnownQueue
 }
 
-type Kind = 'any' | 'text' | 'number' | 'texts'
-
-const fields: Readonly<Record<string, Kind>> = {
+const fields: FieldKinds = {
   type: 'text',
   payload: 'any',
   idempotency_key: 'text',
@@ -38,6 +36,10 @@ const fields: Readonly<Record<string, Kind>> = {
 
 /** Users say what is to be done. For whom, how soon and how often is not theirs to choose. */
 export const fieldsOfUsers: readonly string[] = ['type', 'payload', 'idempotency_key']
+
+const kindsForUsers: FieldKinds = Object.fromEntries(
+  Object.entries(fields).filter(([name]) => fieldsOfUsers.includes(name)),
+)
 
 /** The fields after the check of their forms. */
 interface Fields {
@@ -55,47 +57,13 @@ interface Fields {
 
 export function readEnqueueRequest(input: EnqueueInput): EnqueueRequest {
   const { body, keyHeader, caller, queue } = input
-  const given = fieldsOf(body, caller)
+  const given: Fields = readFields(body, caller.role === 'user' ? kindsForUsers : fields)
   const type = given.type ?? onlyTypeOf(queue)
   if (type === undefined) {
     const names = Object.keys(queue.declared.options.types)
     throw ApiProblem.invalid({ field: 'type', expected: `one of ${names.join(', ')}` })
   }
   return { type, payload: given.payload, options: optionsOf(given, caller, keyHeader) }
-}
-
-function fieldsOf(body: unknown, { role }: Caller): Fields {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw ApiProblem.invalid({ field: 'body', expected: 'an object' })
-  }
-  const known = role === 'user' ? fieldsOfUsers : Object.keys(fields)
-  const errors = Object.entries(body).flatMap(([name, value]): readonly FieldError[] => {
-    const kind = known.includes(name) ? fields[name] : undefined
-    if (kind === undefined) {
-      return [{ field: name.slice(0, 200), expected: `one of ${known.join(', ')}` }]
-    }
-    return fits(value, kind) ? [] : [{ field: name, expected: expectedOf(kind) }]
-  })
-  if (errors.length > 0) throw new ApiProblem('invalid_request', { errors })
-  return body
-}
-
-function fits(value: unknown, kind: Kind): boolean {
-  switch (kind) {
-    case 'any':
-      return true
-    case 'text':
-      return kindOf(value) === 'a string'
-    case 'number':
-      return kindOf(value) === 'a number'
-    case 'texts':
-      return Array.isArray(value) && value.every((entry) => typeof entry === 'string')
-  }
-}
-
-function expectedOf(kind: Kind): string {
-  if (kind === 'texts') return 'an array of strings'
-  return kind === 'number' ? 'a number' : 'a string'
 }
 
 /** With one type there is nothing to choose. */

@@ -5,7 +5,7 @@ import type { Services } from '../../config/serve.ts'
 import { type ApiOptions, apiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type ApiAuth, authenticate } from './authenticate.ts'
-import { jobsRoutes } from './jobs-api.ts'
+import { appPaths, jobsRoutes } from './jobs-api.ts'
 import { jobsContext } from './jobs-context.ts'
 import { localOnly } from './local-only.ts'
 import { newApi } from './new-api.ts'
@@ -25,7 +25,7 @@ export function httpApi(services: Services, options: HttpApiOptions = {}): Reque
   if (auth === 'none') api.use(localOnly)
   probeRoutes(api, services)
   if (mill === null) {
-    for (const path of ['/jobs', '/jobs/*', '/switches', '/switches/*']) {
+    for (const path of appPaths) {
       api.all(path, () => {
         throw new ApiProblem('no_app')
       })

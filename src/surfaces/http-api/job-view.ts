@@ -4,6 +4,7 @@
  */
 import type { JobAttempt } from '../../backends/job-store.ts'
 import { type JobsQueue, jobTypeOf } from '../../contracts/jobs-declaration.ts'
+import { isoTime } from '../../core/iso-time.ts'
 import type { Job } from '../../status/job.ts'
 import type { Caller } from './caller.ts'
 import type { JobsContext } from './jobs-context.ts'
@@ -42,10 +43,10 @@ function commonView(job: Job): View {
     attempts_made: job.attemptsMade,
     max_attempts: job.maxAttempts,
     retry_of: job.retryOf,
-    created_at: time(job.createdAt),
-    started_at: time(job.startedAt),
-    finished_at: time(job.finishedAt),
-    updated_at: time(job.updatedAt),
+    created_at: isoTime(job.createdAt),
+    started_at: isoTime(job.startedAt),
+    finished_at: isoTime(job.finishedAt),
+    updated_at: isoTime(job.updatedAt),
   }
 }
 
@@ -73,8 +74,8 @@ export function attemptView({ role }: Caller, attempt: JobAttempt): View {
     attempt: attempt.attempt,
     outcome,
     error_message: role === 'user' ? (hasFailed ? attemptFailureForUsers : null) : error,
-    started_at: time(attempt.startedAt),
-    ended_at: time(attempt.endedAt),
+    started_at: isoTime(attempt.startedAt),
+    ended_at: isoTime(attempt.endedAt),
   }
 }
 
@@ -86,8 +87,4 @@ function payloadView({ queues }: JobsContext, { queue, type, payload }: Job): un
 function hiddenPaths(declared: JobsQueue, typeName: string): readonly string[] {
   const { secret = [], personal = [] } = jobTypeOf(declared, typeName) ?? {}
   return [...secret, ...personal]
-}
-
-function time(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
 }

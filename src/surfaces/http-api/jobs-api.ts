@@ -1,5 +1,5 @@
 /**
- * The jobs of an open app over HTTP, as one function from request to response. It can be mounted in
+ * The jobs and kill switches of an open app over HTTP, as one function from request to response. It can be mounted in
  * any server; `serve` mounts it beside the health checks.
  */
 import type { Hono } from 'hono'
@@ -32,19 +32,14 @@ export function createJobsApi<Opened extends App>(
   return { fetch: async (request) => api.fetch(request) }
 }
 
-const guardedPaths: readonly string[] = [
-  '/jobs',
-  '/jobs/*',
-  '/switches',
-  '/switches/*',
-  '/openapi.json',
-]
+/** What is there only where an app is. */
+export const appPaths: readonly string[] = ['/jobs', '/jobs/*', '/switches', '/switches/*']
 
 /** All routes about jobs and what stops them, behind the check of credentials. */
 export function jobsRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
   const { auth, ports } = context.settings
   const check = authenticate(auth, ports.clock)
-  for (const path of guardedPaths) api.use(path, check)
+  for (const path of [...appPaths, '/openapi.json']) api.use(path, check)
   enqueueRoutes(api, context)
   jobRoutes(api, context)
   eventRoutes(api, context)

@@ -22,6 +22,8 @@ export interface JobsContext {
   readonly jobs: UntypedJobs
   readonly queues: readonly KnownQueue[]
   readonly switches: Switches
+  /** The keys of all queues: a switch may also mean one that takes no jobs. */
+  readonly queueKeys: readonly string[]
   readonly settings: ApiSettings
 }
 
@@ -39,6 +41,7 @@ export function jobsContext<Opened extends App>(
       declared,
     })),
     switches: mill.switches,
+    queueKeys: Object.keys(mill.app.queues),
     settings,
   }
 }

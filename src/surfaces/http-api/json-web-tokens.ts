@@ -113,6 +113,7 @@ function callerOf(payload: JWTPayload, roleClaim: string): Caller | undefined {
   return {
     role,
     name: 'jwt',
+    signature: sub,
     identity: `sub:${sub}`,
     owner: role === 'admin' ? null : sub,
     expiresAt: exp * 1_000,

@@ -1,41 +1,30 @@
 /** A page of jobs, of one queue or of all queues of the app. */
 import type { Page } from '../../backends/backend.ts'
-import { checkOneOf, checkRange, type Violations } from '../../core/checks.ts'
+import { checkOneOf, type Violations } from '../../core/checks.ts'
 import { type JobStatus, jobStatuses } from '../../core/job-state.ts'
-import type { Range } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { ListJobsOptions } from '../../status/app-jobs.ts'
 import type { Job } from '../../status/job.ts'
 import { ApiProblem } from './api-problem.ts'
 import type { Caller } from './caller.ts'
 import { findQueue, type JobsContext, type KnownQueue } from './jobs-context.ts'
+import { type Query, readPageSize, readQuery } from './read-query.ts'
 
 export interface ListRequest extends ListJobsOptions {
   readonly queue?: string
   readonly limit: number
 }
 
-export const pageSizes: Range = { min: 1, max: 100, unit: 'jobs' }
-export const defaultPageSize = 20
+const parameters = ['queue', 'status', 'type', 'owner', 'limit', 'after'] as const
 
-const parameters: readonly string[] = ['queue', 'status', 'type', 'owner', 'limit', 'after']
-
-export function readListRequest(query: Readonly<Record<string, readonly string[]>>): ListRequest {
-  const errors = Object.entries(query).flatMap(([name, values]) => {
-    if (!parameters.includes(name)) {
-      return [{ field: name.slice(0, 200), expected: `one of ${parameters.join(', ')}` }]
-    }
-    return values.length === 1 ? [] : [{ field: name, expected: 'one value' }]
-  })
-  if (errors.length > 0) throw new ApiProblem('invalid_request', { errors })
-  const value = (name: string): string | undefined => query[name]?.[0] || undefined
+export function readListRequest(query: Query): ListRequest {
+  const value = readQuery(query, parameters)
   const violations: Violations = []
-  const limit = Number(value('limit') ?? defaultPageSize)
-  checkRange(violations, 'limit', limit, pageSizes)
+  const limit = readPageSize(violations, value('limit'))
   const status = value('status')
   if (status !== undefined) checkOneOf(violations, 'status', status, jobStatuses)
   if (violations.length > 0) throw MillraceError.invalid(violations)
-  const [queue, type, owner, after] = ['queue', 'type', 'owner', 'after'].map(value)
+  const [queue, type, owner, after] = (['queue', 'type', 'owner', 'after'] as const).map(value)
   return {
     limit,
     // It was checked above.

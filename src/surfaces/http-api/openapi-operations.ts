@@ -1,8 +1,9 @@
 /** What the OpenAPI document says about each route. */
 import type { DescribeRouteOptions, ResponsesWithResolver } from 'hono-openapi'
 import { jobStatuses } from '../../core/job-state.ts'
-import { defaultPageSize, pageSizes } from './list-jobs.ts'
+import { switchScopes } from '../../operations/switches.ts'
 import { type ProblemCode, problems } from './problems.ts'
+import { defaultPageSize, pageSizes } from './read-query.ts'
 
 type Parameter = NonNullable<DescribeRouteOptions['parameters']>[number]
 type Schema = Extract<Parameter, { readonly schema?: unknown }>['schema']
@@ -36,13 +37,32 @@ const switchTarget: readonly Parameter[] = [
     name: 'scope',
     in: 'path',
     required: true,
-    schema: { type: 'string', enum: ['queue', 'type', 'tier', 'tenant', 'name'] },
+    description: 'What kind of thing is stopped; `name` is what queues and job types obey.',
+    schema: { type: 'string', enum: [...switchScopes] },
   },
-  { name: 'value', in: 'path', required: true, schema: { type: 'string' } },
+  {
+    name: 'value',
+    in: 'path',
+    required: true,
+    description: 'Which of them. A queue goes by its key or its name.',
+    schema: { type: 'string' },
+  },
+]
+
+const onePage: readonly Parameter[] = [
+  query('limit', {
+    type: 'integer',
+    minimum: pageSizes.min,
+    maximum: pageSizes.max,
+    default: defaultPageSize,
+  }),
+  query('after', { type: 'string', description: 'The `next` of the page before.' }),
 ]
 
 const guarded: readonly ProblemCode[] = ['unauthenticated', 'unavailable', 'internal']
 const ofOneJob: readonly ProblemCode[] = [...guarded, 'job_not_found']
+const forAdmins: readonly ProblemCode[] = [...guarded, 'forbidden']
+const ofBodies: readonly ProblemCode[] = ['body_timeout', 'too_large', 'unsupported_media_type']
 
 export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> = {
   enqueue: {
@@ -74,9 +94,7 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
         ...guarded,
         'invalid_request',
         'forbidden',
-        'body_timeout',
-        'too_large',
-        'unsupported_media_type',
+        ...ofBodies,
         'idempotency_conflict',
         'rate_limited',
       ),
@@ -92,13 +110,7 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
       query('status', { type: 'string', enum: [...jobStatuses] }),
       query('type', { type: 'string' }),
       query('owner', { type: 'string' }),
-      query('limit', {
-        type: 'integer',
-        minimum: pageSizes.min,
-        maximum: pageSizes.max,
-        default: defaultPageSize,
-      }),
-      query('after', { type: 'string', description: 'The `next` of the page before.' }),
+      ...onePage,
     ],
     responses: {
       200: answer('A page of jobs.', 'JobPage'),
@@ -155,16 +167,16 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
     summary: 'The kill switches that are on',
     responses: {
       200: answer('The switches.', 'Switches'),
-      ...refusals(...guarded, 'forbidden'),
+      ...refusals(...forAdmins),
     },
   },
   switchEvents: {
     operationId: 'listSwitchEvents',
     summary: 'Who turned what on and off, newest first',
-    parameters: [query('limit', { type: 'integer' }), query('after', { type: 'string' })],
+    parameters: [...onePage],
     responses: {
       200: answer('A page of events.', 'SwitchEvents'),
-      ...refusals(...guarded, 'forbidden', 'invalid_request'),
+      ...refusals(...forAdmins, 'invalid_request'),
     },
   },
   setSwitch: {
@@ -173,20 +185,20 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
     parameters: [...switchTarget],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/SwitchSetting' } } },
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/NewSwitch' } } },
     },
     responses: {
       200: answer('The switch as it is now.', 'Switch'),
-      ...refusals(...guarded, 'forbidden', 'invalid_request', 'not_found', 'conflict'),
+      ...refusals(...forAdmins, 'invalid_request', 'not_found', 'conflict', ...ofBodies),
     },
   },
   liftSwitch: {
     operationId: 'liftSwitch',
     summary: 'Turn a kill switch off',
-    parameters: [...switchTarget],
+    parameters: [...switchTarget, query('note', { type: 'string', description: 'Why.' })],
     responses: {
       204: { description: 'It is off now.' },
-      ...refusals(...guarded, 'forbidden', 'invalid_request', 'not_found'),
+      ...refusals(...forAdmins, 'invalid_request', 'switch_not_on'),
     },
   },
   alive: {

@@ -29,7 +29,11 @@ async function openApiDocument(
   return generateSpecs(api, {
     excludeStaticFile: false,
     documentation: {
-      info: { title: 'Millrace', version, description: 'Jobs: take on, follow, cancel, retry.' },
+      info: {
+        title: 'Millrace',
+        version,
+        description: 'Jobs: take on, follow, cancel, retry. Kill switches: set, lift.',
+      },
       ...(settings?.auth !== 'none' && { security: [{ apiKey: [] }, { bearer: [] }] }),
       components: {
         schemas: { ...apiSchemas, ...(await enqueueSchemas(visible, forUsers)) },

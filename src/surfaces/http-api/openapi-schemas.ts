@@ -3,6 +3,7 @@ import { resolver } from 'hono-openapi'
 import { jobTypeOf } from '../../contracts/jobs-declaration.ts'
 import type { MessageSchema } from '../../contracts/queue-declaration.ts'
 import { jobStatuses } from '../../core/job-state.ts'
+import { switchModes, switchScopes } from '../../operations/switches.ts'
 import { fieldsOfUsers } from './enqueue-request.ts'
 import type { KnownQueue } from './jobs-context.ts'
 import { problems } from './problems.ts'
@@ -21,35 +22,11 @@ const textOrNull: OpenApiSchema = { type: ['string', 'null'] }
 const timeOrNull: OpenApiSchema = { type: ['string', 'null'], format: 'date-time' }
 const status: OpenApiSchema = { type: 'string', enum: [...jobStatuses] }
 
-const switchFields = {
-  scope: text,
-  value: text,
-  mode: { type: 'string', enum: ['hold', 'divert'] },
-  by: text,
-  note: textOrNull,
-  until: timeOrNull,
-} as const satisfies Readonly<Record<string, OpenApiSchema>>
+const duration: OpenApiSchema = { type: 'string', description: "Such as '30s'." }
+const mode: OpenApiSchema = { type: 'string', enum: [...switchModes] }
+const scope: OpenApiSchema = { type: 'string', enum: [...switchScopes] }
 
 export const apiSchemas: OpenApiSchemas = {
-  Switch: object({ ...switchFields, set_at: time }),
-  Switches: object({
-    switches: {
-      type: 'array',
-      items: object({ ...switchFields, set_at: time, source: text }),
-    },
-  }),
-  SwitchEvents: object({
-    events: {
-      type: 'array',
-      items: object({ ...switchFields, mode: textOrNull, event: text, at: time }),
-    },
-    next: textOrNull,
-  }),
-  SwitchSetting: object({
-    mode: switchFields.mode,
-    note: optional(text),
-    for: optional({ type: 'string', description: 'How long, such as `1h`.' }),
-  }),
   Problem: object({
     type: text,
     title: text,
@@ -104,6 +81,39 @@ export const apiSchemas: OpenApiSchemas = {
       }),
     },
   }),
+  NewSwitch: {
+    ...object({ mode, note: optional(text), for: optional(duration) }),
+    additionalProperties: false,
+  },
+  Switch: object({
+    scope,
+    value: text,
+    mode,
+    by: text,
+    note: textOrNull,
+    set_at: timeOrNull,
+    until: timeOrNull,
+    source: { type: 'string', enum: ['store', 'environment'] },
+  }),
+  Switches: object({
+    switches: { type: 'array', items: { $ref: '#/components/schemas/Switch' } },
+  }),
+  SwitchEvents: object({
+    events: {
+      type: 'array',
+      items: object({
+        event: { type: 'string', enum: ['set', 'lifted'] },
+        scope,
+        value: text,
+        mode: { type: ['string', 'null'], enum: [...switchModes, null] },
+        by: text,
+        note: textOrNull,
+        at: time,
+        until: timeOrNull,
+      }),
+    },
+    next: textOrNull,
+  }),
 }
 
 /** `Queue` and `NewJob`, as far as the caller may enqueue. */
@@ -143,7 +153,7 @@ const newJobFields: Readonly<Record<string, Optional>> = {
   tier: optional(text),
   tags: optional({ type: 'array', items: text }),
   trace_id: optional(text),
-  delay: optional({ type: 'string', description: "Such as '30s'." }),
+  delay: optional(duration),
   attempts: optional({ type: 'integer', minimum: 1 }),
 }
 

@@ -23,6 +23,7 @@ export type ProblemCode =
   | 'not_found'
   | 'no_app'
   | 'job_not_found'
+  | 'switch_not_on'
   | 'body_timeout'
   | 'conflict'
   | 'job_finished'
@@ -75,12 +76,17 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
   no_app: {
     status: 404,
     title: 'There is nothing here.',
-    detail: 'This server was started without an app. Start it with --app to use jobs.',
+    detail: 'This server was started without an app. Start it with --app to use this.',
   },
   job_not_found: {
     status: 404,
     title: 'There is no such job.',
     detail: 'The job does not exist, is no longer kept, or is not yours.',
+  },
+  switch_not_on: {
+    status: 404,
+    title: 'This switch is not on.',
+    detail: 'There is nothing to lift. What the environment of a process has on ends with it.',
   },
   body_timeout: {
     status: 408,
@@ -166,7 +172,6 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   dead_letter_missing: 'conflict',
   not_a_dead_letter_queue: 'conflict',
   move_task_not_found: 'not_found',
-  switch_not_on: 'not_found',
 
   // Somebody deleted it on the backend; those who only use the API cannot know or help.
   queue_not_found: 'unavailable',

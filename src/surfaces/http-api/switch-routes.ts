@@ -1,128 +1,75 @@
-/** Kill switches, for admins: GET /switches, its events, PUT and DELETE /switches/:scope/:value. */
-import type { Hono } from 'hono'
+/**
+ * Kill switches, for admins alone: GET /switches, PUT and DELETE /switches/:scope/:value, and
+ * GET /switches/events. Whoever calls is on the record.
+ */
+import type { Hono, MiddlewareHandler } from 'hono'
 import { describeRoute } from 'hono-openapi'
-import type { SwitchEvent, SwitchRecord } from '../../backends/switch-store.ts'
-import { checkOneOf, checkRange, type Violations } from '../../core/checks.ts'
-import type { Duration } from '../../core/durations.ts'
-import { limits } from '../../core/limits.ts'
+import type { Violations } from '../../core/checks.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { SwitchOn } from '../../operations/switches.ts'
+import { switchEventView, switchView } from '../../operations/switch-view.ts'
 import type { ApiEnv } from './api-env.ts'
 import { ApiProblem } from './api-problem.ts'
 import type { JobsContext } from './jobs-context.ts'
 import { operations } from './openapi-operations.ts'
 import { readJsonBody } from './read-json-body.ts'
+import { type Query, readPageSize, readQuery } from './read-query.ts'
+import { readSetSwitch, readTarget } from './switch-request.ts'
 
-export function switchRoutes(api: Hono<ApiEnv>, { switches, settings }: JobsContext): void {
+export function switchRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
+  const { switches, settings } = context
   const { timers } = settings.ports
-  for (const path of ['/switches', '/switches/*']) {
-    api.use(path, async (c, next) => {
-      if (c.get('caller').role !== 'admin') throw new ApiProblem('forbidden')
-      await next()
-    })
-  }
+  for (const path of ['/switches', '/switches/*']) api.use(path, adminsOnly)
 
   api.get('/switches', describeRoute(operations.switches), async (c) => {
     const on = await switches.list()
-    return c.json({ switches: on.map((one) => ({ ...switchView(one), source: one.source })) })
+    return c.json({ switches: on.map(switchView) })
   })
 
   api.get('/switches/events', describeRoute(operations.switchEvents), async (c) => {
-    const { limit = '20', after } = c.req.query()
-    const request = { limit: Number(limit), ...(after !== undefined && { after }) }
-    check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-    const { items, next = null } = await switches.history(request)
-    return c.json({ events: items.map(eventView), next })
+    const { items, next = null } = await switches.history(readEventsRequest(c.req.queries()))
+    return c.json({ events: items.map(switchEventView), next })
   })
 
   api.put('/switches/:scope/:value', describeRoute(operations.setSwitch), async (c) => {
-    const { mode, note, lasting } = readSetting(
-      await readJsonBody(c.req.raw, { ...settings, timers }),
-    )
-    const on = targetOf(c.req.param('scope'), c.req.param('value'))
-    const options = { by: c.get('caller').name, ...note, ...lasting }
-    const set = mode === 'hold' ? switches.hold : switches.divert
-    return c.json(switchView(await found(set(on, options))))
+    const on = readTarget(c.req.param())
+    const body = await readJsonBody(c.req.raw, { ...settings, timers })
+    const { mode, options } = readSetSwitch(body)
+    const by = c.get('caller').signature
+    const record = await found(context, switches[mode](on, { ...options, by }))
+    return c.json(switchView(record))
   })
 
   api.delete('/switches/:scope/:value', describeRoute(operations.liftSwitch), async (c) => {
-    const on = targetOf(c.req.param('scope'), c.req.param('value'))
-    const wasOn = await found(switches.lift(on, { by: c.get('caller').name }))
-    if (!wasOn) throw new MillraceError('switch_not_on')
+    const on = readTarget(c.req.param())
+    const note = readQuery(c.req.queries(), ['note'])('note')
+    const by = c.get('caller').signature
+    const lifting = switches.lift(on, { by, ...(note !== undefined && { note }) })
+    if (!(await found(context, lifting))) throw new ApiProblem('switch_not_on')
     return c.body(null, 204)
   })
 }
 
-const scopes: readonly string[] = ['queue', 'type', 'tier', 'tenant', 'name']
-
-function targetOf(scope: string, value: string): SwitchOn {
-  check((into) => checkOneOf(into, 'scope', scope, scopes))
-  // One of the forms of the type, by the check above.
-  return { [scope]: value } as unknown as SwitchOn
+const adminsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  if (c.get('caller').role !== 'admin') throw new ApiProblem('forbidden')
+  await next()
 }
 
-interface Setting {
-  readonly mode: 'hold' | 'divert'
-  readonly note: { readonly note?: string }
-  readonly lasting: { readonly for?: Duration }
-}
-
-function readSetting(body: unknown): Setting {
-  const given: Readonly<Record<string, unknown>> =
-    typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...body } : {}
-  const { mode, note, for: lasting, ...others } = given
-  const isText = (value: unknown): boolean => value === undefined || typeof value === 'string'
-  check((into) => {
-    checkOneOf(into, 'mode', mode, ['hold', 'divert'])
-    if (!isText(note)) into.push({ field: 'note', given: 'another value', allowed: 'a text' })
-    if (!isText(lasting)) {
-      into.push({ field: 'for', given: 'another value', allowed: "a duration such as '1h'" })
-    }
-    for (const field of Object.keys(others)) {
-      const allowed = 'mode, note or for'
-      into.push({ field: field.slice(0, 200), given: 'an unknown field', allowed })
-    }
-  })
-  return {
-    mode: mode === 'divert' ? 'divert' : 'hold',
-    note: typeof note === 'string' ? { note } : {},
-    // Whether it is a duration, the switch itself will say.
-    lasting: typeof lasting === 'string' ? { for: lasting as Duration } : {},
-  }
-}
-
-/** Whoever names a queue that is not there has made a mistake; the store is in order. */
-async function found<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    const isMissing = error instanceof MillraceError && error.code === 'queue_not_found'
-    throw isMissing ? new ApiProblem('not_found') : error
-  }
-}
-
-function check(run: (into: Violations) => void): void {
+function readEventsRequest(query: Query): { readonly limit: number; readonly after?: string } {
+  const value = readQuery(query, ['limit', 'after'])
   const violations: Violations = []
-  run(violations)
+  const limit = readPageSize(violations, value('limit'))
   if (violations.length > 0) throw MillraceError.invalid(violations)
+  const after = value('after')
+  return { limit, ...(after !== undefined && { after }) }
 }
 
-function switchView({ scope, value, mode, by, note, setAt, until }: SwitchRecord): object {
-  return { scope, value, mode, by, note, set_at: isoTime(setAt), until: isoTimeOrNull(until) }
-}
-
-function eventView({ scope, value, event, mode, by, note, at, until }: SwitchEvent): object {
-  return {
-    ...{ scope, value, event, mode, by, note },
-    at: isoTime(at),
-    until: isoTimeOrNull(until),
+/** Elsewhere a missing queue is a fault of the server; here the caller has named it. */
+async function found<T>({ queueKeys }: JobsContext, changed: Promise<T>): Promise<T> {
+  try {
+    return await changed
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code !== 'queue_not_found') throw error
+    const expected = `one of ${queueKeys.join(', ')}`
+    throw new ApiProblem('not_found', { errors: [{ field: 'value', expected }] })
   }
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
-function isoTimeOrNull(ms: number | null): string | null {
-  return ms === null ? null : isoTime(ms)
 }

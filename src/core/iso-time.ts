@@ -1,0 +1,6 @@
+/** A time as every way in writes it: ISO 8601 in UTC, with milliseconds. */
+export function isoTime(ms: number): string
+export function isoTime(ms: number | null): string | null
+export function isoTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}

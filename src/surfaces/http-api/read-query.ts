@@ -1,0 +1,30 @@
+/** The parameters behind the question mark: only known ones, each once; an empty one counts as none. */
+import { checkRange, type Violations } from '../../core/checks.ts'
+import type { Range } from '../../core/limits.ts'
+import { ApiProblem } from './api-problem.ts'
+
+export type Query = Readonly<Record<string, readonly string[]>>
+
+export function readQuery<Name extends string>(
+  query: Query,
+  names: readonly Name[],
+): (name: Name) => string | undefined {
+  const errors = Object.entries(query).flatMap(([name, values]) => {
+    if (!names.some((known) => known === name)) {
+      return [{ field: name.slice(0, 200), expected: `one of ${names.join(', ')}` }]
+    }
+    return values.length === 1 ? [] : [{ field: name, expected: 'one value' }]
+  })
+  if (errors.length > 0) throw new ApiProblem('invalid_request', { errors })
+  return (name) => query[name]?.[0] || undefined
+}
+
+export const pageSizes: Range = { min: 1, max: 100, unit: 'entries' }
+export const defaultPageSize = 20
+
+/** How many entries of a list are asked for. */
+export function readPageSize(into: Violations, text: string | undefined): number {
+  const limit = Number(text ?? defaultPageSize)
+  checkRange(into, 'limit', limit, pageSizes)
+  return limit
+}
