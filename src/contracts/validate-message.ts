@@ -26,7 +26,7 @@ export function validateMessageSoon(
   const result = standard.validate(value)
   const context = { vendor: standard.vendor, value, field }
   return 'then' in result
-    ? result.then((later) => outputOf(later, context))
+    ? Promise.resolve(result).then((later) => outputOf(later, context))
     : outputOf(result, context)
 }
 
@@ -36,11 +36,10 @@ export function validateMessageNow(
   value: unknown,
   field = 'message',
 ): unknown {
-  const standard = schema['~standard']
-  const result = standard.validate(value)
-  if (!('then' in result)) return outputOf(result, { vendor: standard.vendor, value, field })
+  const output = validateMessageSoon(schema, value, field)
+  if (!(output instanceof Promise)) return output
   // Nobody waits for this answer, and its failure must not end the process.
-  result.then(undefined, () => undefined)
+  output.catch(() => undefined)
   const allowed = 'one that answers at once, since a transaction cannot wait for it'
   throw MillraceError.invalid([{ field, given: 'a schema that answers later', allowed }])
 }
