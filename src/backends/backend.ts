@@ -95,6 +95,8 @@ export interface CreatedQueue {
 
 export interface ListQueues {
   readonly prefix?: string
+  /** Only queues of this namespace; `''` for those that stand in none. Default: all. */
+  readonly namespace?: string
   readonly after?: string
   readonly limit: number
 }
@@ -243,7 +245,15 @@ export type LeaseResult =
 
 export type Outcome =
   /** Done: the message is deleted, and a job completed with its result, which is JSON. */
-  | { readonly kind: 'acknowledge'; readonly result?: string }
+  | {
+      readonly kind: 'acknowledge'
+      readonly result?: string
+      /**
+       * Also by a receipt of an earlier lease, as SQS has it: only on standard queues, and never a
+       * job, whose end belongs to the holder of its lease.
+       */
+      readonly anyLease?: boolean
+    }
   /** Again, after a delay; the receive counts. A job remembers the error, a safe summary. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly error?: string }
   /** Handed back untouched: the receive does not count. */

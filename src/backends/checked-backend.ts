@@ -3,7 +3,7 @@
  * the same error and none of them has to. What depends on the queue itself (its type, its size
  * limit) is checked by the backend with `core/check-message.ts`.
  */
-import { checkQueueName, checkQueueSettings, checkTags } from '../core/check-queue.ts'
+import { checkQueueSettings, checkStoreName, checkTags } from '../core/check-queue.ts'
 import { checkSwitchNames } from '../core/check-queue-controls.ts'
 import {
   checkLength,
@@ -28,7 +28,7 @@ export function checkedBackend(backend: Backend): Backend {
 
     createQueue: async (request) => {
       check((into) => {
-        checkQueueName(into, 'queue', request.queue)
+        checkStoreName(into, 'queue', request.queue)
         if (request.settings) checkQueueSettings(into, 'settings', { ...request.settings })
         if (request.tags) checkTags(into, 'tags', request.tags)
         optional(request.cooldownMs, (ms) => checkRange(into, 'cooldownMs', ms, limits.cooldownMs))

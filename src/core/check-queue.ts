@@ -33,6 +33,23 @@ export function checkQueueName(into: Violations, field: string, name: unknown): 
   })
 }
 
+/** Ends the namespace of a queue's name in a store: `eu-west-1:123456789012:orders`. */
+export const namespaceEnd = ':'
+
+const namespacePattern = /^(?:[a-z0-9-]{1,40}:){1,2}$/
+
+/** The name of a queue in a store: a name as above, in a namespace or in none. */
+export function checkStoreName(into: Violations, field: string, name: unknown): void {
+  const nameAt = typeof name === 'string' ? name.lastIndexOf(namespaceEnd) + 1 : 0
+  const isInside = typeof name === 'string' && nameAt > 0
+  if (isInside && !namespacePattern.test(name.slice(0, nameAt))) {
+    const allowed = "a namespace of one or two parts of a-z 0-9 -, each with a ':' behind it"
+    into.push({ field, given: describeGiven(name), allowed })
+  } else {
+    checkQueueName(into, field, isInside ? name.slice(nameAt) : name)
+  }
+}
+
 const rangedSettings = [
   'visibilityMs',
   'delayMs',
@@ -104,7 +121,7 @@ function checkDeadLetter(into: Violations, field: string, value: unknown): void 
     into.push({ field, given: describeGiven(value), allowed: 'null or { queue, maxReceives }' })
     return
   }
-  checkQueueName(into, `${field}.queue`, value.queue)
+  checkStoreName(into, `${field}.queue`, value.queue)
   checkRange(into, `${field}.maxReceives`, value.maxReceives, limits.maxReceives)
 }
 
@@ -119,5 +136,5 @@ function checkDeadLetterSources(into: Violations, field: string, value: unknown)
     })
     return
   }
-  for (const name of value) checkQueueName(into, field, name)
+  for (const name of value) checkStoreName(into, field, name)
 }

@@ -345,9 +345,12 @@ export class ReferenceModel {
       if (error !== undefined) return { status: 'refused', error }
     }
     const { refusal, message } = held
-    // Whoever finished late may say so on a standard queue, as long as nobody else began.
+    // Whoever finished late may say so on a standard queue, as long as nobody else began, or also then
+    // if that was asked for.
     const isLateButFine =
-      refusal === 'lapsed' && outcome.kind === 'acknowledge' && type === 'standard'
+      outcome.kind === 'acknowledge' &&
+      type === 'standard' &&
+      (refusal === 'lapsed' || (refusal === 'stale' && outcome.anyLease === true))
     if (message === undefined) return { status: refusal }
     if (refusal !== undefined && !isLateButFine) return { status: refusal }
     this.#apply(queue, message, outcome)

@@ -145,8 +145,8 @@ export function delivery(queue: ModelQueue, message: ModelMessage, token: number
 
 export type Held =
   | { readonly refusal?: undefined; readonly message: ModelMessage }
-  | { readonly refusal: 'lapsed'; readonly message: ModelMessage }
-  | { readonly refusal: Exclude<LeaseRefusal, 'lapsed'>; readonly message?: undefined }
+  | { readonly refusal: Exclude<LeaseRefusal, 'gone'>; readonly message: ModelMessage }
+  | { readonly refusal: 'gone'; readonly message?: undefined }
 
 /** The message that a receipt names, or why the receipt cannot be used. */
 export function findHeld(queue: ModelQueue, receipt: string): Held | 'invalid' {
@@ -154,7 +154,7 @@ export function findHeld(queue: ModelQueue, receipt: string): Held | 'invalid' {
   if (queueId !== queue.id) return 'invalid'
   const message = queue.messages.find((candidate) => candidate.sequence === sequence)
   if (message === undefined) return { refusal: 'gone' }
-  if (message.token !== token) return { refusal: 'stale' }
+  if (message.token !== token) return { refusal: 'stale', message }
   if (message.state !== 'leased') return { refusal: 'lapsed', message }
   return { message }
 }

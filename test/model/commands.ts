@@ -109,6 +109,7 @@ const receipt = fc.oneof({ weight: 6, arbitrary: fc.nat(3) }, { weight: 2, arbit
 
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'acknowledge' } as const) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'acknowledge', anyLease: true } as const) },
   {
     weight: 3,
     arbitrary: fc.record({

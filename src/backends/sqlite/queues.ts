@@ -1,6 +1,6 @@
 /** Creates, changes, tags, purges and deletes queues. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { isFifoName } from '../../core/check-queue.ts'
+import { isFifoName, namespaceEnd } from '../../core/check-queue.ts'
 import { describeGiven } from '../../core/checks.ts'
 import { describeRange, limits } from '../../core/limits.ts'
 import { MillraceError, type Violation } from '../../core/millrace-error.ts'
@@ -55,7 +55,8 @@ export function prepareQueues(db: DatabaseSync): QueueStatements {
     unearth: db.prepare('DELETE FROM deleted_queue WHERE name = ?'),
     list: db.prepare(`
       SELECT * FROM queue
-      WHERE name > ? AND substr(name, 1, length(?)) = ? ORDER BY name ${upTo}`),
+      WHERE name > ? AND substr(name, 1, length(?)) = ?
+        AND (? = '' OR instr(name, '${namespaceEnd}') = 0) ORDER BY name ${upTo}`),
     listSources: db.prepare(`
       SELECT * FROM queue WHERE dead_letter = ? AND name > ? ORDER BY name ${upTo}`),
   }

@@ -36,6 +36,7 @@ export interface SettlingStatements {
   readonly deletePlain: StatementSync
   readonly deleteJob: StatementSync
   readonly deleteHeld: StatementSync
+  readonly deletePlainUnheld: StatementSync
   readonly deleteLive: StatementSync
   readonly holdBack: StatementSync
   readonly handBack: StatementSync
@@ -54,6 +55,10 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
     deleteHeld: db.prepare(
       `DELETE FROM message WHERE sequence = ? AND generation = ? AND token = ? ${deleted}`,
     ),
+    // The one statement without a token, for callers who ask for it: see `anyLease` in the port.
+    deletePlainUnheld: db.prepare(`
+      DELETE FROM message
+      WHERE sequence = ? AND generation = ? AND job_type IS NULL ${deleted}`),
     deleteLive: db.prepare(`DELETE FROM message ${live} ${deleted}`),
     // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
     holdBack: db.prepare(
@@ -164,7 +169,7 @@ function settleLease(
 ): LeaseRefusal | undefined {
   switch (outcome.kind) {
     case 'acknowledge':
-      return acknowledge(tx, queue, receipt, outcome.result)
+      return acknowledge(tx, queue, receipt, outcome)
     case 'retry':
       return outcome.delayMs > 0
         ? holdBack(tx, queue, receipt, outcome)
@@ -186,13 +191,15 @@ interface DeletedRow {
   readonly apart: 0 | 1
 }
 
+type Acknowledgement = Extract<Settlement['outcome'], { readonly kind: 'acknowledge' }>
+
 function acknowledge(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  result: string | undefined,
+  { result, anyLease }: Acknowledgement,
 ): LeaseRefusal | undefined {
-  const { deletePlain, deleteJob, deleteHeld, deleteLive } = tx.session.settling
+  const { deletePlain, deleteJob, deleteHeld, deletePlainUnheld, deleteLive } = tx.session.settling
   const { jobQueues } = tx.session
   const { sequence, token } = receipt
   const fifo = queue.settings.type === 'fifo'
@@ -202,9 +209,12 @@ function acknowledge(
   const isJob = finishLeasedJob(tx, lease, { queue: queue.name, status: 'completed', result })
   if (isJob) jobQueues.add(queue)
   if (isJob && !fifo && deleteOutright(tx, queue, receipt, deleteJob)) return undefined
-  const deleted = fifo
+  let deleted = fifo
     ? getRow<DeletedRow>(deleteLive, sequence, queue.generation, token, tx.now)
     : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token)
+  if (deleted === undefined && anyLease && !fifo) {
+    deleted = getRow<DeletedRow>(deletePlainUnheld, sequence, queue.generation)
+  }
   if (deleted === undefined) return refusalOf(tx, queue, receipt)
   if (deleted.apart === 1) tx.session.bodies.dropApart.run(sequence)
   tx.count(queue, countNameOf(deleted.state), -1)

@@ -132,8 +132,13 @@ export class SqliteBackend implements Backend {
     return this.#read((session) => queueRecord(session.topology.require(queue)))
   }
 
-  listQueues({ prefix = '', after = '', limit }: ListQueues): Promise<Page<QueueRecord>> {
-    return this.#read((session) => queuePage(session.queues.list, limit, after, prefix, prefix))
+  listQueues(request: ListQueues): Promise<Page<QueueRecord>> {
+    const { prefix = '', namespace, after = '', limit } = request
+    const start = (namespace ?? '') + prefix
+    const outside = namespace === '' ? 'outside' : ''
+    return this.#read((session) =>
+      queuePage(session.queues.list, limit, after, start, start, outside),
+    )
   }
 
   changeQueue(request: ChangeQueue): Promise<QueueRecord> {

@@ -21,6 +21,7 @@ import { describeJobHistory } from './job-history.contract.ts'
 import { describeJobIdempotency } from './job-idempotency.contract.ts'
 import { describeJobs } from './jobs.contract.ts'
 import { describeKillSwitches } from './kill-switches.contract.ts'
+import { describeLateAcknowledgements } from './late-acknowledgement.contract.ts'
 import { describeLeases } from './leases.contract.ts'
 import { describeLongPolling } from './long-polling.contract.ts'
 import { describeMoveTasks } from './move-tasks.contract.ts'
@@ -49,6 +50,7 @@ const behaviours = [
   describeReceiving,
   describeLeases,
   describeSettling,
+  describeLateAcknowledgements,
   describeDelays,
   describeLongPolling,
   describeFifo,

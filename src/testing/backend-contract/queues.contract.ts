@@ -190,6 +190,32 @@ function describeListsOfQueues(suite: ContractSuite): void {
     assert.deepEqual(await list('nothing'), [])
   })
 
+  suite.test(
+    'queues of a namespace are others than those of the same name outside',
+    async (scene) => {
+      const inside = 'eu-west-1:123456789012:'
+      for (const name of ['orders', `${inside}orders`, `${inside}bills.fifo`, 'eu-2']) {
+        await scene.queue(name)
+      }
+      const list = async (namespace?: string, prefix = ''): Promise<string[]> => {
+        const filter = namespace === undefined ? {} : { namespace }
+        const page = await scene.backend.listQueues({ ...filter, prefix, limit: 100 })
+        return page.items.map(({ name }) => name)
+      }
+      assert.deepEqual(await list(''), ['eu-2', 'orders'])
+      assert.deepEqual(await list('', 'eu'), ['eu-2'])
+      assert.deepEqual(await list(inside), [`${inside}bills.fifo`, `${inside}orders`])
+      assert.deepEqual(await list(inside, 'or'), [`${inside}orders`])
+      assert.equal((await list()).length, 4)
+      await scene.send(`${inside}orders`, 'body')
+      assert.deepEqual(await scene.receiveBodies('orders'), [])
+      assert.deepEqual(await scene.receiveBodies(`${inside}orders`), ['body'])
+      for (const name of ['a:b:c:orders', ':orders', 'EU:orders', 'eu west:orders', 'eu:']) {
+        await rejects(scene.queue(name), 'invalid_argument')
+      }
+    },
+  )
+
   suite.test('more than 1,000 queues are listed completely, in stable pages', async (scene) => {
     const names = Array.from({ length: 1_050 }, (_, index) => `q${String(index).padStart(4, '0')}`)
     await Promise.all(names.map((name) => scene.queue(name)))

@@ -17,7 +17,6 @@ export function describeSettling(suite: ContractSuite): void {
   suite.describe('settling', () => {
     describeOutcomes(suite)
     describeBurying(suite)
-    describeLateAcknowledgement(suite)
     describeEmits(suite.needing('atomicSettle'))
   })
 }
@@ -195,44 +194,6 @@ function describeBurying(suite: ContractSuite): void {
     const again = await scene.settle('q', receipt, { kind: 'bury', reason: 'twice' })
     assert.ok(again.status === 'gone' || again.status === 'stale')
     assert.deepEqual(await scene.counts(dead), { ready: 1, leased: 0, delayed: 0 })
-  })
-}
-
-function describeLateAcknowledgement(suite: ContractSuite): void {
-  suite.test(
-    'on a standard queue a late acknowledgement counts while nobody else took it',
-    async (scene) => {
-      const { receipt } = await leasedOne(scene)
-      await scene.advance(11 * second)
-      assert.equal((await scene.acknowledge('q', receipt)).status, 'settled')
-      assert.deepEqual(await scene.receiveBodies('q'), [])
-    },
-  )
-
-  suite.test('a late retry, release or burial changes nothing', async (scene) => {
-    const dead = await scene.queueWithDeadLetters('q', 5, { visibilityMs: 10 * second })
-    await scene.send('q', 'body')
-    const { receipt } = await scene.receiveOne('q')
-    await scene.advance(11 * second)
-    for (const outcome of [
-      { kind: 'retry', delayMs: minute },
-      { kind: 'release' },
-      { kind: 'bury', reason: 'late' },
-    ] as const) {
-      assert.deepEqual(await scene.settle('q', receipt, outcome), { status: 'lapsed' })
-    }
-    assert.equal((await scene.counts(dead)).ready, 0)
-    assert.equal((await scene.receiveOne('q')).receiveCount, 2)
-  })
-
-  suite.needing('fifo').test('on a FIFO queue a late acknowledgement is refused', async (scene) => {
-    await scene.fifoQueue('q.fifo', { visibilityMs: 10 * second })
-    await scene.sendToGroup('q.fifo', 'g', 'body')
-    const { receipt } = await scene.receiveOne('q.fifo')
-    await scene.advance(11 * second)
-    assert.deepEqual(await scene.acknowledge('q.fifo', receipt), { status: 'lapsed' })
-    assert.deepEqual(await scene.receiveBodies('q.fifo'), ['body'])
-    assert.deepEqual(await scene.acknowledge('q.fifo', receipt), { status: 'stale' })
   })
 }
 
