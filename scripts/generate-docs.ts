@@ -78,6 +78,8 @@ const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, stri
   durable: 'Acknowledged writes survive a power cut',
   trackedJobs: 'Tracked jobs',
   callerTransactions: 'Jobs in a transaction of the caller',
+  fairTenants:
+    'A backlog of one tenant does not keep the other tenants of a standard queue waiting',
   ceilings: 'Ceilings on concurrency and rate, held for all receivers together',
   killSwitches: 'Kill switches and budgets',
   delayMsMax: 'Longest delay of a message',

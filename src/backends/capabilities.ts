@@ -19,6 +19,8 @@ export interface Capabilities {
   readonly trackedJobs: boolean
   /** Jobs can be stored in a transaction of the caller, together with the caller's own rows. */
   readonly callerTransactions: boolean
+  /** One tenant's backlog does not keep the others of a standard queue waiting. */
+  readonly fairTenants: boolean
   /** Ceilings on what runs at once and on the rate, held for all receivers together. */
   readonly ceilings: boolean
   /** Kill switches and budgets, which stop work without stopping workers. */

@@ -11,6 +11,7 @@ export function assertSoundStore(file: string): void {
     ])
     assert.deepEqual(rows(db, differingCounters), [])
     assert.deepEqual(rows(db, differingGroups), [])
+    assert.deepEqual(rows(db, differingTenants), [])
     assert.deepEqual(rows(db, strayBodies), [])
     assert.deepEqual(rows(db, strayLanes), [])
     assert.deepEqual(rows(db, strayHistory), [])
@@ -42,6 +43,21 @@ const differingGroups = `
   kept AS (
     SELECT g.generation, g.name, head, leased
     FROM fifo_group g JOIN queue q ON q.generation = g.generation
+  )
+  SELECT 'counted' AS side, * FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)
+  UNION ALL
+  SELECT 'kept' AS side, * FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted)`
+
+/** Tenants of standard queues of whom another number is in flight than their row says. */
+const differingTenants = `
+  WITH counted AS (
+    SELECT m.generation, group_name AS name, count(*) AS leased
+    FROM message m JOIN queue q ON q.generation = m.generation
+    WHERE q.name NOT LIKE '%.fifo' AND state = 1 AND group_name IS NOT NULL
+    GROUP BY m.generation, group_name
+  ),
+  kept AS (
+    SELECT t.generation, t.name, leased FROM tenant t JOIN queue q ON q.generation = t.generation
   )
   SELECT 'counted' AS side, * FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)
   UNION ALL

@@ -11,6 +11,7 @@ export const sqliteCapabilities: Capabilities = {
   durable: true,
   trackedJobs: true,
   callerTransactions: true,
+  fairTenants: true,
   ceilings: true,
   killSwitches: true,
   delayMsMax: limits.delayMs.max,

@@ -58,35 +58,68 @@ function claimTogether(
   // Messages of other tenants may lie behind these.
   if (servesInTurn(queue) && rows.length === claim.max) return undefined
   if (!rows.every((row) => isNewAndLasting(queue, row, claim))) return undefined
+  if (rows.some((row) => claim.noisy.has(row.group_name))) return undefined
   if (!claim.gate.takeAll(rows.map(kindOf))) return undefined
   return leaseTogether(tx, queue, rows, claim)
 }
 
-/** Takes the oldest message that may be taken, wherever it waits, again and again. */
+/**
+ * Takes the oldest message that may be taken, wherever it waits, again and again; those of noisy
+ * tenants go into lanes meanwhile, and have what is then left to give.
+ */
 function claimByAge(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
   const { pick } = tx.session.claiming
-  const { lanes } = tx.session
-  const sources = [
-    new Source(undefined, claim.max, (count) => contents(pick, queue.generation, count)),
-    ...openLanes(tx, queue, claim.gate).map(
-      (lane) =>
-        new Source(lane, claim.max, (count) =>
-          contents(lanes.pick, queue.generation, lane.name, count),
-        ),
-    ),
-  ]
+  const ready = new Source(undefined, claim.max, (count) => contents(pick, queue.generation, count))
+  const isQuiet = ({ kind }: Lane): boolean => !claim.noisy.has(kind.tenant)
+  const quiet = sourcesOf(tx, queue, claim, isQuiet)
+  const deliveries = takeByAge(tx, queue, claim, [ready, ...quiet])
+  if (deliveries.length === claim.max) return deliveries
+  const rest = { ...claim, max: claim.max - deliveries.length, budget: { setAside: upkeepSlice } }
+  const noisy = sourcesOf(tx, queue, rest, (lane) => !isQuiet(lane))
+  return noisy.length === 0 ? deliveries : [...deliveries, ...takeByAge(tx, queue, rest, noisy)]
+}
+
+function takeByAge(
+  tx: StoreTransaction,
+  queue: Queue,
+  claim: GatedClaim,
+  sources: readonly Source[],
+): readonly Delivery[] {
   const deliveries: Delivery[] = []
   while (deliveries.length < claim.max && claim.budget.setAside > 0) {
-    const row = oldest(sources, claim.gate)?.take()
+    const source = oldest(sources, claim.gate)
+    const row = source?.take()
     if (row === undefined) break
+    if (source?.lane === undefined && isOnlyNoisy(row, claim)) {
+      if (!isSetAside(tx, queue, row)) block(tx, queue, row, laneName(kindOf(row)))
+      claim.budget.setAside -= 1
+      continue
+    }
     const delivery = leaseOrSetAside(tx, queue, row, claim)
     if (delivery !== undefined) deliveries.push(delivery)
   }
   return deliveries
 }
 
-function openLanes(tx: StoreTransaction, queue: Queue, gate: Gate): readonly Lane[] {
-  return [...lanesOf(tx.session, queue)].filter(({ kind }) => gate.verdict(kind) !== 'closed')
+/** A noisy tenant's message that could otherwise be taken. */
+function isOnlyNoisy(row: ContentRow, { noisy, gate }: GatedClaim): boolean {
+  return noisy.has(row.group_name) && gate.verdict(kindOf(row)) === 'open'
+}
+
+/** The lanes from which something may be taken, of those that are wanted. */
+function sourcesOf(
+  tx: StoreTransaction,
+  queue: Queue,
+  { gate, max }: GatedClaim,
+  isWanted: (lane: Lane) => boolean,
+): readonly Source[] {
+  const { pick } = tx.session.lanes
+  return [...lanesOf(tx.session, queue)]
+    .filter((lane) => isWanted(lane) && gate.verdict(lane.kind) !== 'closed')
+    .map(
+      (lane) =>
+        new Source(lane, max, (count) => contents(pick, queue.generation, lane.name, count)),
+    )
 }
 
 /** The source with the oldest message, of those from which something may be taken at this point. */

@@ -7,12 +7,13 @@ import { inFlightMax } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Delivery, Receive } from '../backend.ts'
 import { claimGated } from './claiming-gated.ts'
-import { gateOf } from './gates.ts'
+import { Gate, gateOf } from './gates.ts'
 import { firstOpenGroup, groupChanged } from './groups.ts'
 import { type Claim, contents, isNewAndLasting, leaseOrSetAside, leaseTogether } from './leasing.ts'
 import { type ContentRow, contentColumns } from './messages.ts'
 import { recallAttempt, rememberAttempt } from './receive-attempts.ts'
 import { upTo } from './rows.ts'
+import { NoisyTenants } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { catchUpForReceive, upkeepSlice } from './upkeep.ts'
@@ -57,7 +58,9 @@ export function receiveNow(
   const max = Math.min(request.max, inFlightRoom, gate?.room ?? inFlightRoom)
   if (max <= 0) return []
   const budget = { setAside: upkeepSlice }
-  const deliveries = claim(tx, queue, { max, leaseExpiresAt: now + visibilityMs, budget, gate })
+  const noisy = new NoisyTenants(tx, queue)
+  const leaseExpiresAt = now + visibilityMs
+  const deliveries = claim(tx, queue, { max, leaseExpiresAt, budget, gate, noisy })
   gate?.noteClaims(tx, deliveries.length)
   rememberAttempt(tx, queue, request.attemptId, deliveries)
   return deliveries
@@ -74,6 +77,11 @@ function claim(tx: StoreTransaction, queue: Queue, wanted: Claim): readonly Deli
 function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
   const { pick } = tx.session.claiming
   const rows = contents(pick, queue.generation, claim.max)
+  if (rows.some((row) => claim.noisy.has(row.group_name))) {
+    const { session, now } = tx
+    const gate = new Gate({ session, queue, now, heldNames: undefined })
+    return claimGated(tx, queue, { ...claim, gate })
+  }
   if (!rows.every((row) => isNewAndLasting(queue, row, claim))) {
     return claimInOrder(tx, queue, claim, (count) => contents(pick, queue.generation, count))
   }

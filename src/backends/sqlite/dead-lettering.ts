@@ -4,11 +4,12 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { DeadLetterOrigin } from '../backend.ts'
-import { groupChanged, groupGained } from './groups.ts'
+import { groupGained } from './groups.ts'
 import { decodeDetails } from './job-details.ts'
 import { finishJob } from './job-history.ts'
 import { blocked, type ContentRow, countNameOf, leased, nobodysToken, ready } from './messages.ts'
 import { changed } from './rows.ts'
+import { leaseEnded } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 
@@ -91,9 +92,9 @@ export function removeFinished(
   tx.session.upkeep.remove.run(row.sequence)
   if (row.body === null) tx.session.bodies.dropApart.run(row.sequence)
   tx.count(queue, countNameOf(row.state), -1)
-  if (queue.settings.type !== 'fifo' || row.group_name === null || row.state !== leased) return
-  groupChanged(tx, queue.generation, row.group_name, -1)
-  tx.gainedReady(queue)
+  if (row.state !== leased) return
+  leaseEnded(tx, queue, row.group_name)
+  if (queue.settings.type === 'fifo') tx.gainedReady(queue)
 }
 
 /** Moves a message out of a live lease; false when the token does not fit any more. */
@@ -156,8 +157,8 @@ function finishMove(
   tx.count(queue, 'dead_lettered', 1)
   tx.count(target, 'ready', 1)
   tx.gainedReady(target)
-  if (row.group_name === null || queue.settings.type !== 'fifo') return
   // Out of a receive, the group is brought up to date once, with all that the receive leased.
-  if (from === 'leased') groupChanged(tx, queue.generation, row.group_name, -1)
+  if (from === 'leased') leaseEnded(tx, queue, row.group_name)
+  if (row.group_name === null || queue.settings.type !== 'fifo') return
   groupGained(tx, target.generation, row.group_name, sequence)
 }

@@ -16,6 +16,7 @@ import { readJob } from './job-reading.ts'
 import { countNameOf, leased } from './messages.ts'
 import { changed, getRow } from './rows.ts'
 import { receiptFor, refusalOf } from './settling.ts'
+import { leaseEnded } from './tenants.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { catchUpFully } from './upkeep.ts'
 
@@ -54,8 +55,9 @@ export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
   if (removed !== undefined) {
     if (removed.apart === 1) tx.session.bodies.dropApart.run(number)
     tx.count(queue, countNameOf(removed.state), -1)
+    if (removed.state === leased) leaseEnded(tx, queue, removed.group_name)
     if (queue.settings.type === 'fifo' && removed.group_name !== null) {
-      groupChanged(tx, queue.generation, removed.group_name, removed.state === leased ? -1 : 0)
+      if (removed.state !== leased) groupChanged(tx, queue.generation, removed.group_name, 0)
       tx.gainedReady(queue)
     }
   }

@@ -13,6 +13,7 @@ import {
   ready,
 } from './messages.ts'
 import { allRows } from './rows.ts'
+import { type NoisyTenants, tenantsLeased } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { expire, hold, retentionCutoff } from './upkeep.ts'
@@ -54,6 +55,8 @@ export interface Claim {
   readonly budget: { setAside: number }
   /** What has to be asked; undefined when there is nothing to ask. */
   readonly gate: Gate | undefined
+  /** Who is served after all others. */
+  readonly noisy: NoisyTenants
 }
 
 export function contents(
@@ -82,7 +85,7 @@ export function leaseTogether(
   const offset = tx.nextTokens(first.sequence, last.sequence)
   const statement = queue.countsRunning ? leaseNewCounted : leaseNew
   statement.run(claim.leaseExpiresAt, offset, tx.now, queue.generation, last.sequence)
-  countLeased(tx, queue, rows.length)
+  countLeased(tx, queue, rows)
   return rows.map((row) => deliver(tx, queue, row, offset + row.sequence, claim))
 }
 
@@ -141,14 +144,17 @@ function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim
   const { lease, leaseGated } = tx.session.leasing
   if (claim.gate === undefined) lease.run(...values, row.sequence)
   else leaseGated.run(...values, queue.countsRunning ? inHand : null, row.sequence)
-  countLeased(tx, queue, 1)
+  countLeased(tx, queue, [row])
   return deliver(tx, queue, row, token, claim)
 }
 
-function countLeased(tx: StoreTransaction, queue: Queue, count: number): void {
+function countLeased(tx: StoreTransaction, queue: Queue, rows: readonly ContentRow[]): void {
+  const count = rows.length
   tx.count(queue, 'ready', -count)
   tx.count(queue, 'leased', count)
   tx.count(queue, 'received', count)
+  // The lock of a FIFO group is set by the claim, once for all that it took of the group.
+  if (queue.settings.type === 'standard') tenantsLeased(tx, queue, rows)
 }
 
 function deliver(

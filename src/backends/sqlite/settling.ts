@@ -21,11 +21,11 @@ import type {
 import type { EnqueuedJob } from '../job-store.ts'
 import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
 import { enqueueJob, refuseEmittedJobs } from './enqueueing.ts'
-import { groupChanged } from './groups.ts'
 import { finishLeasedJob, noteAttempt } from './job-history.ts'
 import { countNameOf, leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
 import { changed, getRow } from './rows.ts'
 import { refuse, storeMessage } from './sending.ts'
+import { leaseEnded } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { hold, retentionCutoff } from './upkeep.ts'
@@ -49,8 +49,9 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
     find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ?`),
     extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live} AND leased_at >= ?`),
     deletePlain: db.prepare(`
-      DELETE FROM message ${live} AND body IS NOT NULL AND job_type IS NULL`),
-    deleteJob: db.prepare(`DELETE FROM message ${live} AND body IS NOT NULL`),
+      DELETE FROM message ${live} AND body IS NOT NULL AND job_type IS NULL AND group_name IS NULL`),
+    deleteJob: db.prepare(`
+      DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL`),
     // Standard queues accept a late acknowledgement as long as nobody else has got the message.
     deleteHeld: db.prepare(
       `DELETE FROM message WHERE sequence = ? AND generation = ? AND token = ? ${deleted}`,
@@ -218,10 +219,8 @@ function acknowledge(
   if (deleted === undefined) return refusalOf(tx, queue, receipt)
   if (deleted.apart === 1) tx.session.bodies.dropApart.run(sequence)
   tx.count(queue, countNameOf(deleted.state), -1)
-  if (fifo && deleted.group_name !== null) {
-    groupChanged(tx, queue.generation, deleted.group_name, -1)
-    tx.gainedReady(queue)
-  }
+  if (deleted.state === leased) leaseEnded(tx, queue, deleted.group_name)
+  if (fifo) tx.gainedReady(queue)
   // A job that was done while its retention ended is done.
   const hasExpired = !isJob && deleted.sent_at <= retentionCutoff(queue, tx.now)
   tx.count(queue, hasExpired ? 'expired' : 'acknowledged', 1)
@@ -274,9 +273,7 @@ function handBack(
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
-  if (queue.settings.type === 'fifo' && row.group_name !== null) {
-    groupChanged(tx, queue.generation, row.group_name, -1)
-  }
+  leaseEnded(tx, queue, row.group_name)
   return undefined
 }
 

@@ -26,6 +26,7 @@ import { prepareSettling, type SettlingStatements } from './settling.ts'
 import { prepareStatistics, type StatisticsStatements } from './statistics.ts'
 import { prepareSweeping, type SweepStatements } from './sweeping.ts'
 import { prepareSwitches, type SwitchStatements } from './switches.ts'
+import { prepareTenants, type TenantStatements } from './tenants.ts'
 import { prepareTransactions, type TransactionStatements } from './transaction.ts'
 import { prepareUpkeep, type UpkeepStatements } from './upkeep.ts'
 import { prepareWaking, type WakingStatements } from './waking.ts'
@@ -40,6 +41,7 @@ export class Statements {
   #settling: SettlingStatements | undefined
   #deadLettering: DeadLetterStatements | undefined
   #groups: GroupStatements | undefined
+  #tenants: TenantStatements | undefined
   #upkeep: UpkeepStatements | undefined
   #queues: QueueStatements | undefined
   #moving: MoveStatements | undefined
@@ -101,6 +103,11 @@ export class Statements {
   get groups(): GroupStatements {
     this.#groups ??= prepareGroups(this.db)
     return this.#groups
+  }
+
+  get tenants(): TenantStatements {
+    this.#tenants ??= prepareTenants(this.db)
+    return this.#tenants
   }
 
   get upkeep(): UpkeepStatements {

@@ -19,6 +19,7 @@ export interface SweepStatements {
   readonly discardedReady: StatementSync
   readonly discardedWaiting: StatementSync
   readonly discardGroups: StatementSync
+  readonly discardTenants: StatementSync
   readonly discardIds: StatementSync
   readonly discardAttempts: StatementSync
   readonly forgetGeneration: StatementSync
@@ -53,6 +54,7 @@ export function prepareSweeping(db: DatabaseSync): SweepStatements {
       FROM message INDEXED BY message_due
       WHERE generation = ? AND state > 0 LIMIT ${discardSlice}`),
     discardGroups: discarded('fifo_group', 'generation, name'),
+    discardTenants: discarded('tenant', 'generation, name'),
     discardIds: discarded('deduplication', 'generation, scope, id'),
     discardAttempts: discarded('receive_attempt', 'generation, id'),
     forgetGeneration: db.prepare('DELETE FROM discarded_generation WHERE generation = ?'),
@@ -98,7 +100,8 @@ function discardGeneration(tx: StoreTransaction): number {
     const count = discardMessages(tx, rows, found)
     if (count > 0) return count
   }
-  for (const rows of [sweeping.discardGroups, sweeping.discardIds, sweeping.discardAttempts]) {
+  const { discardGroups, discardTenants, discardIds, discardAttempts } = sweeping
+  for (const rows of [discardGroups, discardTenants, discardIds, discardAttempts]) {
     const count = Number(rows.run(found.generation).changes)
     if (count > 0) return count
   }

@@ -16,6 +16,7 @@ import {
   nobodysToken,
 } from './messages.ts'
 import { allRows, getRow, upTo } from './rows.ts'
+import { leaseEnded } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 
@@ -215,16 +216,12 @@ function noteInGroup(
   queue: Queue,
   row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name'>,
 ): void {
-  if (queue.settings.type !== 'fifo' || row.group_name === null) return
-  if (row.state === delayed) {
+  if (row.group_name === null) return
+  if (row.state === leased) {
+    leaseEnded(tx, queue, row.group_name)
+  } else if (queue.settings.type === 'fifo') {
     // A delayed message may be its group's first, so the group may not have a row yet.
-    regroup(tx, queue, row.group_name)
-  } else {
-    groupChanged(tx, queue.generation, row.group_name, row.state === leased ? -1 : 0)
+    if (row.state === delayed) tx.session.groups.gain.run(queue.generation, row.group_name, null)
+    groupChanged(tx, queue.generation, row.group_name, 0)
   }
-}
-
-function regroup(tx: StoreTransaction, queue: Queue, group: string): void {
-  tx.session.groups.gain.run(queue.generation, group, null)
-  groupChanged(tx, queue.generation, group, 0)
 }

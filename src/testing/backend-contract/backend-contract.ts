@@ -14,6 +14,7 @@ import { describeClosing } from './closing.contract.ts'
 import { describeDeadLetters } from './dead-letters.contract.ts'
 import { describeDeduplication } from './deduplication.contract.ts'
 import { describeDelays } from './delays.contract.ts'
+import { describeFairTenants } from './fair-tenants.contract.ts'
 import { describeFifo } from './fifo.contract.ts'
 import { describeHeldMessages } from './held-messages.contract.ts'
 import { describeJobEmits } from './job-emits.contract.ts'
@@ -53,6 +54,7 @@ const behaviours = [
   describeLateAcknowledgements,
   describeDelays,
   describeLongPolling,
+  describeFairTenants,
   describeFifo,
   describeDeduplication,
   describeReceiveAttempts,

@@ -45,6 +45,7 @@ const reasons: Readonly<Record<Need, string>> = {
   wakesAcrossProcesses: 'the backend does not wake receives of other processes',
   receiveAttempts: 'the backend does not remember receive attempts',
   trackedJobs: 'the backend keeps no tracked jobs',
+  fairTenants: 'the backend does not serve quiet tenants first',
   ceilings: 'the backend holds receivers to no ceilings',
   killSwitches: 'the backend has no kill switches',
   jumpWall: 'the clock of the store cannot be moved by the harness',

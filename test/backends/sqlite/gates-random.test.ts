@@ -185,6 +185,10 @@ class Run {
       const deliveries = await backend.receive({ queue: 'q', max: 10 })
       if (deliveries.length === 0) break
       left.push(...deliveries.map(({ body }) => body))
+      // In hand, they would make their tenants wait for each other.
+      const done = { kind: 'acknowledge' } as const
+      const settlements = deliveries.map(({ receipt }) => ({ receipt, outcome: done }))
+      await backend.settle({ queue: 'q', settlements })
     }
     const all = Array.from({ length: this.#sent }, (_, index) => `${index + 1}`)
     assert.deepEqual(

@@ -2,6 +2,7 @@ import { foundation } from './0001-foundation.ts'
 import { jobs } from './0002-jobs.ts'
 import { gates } from './0003-gates.ts'
 import { listing } from './0004-listing.ts'
+import { tenants } from './0005-tenants.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
-export const migrations: readonly string[] = [foundation, jobs, gates, listing]
+export const migrations: readonly string[] = [foundation, jobs, gates, listing, tenants]
