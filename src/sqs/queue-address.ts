@@ -1,0 +1,100 @@
+/**
+ * Where a queue is in the world of SQS: a region, an account, a name. One store holds them all. Queues
+ * of the server's own region and account go by their bare names, so that apps and the wire mean the
+ * same queue; all others stand in a namespace of the store.
+ */
+export interface QueuePlace {
+  readonly region: string
+  /** Twelve digits. */
+  readonly account: string
+}
+
+export interface QueueAddress extends QueuePlace {
+  readonly name: string
+}
+
+/** What clients of SQS emulators have in their settings already. */
+export const defaultHome: QueuePlace = { region: 'us-east-1', account: '000000000000' }
+
+const separator = ':'
+
+/** Part of the names of queues that are elsewhere; empty at home. */
+export function namespaceOf({ region, account }: QueuePlace, home: QueuePlace): string {
+  const isHome = region === home.region && account === home.account
+  return isHome ? '' : `${region}${separator}${account}${separator}`
+}
+
+/** The name of the queue in the store. */
+export function storeNameOf(address: QueueAddress, home: QueuePlace): string {
+  return namespaceOf(address, home) + address.name
+}
+
+/** The way back from a name in the store. */
+export function addressOf(storeName: string, home: QueuePlace): QueueAddress {
+  const nameAt = storeName.lastIndexOf(separator) + 1
+  if (nameAt === 0) return { ...home, name: storeName }
+  const [region = '', account = ''] = storeName.split(separator)
+  return { region, account, name: storeName.slice(nameAt) }
+}
+
+export function formatArn({ region, account, name }: QueueAddress): string {
+  return `arn:aws:sqs:${region}:${account}:${name}`
+}
+
+const arn = /^arn:aws[a-z-]*:sqs:([a-z0-9-]{1,40}):(\d{12}):([A-Za-z0-9_.-]{1,80})$/
+
+export function parseArn(text: string): QueueAddress | undefined {
+  const [, region, account, name] = arn.exec(text) ?? []
+  if (region === undefined || account === undefined || name === undefined) return undefined
+  return { region, account, name }
+}
+
+/** @param origin scheme and host as the client has them, since its next request goes there */
+export function formatUrl(origin: string, { account, name }: QueueAddress): string {
+  return `${origin}/${account}/${name}`
+}
+
+/** What the URL of a queue says; the rest follows from the caller's credentials. */
+export interface QueueReference {
+  readonly name: string
+  readonly account?: string
+  readonly region?: string
+}
+
+const regionInHost = /^(?:sqs\.([a-z0-9-]+)\.|([a-z0-9-]+)\.queue\.)/
+const pathWithRegion = /^\/queue\/([a-z0-9-]{1,40})\/(\d{12})\/([^/]+)\/?$/
+const pathOfQueue = /^\/(\d{12})\/([^/]+)\/?$/
+
+/** The region that a host names: `sqs.eu-west-1.…` and `eu-west-1.queue.…`. */
+export function regionOfHost(host: string): string | undefined {
+  const [, behind, before] = regionInHost.exec(host.toLowerCase()) ?? []
+  return behind ?? before
+}
+
+/** A queue by the path of a URL: `/000000000000/orders`, `/queue/eu-west-1/000000000000/orders`. */
+export function parseQueuePath(path: string): QueueReference | undefined {
+  const [, region, regionAccount, regionName] = pathWithRegion.exec(path) ?? []
+  if (region !== undefined && regionAccount !== undefined && regionName !== undefined) {
+    return { region, account: regionAccount, name: regionName }
+  }
+  const [, account, name] = pathOfQueue.exec(path) ?? []
+  return account === undefined || name === undefined ? undefined : { account, name }
+}
+
+const absolute = /^https?:\/\/([^/?#]*)(\/[^?#]*)?/i
+const bareName = /^[A-Za-z0-9_.-]{1,80}$/
+
+/**
+ * A queue by its URL in any of the forms that clients have, or by its bare name. The host says at most
+ * a region: who asks this server means a queue of this server.
+ */
+export function parseQueueUrl(text: string): QueueReference | undefined {
+  const [, host, path] = absolute.exec(text) ?? []
+  if (host === undefined) {
+    return parseQueuePath(text) ?? (bareName.test(text) ? { name: text } : undefined)
+  }
+  const reference = parseQueuePath(path ?? '/')
+  const region = regionOfHost(host)
+  if (reference === undefined || region === undefined) return reference
+  return { region, ...reference }
+}

@@ -1,0 +1,76 @@
+/**
+ * The environment variables that a function sees: its own, and those that Lambda sets. Of the machine
+ * it gets only what programs need to run, so that a secret in somebody's shell is not in every handler
+ * by accident; credentials of AWS are handed on, since functions have some on AWS as well.
+ */
+import type { QueuePlace } from '../../sqs/queue-address.ts'
+import type { LambdaFunction } from './lambda-set.ts'
+import type { ContextFacts } from './thread-protocol.ts'
+
+export type Variables = Readonly<Record<string, string>>
+
+export interface FunctionPlace extends QueuePlace {
+  /** Where the SQS endpoint listens; absent when functions are to talk to AWS itself. */
+  readonly endpoint?: string | undefined
+  /** The environment of the process that runs the functions. */
+  readonly host: Readonly<Record<string, string | undefined>>
+}
+
+const fromHost: readonly string[] = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'TEMP',
+  'TMP',
+  'SystemRoot',
+  'LANG',
+  'NODE_OPTIONS',
+]
+const credentials: readonly string[] = [
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+]
+const credentialsWithoutAny: Variables = {
+  AWS_ACCESS_KEY_ID: 'test',
+  AWS_SECRET_ACCESS_KEY: 'test',
+}
+
+export function functionEnvironment(
+  { name, handler, folder, runtime, memoryMb, environment }: LambdaFunction,
+  { region, endpoint, host }: FunctionPlace,
+  { logGroupName, logStreamName }: ContextFacts,
+): Variables {
+  const own = pick(host, credentials)
+  return {
+    ...pick(host, fromHost),
+    ...(own['AWS_ACCESS_KEY_ID'] === undefined ? credentialsWithoutAny : own),
+    ...(endpoint !== undefined && { AWS_ENDPOINT_URL_SQS: endpoint }),
+    TZ: ':UTC',
+    ...environment,
+    // A function cannot set these, on AWS neither.
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    AWS_EXECUTION_ENV: `AWS_Lambda_${runtime ?? 'nodejs'}`,
+    AWS_LAMBDA_FUNCTION_NAME: name,
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
+    AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+    AWS_LAMBDA_LOG_GROUP_NAME: logGroupName,
+    AWS_LAMBDA_LOG_STREAM_NAME: logStreamName,
+    LAMBDA_TASK_ROOT: folder,
+    _HANDLER: handler,
+  }
+}
+
+function pick(
+  host: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Variables {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = host[name]
+      return value === undefined ? [] : [[name, value] as const]
+    }),
+  )
+}

@@ -1,0 +1,38 @@
+/** An error as Lambda reports it: its type, its message, and the lines of its stack. */
+export interface LambdaError {
+  readonly errorType: string
+  readonly errorMessage: string
+  readonly code?: string
+  readonly stack: readonly string[]
+}
+
+/** @param type what Lambda calls it, when it has a name of its own for it */
+export function lambdaErrorOf(thrown: unknown, type?: string): LambdaError {
+  if (!(thrown instanceof Error)) {
+    return { errorType: type ?? typeof thrown, errorMessage: textOf(thrown), stack: [] }
+  }
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+  return {
+    errorType: type ?? thrown.name,
+    errorMessage: type === undefined ? thrown.message : `${thrown.name}: ${thrown.message}`,
+    ...(code !== undefined && { code }),
+    stack: (thrown.stack ?? '').split('\n'),
+  }
+}
+
+export function runtimeError(errorType: string, errorMessage: string): LambdaError {
+  return { errorType, errorMessage, stack: [] }
+}
+
+/** One line of JSON, as it stands in Lambda's logs. */
+export function formatLambdaError(title: string, error: LambdaError): string {
+  return `${title}\t${JSON.stringify(error)}`
+}
+
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return 'A value that cannot be written as text was thrown.'
+  }
+}

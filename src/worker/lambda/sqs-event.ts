@@ -1,0 +1,62 @@
+/** The event that Lambda makes of a batch of messages: one record each, field by field as AWS has it. */
+import type { Delivery, MessageAttribute } from '../../backends/backend.ts'
+import { digestOfAttributes, digestOfBody } from '../../sqs/message-digest.ts'
+import { addressOf, formatArn, type QueuePlace } from '../../sqs/queue-address.ts'
+import { systemAttributesOf } from '../../sqs/system-attributes.ts'
+
+export interface SqsEvent {
+  readonly Records: readonly SqsRecord[]
+}
+
+export interface SqsRecord {
+  readonly messageId: string
+  readonly receiptHandle: string
+  readonly body: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly messageAttributes: Readonly<Record<string, SqsRecordAttribute>>
+  readonly md5OfBody: string
+  readonly md5OfMessageAttributes?: string
+  readonly eventSource: 'aws:sqs'
+  readonly eventSourceARN: string
+  readonly awsRegion: string
+}
+
+export interface SqsRecordAttribute {
+  readonly stringValue?: string
+  /** Base64. */
+  readonly binaryValue?: string
+  readonly stringListValues: readonly string[]
+  readonly binaryListValues: readonly string[]
+  readonly dataType: string
+}
+
+/** @param queue its name on the backend */
+export function sqsRecord(delivery: Delivery, queue: string, home: QueuePlace): SqsRecord {
+  const address = addressOf(queue, home)
+  const digest = digestOfAttributes(delivery.attributes)
+  return {
+    messageId: delivery.id,
+    receiptHandle: delivery.receipt,
+    body: delivery.body,
+    attributes: systemAttributesOf(delivery, home),
+    messageAttributes: Object.fromEntries(
+      Object.entries(delivery.attributes).map(([name, value]) => [name, recordAttribute(value)]),
+    ),
+    md5OfBody: digestOfBody(delivery.body),
+    ...(digest !== undefined && { md5OfMessageAttributes: digest }),
+    eventSource: 'aws:sqs',
+    eventSourceARN: formatArn(address),
+    awsRegion: address.region,
+  }
+}
+
+function recordAttribute({ type, value }: MessageAttribute): SqsRecordAttribute {
+  return {
+    ...(typeof value === 'string'
+      ? { stringValue: value }
+      : { binaryValue: Buffer.from(value).toString('base64') }),
+    stringListValues: [],
+    binaryListValues: [],
+    dataType: type,
+  }
+}

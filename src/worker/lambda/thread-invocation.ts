@@ -1,0 +1,126 @@
+/**
+ * One invocation of a handler in its thread: the context, the ways in which a handler can answer, and
+ * the end of those that never do. The older runtimes of Lambda answer once the event loop is empty;
+ * those from Node 24 on know promises alone.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import { systemPorts } from '../../core/ports.ts'
+import { type LambdaError, lambdaErrorOf, runtimeError } from './lambda-error.ts'
+import type { Handler } from './thread-modules.ts'
+import type { InvokeMessage, ThreadData } from './thread-protocol.ts'
+
+export type Ending = { readonly answer: string } | { readonly error: LambdaError }
+
+export function runInvocation(
+  port: MessagePort,
+  data: ThreadData,
+  handler: Handler,
+  message: InvokeMessage,
+): Promise<Ending> {
+  const invocation = new Invocation(port, data)
+  invocation.begin(handler, message)
+  return invocation.ended
+}
+
+class Invocation {
+  readonly ended: Promise<Ending>
+  readonly #port: MessagePort
+  readonly #data: ThreadData
+  readonly #end: (ending: Ending) => void
+  #waitsForEmptyLoop = true
+  /** The answer of a callback, kept until the event loop is empty. */
+  #kept: Ending | undefined
+
+  constructor(port: MessagePort, data: ThreadData) {
+    this.#port = port
+    this.#data = data
+    const { promise, resolve } = Promise.withResolvers<Ending>()
+    this.ended = promise
+    this.#end = (ending) => {
+      process.off('beforeExit', this.#loopIsEmpty)
+      port.ref()
+      resolve(ending)
+    }
+  }
+
+  begin(handler: Handler, message: InvokeMessage): void {
+    process.env['_X_AMZN_TRACE_ID'] = message.trace
+    // Only what the handler itself waits for keeps the thread alive now.
+    this.#port.unref()
+    process.on('beforeExit', this.#loopIsEmpty)
+    const { hasCallbacks } = this.#data
+    const context = this.#context(message)
+    try {
+      const returned = hasCallbacks
+        ? handler(message.event, context, this.#callback)
+        : handler(message.event, context)
+      if (isThenable(returned)) returned.then(this.#succeed, this.#fail)
+      else if (!hasCallbacks) this.#succeed(returned)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  readonly #succeed = (result: unknown): void => this.#end(endingOf(result))
+
+  readonly #fail = (error: unknown): void => this.#end({ error: lambdaErrorOf(error) })
+
+  readonly #callback = (error?: unknown, result?: unknown): void => {
+    if (this.#kept !== undefined) return
+    const hasFailed = error !== undefined && error !== null
+    this.#kept = hasFailed ? { error: lambdaErrorOf(error) } : endingOf(result)
+    if (!this.#waitsForEmptyLoop) this.#end(this.#kept)
+  }
+
+  readonly #loopIsEmpty = (): void => {
+    if (this.#data.hasCallbacks) this.#end(this.#kept ?? { answer: 'null' })
+    else this.#end({ error: runtimeError('Runtime.ExitError', 'Runtime exited without an answer') })
+  }
+
+  #context({ requestId, remainingMs }: InvokeMessage): object {
+    const { clock } = systemPorts
+    const endsAtMs = clock.monotonic() + remainingMs
+    const context = {
+      ...this.#data.context,
+      awsRequestId: requestId,
+      getRemainingTimeInMillis: (): number => Math.max(0, Math.floor(endsAtMs - clock.monotonic())),
+    }
+    return this.#data.hasCallbacks ? this.#withOldWays(context) : context
+  }
+
+  /** What handlers of older runtimes may still use. */
+  #withOldWays(context: object): object {
+    const answerAtOnce = (error: unknown, result: unknown): void => {
+      this.#waitsForEmptyLoop = false
+      this.#callback(error, result)
+    }
+    Object.defineProperty(context, 'callbackWaitsForEmptyEventLoop', {
+      enumerable: true,
+      get: () => this.#waitsForEmptyLoop,
+      set: (waits: unknown) => {
+        this.#waitsForEmptyLoop = Boolean(waits)
+      },
+    })
+    return Object.assign(context, {
+      done: (error?: unknown, result?: unknown) => answerAtOnce(error, result),
+      fail: (error: unknown) => answerAtOnce(error ?? 'handled', undefined),
+      succeed: (result: unknown) => answerAtOnce(undefined, result),
+    })
+  }
+}
+
+function endingOf(result: unknown): Ending {
+  try {
+    // What cannot be said in JSON, such as a function, is nothing.
+    return { answer: JSON.stringify(result) ?? 'null' }
+  } catch (error) {
+    const { errorMessage } = lambdaErrorOf(error)
+    const message = `Unable to stringify response body: ${errorMessage}`
+    return { error: runtimeError('Runtime.JSONStringifyError', message) }
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  const isObject = typeof value === 'object' && value !== null
+  return isObject && 'then' in value && typeof value.then === 'function'
+}

@@ -1,0 +1,47 @@
+/** What the runtime and the thread of an execution environment say to each other. */
+import type { LambdaError } from './lambda-error.ts'
+import type { SqsEvent } from './sqs-event.ts'
+
+/** What a thread is started with. */
+export interface ThreadData {
+  readonly folder: string
+  readonly handler: string
+  /** Whether the function's runtime knows callbacks and waits for the event loop to be empty. */
+  readonly hasCallbacks: boolean
+  /** The parts of the context that are the same for all invocations. */
+  readonly context: ContextFacts
+}
+
+export interface ContextFacts {
+  readonly functionName: string
+  readonly functionVersion: string
+  readonly invokedFunctionArn: string
+  readonly memoryLimitInMB: string
+  readonly logGroupName: string
+  readonly logStreamName: string
+}
+
+export interface InvokeMessage {
+  readonly requestId: string
+  readonly event: SqsEvent
+  readonly remainingMs: number
+  /** `_X_AMZN_TRACE_ID`. */
+  readonly trace: string
+}
+
+export type OutputLevel = 'debug' | 'info' | 'warn' | 'error'
+
+export type ThreadMessage =
+  /** The module is loaded and its handler found. */
+  | { readonly kind: 'ready' }
+  /** Files of the function, and no packages, that were loaded since the last message of this kind. */
+  | { readonly kind: 'files'; readonly files: readonly string[] }
+  | { readonly kind: 'output'; readonly level: OutputLevel; readonly text: string }
+  | { readonly kind: 'answered'; readonly answer: string; readonly memoryBytes: number }
+  /** The invocation has failed, or, before `ready`, the start. A fatal one ends the thread. */
+  | {
+      readonly kind: 'failed'
+      readonly error: LambdaError
+      readonly isFatal: boolean
+      readonly memoryBytes: number
+    }
