@@ -229,7 +229,17 @@ export interface PeekedMessage extends StoredMessage {
 }
 
 export interface Extend extends QueueName {
-  readonly leases: readonly { readonly receipt: string; readonly visibilityMs: number }[]
+  readonly leases: readonly Extension[]
+}
+
+export interface Extension {
+  readonly receipt: string
+  readonly visibilityMs: number
+  /**
+   * Also by a receipt whose lease has lapsed, or was followed by another one, as SQS has it: only on
+   * standard queues, and never a job. Who holds the message by now keeps its lease, with a new end.
+   */
+  readonly anyLease?: boolean
 }
 
 /**

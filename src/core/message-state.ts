@@ -16,6 +16,11 @@ export const messageTransitions: readonly Transition[] = [
   { from: 'delayed', event: 'the delay ends', to: 'ready' },
   { from: 'ready', event: 'receive', to: 'leased' },
   { from: 'ready', event: 'receive after too many receives', to: 'ready' },
+  {
+    from: 'ready',
+    event: 'extend after the lease lapsed (if asked, standard queues)',
+    to: 'leased',
+  },
   { from: 'leased', event: 'extend', to: 'leased' },
   { from: 'leased', event: 'retry after a delay', to: 'leased' },
   { from: 'leased', event: 'retry at once', to: 'ready' },

@@ -36,6 +36,7 @@ import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { ReferenceMoveTasks } from './reference-move-tasks.ts'
 import {
   canDieInto,
+  catchUp,
   delivery,
   emptyQueue,
   findHeld,
@@ -111,6 +112,7 @@ export class ReferenceModel {
   purgeQueue({ queue: name }: QueueName): void {
     const queue = this.#require(name)
     queue.messages = []
+    queue.returnedAt.clear()
     queue.remembered = []
     queue.attempts.clear()
   }
@@ -226,13 +228,7 @@ export class ReferenceModel {
 
   /** What the passing of time does: retention, leases and delays end. */
   #catchUp(queue: ModelQueue): void {
-    const { retentionMs } = queue.record.settings
-    const kept = queue.messages.filter(({ sentAt }) => sentAt + retentionMs > this.#now)
-    queue.totals.expired += queue.messages.length - kept.length
-    queue.messages = kept
-    for (const message of kept) {
-      if (message.state !== 'ready' && message.visibleAt <= this.#now) message.state = 'ready'
-    }
+    catchUp(queue, this.#now)
   }
 
   #store(queue: ModelQueue, message: NewMessage): SendResult {

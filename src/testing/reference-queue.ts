@@ -42,6 +42,8 @@ export interface ModelQueue {
     readonly first: { readonly id: string; readonly sequence: number }
     readonly until: number
   }[]
+  /** When a message of a FIFO group came back last. */
+  returnedAt: Map<string, number>
   attempts: Map<string, { readonly deliveries: readonly Delivery[]; readonly until: number }>
   totals: Mutable<QueueTotals>
 }
@@ -51,6 +53,7 @@ export function emptyQueue(id: number, record: QueueRecord): ModelQueue {
     id,
     record,
     messages: [],
+    returnedAt: new Map(),
     remembered: [],
     attempts: new Map(),
     totals: {
@@ -107,20 +110,61 @@ export function inState(queue: ModelQueue, state: MessageState): ModelMessage[] 
     .toSorted((a, b) => a.sequence - b.sequence)
 }
 
-export function isLocked(queue: ModelQueue, { message }: ModelMessage): boolean {
+export function isLocked(queue: ModelQueue, { message, sequence }: ModelMessage): boolean {
   if (queue.record.settings.type === 'standard') return false
-  return inState(queue, 'leased').some((leased) => leased.message.group === message.group)
+  return inState(queue, 'leased').some(
+    (leased) => leased.message.group === message.group && leased.sequence < sequence,
+  )
 }
 
-/** All ready messages of a standard queue; those of the first group without a lock of a FIFO queue. */
+/** All ready messages of a standard queue; what the group may give whose turn it is, of a FIFO queue. */
 export function openMessages(queue: ModelQueue): ModelMessage[] {
   const open = inState(queue, 'ready').filter((message) => !isLocked(queue, message))
   if (queue.record.settings.type === 'standard') return open
-  return open.filter(({ message }) => message.group === open[0]?.message.group)
+  const ofGroup = (group: string | undefined): ModelMessage[] =>
+    open.filter(({ message }) => message.group === group)
+  const groups = new Set(open.map(({ message }) => message.group))
+  const [first] = [...groups].sort((left, right) => turn(queue, left) - turn(queue, right))
+  return ofGroup(first)
+}
+
+/** Groups whose messages came back wait behind those that had something then and were not served. */
+function turn(queue: ModelQueue, group: string | undefined): number {
+  const head = inState(queue, 'ready').find(({ message }) => message.group === group)
+  return Math.max(2 * (head?.sentAt ?? 0), 2 * (queue.returnedAt.get(group ?? '') ?? 0) + 1)
 }
 
 export function remove(queue: ModelQueue, message: ModelMessage): void {
   queue.messages = queue.messages.filter((candidate) => candidate !== message)
+  forgetEmptyGroups(queue)
+}
+
+/** Ends what time has overtaken: retention, leases, delays. */
+export function catchUp(queue: ModelQueue, now: number): void {
+  const { retentionMs } = queue.record.settings
+  const kept = queue.messages.filter(({ sentAt }) => sentAt + retentionMs > now)
+  queue.totals.expired += queue.messages.length - kept.length
+  queue.messages = kept
+  for (const message of kept) {
+    if (message.state === 'ready' || message.visibleAt > now) continue
+    const { group = '' } = message.message
+    if (message.state === 'leased') {
+      const before = queue.returnedAt.get(group) ?? 0
+      queue.returnedAt.set(group, Math.max(before, message.visibleAt))
+    }
+    message.state = 'ready'
+  }
+  forgetEmptyGroups(queue)
+}
+
+/** What came back when is forgotten with the last message that can be received. */
+function forgetEmptyGroups(queue: ModelQueue): void {
+  for (const group of queue.returnedAt.keys()) {
+    const isHere = queue.messages.some(
+      ({ message, state }) => message.group === group && state !== 'delayed',
+    )
+    if (!isHere) queue.returnedAt.delete(group)
+  }
 }
 
 export function stored(message: ModelMessage): Omit<PeekedMessage, 'state' | 'dueAt'> {

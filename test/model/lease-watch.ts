@@ -8,6 +8,7 @@ import type { Delivery, Outcome } from '../../src/backends/backend.ts'
 interface Seen {
   readonly queue: string
   readonly group: string | null
+  readonly sequence: number
   readonly sentAt: number
   readonly token: number
   readonly receiveCount: number
@@ -35,9 +36,10 @@ export class LeaseWatch {
       assert.ok(delivery.leaseExpiresAt <= now + visibilityMs, 'S13: a lease is longer than asked')
       if (!this.#isRepeated(delivery, now)) this.#checkNew(receive, delivery)
     }
-    for (const { id, group, sentAt, token, receiveCount, leaseExpiresAt } of deliveries) {
+    for (const delivery of deliveries) {
+      const { id, group, sequence, sentAt, token, receiveCount, leaseExpiresAt } = delivery
       const lease = { token, receiveCount, leasedUntil: leaseExpiresAt }
-      this.#seen.set(id, { queue, group, sentAt, ...lease })
+      this.#seen.set(id, { queue, group, sequence, sentAt, ...lease })
       this.#highestToken = Math.max(this.#highestToken, token)
     }
   }
@@ -81,8 +83,9 @@ export class LeaseWatch {
     if (!queue.endsWith('.fifo')) return
     for (const other of this.#seen.values()) {
       const isHere = other.queue === queue && other.sentAt + retentionMs > now
-      const isInFlight = isHere && other.group === group && other.leasedUntil > now
-      assert.ok(!isInFlight, 'S5: a group was served while one of it is in flight')
+      const isBefore = other.group === group && other.sequence < delivery.sequence
+      const isInFlight = isHere && isBefore && other.leasedUntil > now
+      assert.ok(!isInFlight, 'S5: a message was given out while an earlier one is in flight')
     }
   }
 }

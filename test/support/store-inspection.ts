@@ -31,22 +31,26 @@ const differingCounters = `
   WHERE ready IS NOT counted_ready OR leased IS NOT counted_leased
     OR delayed IS NOT counted_delayed`
 
-/** Groups of FIFO queues whose head or lock is not what their messages say. */
+/** Groups of FIFO queues whose head, lock or turn is not what their messages say. */
 const differingGroups = `
   WITH counted AS (
     SELECT m.generation, group_name AS name,
-      min(CASE state WHEN 0 THEN sequence END) AS head, count(CASE state WHEN 1 THEN 1 END) AS leased
+      min(CASE state WHEN 0 THEN sequence END) AS head,
+      min(CASE state WHEN 1 THEN sequence END) AS first_leased
     FROM message m JOIN queue q ON q.generation = m.generation
     WHERE q.name LIKE '%.fifo' AND state IN (0, 1)
     GROUP BY m.generation, group_name
   ),
+  expected AS (
+    SELECT c.*, head < coalesce(first_leased, head + 1) IS 1 AS is_open FROM counted c
+  ),
   kept AS (
-    SELECT g.generation, g.name, head, leased
+    SELECT g.generation, g.name, head, first_leased, turn IS NOT NULL AS is_open
     FROM fifo_group g JOIN queue q ON q.generation = g.generation
   )
-  SELECT 'counted' AS side, * FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)
+  SELECT 'counted' AS side, * FROM (SELECT * FROM expected EXCEPT SELECT * FROM kept)
   UNION ALL
-  SELECT 'kept' AS side, * FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted)`
+  SELECT 'kept' AS side, * FROM (SELECT * FROM kept EXCEPT SELECT * FROM expected)`
 
 /** Tenants of standard queues of whom another number is in flight than their row says. */
 const differingTenants = `

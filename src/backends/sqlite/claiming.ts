@@ -28,8 +28,9 @@ export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
     SELECT ${contentColumns} FROM message INDEXED BY message_ready
     WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`)
   const pickInGroup = db.prepare(`
-    SELECT ${contentColumns} FROM message INDEXED BY message_ready_in_group
-    WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence ${upTo}`)
+    SELECT ${contentColumns} FROM message INDEXED BY message_in_group
+    WHERE generation = ? AND group_name = ? AND state = 0 AND sequence < ?
+    ORDER BY sequence ${upTo}`)
   pick.setReturnArrays(true)
   pickInGroup.setReturnArrays(true)
   return { pick, pickInGroup }
@@ -95,11 +96,13 @@ function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly D
     const group = firstOpenGroup(tx, queue.generation)
     if (group === undefined) break
     const rest = { ...claim, max: claim.max - deliveries.length }
+    const { name, first_leased } = group
+    const before = first_leased ?? Number.MAX_SAFE_INTEGER
     const fromGroup = claimInOrder(tx, queue, rest, (count) =>
-      contents(pickInGroup, queue.generation, group, count),
+      contents(pickInGroup, queue.generation, name, before, count),
     )
     deliveries.push(...fromGroup)
-    groupChanged(tx, queue.generation, group, fromGroup.length)
+    groupChanged(tx, queue.generation, name)
   }
   return deliveries
 }

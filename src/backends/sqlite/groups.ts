@@ -1,6 +1,6 @@
 /**
- * FIFO groups. A row says where a group's first ready message is and how many of its messages are in
- * flight, so that finding the next group to serve costs the same whatever waits behind a locked one.
+ * FIFO groups. A row says where a group's first ready message is and where its first one in flight, so
+ * that finding the next group to serve costs the same whatever waits behind a locked one.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { getRow } from './rows.ts'
@@ -8,55 +8,98 @@ import type { StoreTransaction } from './transaction.ts'
 
 export interface GroupStatements {
   readonly gain: StatementSync
-  readonly refresh: StatementSync
-  readonly dropEmpty: StatementSync
+  readonly firstReady: StatementSync
+  readonly firstLeased: StatementSync
+  readonly read: StatementSync
+  readonly write: StatementSync
+  readonly drop: StatementSync
   readonly firstOpen: StatementSync
 }
 
 export function prepareGroups(db: DatabaseSync): GroupStatements {
+  const first = (state: number): StatementSync =>
+    db.prepare(`
+      SELECT sequence, sent_at FROM message INDEXED BY message_in_group
+      WHERE generation = ? AND group_name = ? AND state = ${state} ORDER BY sequence LIMIT 1`)
   return {
+    // What is gained comes after all that the group has.
     gain: db.prepare(`
-      INSERT INTO fifo_group (generation, name, head, leased) VALUES (?, ?, ?, 0)
-      ON CONFLICT DO UPDATE SET head = min(coalesce(head, excluded.head), excluded.head)`),
-    refresh: db.prepare(`
-      UPDATE fifo_group SET
-        leased = leased + ?,
-        head = (
-          SELECT sequence FROM message INDEXED BY message_ready_in_group
-          WHERE generation = ? AND group_name = ? AND state = 0 ORDER BY sequence LIMIT 1
-        )
-      WHERE generation = ? AND name = ?`),
-    dropEmpty: db.prepare(`
-      DELETE FROM fifo_group WHERE generation = ? AND name = ? AND leased = 0 AND head IS NULL`),
+      INSERT INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
+      VALUES (?, ?, ?, NULL, 0, ?)
+      ON CONFLICT DO UPDATE SET
+        turn = CASE WHEN head IS NULL AND first_leased IS NULL THEN excluded.turn ELSE turn END,
+        head = coalesce(head, excluded.head)`),
+    firstReady: first(0),
+    firstLeased: first(1),
+    read: db.prepare('SELECT returned_at FROM fifo_group WHERE generation = ? AND name = ?'),
+    write: db.prepare(`
+      INSERT OR REPLACE INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
+      VALUES (?, ?, ?, ?, ?, ?)`),
+    drop: db.prepare('DELETE FROM fifo_group WHERE generation = ? AND name = ?'),
     firstOpen: db.prepare(`
-      SELECT name FROM fifo_group INDEXED BY fifo_group_open
-      WHERE generation = ? AND leased = 0 AND head IS NOT NULL ORDER BY head LIMIT 1`),
+      SELECT name, first_leased FROM fifo_group INDEXED BY fifo_group_open
+      WHERE generation = ? AND turn IS NOT NULL ORDER BY turn, head LIMIT 1`),
   }
 }
 
-/** A message of the group became ready. */
+/** A new message of the group became ready. */
 export function groupGained(
   tx: StoreTransaction,
   generation: number,
   group: string,
   sequence: number,
 ): void {
-  tx.session.groups.gain.run(generation, group, sequence)
+  tx.session.groups.gain.run(generation, group, sequence, turnOf({ since: tx.now }))
 }
 
-/** Messages of the group were leased, handed back, moved or removed. */
+interface EndRow {
+  readonly sequence: number
+  readonly sent_at: number
+}
+
+/**
+ * Messages of the group were leased, handed back, moved or removed.
+ *
+ * @param returnedAt when one of them came back from a lease
+ */
 export function groupChanged(
   tx: StoreTransaction,
   generation: number,
   group: string,
-  leasedChange: number,
+  returnedAt = 0,
 ): void {
-  const { refresh, dropEmpty } = tx.session.groups
-  refresh.run(leasedChange, generation, group, generation, group)
-  dropEmpty.run(generation, group)
+  const { firstReady, firstLeased, read, write, drop } = tx.session.groups
+  const head = getRow<EndRow>(firstReady, generation, group)
+  const inFlight = getRow<EndRow>(firstLeased, generation, group)
+  if (head === undefined && inFlight === undefined) {
+    drop.run(generation, group)
+    return
+  }
+  const before = getRow<{ returned_at: number }>(read, generation, group)?.returned_at ?? 0
+  const returned = Math.max(before, returnedAt)
+  const isOpen = head !== undefined && head.sequence < (inFlight?.sequence ?? Number.MAX_VALUE)
+  write.run(
+    generation,
+    group,
+    head?.sequence ?? null,
+    inFlight?.sequence ?? null,
+    returned,
+    isOpen ? turnOf({ since: head.sent_at, returnedAt: returned }) : null,
+  )
 }
 
-/** The group whose head waits longest, among those with nothing in flight. */
-export function firstOpenGroup(tx: StoreTransaction, generation: number): string | undefined {
-  return getRow<{ name: string }>(tx.session.groups.firstOpen, generation)?.name
+/** Who came back waits behind those who were there at that time and have not been served. */
+function turnOf({ since, returnedAt = 0 }: { since: number; returnedAt?: number }): number {
+  return Math.max(2 * since, 2 * returnedAt + 1)
+}
+
+export interface OpenGroup {
+  readonly name: string
+  /** Messages from this one on have to wait. */
+  readonly first_leased: number | null
+}
+
+/** The group whose turn it is, of those that have something to give. */
+export function firstOpenGroup(tx: StoreTransaction, generation: number): OpenGroup | undefined {
+  return getRow<OpenGroup>(tx.session.groups.firstOpen, generation)
 }

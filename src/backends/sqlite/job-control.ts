@@ -57,7 +57,7 @@ export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
     tx.count(queue, countNameOf(removed.state), -1)
     if (removed.state === leased) leaseEnded(tx, queue, removed.group_name)
     if (queue.settings.type === 'fifo' && removed.group_name !== null) {
-      if (removed.state !== leased) groupChanged(tx, queue.generation, removed.group_name, 0)
+      if (removed.state !== leased) groupChanged(tx, queue.generation, removed.group_name)
       tx.gainedReady(queue)
     }
   }

@@ -63,7 +63,8 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 AND sequence <= ? AND NOT EXISTS (
         SELECT 1 FROM fifo_group
-        WHERE fifo_group.generation = message.generation AND name = group_name AND leased > 0
+        WHERE fifo_group.generation = message.generation AND name = group_name
+          AND first_leased < message.sequence
       )
       ORDER BY sequence ${upTo}`),
     remaining: db.prepare(`
@@ -220,7 +221,7 @@ function moveRows(
     tx.count(target, 'ready', 1)
     tx.gainedReady(target)
     if (source.settings.type === 'fifo' && row.group_name !== null) {
-      groupChanged(tx, source.generation, row.group_name, 0)
+      groupChanged(tx, source.generation, row.group_name)
       groupGained(tx, target.generation, row.group_name, sequence)
     }
   }

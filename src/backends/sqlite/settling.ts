@@ -10,6 +10,7 @@ import type {
   Emit,
   EmittedJob,
   Extend,
+  Extension,
   LeaseRefusal,
   LeaseResult,
   LeaseState,
@@ -21,6 +22,7 @@ import type {
 import type { EnqueuedJob } from '../job-store.ts'
 import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
 import { enqueueJob, refuseEmittedJobs } from './enqueueing.ts'
+import { hideUnheld } from './hiding.ts'
 import { finishLeasedJob, noteAttempt } from './job-history.ts'
 import { countNameOf, leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
 import { changed, getRow } from './rows.ts'
@@ -75,10 +77,10 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
 
 export function extendLeases(tx: StoreTransaction, request: Extend): readonly LeaseResult[] {
   const queue = tx.queue(request.queue)
-  return request.leases.map(({ receipt, visibilityMs }) => {
-    const parsed = receiptFor(queue, receipt)
-    if (parsed === undefined) return refused(new MillraceError('receipt_invalid'))
-    return extendLease(tx, queue, parsed, visibilityMs)
+  return request.leases.map((extension) => {
+    const receipt = receiptFor(queue, extension.receipt)
+    if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
+    return extendLease(tx, queue, receipt, extension)
   })
 }
 
@@ -86,7 +88,7 @@ function extendLease(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  visibilityMs: number,
+  { visibilityMs, anyLease }: Extension,
 ): LeaseResult {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return { status: 'gone' }
@@ -99,7 +101,10 @@ function extendLease(
     return { status: 'extended', leaseExpiresAt }
   }
   const refusal = whyNot(tx, row, receipt)
-  if (refusal !== undefined) return { status: refusal }
+  if (refusal !== undefined) {
+    const isMoved = anyLease && hideUnheld(tx, queue, row, leaseExpiresAt)
+    return isMoved ? { status: 'extended', leaseExpiresAt } : { status: refusal }
+  }
   const violation = {
     field: 'visibilityMs',
     given: String(visibilityMs),
@@ -273,7 +278,7 @@ function handBack(
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
-  leaseEnded(tx, queue, row.group_name)
+  leaseEnded(tx, queue, row.group_name, tx.now)
   return undefined
 }
 

@@ -9,6 +9,7 @@ import { type DeadLetterStatements, prepareDeadLettering } from './dead-letterin
 import { type EnqueueingStatements, prepareEnqueueing } from './enqueueing.ts'
 import { type GateStatements, prepareGates } from './gates.ts'
 import { type GroupStatements, prepareGroups } from './groups.ts'
+import { type HidingStatements, prepareHiding } from './hiding.ts'
 import { type JobControlStatements, prepareJobControl } from './job-control.ts'
 import { type ForgettingStatements, prepareForgetting } from './job-forgetting.ts'
 import { type HistoryStatements, prepareHistory } from './job-history.ts'
@@ -39,6 +40,7 @@ export class Statements {
   #claiming: ClaimingStatements | undefined
   #attempts: AttemptStatements | undefined
   #settling: SettlingStatements | undefined
+  #hiding: HidingStatements | undefined
   #deadLettering: DeadLetterStatements | undefined
   #groups: GroupStatements | undefined
   #tenants: TenantStatements | undefined
@@ -93,6 +95,11 @@ export class Statements {
   get settling(): SettlingStatements {
     this.#settling ??= prepareSettling(this.db)
     return this.#settling
+  }
+
+  get hiding(): HidingStatements {
+    this.#hiding ??= prepareHiding(this.db)
+    return this.#hiding
   }
 
   get deadLettering(): DeadLetterStatements {

@@ -47,11 +47,20 @@ export function tenantsLeased(
   }
 }
 
-/** A message in hand has left it, whatever became of it. */
-export function leaseEnded(tx: StoreTransaction, queue: Queue, group: string | null): void {
+/**
+ * A message in hand has left it, whatever became of it.
+ *
+ * @param returnedAt when it could be received again, if it can
+ */
+export function leaseEnded(
+  tx: StoreTransaction,
+  queue: Queue,
+  group: string | null,
+  returnedAt?: number,
+): void {
   if (group === null) return
   if (queue.settings.type === 'fifo') {
-    groupChanged(tx, queue.generation, group, -1)
+    groupChanged(tx, queue.generation, group, returnedAt)
     return
   }
   tx.session.tenants.add.run(queue.generation, group, -1)

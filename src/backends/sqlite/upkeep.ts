@@ -45,7 +45,7 @@ export interface UpkeepStatements {
  */
 export function dueIn(state: number): string {
   return `
-    SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart,
+    SELECT sequence, state, sent_at, due_at, held_until, group_name, body IS NULL AS apart,
       job_type IS NOT NULL AS is_job, token, receive_count, leased_at
     FROM message INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
@@ -62,7 +62,7 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
     remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
     content: db.prepare(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
     oldestReady: db.prepare(`
-      SELECT sequence, state, sent_at, held_until, group_name, body IS NULL AS apart,
+      SELECT sequence, state, sent_at, due_at, held_until, group_name, body IS NULL AS apart,
         job_type IS NOT NULL AS is_job, token, receive_count, leased_at
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
@@ -80,6 +80,7 @@ interface UpkeepRow {
   readonly sequence: number
   readonly state: number
   readonly sent_at: number
+  readonly due_at: number
   readonly held_until: number | null
   readonly group_name: string | null
   readonly apart: 0 | 1
@@ -135,7 +136,7 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
       tx.count(queue, 'ready', 1)
       tx.gainedReady(queue)
       if (row.is_job === 1 && row.state === leased) endAttempt(tx, queue, row)
-      noteInGroup(tx, queue, row)
+      noteInGroup(tx, queue, row, row.held_until ?? row.due_at)
     }
   }
   return rows.length
@@ -214,14 +215,13 @@ export function expire(
 function noteInGroup(
   tx: StoreTransaction,
   queue: Queue,
-  row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name'>,
+  row: Pick<UpkeepRow, 'state' | 'group_name'>,
+  returnedAt?: number,
 ): void {
   if (row.group_name === null) return
   if (row.state === leased) {
-    leaseEnded(tx, queue, row.group_name)
+    leaseEnded(tx, queue, row.group_name, returnedAt)
   } else if (queue.settings.type === 'fifo') {
-    // A delayed message may be its group's first, so the group may not have a row yet.
-    if (row.state === delayed) tx.session.groups.gain.run(queue.generation, row.group_name, null)
-    groupChanged(tx, queue.generation, row.group_name, 0)
+    groupChanged(tx, queue.generation, row.group_name)
   }
 }

@@ -25,7 +25,7 @@ export function prepareWaking(db: DatabaseSync): WakingStatements {
       WHERE generation = ? AND state = 0 LIMIT 1`),
     anyOpenGroup: db.prepare(`
       SELECT 1 FROM fifo_group INDEXED BY fifo_group_open
-      WHERE generation = ? AND leased = 0 AND head IS NOT NULL LIMIT 1`),
+      WHERE generation = ? AND turn IS NOT NULL LIMIT 1`),
     nextDue: db.prepare(`SELECT ${firstDue(1)} AS lease_ends, ${firstDue(2)} AS delay_ends`),
     leased: db.prepare('SELECT leased FROM queue_count WHERE queue = ?'),
     dataVersion: db.prepare('PRAGMA data_version'),

@@ -94,7 +94,7 @@ function describeOrder(suite: ContractSuite): void {
 }
 
 function describeGroupLock(suite: ContractSuite): void {
-  suite.test('nothing of a group is given out while one of it is in flight', async (scene) => {
+  suite.test('nothing of a group is given out behind one that is in flight', async (scene) => {
     await leasedHead(scene, ['one', 'two'])
     await scene.sendToGroup(queue, 'other', 'free')
     assert.deepEqual(await scene.receiveBodies(queue), ['free'])
@@ -141,6 +141,47 @@ function describeGroupLock(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies(queue), [])
     await scene.advance(minute)
     assert.deepEqual(await scene.receiveBodies(queue), ['one', 'two', 'three'])
+  })
+
+  suite.test('a group gives out what lies before its first message in flight', async (scene) => {
+    const [one, two] = await leasedHead(scene, ['one', 'two', 'three', 'four'], 3)
+    assert.ok(one && two)
+    await scene.extend(queue, two.receipt, minute)
+    await scene.advance(11 * second)
+    assert.deepEqual(await scene.receiveBodies(queue), ['one'])
+    await scene.acknowledge(queue, two.receipt)
+    assert.deepEqual(await scene.receiveBodies(queue), [])
+    await scene.advance(11 * second)
+    assert.deepEqual(await scene.receiveBodies(queue), ['one', 'three', 'four'])
+  })
+
+  suite.test('a head that is handed back comes again while others are in flight', async (scene) => {
+    const [one] = await leasedHead(scene, ['one', 'two', 'three'], 2)
+    assert.ok(one)
+    await scene.sendToGroup(queue, 'other', 'free')
+    await scene.settle(queue, one.receipt, { kind: 'retry', delayMs: 0 })
+    assert.deepEqual(await scene.receiveBodies(queue), ['free', 'one'])
+  })
+
+  suite.test('a group that came back is behind those that were not served', async (scene) => {
+    await scene.fifoQueue(queue)
+    for (const body of ['a1', 'b1', 'b2', 'c1', 'a2']) {
+      await scene.sendToGroup(queue, body.slice(0, 1), body)
+    }
+    const first = await scene.receiveBodies(queue, { max: 3, visibilityMs: 0 })
+    assert.deepEqual(first, ['a1', 'a2', 'b1'])
+    await scene.sendToGroup(queue, 'c', 'c2')
+    await scene.advance(second)
+    await scene.sendToGroup(queue, 'd', 'd1')
+    assert.deepEqual(await scene.receiveBodies(queue, { max: 7 }), [
+      'c1',
+      'c2',
+      'a1',
+      'a2',
+      'b1',
+      'b2',
+      'd1',
+    ])
   })
 
   suite.test('a lease cut short restarts its group at the head', async (scene) => {

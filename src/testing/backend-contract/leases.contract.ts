@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
+import type { LeaseResult } from '../../backends/backend.ts'
 import { leaseMsMax } from '../../core/limits.ts'
-import { assertRefused, hour, minute, rejects, type Scene, second } from './scene.ts'
+import { enqueue } from './job-scene.ts'
+import { assertRefused, hour, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeLeases(suite: ContractSuite): void {
   suite.describe('leases', () => {
     describeExtension(suite)
     describeRefusals(suite)
+    describeAnyLease(suite)
     describeForeignReceipts(suite)
     describeStates(suite)
   })
@@ -187,6 +190,80 @@ function describeRefusals(suite: ContractSuite): void {
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
     },
   )
+}
+
+function describeAnyLease(suite: ContractSuite): void {
+  const extendAny = async (
+    scene: Scene,
+    receipt: string,
+    visibilityMs: number,
+    queue = 'q',
+  ): Promise<LeaseResult['status']> => {
+    const leases = [{ receipt, visibilityMs, anyLease: true }]
+    return only(await scene.backend.extend({ queue, leases })).status
+  }
+
+  suite.test('where any lease will do, a lapsed one hides the message again', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    await scene.advance(11 * second)
+    assert.equal(await extendAny(scene, receipt, 20 * second), 'extended')
+    assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
+    await scene.advance(19 * second)
+    assert.deepEqual(await scene.receiveBodies('q'), [])
+    assert.equal((await scene.extend('q', receipt, 10 * second)).status, 'extended')
+    await scene.advance(10 * second)
+    assert.equal((await scene.receiveOne('q')).receiveCount, 2)
+  })
+
+  suite.test('where any lease will do, an old one moves the end of a newer one', async (scene) => {
+    const { receipt: old } = await leasedOne(scene)
+    await scene.advance(11 * second)
+    const { receipt: current } = await scene.receiveOne('q')
+    assert.equal(await extendAny(scene, old, 20 * second), 'extended')
+    await scene.advance(15 * second)
+    assert.equal((await scene.extend('q', current, 20 * second)).status, 'extended')
+    assert.equal(await extendAny(scene, old, 0), 'extended')
+    assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
+    assert.equal((await scene.receiveOne('q')).receiveCount, 3)
+  })
+
+  suite.test('where any lease will do, one that was handed back holds nobody', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    await scene.settle('q', receipt, { kind: 'retry', delayMs: 0 })
+    assert.equal(await extendAny(scene, receipt, 0), 'extended')
+    assert.equal(await extendAny(scene, receipt, 20 * second), 'extended')
+    assert.deepEqual(await scene.receiveBodies('q'), [])
+    assert.deepEqual(await scene.extend('q', receipt, minute), { status: 'stale' })
+    await scene.advance(20 * second)
+    assert.deepEqual(await scene.receiveBodies('q'), ['body'])
+  })
+
+  suite.test('no message that is gone comes back by any lease', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    await scene.acknowledge('q', receipt)
+    assert.equal(await extendAny(scene, receipt, minute), 'gone')
+  })
+
+  suite.needing('fifo').test('on a FIFO queue no other lease will do', async (scene) => {
+    await scene.fifoQueue('q.fifo', { visibilityMs: 10 * second })
+    await scene.sendToGroup('q.fifo', 'g', 'body')
+    const { receipt } = await scene.receiveOne('q.fifo')
+    await scene.advance(11 * second)
+    assert.equal(await extendAny(scene, receipt, minute, 'q.fifo'), 'lapsed')
+    assert.deepEqual(await scene.receiveBodies('q.fifo'), ['body'])
+    assert.equal(await extendAny(scene, receipt, minute, 'q.fifo'), 'stale')
+  })
+
+  suite.needing('trackedJobs').test('for a job no other lease will do', async (scene) => {
+    await scene.queue('q', { visibilityMs: 10 * second })
+    await enqueue(scene)
+    const { receipt } = await scene.receiveOne('q')
+    await scene.advance(11 * second)
+    assert.equal(await extendAny(scene, receipt, minute), 'lapsed')
+    const { receipt: current } = await scene.receiveOne('q')
+    assert.equal(await extendAny(scene, receipt, 0), 'stale')
+    assert.equal((await scene.acknowledge('q', current)).status, 'settled')
+  })
 }
 
 function describeForeignReceipts(suite: ContractSuite): void {

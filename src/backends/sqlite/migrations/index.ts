@@ -3,6 +3,7 @@ import { jobs } from './0002-jobs.ts'
 import { gates } from './0003-gates.ts'
 import { listing } from './0004-listing.ts'
 import { tenants } from './0005-tenants.ts'
+import { groupTurns } from './0006-group-turns.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
-export const migrations: readonly string[] = [foundation, jobs, gates, listing, tenants]
+export const migrations: readonly string[] = [foundation, jobs, gates, listing, tenants, groupTurns]

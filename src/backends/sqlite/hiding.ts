@@ -1,0 +1,54 @@
+/**
+ * Changes the visibility of a message for somebody who does not hold it any more: see `anyLease` in the
+ * port. The receipt names the message and fences nothing, so jobs and FIFO queues are left alone.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { leaseMsMax } from '../../core/limits.ts'
+import { inHand } from './lanes.ts'
+import { leased, type MessageRow, ready } from './messages.ts'
+import { changed } from './rows.ts'
+import { tenantsLeased } from './tenants.ts'
+import type { Queue } from './topology.ts'
+import type { StoreTransaction } from './transaction.ts'
+import { hold } from './upkeep.ts'
+
+export interface HidingStatements {
+  readonly move: StatementSync
+  readonly hide: StatementSync
+}
+
+export function prepareHiding(db: DatabaseSync): HidingStatements {
+  const plain = 'WHERE sequence = ? AND generation = ? AND job_type IS NULL AND leased_at >= ?'
+  return {
+    move: db.prepare(`
+      UPDATE message SET due_at = ?, held_until = ? ${plain} AND state = ${leased}`),
+    // The token stays, so that the latest holder has the message in hand again.
+    hide: db.prepare(`
+      UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, lane = ?
+      ${plain} AND state = ${ready}`),
+  }
+}
+
+/** Moves the end of whatever lease the message has, or hides it again if it has none. */
+export function hideUnheld(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: MessageRow,
+  until: number,
+): boolean {
+  if (queue.settings.type === 'fifo') return false
+  const { move, hide } = tx.session.hiding
+  const { dueAt, heldUntil } = hold(queue, row.sent_at, until)
+  const fence = [row.sequence, queue.generation, until - leaseMsMax] as const
+  if (changed(move, dueAt, heldUntil, ...fence)) {
+    tx.wroteRow(queue)
+    return true
+  }
+  if (until <= tx.now) return row.state === ready && row.job === null
+  const lane = queue.countsRunning ? inHand : null
+  if (!changed(hide, dueAt, heldUntil, lane, ...fence)) return false
+  tx.count(queue, 'ready', -1)
+  tx.count(queue, 'leased', 1)
+  tenantsLeased(tx, queue, [row])
+  return true
+}
