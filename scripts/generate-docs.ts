@@ -1,12 +1,13 @@
 /**
  * Writes the reference pages that are made from code, so that they cannot claim anything else:
- * errors, limits, capabilities of the backends, and the states of a message. With `--check` it
- * writes nothing and fails when a page is out of date.
+ * errors, limits, capabilities of the backends, the states of a message, the doctor's rules. With
+ * `--check` it writes nothing and fails when a page is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Capabilities } from '../src/backends/capabilities.ts'
 import { sqliteCapabilities } from '../src/backends/sqlite/capabilities.ts'
+import { doctorRules } from '../src/contracts/doctor.ts'
 import { formatDuration } from '../src/core/durations.ts'
 import { errorCodes } from '../src/core/error-codes.ts'
 import {
@@ -139,6 +140,15 @@ reason; nothing is quietly weakened. The contract suite reads the same values fo
     ),
   'ARCHITECTURE.md': (current) =>
     between(current, { begin: '<!-- states:begin -->', end: '<!-- states:end -->' }, states()),
+  'docs/templates.md': (current) =>
+    between(
+      current,
+      { begin: '<!-- doctor:begin -->', end: '<!-- doctor:end -->' },
+      table(
+        ['Rule', 'Severity', 'Finds'],
+        doctorRules.map(({ name, severity, finds }) => [`\`${name}\``, severity, finds]),
+      ),
+    ),
 }
 
 const check = process.argv.includes('--check')

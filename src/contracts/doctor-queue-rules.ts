@@ -1,0 +1,175 @@
+/** The doctor's rules about queues and their dead letters. */
+import { formatDuration } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
+import type { DoctorRule, Observation } from './doctor.ts'
+import type { ExaminedFacts, QueueFacts } from './examined-facts.ts'
+
+type Look = DoctorRule['look']
+
+/** A rule that looks at one queue at a time. */
+function eachQueue(look: (queue: QueueFacts) => Omit<Observation, 'subject'> | undefined): Look {
+  return ({ queues }: ExaminedFacts) =>
+    queues.flatMap((queue) => {
+      const found = look(queue)
+      return found === undefined ? [] : [{ subject: queue.name, ...found, ...queue.place }]
+    })
+}
+
+const longest = formatDuration(limits.retentionMs.max)
+
+export const queueRules: readonly DoctorRule[] = [
+  {
+    name: 'dead-letter-type',
+    severity: 'error',
+    finds: 'a FIFO queue whose dead letters go to a standard queue, or the reverse',
+    look: eachQueue(({ settings, deadLetters }) => {
+      const target = deadLetters
+      if (target === undefined || target.settings.type === settings.type) return undefined
+      return {
+        reason: `It is ${kind(settings.type)}, and its dead-letter queue '${target.name}' is ${kind(target.settings.type)}. SQS refuses that.`,
+        fix: `Make '${target.name}' a ${kind(settings.type)} queue.`,
+      }
+    }),
+  },
+  {
+    name: 'dead-letter-itself',
+    severity: 'error',
+    finds: 'a queue whose dead letters come back to it',
+    look: eachQueue((queue) => {
+      const way = wayOfDeadLetters(queue)
+      if (way === undefined) return undefined
+      return {
+        reason: `Its dead letters come back to it: ${way.join(' → ')}. A message that fails goes round for ever.`,
+        fix: 'Let the last of them have no dead-letter queue.',
+      }
+    }),
+  },
+  {
+    name: 'redrive-not-allowed',
+    severity: 'error',
+    finds: 'a dead-letter queue that does not let a queue use it',
+    look: eachQueue(({ name, deadLetters }) => {
+      const allowed = deadLetters?.settings.deadLetterSources ?? 'all'
+      if (deadLetters === undefined || allowed === 'all' || allowed.includes(name)) return undefined
+      return {
+        reason: `'${deadLetters.name}' takes ${allowed === 'none' ? 'no dead letters' : 'dead letters of other queues only'}. SQS refuses that.`,
+        fix: `Add '${name}' to the redrive allow policy of '${deadLetters.name}'.`,
+      }
+    }),
+  },
+  {
+    name: 'no-dead-letters',
+    severity: 'warning',
+    finds: 'a queue that is consumed and has no dead-letter queue',
+    look: eachQueue(({ settings, isConsumed, sources }) => {
+      if (!isConsumed || settings.deadLetter !== null || sources.length > 0) return undefined
+      const fate =
+        settings.type === 'fifo'
+          ? 'holds up its group'
+          : `comes back every ${formatDuration(settings.visibilityMs)}`
+      return {
+        reason: `It has no dead-letter queue: a message that always fails ${fate} until its retention of ${formatDuration(settings.retentionMs)} ends, and is then gone.`,
+        fix: 'Give it a dead-letter queue with a retention of 14 days.',
+      }
+    }),
+  },
+  {
+    name: 'dead-letter-retention',
+    severity: 'warning',
+    finds: 'a dead-letter queue that keeps messages no longer than the queue they come from',
+    look: eachQueue(({ settings, deadLetters }) => {
+      // A FIFO queue starts the clock anew when a message moves.
+      if (deadLetters === undefined || settings.type === 'fifo') return undefined
+      const { retentionMs } = deadLetters.settings
+      if (retentionMs > settings.retentionMs || retentionMs === limits.retentionMs.max) {
+        return undefined
+      }
+      return {
+        reason: `It keeps messages for ${formatDuration(settings.retentionMs)} and its dead-letter queue '${deadLetters.name}' for ${formatDuration(retentionMs)}, counted from the first send. A message that dies late is gone before anybody sees it.`,
+        fix: `Set the retention of '${deadLetters.name}' to ${longest}.`,
+      }
+    }),
+  },
+  {
+    name: 'single-receive',
+    severity: 'warning',
+    finds: 'a queue whose messages become dead letters after one receive',
+    look: eachQueue(({ settings: { deadLetter } }) => {
+      if (deadLetter?.maxReceives !== 1) return undefined
+      return {
+        reason:
+          'A message has one chance: a deploy, a crash or a throttled call at the wrong moment makes it a dead letter.',
+        fix: 'Allow at least 3 receives; 5 where Lambda consumes.',
+      }
+    }),
+  },
+  {
+    name: 'retention-below-retries',
+    severity: 'warning',
+    finds: 'a queue that forgets messages before their receives are used up',
+    look: eachQueue(({ settings: { deadLetter, visibilityMs, retentionMs } }) => {
+      if (deadLetter === null) return undefined
+      const neededMs = visibilityMs * deadLetter.maxReceives
+      if (retentionMs > neededMs) return undefined
+      return {
+        reason: `${deadLetter.maxReceives} receives of ${formatDuration(visibilityMs)} take ${formatDuration(neededMs)}, and the retention ends after ${formatDuration(retentionMs)}: a failing message is gone before it becomes a dead letter.`,
+        fix: `Set the retention well above ${formatDuration(neededMs)}, or lower the visibility timeout or the receives.`,
+      }
+    }),
+  },
+  {
+    name: 'no-visibility',
+    severity: 'warning',
+    finds: 'a queue that is consumed with a visibility timeout of zero',
+    look: eachQueue(({ settings: { visibilityMs }, isConsumed }) => {
+      if (!isConsumed || visibilityMs > 0) return undefined
+      return {
+        reason:
+          'A received message is visible to others at once, so that each is handled several times.',
+        fix: 'Set the visibility timeout above the time that handling takes.',
+      }
+    }),
+  },
+  {
+    name: 'dead-letters-unwatched',
+    severity: 'warning',
+    finds: 'a dead-letter queue without an alarm on its depth',
+    look: eachQueue(({ sources, isWatched }) => {
+      if (sources.length === 0 || isWatched !== false) return undefined
+      return {
+        reason: `It takes the dead letters of ${sources.join(', ')}, and no alarm tells when one arrives.`,
+        fix: 'Add an alarm on ApproximateNumberOfMessagesVisible above 0.',
+      }
+    }),
+  },
+  {
+    name: 'short-polling',
+    severity: 'hint',
+    finds: 'a queue that is polled without waiting for messages',
+    look: eachQueue(({ settings: { receiveWaitMs }, consumers, isConsumed, sources }) => {
+      // Lambda waits by itself, whatever the queue says.
+      if (receiveWaitMs > 0 || consumers.length > 0 || sources.length > 0) return undefined
+      if (isConsumed) return undefined
+      return {
+        reason:
+          'A receive that names no wait answers at once, often with nothing, and each empty answer is a paid request.',
+        fix: 'Set the receive wait to 20s, or let every receiver ask for it.',
+      }
+    }),
+  },
+]
+
+function kind(type: 'standard' | 'fifo'): string {
+  return type === 'fifo' ? 'FIFO' : 'standard'
+}
+
+/** The names on the way back to the queue, when there is one. */
+function wayOfDeadLetters(start: QueueFacts): readonly string[] | undefined {
+  const names = [start.name]
+  let next = start.deadLetters
+  while (next !== undefined && !names.includes(next.name)) {
+    names.push(next.name)
+    next = next.deadLetters
+  }
+  return next?.name === start.name ? [...names, start.name] : undefined
+}

@@ -1,0 +1,20 @@
+/** An app before the doctor. Its workers renew their leases, so Lambda's rules are not theirs. */
+import { type ExaminedTopology, examine, type Finding } from './doctor.ts'
+import type { Topology } from './resolve-topology.ts'
+
+export function examineApp(topology: Topology): readonly Finding[] {
+  return examine(examinedApp(topology))
+}
+
+export function examinedApp({ planned, queues }: Topology): ExaminedTopology {
+  const declared = new Set(queues.map(({ name }) => name))
+  const targets = new Set(planned.map(({ settings }) => settings.deadLetter?.queue))
+  return {
+    queues: planned.map(({ queue, settings }) => ({
+      name: queue,
+      settings,
+      isConsumed: declared.has(queue) && !targets.has(queue),
+    })),
+    consumers: [],
+  }
+}

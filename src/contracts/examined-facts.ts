@@ -1,0 +1,64 @@
+/** A topology as the doctor's rules want it: settings in full, and who belongs to whom. */
+import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
+import type { ExaminedConsumer, ExaminedPlace, ExaminedTopology } from './doctor.ts'
+
+export interface ExaminedFacts {
+  readonly queues: readonly QueueFacts[]
+  readonly consumers: readonly ConsumerFacts[]
+}
+
+export interface QueueFacts {
+  readonly name: string
+  readonly settings: QueueSettings
+  /** Its dead-letter queue, when it is part of the topology. */
+  readonly deadLetters: QueueFacts | undefined
+  /** Names of the queues whose dead letters it takes. */
+  readonly sources: readonly string[]
+  readonly consumers: readonly ExaminedConsumer[]
+  readonly isConsumed: boolean
+  readonly isWatched: boolean | undefined
+  readonly place: Placed
+}
+
+export interface ConsumerFacts {
+  readonly consumer: ExaminedConsumer
+  /** Undefined when the queue is not part of the topology. */
+  readonly queue: QueueFacts | undefined
+  readonly place: Placed
+}
+
+/** Spread into an observation. */
+export type Placed = { readonly at: ExaminedPlace } | Record<never, never>
+
+export function factsOf({ queues, consumers }: ExaminedTopology): ExaminedFacts {
+  const byName = new Map<string, QueueFacts>()
+  for (const queue of queues) {
+    const sources = queues.filter(({ settings }) => settings.deadLetter?.queue === queue.name)
+    const own = consumers.filter((consumer) => consumer.queue === queue.name)
+    byName.set(queue.name, {
+      name: queue.name,
+      settings: { type: 'standard', ...defaultQueueSettings, ...queue.settings },
+      // Asked for later, when all queues are known.
+      get deadLetters() {
+        return byName.get(queue.settings.deadLetter?.queue ?? '')
+      },
+      sources: sources.map(({ name }) => name),
+      consumers: own,
+      isConsumed: queue.isConsumed === true || own.length > 0,
+      isWatched: queue.isWatched,
+      place: placed(queue.at),
+    })
+  }
+  return {
+    queues: [...byName.values()],
+    consumers: consumers.map((consumer) => ({
+      consumer,
+      queue: byName.get(consumer.queue),
+      place: placed(consumer.at),
+    })),
+  }
+}
+
+function placed(at: ExaminedPlace | undefined): Placed {
+  return at === undefined ? {} : { at }
+}

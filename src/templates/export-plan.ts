@@ -1,0 +1,77 @@
+/** What an app becomes in a template, before it is written: queues with logical ids and names. */
+import type { App } from '../contracts/define-app.ts'
+import type { NamedQueue } from '../contracts/resolve-names.ts'
+import { type PlannedQueue, resolveTopology } from '../contracts/resolve-topology.ts'
+import { sub, TemplateFunction, type TemplateValue } from './template-text.ts'
+import { uniqueName } from './unique-name.ts'
+
+export type ExportFormat = 'cloudformation' | 'sam' | 'serverless'
+
+export interface ExportPlan {
+  readonly app: App
+  readonly stage: string
+  readonly format: ExportFormat
+  /** In the order of the topology: dead-letter queues first. */
+  readonly queues: readonly ExportedQueue[]
+  /** What could not be said in the template. */
+  readonly warnings: string[]
+  /** Logical ids that are in use. */
+  readonly taken: Set<string>
+}
+
+export interface ExportedQueue {
+  readonly logicalId: string
+  /** `Video` of `VideoQueue`: what other logical ids begin with. */
+  readonly stem: string
+  readonly planned: PlannedQueue
+  /** The declared queue; undefined for a dead-letter queue that was made for another one. */
+  readonly declared: NamedQueue | undefined
+}
+
+export function planExport(app: App, stage: string, format: ExportFormat): ExportPlan {
+  const { planned, queues } = resolveTopology(app, stage)
+  const taken = new Set<string>()
+  return {
+    app,
+    stage,
+    format,
+    warnings: [],
+    taken,
+    queues: planned.map((queue) => {
+      const declared = queues.find(({ name }) => name === queue.queue)
+      const owner = declared ?? queues.find(({ ownDeadLetter }) => ownDeadLetter === queue.queue)
+      const stem = pascalCase(owner?.key ?? queue.queue) + (declared === undefined ? 'Dlq' : '')
+      const logicalId = uniqueName(taken, declared === undefined ? stem : `${stem}Queue`)
+      return { logicalId, stem, planned: queue, declared }
+    }),
+  }
+}
+
+/** `videoJobs` and `video-jobs` become `VideoJobs`. */
+export function pascalCase(key: string): string {
+  return key
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join('')
+}
+
+/** A name that begins with the app and the stage follows the stage that the template goes up in. */
+export function stagedName({ app, stage, format }: ExportPlan, name: string): TemplateValue {
+  const start = `${app.name}-${stage}-`
+  if (!name.startsWith(start)) return plainText(format, name)
+  const rest = name.slice(start.length)
+  // Only a name in which nothing else could be taken for a variable can be written that way.
+  if (rest.includes('${')) return plainText(format, name)
+  return format === 'serverless'
+    ? `${app.name}-\${self:provider.stage}-${rest}`
+    : sub(`${app.name}-\${Stage}-${rest}`)
+}
+
+/** In serverless.yml a text with `${` would be a variable, so it is put together from two. */
+export function plainText(format: ExportFormat, text: string): TemplateValue {
+  if (format !== 'serverless' || !text.includes('${')) return text
+  const [first = '', ...others] = text.split('${')
+  const parts = [first, ...others.map((part) => `{${part}`)]
+  const pieces = parts.map((part, index) => (index === parts.length - 1 ? part : `${part}$`))
+  return new TemplateFunction('Join', ['', pieces])
+}

@@ -1,0 +1,154 @@
+/** Functions of a template: what runs, where its code is on this machine, and what it is given. */
+import { join, resolve } from 'node:path'
+import type { Evaluator } from './evaluator.ts'
+import { isCall } from './intrinsics.ts'
+import { entriesOf, type Node, stringOf, valueAt } from './node.ts'
+import { PropertyReader } from './property-reader.ts'
+import type { StackFunction } from './stack.ts'
+import type { Resource } from './template.ts'
+
+const timeoutSeconds = { min: 1, max: 900, unit: 'seconds' }
+const memoryMb = { min: 128, max: 10_240, unit: 'MB' }
+const reserved = { min: 0, max: 100_000, unit: 'at once' }
+
+/** Values that the template leaves to AWS may come from here, by the name of the variable. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export function readFunction(
+  evaluator: Evaluator,
+  resource: Resource,
+  environment: Environment,
+): StackFunction | undefined {
+  const reader = new PropertyReader(evaluator, resource.properties, resource)
+  const name = evaluator.nameOf(resource)
+  const code = codeFolder(evaluator, resource, reader)
+  const handler = code === undefined ? undefined : reader.text('Handler')
+  const folder = code && sourceFolder(resource, code, handler ?? '')
+  if (folder !== undefined && !reader.has('Handler')) {
+    reader.refuse('Handler', "A function needs a Handler, such as 'src/orders.handler'.")
+  }
+  const timeout = reader.wholeNumber('Timeout', timeoutSeconds) ?? 3
+  const memory = reader.wholeNumber('MemorySize', memoryMb) ?? 128
+  const reservedConcurrency = reader.wholeNumber('ReservedConcurrentExecutions', reserved) ?? null
+  const runtime = reader.value('Runtime')
+  if (name.kind !== 'scalar') return undefined
+  if (handler === undefined || folder === undefined) return undefined
+  return {
+    logicalId: resource.logicalId,
+    name: name.text,
+    handler,
+    folder,
+    runtime: runtime?.kind === 'scalar' ? runtime.text : null,
+    timeoutMs: timeout * 1_000,
+    memoryMb: memory,
+    environment: readEnvironment(evaluator, resource, environment),
+    reservedConcurrency,
+    at: resource.at,
+  }
+}
+
+function codeFolder(
+  evaluator: Evaluator,
+  resource: Resource,
+  reader: PropertyReader,
+): string | undefined {
+  const code = reader.value('Code')
+  const asset = assetFolder(resource, code)
+  const path = code?.kind === 'scalar' ? code.text : asset
+  const notHere = (why: string, what: string): undefined => {
+    const message = `${why}, so the function does not run here. ${what}`
+    evaluator.problems.warning(reader.at('Code'), message)
+    return undefined
+  }
+  if (reader.has('PackageType') && stringOf(reader.value('PackageType')) === 'Image') {
+    return notHere('The code is in a container image', 'Give it a handler and a folder to run it.')
+  }
+  if (valueAt(code, 'ZipFile') !== undefined) {
+    return notHere('The code is written into the template', 'Move it into a file to run it.')
+  }
+  if (path === undefined && code !== undefined) {
+    return notHere('The code is not on this machine', 'Name the folder that holds it to run it.')
+  }
+  if (path !== undefined && /^s3:|\.zip$/.test(path)) {
+    return notHere('The code is packed', 'Name the folder that it was packed from to run it.')
+  }
+  return resolve(evaluator.template.folder, path ?? '.')
+}
+
+/** What SAM bundles lies at the top of the bundle; its source is where the entry point says. */
+function sourceFolder({ metadata }: Resource, folder: string, handler: string): string {
+  const entries = valueAt(valueAt(metadata, 'BuildProperties'), 'EntryPoints')
+  const module = `/${handler.slice(0, Math.max(0, handler.lastIndexOf('.')))}`
+  for (const entry of entries?.kind === 'list' ? entries.items : []) {
+    const path = stringOf(entry)?.replace(/\.[a-z]+$/, '') ?? ''
+    if (path.endsWith(module)) return join(folder, path.slice(0, -module.length))
+  }
+  return folder
+}
+
+const hashedKey = /^([0-9a-f]{64})\.zip$/
+
+/** Where the CDK put the code of a function: it says so beside the properties, or in the key. */
+function assetFolder({ metadata }: Resource, code: Node | undefined): string | undefined {
+  const path = stringOf(valueAt(metadata, 'aws:asset:path'))
+  if (path !== undefined) return path
+  const [, hash] = hashedKey.exec(stringOf(valueAt(code, 'S3Key')) ?? '') ?? []
+  return hash === undefined ? undefined : `asset.${hash}`
+}
+
+function readEnvironment(
+  evaluator: Evaluator,
+  resource: Resource,
+  given: Environment,
+): Readonly<Record<string, string>> {
+  const environment: [string, string][] = []
+  for (const [name, { value }] of entriesOf(variablesOf(evaluator, resource))) {
+    const instead = Object.hasOwn(given, name) ? given[name] : undefined
+    const text = variableText(evaluator, name, value, instead)
+    if (text !== undefined) environment.push([name, text])
+  }
+  return Object.fromEntries(environment)
+}
+
+/** The variables as they were written, unless a function makes all of them at once. */
+function variablesOf(evaluator: Evaluator, { properties }: Resource): Node | undefined {
+  let node: Node | undefined = valueAt(properties, 'Environment')
+  for (const key of ['', 'Variables']) {
+    if (key !== '') node = valueAt(node, key)
+    if (node?.kind === 'map' && isCall(node)) node = evaluator.resolve(node)
+  }
+  return node
+}
+
+/** @param instead what the environment has for a value that cannot be resolved */
+function variableText(
+  evaluator: Evaluator,
+  name: string,
+  written: Node,
+  instead: string | undefined,
+): string | undefined {
+  const found = evaluator.problems.quietly(() => evaluator.resolve(written))
+  const isKnown = found.kind === 'scalar' || found.kind === 'absent'
+  if (!isKnown && instead !== undefined) return instead
+  // Once more, so that what is wrong with it is told.
+  const value = found.kind === 'broken' ? evaluator.resolve(written) : found
+  if (value.kind === 'scalar') return value.value === null ? undefined : value.text
+  if (value.kind === 'opaque') {
+    evaluator.problems.warning(value, onlyOnAws(name, value.what))
+    return value.text
+  }
+  if (value.kind === 'list' || value.kind === 'map') {
+    evaluator.refuse(value, `The variable ${name} must be a text.`)
+  }
+  return undefined
+}
+
+function onlyOnAws(name: string, what: string): string {
+  return `Only AWS knows the value of ${name}: ${what}. Set ${name} in the environment to give it one.`
+}
+
+/** The function that an event source names, by name or ARN, with or without a version. */
+export function functionNameIn(text: string): string {
+  const [, name] = /(?:^|:)function:([^:]+)/.exec(text) ?? []
+  return name ?? text.split(':')[0] ?? text
+}

@@ -1,0 +1,169 @@
+/**
+ * From the text of a YAML or JSON file to a tree of values with places. JSON is read as the YAML that it
+ * is, so that both have the same places and the same problems.
+ */
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type ParsedNode,
+  type Scalar,
+  type YAMLMap,
+  parseDocument as yamlDocument,
+} from 'yaml'
+import {
+  brokenNode,
+  listNode,
+  type MapEntry,
+  mapNode,
+  type Node,
+  type Origin,
+  type ScalarNode,
+  scalarNode,
+} from './node.ts'
+import type { Problems } from './problems.ts'
+import type { Place } from './stack.ts'
+
+const depthMax = 100
+const syntaxErrorsMax = 10
+
+/** Short forms with a name of their own; all others are `Fn::` and what follows the `!`. */
+const plainTags: ReadonlySet<string> = new Set(['Ref', 'Condition'])
+const tagPattern = /^!([A-Z][A-Za-z0-9]*)$/
+
+export interface DocumentText {
+  readonly file: string
+  readonly text: string
+}
+
+/** Undefined when the text is no document; the problems say why. */
+export function parseDocument({ file, text }: DocumentText, problems: Problems): Node | undefined {
+  const lines = new LineCounter()
+  const document = yamlDocument(text, {
+    lineCounter: lines,
+    // Both are done here instead, in linear time.
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+  })
+  const placeAt = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { file, line: Math.max(1, line), column: Math.max(1, col) }
+  }
+  for (const { message, pos } of document.errors.slice(0, syntaxErrorsMax)) {
+    problems.error({ at: placeAt(pos[0]), path: '' }, `The file cannot be read: ${plain(message)}.`)
+  }
+  if (document.errors.length > 0) return undefined
+  return new TreeBuilder(placeAt, problems).build(document.contents, { path: '', depth: 0 })
+}
+
+function plain(message: string): string {
+  return message.includes('call stack') ? 'it is nested too deeply' : message.replace(/\.$/, '')
+}
+
+interface Position {
+  readonly path: string
+  readonly depth: number
+}
+
+class TreeBuilder {
+  readonly #placeAt: (offset: number) => Place
+  readonly #problems: Problems
+  /** What aliases stand for; filled in the order of the document. */
+  readonly #anchors = new Map<string, Node>()
+
+  constructor(placeAt: (offset: number) => Place, problems: Problems) {
+    this.#placeAt = placeAt
+    this.#problems = problems
+  }
+
+  build(node: ParsedNode | null, { path, depth }: Position): Node {
+    const origin = { at: this.#placeAt(node?.range[0] ?? 0), path }
+    if (node === null) return scalarNode(null, origin)
+    if (depth > depthMax) return this.#refuse(origin, 'The file is nested too deeply.')
+    if (isAlias(node)) return this.#alias(node.source, origin)
+    const built = this.#tagged(node, this.#plain(node, { path, depth }, origin), origin)
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, built)
+    return built
+  }
+
+  #plain(node: Exclude<ParsedNode, Alias.Parsed>, { path, depth }: Position, origin: Origin): Node {
+    if (isScalar(node)) return scalar(node, origin)
+    if (isSeq<ParsedNode>(node)) {
+      const items = node.items.map((item, index) =>
+        this.build(item, { path: `${path}[${index}]`, depth: depth + 1 }),
+      )
+      return listNode(items, origin)
+    }
+    if (!isMap<ParsedNode, ParsedNode | null>(node)) return brokenNode(origin)
+    return { kind: 'map', entries: this.#entries(node, { path, depth }), ...origin }
+  }
+
+  #entries(
+    map: YAMLMap<ParsedNode, ParsedNode | null>,
+    { path, depth }: Position,
+  ): ReadonlyMap<string, MapEntry> {
+    const entries = new Map<string, MapEntry>()
+    const merged: Node[] = []
+    for (const { key, value } of map.items) {
+      const keyAt = this.#placeAt(key.range[0])
+      const name = isScalar(key) ? scalar(key, { at: keyAt, path }).text : undefined
+      if (name === undefined) {
+        this.#problems.error({ at: keyAt, path }, 'A key must be a plain word.')
+        continue
+      }
+      const inner = path === '' ? name : `${path}.${name}`
+      const built = this.build(value, { path: inner, depth: depth + 1 })
+      // What is empty has no place of its own.
+      const placed = value === null ? { ...built, at: keyAt } : built
+      if (name === '<<') merged.push(placed)
+      else if (entries.has(name)) {
+        this.#problems.error({ at: keyAt, path: inner }, `The key '${name}' is here twice.`)
+      } else entries.set(name, { keyAt, value: placed })
+    }
+    for (const node of merged) this.#merge(node, entries)
+    return entries
+  }
+
+  /** YAML's `<<: *base`: what is written beside it wins. */
+  #merge(node: Node, into: Map<string, MapEntry>): void {
+    if (node.kind === 'list') for (const item of node.items) this.#merge(item, into)
+    else if (node.kind === 'map') {
+      for (const [key, entry] of node.entries) if (!into.has(key)) into.set(key, entry)
+    } else if (node.kind !== 'broken') this.#refuse(node, "What '<<' merges must be a map.")
+  }
+
+  #alias(name: string, origin: Origin): Node {
+    return (
+      this.#anchors.get(name) ??
+      this.#refuse(origin, `There is no anchor '&${name}' before this, or it is around this.`)
+    )
+  }
+
+  #tagged(node: { readonly tag?: string | undefined }, value: Node, origin: Origin): Node {
+    const { tag } = node
+    if (tag === undefined || tag.startsWith('tag:yaml.org,2002:')) return value
+    const name = tagPattern.exec(tag)?.[1]
+    if (name === undefined) {
+      return this.#refuse(origin, `The tag '${tag.slice(0, 40)}' is none of CloudFormation's.`)
+    }
+    return mapNode({ [plainTags.has(name) ? name : `Fn::${name}`]: value }, origin)
+  }
+
+  #refuse(origin: Origin, message: string): Node {
+    this.#problems.error(origin, message)
+    return brokenNode(origin)
+  }
+}
+
+function scalar({ value, source }: Scalar, origin: Origin): ScalarNode {
+  const known =
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+      ? value
+      : null
+  const text = typeof known === 'string' ? known : (source ?? String(known ?? ''))
+  return { ...scalarNode(known, origin), text }
+}

@@ -1,0 +1,68 @@
+/**
+ * What a reader finds wrong, collected with its place. Reading goes on after a problem, so that all of
+ * them are seen at once; a limit keeps a file full of rubbish from filling the screen.
+ */
+import type { Origin } from './node.ts'
+import type { TemplateProblem } from './stack.ts'
+
+const problemsMax = 100
+
+/** Names in a template can be as long as the template. */
+const messageLengthMax = 1_000
+
+export class Problems {
+  readonly #found = new Map<string, TemplateProblem>()
+  /** Apart, so that many warnings cannot hide an error. */
+  readonly #counts = { error: 0, warning: 0 }
+  #muted = false
+
+  error(origin: Origin, message: string): void {
+    this.#add('error', origin, message)
+  }
+
+  warning(origin: Origin, message: string): void {
+    this.#add('warning', origin, message)
+  }
+
+  get hasErrors(): boolean {
+    return this.#counts.error > 0
+  }
+
+  /** What cannot be resolved now has not been reported, so nobody may remember it as reported. */
+  get isMuted(): boolean {
+    return this.#muted
+  }
+
+  /** Runs something whose problems are nobody's concern. */
+  quietly<Value>(run: () => Value): Value {
+    const before = this.#muted
+    this.#muted = true
+    try {
+      return run()
+    } finally {
+      this.#muted = before
+    }
+  }
+
+  /** In the order of the files and of their lines. */
+  list(): readonly TemplateProblem[] {
+    const found = [...this.#found.values()]
+    const files = [...new Set(found.map(({ at }) => at.file))]
+    return found.sort(
+      ({ at: one }, { at: other }) =>
+        files.indexOf(one.file) - files.indexOf(other.file) ||
+        one.line - other.line ||
+        one.column - other.column,
+    )
+  }
+
+  #add(severity: TemplateProblem['severity'], { at, path }: Origin, text: string): void {
+    if (this.#muted) return
+    const message = text.length > messageLengthMax ? `${text.slice(0, messageLengthMax)}…` : text
+    // A value that is used twice is still wrong only once.
+    const key = `${at.file}:${at.line}:${at.column}:${message}`
+    if (this.#found.has(key) || this.#counts[severity] >= problemsMax) return
+    this.#counts[severity] += 1
+    this.#found.set(key, { severity, path, message, at })
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The files that a template consists of. Each is read once, within limits, and remembered for those who
+ * watch them. They are read synchronously: what a template needs shows only while it is evaluated.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Node, Origin } from './node.ts'
+import { parseDocument } from './parse-document.ts'
+import type { Problems } from './problems.ts'
+
+/** As large as CloudFormation takes a template. */
+const fileBytesMax = 1_048_576
+const filesMax = 200
+
+export class TemplateFiles {
+  readonly #problems: Problems
+  readonly #texts = new Map<string, string | undefined>()
+  readonly #documents = new Map<string, Node | undefined>()
+
+  constructor(problems: Problems) {
+    this.#problems = problems
+  }
+
+  /** Absolute paths of everything that was read. */
+  list(): readonly string[] {
+    return [...this.#texts.keys()]
+  }
+
+  /** The tree of a YAML or JSON file; undefined when there is none, and a problem says why. */
+  document(file: string, from: Origin): Node | undefined {
+    const key = resolve(file)
+    if (!this.#documents.has(key)) {
+      const text = this.text(file, from)
+      this.#documents.set(
+        key,
+        text === undefined ? undefined : parseDocument({ file, text }, this.#problems),
+      )
+    }
+    return this.#documents.get(key)
+  }
+
+  text(file: string, from: Origin): string | undefined {
+    const key = resolve(file)
+    if (!this.#texts.has(key)) this.#texts.set(key, this.#read(file, from))
+    return this.#texts.get(key)
+  }
+
+  #read(file: string, from: Origin): string | undefined {
+    const refuse = (why: string): undefined => {
+      this.#problems.error(from, `The file '${file}' ${why}.`)
+      return undefined
+    }
+    if (this.#texts.size >= filesMax) return refuse(`is one too many: at most ${filesMax} are read`)
+    try {
+      const stats = statSync(file)
+      if (!stats.isFile()) return refuse('is no file')
+      if (stats.size > fileBytesMax) return refuse(`is larger than ${fileBytesMax} bytes`)
+      return readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
+    } catch (error) {
+      return refuse(isMissing(error) ? 'does not exist' : 'cannot be read')
+    }
+  }
+}
+
+/** Whether something stands at a path; a template may name files that need not exist. */
+export function fileExists(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+export function folderExists(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

@@ -1,0 +1,272 @@
+/** A template that is written and read again must say the same, for every app. */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { resolveTopology } from '../../src/contracts/resolve-topology.ts'
+import { durationMs } from '../../src/core/durations.ts'
+import { defaultQueueSettings } from '../../src/core/queue-settings.ts'
+import {
+  type App,
+  dead,
+  defineApp,
+  depth,
+  errorRate,
+  fifo,
+  oldestAge,
+  queue,
+} from '../../src/index.ts'
+import {
+  type ExportedTemplate,
+  type ExportFormat,
+  exportTemplate,
+} from '../../src/templates/export-template.ts'
+import type { Stack } from '../../src/templates/stack.ts'
+import { randomApp } from './random-app.ts'
+import { readFiles, stackOf } from './reading.ts'
+
+const academy = defineApp('academy', {
+  queues: {
+    video: queue({
+      visibilityTimeout: '5m',
+      deadLetter: { after: 3 },
+      concurrency: 3,
+      tags: { team: 'media', odd: 'a ${self:custom.x} b' },
+    }),
+    attempts: fifo({ deduplication: 'content', deduplicationScope: 'group' }),
+    lite: queue({ deadLetter: { queue: 'failed' }, obeys: 'LLM_PAUSED' }),
+    failed: queue({ name: 'academy-failed', retention: '14d' }),
+  },
+  alarms: [
+    depth('*').above(100, { period: '5m', evaluationPeriods: 3, datapointsToAlarm: 2 }),
+    dead('video').above(10, { name: 'video is stuck' }),
+    oldestAge('video').below(5, { statistic: 'average', missingData: 'not_breaching' }),
+    errorRate('*').above(0.05),
+  ],
+})
+
+const formats: readonly ExportFormat[] = ['cloudformation', 'sam', 'serverless']
+
+async function readBack(
+  { text }: ExportedTemplate,
+  format: ExportFormat,
+  stage: string,
+): Promise<Stack> {
+  const name = format === 'serverless' ? 'serverless.yml' : 'template.yaml'
+  const options = format === 'serverless' ? { stage } : { parameters: { Stage: stage } }
+  return stackOf(await readFiles({ [name]: text }, options))
+}
+
+/** What an app says about its queues in words that SQS has. */
+function declared(app: App, stage: string): unknown {
+  return resolveTopology(app, stage).planned.map(({ queue: name, settings, tags }) => {
+    const { ceilings, obeys, history, ...known } = settings
+    return { name, settings: known, tags }
+  })
+}
+
+function read({ queues }: Stack): unknown {
+  return queues.map(({ name, settings, tags }) => {
+    const full = { ...defaultQueueSettings, type: 'standard', ...settings }
+    const { ceilings, obeys, history, annotations, deadLetterSources, ...known } = full
+    assert.deepEqual(annotations, { SqsManagedSseEnabled: 'true' })
+    return { name, settings: known, tags }
+  })
+}
+
+/** The alarms that an app declares, and one on each dead-letter queue without, one text each. */
+function declaredAlarms(app: App, stage: string): readonly string[] {
+  const { planned, queues } = resolveTopology(app, stage)
+  const target = (name: string): string | undefined =>
+    planned.find(({ queue: one }) => one === name)?.settings.deadLetter?.queue
+  const watched = new Set<string>()
+  const alarms = (app.alarms ?? []).flatMap((alarm) => {
+    const named = queues.filter(({ key }) => alarm.queue === '*' || alarm.queue === key)
+    const names = named.map(({ name }) => (alarm.metric === 'dead_letters' ? target(name) : name))
+    const { evaluationPeriods: periods = 1, missingData = 'missing', comparison } = alarm
+    return [...new Set(names)].flatMap((name) => {
+      if (name === undefined || alarm.metric === 'error_rate') return []
+      if (alarm.metric === 'dead_letters') watched.add(name)
+      const metric = alarm.metric === 'oldest_age' ? 'AgeOfOldest' : 'NumberOfMessages'
+      const words = [name, metric, alarm.statistic ?? 'maximum', durationMs(alarm.period ?? '1m')]
+      const counts = [periods, alarm.datapointsToAlarm ?? periods, alarm.threshold]
+      return [[...words, ...counts, comparison, missingData].join(' ')]
+    })
+  })
+  const targets = new Set(planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))
+  const others = [...targets].filter((name) => !watched.has(name))
+  const byDefault = 'NumberOfMessages maximum 60000 1 1 0 above not_breaching'
+  return [...alarms, ...others.map((name) => `${name} ${byDefault}`)].toSorted()
+}
+
+function readAlarms({ alarms }: Stack): readonly string[] {
+  assert.equal(new Set(alarms.map(({ name }) => name)).size, alarms.length)
+  return alarms
+    .map((alarm) => {
+      const metric = alarm.metric.replace('Approximate', '').replace(/(?:Message|Visible)$/, '')
+      const counts = [alarm.evaluationPeriods, alarm.datapointsToAlarm, alarm.threshold]
+      const comparison = alarm.comparison === 'GreaterThanThreshold' ? 'above' : 'below'
+      const missing = alarm.treatMissingData.replace('notB', 'not_b')
+      const words = [alarm.queue, metric, alarm.statistic.toLowerCase(), alarm.periodMs]
+      return [...words, ...counts, comparison, missing].join(' ')
+    })
+    .toSorted()
+}
+
+describe('a template made from an app', () => {
+  test.each(formats)('gives the same queues when it is read again: %s', async (format) => {
+    for (const stage of ['dev', 'prod']) {
+      const exported = exportTemplate({ app: academy, stage: 'dev', format })
+      assert.deepEqual(read(await readBack(exported, format, stage)), declared(academy, stage))
+    }
+  })
+
+  test('gives the same queues and alarms for random apps, in every format', async () => {
+    const cases = fc.record({ app: randomApp, format: fc.constantFrom(...formats) })
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ app, format }) => {
+        const exported = exportTemplate({ app, stage: 'dev', format })
+        const stack = await readBack(exported, format, 'dev')
+        assert.deepEqual(read(stack), declared(app, 'dev'))
+        assert.deepEqual(readAlarms(stack), declaredAlarms(app, 'dev'))
+        assert.equal(
+          new Set(stack.queues.map(({ logicalId }) => logicalId)).size,
+          stack.queues.length,
+        )
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('gives the same alarms in every format, also as JSON', async () => {
+    const alarmsOf = async (format: ExportFormat, syntax: 'yaml' | 'json'): Promise<unknown> => {
+      const exported = exportTemplate({ app: academy, stage: 'dev', format, syntax })
+      const { alarms } = await readBack(exported, format, 'dev')
+      return alarms.map(({ at, ...alarm }) => alarm)
+    }
+    const expected = await alarmsOf('cloudformation', 'yaml')
+    assert.deepEqual(await alarmsOf('cloudformation', 'json'), expected)
+    assert.deepEqual(await alarmsOf('sam', 'yaml'), expected)
+    assert.deepEqual(await alarmsOf('serverless', 'yaml'), expected)
+  })
+
+  test('has the alarms of the app, and one on each dead-letter queue without', async () => {
+    const exported = exportTemplate({ app: academy, stage: 'dev', format: 'cloudformation' })
+    const { alarms } = await readBack(exported, 'cloudformation', 'prod')
+    assert.deepEqual(
+      alarms.map(({ name, queue: watched, metric, comparison, threshold }) => [
+        name,
+        watched,
+        metric.replace(/^Approximate/, ''),
+        comparison.replace(/Threshold$/, ''),
+        threshold,
+      ]),
+      [
+        [
+          'academy-prod-video-depth',
+          'academy-prod-video',
+          'NumberOfMessagesVisible',
+          'GreaterThan',
+          100,
+        ],
+        [
+          'academy-prod-attempts.fifo-depth',
+          'academy-prod-attempts.fifo',
+          'NumberOfMessagesVisible',
+          'GreaterThan',
+          100,
+        ],
+        ['academy-failed-depth', 'academy-failed', 'NumberOfMessagesVisible', 'GreaterThan', 100],
+        [
+          'academy-prod-lite-depth',
+          'academy-prod-lite',
+          'NumberOfMessagesVisible',
+          'GreaterThan',
+          100,
+        ],
+        ['video is stuck', 'academy-prod-video-dlq', 'NumberOfMessagesVisible', 'GreaterThan', 10],
+        [
+          'academy-prod-video-oldest-age',
+          'academy-prod-video',
+          'AgeOfOldestMessage',
+          'LessThan',
+          5,
+        ],
+        ['academy-failed-not-empty', 'academy-failed', 'NumberOfMessagesVisible', 'GreaterThan', 0],
+      ],
+    )
+    const [first, , , , , age] = alarms
+    assert.deepEqual(
+      [first?.periodMs, first?.evaluationPeriods, first?.datapointsToAlarm],
+      [300_000, 3, 2],
+    )
+    assert.deepEqual([age?.statistic, age?.treatMissingData], ['Average', 'notBreaching'])
+  })
+
+  test('says what SQS has no word for', () => {
+    const { warnings, text } = exportTemplate({ app: academy, stage: 'dev', format: 'sam' })
+    assert.deepEqual(warnings, [
+      'academy-dev-video: SQS has no word for its ceilings on concurrency and rate.',
+      'academy-dev-lite: SQS has no word for its kill switches.',
+      "The alarm on the error rate of '*' is left out: SQS has no such metric.",
+    ])
+    for (const warning of warnings) assert.ok(text.includes(`# Note: ${warning}`))
+  })
+
+  test('says what it had to round', () => {
+    const app = defineApp('a', {
+      queues: { q: queue({ visibilityTimeout: '1500ms' }) },
+      alarms: [depth('q').above(1, { period: '90s' })],
+    })
+    const { warnings } = exportTemplate({ app, stage: 'dev', format: 'cloudformation' })
+    assert.deepEqual(warnings, [
+      'a-dev-q: SQS counts in whole seconds; its visibility timeout of 1500ms became 2s.',
+      "The alarm on depth of 'q' has a period of 90s, which became 2m: SQS has one datapoint a minute.",
+    ])
+  })
+
+  test('gives each role what it needs on its queue and nothing else', () => {
+    const { text } = exportTemplate({
+      app: academy,
+      stage: 'dev',
+      format: 'cloudformation',
+      syntax: 'json',
+    })
+    const { Resources, Outputs } = JSON.parse(text)
+    const statement = (id: string): unknown => Resources[id].Properties.PolicyDocument.Statement
+    assert.deepEqual(statement('VideoProducerPolicy'), [
+      {
+        Effect: 'Allow',
+        Action: ['sqs:SendMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
+        Resource: { 'Fn::GetAtt': ['VideoQueue', 'Arn'] },
+      },
+    ])
+    assert.deepEqual(statement('VideoConsumerPolicy'), [
+      {
+        Effect: 'Allow',
+        Action: [
+          'sqs:ReceiveMessage',
+          'sqs:DeleteMessage',
+          'sqs:ChangeMessageVisibility',
+          'sqs:GetQueueAttributes',
+          'sqs:GetQueueUrl',
+        ],
+        Resource: { 'Fn::GetAtt': ['VideoQueue', 'Arn'] },
+      },
+    ])
+    assert.deepEqual(Outputs.VideoQueueUrl, {
+      Value: { Ref: 'VideoQueue' },
+      Export: { Name: { 'Fn::Sub': '${AWS::StackName}-VideoQueueUrl' } },
+    })
+    const policies = Object.values<{ Type: string }>(Resources).filter(
+      ({ Type }) => Type === 'AWS::IAM::ManagedPolicy',
+    )
+    assert.equal(policies.length, 2 * 4)
+  })
+
+  test('quotes what other readers of YAML would take for a date', () => {
+    const { text } = exportTemplate({ app: academy, stage: 'dev', format: 'sam' })
+    assert.match(text, /^AWSTemplateFormatVersion: '2010-09-09'$/m)
+    assert.match(text, /^ +Version: '2012-10-17'$/m)
+    assert.match(text, /^Transform: AWS::Serverless-2016-10-31$/m)
+  })
+})

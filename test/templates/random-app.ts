@@ -1,0 +1,123 @@
+/** Random apps, within what SQS can say: whole seconds, and names that are free. */
+import fc from 'fast-check'
+import { limits, type Range } from '../../src/core/limits.ts'
+import {
+  type Alarm,
+  type App,
+  type DeclaredQueue,
+  type Duration,
+  dead,
+  defineApp,
+  depth,
+  errorRate,
+  fifo,
+  oldestAge,
+  queue,
+} from '../../src/index.ts'
+
+function seconds({ min, max }: Range): fc.Arbitrary<Duration> {
+  return fc
+    .integer({ min: Math.ceil(min / 1_000), max: Math.floor(max / 1_000) })
+    .map((amount) => ({ seconds: amount }))
+}
+
+const text = fc.oneof(
+  fc.string({ maxLength: 30 }),
+  fc.constantFrom(
+    'yes',
+    '007',
+    '1e3',
+    'null',
+    '~',
+    '2026-01-01',
+    '${self:x}',
+    '!Ref a',
+    ': #',
+    '- a\nb',
+  ),
+)
+
+const common = {
+  visibilityTimeout: seconds(limits.visibilityMs),
+  delay: seconds(limits.delayMs),
+  retention: seconds(limits.retentionMs),
+  receiveWait: seconds(limits.receiveWaitMs),
+  maxMessageBytes: fc.integer(limits.messageBytesMax),
+  deadLetter: fc.record(
+    { after: fc.integer(limits.maxReceives), retention: seconds(limits.retentionMs) },
+    { requiredKeys: [] },
+  ),
+  tags: fc.dictionary(
+    text.filter((key) => key !== '' && key !== '__proto__'),
+    text,
+    { maxKeys: 4, noNullPrototype: true },
+  ),
+  concurrency: fc.integer({ min: 1, max: 10 }),
+}
+
+const declaredQueue: fc.Arbitrary<DeclaredQueue> = fc.oneof(
+  fc.record(common, { requiredKeys: [] }).map((options) => queue(options)),
+  fc
+    .record(
+      {
+        ...common,
+        deduplication: fc.constantFrom('content' as const, 'explicit' as const),
+        deduplicationScope: fc.constantFrom('queue' as const, 'group' as const),
+      },
+      { requiredKeys: [] },
+    )
+    .map((options) => fifo(options)),
+)
+
+const key = fc.stringMatching(/^[a-z][a-zA-Z0-9]{0,9}$/)
+
+const declaredQueues: fc.Arbitrary<Readonly<Record<string, DeclaredQueue>>> = fc
+  .record({
+    own: fc.uniqueArray(fc.tuple(key, declaredQueue), {
+      maxLength: 5,
+      // Names on the backend are made of keys without regard to their case.
+      selector: ([name]) => name.toLowerCase(),
+    }),
+    sharing: fc.integer({ min: 0, max: 2 }),
+  })
+  .map(({ own, sharing }) => {
+    const sharers = Array.from({ length: sharing }, (_, index) => [
+      `sharer_${index}`,
+      queue({ deadLetter: { queue: 'all_failed', after: index + 1 } }),
+    ])
+    const shared = sharing === 0 ? [] : [['all_failed', queue({ name: 'failed-of-all' })]]
+    return Object.fromEntries([...own, ...sharers, ...shared])
+  })
+
+const alarmOptions = fc.record(
+  {
+    name: text.filter((name) => name !== '' && !name.includes('\0')),
+    statistic: fc.constantFrom('maximum' as const, 'minimum', 'average', 'sum'),
+    period: fc.integer({ min: 1, max: 60 }).map((minutes): Duration => `${minutes}m`),
+    evaluationPeriods: fc.integer({ min: 1, max: 10 }),
+    datapointsToAlarm: fc.constant(1),
+    missingData: fc.constantFrom('missing' as const, 'ignore', 'breaching', 'not_breaching'),
+  },
+  { requiredKeys: [] },
+)
+
+function alarmsOn(keys: readonly string[]): fc.Arbitrary<readonly Alarm[]> {
+  const alarm = fc
+    .record({
+      make: fc.constantFrom(dead, depth, oldestAge, errorRate),
+      on: fc.constantFrom('*', ...keys),
+      threshold: fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })),
+      above: fc.boolean(),
+      options: alarmOptions,
+    })
+    .map(({ make, on, threshold, above, options }) =>
+      above ? make(on).above(threshold, options) : make(on).below(threshold, options),
+    )
+  return fc.array(alarm, { maxLength: 4 })
+}
+
+export const randomApp: fc.Arbitrary<App> = fc
+  .record({ name: fc.stringMatching(/^[a-z][a-z0-9-]{0,10}[a-z]$/), queues: declaredQueues })
+  .chain(({ name, queues }) =>
+    alarmsOn(Object.keys(queues)).map((alarms) => defineApp(name, { queues, alarms })),
+  )
