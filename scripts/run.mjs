@@ -18,7 +18,7 @@ if (command === 'start') {
   process.exitCode = await run('src/surfaces/cli/main.ts', ['serve', ...args])
 } else if (command === 'test') {
   install()
-  const missing = installPrograms(['ffmpeg'])
+  const missing = installPrograms(['ffmpeg', 'awscli', 'python3-boto3'])
   // A missing service is a failure and not a skip.
   if (missing.length > 0) fail(howToInstall(missing))
   process.exitCode = await test()
@@ -70,9 +70,19 @@ function packagesOf(file) {
   }
 }
 
+/** Whether a program is there, by the name of its package in Debian. */
+function isThere(name) {
+  // The tests drive these two and no others of the same name, which may come first on the path.
+  if (name === 'awscli') return existsSync('/usr/bin/aws')
+  if (name === 'python3-boto3') {
+    return spawnSync('/usr/bin/python3', ['-c', 'import boto3']).status === 0
+  }
+  return isOnPath(name)
+}
+
 /** Installs programs from Debian's packages where that is possible; answers those still missing. */
 function installPrograms(programs) {
-  const missing = programs.filter((name) => !isOnPath(name))
+  const missing = programs.filter((name) => !isThere(name))
   if (missing.length === 0 || process.getuid?.() !== 0 || !isOnPath('apt-get')) return missing
   process.stderr.write(`Installing ${missing.join(', ')}, once ...\n`)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
@@ -84,7 +94,7 @@ function installPrograms(programs) {
     const { status, stderr } = add()
     if (status !== 0) process.stderr.write(stderr ?? '')
   }
-  return missing.filter((name) => !isOnPath(name))
+  return missing.filter((name) => !isThere(name))
 }
 
 function isOnPath(program) {

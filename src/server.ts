@@ -2,9 +2,14 @@
  * `millrace/server`: the server as a library, and its HTTP API for other servers. This file joins the
  * ways in to the store; everything else is in the folders it names.
  */
-import { type RunningServer, type ServerOptions, serveWith } from './config/serve.ts'
+import type { RequestListener } from 'node:http'
+import { type DevOptions, type RunningDev, startDevWith } from './config/dev.ts'
+import { type RunningServer, type ServerOptions, type Services, serveWith } from './config/serve.ts'
 import { type HttpApiOptions, httpApi } from './surfaces/http-api/http-api.ts'
+import { type SqsWireOptions, sqsWire } from './surfaces/sqs-protocol/sqs-wire.ts'
 
+export type { ConnectionLimits } from './config/connection-limits.ts'
+export type { DevOptions, RunningDev } from './config/dev.ts'
 export type { RunningServer, ServerOptions } from './config/serve.ts'
 export type { ApiKey } from './surfaces/http-api/api-keys.ts'
 export type { ApiOptions, EnqueueRate, JobsApiOptions } from './surfaces/http-api/api-options.ts'
@@ -13,12 +18,30 @@ export type { ApiAuth } from './surfaces/http-api/authenticate.ts'
 export type { Role } from './surfaces/http-api/caller.ts'
 export { createJobsApi, type JobsApi } from './surfaces/http-api/jobs-api.ts'
 export type { JwtAuth } from './surfaces/http-api/json-web-tokens.ts'
+export type { AccessKey } from './surfaces/sqs-protocol/access/access-keys.ts'
+export { credentialsFromEnvironment } from './surfaces/sqs-protocol/access/credentials-from-environment.ts'
 
-export interface ServeOptions extends ServerOptions, HttpApiOptions {}
+export interface ServeOptions extends ServerOptions, HttpApiOptions, SqsWireOptions {}
 
 /** Starts a server on the embedded store. Answers once it accepts requests. */
 export function serve(options: ServeOptions = {}): Promise<RunningServer> {
   // Without types, `'none'` may arrive here as well.
-  const hasCredentials = typeof options.auth === 'object'
-  return serveWith((services) => httpApi(services, options), { ...options, hasCredentials })
+  const hasCredentials = typeof options.auth === 'object' || options.accessKeys !== undefined
+  const setup = { ...options, hasCredentials }
+  return serveWith((services) => waysIn(services, options), setup)
+}
+
+/** Starts a server with what templates declare: their queues, and the functions that these feed. */
+export function startDev(options: DevOptions = {}): Promise<RunningDev> {
+  return startDevWith((services) => waysIn(services, options), options)
+}
+
+/** One listener for all: what is meant for SQS goes there, and everything else to the HTTP API. */
+function waysIn(services: Services, options: ServeOptions): RequestListener {
+  const wire = sqsWire(services, options)
+  const api = httpApi(services, options)
+  return (request, response) => {
+    if (wire.accepts(request)) wire.answer(request, response)
+    else api(request, response)
+  }
 }

@@ -1,72 +1,149 @@
 import assert from 'node:assert/strict'
-import type { RequestListener } from 'node:http'
-import { describe, test } from 'vitest'
+import { EventEmitter, once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { describe, onTestFinished, test } from 'vitest'
+import { type RawClient, rawClient } from '../../test/support/raw-client.ts'
 import { systemPorts } from '../core/ports.ts'
+import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
 import { type Listener, listen } from './listen.ts'
 
-const { timers } = systemPorts
-
-function listenWith(
-  answer: RequestListener,
-  at = { host: '127.0.0.1', port: 0 },
-): Promise<Listener> {
-  return listen({ ...at, answer, timers })
+interface Scene {
+  readonly listener: Listener
+  /** The answer that is held back at an address, once that was asked. */
+  held(path: string): Promise<ServerResponse>
+  client(): Promise<RawClient>
 }
 
-describe('a listener', () => {
-  test('answers on the address that it names, IPv6 included', async () => {
-    for (const host of ['127.0.0.1', '::1', 'localhost']) {
-      const listener = await listenWith((_, response) => response.end('here'), { host, port: 0 })
-      assert.equal(await (await fetch(listener.url)).text(), 'here')
-      await listener.close()
+/** Answers with the address, except below /hold, where the test says when. */
+async function listening(limits: Partial<ConnectionLimits> = {}): Promise<Scene> {
+  const asked = new Map<string, ServerResponse>()
+  const asking = new EventEmitter()
+  const listener = await listen({
+    host: '127.0.0.1',
+    port: 0,
+    timers: systemPorts.timers,
+    limits,
+    answer: ({ url = '' }, response) => {
+      if (!url.startsWith('/hold')) response.end(`<${url}>`)
+      else asking.emit('asked', asked.set(url, response))
+    },
+  })
+  onTestFinished(() => listener.close())
+  return {
+    listener,
+    async held(path) {
+      for (;;) {
+        const response = asked.get(path)
+        if (response !== undefined) return response
+        await once(asking, 'asked')
+      }
+    },
+    async client() {
+      const client = await rawClient(listener.url)
+      onTestFinished(() => client.close())
+      return client
+    },
+  }
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+
+async function isServed({ client }: Scene): Promise<void> {
+  const other = await client()
+  other.write(get('/other'))
+  await other.said(/<\/other>/)
+}
+
+describe('a listener with as many connections as it may have', () => {
+  test('lets go of the one that has been silent for longest', async () => {
+    const scene = await listening({ connectionsMax: 2 })
+    const [first, second] = [await scene.client(), await scene.client()]
+    await isServed(scene)
+    await first.cutOff()
+    second.write(get('/second'))
+    await second.said(/<\/second>/)
+  })
+
+  test('prefers one that never asked to one that rests between requests', async () => {
+    const scene = await listening({ connectionsMax: 2 })
+    const resting = await scene.client()
+    resting.write(get('/a'))
+    await resting.said(/<\/a>/)
+    const silent = await scene.client()
+    await isServed(scene)
+    await silent.cutOff()
+    resting.write(get('/b'))
+    await resting.said(/<\/b>/)
+  })
+
+  test('lets go of one that rests when nobody is silent', async () => {
+    const scene = await listening({ connectionsMax: 1 })
+    const resting = await scene.client()
+    resting.write(get('/a'))
+    await resting.said(/<\/a>/)
+    await isServed(scene)
+    await resting.cutOff()
+  })
+
+  test('lets go of one whose request does not get finished', async () => {
+    const scene = await listening({ connectionsMax: 1 })
+    const slow = await scene.client()
+    slow.write('POST /hold/slow HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc')
+    await scene.held('/hold/slow')
+    await isServed(scene)
+    await slow.cutOff()
+  })
+
+  test('keeps those who wait for an answer, and turns newcomers away', async () => {
+    const scene = await listening({ connectionsMax: 1 })
+    const waiting = await scene.client()
+    waiting.write(get('/hold/1'))
+    const response = await scene.held('/hold/1')
+    await (await scene.client()).cutOff()
+    response.end('<answered>')
+    await waiting.said(/<answered>/)
+  })
+})
+
+describe('a connection with several requests at once', () => {
+  test('gets its answers in the order of the requests', async () => {
+    const scene = await listening()
+    const client = await scene.client()
+    client.write(get('/hold/1') + get('/2') + get('/hold/3') + get('/4'))
+    const third = await scene.held('/hold/3')
+    third.end('<third>')
+    const first = await scene.held('/hold/1')
+    first.end('<first>')
+    const said = await client.said(/<\/4>/)
+    const bodies = said.match(/<[^>]+>/g)
+    assert.deepEqual(bodies, ['<first>', '</2>', '<third>', '</4>'])
+  })
+
+  test('is cut off when too many of them wait for an answer', async () => {
+    const scene = await listening({ pipelinedMax: 10 })
+    const modest = await scene.client()
+    modest.write(Array.from({ length: 10 }, (_, at) => get(`/hold/${at}`)).join(''))
+    const greedy = await scene.client()
+    greedy.write(get('/hold/x').repeat(11))
+    await greedy.cutOff()
+    for (let at = 0; at < 10; at += 1) (await scene.held(`/hold/${at}`)).end('<done>')
+    const said = await modest.said(/(?:<done>.*){10}/s)
+    assert.equal(said.match(/200 OK/g)?.length, 10)
+  })
+})
+
+describe('the limits of a listener', () => {
+  test('are refused all together when they make no sense', () => {
+    const given = {
+      connectionsMax: 0,
+      headersMax: 1.5,
+      headersTimeoutMs: 70_000,
+      drainMs: Number.NaN,
     }
-  })
-
-  test('lets a request finish that it has when it closes, and takes no other', async () => {
-    const finish = Promise.withResolvers<void>()
-    const arrived = Promise.withResolvers<void>()
-    const listener = await listenWith((_, response) => {
-      arrived.resolve()
-      void finish.promise.then(() => response.end('finished'))
+    assert.throws(() => connectionLimits(given), {
+      code: 'invalid_argument',
+      message:
+        /connections\.connectionsMax: got 0.*headersMax: got 1\.5.*drainMs: got NaN.*headersTimeoutMs: got 70000 ms, expected at most the 60000 ms/s,
     })
-    const response = fetch(listener.url)
-    await arrived.promise
-    const closed = listener.close()
-    await assert.rejects(fetch(listener.url))
-    finish.resolve()
-    assert.equal(await (await response).text(), 'finished')
-    await closed
-  })
-
-  test('gives up on requests that do not end in time', async () => {
-    const arrived = Promise.withResolvers<void>()
-    const due: (() => void)[] = []
-    const listener = await listen({
-      host: '127.0.0.1',
-      port: 0,
-      answer: () => arrived.resolve(),
-      timers: {
-        ...timers,
-        after: (_, run) => {
-          due.push(run)
-          return () => {}
-        },
-      },
-    })
-    const response = fetch(listener.url)
-    await arrived.promise
-    const closed = listener.close()
-    for (const run of due) run()
-    await assert.rejects(response)
-    await closed
-  })
-
-  test('refuses an address that another one has', async () => {
-    const first = await listenWith((_, response) => response.end())
-    await assert.rejects(
-      listenWith((_, response) => response.end(), { host: first.host, port: first.port }),
-      { code: 'address_unavailable', message: /another program is using the port/ },
-    )
-    await first.close()
   })
 })

@@ -1,11 +1,13 @@
 /**
- * The HTTP listener that all ways in share: timeouts against slow clients, and a stop that lets
- * requests finish but does not wait for ever.
+ * The HTTP listener that all ways in share: limits against slow, greedy and idle clients, and a stop
+ * that lets requests finish but does not wait for ever.
  */
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
+import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
+import { Connections } from './connections.ts'
 import { systemReason } from './system-error.ts'
 
 export interface ListenRequest {
@@ -14,6 +16,7 @@ export interface ListenRequest {
   readonly port: number
   readonly answer: RequestListener
   readonly timers: Timers
+  readonly limits?: Partial<ConnectionLimits>
 }
 
 export interface Listener {
@@ -24,47 +27,51 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** Headers that take longer come from a client that is stuck or hostile. */
-const headersTimeoutMs = 10_000
-/** Enough for the largest request over a poor line. */
-const requestTimeoutMs = 60_000
-/** Longer than the idle time of common clients, so that it is they who hang up. */
-const keepAliveTimeoutMs = 65_000
-/** How often Node looks for connections that are over the limits above. */
-const connectionCheckMs = 2_000
-/** How long requests may take to finish once the listener closes. */
-const drainMs = 5_000
-
-export async function listen({ host, port, answer, timers }: ListenRequest): Promise<Listener> {
-  const server = createServer(
-    {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
-      connectionsCheckingInterval: connectionCheckMs,
+export async function listen(request: ListenRequest): Promise<Listener> {
+  const { host, port, timers } = request
+  const limits = connectionLimits(request.limits)
+  const connections = new Connections({
+    ...limits,
+    timers,
+    // Once the listener closes, a connection must not stay open after the answer under way.
+    afterAnswer: () => {
+      if (!server.listening) server.closeIdleConnections()
     },
-    (request, response) => {
-      // Once the listener closes, a connection must not stay open after its answer, whether that
-      // answer is still to be made or was under way.
-      if (!server.listening) response.setHeader('connection', 'close')
-      response.once('close', () => {
-        if (!server.listening) server.closeIdleConnections()
-      })
-      answer(request, response)
-    },
-  )
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
   })
+  const server = createListener(request.answer, { limits, connections })
   const address = await bind(server, { host, port })
   return {
     host,
     port: address.port,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    close: () => close({ server, sockets, timers }),
+    close: () => close({ server, connections, timers, drainMs: limits.drainMs }),
   }
+}
+
+interface Guards {
+  readonly limits: ConnectionLimits
+  readonly connections: Connections
+}
+
+function createListener(answer: RequestListener, { limits, connections }: Guards): Server {
+  const options = {
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    maxHeaderSize: limits.headerBytesMax,
+  }
+  const server = createServer(options, (request, response) => {
+    if (!connections.begin(request, response)) return
+    // The same for an answer that is still to be made.
+    if (!server.listening) response.setHeader('connection', 'close')
+    if (request.rawHeaders.length > 2 * limits.headersMax) response.writeHead(431).end()
+    else answer(request, response)
+  })
+  // Node would leave out what is over its limit, and nobody would know.
+  server.maxHeadersCount = 0
+  server.on('connection', (socket) => connections.add(socket))
+  return server
 }
 
 function bind(server: Server, at: { host: string; port: number }): Promise<AddressInfo> {
@@ -86,18 +93,18 @@ const reasons: Readonly<Record<string, string>> = {
 
 interface Closing {
   readonly server: Server
-  readonly sockets: ReadonlySet<Socket>
+  readonly connections: Connections
   readonly timers: Timers
+  readonly drainMs: number
 }
 
-function close({ server, sockets, timers }: Closing): Promise<void> {
+function close({ server, connections, timers, drainMs }: Closing): Promise<void> {
   return new Promise((resolve) => {
     const giveUp = timers.after(drainMs, () => server.closeAllConnections())
     server.close(() => {
       giveUp()
       resolve()
     })
-    // Node closes connections that are idle after a request, but not those that never made one.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    connections.closeSilent()
   })
 }

@@ -11,6 +11,7 @@ import { pause } from '../core/pause.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Logger } from '../observability/logger.ts'
+import type { ConnectionLimits } from './connection-limits.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import { listen } from './listen.ts'
 import { isLoopback } from './loopback.ts'
@@ -30,12 +31,17 @@ export interface ServerOptions {
   readonly stage?: string
   /** Told of what happens to jobs and of each request. Default: nobody. */
   readonly log?: Logger
+  /** What one client may cost: connections, headers, times. */
+  readonly connections?: Partial<ConnectionLimits>
   /** Time, chance and identity. Default: those of the machine. */
   readonly ports?: Ports
 }
 
 export interface ServerSetup extends ServerOptions {
-  /** Whether callers have to prove who they are. Without it nobody else may reach the server. */
+  /**
+   * Whether callers have to prove who they are to some way in; the others stay closed to other
+   * machines. Without it nobody else may reach the server.
+   */
   readonly hasCredentials?: boolean
 }
 
@@ -47,6 +53,10 @@ export interface Services {
   readonly stopping: AbortSignal
   /** The app that is served, if one is. */
   readonly mill: Mill | null
+  /** For ways in that speak of queues as they are, whoever declared them. */
+  readonly store: Backend
+  /** Whether other machines can reach the server. */
+  readonly isPublic: boolean
   readonly ports: Ports
 }
 
@@ -92,8 +102,21 @@ export async function serveWith(
     const { mill, close } = await keepUp({ backend, ports, ...setup })
     letGo.unshift(close)
     const ready = (): Promise<void> => checkedSoon(backend, ports)
-    const services = { ready, stopping: stopping.signal, mill, ports }
-    const listener = await listen({ host, port, answer: waysIn(services), timers: ports.timers })
+    const services: Services = {
+      ready,
+      stopping: stopping.signal,
+      mill,
+      store: backend,
+      isPublic: !isLoopback(host),
+      ports,
+    }
+    const listener = await listen({
+      host,
+      port,
+      answer: waysIn(services),
+      timers: ports.timers,
+      ...(setup.connections !== undefined && { limits: setup.connections }),
+    })
     letGo.unshift(() => listener.close())
     let stopped: Promise<void> | undefined
     return {
@@ -159,6 +182,7 @@ function refusePublicAddress(host: string): void {
   throw new MillraceError('address_unavailable', {
     message:
       `Refusing to listen on ${host}: without credentials the server is for this machine only. ` +
-      'Use 127.0.0.1, ::1 or localhost.',
+      'Use 127.0.0.1, ::1 or localhost, or give it access keys for SQS, API keys or tokens for ' +
+      'the HTTP API, or both.',
   })
 }

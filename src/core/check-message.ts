@@ -22,7 +22,7 @@ export interface MessageRules {
 }
 
 /** Anything outside the character set of XML 1.0, lone surrogates included. */
-const forbiddenCharacter = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
+export const forbiddenCharacter: RegExp = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
 /**
  * Whatever may be forbidden, found by a pattern that looks at code units: far faster than the exact
  * one, which then only has to judge texts with surrogates or control characters.
@@ -30,12 +30,12 @@ const forbiddenCharacter = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFF
 const suspiciousUnit = new RegExp(
   `[${unitRange(0x0, 0x8)}${unitRange(0xb, 0xc)}${unitRange(0xe, 0x1f)}${unitRange(0xd800, 0xdfff)}${unitRange(0xfffe, 0xffff)}]`,
 )
-const attributeName = /^[\p{L}\p{N}_.-]+$/u
-const reservedPrefix = /^(aws|amazon)\./i
+export const attributeNamePattern: RegExp = /^[\p{L}\p{N}_.-]+$/u
+export const reservedNamePattern: RegExp = /^(aws|amazon)\./i
 const attributeType = /^(String|Number|Binary)(\.[^\s]{1,249})?$/
-const number = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$/
+export const attributeNumberPattern: RegExp = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$/
 /** Letters, digits and the printable punctuation of ASCII. */
-const idPattern = /^[\x21-\x7E]+$/
+export const idPattern: RegExp = /^[\x21-\x7E]+$/
 
 const encoder = new TextEncoder()
 
@@ -95,7 +95,7 @@ function unitRange(from: number, to: number): string {
   return `${escaped(from)}-${escaped(to)}`
 }
 
-function hasForbiddenCharacter(text: string): boolean {
+export function hasForbiddenCharacter(text: string): boolean {
   return suspiciousUnit.test(text) && forbiddenCharacter.test(text)
 }
 
@@ -160,7 +160,7 @@ function checkAttributes(
 function checkAttributeName(into: Violations, name: string): void {
   checkLength(into, 'attributes: name', name, limits.attributeNameLength)
   const dotted = name.startsWith('.') || name.endsWith('.') || name.includes('..')
-  if (!attributeName.test(name) || dotted || reservedPrefix.test(name)) {
+  if (!attributeNamePattern.test(name) || dotted || reservedNamePattern.test(name)) {
     into.push({
       field: 'attributes: name',
       given: describeGiven(name),
@@ -191,7 +191,7 @@ function checkAttributeValue(into: Violations, field: string, attribute: Message
       given: 'another value',
       allowed: 'a non-empty string of XML 1.0 characters',
     })
-  } else if (base === 'Number' && !number.test(value)) {
+  } else if (base === 'Number' && !attributeNumberPattern.test(value)) {
     into.push({ field, given: 'text that is no number', allowed: 'a decimal number as text' })
   }
 }

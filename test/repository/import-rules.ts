@@ -19,6 +19,8 @@ export const importRules: readonly ImportRule[] = [
   { part: 'contracts', parts: ['core'], outside: ['@standard-schema/spec'] },
   { part: 'backends', parts: ['core'], outside: [] },
   { part: 'backends/sqlite', parts: ['core', 'backends'], outside: ['node:'] },
+  { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },
+  { part: 'templates', parts: ['core', 'contracts', 'sqs'], outside: ['node:', 'yaml'] },
   { part: 'producer', parts: ['core', 'contracts', 'backends'], outside: [] },
   {
     part: 'status',
@@ -28,8 +30,9 @@ export const importRules: readonly ImportRule[] = [
   { part: 'leases', parts: ['core', 'contracts', 'backends', 'producer'], outside: [] },
   {
     part: 'worker',
-    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'leases'],
-    // A thread keeps leases; the computed import loads, in that thread, the module of the store.
+    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'leases', 'sqs'],
+    // Threads keep leases and run functions; computed imports load, in such a thread, the module of
+    // the store or of the function.
     outside: ['node:', '(computed)'],
   },
   {
@@ -41,6 +44,12 @@ export const importRules: readonly ImportRule[] = [
     part: 'operations',
     parts: ['core', 'contracts', 'backends', 'producer', 'leases', 'maintenance'],
     outside: [],
+  },
+  {
+    part: 'config/load-app.ts',
+    parts: ['core', 'contracts'],
+    // The computed import loads the app that the user names.
+    outside: ['node:', '(computed)'],
   },
   {
     part: 'config',
@@ -55,6 +64,9 @@ export const importRules: readonly ImportRule[] = [
       'maintenance',
       'worker',
       'operations',
+      'sqs',
+      'templates',
+      'config/load-app.ts',
     ],
     lazily: ['backends/sqlite'],
     outside: ['node:'],
@@ -83,6 +95,12 @@ export const importRules: readonly ImportRule[] = [
       'rate-limiter-flexible',
     ],
   },
+  {
+    part: 'surfaces/sqs-protocol',
+    // `backends` for the types of the port here too.
+    parts: ['core', 'observability', 'backends', 'sqs', 'leases', 'config'],
+    outside: ['node:'],
+  },
   // The two entries join the parts for users of the package.
   {
     part: 'index.ts',
@@ -101,21 +119,29 @@ export const importRules: readonly ImportRule[] = [
     ],
     outside: [],
   },
-  { part: 'server.ts', parts: ['config', 'surfaces/http-api'], outside: [] },
+  {
+    part: 'server.ts',
+    parts: ['config', 'surfaces/http-api', 'surfaces/sqs-protocol'],
+    outside: ['node:'],
+  },
   {
     part: 'surfaces/cli',
+    // `backends` for the types of the port here too.
     parts: [
       'core',
       'contracts',
       'observability',
+      'backends',
       'producer',
       'leases',
       'operations',
+      'sqs',
+      'templates',
+      'config/load-app.ts',
       'config',
       'server.ts',
     ],
-    // The computed import loads the app that the user names.
-    outside: ['node:', 'commander', 'pino', '(computed)'],
+    outside: ['node:', 'commander', 'pino', 'picocolors', '@clack/prompts'],
   },
   {
     part: 'testing',

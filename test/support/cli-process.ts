@@ -10,9 +10,12 @@ export interface Ended {
 }
 
 export interface CliProcess {
+  readonly pid: number
   readonly ended: Promise<Ended>
   /** The first match in what the process has written to stdout, as soon as it is there. */
   output(pattern: RegExp): Promise<RegExpExecArray>
+  /** The same on stderr. */
+  notice(pattern: RegExp): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): void
 }
 
@@ -49,18 +52,23 @@ export function startCommand(
     stderr += text
   })
   const ended = endOf(child).then(({ code, signal }) => ({ code, signal, stdout, stderr }))
+  const seen = (read: () => string, pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const match = pattern.exec(read())
+        if (match !== null) resolve(match)
+      }
+      child.stdout.on('data', look)
+      child.stderr.on('data', look)
+      look()
+      void ended.then(() => reject(new Error(`ended without ${pattern}: ${stdout}${stderr}`)))
+    })
   return {
+    // There is none only when the program could not be started, and then `ended` says why.
+    pid: child.pid ?? -1,
     ended,
-    output: (pattern) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          const match = pattern.exec(stdout)
-          if (match !== null) resolve(match)
-        }
-        child.stdout.on('data', look)
-        look()
-        void ended.then(() => reject(new Error(`ended without ${pattern}: ${stdout}${stderr}`)))
-      }),
+    output: (pattern) => seen(() => stdout, pattern),
+    notice: (pattern) => seen(() => stderr, pattern),
     kill: (signal) => {
       child.kill(signal)
     },

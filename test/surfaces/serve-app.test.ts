@@ -164,12 +164,15 @@ describe('a server without credentials', () => {
   test.each([
     ['names another host, as a page under a name of its own does', { host: 'evil.test' }],
     ['comes from another site', { 'sec-fetch-site': 'cross-site' }],
+    ['comes from another port of this machine', { 'sec-fetch-site': 'same-site' }],
+    ['was sent by a page of somebody else', { origin: 'https://evil.test' }],
   ])('refuses a request that %s', async (_name, headers) => {
     const { url } = await serve(['--app', academy])
     assert.equal(await statusOf(`${url}/jobs`, headers), 403)
     assert.equal(await statusOf(`${url}/jobs`, { 'sec-fetch-site': 'same-origin' }), 200)
     assert.equal(await statusOf(`${url}/jobs`, { host: 'localhost:4566' }), 200)
     assert.equal(await statusOf(`${url}/jobs`, { host: '[::1]:4566' }), 200)
+    assert.equal(await statusOf(`${url}/jobs`, { origin: 'http://localhost:3000' }), 200)
   })
 })
 

@@ -11,7 +11,9 @@ let server: Server
 afterEach(() => server.close())
 
 async function readyz(ready: () => Promise<void>, stopping = new AbortController().signal) {
-  server = createServer(httpApi({ ready, stopping, mill: null, ports: systemPorts }))
+  server = createServer(
+    httpApi({ ready, stopping, mill: null, isPublic: false, ports: systemPorts }),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const response = await fetch(`http://127.0.0.1:${port}/readyz`)

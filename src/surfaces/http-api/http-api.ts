@@ -1,7 +1,9 @@
 /** The HTTP API of the server: health checks, and the jobs of the app that it serves, if any. */
 import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import type { MiddlewareHandler } from 'hono'
 import type { Services } from '../../config/serve.ts'
+import type { ApiEnv } from './api-env.ts'
 import { type ApiOptions, apiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type ApiAuth, authenticate } from './authenticate.ts'
@@ -13,17 +15,25 @@ import { openApiRoutes } from './openapi-routes.ts'
 import { probePaths, probeRoutes } from './probe-routes.ts'
 
 export interface HttpApiOptions extends ApiOptions {
-  /** Without credentials every caller from this machine may do everything. */
+  /**
+   * Without credentials every caller from this machine may do everything, and the API is closed when
+   * other machines can reach the server.
+   */
   readonly auth?: ApiAuth
 }
 
-export function httpApi(services: Services, options: HttpApiOptions = {}): RequestListener {
-  const { mill, ports, stopping: signal } = services
+/** The store itself is not among them. */
+export type ApiServices = Pick<Services, 'ready' | 'stopping' | 'mill' | 'isPublic' | 'ports'>
+
+export function httpApi(services: ApiServices, options: HttpApiOptions = {}): RequestListener {
+  const { mill, ports, isPublic, stopping: signal } = services
   const { auth = 'none', ...others } = options
   const settings = apiSettings({ ...others, auth, ports, signal }, mill?.app)
   const api = newApi({ log: settings.log, ports, unlogged: probePaths })
-  if (auth === 'none') api.use(localOnly)
+  const isOpen = auth === 'none'
+  if (isOpen && !isPublic) api.use(localOnly)
   probeRoutes(api, services)
+  if (isOpen && isPublic) api.use(closed)
   if (mill === null) {
     for (const path of appPaths) {
       api.all(path, () => {
@@ -36,4 +46,9 @@ export function httpApi(services: Services, options: HttpApiOptions = {}): Reque
     jobsRoutes(api, jobsContext(mill, settings))
   }
   return getRequestListener(api.fetch, { overrideGlobalObjects: false })
+}
+
+/** Others have come for the SQS endpoint, which asks for signatures; here nobody would ask. */
+const closed: MiddlewareHandler<ApiEnv> = async () => {
+  throw new ApiProblem('closed')
 }

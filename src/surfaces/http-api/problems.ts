@@ -20,6 +20,7 @@ export type ProblemCode =
   | 'tier_refused'
   | 'unauthenticated'
   | 'forbidden'
+  | 'closed'
   | 'not_found'
   | 'no_app'
   | 'job_not_found'
@@ -67,6 +68,11 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 403,
     title: 'This is not allowed.',
     detail: 'The credentials are valid, but not for this.',
+  },
+  closed: {
+    status: 403,
+    title: 'This is closed.',
+    detail: 'This server has neither API keys nor a way to check tokens, and others can reach it.',
   },
   not_found: {
     status: 404,

@@ -1,0 +1,66 @@
+/** The access keys of a server: who may sign requests to its SQS wire, and in which account. */
+import type { Violations } from '../../../core/checks.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { Credential, CredentialLookup } from './verify-signature.ts'
+
+export interface AccessKey {
+  /** What AWS clients call AWS_ACCESS_KEY_ID. Not a secret. */
+  readonly accessKeyId: string
+  /** What AWS clients call AWS_SECRET_ACCESS_KEY: at least 16 visible ASCII characters. */
+  readonly secretAccessKey: string
+  /** Twelve digits: whose queues the caller means. Default: the account of the server. */
+  readonly account?: string
+  /** Makes the key a temporary one, which is good only together with this AWS_SESSION_TOKEN. */
+  readonly sessionToken?: string
+}
+
+const secretLengthMin = 16
+
+/** Refuses keys that cannot be meant; the answer finds the secret of a key. */
+export function accessKeyLookup(
+  keys: readonly AccessKey[],
+  defaultAccount: string,
+): CredentialLookup {
+  refuseKeys(keys)
+  const known = new Map<string, Credential>(
+    keys.map(({ accessKeyId, account = defaultAccount, ...secrets }) => [
+      accessKeyId,
+      { account, ...secrets },
+    ]),
+  )
+  return (accessKeyId) => known.get(accessKeyId)
+}
+
+function refuseKeys(keys: readonly AccessKey[]): void {
+  const violations: Violations = []
+  const ids = new Set<string>()
+  // Not what was given: some of it is a secret, and the rest may stand in the wrong place.
+  const refuse = (field: string, allowed: string): void => {
+    violations.push({ field, given: 'something else', allowed })
+  }
+  for (const [index, { accessKeyId, secretAccessKey, account, sessionToken }] of keys.entries()) {
+    const at = `accessKeys[${index}]`
+    if (!fits(accessKeyId, /^[\w.-]{1,128}$/)) {
+      refuse(`${at}.accessKeyId`, '1 to 128 letters, digits, dots, dashes and underscores')
+    } else if (ids.has(accessKeyId)) {
+      refuse(`${at}.accessKeyId`, 'an id that no other key has')
+    }
+    ids.add(accessKeyId)
+    if (!fits(secretAccessKey, visible) || secretAccessKey.length < secretLengthMin) {
+      refuse(`${at}.secretAccessKey`, `at least ${secretLengthMin} visible ASCII characters`)
+    }
+    if (account !== undefined && !fits(account, /^\d{12}$/))
+      refuse(`${at}.account`, 'twelve digits')
+    if (sessionToken !== undefined && !fits(sessionToken, visible)) {
+      refuse(`${at}.sessionToken`, 'visible ASCII characters')
+    }
+  }
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+}
+
+const visible = /^[\x21-\x7E]+$/
+
+/** Callers without types may give anything. */
+function fits(value: unknown, pattern: RegExp): boolean {
+  return typeof value === 'string' && pattern.test(value)
+}

@@ -1,0 +1,166 @@
+/**
+ * What a request says about its signature, in its Authorization header or, presigned, in its query.
+ * Nothing of it is known to be true yet.
+ */
+import { targetOf } from '../request-target.ts'
+import { SqsError } from '../sqs-error.ts'
+import {
+  type HeaderValues,
+  headerValues,
+  type QueryParameter,
+  queryParameters,
+  type RequestHead,
+} from './canonical-request.ts'
+
+export interface SignatureClaims {
+  readonly isPresigned: boolean
+  readonly algorithm: string
+  readonly credential: string
+  /** As the client wrote them, which is in lower case. */
+  readonly signedHeaders: readonly string[]
+  readonly signature: string
+  /** When it was signed, as the client wrote it. */
+  readonly date: string
+  /** For how long a presigned request holds, as the client wrote it. */
+  readonly expires: string | undefined
+  readonly securityToken: string | undefined
+  readonly path: string
+  /** All parameters except for the signature itself. */
+  readonly query: readonly QueryParameter[]
+  readonly headers: HeaderValues
+}
+
+/** Refuses a request that has no signature, or one that cannot be read. */
+export function claimsOf({ url, rawHeaders }: RequestHead): SignatureClaims {
+  const { path, query: queryText } = targetOf(url)
+  const headers = headerValues(rawHeaders)
+  const query = queryParameters(queryText)
+  const authorization = headers.get('authorization')
+  const isPresigned = query.some(({ name }) => name === 'X-Amz-Algorithm')
+  if (isPresigned && authorization !== undefined) {
+    throw new SqsError(
+      'InvalidSignatureException',
+      "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.",
+    )
+  }
+  if (isPresigned) return { ...claimsInQuery(query), path, headers }
+  if (!authorization?.some((value) => value.startsWith('AWS4-'))) {
+    throw new SqsError(
+      'MissingAuthenticationTokenException',
+      'Request is missing Authentication Token',
+    )
+  }
+  return { ...claimsInHeader(authorization, headers), path, query, headers }
+}
+
+type ClaimsElsewhere = Omit<SignatureClaims, 'path' | 'query' | 'headers'>
+
+function claimsInHeader(authorization: readonly string[], headers: HeaderValues): ClaimsElsewhere {
+  const [algorithm = '', ...pairs] = authorization.join(', ').split(/[, \t]+/)
+  const given = uniquePairs(pairs)
+  const date = single(headers, 'x-amz-date') ?? single(headers, 'date')
+  const missing = ['Credential', 'Signature', 'SignedHeaders']
+    .filter((name) => !given.get(name))
+    .map((name) => `Authorization header requires '${name}' parameter.`)
+  if (date === undefined) {
+    missing.push(
+      "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.",
+    )
+  }
+  if (missing.length > 0) throw new SqsError('IncompleteSignatureException', missing.join(' '))
+  return {
+    isPresigned: false,
+    algorithm,
+    credential: given.get('Credential') ?? '',
+    signedHeaders: headerNames(given.get('SignedHeaders')),
+    signature: given.get('Signature') ?? '',
+    date: date ?? '',
+    expires: undefined,
+    securityToken: single(headers, 'x-amz-security-token'),
+  }
+}
+
+function uniquePairs(pairs: readonly string[]): ReadonlyMap<string, string> {
+  const given = new Map<string, string>()
+  for (const pair of pairs) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = pair.slice(0, equals)
+    if (equals < 1 || given.has(name)) {
+      throw new SqsError(
+        'IncompleteSignatureException',
+        'Authorization header must have its parameters as key=value pairs, each of them once.',
+      )
+    }
+    given.set(name, pair.slice(equals + 1))
+  }
+  return given
+}
+
+const presigned = {
+  algorithm: 'X-Amz-Algorithm',
+  credential: 'X-Amz-Credential',
+  signature: 'X-Amz-Signature',
+  signedHeaders: 'X-Amz-SignedHeaders',
+  date: 'X-Amz-Date',
+} as const
+
+const presignedOptions = ['X-Amz-Expires', 'X-Amz-Security-Token']
+
+function claimsInQuery(
+  query: readonly QueryParameter[],
+): Omit<SignatureClaims, 'path' | 'headers'> {
+  const given = authParameters(query)
+  const missing = Object.values(presigned)
+    .filter((name) => !given.get(name))
+    .map((name) => `AWS query-string parameters must include '${name}'.`)
+  if (missing.length > 0) {
+    const advice = 'Re-examine the query-string parameters.'
+    throw new SqsError('IncompleteSignatureException', [...missing, advice].join(' '))
+  }
+  return {
+    isPresigned: true,
+    algorithm: given.get(presigned.algorithm) ?? '',
+    credential: given.get(presigned.credential) ?? '',
+    signedHeaders: headerNames(given.get(presigned.signedHeaders)),
+    signature: given.get(presigned.signature) ?? '',
+    date: given.get(presigned.date) ?? '',
+    expires: given.get('X-Amz-Expires'),
+    securityToken: given.get('X-Amz-Security-Token'),
+    query: query.filter(({ name }) => name !== presigned.signature),
+  }
+}
+
+function authParameters(query: readonly QueryParameter[]): ReadonlyMap<string, string> {
+  const names: readonly string[] = [...Object.values(presigned), ...presignedOptions]
+  const given = new Map<string, string>()
+  for (const { name, value } of query) {
+    if (!names.includes(name)) continue
+    if (given.has(name)) {
+      throw new SqsError(
+        'IncompleteSignatureException',
+        `AWS query-string parameter '${name}' was given twice.`,
+      )
+    }
+    given.set(name, decoded(value))
+  }
+  return given
+}
+
+function headerNames(list = ''): readonly string[] {
+  return list.split(';')
+}
+
+/** Two values of a header that must be one are none. */
+export function single(headers: HeaderValues, name: string): string | undefined {
+  const [value, ...more] = headers.get(name) ?? []
+  return more.length === 0 ? value : undefined
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}

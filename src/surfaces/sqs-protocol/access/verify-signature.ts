@@ -1,0 +1,152 @@
+/**
+ * Signature Version 4, from the side of the service: whether a request was signed, by whom, for here
+ * and for now, and whether it arrived as it was signed. The checks come in the order of AWS, so that a
+ * request with several faults is refused for the same one.
+ */
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { SqsError } from '../sqs-error.ts'
+import { canonicalRequest, type RequestHead, sha256Hex } from './canonical-request.ts'
+import { type CredentialScope, isRegion, parseCredential } from './credential-scope.ts'
+import { claimsOf, type SignatureClaims, single } from './signature-claims.ts'
+import { checkSignatureTime } from './signature-time.ts'
+import { SigningKeys } from './signing-keys.ts'
+
+export interface SignedRequest extends RequestHead {
+  readonly body: Uint8Array
+}
+
+export interface Credential {
+  readonly secretAccessKey: string
+  /** Twelve digits: whose queues the caller means. */
+  readonly account: string
+  /** Temporary credentials are good only together with it. */
+  readonly sessionToken?: string
+}
+
+export type CredentialLookup = (accessKeyId: string) => Credential | undefined
+
+/** Who signed a request. */
+export interface Signer {
+  readonly accessKeyId: string
+  readonly account: string
+  readonly region: string
+}
+
+/** Answers who signed, or throws an `SqsError`. */
+export type VerifySignature = (request: SignedRequest, nowMs: number) => Signer
+
+const algorithm = 'AWS4-HMAC-SHA256'
+const service = 'sqs'
+const terminator = 'aws4_request'
+
+export function signatureVerifier(lookup: CredentialLookup): VerifySignature {
+  const keys = new SigningKeys(service)
+  return (request, nowMs) => {
+    const claims = claimsOf(request)
+    checkSignatureTime(claims, nowMs)
+    checkSignedHeaders(claims)
+    checkAlgorithm(claims)
+    const scope = scopeFrom(claims)
+    const { accessKeyId, region } = scope
+    const credential = lookup(accessKeyId)
+    if (credential === undefined) throw unknownToken()
+    const signingKey = keys.keyFor(scope, credential.secretAccessKey)
+    if (!isSignature(claims.signature, expectedSignature(request, claims, signingKey))) {
+      throw mismatch()
+    }
+    // Only now: strangers must not push out the keys of those who can sign.
+    keys.keep(scope, signingKey)
+    if (claims.securityToken !== credential.sessionToken) throw unknownToken()
+    return { accessKeyId, account: credential.account, region }
+  }
+}
+
+function checkSignedHeaders({ isPresigned, signedHeaders, headers }: SignatureClaims): void {
+  if (!signedHeaders.includes('host')) {
+    throw mustBeSigned("'Host' or ':authority'")
+  }
+  // What decides about the request must not be exchangeable on its way.
+  const date = headers.has('x-amz-date') ? ['x-amz-date'] : ['date']
+  const needed = [...(isPresigned ? [] : date), 'x-amz-target', 'x-amz-security-token']
+  for (const name of needed) {
+    if (headers.has(name) && !signedHeaders.includes(name)) throw mustBeSigned(`'${name}'`)
+  }
+}
+
+function mustBeSigned(header: string): SqsError {
+  return new SqsError(
+    'InvalidSignatureException',
+    `${header} must be a 'SignedHeader' in the AWS Authorization.`,
+  )
+}
+
+function checkAlgorithm({ algorithm: given }: SignatureClaims): void {
+  if (given === algorithm) return
+  const name = /^AWS4-[A-Z0-9-]{1,40}$/.test(given) ? `'${given}'` : 'an unknown one'
+  throw new SqsError(
+    'IncompleteSignatureException',
+    `Unsupported AWS 'algorithm': ${name} (only ${algorithm} is supported).`,
+  )
+}
+
+function scopeFrom({ credential, date }: SignatureClaims): CredentialScope {
+  const scope = parseCredential(credential)
+  if (scope === undefined) {
+    throw new SqsError(
+      'IncompleteSignatureException',
+      'Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term.',
+    )
+  }
+  const faults: string[] = []
+  if (!isRegion(scope.region)) faults.push('Credential should be scoped to a valid region.')
+  if (scope.service !== service) {
+    faults.push(`Credential should be scoped to correct service: '${service}'.`)
+  }
+  if (scope.terminator !== terminator) {
+    faults.push(`Credential should be scoped with a valid terminator: '${terminator}'.`)
+  }
+  if (scope.date !== date.slice(0, 8)) {
+    faults.push(
+      'Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP.',
+    )
+  }
+  if (faults.length > 0) throw new SqsError('InvalidSignatureException', faults.join(' '))
+  return scope
+}
+
+/** Undefined when no signature can fit. */
+function expectedSignature(
+  { method, body }: SignedRequest,
+  { path, query, headers, signedHeaders, date, credential }: SignatureClaims,
+  signingKey: KeyObject,
+): string | undefined {
+  const payloadSha256 = sha256Hex(body)
+  const declared = single(headers, 'x-amz-content-sha256')
+  if (headers.has('x-amz-content-sha256') && declared !== payloadSha256) return undefined
+  const parts = { method, path, query, headers, signedHeaders, payloadSha256 }
+  const canonical = canonicalRequest(parts)
+  if (canonical === undefined) return undefined
+  const scope = credential.slice(credential.indexOf('/') + 1)
+  const toSign = `${algorithm}\n${date}\n${scope}\n${sha256Hex(canonical)}`
+  return createHmac('sha256', signingKey).update(toSign).digest('hex')
+}
+
+function isSignature(given: string, expected: string | undefined): boolean {
+  if (expected === undefined || given.length !== expected.length) return false
+  return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(expected, 'latin1'))
+}
+
+function mismatch(): SqsError {
+  return new SqsError(
+    'InvalidSignatureException',
+    'The request signature we calculated does not match the signature you provided. Check your ' +
+      'AWS Secret Access Key and signing method. Consult the service documentation for details.',
+  )
+}
+
+function unknownToken(): SqsError {
+  return new SqsError(
+    'UnrecognizedClientException',
+    'The security token included in the request is invalid.',
+  )
+}

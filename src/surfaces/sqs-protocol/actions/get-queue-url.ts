@@ -1,0 +1,22 @@
+/** GetQueueUrl: where a queue is, by its name. */
+import { formatUrl } from '../../../sqs/queue-address.ts'
+import { type Action, action } from '../action.ts'
+import { missingParameter } from '../refusals.ts'
+import { structure, text } from '../shapes.ts'
+
+export const getQueueUrl: Action = action({
+  name: 'GetQueueUrl',
+  input: structure({ QueueName: text, QueueOwnerAWSAccountId: text }),
+  output: structure({ QueueUrl: text }),
+  // The queue of the path does not matter, but AWS takes the request there.
+  onQueue: true,
+  async run(context, { QueueName, QueueOwnerAWSAccountId: account }) {
+    if (QueueName === undefined) throw missingParameter('QueueName')
+    const { address, name } = context.locate({
+      name: QueueName,
+      ...(account !== undefined && { account }),
+    })
+    await context.store.readQueue({ queue: name })
+    return { QueueUrl: formatUrl(context.origin, address) }
+  },
+})

@@ -1,0 +1,25 @@
+/** SendMessage: one message for a queue, answered once it is on the disk. */
+import { isFifoName } from '../../../core/check-queue.ts'
+import { type Action, action } from '../action.ts'
+import { messageMembers, readMessage } from '../messages/outgoing-message.ts'
+import { sendRefusal } from '../messages/send-refusal.ts'
+import { sentMembers, sentMessage } from '../messages/sent-message.ts'
+import { structure, text } from '../shapes.ts'
+
+export const sendMessage: Action = action({
+  name: 'SendMessage',
+  input: structure({ QueueUrl: text, ...messageMembers }),
+  output: structure(sentMembers),
+  onQueue: true,
+  async run(context, input) {
+    const { address, name } = context.queue()
+    const isFifo = isFifoName(address.name)
+    const outgoing = readMessage(context, input, { isFifo, entry: undefined })
+    const messages = [outgoing.message]
+    const [result] = await context.store.send({ queue: name, messages })
+    if (result === undefined || result.status === 'refused') {
+      throw await sendRefusal(context, { error: result?.error, messages, isEntry: false })
+    }
+    return sentMessage(outgoing, result, isFifo)
+  },
+})

@@ -1,0 +1,156 @@
+/**
+ * One request and its answer, from the first header to the last byte: who asks, what is asked, the
+ * action, and what becomes of its outcome. No layer between here and the store but the action.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isRefused } from '../../core/is-refused.ts'
+import type { Logger } from '../../observability/logger.ts'
+import type { AccessControl } from './access/access-control.ts'
+import type { RequestHead } from './access/canonical-request.ts'
+import type { Action, Caller } from './action.ts'
+import { type Failure, failureOf } from './failure.ts'
+import { jsonProtocol } from './json-protocol.ts'
+import { logFailure } from './log-failure.ts'
+import type { Protocol, Reply } from './protocol.ts'
+import { queryProtocol, queryProtocolInJson } from './query-protocol.ts'
+import { bodyBytesMax, readBody } from './read-body.ts'
+import { type ContextSetup, RequestContext } from './request-context.ts'
+import { type RequestTarget, targetOf } from './request-target.ts'
+import type { Members } from './shapes.ts'
+import { SqsError } from './sqs-error.ts'
+
+export interface ExchangeSetup extends ContextSetup {
+  readonly access: AccessControl
+  readonly log: Logger
+}
+
+export class Exchange {
+  readonly #setup: ExchangeSetup
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #requestId: string
+  readonly #protocol: Protocol
+  readonly #target: RequestTarget
+  #action: Action | undefined
+
+  constructor(setup: ExchangeSetup, request: IncomingMessage, response: ServerResponse) {
+    this.#setup = setup
+    this.#request = request
+    this.#response = response
+    this.#requestId = setup.ports.ids.next()
+    this.#protocol = protocolOf(request)
+    this.#target = targetOf(request.url ?? '/')
+  }
+
+  begin(): void {
+    try {
+      this.#setup.access.greet(this.#head())
+      refuseEncoding(this.#request)
+    } catch (error) {
+      this.#fail(error)
+      return
+    }
+    readBody(this.#request, (body) => {
+      if (body === undefined) this.#fail(tooLarge())
+      else this.#received(body)
+    })
+  }
+
+  #received(body: Buffer): void {
+    try {
+      const caller = this.#admit(body)
+      const { method = 'GET', headers } = this.#request
+      const { action, input } = this.#protocol.read({ method, headers, body, ...this.#target })
+      this.#action = action
+      const { QueueUrl: url } = input
+      const context = new RequestContext(this.#setup, {
+        request: this.#request,
+        response: this.#response,
+        path: this.#target.path,
+        caller,
+        queueUrl: typeof url === 'string' && url !== '' ? url : undefined,
+      })
+      action
+        .run(context, input)
+        .then((output) => this.#succeed(action, context, output))
+        .catch((error) => this.#fail(error))
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #admit(body: Buffer): Caller {
+    const { account, region } = this.#setup.access.admit({ ...this.#head(), body })
+    return { account, region, id: account }
+  }
+
+  #head(): RequestHead {
+    const { method = 'GET', url = '/', rawHeaders } = this.#request
+    return { method, url, rawHeaders }
+  }
+
+  #succeed(action: Action, context: RequestContext, output: Members): void {
+    if (action.takeBack !== undefined) {
+      const takeBack = (): void => {
+        action.takeBack?.(context, output).catch((error) => this.#log(error, failureOf(error)))
+      }
+      if (this.#response.destroyed) {
+        takeBack()
+        return
+      }
+      this.#response.once('close', () => {
+        if (!this.#response.writableFinished) takeBack()
+      })
+    }
+    this.#send(this.#protocol.answer(action, output, this.#requestId))
+  }
+
+  #fail(error: unknown): void {
+    // Who waited, and was told not to any longer, has got nothing.
+    if (isRefused(error, 'aborted') && this.#action !== undefined) {
+      this.#send(this.#protocol.answer(this.#action, {}, this.#requestId))
+      return
+    }
+    const failure = failureOf(error)
+    this.#log(error, failure)
+    this.#send(this.#protocol.fail(failure, this.#requestId))
+  }
+
+  #send({ status, contentType, body, queryError }: Reply): void {
+    const response = this.#response
+    if (response.destroyed || response.headersSent) return
+    if (queryError !== undefined) response.setHeader('x-amzn-query-error', queryError)
+    response.writeHead(status, {
+      'x-amzn-RequestId': this.#requestId,
+      'content-type': contentType,
+      'content-length': Buffer.byteLength(body),
+    })
+    response.end(body)
+  }
+
+  #log(error: unknown, failure: Failure): void {
+    const facts = { requestId: this.#requestId, action: this.#action?.name ?? null }
+    logFailure(this.#setup.log, { ...facts, error, failure })
+  }
+}
+
+function protocolOf({ headers }: IncomingMessage): Protocol {
+  const isJson =
+    headers['x-amz-target'] !== undefined ||
+    headers['content-type']?.startsWith('application/x-amz-json')
+  if (isJson) return jsonProtocol
+  return headers.accept?.includes('application/json') ? queryProtocolInJson : queryProtocol
+}
+
+function refuseEncoding({ headers }: IncomingMessage): void {
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding === 'identity' || encoding === '') return
+  throw new SqsError('SerializationException', 'A request must come without Content-Encoding.')
+}
+
+function tooLarge(): SqsError {
+  return new SqsError(
+    'RequestEntityTooLargeException',
+    `A request must not be larger than ${bodyBytesMax} bytes.`,
+  )
+}

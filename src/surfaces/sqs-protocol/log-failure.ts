@@ -1,0 +1,30 @@
+/** One line for each request that failed: loud when the server is at fault, and never with a body. */
+import { errorCodes } from '../../core/error-codes.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import type { Logger } from '../../observability/logger.ts'
+import type { Failure } from './failure.ts'
+
+export interface FailedRequest {
+  readonly requestId: string
+  readonly action: string | null
+  readonly failure: Failure
+  readonly error: unknown
+}
+
+export function logFailure(
+  log: Logger,
+  { requestId, action, failure, error }: FailedRequest,
+): void {
+  const { status, queryCode } = failure
+  const fields = { request_id: requestId, action, status, code: queryCode }
+  if (status < 500) log.debug(fields, 'sqs request refused')
+  else log.error({ ...fields, ...causeOf(error) }, 'sqs request failed')
+}
+
+/** Our own texts are safe. Of other errors only the kind and the place are: a message may quote. */
+function causeOf(error: unknown): { readonly error: string; readonly at?: string } {
+  if (error instanceof MillraceError) return { error: errorCodes[error.code].message }
+  if (!(error instanceof Error)) return { error: typeof error }
+  const [, at] = /^\s+at (.+)$/m.exec(error.stack ?? '') ?? []
+  return { error: error.name, ...(at !== undefined && { at }) }
+}

@@ -1,0 +1,158 @@
+/**
+ * Attributes of a message between the wire and the store, refused in the words of SQS. The store checks
+ * them once more in its own words, and takes all that passes here.
+ */
+import {
+  attributeNamePattern,
+  attributeNumberPattern,
+  hasForbiddenCharacter,
+  reservedNamePattern,
+} from '../../../core/check-message.ts'
+import { limits } from '../../../core/limits.ts'
+import type { MessageAttribute } from '../../../core/message.ts'
+import { traceHeaderKey } from '../../../sqs/system-attributes.ts'
+import { invalidParameter } from '../refusals.ts'
+import { SqsError } from '../sqs-error.ts'
+import type { WireAttribute, WireAttributes } from './attribute-shapes.ts'
+import { describeForbiddenCharacter } from './forbidden-character.ts'
+
+type Attributes = Readonly<Record<string, MessageAttribute>>
+
+/** What the sender calls its own attributes, and what it tells SQS itself. */
+type Kind = '(user)' | 'system'
+
+/** Undefined when there are none, since a message without attributes costs the store less. */
+export function readAttributes(wire: WireAttributes | undefined): Attributes | undefined {
+  if (wire === undefined) return undefined
+  const entries = Object.entries(wire)
+  if (entries.length === 0) return undefined
+  const { max } = limits.attributesPerMessage
+  if (entries.length > max) {
+    throw invalidParameter(
+      `Number of message attributes [${entries.length}] exceeds the allowed maximum [${max}].`,
+    )
+  }
+  return Object.fromEntries(
+    entries.map(([name, attribute]) => {
+      checkName(name)
+      return [name, readAttribute('(user)', name, attribute)]
+    }),
+  )
+}
+
+/** The one attribute that a sender may give to SQS itself, if it is there. */
+export function readTraceHeader(wire: WireAttributes): string | undefined {
+  let header: string | undefined
+  for (const [name, attribute] of Object.entries(wire)) {
+    if (name !== traceHeaderKey) {
+      throw invalidParameter(`Message system attribute name '${name}' is invalid.`)
+    }
+    const { type, value } = readAttribute('system', name, attribute)
+    if (type !== 'String' || typeof value !== 'string') {
+      throw invalidParameter(`The data type of message system attribute '${name}' must be String.`)
+    }
+    header = value
+  }
+  return header
+}
+
+export function writeAttributes(attributes: Attributes): WireAttributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, { type, value }]) => [
+      name,
+      typeof value === 'string'
+        ? { StringValue: value, DataType: type }
+        : { BinaryValue: value, DataType: type },
+    ]),
+  )
+}
+
+const nameLengthMax = limits.attributeNameLength.max
+const typeLengthMax = 256
+
+function checkName(name: string): void {
+  const refuse = (what: string): SqsError => invalidParameter(`Message (user) attribute ${what}`)
+  if (name === '') {
+    throw invalidParameter('The request must contain non-empty message (user) attribute names.')
+  }
+  if (name.length > nameLengthMax) throw refuse(`name must be shorter than ${nameLengthMax} bytes.`)
+  if (reservedNamePattern.test(name)) {
+    throw invalidParameter(
+      "You can't use message attribute names beginning with 'AWS.' or 'Amazon.'. These strings are reserved for internal use.",
+    )
+  }
+  if (name.startsWith('.')) throw refuse("name must not begin with character '.'.")
+  if (name.endsWith('.')) throw refuse("name must not end with character '.'.")
+  if (name.includes('..')) throw refuse("name must not have successive '.' characters.")
+  if (!attributeNamePattern.test(name)) {
+    throw refuse(
+      'name can only contain upper and lower score characters, digits, periods, hyphens and underscores.',
+    )
+  }
+}
+
+function readAttribute(kind: Kind, name: string, attribute: WireAttribute): MessageAttribute {
+  const { DataType: type, StringValue: string, BinaryValue: bytes } = attribute
+  if (attribute.StringListValues?.length || attribute.BinaryListValues?.length) {
+    const message = 'Message attribute list values in SendMessage operation are not supported.'
+    throw new SqsError('UnsupportedOperation', message)
+  }
+  const isEmpty = string === undefined && bytes === undefined
+  if (type === undefined || type === '') {
+    const missing = type === undefined && isEmpty ? 'value' : 'type'
+    throw invalidParameter(
+      `The message ${kind} attribute '${name}' must contain a non-empty message attribute ${missing}.`,
+    )
+  }
+  checkType(kind, name, type)
+  if (isEmpty || string === '' || bytes?.byteLength === 0) {
+    throw invalidParameter(
+      `Message ${kind} attribute '${name}' must contain a non-empty value of type '${type}'.`,
+    )
+  }
+  if (string !== undefined && bytes !== undefined) {
+    throw invalidParameter(`Message ${kind} attribute '${name}' must have a single value.`)
+  }
+  return { type, value: readValue(kind, name, type, string ?? bytes) }
+}
+
+function checkType(kind: Kind, name: string, type: string): void {
+  if (type.length > typeLengthMax) {
+    throw invalidParameter(
+      `Message ${kind} attribute type must be shorter than ${typeLengthMax} bytes.`,
+    )
+  }
+  if (/^(String|Number|Binary)(\.\S+)?$/.test(type)) return
+  throw invalidParameter(
+    `The type of message ${kind} attribute '${name}' is invalid. You must use only the following supported type prefixes: Binary, Number, String.`,
+  )
+}
+
+function readValue(
+  kind: Kind,
+  name: string,
+  type: string,
+  value: string | Uint8Array | undefined,
+): string | Uint8Array {
+  const field = type.startsWith('Binary') ? 'Binary' : 'String'
+  const isRight = field === 'Binary' ? value instanceof Uint8Array : typeof value === 'string'
+  if (value === undefined || !isRight) {
+    throw invalidParameter(
+      `Message ${kind} attribute '${name}' with type '${type}' must use field '${field}'.`,
+    )
+  }
+  if (typeof value === 'string') checkText(kind, name, type, value)
+  return value
+}
+
+function checkText(kind: Kind, name: string, type: string, value: string): void {
+  if (type.startsWith('Number') && !attributeNumberPattern.test(value)) {
+    throw invalidParameter(
+      `Can't cast the value of message ${kind} attribute '${name}' to a number.`,
+    )
+  }
+  if (hasForbiddenCharacter(value)) {
+    const where = `message ${kind} attribute '${name}' value`
+    throw invalidParameter(describeForbiddenCharacter(value, where))
+  }
+}

@@ -1,0 +1,83 @@
+/** Refusals in the words of SQS: one table with the name in JSON, the code in Query, and the status. */
+export interface SqsErrorKind {
+  /** The code of the Query protocol, which JSON clients get by a header. */
+  readonly queryCode: string
+  readonly status: number
+  /** What Query clients are told instead of the message. */
+  readonly queryMessage?: string
+  /** Refused by what stands before all services of AWS, and named by it. */
+  readonly byFrame?: true
+}
+
+const simpleQueue = 'AWS.SimpleQueueService.'
+
+/** By the name of the JSON protocol. */
+export const sqsErrors = {
+  QueueDoesNotExist: {
+    queryCode: `${simpleQueue}NonExistentQueue`,
+    status: 400,
+    queryMessage: 'The specified queue does not exist for this wsdl version.',
+  },
+  QueueNameExists: { queryCode: 'QueueAlreadyExists', status: 400 },
+  QueueDeletedRecently: { queryCode: `${simpleQueue}QueueDeletedRecently`, status: 400 },
+  PurgeQueueInProgress: { queryCode: `${simpleQueue}PurgeQueueInProgress`, status: 403 },
+  OverLimit: { queryCode: 'OverLimit', status: 403 },
+  ResourceNotFoundException: { queryCode: 'ResourceNotFoundException', status: 404 },
+  EmptyBatchRequest: { queryCode: `${simpleQueue}EmptyBatchRequest`, status: 400 },
+  TooManyEntriesInBatchRequest: {
+    queryCode: `${simpleQueue}TooManyEntriesInBatchRequest`,
+    status: 400,
+  },
+  BatchEntryIdsNotDistinct: { queryCode: `${simpleQueue}BatchEntryIdsNotDistinct`, status: 400 },
+  InvalidBatchEntryId: { queryCode: `${simpleQueue}InvalidBatchEntryId`, status: 400 },
+  BatchRequestTooLong: { queryCode: `${simpleQueue}BatchRequestTooLong`, status: 400 },
+  MessageNotInflight: { queryCode: `${simpleQueue}MessageNotInflight`, status: 400 },
+  UnsupportedOperation: { queryCode: `${simpleQueue}UnsupportedOperation`, status: 400 },
+  InvalidParameterValueException: { queryCode: 'InvalidParameterValue', status: 400 },
+  MissingRequiredParameterException: { queryCode: 'MissingParameter', status: 400 },
+  InvalidAttributeName: { queryCode: 'InvalidAttributeName', status: 400 },
+  InvalidAttributeValue: { queryCode: 'InvalidAttributeValue', status: 400 },
+  InvalidMessageContents: { queryCode: 'InvalidMessageContents', status: 400 },
+  ReceiptHandleIsInvalid: { queryCode: 'ReceiptHandleIsInvalid', status: 400 },
+  InvalidAddress: { queryCode: 'InvalidAddress', status: 404 },
+  AccessDeniedException: { queryCode: 'AccessDenied', status: 403 },
+
+  MissingAuthenticationTokenException: {
+    queryCode: 'MissingAuthenticationToken',
+    status: 403,
+    byFrame: true,
+  },
+  IncompleteSignatureException: {
+    queryCode: 'IncompleteSignature',
+    status: 400,
+    byFrame: true,
+  },
+  UnrecognizedClientException: { queryCode: 'InvalidClientTokenId', status: 403, byFrame: true },
+  InvalidSignatureException: { queryCode: 'SignatureDoesNotMatch', status: 403, byFrame: true },
+  UnknownOperationException: {
+    queryCode: 'UnknownOperationException',
+    status: 400,
+    byFrame: true,
+  },
+  SerializationException: { queryCode: 'MalformedInput', status: 400, byFrame: true },
+  RequestEntityTooLargeException: {
+    queryCode: 'RequestEntityTooLarge',
+    status: 413,
+    byFrame: true,
+  },
+  InvalidAction: { queryCode: 'InvalidAction', status: 400, byFrame: true },
+  InternalFailure: { queryCode: 'InternalFailure', status: 500, byFrame: true },
+  ServiceUnavailable: { queryCode: 'ServiceUnavailable', status: 503, byFrame: true },
+} as const satisfies Readonly<Record<string, SqsErrorKind>>
+
+export type SqsErrorName = keyof typeof sqsErrors
+
+export class SqsError extends Error {
+  override readonly name = 'SqsError'
+  readonly kind: SqsErrorName
+
+  constructor(kind: SqsErrorName, message: string) {
+    super(message)
+    this.kind = kind
+  }
+}

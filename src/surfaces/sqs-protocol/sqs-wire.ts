@@ -1,0 +1,93 @@
+/**
+ * The SQS wire: any AWS SDK talks to the server through it, in either protocol of SQS. It shares the
+ * listener with the other ways in, so it also says which requests are its own.
+ */
+import type { IncomingMessage, RequestListener } from 'node:http'
+import type { Services } from '../../config/serve.ts'
+import { describeGiven, type Violations } from '../../core/checks.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { type Logger, silentLogger } from '../../observability/logger.ts'
+import { defaultHome, parseQueuePath, type QueuePlace } from '../../sqs/queue-address.ts'
+import { accessControl } from './access/access-control.ts'
+import type { AccessKey } from './access/access-keys.ts'
+import { Exchange, type ExchangeSetup } from './exchange.ts'
+import { OpenWaits } from './open-waits.ts'
+import { isForm } from './query-protocol.ts'
+import { targetOf } from './request-target.ts'
+
+export interface SqsWireOptions {
+  /** The region of queues that go by their bare names in the store. Default: us-east-1. */
+  readonly region?: string
+  /** The account of those queues, twelve digits. Default: 000000000000. */
+  readonly account?: string
+  /**
+   * Whether a name is blocked for 60 seconds after its queue was deleted, and a queue between two
+   * purges, as on AWS. Default: true.
+   */
+  readonly cooldowns?: boolean
+  /** Who may ask. Without keys: every program on this machine. */
+  readonly accessKeys?: readonly AccessKey[]
+  /** Told of each request that failed. Default: nobody. */
+  readonly log?: Logger
+}
+
+export interface SqsWire {
+  /** Whether a request is meant for SQS. */
+  accepts(request: IncomingMessage): boolean
+  readonly answer: RequestListener
+}
+
+const cooldownMs = 60_000
+
+export function sqsWire(services: Services, options: SqsWireOptions = {}): SqsWire {
+  const { cooldowns = true, accessKeys, log = silentLogger } = options
+  const home = homeOf(options)
+  const { store, ports, stopping } = services
+  const setup: ExchangeSetup = {
+    store,
+    ports,
+    settings: { home, cooldownMs: cooldowns ? cooldownMs : 0 },
+    waits: new OpenWaits(stopping),
+    isVerified: accessKeys !== undefined,
+    access: accessControl({
+      accessKeys,
+      isPublic: services.isPublic,
+      home,
+      clock: ports.clock,
+    }),
+    log,
+  }
+  return {
+    accepts,
+    answer: (request, response) => new Exchange(setup, request, response).begin(),
+  }
+}
+
+function homeOf({ region, account }: SqsWireOptions): QueuePlace {
+  const home = { region: region ?? defaultHome.region, account: account ?? defaultHome.account }
+  const violations: Violations = []
+  const check = (field: 'region' | 'account', pattern: RegExp, allowed: string): void => {
+    if (pattern.test(home[field])) return
+    violations.push({ field, given: describeGiven(home[field]), allowed })
+  }
+  check('region', /^[a-z0-9-]{1,40}$/, 'the name of a region, such as eu-central-1')
+  check('account', /^\d{12}$/, 'twelve digits')
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+  return home
+}
+
+const jsonContent = 'application/x-amz-json'
+const signed = 'AWS4-'
+
+/** Whatever carries a mark of AWS clients; of the rest, what no other way in has a use for. */
+function accepts({ headers, method = 'GET', url = '/' }: IncomingMessage): boolean {
+  if (headers['x-amz-target'] !== undefined) return true
+  if (headers.authorization?.startsWith(signed)) return true
+  const contentType = headers['content-type'] ?? ''
+  if (contentType.startsWith(jsonContent)) return true
+  const { path, query } = targetOf(url)
+  if (parseQueuePath(path) !== undefined) return true
+  if (path !== '/') return false
+  const isRead = method === 'GET' || method === 'HEAD'
+  return !isRead || isForm(contentType) || /(?:^|&)(?:Action|X-Amz-Algorithm)=/.test(query)
+}

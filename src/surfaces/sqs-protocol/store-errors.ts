@@ -1,0 +1,87 @@
+/** What the store and the rules of attributes refuse, in the words of SQS. Actions that know better words use those instead. */
+import type { ErrorCode } from '../../core/error-codes.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { AttributeRefusal } from '../../sqs/attribute-refusal.ts'
+import { SqsError, type SqsErrorName } from './sqs-error.ts'
+
+export const queueDoesNotExist = 'The specified queue does not exist.'
+
+interface Translation {
+  readonly kind: SqsErrorName
+  /** Without one, the store's own words. */
+  readonly message?: string
+}
+
+const invalid: Translation = { kind: 'InvalidParameterValueException' }
+const unexpected: Translation = {
+  kind: 'InternalFailure',
+  message: 'The request processing has failed because of an unknown error, exception or failure.',
+}
+const unavailable: Translation = {
+  kind: 'ServiceUnavailable',
+  message: 'The request has failed due to a temporary failure of the server.',
+}
+
+const translations: Readonly<Record<ErrorCode, Translation>> = {
+  invalid_argument: invalid,
+  invalid_message: { kind: 'InvalidMessageContents' },
+  message_too_large: invalid,
+  message_group_missing: {
+    kind: 'MissingRequiredParameterException',
+    message: 'The request must contain the parameter MessageGroupId.',
+  },
+  deduplication_id_missing: {
+    kind: 'InvalidParameterValueException',
+    message:
+      'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
+  },
+  unsupported: { kind: 'UnsupportedOperation' },
+  queue_not_found: { kind: 'QueueDoesNotExist', message: queueDoesNotExist },
+  queue_exists: { kind: 'QueueNameExists' },
+  queue_deleted_recently: {
+    kind: 'QueueDeletedRecently',
+    message:
+      'You must wait 60 seconds after deleting a queue before you can create another with the same name.',
+  },
+  purge_in_progress: { kind: 'PurgeQueueInProgress' },
+  dead_letter_missing: invalid,
+  receipt_invalid: { kind: 'ReceiptHandleIsInvalid' },
+  in_flight_limit: {
+    kind: 'OverLimit',
+    message:
+      'Too many messages have been received without being deleted. Please delete your received messages or let them timeout before receiving more.',
+  },
+  move_task_not_found: { kind: 'ResourceNotFoundException' },
+  move_task_running: { kind: 'UnsupportedOperation' },
+  not_a_dead_letter_queue: invalid,
+  aborted: unavailable,
+  store_closed: unavailable,
+  store_busy: unavailable,
+  store_full: unavailable,
+  store_failed: unavailable,
+
+  // What no action of the wire can bring about.
+  invalid_contract: unexpected,
+  tier_refused: unexpected,
+  job_not_found: unexpected,
+  job_finished: unexpected,
+  job_not_finished: unexpected,
+  wait_timed_out: unexpected,
+  idempotency_conflict: unexpected,
+  store_corrupt: unexpected,
+  store_foreign: unexpected,
+  store_too_new: unexpected,
+  store_unusable: unexpected,
+  address_unavailable: unexpected,
+}
+
+/** Any error but an `SqsError` as one. What is not known is nobody's business but the log's. */
+export function storeError(error: unknown): SqsError {
+  if (error instanceof AttributeRefusal) {
+    const { code, message } = error
+    const kind = code === 'InvalidParameterValue' ? 'InvalidParameterValueException' : code
+    return new SqsError(kind, message)
+  }
+  const { kind, message } = error instanceof MillraceError ? translations[error.code] : unexpected
+  return new SqsError(kind, message ?? (error instanceof MillraceError ? error.message : kind))
+}

@@ -1,0 +1,59 @@
+/** A client that writes to the socket whatever it likes, well-formed or not. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+export interface RawClient {
+  readonly socket: Socket
+  write(text: string): void
+  /** Everything that the server has said, once it fits the pattern. */
+  said(pattern: RegExp): Promise<string>
+  /** Everything that the server has said, once it has hung up. */
+  cutOff(): Promise<string>
+  close(): void
+}
+
+export async function rawClient(url: string): Promise<RawClient> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  let heard = ''
+  let hasEnded = false
+  const onNews = new Set<() => void>()
+  const tell = (): void => {
+    for (const run of onNews) run()
+  }
+  socket.on('data', (chunk: Buffer) => {
+    heard += chunk.toString('latin1')
+    tell()
+  })
+  // The server may reset what it no longer waits for.
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    hasEnded = true
+    tell()
+  })
+  await once(socket, 'connect')
+  const until = (isThere: () => boolean): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (isThere()) resolve(heard)
+        else if (hasEnded) reject(new Error(`The server hung up after: ${heard}`))
+        else return
+        onNews.delete(look)
+      }
+      onNews.add(look)
+      look()
+    })
+  return {
+    socket,
+    write: (text) => void socket.write(text, 'latin1'),
+    said: (pattern) => until(() => pattern.test(heard)),
+    cutOff: () => until(() => hasEnded),
+    close: () => socket.destroy(),
+  }
+}
+
+/** Writes a piece now and then for as long as the connection holds. */
+export function drip(client: RawClient, piece: string, everyMs: number): void {
+  const timer = setInterval(() => client.write(piece), everyMs)
+  client.socket.once('close', () => clearInterval(timer))
+}

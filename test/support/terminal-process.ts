@@ -1,0 +1,61 @@
+/** Runs the `millrace` command on a terminal of its own, as a person has it: Debian's `script` makes one. */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
+
+export interface TerminalProcess {
+  readonly ended: Promise<{ readonly code: number | null; readonly screen: string }>
+  /** Answers as soon as the screen has shown it; colours do not count. */
+  shows(pattern: RegExp): Promise<void>
+  /** What has come so far, with everything that steers the terminal. */
+  readonly raw: string
+  /** Presses keys. */
+  type(keys: string): void
+  end(): void
+}
+
+const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
+
+export function startOnTerminal(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): TerminalProcess {
+  const quoted = [process.execPath, main, ...args].map((arg) => `'${arg}'`).join(' ')
+  // Without a size of its own, a new terminal is nothing wide.
+  const command = `stty cols 200 rows 50; exec ${quoted}`
+  const child = spawn(
+    'script',
+    ['--quiet', '--return', '--flush', '--command', command, '/dev/null'],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { PATH: process.env['PATH'], TERM: 'xterm', SHELL: '/bin/sh', ...env },
+    },
+  )
+  let raw = ''
+  const lookers = new Set<() => void>()
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    raw += text
+    for (const look of lookers) look()
+  })
+  const ended = new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, screen: stripVTControlCharacters(raw) }))
+  })
+  return {
+    ended,
+    get raw() {
+      return raw
+    },
+    shows: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (pattern.test(stripVTControlCharacters(raw))) resolve()
+        }
+        lookers.add(look)
+        look()
+        void ended.then(({ screen }) => reject(new Error(`ended without ${pattern}: ${screen}`)))
+      }),
+    type: (keys) => void child.stdin.write(keys),
+    end: () => void child.kill('SIGKILL'),
+  }
+}

@@ -1,0 +1,121 @@
+/** Regions and accounts: the same name in two places is two queues, and URLs are the client's own. */
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { describe, test } from 'vitest'
+import { rawWire, signedBy } from './raw-wire.ts'
+
+const wire = rawWire({ region: 'eu-central-1', account: '111111111111' })
+
+const inRegion = (region: string) => signedBy('test', region)
+
+describe('the place of a queue', () => {
+  test('is the home of the server when a request names none', async () => {
+    const QueueUrl = await wire.create('at-home')
+    assert.equal(QueueUrl, `${wire.url}/111111111111/at-home`)
+    const { body } = await wire.json('GetQueueAttributes', {
+      QueueUrl,
+      AttributeNames: ['QueueArn'],
+    })
+    assert.equal(body.Attributes.QueueArn, 'arn:aws:sqs:eu-central-1:111111111111:at-home')
+  })
+
+  test('is the region of the credentials: same name, two queues', async () => {
+    const arns = []
+    for (const region of ['eu-central-1', 'us-west-1', 'eu-north-1']) {
+      const QueueUrl = await wire.create('everywhere', {}, inRegion(region))
+      await wire.json('SendMessage', { QueueUrl, MessageBody: region }, inRegion(region))
+      const asked = { QueueUrl, AttributeNames: ['QueueArn'] }
+      const { body } = await wire.json('GetQueueAttributes', asked, inRegion(region))
+      arns.push(body.Attributes.QueueArn)
+      const received = await wire.json('ReceiveMessage', { QueueUrl }, inRegion(region))
+      assert.deepEqual(
+        received.body.Messages.map(({ Body }: { Body: string }) => Body),
+        [region],
+      )
+    }
+    assert.deepEqual(arns, [
+      'arn:aws:sqs:eu-central-1:111111111111:everywhere',
+      'arn:aws:sqs:us-west-1:111111111111:everywhere',
+      'arn:aws:sqs:eu-north-1:111111111111:everywhere',
+    ])
+  })
+
+  test('keeps regions apart in ListQueues', async () => {
+    await wire.create('listed-at-home')
+    await wire.create('listed-away', {}, inRegion('ap-south-1'))
+    const home = await wire.json('ListQueues', { QueueNamePrefix: 'listed' })
+    assert.deepEqual(home.body.QueueUrls, [`${wire.url}/111111111111/listed-at-home`])
+    const away = await wire.json('ListQueues', {}, inRegion('ap-south-1'))
+    assert.deepEqual(away.body.QueueUrls, [`${wire.url}/111111111111/listed-away`])
+    const prefix = { QueueNamePrefix: 'listed-at' }
+    assert.deepEqual((await wire.json('ListQueues', prefix, inRegion('ap-south-1'))).body, {})
+  })
+
+  test('is the account that an access key of twelve digits names', async () => {
+    const QueueUrl = await wire.create('owned', {}, signedBy('222222222222', 'eu-central-1'))
+    assert.equal(QueueUrl, `${wire.url}/222222222222/owned`)
+    assert.equal((await wire.json('GetQueueUrl', { QueueName: 'owned' })).status, 400)
+    const owner = { QueueName: 'owned', QueueOwnerAWSAccountId: '222222222222' }
+    assert.equal((await wire.json('GetQueueUrl', owner)).body.QueueUrl, QueueUrl)
+    // The account of the URL counts, not that of the caller.
+    assert.equal((await wire.json('SendMessage', { QueueUrl, MessageBody: 'x' })).status, 200)
+  })
+
+  test('is found by each form of URL that clients of emulators have', async () => {
+    await wire.create('shaped', {}, inRegion('eu-west-1'))
+    for (const QueueUrl of [
+      'http://sqs.eu-west-1.localhost.localstack.cloud:4566/111111111111/shaped',
+      'http://eu-west-1.queue.localhost.localstack.cloud:4566/111111111111/shaped',
+      'http://localhost:4566/queue/eu-west-1/111111111111/shaped',
+      'https://sqs.eu-west-1.amazonaws.com/111111111111/shaped',
+    ]) {
+      const { status, text } = await wire.json('SendMessage', { QueueUrl, MessageBody: 'x' })
+      assert.equal(status, 200, text)
+    }
+    const plain = { QueueUrl: 'http://localhost:4566/111111111111/shaped' }
+    const counted = { ...plain, AttributeNames: ['ApproximateNumberOfMessages'] }
+    const { body } = await wire.json('GetQueueAttributes', counted, inRegion('eu-west-1'))
+    assert.equal(body.Attributes.ApproximateNumberOfMessages, '4')
+    assert.equal((await wire.json('ListQueueTags', plain)).status, 400)
+  })
+
+  test('is in the host of a request to the path of a queue', async () => {
+    await wire.create('hosted', {}, inRegion('eu-west-3'))
+    const host = 'sqs.eu-west-3.localhost.localstack.cloud:4566'
+    const path = '/111111111111/hosted?Action=GetQueueAttributes&AttributeName.1=QueueArn'
+    assert.match(await getWithHost(host, path), /arn:aws:sqs:eu-west-3:111111111111:hosted/)
+    assert.match(await getWithHost('localhost', path), /NonExistentQueue/)
+  })
+})
+
+describe('the URL of a queue', () => {
+  test('begins with the host by which the client knows the server', async () => {
+    await wire.create('named')
+    const path = '/?Action=GetQueueUrl&QueueName=named'
+    for (const host of ['localhost:4566', 'localhost.localstack.cloud', '127.0.0.1:1']) {
+      const text = await getWithHost(host, path)
+      assert.ok(text.includes(`<QueueUrl>http://${host}/111111111111/named</QueueUrl>`), text)
+    }
+  })
+
+  test('is https behind a proxy that says so', async () => {
+    await wire.create('proxied')
+    const headers = { 'x-forwarded-proto': 'https' }
+    const { body } = await wire.json('GetQueueUrl', { QueueName: 'proxied' }, headers)
+    assert.equal(body.QueueUrl, `${wire.url.replace('http:', 'https:')}/111111111111/proxied`)
+  })
+})
+
+/** `fetch` does not let a program choose its Host. */
+function getWithHost(host: string, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: wire.server.port, path, headers: { host } }
+    request(options, async (response) => {
+      let text = ''
+      for await (const chunk of response) text += chunk
+      resolve(text)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
