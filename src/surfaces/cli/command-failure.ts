@@ -1,4 +1,5 @@
-import type { ExitCode } from './exit-codes.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
 
 /** The end of a command that says itself what its exit code is, in a text for people. */
 export class CommandFailure extends Error {
@@ -9,4 +10,13 @@ export class CommandFailure extends Error {
     super(message)
     this.exitCode = exitCode
   }
+}
+
+/** What a refusal by the store means for the exit code; anything else stays what it is. */
+export function failureOf(error: unknown): unknown {
+  if (!(error instanceof MillraceError)) return error
+  const { code, message } = error
+  if (code === 'invalid_argument') return new CommandFailure(exitCodes.usage, message)
+  const isMissing = code === 'queue_not_found' || code === 'move_task_not_found'
+  return new CommandFailure(isMissing ? exitCodes.notFound : exitCodes.failed, message)
 }

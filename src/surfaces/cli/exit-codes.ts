@@ -5,7 +5,11 @@ export const exitCodes = {
   /** Called wrongly. */
   usage: 2,
   notFound: 3,
-  /** The store cannot be opened, or there is none. */
+  /** Dangerous, and nobody has confirmed it. */
+  notConfirmed: 4,
+  /** Some of what was asked for is done, and some is not. */
+  partlyDone: 5,
+  /** The store cannot be opened, or there is none; the server cannot be reached. */
   cannotOpen: 6,
   interrupted: 130,
 } as const

@@ -1,23 +1,25 @@
 /** `millrace switch`: the kill switches of a store, also while servers and workers use it. */
 import { userInfo } from 'node:os'
-import { Command, InvalidArgumentError } from 'commander'
-import { openStore } from '../../config/open-store.ts'
-import { type Duration, durationMs, formatDuration } from '../../core/durations.ts'
+import type { Command } from 'commander'
 import { limits } from '../../core/limits.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
 import { switchEventView, switchView } from '../../operations/switch-view.ts'
-import { type Switches, switchModes, switchOn, switchScopes } from '../../operations/switches.ts'
+import { switchModes, switchOn, switchScopes } from '../../operations/switches.ts'
 import { CommandFailure } from './command-failure.ts'
-import { dataOption } from './data-option.ts'
 import { exitCodes } from './exit-codes.ts'
+import { durationIn } from './option-values.ts'
+import type { Shell } from './shell.ts'
+import {
+  type Call,
+  type CommandText,
+  inStore,
+  newCommand,
+  run,
+  type StoreFlags,
+  storeCommand,
+} from './store-command.ts'
 import { printable, table } from './table.ts'
 
 type Scope = (typeof switchScopes)[number]
-
-interface StoreFlags {
-  readonly data: string
-  readonly json?: true
-}
 
 interface HistoryFlags extends StoreFlags {
   readonly limit: number
@@ -27,39 +29,42 @@ interface HistoryFlags extends StoreFlags {
 interface TargetFlags extends StoreFlags, Readonly<Partial<Record<Scope, string>>> {
   readonly by?: string
   readonly note?: string
-  readonly for?: Duration
+  readonly for?: number
 }
 
-/** @param parent whose settings this command and those below it take over */
-export function switchCommand(parent: Command): Command {
-  const command = new Command('switch')
-    .description('Kill switches: stop work without stopping workers.')
-    .copyInheritedSettings(parent)
-  storeCommand(command, 'list', 'Show the switches that are on in the store.').action(list)
+export function switchCommand(parent: Command, shell: Shell): void {
+  const command = newCommand(parent, {
+    usage: 'switch',
+    description: 'Kill switches: stop work without stopping workers.',
+  })
+  const listing = { usage: 'list', description: 'Show the switches that are on in the store.' }
+  run(shell, storeCommand(command, listing), list)
   for (const mode of switchModes) {
     const effect = mode === 'hold' ? 'it waits in its place' : 'it goes to its dead-letter queue'
-    targetCommand(command, mode, `Turn a switch on for what is named: ${effect}.`)
-      .option('--for <duration>', 'turn off again after so long, such as 1h', parseDuration)
-      .action((flags: TargetFlags) => set(mode, flags))
+    const text = { usage: mode, description: `Turn a switch on for what is named: ${effect}.` }
+    const turning = targetCommand(command, text).option(
+      '--for <duration>',
+      'turn off again after so long, such as 1h',
+      durationIn(limits.switchMs),
+    )
+    run(shell, turning, (call: Call<TargetFlags>) => set(call, mode))
   }
-  targetCommand(command, 'lift', 'Turn a switch off.').action(lift)
-  storeCommand(command, 'history', 'Show who turned what on and off, newest first.')
-    .option('--limit <number>', 'how many at most, 1 to 1000', Number, 20)
-    .option('--after <text>', 'go on behind the page before')
-    .action(history)
-  return command
+  run(shell, targetCommand(command, { usage: 'lift', description: 'Turn a switch off.' }), lift)
+  const telling = {
+    usage: 'history',
+    description: 'Show who turned what on and off, newest first.',
+  }
+  run(
+    shell,
+    storeCommand(command, telling)
+      .option('--limit <number>', 'how many at most, 1 to 1000', Number, 20)
+      .option('--after <text>', 'go on behind the page before'),
+    history,
+  )
 }
 
-function storeCommand(parent: Command, name: string, description: string): Command {
-  return parent
-    .command(name)
-    .description(description)
-    .addOption(dataOption())
-    .option('--json', 'one JSON document on stdout')
-}
-
-function targetCommand(parent: Command, name: string, description: string): Command {
-  return storeCommand(parent, name, description)
+function targetCommand(parent: Command, text: CommandText): Command {
+  return storeCommand(parent, text)
     .option('--queue <name>', 'a queue, by its name in the store')
     .option('--type <type>', 'a job type')
     .option('--tier <tier>', 'a tier')
@@ -69,65 +74,53 @@ function targetCommand(parent: Command, name: string, description: string): Comm
     .option('--note <text>', 'why, for the record')
 }
 
-async function list(flags: StoreFlags): Promise<void> {
-  const on = await inStore(flags, (switches) => switches.list())
+async function list({ flags, voice }: Call<StoreFlags>): Promise<void> {
+  const on = await inStore(flags, ({ switches }) => switches.list())
   const rows = on.map(switchView)
-  if (flags.json) return tell({ switches: rows })
-  if (rows.length === 0) return console.error('No switch is on.')
-  console.log(table(['scope', 'value', 'mode', 'by', 'set_at', 'until', 'note'], rows))
+  if (flags.json) return voice.tell({ switches: rows })
+  if (rows.length === 0) return voice.note('No switch is on.')
+  voice.say(table(['scope', 'value', 'mode', 'by', 'set_at', 'until', 'note'], rows))
 }
 
-async function history({ limit, after, ...flags }: HistoryFlags): Promise<void> {
+async function history({ flags, voice }: Call<HistoryFlags>): Promise<void> {
+  const { limit, after } = flags
   const request = { limit, ...(after !== undefined && { after }) }
-  const { items, next = null } = await inStore(flags, (switches) => switches.history(request))
+  const { items, next = null } = await inStore(flags, ({ switches }) => switches.history(request))
   const rows = items.map(switchEventView)
-  if (flags.json) return tell({ events: rows, next })
-  if (rows.length === 0) return console.error('No switch was ever turned.')
-  console.log(table(['at', 'event', 'scope', 'value', 'mode', 'by', 'until', 'note'], rows))
-  if (next !== null) console.error(`There is more: --after ${next}`)
+  if (flags.json) return voice.tell({ events: rows, next })
+  if (rows.length === 0) return voice.note('No switch was ever turned.')
+  voice.say(table(['at', 'event', 'scope', 'value', 'mode', 'by', 'until', 'note'], rows))
+  if (next !== null) voice.note(`There is more: --after ${next}`)
 }
 
-async function set(mode: (typeof switchModes)[number], flags: TargetFlags): Promise<void> {
+async function set(
+  { flags, voice }: Call<TargetFlags>,
+  mode: (typeof switchModes)[number],
+): Promise<void> {
   const { scope, value } = targetOf(flags)
-  const options = { ...signatureOf(flags), ...(flags.for !== undefined && { for: flags.for }) }
-  const record = await inStore(flags, (switches) => switches[mode](switchOn(scope, value), options))
+  const lasting = flags.for !== undefined && { for: { ms: flags.for } }
+  const options = { ...signatureOf(flags), ...lasting }
+  const record = await inStore(flags, ({ switches }) =>
+    switches[mode](switchOn(scope, value), options),
+  )
   const view = switchView(record)
-  if (flags.json) return tell(view)
+  if (flags.json) return voice.tell(view)
   const effect = mode === 'hold' ? 'Holding' : 'Diverting'
-  console.log(`${effect} ${scope} ${printable(value)} until ${view.until ?? 'it is lifted'}.`)
+  voice.say(`${effect} ${scope} ${printable(value)} until ${view.until ?? 'it is lifted'}.`)
 }
 
-async function lift(flags: TargetFlags): Promise<void> {
+async function lift({ flags, voice }: Call<TargetFlags>): Promise<void> {
   const { scope, value } = targetOf(flags)
   const signature = signatureOf(flags)
-  const wasOn = await inStore(flags, (switches) => switches.lift(switchOn(scope, value), signature))
+  const wasOn = await inStore(flags, ({ switches }) =>
+    switches.lift(switchOn(scope, value), signature),
+  )
   if (!wasOn) {
     const message = `No switch is on for ${scope} ${printable(value)}.`
     throw new CommandFailure(exitCodes.notFound, message)
   }
-  if (flags.json) return tell({ scope, value, lifted: true })
-  console.log(`Lifted ${scope} ${printable(value)}.`)
-}
-
-async function inStore<T>(
-  { data }: StoreFlags,
-  run: (switches: Switches) => Promise<T>,
-): Promise<T> {
-  await using store = await openStore(data).catch((error: unknown) => {
-    if (!(error instanceof MillraceError)) throw error
-    throw new CommandFailure(exitCodes.cannotOpen, error.message)
-  })
-  try {
-    return await run(store.switches)
-  } catch (error) {
-    throw error instanceof MillraceError ? failureOf(error) : error
-  }
-}
-
-function failureOf({ code, message }: MillraceError): CommandFailure {
-  if (code === 'invalid_argument') return new CommandFailure(exitCodes.usage, message)
-  const isMissing = code === 'queue_not_found'
-  return new CommandFailure(isMissing ? exitCodes.notFound : exitCodes.failed, message)
+  if (flags.json) return voice.tell({ scope, value, lifted: true })
+  voice.say(`Lifted ${scope} ${printable(value)}.`)
 }
 
 function targetOf(flags: TargetFlags): { readonly scope: Scope; readonly value: string } {
@@ -156,25 +149,4 @@ function userName(): string {
     const message = 'This system has no name for its user: say with --by who you are.'
     throw new CommandFailure(exitCodes.usage, message)
   }
-}
-
-function parseDuration(text: string): Duration {
-  const { min, max } = limits.switchMs
-  const ms = msOf(text)
-  if (ms !== undefined && ms >= min && ms <= max) return { ms }
-  const most = formatDuration(max)
-  throw new InvalidArgumentError(`It must be a duration such as '90s' or '1h', at most ${most}.`)
-}
-
-function msOf(text: string): number | undefined {
-  try {
-    // Whether it is one is what is asked here.
-    return durationMs(text as Duration)
-  } catch {
-    return undefined
-  }
-}
-
-function tell(document: object): void {
-  console.log(JSON.stringify(document, null, 2))
 }

@@ -1,7 +1,13 @@
+export interface TableOptions<Column extends string> {
+  /** Numbers are compared more easily by their ends. */
+  readonly rightAligned?: readonly Column[]
+}
+
 /** Rows as aligned columns for people; a column in which nothing stands is left out. */
 export function table<Column extends string>(
   columns: readonly Column[],
   rows: readonly Readonly<Record<Column, string | null>>[],
+  { rightAligned = [] }: TableOptions<Column> = {},
 ): string {
   const shown = columns.filter((column) => rows.some((row) => row[column]))
   const lines = [
@@ -9,10 +15,13 @@ export function table<Column extends string>(
     ...rows.map((row) => shown.map((column) => printable(row[column] ?? ''))),
   ]
   const widths = shown.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)))
+  const right = shown.map((column) => rightAligned.includes(column))
   return lines
     .map((line) =>
       line
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .map((cell, at) =>
+          right[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
+        )
         .join('  ')
         .trimEnd(),
     )

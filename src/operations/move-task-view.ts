@@ -1,0 +1,30 @@
+/** Move tasks as every way in shows them; the names of fields are API. */
+import type { MoveTask, MoveTaskFailure, MoveTaskStatus } from '../backends/backend.ts'
+import { isoTime } from '../core/iso-time.ts'
+
+export interface MoveTaskView {
+  readonly id: string
+  readonly source: string
+  /** Null: each message goes back to where it died. */
+  readonly destination: string | null
+  readonly status: MoveTaskStatus
+  readonly moved: number
+  readonly to_move: number
+  readonly rate: number | null
+  readonly started_at: string
+  readonly failure: MoveTaskFailure | null
+}
+
+export function moveTaskView(task: MoveTask): MoveTaskView {
+  return {
+    id: task.id,
+    source: task.source,
+    destination: task.destination,
+    status: task.status,
+    moved: task.moved,
+    to_move: task.toMove,
+    rate: task.movesPerSecond,
+    started_at: isoTime(task.startedAt),
+    failure: task.failure,
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * `millrace completion`: a script for the user's shell. It asks the hidden `__complete` for each word, so
+ * that commands, options and the names of queues are always those of today.
+ */
+import { Argument, type Command } from 'commander'
+import { openStore } from '../../config/open-store.ts'
+import { allQueues } from '../../operations/list-queues.ts'
+import { completionScripts } from './completion-scripts.ts'
+import type { Shell } from './shell.ts'
+import { type Call, newCommand, run } from './store-command.ts'
+
+const shells = ['bash', 'zsh', 'fish', 'powershell'] as const
+
+export function completionCommand(parent: Command, shell: Shell): void {
+  const command = newCommand(parent, {
+    usage: 'completion',
+    description: 'Print a script that completes words for your shell.',
+    examples: [
+      'completion bash > ~/.local/share/bash-completion/completions/millrace',
+      'completion zsh > ~/.zfunc/_millrace',
+      'completion fish > ~/.config/fish/completions/millrace.fish',
+      'completion powershell >> $PROFILE',
+    ],
+  }).addArgument(new Argument('<shell>', 'which shell').choices(shells))
+  run(shell, command, async ({ voice }: Call<object>, name: (typeof shells)[number]) => {
+    voice.say(completionScripts[name])
+  })
+  const hidden = parent
+    .command('__complete', { hidden: true })
+    .argument('[words...]')
+    .allowUnknownOption()
+    .helpOption(false)
+  run(shell, hidden, async ({ voice }: Call<object>, words: readonly string[]) => {
+    for (const word of await complete(parent, words, shell)) voice.say(word)
+  })
+}
+
+/** What the last word may become; the ones before it say where it stands. */
+async function complete(
+  program: Command,
+  words: readonly string[],
+  shell: Shell,
+): Promise<readonly string[]> {
+  const typed = words.at(-1) ?? ''
+  const { command, argument, option } = positionOf(program, words.slice(0, -1))
+  const candidates = await candidatesFor({ command, argument, option, typed }, words, shell)
+  return candidates.filter((word) => word.startsWith(typed)).sort()
+}
+
+interface Position {
+  readonly command: Command
+  /** The argument that comes next, if one does. */
+  readonly argument: Argument | undefined
+  /** The option whose value comes next, by its name. */
+  readonly option: string | undefined
+}
+
+function positionOf(program: Command, words: readonly string[]): Position {
+  let command = program
+  let taken = 0
+  let option: string | undefined
+  for (const word of words) {
+    if (option !== undefined) {
+      option = undefined
+      continue
+    }
+    if (word.startsWith('-')) {
+      const given = [...command.options, ...program.options].find(
+        ({ long, short }) => word === long || word === short,
+      )
+      if (given?.required || given?.optional) option = given.long ?? word
+      continue
+    }
+    const next = taken === 0 ? command.commands.find((one) => one.name() === word) : undefined
+    if (next === undefined) taken += 1
+    else command = next
+  }
+  const { registeredArguments: all } = command
+  const last = all.at(-1)
+  return { command, argument: all[taken] ?? (last?.variadic ? last : undefined), option }
+}
+
+/** Options and arguments that mean a queue. */
+const queueOptions = ['--dlq', '--to', '--queue']
+
+async function candidatesFor(
+  { command, argument, option, typed }: Position & { readonly typed: string },
+  words: readonly string[],
+  shell: Shell,
+): Promise<readonly string[]> {
+  if (option !== undefined) {
+    return queueOptions.includes(option) ? queueNames(words, shell) : []
+  }
+  if (typed.startsWith('-')) {
+    return [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long, hidden }) =>
+      long && !hidden ? [long] : [],
+    )
+  }
+  if (command.commands.length > 0) {
+    return command.commands.map((one) => one.name()).filter((name) => !name.startsWith('_'))
+  }
+  if (argument?.argChoices) return argument.argChoices
+  return argument?.name() === 'queue' ? queueNames(words, shell) : []
+}
+
+/** Silent about everything: nobody can read a message in the middle of a line. */
+async function queueNames(
+  words: readonly string[],
+  { environment }: Shell,
+): Promise<readonly string[]> {
+  const at = words.indexOf('--data')
+  const data = (at >= 0 && words[at + 1]) || environment['MILLRACE_DATA'] || '.millrace'
+  try {
+    await using store = await openStore(data)
+    return (await allQueues(store.backend)).map(({ name }) => name)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,94 @@
+/** `millrace dev`: a server with everything that templates declare, until it is told to stop. */
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import type { Command } from 'commander'
+import { CommandFailure } from './command-failure.ts'
+import { listenKeys } from './dev-keys.ts'
+import { DevLog } from './dev-log.ts'
+import { exitCodes } from './exit-codes.ts'
+import { addListenOptions, type ListenFlags } from './listen-options.ts'
+import { logOn, logOption } from './log-on.ts'
+import { many } from './option-values.ts'
+import { greeting } from './serve-command.ts'
+import type { Shell } from './shell.ts'
+import { addStackOptions, placeOf, type StackFlags } from './stack-options.ts'
+import { type Call, newCommand, run } from './store-command.ts'
+import { untilSignal } from './until-signal.ts'
+
+interface DevFlags extends ListenFlags, StackFlags {
+  readonly envFile?: readonly string[]
+}
+
+export function devCommand(parent: Command, shell: Shell): void {
+  const command = newCommand(parent, {
+    usage: 'dev [templates...]',
+    description:
+      'Run everything that templates declare: server, queues, and functions fed by queues.',
+    examples: ['dev', 'dev serverless.yml --stage dev', 'dev template.yaml --port 4600'],
+  })
+  addStackOptions(addListenOptions(command))
+    .option('--env-file <path>', 'variables for templates, any number of times', many)
+    .addOption(logOption('warn'))
+  run(shell, command, dev)
+}
+
+async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void> {
+  const { flags, voice, shell } = call
+  const signalled = untilSignal()
+  const templates = named.length > 0 ? named : templatesIn(shell.folder)
+  const environment = { ...(await variablesOf(flags)), ...shell.environment }
+  const log = new DevLog(call)
+  const { startDev } = await import('../../server.ts')
+  const { stage, param, opt } = flags
+  const place = placeOf(flags, { environment })
+  const running = await startDev({
+    templates,
+    environment,
+    host: flags.host,
+    port: flags.port,
+    dataDirectory: flags.data,
+    log: await logOn(flags.log),
+    cooldowns: flags.cooldowns,
+    ...place,
+    ...(stage && { stage }),
+    ...(param !== undefined && { parameters: param }),
+    ...(opt !== undefined && { options: opt }),
+    onProblems: (problems) => log.problems(problems),
+    onUp: (plans) => log.up(plans),
+    onLogLine: (line) => log.line(line),
+    onInvocation: (report) => log.invocation(report),
+  })
+  voice.say(greeting(running, { url: running.url, region: place.region }))
+  const keys = listenKeys(shell, running)
+  if (keys !== undefined) voice.note(keys.help)
+  await Promise.race([signalled, ...(keys === undefined ? [] : [keys.quit])])
+  keys?.end()
+  await running.stop()
+}
+
+/** Where frameworks look for a template when nobody names one. */
+const usualNames = ['serverless.yml', 'serverless.yaml', 'template.yaml', 'template.yml', 'cdk.out']
+
+function templatesIn(folder: string): readonly string[] {
+  return usualNames
+    .map((name) => join(folder, name))
+    .filter(existsSync)
+    .slice(0, 1)
+}
+
+/** Later files win over earlier ones, and the environment over all of them. */
+async function variablesOf({
+  envFile = [],
+}: DevFlags): Promise<Record<string, string | undefined>> {
+  const texts = await Promise.all(
+    envFile.map((file) =>
+      readFile(file, 'utf8').catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : 'unknown'
+        throw new CommandFailure(exitCodes.usage, `Cannot read ${file}: ${reason}`)
+      }),
+    ),
+  )
+  return Object.assign({}, ...texts.map((text) => parseEnv(text)))
+}

@@ -1,0 +1,60 @@
+/** What `millrace dev` writes while it runs: stacks that went up, problems, and invocations. */
+import type { SourcePlan } from '../../config/bring-up.ts'
+import type { InvocationReport, LambdaLogLine } from '../../config/dev.ts'
+import type { TemplateProblem } from '../../templates/stack.ts'
+import { tellProblems } from './problem-lines.ts'
+import type { Call } from './store-command.ts'
+import { printable } from './table.ts'
+
+export class DevLog {
+  readonly #call: Call<object>
+
+  constructor(call: Call<object>) {
+    this.#call = call
+  }
+
+  up(plans: readonly SourcePlan[]): void {
+    const { voice } = this.#call
+    for (const { stack, steps, gone } of plans) {
+      const changed = steps.filter(({ action }) => action !== 'keep').length
+      const facts = [
+        `${steps.length} queues (${changed} new or changed)`,
+        `${stack.eventSources.length} event sources`,
+        ...(gone.length === 0 ? [] : [`gone from the template: ${gone.join(', ')}`]),
+      ]
+      voice.note(`${voice.notePaint.green('up')} ${printable(stack.name)}: ${facts.join(', ')}`)
+    }
+  }
+
+  problems(problems: readonly TemplateProblem[]): void {
+    tellProblems(problems, this.#call)
+  }
+
+  /** What a function wrote itself, and why it failed; the rest is in the line of its invocation. */
+  line({ function: name, requestId, kind, level, text }: LambdaLogLine): void {
+    if (kind !== 'output' && kind !== 'error') return
+    const { voice } = this.#call
+    const { cyan, dim, red, yellow } = voice.notePaint
+    const colour = level === 'error' ? red : level === 'warn' ? yellow : String
+    for (const line of text.split('\n')) {
+      const from = `${cyan(printable(name))} ${dim(requestId ?? 'init')}`
+      voice.note(`${from} ${colour(printable(line))}`)
+    }
+  }
+
+  invocation(report: InvocationReport): void {
+    const { voice } = this.#call
+    const { cyan, dim, green, red } = voice.notePaint
+    const isClean = report.status === 'succeeded' && report.left === 0
+    const outcome = isClean ? green('done') : red(report.status.replace('_', ' '))
+    const facts = [
+      `${report.acknowledged} of ${report.records} done`,
+      `${report.durationMs.toFixed(1)} ms`,
+      ...(report.initMs === null ? [] : [`started in ${report.initMs.toFixed(0)} ms`]),
+      ...(report.left === 0 ? [] : [`${report.left} come again`]),
+      ...(report.problem === null ? [] : [report.problem]),
+    ]
+    const from = `${cyan(printable(report.function))} ${dim(report.requestId)}`
+    voice.note(`${from} ${outcome} ${printable(facts.join(', '))}`)
+  }
+}

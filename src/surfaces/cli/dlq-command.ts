@@ -1,0 +1,171 @@
+/** `millrace dlq`: dead-letter queues, and sending their messages back. */
+import type { Command } from 'commander'
+import { limits } from '../../core/limits.ts'
+import {
+  type DeadLetterQueueView,
+  type DeadLetterSurvey,
+  listDeadLetterQueues,
+  surveyDeadLetters,
+} from '../../operations/dead-letters.ts'
+import { moveTaskView } from '../../operations/move-task-view.ts'
+import { type QueueView, viewQueue } from '../../operations/queue-view.ts'
+import { age } from './age.ts'
+import { redriveQueue } from './dlq-redrive.ts'
+import { wholeNumberIn } from './option-values.ts'
+import { boldHead } from './queue-sheet.ts'
+import type { Shell } from './shell.ts'
+import {
+  type Call,
+  inStore,
+  newCommand,
+  run,
+  type StoreFlags,
+  storeCommand,
+} from './store-command.ts'
+import { printable, table } from './table.ts'
+
+export function dlqCommand(parent: Command, shell: Shell): void {
+  const dlq = newCommand(parent, {
+    usage: 'dlq',
+    description: 'Dead letters: look at them, and send them back.',
+  })
+  run(
+    shell,
+    storeCommand(dlq, {
+      usage: 'list',
+      description: 'Show the dead-letter queues, the oldest dead letters first.',
+    }),
+    list,
+  )
+  run(
+    shell,
+    storeCommand(dlq, {
+      usage: 'show <queue>',
+      description: 'Show where the dead letters of a queue come from, and of what they died.',
+      examples: ['dlq show orders-dlq'],
+    }),
+    show,
+  )
+  run(shell, redriveCommand(dlq), redriveQueue)
+  run(
+    shell,
+    storeCommand(dlq, {
+      usage: 'tasks <queue>',
+      description: 'Show the latest redrives out of a dead-letter queue, newest first.',
+    }).option('--limit <number>', 'how many at most', wholeNumberIn(limits.pageSize), 10),
+    tasks,
+  )
+  run(
+    shell,
+    storeCommand(dlq, {
+      usage: 'cancel <task>',
+      description: 'Stop a redrive where it is; what was moved stays moved.',
+    }),
+    cancel,
+  )
+}
+
+function redriveCommand(parent: Command): Command {
+  return storeCommand(parent, {
+    usage: 'redrive <queue>',
+    description: 'Send dead letters back to where they died, or to another queue.',
+    examples: [
+      'dlq redrive orders-dlq --dry-run',
+      'dlq redrive orders-dlq --rate 50 --yes',
+      'dlq redrive orders-dlq --to orders-retry',
+    ],
+  })
+    .option('--to <queue>', 'another queue than those in which they died')
+    .option('--rate <number>', 'messages a second', wholeNumberIn(limits.movesPerSecond))
+    .option('--yes', 'do not ask')
+    .option('--dry-run', 'only say what would be moved')
+    .option('--jsonl', 'progress as lines of JSON on stdout')
+    .addHelpText(
+      'after',
+      '\nCtrl-C once leaves the redrive running and prints its id; twice cancels it.',
+    )
+}
+
+async function list({ flags, voice }: Call<StoreFlags>): Promise<void> {
+  const queues = await inStore(flags, ({ backend }) => listDeadLetterQueues(backend))
+  if (flags.json) return voice.tell({ queues })
+  if (queues.length === 0) return voice.note('No queue names a dead-letter queue.')
+  voice.say(boldHead(deadLetterTable(queues), voice.paint))
+}
+
+function deadLetterTable(queues: readonly DeadLetterQueueView[]): string {
+  const rows = queues.map(({ name, visible, in_flight, oldest_age_ms, sources }) => ({
+    name,
+    visible: String(visible),
+    in_flight: String(in_flight),
+    oldest: oldest_age_ms === null ? '-' : age(oldest_age_ms),
+    sources: sources.join(', '),
+  }))
+  return table(['name', 'visible', 'in_flight', 'oldest', 'sources'], rows, {
+    rightAligned: ['visible', 'in_flight', 'oldest'],
+  })
+}
+
+async function show({ flags, voice }: Call<StoreFlags>, name: string): Promise<void> {
+  const { queue, survey } = await inStore(
+    flags,
+    async ({ backend }) => ({
+      queue: await viewQueue(backend, name),
+      survey: await surveyDeadLetters(backend, name),
+    }),
+    { queue: name },
+  )
+  if (flags.json) return voice.tell({ ...countsOf(queue), ...survey })
+  voice.say(voice.paint.bold(printable(queue.name)))
+  voice.say(`dead letters of  ${queue.dead_letter_sources.join(', ') || 'no queue'}`)
+  voice.say(`visible          ${queue.visible}`)
+  voice.say(`in flight        ${queue.in_flight}`)
+  if (survey.groups.length > 0) voice.say(`\n${groupTable(survey)}`)
+  if (!survey.complete) voice.note(`Only the first ${survey.looked_at} were looked at.`)
+}
+
+function countsOf(queue: QueueView): object {
+  const { name, type, visible, in_flight, delayed, oldest_age_ms, dead_letter_sources } = queue
+  return { name, type, visible, in_flight, delayed, oldest_age_ms, sources: dead_letter_sources }
+}
+
+function groupTable({ groups }: DeadLetterSurvey): string {
+  const rows = groups.map(({ source, reason, messages, last_at }) => ({
+    messages: String(messages),
+    died_in: source ?? '-',
+    last_at,
+    reason: reason ?? (source === null ? 'was sent here' : 'received too often'),
+  }))
+  return table(['messages', 'died_in', 'last_at', 'reason'], rows, { rightAligned: ['messages'] })
+}
+
+async function tasks(
+  { flags, voice }: Call<StoreFlags & { readonly limit: number }>,
+  source: string,
+): Promise<void> {
+  const found = await inStore(
+    flags,
+    async ({ backend }) => {
+      await backend.readQueue({ queue: source })
+      return backend.listMoveTasks({ source, limit: flags.limit })
+    },
+    { queue: source },
+  )
+  const views = found.map(moveTaskView)
+  if (flags.json) return voice.tell({ tasks: views })
+  if (views.length === 0) return voice.note('There was no redrive.')
+  const rows = views.map((task) => ({
+    ...task,
+    moved: `${task.moved} of ${task.to_move}`,
+    to: task.destination ?? 'where they died',
+    rate: task.rate === null ? null : `${task.rate}/s`,
+  }))
+  const columns = ['id', 'status', 'moved', 'to', 'rate', 'started_at', 'failure'] as const
+  voice.say(boldHead(table(columns, rows), voice.paint))
+}
+
+async function cancel({ flags, voice }: Call<StoreFlags>, id: string): Promise<void> {
+  const task = moveTaskView(await inStore(flags, ({ backend }) => backend.cancelMoveTask({ id })))
+  if (flags.json) return voice.tell(task)
+  voice.say(`Cancelled after ${task.moved} of ${task.to_move}.`)
+}

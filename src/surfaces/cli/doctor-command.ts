@@ -1,0 +1,77 @@
+/** `millrace doctor`: looks for what AWS would refuse, what loses messages, and what surprises later. */
+import type { Command } from 'commander'
+import { type Examination, examineSource, examineStore } from '../../config/examine.ts'
+import type { Finding } from '../../contracts/doctor.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { placeText, problemView, tellProblems } from './problem-lines.ts'
+import type { Shell } from './shell.ts'
+import {
+  addPlaceOptions,
+  addStackOptions,
+  type StackFlags,
+  sourceOptions,
+} from './stack-options.ts'
+import { type Call, inStore, run, type StoreFlags, storeCommand } from './store-command.ts'
+import { printable } from './table.ts'
+
+interface DoctorFlags extends StoreFlags, StackFlags {}
+
+export function doctorCommand(parent: Command, shell: Shell): void {
+  const command = storeCommand(parent, {
+    usage: 'doctor [templates...]',
+    description: 'Examine templates or apps, or else the queues of the store.',
+    examples: ['doctor', 'doctor serverless.yml', 'doctor src/app.ts --json'],
+  })
+  run(shell, addPlaceOptions(addStackOptions(command)), doctor)
+}
+
+async function doctor(call: Call<DoctorFlags>, templates: readonly string[]): Promise<void> {
+  const { flags, voice } = call
+  const { findings, problems } = await examineAll(call, templates)
+  if (flags.json) {
+    voice.tell({ findings: findings.map(findingView), problems: problems.map(problemView) })
+  } else {
+    tellProblems(problems, call)
+    for (const finding of findings) tellFinding(call, finding)
+    if (findings.length + problems.length === 0) voice.note('Nothing was found.')
+  }
+  const isError = ({ severity }: { readonly severity: string }): boolean => severity === 'error'
+  const errors = [...findings, ...problems].filter(isError).length
+  if (errors === 0) return
+  const message = errors === 1 ? 'There is 1 error.' : `There are ${errors} errors.`
+  throw new CommandFailure(exitCodes.failed, message)
+}
+
+async function examineAll(
+  { flags, shell }: Call<DoctorFlags>,
+  templates: readonly string[],
+): Promise<Examination> {
+  if (templates.length === 0) {
+    return inStore(flags, ({ backend, data }) =>
+      examineStore({ backend, data, ports: shell.ports }),
+    )
+  }
+  const options = sourceOptions(flags, shell)
+  const all = await Promise.all(templates.map((template) => examineSource(template, options)))
+  return {
+    findings: all.flatMap(({ findings }) => findings),
+    problems: all.flatMap(({ problems }) => problems),
+  }
+}
+
+/** A finding as JSON; the names of fields are API. */
+function findingView({ rule, severity, subject, reason, fix, at }: Finding): object {
+  const { file = null, line = null, column = null } = at ?? {}
+  return { rule, severity, subject, reason, fix, file, line, column }
+}
+
+function tellFinding({ voice, shell }: Call<DoctorFlags>, finding: Finding): void {
+  const { bold, dim, red, yellow, cyan } = voice.paint
+  const { rule, severity, subject, reason, fix, at } = finding
+  const colour = { error: red, warning: yellow, hint: cyan }[severity]
+  const place = at === undefined ? '' : `  ${dim(placeText(at, shell.folder))}`
+  voice.say(`${colour(severity)} ${bold(printable(subject))}  ${dim(rule)}${place}`)
+  voice.say(`  ${printable(reason)}`)
+  voice.say(`  ${dim('fix:')} ${printable(fix)}`)
+}

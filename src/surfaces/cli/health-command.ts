@@ -1,0 +1,53 @@
+/** `millrace health`: asks a server whether it is ready, so that a container needs no other program. */
+import { type Command, Option } from 'commander'
+import { serveDefaults } from '../../config/serve.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { durationIn } from './option-values.ts'
+import type { Shell } from './shell.ts'
+import { type Call, newCommand, run } from './store-command.ts'
+import { webAddress } from './web-address.ts'
+
+interface HealthFlags {
+  readonly url: string
+  readonly timeout: number
+  readonly json?: true
+}
+
+export function healthCommand(parent: Command, shell: Shell): void {
+  const { host, port } = serveDefaults
+  const url = `http://${host}:${port}`
+  const command = newCommand(parent, {
+    usage: 'health',
+    description: 'Ask a server whether it is ready.',
+    examples: ['health', 'health --url http://127.0.0.1:4600'],
+  })
+    .addOption(
+      new Option('--url <address>', 'where the server is')
+        .env('MILLRACE_URL')
+        .default(url)
+        .argParser((text) => (text === '' ? url : webAddress(text))),
+    )
+    .option('--timeout <duration>', 'how long to wait', durationIn(timeouts), 5_000)
+    .option('--json', 'one JSON document on stdout')
+  run(shell, command, ask)
+}
+
+const timeouts = { min: 1, max: 300_000, unit: 'ms' }
+
+async function ask({ flags, voice, shell }: Call<HealthFlags>): Promise<void> {
+  const tooLate = new AbortController()
+  const cancel = shell.ports.timers.after(flags.timeout, () => tooLate.abort())
+  const response = await fetch(new URL('/readyz', flags.url), { signal: tooLate.signal }).catch(
+    () => undefined,
+  )
+  cancel()
+  if (response === undefined) {
+    throw new CommandFailure(exitCodes.cannotOpen, `There is no answer from ${flags.url}.`)
+  }
+  await response.body?.cancel()
+  const { status, ok: ready } = response
+  if (flags.json) voice.tell({ url: flags.url, ready, status })
+  else if (ready) voice.say('ready')
+  if (!ready) throw new CommandFailure(exitCodes.failed, `${flags.url} is not ready (${status}).`)
+}

@@ -1,0 +1,23 @@
+/** The log of a server: lines of JSON on stderr, so that stdout stays what people read and scripts parse. */
+import { Option } from 'commander'
+import type { Level } from 'pino'
+import type { Logger } from '../../observability/logger.ts'
+import { oneOf } from './option-values.ts'
+
+export type LogLevel = Level | 'silent'
+
+const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
+
+export function logOption(level: LogLevel): Option {
+  const parse = oneOf(logLevels)
+  return new Option('--log <level>', `least level of the log on stderr: ${logLevels.join(', ')}`)
+    .env('MILLRACE_LOG')
+    .default(level)
+    .argParser((text) => (text === '' ? level : parse(text)))
+}
+
+export async function logOn(level: LogLevel): Promise<Logger> {
+  const { pino } = await import('pino')
+  const log: Logger = pino({ level, base: null }, pino.destination({ dest: 2, sync: true }))
+  return log
+}

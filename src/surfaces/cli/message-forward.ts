@@ -1,0 +1,90 @@
+/** Passes messages on over HTTP: what is answered with 2xx is deleted, the rest comes back later. */
+import type { Backend, Delivery } from '../../backends/backend.ts'
+import { forwardMessages } from '../../operations/forward-messages.ts'
+import type { MessageFlags } from './message-sheet.ts'
+import type { Call } from './store-command.ts'
+
+export interface ForwardSetup {
+  readonly backend: Pick<Backend, 'receive' | 'settle' | 'readQueue'>
+  readonly queue: string
+  readonly url: string
+  readonly signal: AbortSignal
+}
+
+export async function forwardQueue(call: Call<MessageFlags>, setup: ForwardSetup): Promise<void> {
+  const { backend, queue, url, signal } = setup
+  call.voice.note(`Forwarding ${queue} to ${url}. Stop with Ctrl-C.`)
+  await forwardMessages({
+    backend,
+    queue,
+    signal,
+    give: (delivery) => post(call, setup, delivery),
+  })
+}
+
+async function post(
+  { flags, voice, shell }: Call<MessageFlags>,
+  { queue, url }: ForwardSetup,
+  delivery: Delivery,
+): Promise<boolean> {
+  const { clock, timers } = shell.ports
+  const leaseOver = new AbortController()
+  const cancel = timers.after(delivery.leaseExpiresAt - clock.now(), () => leaseOver.abort())
+  const startedAt = clock.monotonic()
+  const answer = await statusOf(
+    fetch(url, {
+      method: 'POST',
+      body: delivery.body,
+      headers: headersOf(queue, delivery),
+      // Where it leads was not chosen by the user.
+      redirect: 'manual',
+      signal: leaseOver.signal,
+    }),
+  )
+  cancel()
+  const duration_ms = Math.round(clock.monotonic() - startedAt)
+  const deleted = typeof answer === 'number' && answer >= 200 && answer < 300
+  const { id, receiveCount: receive_count } = delivery
+  if (flags.jsonl) voice.event({ id, receive_count, answer, duration_ms, deleted })
+  else voice.say(`${answer}  ${id}  ${duration_ms}ms${deleted ? '' : '  stays in the queue'}`)
+  return deleted
+}
+
+/** The status, or in a word why there is none. */
+async function statusOf(request: Promise<Response>): Promise<number | string> {
+  try {
+    const response = await request
+    await response.body?.cancel()
+    return response.status
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') return 'too late'
+    return error instanceof Error ? reasonOf(error.cause) : 'unreachable'
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'unreachable'
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message
+}
+
+function headersOf(
+  queue: string,
+  { id, body, receiveCount, group }: Delivery,
+): Record<string, string> {
+  return {
+    'content-type': isJson(body) ? 'application/json' : 'text/plain; charset=utf-8',
+    'x-millrace-queue': queue,
+    'x-millrace-message-id': id,
+    'x-millrace-receive-count': String(receiveCount),
+    ...(group !== null && { 'x-millrace-group': group }),
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,66 @@
+/** `millrace message peek` and `tail`: looks at messages, and follows them or passes them on. */
+import type { MessageState } from '../../core/message-state.ts'
+import { inspectorOf } from '../../operations/inspect.ts'
+import { messageView } from '../../operations/message-view.ts'
+import { tailMessages } from '../../operations/tail-messages.ts'
+import { forwardQueue } from './message-forward.ts'
+import { type MessageFlags, printMessage, printMessages } from './message-sheet.ts'
+import type { Shell } from './shell.ts'
+import { type Call, inStore, type StoreFlags } from './store-command.ts'
+
+interface PeekFlags extends StoreFlags, MessageFlags {
+  readonly state: MessageState
+  readonly limit: number
+  readonly after?: string
+}
+
+export interface TailFlags extends Pick<StoreFlags, 'data'>, MessageFlags {
+  readonly fromStart?: true
+  readonly forwardTo?: string
+}
+
+export async function peekMessages(call: Call<PeekFlags>, queue: string): Promise<void> {
+  const { state, limit, after } = call.flags
+  const { items, next = null } = await inStore(
+    call.flags,
+    ({ backend }) =>
+      inspectorOf(backend, queue).peek({ state, limit, ...(after !== undefined && { after }) }),
+    { queue },
+  )
+  printMessages(call, { messages: items.map(messageView), next })
+}
+
+export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<void> {
+  const { flags, voice, shell } = call
+  const { forwardTo, fromStart = false } = flags
+  const stopped = stopSignal(shell)
+  await inStore(
+    flags,
+    async ({ backend }) => {
+      if (forwardTo !== undefined) {
+        return forwardQueue(call, { backend, queue, url: forwardTo, signal: stopped })
+      }
+      let missed = 0
+      const messages = tailMessages({
+        backend,
+        queue,
+        fromStart,
+        timers: shell.ports.timers,
+        onFollowing: () => voice.note(`Following ${queue}. Stop with Ctrl-C.`),
+        onMissed: (count) => {
+          missed = count
+        },
+        signal: stopped,
+      })
+      for await (const message of messages) printMessage(call, messageView(message))
+      if (missed > 0) voice.note(`${missed} more came and went between two looks.`)
+    },
+    { queue },
+  )
+}
+
+function stopSignal(shell: Shell): AbortSignal {
+  const stopping = new AbortController()
+  shell.onStop(() => stopping.abort())
+  return stopping.signal
+}

@@ -1,0 +1,68 @@
+/** `millrace message receive` and `delete`: takes messages by hand. */
+import type { Backend } from '../../backends/backend.ts'
+import { deliveryView } from '../../operations/message-view.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { printMessages } from './message-sheet.ts'
+import { type Call, inStore, type StoreFlags } from './store-command.ts'
+
+interface ReceiveFlags extends StoreFlags {
+  readonly max: number
+  readonly wait?: number
+  readonly visibility?: number
+  readonly delete?: true
+  readonly body?: true
+  readonly jsonl?: true
+}
+
+export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): Promise<void> {
+  const { flags, voice } = call
+  const { max, wait, visibility } = flags
+  await inStore(
+    flags,
+    async ({ backend }) => {
+      const deliveries = await backend.receive({
+        queue,
+        max,
+        waitMs: wait ?? 0,
+        ...(visibility !== undefined && { visibilityMs: visibility }),
+      })
+      const messages = deliveries.map(deliveryView)
+      printMessages(call, { messages })
+      if (messages.length === 0) return
+      const receipts = messages.map(({ receipt }) => receipt)
+      // Not before they are printed: what was not printed must come back.
+      if (flags.delete) return acknowledge(backend, queue, receipts)
+      if (!flags.json && !flags.jsonl)
+        voice.note(`Hidden from others until ${messages[0]?.due_at}.`)
+    },
+    { queue },
+  )
+}
+
+export async function deleteMessages(
+  { flags, voice }: Call<StoreFlags>,
+  queue: string,
+  receipts: readonly string[],
+): Promise<void> {
+  await inStore(flags, ({ backend }) => acknowledge(backend, queue, receipts), { queue })
+  if (flags.json) voice.tell({ queue, deleted: receipts.length })
+  else voice.say(`Deleted ${receipts.length}.`)
+}
+
+async function acknowledge(
+  backend: Pick<Backend, 'settle'>,
+  queue: string,
+  receipts: readonly string[],
+): Promise<void> {
+  const outcome = { kind: 'acknowledge' } as const
+  const settlements = receipts.map((receipt) => ({ receipt, outcome }))
+  const results = await backend.settle({ queue, settlements })
+  const lost = results.filter(({ status }) => status !== 'settled')
+  const [first] = lost
+  if (first === undefined) return
+  const reason = first.status === 'refused' ? first.error.message : `it is ${first.status}`
+  const message = `${lost.length} of ${results.length} could not be deleted: ${reason}.`
+  const exitCode = lost.length < results.length ? exitCodes.partlyDone : exitCodes.failed
+  throw new CommandFailure(exitCode, message.replace(/\.\.$/, '.'))
+}

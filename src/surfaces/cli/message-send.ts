@@ -1,0 +1,170 @@
+/** `millrace message send`: one message, or one for each line of a file or a pipe. */
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import type { SendResult } from '../../backends/backend.ts'
+import type { NewMessage } from '../../core/message.ts'
+import { CommandFailure, failureOf } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Attributes } from './message-attribute.ts'
+import type { Shell } from './shell.ts'
+import { type Call, inStore, type StoreFlags } from './store-command.ts'
+import { printable } from './table.ts'
+
+interface SendFlags extends StoreFlags {
+  readonly file?: string
+  readonly lines?: true
+  readonly attribute?: Attributes
+  readonly group?: string
+  readonly dedupId?: string
+  readonly delay?: number
+  readonly jsonl?: true
+}
+
+export async function sendMessage(
+  call: Call<SendFlags>,
+  queue: string,
+  body: string | undefined,
+): Promise<void> {
+  const { flags } = call
+  if (body !== undefined && (flags.file !== undefined || flags.lines)) {
+    throw usage('A body as an argument goes with neither --file nor --lines.')
+  }
+  if (flags.lines && flags.dedupId !== undefined) {
+    throw usage('One --dedup-id for all lines would make duplicates of them.')
+  }
+  if (flags.lines) return sendLines(call, queue)
+  const message = messageOf(flags, body ?? (await readBody(inputOf(call))))
+  const [result] = await inStore(
+    flags,
+    ({ backend }) => backend.send({ queue, messages: [message] }),
+    { queue },
+  )
+  if (result === undefined || result.status === 'refused') throw failureOf(result?.error)
+  tellSent(call, result)
+}
+
+function tellSent({ flags, voice }: Call<SendFlags>, result: Stored): void {
+  const { id, sequence, status } = result
+  if (flags.json) voice.tell({ id, sequence, status })
+  else if (flags.jsonl) voice.event({ id, sequence, status })
+  else voice.say(id)
+  if (status === 'duplicate') voice.note('It is a duplicate of a message sent before.')
+}
+
+type Stored = Exclude<SendResult, { readonly status: 'refused' }>
+
+/** Lines that go to the store in one call, and share its commit. */
+const linesPerCall = 500
+const charactersPerCall = 4_000_000
+
+interface Line {
+  readonly number: number
+  readonly text: string
+}
+
+interface Tally {
+  sent: number
+  duplicates: number
+  readonly refused: { readonly line: number; readonly error: string }[]
+}
+
+async function sendLines(call: Call<SendFlags>, queue: string): Promise<void> {
+  const { flags, voice } = call
+  const tally: Tally = { sent: 0, duplicates: 0, refused: [] }
+  await inStore(
+    flags,
+    async ({ backend }) => {
+      for await (const lines of batchesOf(inputOf(call))) {
+        const messages = lines.map(({ text }) => messageOf(flags, text))
+        const results = await backend.send({ queue, messages })
+        for (const [at, result] of results.entries()) count(call, tally, lines[at]?.number, result)
+      }
+    },
+    { queue },
+  )
+  const { sent, duplicates, refused } = tally
+  if (flags.json) voice.tell({ sent, duplicates, refused })
+  else if (!flags.jsonl)
+    voice.say(`Sent ${sent}, duplicates ${duplicates}, refused ${refused.length}.`)
+  if (refused.length === 0) return
+  const message = `${refused.length} of ${sent + duplicates + refused.length} lines were refused.`
+  throw new CommandFailure(sent > 0 ? exitCodes.partlyDone : exitCodes.failed, message)
+}
+
+function count(
+  { flags, voice }: Call<SendFlags>,
+  tally: Tally,
+  line = 0,
+  result: SendResult,
+): void {
+  if (result.status === 'refused') {
+    const error = result.error.message
+    tally.refused.push({ line, error })
+    if (flags.jsonl) voice.event({ line, status: result.status, error })
+    else voice.note(`line ${line}: ${printable(error)}`)
+    return
+  }
+  const { status, id, sequence } = result
+  if (status === 'duplicate') tally.duplicates += 1
+  else tally.sent += 1
+  if (flags.jsonl) voice.event({ line, status, id, sequence })
+}
+
+/** Lines in groups that are worth a call; empty ones are left out. */
+async function* batchesOf(input: Readable): AsyncGenerator<readonly Line[]> {
+  let lines: Line[] = []
+  let characters = 0
+  let number = 0
+  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    number += 1
+    if (text === '') continue
+    lines.push({ number, text })
+    characters += text.length
+    if (lines.length < linesPerCall && characters < charactersPerCall) continue
+    yield lines
+    lines = []
+    characters = 0
+  }
+  if (lines.length > 0) yield lines
+}
+
+function messageOf({ attribute, group, dedupId, delay }: SendFlags, body: string): NewMessage {
+  return {
+    body,
+    ...(attribute !== undefined && { attributes: attribute }),
+    ...(group !== undefined && { group }),
+    ...(dedupId !== undefined && { deduplicationId: dedupId }),
+    ...(delay !== undefined && { delayMs: delay }),
+  }
+}
+
+function inputOf({ flags: { file }, shell }: Call<SendFlags>): Readable {
+  if (file !== undefined && file !== '-') return createReadStream(file)
+  if (file === undefined && isTerminal(shell)) {
+    throw usage('There is no body: give one as an argument, with --file, or on stdin.')
+  }
+  return shell.stdin
+}
+
+function isTerminal({ stdin }: Shell): boolean {
+  return 'isTTY' in stdin && stdin.isTTY === true
+}
+
+/** Programs end their output with a line break, which is not part of what they say. */
+async function readBody(input: Readable): Promise<string> {
+  const parts: Buffer[] = []
+  try {
+    for await (const part of input) parts.push(Buffer.from(part))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown'
+    throw new CommandFailure(exitCodes.failed, `Cannot read the body: ${reason}`)
+  }
+  return Buffer.concat(parts)
+    .toString('utf8')
+    .replace(/\r?\n$/, '')
+}
+
+function usage(message: string): CommandFailure {
+  return new CommandFailure(exitCodes.usage, message)
+}

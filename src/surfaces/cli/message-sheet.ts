@@ -1,0 +1,80 @@
+/** Messages for people and programs: a table, whole documents, or the bodies alone. */
+import type { MessageView } from '../../operations/message-view.ts'
+import { age } from './age.ts'
+import { boldHead } from './queue-sheet.ts'
+import type { Call } from './store-command.ts'
+import { printable, table } from './table.ts'
+
+export interface MessageFlags {
+  readonly json?: true
+  readonly jsonl?: true
+  readonly body?: true
+}
+
+export interface MessagePage {
+  readonly messages: readonly MessageView[]
+  readonly next?: string | null
+}
+
+export function printMessages(call: Call<MessageFlags>, page: MessagePage): void {
+  const { flags, voice } = call
+  const { messages, next } = page
+  if (flags.json) {
+    voice.tell(page)
+    return
+  }
+  if (flags.jsonl || flags.body) {
+    for (const message of messages) printMessage(call, message)
+  } else if (messages.length === 0) {
+    voice.note('There is no message.')
+  } else {
+    voice.say(boldHead(messageTable(call, messages), voice.paint))
+  }
+  if (next) voice.note(`There is more: --after ${next}`)
+}
+
+/** One message of a stream. */
+export function printMessage(
+  { flags, voice, shell }: Call<MessageFlags>,
+  message: MessageView,
+): void {
+  const { id, sent_at, group, body } = message
+  if (flags.jsonl) {
+    voice.event(message)
+  } else if (flags.body) {
+    // A program gets the body as it is; a terminal must not be steered by it.
+    voice.say(shell.out.isTerminal ? printable(body) : body)
+  } else {
+    const from = group === null ? '' : `${printable(group)}  `
+    voice.say(`${voice.paint.dim(`${sent_at}  ${id}`)}  ${from}${printable(body)}`)
+  }
+}
+
+/** Room for a body where the width of the screen is not known. */
+const bodyWidth = 80
+const bodyWidthMin = 20
+
+function messageTable({ shell }: Call<MessageFlags>, messages: readonly MessageView[]): string {
+  const now = shell.ports.clock.now()
+  const rows = messages.map((message) => ({
+    id: message.id,
+    age: age(Math.max(0, now - Date.parse(message.sent_at))),
+    receives: String(message.receive_count),
+    group: message.group,
+    due_at: message.due_at,
+    died_in: message.dead_letter?.source ?? null,
+    reason: message.dead_letter?.reason ?? null,
+    body: '',
+  }))
+  const columns = ['id', 'age', 'receives', 'group', 'due_at', 'died_in', 'reason'] as const
+  const narrow = table(columns, rows, { rightAligned: ['age', 'receives'] })
+  const taken = Math.max(...narrow.split('\n').map((line) => line.length)) + 2
+  const left = Math.max(bodyWidthMin, shell.out.isTerminal ? shell.out.columns - taken : bodyWidth)
+  const withBodies = rows.map((row, at) => ({ ...row, body: cut(messages[at]?.body ?? '', left) }))
+  return table([...columns, 'body'], withBodies, { rightAligned: ['age', 'receives'] })
+}
+
+function cut(text: string, width: number): string {
+  const shown = printable(text.slice(0, width + 1))
+  return shown.length > width ? `${shown.slice(0, width - 1)}…` : shown
+}

@@ -1,0 +1,37 @@
+/** What is wrong with a template, one line each, in the form that editors can follow. */
+import { relative } from 'node:path'
+import type { Place, TemplateProblem } from '../../templates/stack.ts'
+import type { Shell, Voice } from './shell.ts'
+import { printable } from './table.ts'
+
+export function tellProblems(
+  problems: readonly TemplateProblem[],
+  { voice, shell }: { readonly voice: Voice; readonly shell: Pick<Shell, 'folder'> },
+): void {
+  const { red, yellow } = voice.notePaint
+  for (const { severity, path, message, at } of problems) {
+    const word = severity === 'error' ? red(severity) : yellow(severity)
+    const where = path === '' ? '' : ` (${printable(path)})`
+    voice.note(`${placeText(at, shell.folder)}: ${word}: ${printable(message)}${where}`)
+  }
+}
+
+export function placeText({ file, line, column }: Place, folder: string): string {
+  const path = relative(folder, file)
+  return `${printable(path.startsWith('..') ? file : path)}:${line}:${column}`
+}
+
+/** A problem as JSON; the names of fields are API. */
+export interface ProblemView {
+  readonly severity: TemplateProblem['severity']
+  readonly message: string
+  readonly path: string
+  readonly file: string
+  readonly line: number
+  readonly column: number
+}
+
+export function problemView({ severity, message, path, at }: TemplateProblem): ProblemView {
+  const { file, line, column } = at
+  return { severity, message, path, file, line, column }
+}

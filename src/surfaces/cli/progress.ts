@@ -1,0 +1,53 @@
+/** How far long work is: a bar that moves on a terminal, else a line now and then; always on stderr. */
+import type { Call } from './store-command.ts'
+
+export interface Progress extends Disposable {
+  show(state: { readonly done: number; readonly of: number }): void
+  /** Leaves the line of the bar. May be called again. */
+  end(): void
+}
+
+const barWidth = 30
+const lineEveryMs = 5_000
+
+export function createProgress(call: Call<{ readonly jsonl?: true }>, label: string): Progress {
+  // Programs read the events.
+  if (call.flags.jsonl) return disposable({ show: () => {}, end: () => {} })
+  return disposable(call.shell.err.isTerminal ? bar(call, label) : lines(call, label))
+}
+
+type Shown = Pick<Progress, 'show' | 'end'>
+
+function disposable(shown: Shown): Progress {
+  return { ...shown, [Symbol.dispose]: () => shown.end() }
+}
+
+function bar({ shell: { err }, voice }: Call<object>, label: string): Shown {
+  let isShown = false
+  return {
+    show({ done, of }) {
+      const part = of === 0 ? 1 : Math.min(1, done / of)
+      const filled = Math.round(part * barWidth)
+      const drawn = voice.notePaint.green('█'.repeat(filled)) + '░'.repeat(barWidth - filled)
+      err.write(`\r${label} ${drawn} ${done} of ${of}\u001B[K`)
+      isShown = true
+    },
+    end() {
+      if (isShown) err.write('\n')
+      isShown = false
+    },
+  }
+}
+
+function lines({ shell: { ports }, voice }: Call<object>, label: string): Shown {
+  let lastAt = ports.clock.monotonic()
+  return {
+    show({ done, of }) {
+      const now = ports.clock.monotonic()
+      if (now - lastAt < lineEveryMs) return
+      lastAt = now
+      voice.note(`${label} ${done} of ${of}`)
+    },
+    end() {},
+  }
+}

@@ -1,0 +1,226 @@
+/** `millrace queue`: the queues of a store, also while servers and workers use it. */
+import type { Command } from 'commander'
+import { isFifoName } from '../../core/check-queue.ts'
+import { listQueues } from '../../operations/list-queues.ts'
+import { viewQueue } from '../../operations/queue-view.ts'
+import { CommandFailure } from './command-failure.ts'
+import { confirm } from './confirm.ts'
+import { exitCodes } from './exit-codes.ts'
+import { many, type Pairs, pair } from './option-values.ts'
+import { addSettingOptions, type QueueSettingFlags, settingsOf } from './queue-options.ts'
+import { queueSheet, queueTable } from './queue-sheet.ts'
+import type { Shell } from './shell.ts'
+import {
+  type Call,
+  inStore,
+  newCommand,
+  run,
+  type StoreFlags,
+  storeCommand,
+} from './store-command.ts'
+import { printable } from './table.ts'
+
+interface ListFlags extends StoreFlags {
+  readonly prefix?: string
+}
+
+interface CreateFlags extends StoreFlags, QueueSettingFlags {
+  readonly fifo?: true
+  readonly tag?: Pairs
+}
+
+interface TagFlags extends StoreFlags {
+  readonly set?: Pairs
+  readonly remove?: readonly string[]
+}
+
+interface DangerFlags extends StoreFlags {
+  readonly yes?: true
+  readonly dryRun?: true
+}
+
+export function queueCommand(parent: Command, shell: Shell): void {
+  const queue = newCommand(parent, {
+    usage: 'queue',
+    description: 'Look at, create, change and empty queues.',
+  })
+  run(shell, listCommand(queue), list)
+  run(
+    shell,
+    storeCommand(queue, {
+      usage: 'show <queue>',
+      description: 'Show the settings, counts and relations of a queue.',
+      examples: ['queue show orders', 'queue show orders --json'],
+    }),
+    show,
+  )
+  run(shell, createCommand(queue), create)
+  run(shell, setCommand(queue), set)
+  run(
+    shell,
+    dangerCommand(queue, 'delete', 'Delete a queue with everything in it.'),
+    (call: Call<DangerFlags>, name: string) => destroy(call, name, 'delete'),
+  )
+  run(
+    shell,
+    dangerCommand(queue, 'purge', 'Drop every message of a queue, in flight and delayed ones too.'),
+    (call: Call<DangerFlags>, name: string) => destroy(call, name, 'purge'),
+  )
+  run(
+    shell,
+    storeCommand(queue, {
+      usage: 'tag <queue>',
+      description: 'Set or remove tags of a queue.',
+      examples: ['queue tag orders --set team=payments --remove owner'],
+    })
+      .option('--set <name=value>', 'a tag, any number of times', pair)
+      .option('--remove <name>', 'a tag, any number of times', many),
+    tag,
+  )
+}
+
+function listCommand(parent: Command): Command {
+  return storeCommand(parent, {
+    usage: 'list',
+    description: 'Show all queues, those whose messages wait longest first.',
+    examples: ['queue list', 'queue list --prefix shop-dev-'],
+  }).option('--prefix <text>', 'only queues whose name begins with it')
+}
+
+function createCommand(parent: Command): Command {
+  const command = storeCommand(parent, {
+    usage: 'create <queue>',
+    description: 'Create a queue, and a store for it where there is none.',
+    examples: [
+      'queue create orders-dlq --retention 14d',
+      'queue create orders --visibility 5m --dlq orders-dlq --max-receives 5',
+      'queue create telemetry.fifo --content-deduplication',
+    ],
+  })
+  return addSettingOptions(command)
+    .option('--fifo', "a FIFO queue, as the name's ending '.fifo' says already")
+    .option('--tag <name=value>', 'a tag, any number of times', pair)
+}
+
+function setCommand(parent: Command): Command {
+  const command = storeCommand(parent, {
+    usage: 'set <queue>',
+    description: 'Change settings of a queue; those that are not named stay.',
+    examples: ['queue set orders --visibility 10m', 'queue set orders --no-dlq'],
+  })
+  return addSettingOptions(command)
+    .option('--no-dlq', 'no dead-letter queue any more')
+    .option('--no-content-deduplication', 'FIFO: every message brings its deduplication id')
+}
+
+function dangerCommand(parent: Command, verb: string, description: string): Command {
+  return storeCommand(parent, { usage: `${verb} <queue>`, description })
+    .option('--yes', 'do not ask')
+    .option('--dry-run', 'only say what would go')
+}
+
+async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
+  const { prefix } = flags
+  const queues = await inStore(flags, ({ backend }) =>
+    listQueues(backend, { ...(prefix !== undefined && { prefix }) }),
+  )
+  if (flags.json) return voice.tell({ queues })
+  if (queues.length === 0) return voice.note('There is no queue.')
+  voice.say(queueTable(queues, voice.paint))
+}
+
+async function show({ flags, voice }: Call<StoreFlags>, name: string): Promise<void> {
+  const queue = await inStore(flags, ({ backend }) => viewQueue(backend, name), { queue: name })
+  if (flags.json) voice.tell(queue)
+  else voice.say(queueSheet(queue, voice.paint))
+}
+
+async function create({ flags, voice }: Call<CreateFlags>, name: string): Promise<void> {
+  if (flags.fifo && !isFifoName(name)) {
+    const message = `The name of a FIFO queue ends with '.fifo': ${printable(name)}.fifo.`
+    throw new CommandFailure(exitCodes.usage, message)
+  }
+  const { tag: tags = {} } = flags
+  const settings = settingsOf(flags)
+  const { created, queue } = await inStore(
+    flags,
+    async ({ backend }) => {
+      const { created } = await backend.createQueue({ queue: name, settings, tags })
+      return { created, queue: await viewQueue(backend, name) }
+    },
+    { create: true },
+  )
+  if (flags.json) return voice.tell({ created, queue })
+  voice.say(created ? `Created ${queue.name}.` : `${queue.name} is there already, as asked for.`)
+}
+
+async function set(
+  { flags, voice }: Call<StoreFlags & QueueSettingFlags>,
+  name: string,
+): Promise<void> {
+  const queue = await inStore(
+    flags,
+    async ({ backend }) => {
+      const { settings } = await backend.readQueue({ queue: name })
+      const changes = settingsOf(flags, settings)
+      if (Object.keys(changes).length === 0) {
+        throw new CommandFailure(exitCodes.usage, 'Say which setting is to be changed.')
+      }
+      await backend.changeQueue({ queue: name, changes })
+      return viewQueue(backend, name)
+    },
+    { queue: name },
+  )
+  if (flags.json) voice.tell(queue)
+  else voice.say(queueSheet(queue, voice.paint))
+}
+
+async function tag({ flags, voice }: Call<TagFlags>, name: string): Promise<void> {
+  const { set: added, remove } = flags
+  if (added === undefined && remove === undefined) {
+    throw new CommandFailure(exitCodes.usage, 'Say with --set or --remove what is to be changed.')
+  }
+  const { tags } = await inStore(
+    flags,
+    ({ backend }) =>
+      backend.tagQueue({
+        queue: name,
+        ...(added !== undefined && { set: added }),
+        ...(remove !== undefined && { remove }),
+      }),
+    { queue: name },
+  )
+  if (flags.json) return voice.tell({ name, tags })
+  for (const [key, value] of Object.entries(tags)) voice.say(printable(`${key}=${value}`))
+}
+
+async function destroy(
+  { flags, voice, shell }: Call<DangerFlags>,
+  name: string,
+  verb: 'delete' | 'purge',
+): Promise<void> {
+  const dryRun = flags.dryRun === true
+  await inStore(
+    flags,
+    async ({ backend }) => {
+      const { visible, in_flight, delayed } = await viewQueue(backend, name)
+      const messages = visible + in_flight + delayed
+      const what = verb === 'delete' ? `the queue ${name} with` : `all of ${name}:`
+      if (!dryRun) {
+        const question = `This will ${verb} ${printable(what)} ${counted(messages)}.`
+        await confirm(shell, { question, name, yes: flags.yes })
+        if (verb === 'delete') await backend.deleteQueue({ queue: name })
+        else await backend.purgeQueue({ queue: name })
+      }
+      if (flags.json) return voice.tell({ queue: name, messages, dry_run: dryRun })
+      const done = verb === 'delete' ? 'Deleted' : 'Purged'
+      const begin = dryRun ? `Would have ${done.toLowerCase()}` : done
+      voice.say(`${begin} ${printable(name)} with ${counted(messages)}.`)
+    },
+    { queue: name },
+  )
+}
+
+function counted(messages: number): string {
+  return messages === 1 ? '1 message' : `${messages} messages`
+}

@@ -1,0 +1,107 @@
+/**
+ * Settings that need not be said with every call: `millrace.json` in the folder of the call or the
+ * nearest one above it, and `millrace/config.json` among the user's own files. A flag wins over its
+ * variable, that over the project's file, and that over the user's.
+ */
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { Command, Option } from 'commander'
+import { didYouMean } from '../../contracts/did-you-mean.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Shell } from './shell.ts'
+
+/** Names of options that may stand in a file. */
+const settable = ['data', 'host', 'port', 'log', 'stage', 'region', 'account', 'color'] as const
+
+type Settings = Readonly<Record<string, string>>
+
+const projectFile = 'millrace.json'
+
+/** Gives a command that is about to run what the files say and nobody else does. */
+export function applySettingsFiles(
+  command: Command,
+  shell: Pick<Shell, 'environment' | 'folder'>,
+): void {
+  let settings: Settings | undefined
+  for (let owner: Command | null = command; owner !== null; owner = owner.parent) {
+    for (const option of owner.options) {
+      const name = option.attributeName()
+      const source = owner.getOptionValueSource(name)
+      if (source !== undefined && source !== 'default') continue
+      settings ??= { ...userSettings(shell), ...projectSettings(shell.folder) }
+      const text = settings[name]
+      if (text !== undefined)
+        owner.setOptionValueWithSource(name, readValue(option, text), 'config')
+    }
+  }
+}
+
+function readValue(option: Option, text: string): unknown {
+  try {
+    return option.parseArg === undefined ? text : option.parseArg(text, undefined)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'It cannot be used.'
+    throw refused(`The setting '${option.attributeName()}' of a settings file: ${reason}`)
+  }
+}
+
+function projectSettings(folder: string): Settings {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const settings = readSettings(join(at, projectFile))
+    if (settings !== undefined) return settings
+    if (dirname(at) === at) return {}
+  }
+}
+
+function userSettings({ environment }: Pick<Shell, 'environment'>): Settings {
+  const base = environment['XDG_CONFIG_HOME'] || join(environment['HOME'] || homedir(), '.config')
+  return readSettings(join(base, 'millrace', 'config.json')) ?? {}
+}
+
+/** Nothing when there is no such file. */
+function readSettings(file: string): Settings | undefined {
+  const text = readText(file)
+  if (text === undefined) return undefined
+  const document = parse(text, file)
+  const entries = Object.entries(document).map(([name, value]): [string, string] => {
+    if (!settable.some((one) => one === name)) {
+      const hint = didYouMean(name, settable)
+      throw refused(`${file} has an unknown setting '${name}'${hint || '.'}`)
+    }
+    if (typeof value !== 'string' && typeof value !== 'number') {
+      throw refused(`${file}: '${name}' must be a text or a number.`)
+    }
+    return [name, String(value)]
+  })
+  const settings = Object.fromEntries(entries)
+  const { data } = settings
+  // A path in a file is meant from where the file is.
+  return data === undefined ? settings : { ...settings, data: resolve(dirname(file), data) }
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return undefined
+    throw refused(`Cannot read ${file}: ${error instanceof Error ? error.message : code}`)
+  }
+}
+
+function parse(text: string, file: string): object {
+  try {
+    const document: unknown = JSON.parse(text)
+    if (typeof document === 'object' && document !== null && !Array.isArray(document))
+      return document
+  } catch {
+    // The answer below serves for both.
+  }
+  throw refused(`${file} must hold a JSON object of settings.`)
+}
+
+function refused(message: string): CommandFailure {
+  return new CommandFailure(exitCodes.usage, message)
+}

@@ -1,0 +1,92 @@
+/**
+ * What commands see of the process they run in: where data and words go, who is at the other end, and
+ * the environment. Commands take it as an argument, so that tests can run them in their own process.
+ */
+import type { Readable } from 'node:stream'
+import pc from 'picocolors'
+import { type Ports, systemPorts } from '../../core/ports.ts'
+import { type ColourChoice, usesColour } from './colour.ts'
+
+export type Colours = ReturnType<typeof pc.createColors>
+
+export interface Shell {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Where the command was called. */
+  readonly folder: string
+  readonly ports: Ports
+  readonly stdin: Readable
+  /** Whether somebody can be asked: there is a keyboard, and a screen for the question. */
+  readonly isInteractive: boolean
+  readonly out: Stream
+  readonly err: Stream
+  /** Calls `run` at every Ctrl-C, which then does nothing else; the answer takes that back. */
+  onInterrupt(run: () => void): () => void
+  /** Calls `run` once at a request to stop: SIGTERM, or Ctrl-C. */
+  onStop(run: () => void): () => void
+}
+
+export interface Stream {
+  readonly isTerminal: boolean
+  /** Of the terminal; without one there is no limit. */
+  readonly columns: number
+  write(text: string): void
+}
+
+export function processShell(): Shell {
+  const on = (signals: readonly NodeJS.Signals[], run: () => void): (() => void) => {
+    for (const signal of signals) process.on(signal, run)
+    return () => {
+      for (const signal of signals) process.off(signal, run)
+    }
+  }
+  return {
+    environment: process.env,
+    folder: process.cwd(),
+    ports: systemPorts,
+    stdin: process.stdin,
+    isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    out: streamOf(process.stdout),
+    err: streamOf(process.stderr),
+    onInterrupt: (run) => on(['SIGINT'], run),
+    onStop: (run) => on(['SIGINT', 'SIGTERM'], run),
+  }
+}
+
+function streamOf(stream: NodeJS.WriteStream): Stream {
+  return {
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return stream.isTTY ? stream.columns : Number.POSITIVE_INFINITY
+    },
+    write: (text) => void stream.write(text),
+  }
+}
+
+/** The voice of one call: data and words, in colour or not. */
+export interface Voice {
+  /** One line of data, on stdout. */
+  say(line: string): void
+  /** One JSON document on stdout, for people and programs. */
+  tell(document: object): void
+  /** One JSON document on one line of stdout. */
+  event(document: object): void
+  /** One line that is not data, on stderr. */
+  note(line: string): void
+  /** For what goes to stdout. */
+  readonly paint: Colours
+  /** For what goes to stderr. */
+  readonly notePaint: Colours
+}
+
+export function voiceOf({ out, err, environment }: Shell, colour: ColourChoice = 'auto'): Voice {
+  const paintFor = ({ isTerminal }: Stream): Colours =>
+    pc.createColors(usesColour(colour, { environment, isTerminal }))
+  return {
+    say: (line) => out.write(`${line}\n`),
+    tell: (document) => out.write(`${JSON.stringify(document, null, 2)}\n`),
+    event: (document) => out.write(`${JSON.stringify(document)}\n`),
+    note: (line) => err.write(`${line}\n`),
+    paint: paintFor(out),
+    notePaint: paintFor(err),
+  }
+}

@@ -1,0 +1,80 @@
+/** How templates are read: the options that `up`, `dev`, `doctor` and `template` share. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { serveDefaults } from '../../config/serve.ts'
+import type { StackSourceOptions } from '../../config/stack-source.ts'
+import { defaultHome } from '../../sqs/queue-address.ts'
+import { type Pairs, pair } from './option-values.ts'
+import type { Shell } from './shell.ts'
+
+export interface PlaceFlags {
+  readonly region?: string
+  readonly account?: string
+}
+
+export interface StackFlags extends PlaceFlags {
+  readonly stage?: string
+  readonly param?: Pairs
+  readonly opt?: Pairs
+}
+
+export function addStackOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--stage <name>', 'stage of serverless.yml or of an app').env('MILLRACE_STAGE'),
+    )
+    .option('--param <name=value>', 'a parameter of the template, any number of times', pair)
+    .option('--opt <name=value>', 'a serverless option (opt:name), any number of times', pair)
+}
+
+/** Region and account of the queues that go by their bare names. */
+export function addPlaceOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--region <name>', 'region of the queues (default: AWS_REGION, or us-east-1)')
+        .env('MILLRACE_REGION')
+        .argParser(matching(/^[a-z0-9-]{1,40}$/, 'the name of a region, such as eu-central-1')),
+    )
+    .addOption(
+      new Option('--account <digits>', `account of the queues (default: ${defaultHome.account})`)
+        .env('MILLRACE_ACCOUNT')
+        .argParser(matching(/^\d{12}$/, 'twelve digits')),
+    )
+}
+
+function matching(pattern: RegExp, allowed: string): (text: string) => string | undefined {
+  return (text) => {
+    if (text === '') return undefined
+    if (pattern.test(text)) return text
+    throw new InvalidArgumentError(`It must be ${allowed}.`)
+  }
+}
+
+export interface NamedPlace {
+  readonly region: string
+  readonly account: string
+}
+
+/** A shell that talks to AWS has its region set already, and its clients will ask for that one. */
+export function placeOf(
+  { region, account }: PlaceFlags,
+  { environment }: Pick<Shell, 'environment'>,
+): NamedPlace {
+  const { AWS_REGION: aws, AWS_DEFAULT_REGION: awsDefault } = environment
+  return {
+    region: region ?? (aws || awsDefault || defaultHome.region),
+    account: account ?? defaultHome.account,
+  }
+}
+
+export function sourceOptions(flags: StackFlags, shell: Shell): StackSourceOptions {
+  const { stage, param, opt } = flags
+  const { host, port } = serveDefaults
+  return {
+    ...placeOf(flags, shell),
+    environment: shell.environment,
+    endpoint: `http://${host}:${port}`,
+    ...(stage && { stage }),
+    ...(param !== undefined && { parameters: param }),
+    ...(opt !== undefined && { options: opt }),
+  }
+}

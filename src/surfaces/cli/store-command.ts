@@ -1,0 +1,100 @@
+/** What commands on a store share: their options, opening the store, and the end of what it refuses. */
+import type { Command } from 'commander'
+import { type OpenedStore, openStore } from '../../config/open-store.ts'
+import { didYouMean } from '../../contracts/did-you-mean.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { allQueues } from '../../operations/list-queues.ts'
+import type { ColourChoice } from './colour.ts'
+import { CommandFailure, failureOf } from './command-failure.ts'
+import { dataOption } from './data-option.ts'
+import { exitCodes } from './exit-codes.ts'
+import { type Shell, type Voice, voiceOf } from './shell.ts'
+import { printable } from './table.ts'
+
+export interface StoreFlags {
+  readonly data: string
+  readonly json?: true
+}
+
+/** One run of a command: what was asked, and whom to answer. */
+export interface Call<Flags> {
+  readonly flags: Flags
+  readonly voice: Voice
+  readonly shell: Shell
+}
+
+export interface CommandText {
+  /** Name and arguments: `show <queue>`. */
+  readonly usage: string
+  /** One sentence. */
+  readonly description: string
+  /** Calls as people would make them, without the name of the program. */
+  readonly examples?: readonly string[]
+}
+
+export function newCommand(
+  parent: Command,
+  { usage, description, examples }: CommandText,
+): Command {
+  const command = parent.command(usage).description(description)
+  if (examples !== undefined) {
+    const lines = examples.map((example) => `  millrace ${example}`).join('\n')
+    command.addHelpText('after', `\nExamples:\n${lines}`)
+  }
+  return command
+}
+
+/** A command on the store in `--data`, with `--json`. */
+export function storeCommand(parent: Command, text: CommandText): Command {
+  return newCommand(parent, text)
+    .addOption(dataOption())
+    .option('--json', 'one JSON document on stdout')
+}
+
+/** Sets what a command does. Its arguments come behind the call, as texts. */
+export function run<Flags>(
+  shell: Shell,
+  command: Command,
+  action: (call: Call<Flags>, ...values: readonly never[]) => Promise<void>,
+): void {
+  command.action(async (...given: readonly unknown[]) => {
+    const flags = command.optsWithGlobals<Flags & { readonly color?: ColourChoice }>()
+    const call = { flags, voice: voiceOf(shell, flags.color), shell }
+    // Commander hands over the values of the arguments, then the options and the command itself.
+    await action(call, ...(given.slice(0, -2) as never[]))
+  })
+}
+
+export interface InStoreOptions {
+  /** The queue that is meant; a name like it is offered when it does not exist. */
+  readonly queue?: string
+  /** Makes a store where there is none. */
+  readonly create?: boolean
+}
+
+export async function inStore<T>(
+  { data }: Pick<StoreFlags, 'data'>,
+  use: (store: OpenedStore) => Promise<T>,
+  { queue, create = false }: InStoreOptions = {},
+): Promise<T> {
+  await using store = await openStore(data, { create }).catch((error: unknown) => {
+    if (!(error instanceof MillraceError)) throw error
+    throw new CommandFailure(exitCodes.cannotOpen, error.message)
+  })
+  try {
+    return await use(store)
+  } catch (error) {
+    const isMissing = error instanceof MillraceError && error.code === 'queue_not_found'
+    throw isMissing && queue !== undefined ? await missing(store, queue) : failureOf(error)
+  }
+}
+
+async function missing({ backend }: OpenedStore, queue: string): Promise<CommandFailure> {
+  const names = (await allQueues(backend)).map(({ name }) => name)
+  // A name that exists was refused for another queue, such as the one that it names.
+  const hint = names.includes(queue) ? '' : didYouMean(queue, names)
+  const message = names.includes(queue)
+    ? 'A queue that this command names does not exist.'
+    : `There is no queue '${printable(queue)}'${hint || '.'}`
+  return new CommandFailure(exitCodes.notFound, message)
+}

@@ -1,0 +1,87 @@
+/** `millrace template`: checks templates, and writes those of an app. */
+import { type Command, Option } from 'commander'
+import { readSources } from '../../config/bring-up.ts'
+import { openApp } from '../../config/stack-source.ts'
+import type { ExportFormat } from '../../templates/export-template.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { oneOf } from './option-values.ts'
+import { problemView, tellProblems } from './problem-lines.ts'
+import type { Shell } from './shell.ts'
+import {
+  addPlaceOptions,
+  addStackOptions,
+  type StackFlags,
+  sourceOptions,
+} from './stack-options.ts'
+import { type Call, newCommand, run } from './store-command.ts'
+import { printable } from './table.ts'
+
+interface CheckFlags extends StackFlags {
+  readonly json?: true
+}
+
+interface ExportFlags {
+  readonly app: string
+  readonly format: ExportFormat
+  readonly stage?: string
+  readonly json?: true
+}
+
+const formats: readonly ExportFormat[] = ['cloudformation', 'sam', 'serverless']
+
+export function templateCommand(parent: Command, shell: Shell): void {
+  const template = newCommand(parent, {
+    usage: 'template',
+    description: 'Check templates, and write them from an app.',
+  })
+  const checking = newCommand(template, {
+    usage: 'check <templates...>',
+    description: 'Say what in a template cannot be understood, and where.',
+    examples: ['template check serverless.yml', 'template check cdk.out --json'],
+  }).option('--json', 'one JSON document on stdout')
+  run(shell, addPlaceOptions(addStackOptions(checking)), check)
+  run(shell, exportCommand(template), exportApp)
+}
+
+function exportCommand(parent: Command): Command {
+  return newCommand(parent, {
+    usage: 'export',
+    description: 'Write the queues, alarms and policies of an app as a template.',
+    examples: [
+      'template export --app src/app.ts --format sam > template.yaml',
+      'template export --app src/app.ts --format cloudformation --json',
+    ],
+  })
+    .requiredOption('--app <module>', 'file that exports the app')
+    .addOption(
+      new Option('--format <format>', `one of ${formats.join(', ')}`)
+        .default('cloudformation')
+        .argParser(oneOf(formats)),
+    )
+    .addOption(new Option('--stage <name>', 'stage of the app').env('MILLRACE_STAGE'))
+    .option('--json', 'JSON instead of YAML')
+}
+
+async function check(call: Call<CheckFlags>, templates: readonly string[]): Promise<void> {
+  const { flags, voice, shell } = call
+  const sources = await readSources(templates, sourceOptions(flags, shell))
+  const problems = sources.flatMap((source) => source.problems)
+  if (flags.json) voice.tell({ problems: problems.map(problemView) })
+  else tellProblems(problems, call)
+  if (problems.some(({ severity }) => severity === 'error')) {
+    throw new CommandFailure(exitCodes.failed, 'A template cannot go up.')
+  }
+  if (!flags.json) voice.note('Nothing keeps it from going up.')
+}
+
+async function exportApp({ flags, voice, shell }: Call<ExportFlags>): Promise<void> {
+  const { format, json, stage } = flags
+  const { exportTemplate } = await import('../../templates/export-template.ts')
+  const { environment } = shell
+  const opened = await openApp(flags.app, { environment, ...(stage && { stage }) })
+  const syntax = json ? 'json' : 'yaml'
+  const { text, warnings } = exportTemplate({ ...opened, format, syntax })
+  voice.say(text.trimEnd())
+  for (const warning of warnings) voice.note(`warning: ${printable(warning)}`)
+}

@@ -1,0 +1,124 @@
+/** `millrace up`: creates and changes the queues that templates and apps declare, and records the rest. */
+import type { Command } from 'commander'
+import {
+  bringUp,
+  type PlannedUp,
+  type PlanUpRequest,
+  planUp,
+  readSources,
+} from '../../config/bring-up.ts'
+import { dataDirectoryAt } from '../../config/data-directory.ts'
+import { hasStore, type OpenedStore } from '../../config/open-store.ts'
+import type { StackSource } from '../../config/stack-source.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { CommandFailure } from './command-failure.ts'
+import { confirm } from './confirm.ts'
+import { exitCodes } from './exit-codes.ts'
+import { problemView, tellProblems } from './problem-lines.ts'
+import type { Shell } from './shell.ts'
+import {
+  addPlaceOptions,
+  addStackOptions,
+  type StackFlags,
+  sourceOptions,
+} from './stack-options.ts'
+import { type Call, inStore, run, type StoreFlags, storeCommand } from './store-command.ts'
+import { planView, tellPlans } from './up-sheet.ts'
+
+interface UpFlags extends StoreFlags, StackFlags {
+  readonly dryRun?: true
+  readonly prune?: true
+  readonly yes?: true
+}
+
+export function upCommand(parent: Command, shell: Shell): void {
+  const command = storeCommand(parent, {
+    usage: 'up <templates...>',
+    description: 'Create the queues that templates or apps declare, or bring them up to date.',
+    examples: [
+      'up serverless.yml --stage dev',
+      'up template.yaml --param Stage=test --dry-run',
+      'up cdk.out',
+      'up src/app.ts',
+    ],
+  })
+  addPlaceOptions(addStackOptions(command))
+    .option('--dry-run', 'only say what would be done')
+    .option('--prune', 'delete queues that are gone from the template')
+    .option('--yes', 'do not ask before deleting')
+  run(shell, command, up)
+}
+
+async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<void> {
+  const { flags, voice, shell } = call
+  const sources = await readSources(templates, sourceOptions(flags, shell))
+  // A template with errors must not even make a store.
+  if (sources.some(({ stack }) => stack === null)) {
+    return refuse(call, { problems: sources.flatMap(({ problems }) => problems) })
+  }
+  const isNew = flags.dryRun === true && !(await hasStore(flags.data))
+  const planned = isNew
+    ? await plan(call, { backend: emptyStore, data: dataDirectoryAt(flags.data) }, sources)
+    : await inStore(flags, (store) => planAndApply(call, store, sources), { create: true })
+  if (!flags.json) return tellPlans(call, planned.plans)
+  voice.tell({
+    dry_run: flags.dryRun === true,
+    stacks: planned.plans.map((one) => planView(one, flags.prune === true)),
+    problems: planned.problems.map(problemView),
+  })
+}
+
+/** Looking at what would be done makes no store. */
+const emptyStore: Pick<OpenedStore['backend'], 'readQueue'> = {
+  readQueue: () => Promise.reject(new MillraceError('queue_not_found')),
+}
+
+async function planAndApply(
+  call: Call<UpFlags>,
+  store: OpenedStore,
+  sources: readonly StackSource[],
+): Promise<PlannedUp> {
+  const planned = await plan(call, store, sources)
+  if (!call.flags.dryRun) await apply(call, store, planned)
+  return planned
+}
+
+async function plan(
+  call: Call<UpFlags>,
+  { backend, data }: Pick<PlanUpRequest, 'backend' | 'data'>,
+  sources: readonly StackSource[],
+): Promise<PlannedUp> {
+  const planned = await planUp({ backend, data, ports: call.shell.ports, sources })
+  if (planned.hasErrors) return refuse(call, planned)
+  tellProblems(planned.problems, call)
+  return planned
+}
+
+async function apply(
+  { flags, shell }: Call<UpFlags>,
+  { backend, data }: OpenedStore,
+  planned: PlannedUp,
+): Promise<void> {
+  const gone = planned.plans.flatMap((plan) => plan.gone)
+  const prune = flags.prune === true && gone.length > 0
+  if (prune) {
+    const question = `This will delete ${gone.length} queues with all in them: ${gone.join(', ')}.`
+    await confirm(shell, { question, name: 'delete', yes: flags.yes })
+  }
+  try {
+    await bringUp({ backend, data, ports: shell.ports }, planned, { prune })
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error
+    const message = `${error.message} Some queues may be changed already; say it again to go on.`
+    throw new CommandFailure(exitCodes.partlyDone, message)
+  }
+}
+
+function refuse(call: Call<UpFlags>, { problems }: Pick<PlannedUp, 'problems'>): never {
+  const { flags, voice } = call
+  if (flags.json) voice.tell({ dry_run: true, stacks: [], problems: problems.map(problemView) })
+  tellProblems(problems, call)
+  const errors = problems.filter(({ severity }) => severity === 'error').length
+  const word = errors === 1 ? '1 error' : `${errors} errors`
+  throw new CommandFailure(exitCodes.failed, `${word}: nothing was changed.`)
+}

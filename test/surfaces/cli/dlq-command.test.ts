@@ -1,0 +1,160 @@
+/** `millrace dlq`: looking at dead letters, and sending them back. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import type { Backend } from '../../../src/backends/backend.ts'
+import { assertRefused, cliScene, type StoreScene } from './cli-scene.ts'
+
+async function withDeadLetters(count: number): Promise<StoreScene> {
+  const scene = await cliScene()
+  const { backend } = await scene.store()
+  await backend.createQueue({ queue: 'orders-dlq' })
+  const deadLetter = { queue: 'orders-dlq', maxReceives: 3 }
+  await backend.createQueue({ queue: 'orders', settings: { deadLetter } })
+  await backend.createQueue({ queue: 'mails', settings: { deadLetter } })
+  await bury(backend, 'orders', count)
+  return { ...scene, backend }
+}
+
+async function bury(backend: Backend, queue: string, count: number): Promise<void> {
+  if (count === 0) return
+  const messages = Array.from({ length: count }, (_, at) => ({ body: `${queue} ${at}` }))
+  await backend.send({ queue, messages })
+  const deliveries = await backend.receive({ queue, max: count })
+  const outcome = { kind: 'bury', reason: 'no such customer' } as const
+  const settlements = deliveries.map(({ receipt }) => ({ receipt, outcome }))
+  await backend.settle({ queue, settlements })
+}
+
+describe('dead-letter queues', () => {
+  test('are listed with their sources', async () => {
+    const { read, good } = await withDeadLetters(2)
+    const { queues } = await read('dlq', 'list')
+    assert.equal(queues.length, 1)
+    assert.deepEqual(
+      [queues[0].name, queues[0].visible, queues[0].sources],
+      ['orders-dlq', 2, ['mails', 'orders']],
+    )
+    assert.match(await good('dlq', 'list'), /^orders-dlq +2 +0 +\S+ +mails, orders$/m)
+  })
+
+  test('say where their messages died, and of what', async () => {
+    const { read, good, backend } = await withDeadLetters(3)
+    await bury(backend, 'mails', 1)
+    await backend.send({ queue: 'orders-dlq', messages: [{ body: 'by hand' }] })
+    const { groups, complete, looked_at } = await read('dlq', 'show', 'orders-dlq')
+    assert.deepEqual([complete, looked_at], [true, 5])
+    assert.deepEqual(
+      groups.map(({ source, reason, messages }: Record<string, unknown>) => [
+        source,
+        reason,
+        messages,
+      ]),
+      [
+        ['orders', 'no such customer', 3],
+        ['mails', 'no such customer', 1],
+        [null, null, 1],
+      ],
+    )
+    assert.match(await good('dlq', 'show', 'orders-dlq'), /was sent here/)
+  })
+})
+
+describe('a redrive', () => {
+  test('sends everything back, and tells how it went on', async () => {
+    const { start, backend } = await withDeadLetters(5)
+    const end = await start(['dlq', 'redrive', 'orders-dlq', '--yes', '--jsonl']).ended
+    assert.equal(end.code, 0, end.stderr)
+    const events = end.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const last = events.at(-1)
+    assert.deepEqual(
+      [last.event, last.status, last.moved, last.to_move],
+      ['end', 'completed', 5, 5],
+    )
+    assert.equal((await backend.queueStatistics({ queue: 'orders' })).ready, 5)
+  })
+
+  test('goes to another queue when one is named', async () => {
+    const { good, backend } = await withDeadLetters(2)
+    await backend.createQueue({ queue: 'retry' })
+    const said = await good('dlq', 'redrive', 'orders-dlq', '--to', 'retry', '--yes')
+    assert.equal(said, 'Moved 2 of 2: completed.\n')
+    assert.equal((await backend.queueStatistics({ queue: 'retry' })).ready, 2)
+  })
+
+  test('only tells what it would do in a dry run', async () => {
+    const { read, backend } = await withDeadLetters(2)
+    await bury(backend, 'mails', 1)
+    const { messages, moves, dry_run } = await read('dlq', 'redrive', 'orders-dlq', '--dry-run')
+    assert.deepEqual([messages, dry_run], [3, true])
+    assert.deepEqual(moves, [
+      { to: 'orders', messages: 2 },
+      { to: 'mails', messages: 1 },
+    ])
+    assert.equal((await backend.queueStatistics({ queue: 'orders-dlq' })).ready, 3)
+  })
+
+  test('draws a bar on a terminal', async () => {
+    const { start } = await withDeadLetters(3)
+    const redrive = start(['dlq', 'redrive', 'orders-dlq', '--yes'], { errIsTerminal: true })
+    const { stderr } = await redrive.ended
+    assert.match(stderr, /\rMoved █{30} 3 of 3/)
+  })
+
+  test('is left running at the first Ctrl-C, which prints its id', async () => {
+    const { start, read } = await withDeadLetters(50)
+    const redrive = start(['dlq', 'redrive', 'orders-dlq', '--rate', '1', '--yes', '--jsonl'])
+    await redrive.output(/"progress"/)
+    redrive.interrupt()
+    const { code, stderr } = await redrive.ended
+    assert.equal(code, 130)
+    const [task] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
+    assert.equal(task.status, 'running')
+    assert.ok(stderr.includes(`millrace dlq cancel ${task.id}`), stderr)
+    const cancelled = await read('dlq', 'cancel', task.id)
+    assert.match(cancelled.status, /^cancel/)
+  })
+
+  test('is cancelled at the second one', async () => {
+    const { start, read } = await withDeadLetters(50)
+    const redrive = start(['dlq', 'redrive', 'orders-dlq', '--rate', '1', '--yes', '--jsonl'])
+    await redrive.output(/"progress"/)
+    redrive.interrupt()
+    await redrive.notice(/Ctrl-C again/)
+    // The second one counts when it cannot be an echo of the first any more.
+    const again = setInterval(() => redrive.interrupt(), 50)
+    const { code, stderr } = await redrive.ended
+    clearInterval(again)
+    assert.equal(code, 130)
+    assert.match(stderr, /Cancelled the redrive/)
+    const [task] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
+    assert.match(task.status, /^cancel/)
+  })
+
+  test('that fails half way says so', async () => {
+    const { run, backend } = await withDeadLetters(2)
+    await backend.send({ queue: 'orders-dlq', messages: [{ body: 'by hand' }] })
+    const end = await run('dlq', 'redrive', 'orders-dlq', '--yes')
+    assert.equal(end.code, 5)
+    assert.match(end.stdout, /^Moved 2 of 3: failed\.$/m)
+    assert.match(end.stderr, /does not say where it died; name a queue with --to/)
+  })
+
+  test.each([
+    ['without --yes', ['orders-dlq'], 4, /move 2 messages out of orders-dlq/],
+    ['of a queue that is none', ['nothing', '--yes'], 3, /no queue 'nothing'/],
+    ['to a queue that is none', ['orders-dlq', '--to', 'x', '--yes'], 3, /does not exist/],
+    ['of a queue without sources', ['orders', '--yes'], 1, /dead-letter queue of some queue/],
+    ['faster than allowed', ['orders-dlq', '--rate', '501', '--yes'], 2, /from 1 to 500/],
+  ])('is refused %s', async (_name, args, code, line) => {
+    const { run } = await withDeadLetters(2)
+    assertRefused(await run('dlq', 'redrive', ...args), code, line)
+  })
+
+  test('that does not exist cannot be cancelled', async () => {
+    const { run } = await withDeadLetters(0)
+    assertRefused(await run('dlq', 'cancel', 'nothing'), 3, /no such move task/)
+  })
+})
