@@ -97,6 +97,7 @@ export {
   type Timers,
 } from './core/ports.ts'
 export type { Extended, Settled } from './leases/lease-desk.ts'
+export { type MessageCodec, messageCodec } from './leases/message-codec.ts'
 export type { RefusedDelivery } from './leases/open-deliveries.ts'
 export type { QueueConsumer, ReceiveOptions } from './leases/queue-consumer.ts'
 export type { TypedDelivery } from './leases/typed-delivery.ts'

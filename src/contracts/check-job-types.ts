@@ -2,7 +2,7 @@
 import { checkLength, checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { controlChecks } from './check-controls.ts'
-import { checkEach, checkKeys, checkSchema, isRecord } from './setting-checks.ts'
+import { checkEach, checkFlag, checkKeys, checkSchema, isRecord } from './setting-checks.ts'
 
 const typeKeys: readonly string[] = [
   'payload',
@@ -10,6 +10,7 @@ const typeKeys: readonly string[] = [
   'attempts',
   'secret',
   'personal',
+  'noPersonalData',
   ...Object.keys(controlChecks),
 ]
 
@@ -45,6 +46,7 @@ function checkJobType(into: Violations, field: string, declared: unknown): void 
     attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),
     secret: checkPaths,
     personal: checkPaths,
+    noPersonalData: checkFlag,
     ...controlChecks,
   })
 }

@@ -12,6 +12,7 @@ import type { DeclaredQueue } from './queue-declaration.ts'
 import {
   checkDuration,
   checkEach,
+  checkFlag,
   checkKeys,
   checkSchema,
   type Fields,
@@ -32,6 +33,7 @@ const commonKeys: readonly string[] = [
   'maxMessageBytes',
   'deadLetter',
   'tags',
+  'noPersonalData',
   ...Object.keys(queueControlChecks),
 ]
 const standardKeys: readonly string[] = ['message', ...commonKeys]
@@ -71,6 +73,7 @@ export function checkQueueOptions(
     maxMessageBytes: (to, at, value) => checkRange(to, at, value, limits.messageBytesMax),
     deadLetter: (to, at, value) => checkDeadLetter(to, at, { type, value }),
     tags: checkTags,
+    noPersonalData: checkFlag,
     ...queueControlChecks,
   })
   for (const [key, range] of Object.entries(durations)) {

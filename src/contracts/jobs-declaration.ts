@@ -29,6 +29,8 @@ export interface JobType<
   readonly secret?: readonly string[]
   /** Paths in the payload that tell who somebody is. They are masked like secrets. */
   readonly personal?: readonly string[]
+  /** Refuses payloads with personal data. Default: as the queue says. */
+  readonly noPersonalData?: boolean
 }
 
 /** By name, 1 to 128 characters: the schema of the payload, or that and more. */

@@ -42,6 +42,8 @@ export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
   readonly backoff?: Backoff
   /** How long a handler may take. Default: as long as it likes. */
   readonly timeout?: Duration
+  /** Refuses bodies with e-mail addresses, phone numbers, or fields named like a person's name. */
+  readonly noPersonalData?: boolean
 }
 
 export interface RateLimit {

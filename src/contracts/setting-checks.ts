@@ -77,6 +77,11 @@ export function checkSchema(into: Violations, field: string, value: unknown): vo
   })
 }
 
+export function checkFlag(into: Violations, field: string, value: unknown): void {
+  if (typeof value === 'boolean') return
+  into.push({ field, given: describeGiven(value), allowed: 'true or false' })
+}
+
 export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,6 +3,7 @@
  * does not match the contract: nothing disappears without somebody being told.
  */
 import type { Delivery } from '../backends/backend.ts'
+import { contractOf } from '../contracts/contract-of.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -33,6 +34,7 @@ export async function openDeliveries(
   deliveries: readonly Delivery[],
 ): Promise<readonly TypedDelivery<unknown>[]> {
   const { desk, queue, declared } = setup
+  const contract = contractOf(declared)
   const opened: TypedDelivery<unknown>[] = []
   const heldGroups = new Set<string>()
   // One after the other: in a FIFO group the fate of one decides about those behind it.
@@ -42,7 +44,7 @@ export async function openDeliveries(
       await release(setup, delivery)
       continue
     }
-    const read = await readMessage(declared.options.message, delivery.body)
+    const read = await readMessage(contract, delivery.body)
     if (read.status === 'read') {
       opened.push(typedDelivery({ desk, queue, delivery, message: read.message }))
       continue

@@ -3,6 +3,7 @@
  * anything is stored, by the rules of messages: what passes here passes before the handler.
  */
 import type { EnqueuedJob, JobStore, NewJob } from '../backends/job-store.ts'
+import { jobContractOf } from '../contracts/contract-of.ts'
 import { didYouMean } from '../contracts/did-you-mean.ts'
 import {
   type JobInput,
@@ -118,14 +119,15 @@ function draftJob(
   const encoded = encodeMessage(payload, field, encodingRules)
   // The handler is given what JSON leaves of the payload, so that is what has to fit.
   const value: unknown = JSON.parse(encoded)
+  const contract = jobContractOf(declared, declaredType)
   const job: NewJob = Object.assign(settings, { type, payload: encoded })
   return {
     check: () => {
-      const checked = validateMessageSoon(declaredType.payload, value, field)
+      const checked = validateMessageSoon(contract, value, field)
       return checked instanceof Promise ? checked.then(() => job) : job
     },
     checkNow: () => {
-      validateMessageNow(declaredType.payload, value, field)
+      validateMessageNow(contract, value, field)
       return job
     },
   }

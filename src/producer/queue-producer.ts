@@ -4,10 +4,9 @@
  */
 import type { Backend, Emit, NewMessage, SendResult } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-declaration.ts'
-import { validateMessage } from '../contracts/validate-message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { allOrThrow } from './all-or-throw.ts'
-import { encodeMessage } from './encode-message.ts'
+import { checkedEncoder } from './checked-encoder.ts'
 import { type AnySendOptions, newMessage, type SendOptions } from './send-options.ts'
 
 /** `duplicate`: the queue had this message already, and `id` and `sequence` are those of the first. */
@@ -63,18 +62,12 @@ export interface ProducerSetup {
 }
 
 export function createProducer({ backend, name, declared }: ProducerSetup): UntypedProducer {
+  const encode = checkedEncoder(declared)
   const prepare = async (
     message: unknown,
     options: AnySendOptions,
     field?: string,
-  ): Promise<NewMessage> => {
-    const body = encodeMessage(message, field)
-    const schema = declared.options.message
-    // The receiver validates what JSON leaves of the message, so the sender does too: a Date that
-    // arrives as a string is refused here and not dead-lettered there.
-    if (schema !== undefined) await validateMessage(schema, JSON.parse(body), field)
-    return newMessage(body, options)
-  }
+  ): Promise<NewMessage> => newMessage(await encode(message, field), options)
   const store = async (messages: readonly NewMessage[]): Promise<readonly Sent[]> =>
     (await backend.send({ queue: name, messages, allOrNothing: true })).map(sentOrThrow)
 

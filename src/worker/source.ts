@@ -1,4 +1,5 @@
 /** One queue that a worker takes work from: its declaration, its weight, and what is running of it. */
+import { contractOf, jobContractOf } from '../contracts/contract-of.ts'
 import { isJobsQueue, type JobType, jobTypeOf } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { backoffOf } from '../contracts/resolve-controls.ts'
@@ -70,7 +71,10 @@ function workOf(declared: DeclaredQueue, name: string, handler: UntypedHandler):
   const timeout = type?.timeout ?? options.timeout
   return {
     handler,
-    payload: type === undefined ? options.message : type.payload,
+    payload:
+      type !== undefined && isJobsQueue(declared)
+        ? jobContractOf(declared, type)
+        : contractOf(declared),
     result: type?.result,
     backoff: backoffOf(type?.backoff, options.backoff),
     timeoutMs: timeout === undefined ? undefined : durationMs(timeout),
