@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- engine`, `jobs` or `writer`. Figures are printed beside a raw limit
+ * `npm run bench -- engine`, `jobs`, `sqs` or `writer`. Figures are printed beside a raw limit
  * measured in the same run, because machines differ and are noisy. `--write` keeps the report under
  * `docs/benchmarks/`; no figure in the docs is typed by hand.
  */
@@ -9,11 +9,13 @@ import { benchEngine } from './engine/engine.ts'
 import { benchJobs } from './jobs/jobs.ts'
 import { machineLines } from './machine.ts'
 import { type Report, renderReport } from './report.ts'
+import { benchSqs } from './sqs/sqs.ts'
 import { benchWriter } from './writer/writer.ts'
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Report>>> = {
   engine: benchEngine,
   jobs: benchJobs,
+  sqs: benchSqs,
   writer: benchWriter,
 }
 

@@ -1,0 +1,65 @@
+/** The servers that are measured, each in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { fill, queue } from '../load.ts'
+
+export class BenchServer {
+  readonly port: number
+  readonly url: string
+  readonly #child: ChildProcess
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child
+    this.url = url
+    this.port = Number(new URL(url).port)
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  static async start(script: string, args: readonly string[] = []): Promise<BenchServer> {
+    const file = fileURLToPath(new URL(script, import.meta.url))
+    const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    return new Promise((resolve, reject) => {
+      child.once('exit', () => reject(new Error(`${script} ended before it was ready.`)))
+      // Read to the end: a full pipe would stop the server.
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        const [url] = /http:\/\/[\d.]+:\d+/.exec(line) ?? []
+        if (url !== undefined) resolve(new BenchServer(child, url))
+      })
+    })
+  }
+
+  async stop(): Promise<void> {
+    const exit = once(this.#child, 'exit')
+    this.#child.kill('SIGTERM')
+    await exit
+  }
+}
+
+export function startBare(): Promise<BenchServer> {
+  return BenchServer.start('bare.child.ts')
+}
+
+/** Durable, as users have it. */
+export function startMillrace(folder: string): Promise<BenchServer> {
+  const options = ['serve', '--port', '0', '--data', folder, '--log', 'error']
+  return BenchServer.start('../../src/surfaces/cli/main.ts', options)
+}
+
+export function startFauxqsServer(dataDir?: string): Promise<BenchServer> {
+  return BenchServer.start('fauxqs.child.ts', dataDir === undefined ? [] : [dataDir])
+}
+
+/** Puts messages into the store before a server opens it. */
+export async function fillStore(folder: string, count: number): Promise<void> {
+  const backend = await openSqlite({ file: join(folder, 'millrace.db') })
+  await backend.createQueue({ queue })
+  await fill(backend, count)
+  await backend.close()
+}
