@@ -1,0 +1,100 @@
+/**
+ * The rows that the AI engine reads and writes in the backend's database, whose tables it never
+ * creates. Ids are made from what a row is about, so a message that comes twice writes nothing twice.
+ */
+import { createHash } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+
+export interface Question {
+  readonly id: string
+  readonly statement: string
+}
+
+export interface NewExercise {
+  readonly statement: string
+  readonly subdomainCode: string
+  readonly gradeLevel: number
+  readonly targetErrorCode: string
+}
+
+export interface EngineDatabase extends Disposable {
+  saveQuestions(guideId: string, statements: readonly string[]): void
+  /** Of one guide, or one of them. */
+  questions(guideId: string, questionId: string | null): readonly Question[]
+  question(id: string): Question | undefined
+  /** A new version, unless this trace has made one already. */
+  saveSolution(questionId: string, traceId: string, steps: readonly string[]): void
+  solution(questionId: string, version: number): readonly string[] | undefined
+  saveExercises(traceId: string, exercises: readonly NewExercise[]): void
+}
+
+export function openEngineDatabase(file: string): EngineDatabase {
+  const db = new DatabaseSync(file, { timeout: 10_000 })
+  const all = (sql: string, ...values: string[]): readonly Question[] =>
+    db
+      .prepare(sql)
+      .all(...values)
+      .map(toQuestion)
+  return {
+    saveQuestions(guideId, statements) {
+      const insert = db.prepare(
+        'INSERT INTO guide_question VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      )
+      for (const [index, statement] of statements.entries()) {
+        const position = index + 1
+        insert.run(idOf('question', guideId, position), guideId, position, statement)
+      }
+      // Last: whoever sees the status finds all questions.
+      db.prepare(`UPDATE guide SET status = 'EXTRACTED' WHERE id = ? AND status = 'INGESTING'`).run(
+        guideId,
+      )
+    },
+    questions: (guideId, questionId) =>
+      questionId === null
+        ? all('SELECT * FROM guide_question WHERE guide_id = ? ORDER BY position', guideId)
+        : all('SELECT * FROM guide_question WHERE guide_id = ? AND id = ?', guideId, questionId),
+    question: (id) => all('SELECT * FROM guide_question WHERE id = ?', id)[0],
+    saveSolution(questionId, traceId, steps) {
+      // One statement: two deliveries at the same time must not make two versions.
+      db.prepare(
+        `INSERT INTO guide_solution SELECT ?, 1 + coalesce(max(version), 0), ?, ?
+         FROM guide_solution WHERE guide_question_id = ? ON CONFLICT DO NOTHING`,
+      ).run(questionId, JSON.stringify(steps), traceId, questionId)
+    },
+    solution(questionId, version) {
+      const row = db
+        .prepare(
+          'SELECT latex_steps FROM guide_solution WHERE guide_question_id = ? AND version = ?',
+        )
+        .get(questionId, version)
+      return row && JSON.parse(String(row['latex_steps']))
+    },
+    saveExercises(traceId, exercises) {
+      const insert = db.prepare(
+        'INSERT INTO exercise VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      )
+      for (const [index, exercise] of exercises.entries()) {
+        const { statement, subdomainCode, gradeLevel, targetErrorCode } = exercise
+        const id = idOf('exercise', traceId, index)
+        insert.run(id, statement, subdomainCode, gradeLevel, targetErrorCode)
+      }
+    },
+    [Symbol.dispose]: () => db.close(),
+  }
+}
+
+/** A UUID of version 8: made of a hash. */
+function idOf(...about: readonly (string | number)[]): string {
+  const hex = createHash('sha256').update(JSON.stringify(about)).digest('hex')
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+  ]
+  return [...parts, hex.slice(20, 32)].join('-')
+}
+
+function toQuestion(row: Readonly<Record<string, unknown>>): Question {
+  return { id: String(row['id']), statement: String(row['statement']) }
+}

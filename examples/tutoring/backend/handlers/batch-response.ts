@@ -1,0 +1,53 @@
+/**
+ * Goes through the records of a batch and answers which of them failed: those come again, and the
+ * others are done. Logs say which message failed and why, and never what was in it.
+ */
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+
+export type RecordHandler = (record: SQSRecord) => Promise<void>
+
+/** All at once: in a standard queue no record waits for another. */
+export async function eachRecord(
+  { Records }: SQSEvent,
+  handle: RecordHandler,
+): Promise<SQSBatchResponse> {
+  const fates = await Promise.all(Records.map((record) => fateOf(record, handle)))
+  return failuresOf(Records.filter((_, index) => !fates[index]))
+}
+
+/** One after the other: what stands behind a failed record of its group has to wait for it. */
+export async function inOrder(
+  { Records }: SQSEvent,
+  handle: RecordHandler,
+): Promise<SQSBatchResponse> {
+  const failed: SQSRecord[] = []
+  const stopped = new Set<string | undefined>()
+  for (const record of Records) {
+    const group = record.attributes.MessageGroupId
+    if (!stopped.has(group) && (await fateOf(record, handle))) continue
+    stopped.add(group)
+    failed.push(record)
+  }
+  return failuresOf(failed)
+}
+
+/** While a kill switch is on, nothing is tried; after enough receives the messages are dead letters. */
+export function refuseAll({ Records }: SQSEvent, name: string): SQSBatchResponse {
+  console.warn(`${name} is on: ${Records.length} messages are left alone`)
+  return failuresOf(Records)
+}
+
+async function fateOf(record: SQSRecord, handle: RecordHandler): Promise<boolean> {
+  try {
+    await handle(record)
+    return true
+  } catch (error) {
+    const { name, message } = error instanceof Error ? error : new Error(String(error))
+    console.error(`message ${record.messageId} failed: ${name}: ${message}`)
+    return false
+  }
+}
+
+function failuresOf(records: readonly SQSRecord[]): SQSBatchResponse {
+  return { batchItemFailures: records.map(({ messageId }) => ({ itemIdentifier: messageId })) }
+}

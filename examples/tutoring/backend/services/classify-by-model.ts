@@ -1,0 +1,49 @@
+/** What llmClassifierWorker does with one message: loads the attempt, asks the model, writes the answer. */
+import type { LlmClassifyMessage } from '../messages.ts'
+import { errorTagId } from '../rules/taxonomy.ts'
+import type { Attempt } from '../stores/attempts.ts'
+import type { Stores } from '../stores/stores.ts'
+import { announceAttempt, isUnclassified } from './announce-attempt.ts'
+import type { ErrorClassifier } from './claude-classifier.ts'
+import type { QueueSender } from './queue-sender.ts'
+
+export interface ClassifyingParts {
+  readonly stores: Stores
+  readonly sender: QueueSender
+  readonly classifier: ErrorClassifier
+}
+
+/** A message that comes again costs no second question: the attempt has its answer by then. */
+export async function classifyByModel(
+  { stores, sender, classifier }: ClassifyingParts,
+  { attemptId }: LlmClassifyMessage,
+): Promise<Attempt> {
+  const attempt = attemptIn(stores, attemptId)
+  if (isUnclassified(attempt)) {
+    const { errorCode, confidence } = await classifier.classify({
+      exercise: statementFor(stores, attempt),
+      lines: attempt.latexSteps,
+    })
+    const tag = { errorTagId: errorTagId(errorCode), classifierSource: 'LLM' } as const
+    stores.attempts.classify(attemptId, { ...tag, confidence })
+  }
+  const classified = attemptIn(stores, attemptId)
+  await announceAttempt(sender, classified)
+  return classified
+}
+
+function attemptIn({ attempts }: Stores, id: string): Attempt {
+  const attempt = attempts.get(id)
+  if (attempt === undefined) throw new Error('The attempt of this message does not exist.')
+  return attempt
+}
+
+/** The exercise, or the question of a guide, that an attempt is about. */
+export function statementFor({ exercises, guides }: Stores, attempt: Attempt): string {
+  const { exerciseId, guideQuestionId } = attempt
+  const exercise = exerciseId === null ? undefined : exercises.get(exerciseId)
+  const question = guideQuestionId === null ? undefined : guides.question(guideQuestionId)
+  const statement = exercise?.statement ?? question?.statement
+  if (statement === undefined) throw new Error('The attempt is about nothing that exists.')
+  return statement
+}

@@ -1,0 +1,156 @@
+/** What happens in `main.ts`, step by step, as students, teachers and an operator would do it. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { type Answer, Caller } from './caller.ts'
+import { guidePdf } from './guide-pdf.ts'
+import { photoOf } from './photo.ts'
+import type { TutoringSystem } from './tutoring-system.ts'
+
+export type Tell = (line: string) => void
+
+interface Stage {
+  readonly system: TutoringSystem
+  readonly api: Caller
+  readonly tell: Tell
+  readonly studentId: string
+}
+
+export async function playStory(system: TutoringSystem, tell: Tell): Promise<void> {
+  const api = new Caller(system.apiUrl)
+  const stage: Stage = { system, api, tell, studentId: randomUUID() }
+  const sum = await api.post('/items', item('47 + 38', 'ADDITION'))
+  await attemptsByRule(stage, sum)
+  await attemptsByModel(stage, sum)
+  await refusedPersonalData(stage)
+  await guideAndSubmissions(stage)
+  await photoOfAnAttempt(stage, sum)
+  await generatedItems(stage)
+  await pausedModel(stage, sum)
+}
+
+function item(statement: string, subdomainCode: string): object {
+  return { statement, subdomainCode, gradeLevel: 5 }
+}
+
+async function attemptsByRule({ api, tell, studentId }: Stage, { id }: Answer): Promise<void> {
+  tell('A student works on 47 + 38. The rule engine answers in the request itself.')
+  for (const steps of [['47 + 38 = 85'], ['75']]) {
+    const attemptId = randomUUID()
+    const work = { attemptId, studentId, exerciseId: id, steps }
+    const { isCorrect, errorCode } = await api.post('/attempts', work)
+    tell(`  ${steps.join(', ')}: ${isCorrect ? 'correct' : errorCode}`)
+    // As a client does that got no answer.
+    await api.post('/attempts', work)
+    const { telemetry } = await api.until(
+      `/attempts/${attemptId}`,
+      (one) => one.telemetry.length > 0,
+    )
+    assert.equal(telemetry.length, 1)
+  }
+  tell('  Each was sent twice, and is in the telemetry once.')
+}
+
+async function attemptsByModel(stage: Stage, exercise: Answer): Promise<void> {
+  const { api, tell, system } = stage
+  tell('Two answers that no rule explains go to Claude, in one batch. Its first answer is a 429.')
+  system.claude.failNext(429)
+  const attempts = [await answer(stage, exercise, '58'), await answer(stage, exercise, '86')]
+  for (const { id, latexSteps } of attempts) {
+    const done = await api.until(`/attempts/${id}`, (one) => one.telemetry.length === 2)
+    const events = done.telemetry.map(
+      ({ classifierSource, errorTagId }) => `${classifierSource} ${errorTagId ? 'tagged' : 'open'}`,
+    )
+    tell(`  ${latexSteps.join()}: ${done.errorCode}; telemetry in order: ${events.join(', ')}`)
+  }
+}
+
+async function answer(stage: Stage, exercise: Answer, line: string): Promise<Answer> {
+  const { api, studentId } = stage
+  return api.post('/attempts', { studentId, exerciseId: exercise.id, steps: [line] })
+}
+
+async function refusedPersonalData({ api, tell }: Stage): Promise<void> {
+  const sourcePdfKey = 'guides/uploads/ana.perez@example.com.pdf'
+  const guide = { teacherId: randomUUID(), sourcePdfKey, courseGradeLevel: 5 }
+  const { error, issues } = await api.post('/guides', guide)
+  assert.equal(error, 'invalid_message')
+  tell(`A file named after a person is refused: ${issues[0]?.path}: ${issues[0]?.message}`)
+}
+
+async function guideAndSubmissions(stage: Stage): Promise<void> {
+  const { api, tell, system, studentId } = stage
+  const sourcePdfKey = 'guides/uploads/guide-4.pdf'
+  const lines = ['Guide 4', '1. Solve for x: 2(x - 3) = 14', '2. Calculate 12 + 3 * 5']
+  await system.upload(sourcePdfKey, guidePdf(lines))
+  tell(
+    'A teacher uploads a guide as a PDF, looks at what the AI engine has found, and approves it.',
+  )
+  const guide = { teacherId: randomUUID(), sourcePdfKey, courseGradeLevel: 5 }
+  const { id } = await api.post('/guides', guide)
+  await api.until(`/guides/${id}`, ({ status }) => status === 'EXTRACTED')
+  await api.post(`/guides/${id}/approval`)
+  const { questions } = await api.until(`/guides/${id}`, (one) =>
+    one.questions.every(({ solutions }) => solutions.length === 1),
+  )
+  for (const { statement, solutions } of questions) {
+    tell(`  ${statement}: ${solutions.at(-1)?.latexSteps.join(', ')}`)
+  }
+
+  tell('Students photograph their answers to the first question.')
+  const works = [
+    ['2x - 6 = 14', '2x = 20', 'x = 10'],
+    ['2x - 3 = 14', '2x = 17', 'x = 17/2'],
+  ]
+  for (const [index, work] of works.entries()) {
+    const photoKey = `submissions/${index}.png`
+    await system.upload(photoKey, await photoOf(work))
+    const submission = { studentId, guideQuestionId: questions[0]?.id, photoKeys: [photoKey] }
+    const sent = await api.post('/submissions', submission)
+    const { attempt } = await api.until(`/submissions/${sent.id}`, (one) => one.attempt !== null)
+    assert.equal(attempt?.inputMode, 'PHOTO_GUIDE')
+    tell(`  ${attempt.latexSteps.join(', ')}: ${gradeOf(attempt)}`)
+  }
+}
+
+function gradeOf({ alignmentSummary, isCorrect, errorCode }: Answer): string {
+  const score = alignmentSummary?.score_0_1.toFixed(2)
+  return `score ${score}, ${isCorrect ? 'correct' : errorCode}`
+}
+
+async function photoOfAnAttempt(stage: Stage, exercise: Answer): Promise<void> {
+  const { api, tell, system } = stage
+  tell('A student adds a photo to an attempt. The OCR adapter speaks the older kind of message.')
+  const { id } = await answer(stage, exercise, '75')
+  await system.upload('attempts/1.png', await photoOf(['47 + 38 = 85']))
+  await api.post(`/attempts/${id}/photo`, { photoKey: 'attempts/1.png' })
+  const read = await api.until(`/attempts/${id}`, ({ inputMode }) => inputMode === 'PHOTO')
+  tell(`  read: ${read.latexSteps.join(', ')}: ${read.isCorrect ? 'correct' : read.errorCode}`)
+}
+
+async function generatedItems({ api, tell }: Stage): Promise<void> {
+  const targetErrorCodes = ['ADD_CARRY_OMITTED', 'DISTRIBUTE_FIRST_ONLY']
+  const order = { subdomainCode: 'PRACTICE', gradeLevel: 5, targetErrorCodes, count: 4 }
+  await api.post('/items/generate', order)
+  const { items } = await api.until(
+    '/items?subdomainCode=PRACTICE',
+    (one) => one.items.length === 4,
+  )
+  tell(`Exercises for two mistakes: ${items.map(({ statement }) => statement).join('; ')}`)
+}
+
+async function pausedModel(stage: Stage, exercise: Answer): Promise<void> {
+  const { api, tell, system } = stage
+  const deadLetters = 'innova-backend-serverless-dev-llm-classify-dlq'
+  tell('The month has become expensive: an operator diverts what needs a language model.')
+  await system.millrace('switch', 'divert', '--name', 'LLM_PAUSED', '--note', 'budget')
+  const questions = system.claude.requests.length
+  const { id } = await answer(stage, exercise, '58')
+  await system.waitForMessages('llm-classify-dlq')
+  assert.equal(system.claude.requests.length, questions)
+  tell(`  The message waits in ${deadLetters}, and Claude was not asked.`)
+
+  await system.millrace('switch', 'lift', '--name', 'LLM_PAUSED')
+  await system.millrace('dlq', 'redrive', deadLetters, '--yes')
+  const { errorCode } = await api.until(`/attempts/${id}`, (one) => one.errorCode !== null)
+  tell(`  Next month it is lifted, the dead letter is sent back, and the attempt is ${errorCode}.`)
+}

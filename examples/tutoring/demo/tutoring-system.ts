@@ -1,0 +1,136 @@
+/**
+ * The whole system on this machine, in a folder of its own: the server with the queues and functions of
+ * serverless.yml, the API, the AI engine, and what stands in for Claude.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { open } from '../../../src/index.ts'
+import { tutoring } from '../backend/app.ts'
+import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
+import { awsVariables, localVariables, queueUrl } from './local-variables.ts'
+import { Program } from './program.ts'
+
+const example = join(import.meta.dirname, '..')
+const millrace = join(example, '../../src/surfaces/cli/main.ts')
+
+export interface SystemSetup {
+  readonly folder: string
+  readonly onLine?: (line: string) => void
+  /** For the functions and the AI engine alike. */
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+export class TutoringSystem implements AsyncDisposable {
+  readonly endpoint: string
+  readonly apiUrl: string
+  readonly claude: ClaudeStandIn
+  readonly variables: Readonly<Record<string, string>>
+  readonly #folder: string
+  readonly #programs: readonly Program[]
+
+  private constructor(parts: {
+    readonly endpoint: string
+    readonly apiUrl: string
+    readonly claude: ClaudeStandIn
+    readonly variables: Readonly<Record<string, string>>
+    readonly folder: string
+    readonly programs: readonly Program[]
+  }) {
+    this.endpoint = parts.endpoint
+    this.apiUrl = parts.apiUrl
+    this.claude = parts.claude
+    this.variables = parts.variables
+    this.#folder = parts.folder
+    this.#programs = parts.programs
+  }
+
+  static async start({ folder, onLine, variables: more }: SystemSetup): Promise<TutoringSystem> {
+    const claude = await ClaudeStandIn.start()
+    const settings = {
+      DATABASE_FILE: join(folder, 'innova.db'),
+      TELEMETRY_FILE: join(folder, 'telemetry.db'),
+      BUCKET_FOLDER: join(folder, 'bucket'),
+      ANTHROPIC_BASE_URL: claude.url,
+      ANTHROPIC_API_KEY: 'offline',
+      ...more,
+    }
+    const data = join(folder, 'store')
+    const start = (command: readonly string[], variables: Record<string, string>): Program =>
+      new Program({ command, variables, ...(onLine && { onLine }) })
+
+    const server = start(
+      [millrace, 'dev', join(example, 'serverless.yml'), '--data', data, '--port', '0'].concat([
+        '--param',
+        // On AWS a batch may take a minute to fill. Nobody wants to watch that.
+        'llmBatchingWindow=1',
+      ]),
+      settings,
+    )
+    const [, endpoint = ''] = await server.said(/listening on (http:\S+)/)
+    // The template has made the queues. The app adds what a template has no word for: which kill
+    // switches they obey.
+    await (await open(tutoring, { data })).close()
+
+    const variables = { ...settings, ...localVariables(endpoint), PORT: '0' }
+    const api = start([join(example, 'backend/serve.ts')], variables)
+    const engine = start([join(example, 'ai-engine/main.ts')], variables)
+    const [, apiUrl = ''] = await api.said(/^api (http:\S+)$/)
+    await engine.said(/consumes \d+ queues/)
+    const programs = [api, engine, server]
+    return new TutoringSystem({ endpoint, apiUrl, claude, variables, folder, programs })
+  }
+
+  get dataDirectory(): string {
+    return join(this.#folder, 'store')
+  }
+
+  /** As a browser would, with a URL that was signed for it. */
+  async upload(key: string, object: Buffer): Promise<void> {
+    const file = join(this.#folder, 'bucket', key)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, object)
+  }
+
+  /** Runs the `millrace` command on the store of the server, and answers what it printed. */
+  async millrace(...args: readonly string[]): Promise<string> {
+    const command = [millrace, ...args, '--data', this.dataDirectory]
+    const program = new Program({ command, variables: {} })
+    const code = await program.ended
+    if (code !== 0) throw new Error(`millrace ${args.join(' ')} failed: ${program.output}`)
+    return program.output
+  }
+
+  /** Waits until a queue has a message that could be received. */
+  async waitForMessages(queue: string): Promise<void> {
+    const credentials = {
+      accessKeyId: awsVariables.AWS_ACCESS_KEY_ID,
+      secretAccessKey: awsVariables.AWS_SECRET_ACCESS_KEY,
+    }
+    const { endpoint } = this
+    const client = new SQSClient({ region: awsVariables.AWS_REGION, credentials, endpoint })
+    const command = new GetQueueAttributesCommand({
+      QueueUrl: queueUrl(endpoint, queue),
+      AttributeNames: ['ApproximateNumberOfMessages'],
+    })
+    for (;;) {
+      const { Attributes } = await client.send(command)
+      if (Number(Attributes?.ApproximateNumberOfMessages) > 0) break
+      await pause(100)
+    }
+    client.destroy()
+  }
+
+  /** Ends everything in good order; answers the exit codes of the three processes. */
+  async stop(): Promise<readonly (number | null)[]> {
+    const codes: (number | null)[] = []
+    for (const program of this.#programs) codes.push(await program.stop())
+    await this.claude[Symbol.asyncDispose]()
+    return codes
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}

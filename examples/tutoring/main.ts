@@ -1,0 +1,26 @@
+/**
+ * The tutoring system with one command: starts the server with the queues and functions of
+ * serverless.yml, the API and the AI engine, plays a story through them, and stops everything.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { playStory } from './demo/story.ts'
+import { TutoringSystem } from './demo/tutoring-system.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-tutoring-'))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const lines: string[] = []
+const system = await TutoringSystem.start({ folder, onLine: (line) => lines.push(line) })
+console.log(`Server ${system.endpoint}, API ${system.apiUrl}`)
+try {
+  await playStory(system, (line) => console.log(line))
+} catch (error) {
+  console.error(lines.join('\n'))
+  throw error
+} finally {
+  const codes = await system.stop()
+  console.log(`Stopped the API, the AI engine and the server, exit codes ${codes.join(', ')}`)
+}
+await rm(folder, { recursive: true })
+console.log('Everything is as it should be.')

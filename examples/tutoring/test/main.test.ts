@@ -1,0 +1,25 @@
+/** Runs the example as its README says. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { startCommand } from '../../../test/support/cli-process.ts'
+
+describe('the example', () => {
+  test('plays its story with one command, and ends well', async () => {
+    const main = join(import.meta.dirname, '../main.ts')
+    const { code, stdout, stderr } = await startCommand(process.execPath, [main]).ended
+    assert.deepEqual([code, stderr], [0, ''], stdout)
+    for (const line of [
+      '  75: ADD_CARRY_OMITTED',
+      '  58: DIGITS_TRANSPOSED; telemetry in order: RULE open, LLM tagged',
+      '  2(x - 3) = 14: 2x - 6 = 14, 2x = 20, x = 10',
+      '  2x - 6 = 14, 2x = 20, x = 10: score 1.00, correct',
+      '  2x - 3 = 14, 2x = 17, x = \\frac{17}{2}: score 0.00, DISTRIBUTE_FIRST_ONLY',
+      '  read: 47 + 38 = 85: correct',
+      'Stopped the API, the AI engine and the server, exit codes 0, 0, 0',
+      'Everything is as it should be.',
+    ]) {
+      assert.ok(stdout.split('\n').includes(line), `${line}\nis missing in\n${stdout}`)
+    }
+  })
+})

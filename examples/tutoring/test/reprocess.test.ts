@@ -1,0 +1,189 @@
+/** What the AI engine has read from photos, in both generations of messages. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'vitest'
+import { startCommand } from '../../../test/support/cli-process.ts'
+import { attemptReprocessWorker } from '../backend/handlers/attempt-reprocess-worker.ts'
+import type { AttemptReprocessMessage } from '../backend/messages.ts'
+import { failed, nobody, openScene, type Scene, studentId } from './scene.ts'
+
+const guideId = '7a1f6f54-2b8f-4c6f-8a8e-1d0a3a6f5b01'
+const questionId = '7a1f6f54-2b8f-4c6f-8a8e-1d0a3a6f5b02'
+const submissionId = '7a1f6f54-2b8f-4c6f-8a8e-1d0a3a6f5b03'
+
+const reading = { provider: 'anthropic', confidence: 0.9 } as const
+const graded: AttemptReprocessMessage = {
+  ...reading,
+  attempt_id: null,
+  latex_steps: ['2x - 3 = 14', 'x = \\frac{17}{2}'],
+  trace_id: 'grade-1',
+  guide_submission_id: submissionId,
+  guide_question_id: questionId,
+  alignment_summary: { path: 'wrong', first_error_checkpoint: 0, score_0_1: 0 },
+}
+
+/** A scene with a guide of one question, and a submission for it. */
+async function openGuideScene(): Promise<Scene> {
+  const scene = await openScene()
+  const { guides } = scene.backend.stores
+  guides.add({
+    id: guideId,
+    teacherId: studentId,
+    sourcePdfKey: 'guides/uploads/1.pdf',
+    courseGradeLevel: 5,
+    status: 'INGESTING',
+  })
+  // The AI engine writes these rows.
+  using database = new DatabaseSync(scene.variables['DATABASE_FILE'] ?? '')
+  database
+    .prepare('INSERT INTO guide_question VALUES (?, ?, 1, ?)')
+    .run(questionId, guideId, '2(x - 3) = 14')
+  guides.addSubmission({
+    id: submissionId,
+    studentId,
+    guideQuestionId: questionId,
+    solutionVersion: 1,
+    photoKeys: ['a.png'],
+    traceId: 'submit-1',
+  })
+  return scene
+}
+
+/** Sends messages as the engine does, and gives them to the worker. */
+async function work(scene: Scene, ...messages: readonly AttemptReprocessMessage[]) {
+  await scene.mill.queues.attemptReprocessQueue.sendMany([...messages])
+  const event = await scene.take('SQS_ATTEMPT_REPROCESS_URL')
+  assert.equal(event.Records.length, messages.length)
+  const worker = attemptReprocessWorker(scene.backend)
+  return { event, worker, response: await worker(event) }
+}
+
+describe('a message with a guide submission', () => {
+  test('makes a new attempt by photo, with its grade and its error', async () => {
+    const scene = await openGuideScene()
+    const { response } = await work(scene, graded)
+    assert.deepEqual(failed(response), [])
+    const { body } = await scene.ask('GET', `/submissions/${submissionId}`)
+    const attempt = body['attempt']
+    assert.ok(typeof attempt === 'object' && attempt !== null)
+    assert.deepEqual(
+      { ...attempt, id: undefined, errorTagId: undefined },
+      {
+        id: undefined,
+        errorTagId: undefined,
+        studentId,
+        exerciseId: null,
+        guideQuestionId: questionId,
+        guideSubmissionId: submissionId,
+        inputMode: 'PHOTO_GUIDE',
+        latexSteps: graded.latex_steps,
+        isCorrect: false,
+        errorCode: 'DISTRIBUTE_FIRST_ONLY',
+        classifierSource: 'RULE',
+        ...reading,
+        alignmentSummary: graded.alignment_summary,
+        traceId: 'grade-1',
+        status: 'CLASSIFIED',
+      },
+    )
+  })
+
+  test('makes one attempt, however often it is delivered or sent', async () => {
+    const scene = await openGuideScene()
+    const { event, worker } = await work(scene, graded, graded)
+    await worker(event)
+    const first = scene.backend.stores.attempts.ofSubmission(submissionId)
+    await work(scene, { ...graded, trace_id: 'grade-2' })
+    assert.deepEqual(scene.backend.stores.attempts.ofSubmission(submissionId), first)
+    assert.equal((await scene.mill.queues.attemptStream.statistics()).ready, 1)
+  })
+
+  test('that no rule explains goes on to the language model', async () => {
+    const scene = await openGuideScene()
+    await work(scene, { ...graded, latex_steps: ['x = 71'] })
+    assert.equal((await scene.mill.queues.llmClassifyQueue.statistics()).ready, 1)
+  })
+
+  test('of a submission that does not exist fails', async () => {
+    const scene = await openGuideScene()
+    const { response, event } = await work(
+      scene,
+      { ...graded, guide_submission_id: nobody },
+      graded,
+    )
+    const bad = event.Records.find(({ body }) => body.includes(nobody))
+    assert.deepEqual(failed(response), [bad?.messageId])
+  })
+})
+
+describe('a message of the older generation', () => {
+  const legacy = (
+    attempt_id: unknown,
+    trace_id: string,
+    line: string,
+  ): AttemptReprocessMessage => ({
+    ...reading,
+    attempt_id: String(attempt_id),
+    latex_steps: [line],
+    trace_id,
+  })
+
+  test('corrects the attempt that it names, and makes no other', async () => {
+    const scene = await openScene()
+    const { id } = await scene.attempt('75')
+    await work(scene, legacy(id, 'ocr-1', '47 + 38 = 85'))
+    const { body } = await scene.ask('GET', `/attempts/${id}`)
+    assert.deepEqual(
+      [body['inputMode'], body['isCorrect'], body['errorCode'], body['provider'], body['traceId']],
+      ['PHOTO', true, null, 'anthropic', 'ocr-1'],
+    )
+  })
+
+  test('does not undo what was found out after its first delivery', async () => {
+    const scene = await openScene()
+    const { id } = await scene.attempt('75')
+    const { event, worker } = await work(scene, legacy(id, 'ocr-1', '58'))
+    const { attempts } = scene.backend.stores
+    const tag = { errorTagId: nobody, classifierSource: 'HUMAN', confidence: 1 } as const
+    assert.ok(attempts.classify(String(id), tag))
+    assert.deepEqual(failed(await worker(event)), [])
+    assert.equal(attempts.get(String(id))?.classifierSource, 'HUMAN')
+  })
+
+  test('about an attempt that does not exist fails', async () => {
+    const scene = await openScene()
+    const { response } = await work(scene, legacy(nobody, 'ocr-1', '85'))
+    assert.equal(failed(response).length, 1)
+  })
+})
+
+describe('npm run consume:reprocess', () => {
+  const script = join(import.meta.dirname, '../scripts/local-reprocess-consumer.ts')
+  const consume = (scene: Scene) =>
+    startCommand(process.execPath, [script], { ...scene.variables }).ended
+
+  test('empties the queue without Lambda, and ends', async () => {
+    const scene = await openGuideScene()
+    const { attemptReprocessQueue } = scene.mill.queues
+    const { id } = await scene.attempt('75')
+    const legacy = { ...reading, attempt_id: String(id), latex_steps: ['85'], trace_id: 'ocr-1' }
+    await attemptReprocessQueue.sendMany([graded, legacy])
+    const { code, stdout, stderr } = await consume(scene)
+    assert.deepEqual([code, stderr], [0, ''], stderr)
+    assert.equal(stdout.match(/: attempt [-0-9a-f]{36}, PHOTO(?:_GUIDE)?$/gm)?.length, 2)
+    const { ready, leased } = await attemptReprocessQueue.statistics()
+    assert.deepEqual([ready, leased], [0, 0])
+    assert.ok(scene.backend.stores.attempts.ofSubmission(submissionId))
+  })
+
+  test('leaves what fails in the queue, and says so', async () => {
+    const scene = await openScene()
+    const { attemptReprocessQueue } = scene.mill.queues
+    await attemptReprocessQueue.send({ ...graded, guide_submission_id: nobody })
+    const { code, stderr } = await consume(scene)
+    assert.equal(code, 1)
+    assert.match(stderr, /failed: The submission of this message does not exist/)
+    assert.equal((await attemptReprocessQueue.statistics()).leased, 1)
+  })
+})

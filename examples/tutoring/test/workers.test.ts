@@ -1,0 +1,160 @@
+/** The functions that queues feed: what they do with batches, repetitions, failures and pauses. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { SQSEvent, SQSRecord } from 'aws-lambda'
+import { describe, test } from 'vitest'
+import { llmClassifierWorker } from '../backend/handlers/llm-classifier-worker.ts'
+import { telemetryWorker } from '../backend/handlers/telemetry-worker.ts'
+import { announceAttempt } from '../backend/services/announce-attempt.ts'
+import { failed, nobody, openScene } from './scene.ts'
+
+/** One event with the records of several. */
+const together = (...events: readonly SQSEvent[]): SQSEvent => ({
+  Records: events.flatMap(({ Records }) => Records),
+})
+
+const withBody = (record: SQSRecord | undefined, body: object | string): SQSRecord => {
+  assert.ok(record !== undefined)
+  return {
+    ...record,
+    messageId: randomUUID(),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  }
+}
+
+describe('telemetryWorker', () => {
+  test('stores a message once, however often it is delivered', async () => {
+    const { attempt, take, backend } = await openScene()
+    const { telemetry } = backend.stores
+    const { id } = await attempt('75')
+    const event = await take('SQS_ATTEMPT_STREAM_URL')
+    const worker = telemetryWorker(telemetry)
+    for (const delivery of [event, event, together(event, event)]) {
+      assert.deepEqual(failed(await worker(delivery)), [])
+    }
+    assert.equal(telemetry.ofAttempt(String(id)).length, 1)
+  })
+
+  test('stores a message once, also when it was sent again long after', async () => {
+    const { attempt, take, backend, mill } = await openScene()
+    const { stores, sender } = backend
+    const { id } = await attempt('75')
+    const worker = telemetryWorker(stores.telemetry)
+    await worker(await take('SQS_ATTEMPT_STREAM_URL'))
+    // Purging a queue makes it forget which messages it has had, as five minutes do.
+    await mill.queues.attemptStream.purge()
+    const stored = stores.attempts.get(String(id))
+    assert.ok(stored !== undefined)
+    await announceAttempt(sender, stored)
+    const again = await take('SQS_ATTEMPT_STREAM_URL')
+    assert.equal(again.Records.length, 1)
+    assert.deepEqual(failed(await worker(again)), [])
+    assert.equal(stores.telemetry.ofAttempt(String(id)).length, 1)
+  })
+
+  test('keeps the order of an attempt', async () => {
+    const { attempt, take, backend, classifying } = await openScene()
+    const { id } = await attempt('58')
+    await llmClassifierWorker({ ...classifying, isPaused: false })(
+      await take('SQS_LLM_CLASSIFY_URL'),
+    )
+    const event = await take('SQS_ATTEMPT_STREAM_URL')
+    assert.equal(event.Records.length, 2)
+    // Even if the batches came in another order, what is read is in order.
+    const worker = telemetryWorker(backend.stores.telemetry)
+    for (const record of event.Records.toReversed()) await worker({ Records: [record] })
+    const events = backend.stores.telemetry.ofAttempt(String(id))
+    assert.deepEqual(
+      events.map(({ classifierSource, errorTagId }) => [classifierSource, errorTagId !== null]),
+      [
+        ['RULE', false],
+        ['LLM', true],
+      ],
+    )
+  })
+
+  test('stops a group at its first failure, and goes on with the others', async () => {
+    const { attempt, take, backend, logged } = await openScene()
+    const [one, other] = [await attempt('75'), await attempt('75')]
+    const { Records } = await take('SQS_ATTEMPT_STREAM_URL')
+    const ofOne = Records.find(({ attributes }) => attributes.MessageGroupId === one['id'])
+    const ofOther = Records.find(({ attributes }) => attributes.MessageGroupId === other['id'])
+    assert.ok(ofOne !== undefined && ofOther !== undefined)
+    const broken = withBody(ofOne, { attemptId: one['id'], student_name: 'Ana' })
+    const worker = telemetryWorker(backend.stores.telemetry)
+    const response = await worker({ Records: [broken, ofOther, ofOne] })
+    assert.deepEqual(failed(response), [broken.messageId, ofOne.messageId])
+    assert.match(logged.join('\n'), /^message \S+ failed: MillraceError: message\.student_name/)
+    assert.doesNotMatch(logged.join('\n'), /Ana/)
+    assert.equal(backend.stores.telemetry.ofAttempt(String(one['id'])).length, 0)
+    assert.equal(backend.stores.telemetry.ofAttempt(String(other['id'])).length, 1)
+  })
+})
+
+describe('llmClassifierWorker', () => {
+  test('writes what the model says, with its source, and tells telemetry', async () => {
+    const { attempt, take, backend, classifying, mill } = await openScene()
+    const { id } = await attempt('58')
+    const worker = llmClassifierWorker({ ...classifying, isPaused: false })
+    assert.deepEqual(failed(await worker(await take('SQS_LLM_CLASSIFY_URL'))), [])
+    const stored = backend.stores.attempts.get(String(id))
+    assert.deepEqual([stored?.classifierSource, stored?.confidence], ['LLM', 0.8])
+    assert.equal((await mill.queues.attemptStream.statistics()).ready, 2)
+  })
+
+  test('does not ask twice about a message that is delivered twice', async () => {
+    const { attempt, take, classifying, claude, mill } = await openScene()
+    await attempt('58')
+    const event = await take('SQS_LLM_CLASSIFY_URL')
+    const worker = llmClassifierWorker({ ...classifying, isPaused: false })
+    await worker(event)
+    assert.deepEqual(failed(await worker(event)), [])
+    assert.equal(claude.requests.length, 1)
+    assert.equal((await mill.queues.attemptStream.statistics()).ready, 2)
+  })
+
+  test('sends the model mathematics, and nothing about the student', async () => {
+    const { attempt, take, classifying, claude } = await openScene()
+    const { id, studentId } = await attempt('58')
+    await llmClassifierWorker({ ...classifying, isPaused: false })(
+      await take('SQS_LLM_CLASSIFY_URL'),
+    )
+    const sent = JSON.stringify(claude.requests)
+    assert.match(sent, /47 \+ 38/)
+    for (const private_ of [id, studentId]) assert.ok(!sent.includes(String(private_)))
+  })
+
+  test('answers which messages failed, and does the others', async () => {
+    const { attempt, take, backend, classifying } = await openScene()
+    const { id } = await attempt('58')
+    const { Records } = await take('SQS_LLM_CLASSIFY_URL')
+    const missing = withBody(Records[0], { attemptId: nobody, traceId: 't' })
+    const broken = withBody(Records[0], 'not json')
+    const worker = llmClassifierWorker({ ...classifying, isPaused: false })
+    const response = await worker({ Records: [missing, ...Records, broken] })
+    assert.deepEqual(failed(response), [missing.messageId, broken.messageId])
+    assert.equal(backend.stores.attempts.get(String(id))?.classifierSource, 'LLM')
+  })
+
+  test('fails a message when the service stays overloaded, and does it the next time', async () => {
+    const { attempt, take, backend, classifying, claude } = await openScene()
+    const { id } = await attempt('58')
+    const event = await take('SQS_LLM_CLASSIFY_URL')
+    claude.failNext(529, 500, 529)
+    const worker = llmClassifierWorker({ ...classifying, isPaused: false })
+    assert.deepEqual(failed(await worker(event)), [event.Records[0]?.messageId])
+    assert.equal(backend.stores.attempts.get(String(id))?.errorTagId, null)
+    assert.deepEqual(failed(await worker(event)), [])
+    assert.equal(backend.stores.attempts.get(String(id))?.classifierSource, 'LLM')
+  })
+
+  test('leaves all messages alone while LLM_PAUSED is set', async () => {
+    const { attempt, take, classifying, claude } = await openScene()
+    await attempt('58')
+    await attempt('86')
+    const event = await take('SQS_LLM_CLASSIFY_URL')
+    const response = await llmClassifierWorker({ ...classifying, isPaused: true })(event)
+    assert.equal(failed(response).length, 2)
+    assert.equal(claude.requests.length, 0)
+  })
+})
