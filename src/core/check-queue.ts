@@ -36,14 +36,14 @@ export function checkQueueName(into: Violations, field: string, name: unknown): 
 /** Ends the namespace of a queue's name in a store: `eu-west-1:123456789012:orders`. */
 export const namespaceEnd = ':'
 
-const namespacePattern = /^(?:[a-z0-9-]{1,40}:){1,2}$/
+const namespacePattern = /^(?:[a-z0-9-]{1,40}:){2}$/
 
 /** The name of a queue in a store: a name as above, in a namespace or in none. */
 export function checkStoreName(into: Violations, field: string, name: unknown): void {
   const nameAt = typeof name === 'string' ? name.lastIndexOf(namespaceEnd) + 1 : 0
   const isInside = typeof name === 'string' && nameAt > 0
   if (isInside && !namespacePattern.test(name.slice(0, nameAt))) {
-    const allowed = "a namespace of one or two parts of a-z 0-9 -, each with a ':' behind it"
+    const allowed = "a namespace of two parts of a-z 0-9 -, each with a ':' behind it"
     into.push({ field, given: describeGiven(name), allowed })
   } else {
     checkQueueName(into, field, isInside ? name.slice(nameAt) : name)

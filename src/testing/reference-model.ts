@@ -166,16 +166,19 @@ export class ReferenceModel {
 
   extend({ queue: name, leases }: Extend): readonly LeaseResult[] {
     const queue = this.#require(name)
-    return leases.map(({ receipt, visibilityMs }) => {
+    return leases.map(({ receipt, visibilityMs, anyLease = false }) => {
       const held = findHeld(queue, receipt)
       if (held === 'invalid')
         return { status: 'refused', error: new MillraceError('receipt_invalid') }
-      if (held.refusal !== undefined) return { status: held.refusal }
+      const { refusal, message } = held
+      if (message === undefined) return { status: refusal }
+      const isLateButFine = anyLease && queue.record.settings.type === 'standard'
+      if (refusal !== undefined && !isLateButFine) return { status: refusal }
       const leaseExpiresAt = this.#now + visibilityMs
-      if (leaseExpiresAt > held.message.leasedAt + leaseMsMax) {
+      if (leaseExpiresAt > message.leasedAt + leaseMsMax) {
         return { status: 'refused', error: new MillraceError('invalid_argument') }
       }
-      held.message.visibleAt = leaseExpiresAt
+      Object.assign(message, { state: 'leased', visibleAt: leaseExpiresAt })
       this.#catchUp(queue)
       return { status: 'extended', leaseExpiresAt }
     })

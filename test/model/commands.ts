@@ -57,6 +57,7 @@ export interface LeaseDraft {
   /** Counts from the latest delivery backwards. */
   readonly receipt: number
   readonly visibilityMs: number
+  readonly anyLease: boolean
 }
 
 export interface SettlementDraft {
@@ -133,6 +134,7 @@ const settlement: fc.Arbitrary<SettlementDraft> = fc.record({
 const lease: fc.Arbitrary<LeaseDraft> = fc.record({
   receipt,
   visibilityMs: fc.constantFrom(0, 3 * second, 20 * second, 90 * second, 12 * 60 * minute),
+  anyLease: fc.boolean(),
 })
 
 const attemptId = fc.constantFrom(undefined, undefined, undefined, 'x', 'y')
@@ -294,10 +296,13 @@ export function newMessage(draft: MessageDraft, isFifo: boolean): NewMessage {
   const { flaw, delayMs } = draft
   const flawed = { tooLarge: 'x'.repeat(2_000), character: 'x\u0000', none: draft.body }
   const body = flaw === 'noGroup' || flaw === 'noId' ? draft.body : flawed[flaw]
-  if (!isFifo) return { body, ...(delayMs !== undefined && { delayMs }) }
+  // On a standard queue a group is a tenant, of whom the store counts what is in flight.
+  const hasGroup = isFifo ? flaw !== 'noGroup' : draft.group !== 'g1'
+  const group = hasGroup && { group: draft.group }
+  if (!isFifo) return { body, ...group, ...(delayMs !== undefined && { delayMs }) }
   return {
     body,
-    ...(flaw !== 'noGroup' && { group: draft.group }),
+    ...group,
     ...(flaw !== 'noId' && { deduplicationId: draft.deduplicationId }),
   }
 }

@@ -19,6 +19,8 @@ interface HeldReceipt {
   readonly queue: string
   readonly engine: string
   readonly model: string
+  /** Of the message. */
+  readonly id: string
   readonly token: number
 }
 
@@ -222,8 +224,8 @@ class EngineRun {
   }
 
   #keepReceipts(queue: string, engine: readonly Delivery[], model: readonly Delivery[]): void {
-    for (const [index, { receipt, token }] of engine.entries()) {
-      this.#receipts.push({ queue, engine: receipt, model: model[index]?.receipt ?? '', token })
+    for (const [index, { id, receipt, token }] of engine.entries()) {
+      this.#receipts.push({ queue, engine: receipt, model: model[index]?.receipt ?? '', id, token })
     }
   }
 
@@ -234,9 +236,10 @@ class EngineRun {
     const other = queueNames.find((name) => name !== queue) ?? queue
     const request = (side: 'engine' | 'model') => ({
       queue: foreign ? other : queue,
-      leases: held.map(({ held: receipt, visibilityMs }) => ({
+      leases: held.map(({ held: receipt, visibilityMs, anyLease }) => ({
         receipt: receipt?.[side] ?? '',
         visibilityMs,
+        anyLease,
       })),
     })
     const [results] = await this.#both(
@@ -249,7 +252,7 @@ class EngineRun {
 
   #noteExtension(held: HeldReceipt | undefined, result: LeaseResult): void {
     if (held === undefined || result.status !== 'extended') return
-    this.#watch.extended(held.token, result.leaseExpiresAt)
+    this.#watch.extended(held.id, result.leaseExpiresAt)
   }
 
   async #settle({ settlements }: Extract<Command, { kind: 'settle' }>): Promise<void> {

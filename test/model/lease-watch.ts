@@ -44,8 +44,10 @@ export class LeaseWatch {
     }
   }
 
-  extended(token: number, leasedUntil: number): void {
-    for (const [id, seen] of this.#withToken(token)) this.#seen.set(id, { ...seen, leasedUntil })
+  /** By the message, since a receipt of an earlier lease may have moved the end of a later one. */
+  extended(id: string, leasedUntil: number): void {
+    const seen = this.#seen.get(id)
+    if (seen !== undefined) this.#seen.set(id, { ...seen, leasedUntil })
   }
 
   settled(token: number, outcome: Outcome, now: number): void {

@@ -29,7 +29,8 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
     reason: 'a repeated receive attempt has just read these rows by their tokens',
   },
   {
-    statement: /^DELETE FROM message WHERE .* AND due_at > \? AND body IS NOT NULL$/,
+    statement:
+      /^DELETE FROM message WHERE .* AND due_at > \? AND body IS NOT NULL AND group_name IS NULL$/,
     reason: 'the end of the job was just written down by a statement that compares the token',
   },
 ]

@@ -5,7 +5,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { leaseMsMax } from '../../core/limits.ts'
 import { inHand } from './lanes.ts'
-import { leased, type MessageRow, ready } from './messages.ts'
+import { blocked, leased, type MessageRow, ready } from './messages.ts'
 import { changed } from './rows.ts'
 import { tenantsLeased } from './tenants.ts'
 import type { Queue } from './topology.ts'
@@ -25,18 +25,25 @@ export function prepareHiding(db: DatabaseSync): HidingStatements {
     // The token stays, so that the latest holder has the message in hand again.
     hide: db.prepare(`
       UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, lane = ?
-      ${plain} AND state = ${ready}`),
+      ${plain} AND (state = ${ready} OR state = ${blocked})`),
   }
 }
 
-/** Moves the end of whatever lease the message has, or hides it again if it has none. */
+/** Whether any receipt may change when the message can be received: not a job, and not in FIFO order. */
+export function canBeHidden({ settings }: Queue, { job }: MessageRow): boolean {
+  return settings.type === 'standard' && job === null
+}
+
+/**
+ * Moves the end of whatever lease the message has, or hides it again if it has none; false when it
+ * was received too long ago for that.
+ */
 export function hideUnheld(
   tx: StoreTransaction,
   queue: Queue,
   row: MessageRow,
   until: number,
 ): boolean {
-  if (queue.settings.type === 'fifo') return false
   const { move, hide } = tx.session.hiding
   const { dueAt, heldUntil } = hold(queue, row.sent_at, until)
   const fence = [row.sequence, queue.generation, until - leaseMsMax] as const
@@ -44,7 +51,8 @@ export function hideUnheld(
     tx.wroteRow(queue)
     return true
   }
-  if (until <= tx.now) return row.state === ready && row.job === null
+  // What can be received stays so.
+  if (until <= tx.now) return row.state !== leased
   const lane = queue.countsRunning ? inHand : null
   if (!changed(hide, dueAt, heldUntil, lane, ...fence)) return false
   tx.count(queue, 'ready', -1)

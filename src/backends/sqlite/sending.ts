@@ -15,13 +15,15 @@ import { hold } from './upkeep.ts'
 export interface SendingStatements {
   readonly insert: StatementSync
   readonly insertPlain: StatementSync
+  readonly insertPlainMany: StatementSync
   readonly insertPlainJob: StatementSync
   readonly insertPlainJobs: StatementSync
   readonly findDuplicate: StatementSync
   readonly rememberId: StatementSync
 }
 
-/** Plain jobs that one statement stores; each call of a statement has its price. */
+/** Messages and jobs that one statement stores; each call of a statement has its price. */
+const messagesAtOnce = 10
 const jobsAtOnce = 25
 
 export function prepareSending(db: DatabaseSync): SendingStatements {
@@ -31,7 +33,15 @@ export function prepareSending(db: DatabaseSync): SendingStatements {
       INSERT INTO message (
         sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body,
         job_type, job_owner, job
-      ) VALUES ${Array.from({ length: count }, () => row).join(', ')}`)
+      ) VALUES ${rowsOf(count, row)}`)
+  }
+  // The most common message binds half the values, and binding is what costs time.
+  const insertPlain = (count: number): StatementSync => {
+    const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?)`
+    return db.prepare(`
+      INSERT INTO message (
+        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
+      ) VALUES ${rowsOf(count, row)}`)
   }
   return {
     insert: db.prepare(`
@@ -39,11 +49,8 @@ export function prepareSending(db: DatabaseSync): SendingStatements {
         sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
         group_name, deduplication_id, attributes, body, job_type, job_owner, job
       ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    // The most common message binds half the values, and binding is what costs time.
-    insertPlain: db.prepare(`
-      INSERT INTO message (
-        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
-      ) VALUES (?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?)`),
+    insertPlain: insertPlain(1),
+    insertPlainMany: insertPlain(messagesAtOnce),
     insertPlainJob: insertPlainJobs(1),
     insertPlainJobs: insertPlainJobs(jobsAtOnce),
     findDuplicate: db.prepare(`
@@ -55,6 +62,10 @@ export function prepareSending(db: DatabaseSync): SendingStatements {
   }
 }
 
+function rowsOf(count: number, row: string): string {
+  return Array.from({ length: count }, () => row).join(', ')
+}
+
 export function sendMessages(tx: StoreTransaction, request: Send): readonly SendResult[] {
   const queue = tx.queue(request.queue)
   if (request.allOrNothing) {
@@ -63,10 +74,44 @@ export function sendMessages(tx: StoreTransaction, request: Send): readonly Send
       if (refusal !== undefined) throw refusal
     }
   }
-  return request.messages.map((message) => {
+  const results: SendResult[] = []
+  let batch: NewMessage[] = []
+  for (const message of request.messages) {
     const error = request.allOrNothing ? undefined : refuse(queue, message)
-    return error === undefined ? storeMessage(tx, queue, message) : { status: 'refused', error }
+    if (error === undefined && isPlain(queue, message)) {
+      batch.push(message)
+      if (batch.length < messagesAtOnce) continue
+      results.push(...storePlainMessages(tx, queue, batch))
+    } else {
+      results.push(...batch.map((waiting) => storeMessage(tx, queue, waiting)))
+      results.push(
+        error === undefined ? storeMessage(tx, queue, message) : { status: 'refused', error },
+      )
+    }
+    batch = []
+  }
+  results.push(...batch.map((waiting) => storeMessage(tx, queue, waiting)))
+  return results
+}
+
+/** Stores as many plain messages as one statement takes. */
+function storePlainMessages(
+  tx: StoreTransaction,
+  queue: Queue,
+  messages: readonly NewMessage[],
+): readonly Stored[] {
+  const { now, session } = tx
+  const values: SQLInputValue[] = []
+  const stored = messages.map(({ body }) => {
+    const sequence = tx.nextSequence()
+    values.push(sequence, queue.generation, now, now, now, body)
+    return sent(tx, 'created', sequence)
   })
+  session.sending.insertPlainMany.run(...values)
+  tx.count(queue, 'sent', messages.length)
+  tx.count(queue, 'ready', messages.length)
+  tx.gainedReady(queue)
+  return stored
 }
 
 export function refuse(queue: Queue, message: NewMessage): MillraceError | undefined {

@@ -22,7 +22,7 @@ import type {
 import type { EnqueuedJob } from '../job-store.ts'
 import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
 import { enqueueJob, refuseEmittedJobs } from './enqueueing.ts'
-import { hideUnheld } from './hiding.ts'
+import { canBeHidden, hideUnheld } from './hiding.ts'
 import { finishLeasedJob, noteAttempt } from './job-history.ts'
 import { countNameOf, leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
 import { changed, getRow } from './rows.ts'
@@ -102,8 +102,8 @@ function extendLease(
   }
   const refusal = whyNot(tx, row, receipt)
   if (refusal !== undefined) {
-    const isMoved = anyLease && hideUnheld(tx, queue, row, leaseExpiresAt)
-    return isMoved ? { status: 'extended', leaseExpiresAt } : { status: refusal }
+    if (!anyLease || !canBeHidden(queue, row)) return { status: refusal }
+    if (hideUnheld(tx, queue, row, leaseExpiresAt)) return { status: 'extended', leaseExpiresAt }
   }
   const violation = {
     field: 'visibilityMs',

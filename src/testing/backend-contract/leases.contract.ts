@@ -238,6 +238,34 @@ function describeAnyLease(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('q'), ['body'])
   })
 
+  suite.test('where any lease will do, none can be longer than a lease may be', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    await scene.advance(11 * second)
+    const leases = [{ receipt, visibilityMs: leaseMsMax, anyLease: true }]
+    assertRefused(only(await scene.backend.extend({ queue: 'q', leases })), 'invalid_argument')
+    assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
+  })
+
+  suite
+    .needing('fairTenants')
+    .test('where any lease will do, a message that others go before is hidden', async (scene) => {
+      await scene.queue('q', { visibilityMs: hour })
+      const tenantOf = (group: string, count: number) =>
+        Array.from({ length: count }, (_, index) => ({ body: `${group}${index}`, group }))
+      await scene.send('q', ...tenantOf('loud', 31))
+      const { receipt } = await scene.receiveOne('q', { visibilityMs: 10 * second })
+      await scene.receive('q', { max: 30 })
+      await scene.advance(11 * second)
+      await scene.send('q', ...tenantOf('quiet', 1))
+      assert.deepEqual(await scene.receiveBodies('q', { max: 1 }), ['quiet0'])
+      assert.equal(await extendAny(scene, receipt, 0), 'extended')
+      assert.equal(await extendAny(scene, receipt, 20 * second), 'extended')
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 32, delayed: 0 })
+      assert.deepEqual(await scene.receiveBodies('q'), [])
+      await scene.advance(20 * second)
+      assert.deepEqual(await scene.receiveBodies('q'), ['loud0'])
+    })
+
   suite.test('no message that is gone comes back by any lease', async (scene) => {
     const { receipt } = await leasedOne(scene)
     await scene.acknowledge('q', receipt)

@@ -210,7 +210,14 @@ function describeListsOfQueues(suite: ContractSuite): void {
       await scene.send(`${inside}orders`, 'body')
       assert.deepEqual(await scene.receiveBodies('orders'), [])
       assert.deepEqual(await scene.receiveBodies(`${inside}orders`), ['body'])
-      for (const name of ['a:b:c:orders', ':orders', 'EU:orders', 'eu west:orders', 'eu:']) {
+      for (const name of [
+        'a:b:c:orders',
+        'a:orders',
+        ':orders',
+        'EU:1:orders',
+        'eu west:1:orders',
+        'eu:1:',
+      ]) {
         await rejects(scene.queue(name), 'invalid_argument')
       }
     },
