@@ -97,6 +97,8 @@ describe('the URL of a queue', () => {
     })
     assert.equal(parseQueuePath('/jobs'), undefined)
     assert.equal(regionOfHost('SQS.eu-west-1.example.com'), 'eu-west-1')
+    assert.equal(regionOfHost('us-gov-west-1.queue.example.com'), 'us-gov-west-1')
     assert.equal(regionOfHost('queue.example.com'), undefined)
+    assert.equal(regionOfHost('sqs.example.com'), undefined)
   })
 })

@@ -61,7 +61,9 @@ export interface QueueReference {
   readonly region?: string
 }
 
-const regionInHost = /^(?:sqs\.([a-z0-9-]+)\.|([a-z0-9-]+)\.queue\.)/
+/** Told by its form, `eu-west-1`, from the name of a server that happens to begin with `sqs`. */
+const region = '[a-z]{2,8}(?:-[a-z]{2,12}){1,3}-\\d{1,2}'
+const regionInHost = new RegExp(`^(?:sqs\\.(${region})\\.|(${region})\\.queue\\.)`)
 const pathWithRegion = /^\/queue\/([a-z0-9-]{1,40})\/(\d{12})\/([^/]+)\/?$/
 const pathOfQueue = /^\/(\d{12})\/([^/]+)\/?$/
 

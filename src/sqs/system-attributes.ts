@@ -7,7 +7,21 @@ import { addressOf, formatArn, type QueuePlace } from './queue-address.ts'
 
 type ReadAttribute = (delivery: Delivery, home: QueuePlace) => string | null | undefined
 
-const readers = {
+export const systemAttributeNames = [
+  'SenderId',
+  'SentTimestamp',
+  'ApproximateReceiveCount',
+  'ApproximateFirstReceiveTimestamp',
+  'SequenceNumber',
+  'MessageDeduplicationId',
+  'MessageGroupId',
+  'AWSTraceHeader',
+  'DeadLetterQueueSourceArn',
+] as const
+
+export type SystemAttributeName = (typeof systemAttributeNames)[number]
+
+const readers: Readonly<Record<SystemAttributeName, ReadAttribute>> = {
   // Messages that came from the server's own account, or from an app, do not carry a sender.
   SenderId: ({ systemAttributes }, home) => systemAttributes[senderKey] ?? home.account,
   SentTimestamp: ({ sentAt }) => String(sentAt),
@@ -22,17 +36,11 @@ const readers = {
   AWSTraceHeader: ({ systemAttributes }) => systemAttributes[traceHeaderKey],
   DeadLetterQueueSourceArn: ({ deadLetter }, home) =>
     deadLetter === null ? null : formatArn(addressOf(deadLetter.source, home)),
-} as const satisfies Readonly<Record<string, ReadAttribute>>
-
-export type SystemAttributeName = keyof typeof readers
+}
 
 /** In `NewMessage.systemAttributes`. */
 export const senderKey = 'SenderId'
 export const traceHeaderKey = 'AWSTraceHeader'
-
-export const systemAttributeNames: readonly SystemAttributeName[] = Object.keys(
-  readers,
-) as SystemAttributeName[] // keys of a literal
 
 /** Those of the named attributes that the message has. */
 export function systemAttributesOf(

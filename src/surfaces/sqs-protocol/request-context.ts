@@ -1,5 +1,6 @@
 /** One request as an action sees it: who asks, for which queue, and whether the client is still there. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { namespaceEnd } from '../../core/check-queue.ts'
 import type { Ports } from '../../core/ports.ts'
 import {
   formatUrl,
@@ -13,6 +14,7 @@ import type { ActionContext, AddressedQueue, Caller, WireSettings, WireStore } f
 import type { OpenWaits } from './open-waits.ts'
 import { missingParameter } from './refusals.ts'
 import { SqsError } from './sqs-error.ts'
+import { queueDoesNotExist } from './store-errors.ts'
 
 /** What all requests share. */
 export interface ContextSetup {
@@ -66,6 +68,8 @@ export class RequestContext implements ActionContext {
 
   locate({ name, account, region }: QueueReference): AddressedQueue {
     const { caller, settings } = this
+    // In the store such a name would mean a queue of another place, and so of another owner.
+    if (name.includes(namespaceEnd)) throw new SqsError('QueueDoesNotExist', queueDoesNotExist)
     const address = { region: region ?? caller.region, account: account ?? caller.account, name }
     if (this.#setup.isVerified && address.account !== caller.account) {
       const message = `Access to the resource ${formatUrl(this.origin, address)} is denied.`

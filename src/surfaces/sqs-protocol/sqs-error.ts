@@ -9,30 +9,31 @@ export interface SqsErrorKind {
   readonly byFrame?: true
 }
 
-const simpleQueue = 'AWS.SimpleQueueService.'
-
 /** By the name of the JSON protocol. */
-export const sqsErrors = {
+const kinds = {
   QueueDoesNotExist: {
-    queryCode: `${simpleQueue}NonExistentQueue`,
+    queryCode: 'AWS.SimpleQueueService.NonExistentQueue',
     status: 400,
     queryMessage: 'The specified queue does not exist for this wsdl version.',
   },
   QueueNameExists: { queryCode: 'QueueAlreadyExists', status: 400 },
-  QueueDeletedRecently: { queryCode: `${simpleQueue}QueueDeletedRecently`, status: 400 },
-  PurgeQueueInProgress: { queryCode: `${simpleQueue}PurgeQueueInProgress`, status: 403 },
+  QueueDeletedRecently: { queryCode: 'AWS.SimpleQueueService.QueueDeletedRecently', status: 400 },
+  PurgeQueueInProgress: { queryCode: 'AWS.SimpleQueueService.PurgeQueueInProgress', status: 403 },
   OverLimit: { queryCode: 'OverLimit', status: 403 },
   ResourceNotFoundException: { queryCode: 'ResourceNotFoundException', status: 404 },
-  EmptyBatchRequest: { queryCode: `${simpleQueue}EmptyBatchRequest`, status: 400 },
+  EmptyBatchRequest: { queryCode: 'AWS.SimpleQueueService.EmptyBatchRequest', status: 400 },
   TooManyEntriesInBatchRequest: {
-    queryCode: `${simpleQueue}TooManyEntriesInBatchRequest`,
+    queryCode: 'AWS.SimpleQueueService.TooManyEntriesInBatchRequest',
     status: 400,
   },
-  BatchEntryIdsNotDistinct: { queryCode: `${simpleQueue}BatchEntryIdsNotDistinct`, status: 400 },
-  InvalidBatchEntryId: { queryCode: `${simpleQueue}InvalidBatchEntryId`, status: 400 },
-  BatchRequestTooLong: { queryCode: `${simpleQueue}BatchRequestTooLong`, status: 400 },
-  MessageNotInflight: { queryCode: `${simpleQueue}MessageNotInflight`, status: 400 },
-  UnsupportedOperation: { queryCode: `${simpleQueue}UnsupportedOperation`, status: 400 },
+  BatchEntryIdsNotDistinct: {
+    queryCode: 'AWS.SimpleQueueService.BatchEntryIdsNotDistinct',
+    status: 400,
+  },
+  InvalidBatchEntryId: { queryCode: 'AWS.SimpleQueueService.InvalidBatchEntryId', status: 400 },
+  BatchRequestTooLong: { queryCode: 'AWS.SimpleQueueService.BatchRequestTooLong', status: 400 },
+  MessageNotInflight: { queryCode: 'AWS.SimpleQueueService.MessageNotInflight', status: 400 },
+  UnsupportedOperation: { queryCode: 'AWS.SimpleQueueService.UnsupportedOperation', status: 400 },
   InvalidParameterValueException: { queryCode: 'InvalidParameterValue', status: 400 },
   MissingRequiredParameterException: { queryCode: 'MissingParameter', status: 400 },
   InvalidAttributeName: { queryCode: 'InvalidAttributeName', status: 400 },
@@ -68,9 +69,11 @@ export const sqsErrors = {
   InvalidAction: { queryCode: 'InvalidAction', status: 400, byFrame: true },
   InternalFailure: { queryCode: 'InternalFailure', status: 500, byFrame: true },
   ServiceUnavailable: { queryCode: 'ServiceUnavailable', status: 503, byFrame: true },
-} as const satisfies Readonly<Record<string, SqsErrorKind>>
+} as const
 
-export type SqsErrorName = keyof typeof sqsErrors
+export type SqsErrorName = keyof typeof kinds
+
+export const sqsErrors: Readonly<Record<SqsErrorName, SqsErrorKind>> = kinds
 
 export class SqsError extends Error {
   override readonly name = 'SqsError'

@@ -11,6 +11,14 @@ const wire = rawWire()
 
 /** A client that has asked and listens no more than it is told to. */
 async function asking(port: number, input: unknown): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  await new Promise<void>((resolve) => {
+    socket.write(requestText(input), () => resolve())
+  })
+  return socket
+}
+
+function requestText(input: unknown): string {
   const body = JSON.stringify(input)
   const head = [
     'POST / HTTP/1.1',
@@ -19,11 +27,7 @@ async function asking(port: number, input: unknown): Promise<Socket> {
     'X-Amz-Target: AmazonSQS.ReceiveMessage',
     `Content-Length: ${body.length}`,
   ]
-  const socket = connect({ port, host: '127.0.0.1' })
-  await new Promise<void>((resolve) => {
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`, () => resolve())
-  })
-  return socket
+  return `${head.join('\r\n')}\r\n\r\n${body}`
 }
 
 /** Until so many timers wait: each long poll brings its own. */
@@ -47,6 +51,23 @@ describe('an abandoned long poll', () => {
     await wire.json('SendMessage', { QueueUrl, MessageBody: 'for the next one' })
     // It waits for the case that the server hears of the end only when it wants to answer.
     const receive = { QueueUrl, AttributeNames: attributes, WaitTimeSeconds: 20 }
+    const { body } = await wire.json('ReceiveMessage', receive)
+    assert.equal(body.Messages[0].Body, 'for the next one')
+    assert.equal(body.Messages[0].Attributes.ApproximateReceiveCount, '1')
+  })
+
+  test('that stands behind another one on its connection swallows nothing either', async () => {
+    const first = await wire.create('pipelined-first')
+    const QueueUrl = await wire.create('pipelined-second')
+    const before = wire.clock.pendingTimers
+    const client = await asking(wire.server.port, { QueueUrl: first, WaitTimeSeconds: 20 })
+    client.write(requestText({ QueueUrl, WaitTimeSeconds: 20 }))
+    await timers(wire.clock, before + 2)
+    client.destroy()
+    // Both have heard of it, also the one whose answer had no connection yet.
+    while (wire.clock.pendingTimers > before) await nextTurn()
+    await wire.json('SendMessage', { QueueUrl, MessageBody: 'for the next one' })
+    const receive = { QueueUrl, AttributeNames: attributes }
     const { body } = await wire.json('ReceiveMessage', receive)
     assert.equal(body.Messages[0].Body, 'for the next one')
     assert.equal(body.Messages[0].Attributes.ApproximateReceiveCount, '1')

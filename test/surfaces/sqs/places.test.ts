@@ -79,6 +79,34 @@ describe('the place of a queue', () => {
     assert.equal((await wire.json('ListQueueTags', plain)).status, 400)
   })
 
+  test('is never smuggled in with the name', async () => {
+    const theirs = signedBy('333333333333', 'eu-central-1')
+    await wire.create('private', {}, theirs)
+    const name = 'eu-central-1:333333333333:private'
+    for (const QueueUrl of [
+      `${wire.url}/111111111111/${name}`,
+      `${wire.url}/queue/eu-central-1/111111111111/${name}`,
+      `/111111111111/${name}`,
+    ]) {
+      const { status, body } = await wire.json('SendMessage', { QueueUrl, MessageBody: 'x' })
+      assert.equal(status, 400)
+      assert.equal(body.__type, 'com.amazonaws.sqs#QueueDoesNotExist')
+    }
+    const path = `/111111111111/${name}?Action=ReceiveMessage`
+    assert.match((await wire.fetch(path)).text, /NonExistentQueue/)
+    const { body } = await wire.json('GetQueueUrl', { QueueName: name })
+    assert.equal(body.__type, 'com.amazonaws.sqs#QueueDoesNotExist')
+  })
+
+  test('is not told by the name of a server that begins with sqs', async () => {
+    await wire.create('reached-by-name')
+    for (const host of ['sqs.example.com', 'sqs.internal.example.com', 'my-school.queue.local']) {
+      const QueueUrl = `http://${host}/111111111111/reached-by-name`
+      const { status, text } = await wire.json('SendMessage', { QueueUrl, MessageBody: 'x' })
+      assert.equal(status, 200, text)
+    }
+  })
+
   test('is in the host of a request to the path of a queue', async () => {
     await wire.create('hosted', {}, inRegion('eu-west-3'))
     const host = 'sqs.eu-west-3.localhost.localstack.cloud:4566'
