@@ -3,13 +3,14 @@
  * ways in to the store; everything else is in the folders it names.
  */
 import type { RequestListener } from 'node:http'
-import { type DevOptions, type RunningDev, startDevWith } from './config/dev.ts'
+import { type DevOptions as DevServerOptions, type RunningDev, startDevWith } from './config/dev.ts'
 import { type RunningServer, type ServerOptions, type Services, serveWith } from './config/serve.ts'
 import { type HttpApiOptions, httpApi } from './surfaces/http-api/http-api.ts'
+import type { AccessKey } from './surfaces/sqs-protocol/access/access-keys.ts'
 import { type SqsWireOptions, sqsWire } from './surfaces/sqs-protocol/sqs-wire.ts'
 
 export type { ConnectionLimits } from './config/connection-limits.ts'
-export type { DevOptions, RunningDev } from './config/dev.ts'
+export type { RunningDev } from './config/dev.ts'
 export type { RunningServer, ServerOptions } from './config/serve.ts'
 export type { ApiKey } from './surfaces/http-api/api-keys.ts'
 export type { ApiOptions, EnqueueRate, JobsApiOptions } from './surfaces/http-api/api-options.ts'
@@ -18,22 +19,41 @@ export type { ApiAuth } from './surfaces/http-api/authenticate.ts'
 export type { Role } from './surfaces/http-api/caller.ts'
 export { createJobsApi, type JobsApi } from './surfaces/http-api/jobs-api.ts'
 export type { JwtAuth } from './surfaces/http-api/json-web-tokens.ts'
-export type { AccessKey } from './surfaces/sqs-protocol/access/access-keys.ts'
 export { credentialsFromEnvironment } from './surfaces/sqs-protocol/access/credentials-from-environment.ts'
+export type { AccessKey }
 
 export interface ServeOptions extends ServerOptions, HttpApiOptions, SqsWireOptions {}
 
 /** Starts a server on the embedded store. Answers once it accepts requests. */
 export function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  // Without types, `'none'` may arrive here as well.
-  const hasCredentials = typeof options.auth === 'object' || options.accessKeys !== undefined
-  const setup = { ...options, hasCredentials }
+  const setup = { ...options, hasCredentials: hasCredentials(options) }
   return serveWith((services) => waysIn(services, options), setup)
 }
 
+export interface DevOptions
+  extends DevServerOptions,
+    Pick<HttpApiOptions, 'auth'>,
+    Pick<SqsWireOptions, 'accessKeys'> {}
+
 /** Starts a server with what templates declare: their queues, and the functions that these feed. */
 export function startDev(options: DevOptions = {}): Promise<RunningDev> {
-  return startDevWith((services) => waysIn(services, options), options)
+  const credentials = keyOfFunctions(options)
+  return startDevWith((services) => waysIn(services, options), {
+    ...options,
+    hasCredentials: hasCredentials(options),
+    ...(credentials !== undefined && { credentials }),
+  })
+}
+
+/** Without types, `'none'` may arrive here as well. */
+function hasCredentials({ auth, accessKeys }: Pick<ServeOptions, 'auth' | 'accessKeys'>): boolean {
+  return typeof auth === 'object' || accessKeys !== undefined
+}
+
+/** The first key of their own account, so that a bare name means the queue of their template. */
+function keyOfFunctions({ accessKeys = [], account }: DevOptions): AccessKey | undefined {
+  const own = accessKeys.find((key) => key.account === undefined || key.account === account)
+  return own ?? accessKeys[0]
 }
 
 /** One listener for all: what is meant for SQS goes there, and everything else to the HTTP API. */

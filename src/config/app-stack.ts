@@ -2,7 +2,9 @@
 import type { App } from '../contracts/define-app.ts'
 import { kebabCase } from '../contracts/resolve-names.ts'
 import { resolveTopology } from '../contracts/resolve-topology.ts'
-import type { Place, Stack } from '../templates/stack.ts'
+import { appAlarms } from '../templates/app-alarms.ts'
+import { planExport } from '../templates/export-plan.ts'
+import type { Place, ReadTemplate, TemplateProblem } from '../templates/stack.ts'
 
 export interface AppStackRequest {
   readonly app: App
@@ -11,11 +13,18 @@ export interface AppStackRequest {
   readonly file: string
 }
 
-export function appStack({ app, stage, file }: AppStackRequest): Stack {
+export function appStack({ app, stage, file }: AppStackRequest): ReadTemplate {
   const at: Place = { file, line: 1, column: 1 }
   const { planned, queues } = resolveTopology(app, stage)
   const keys = new Map(queues.map(({ name, key }) => [name, key]))
-  return {
+  const plan = planExport(app, stage, 'cloudformation')
+  const alarms = appAlarms(plan).map(({ watched, declared: _, ...alarm }) => ({
+    ...alarm,
+    description: null,
+    queue: watched.planned.queue,
+    at,
+  }))
+  const stack = {
     name: `${kebabCase(app.name)}-${stage}`,
     queues: planned.map(({ queue, settings, tags }) => ({
       logicalId: keys.get(queue) ?? queue,
@@ -26,6 +35,10 @@ export function appStack({ app, stage, file }: AppStackRequest): Stack {
     })),
     functions: [],
     eventSources: [],
-    alarms: [],
+    alarms,
   }
+  const problems = plan.warnings.map(
+    (message): TemplateProblem => ({ severity: 'warning', path: 'alarms', message, at }),
+  )
+  return { stack, problems, exports: {}, files: [file] }
 }

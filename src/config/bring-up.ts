@@ -4,8 +4,14 @@ import type { Ports } from '../core/ports.ts'
 import type { Stack, TemplateProblem } from '../templates/stack.ts'
 import { applyStack } from './apply-stack.ts'
 import type { DataDirectory } from './data-directory.ts'
+import { joinApps } from './join-apps.ts'
 import { planStack, type StackPlan } from './plan-stack.ts'
-import { readStackSource, type StackSource, type StackSourceOptions } from './stack-source.ts'
+import {
+  isProgram,
+  readStackSource,
+  type StackSource,
+  type StackSourceOptions,
+} from './stack-source.ts'
 import { stackStoreAt } from './stack-store.ts'
 
 export interface PlanUpRequest {
@@ -30,12 +36,20 @@ export interface SourcePlan extends StackPlan {
   readonly source: string
 }
 
-export function readSources(
+/** One after the other: a template may import what an earlier one exports. */
+export async function readSources(
   paths: readonly string[],
   options: StackSourceOptions,
   version?: number,
 ): Promise<readonly StackSource[]> {
-  return Promise.all(paths.map((path) => readStackSource(path, options, version)))
+  const sources: StackSource[] = []
+  let imports = options.imports ?? {}
+  for (const path of paths) {
+    const source = await readStackSource(path, { ...options, imports }, version)
+    sources.push(source)
+    imports = { ...imports, ...source.exports }
+  }
+  return joinApps(sources)
 }
 
 export async function planUp(request: PlanUpRequest): Promise<PlannedUp> {
@@ -77,7 +91,11 @@ function sameName(plans: readonly SourcePlan[]): readonly TemplateProblem[] {
     .map(({ stack, source }) => ({
       severity: 'error',
       path: '',
-      message: `There are two stacks of the name '${stack.name}'.`,
+      message:
+        `There are two stacks of the name '${stack.name}'.` +
+        (plans.some((plan) => isProgram(plan.source))
+          ? ' An app joins a template that has all of its queues.'
+          : ''),
       at: { file: source, line: 1, column: 1 },
     }))
 }

@@ -3,25 +3,22 @@
  * and the functions that they feed are run.
  */
 import { resolve } from 'node:path'
-import type { Backend } from '../backends/backend.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Ports } from '../core/ports.ts'
 import type { Stack, TemplateProblem } from '../templates/stack.ts'
 import { CodeWatcher } from '../worker/lambda/code-watcher.ts'
 import { LambdaRuntime } from '../worker/lambda/lambda-runtime.ts'
 import { isNodeRuntime, type LambdaSet } from '../worker/lambda/lambda-set.ts'
 import { bringUp, planUp, readSources, type SourcePlan } from './bring-up.ts'
 import { dataDirectoryAt } from './data-directory.ts'
-import type { DevOptions, DevPlace } from './dev.ts'
-import type { RunningServer } from './serve.ts'
+import type { DevPlace, DevSetup } from './dev.ts'
+import type { RunningServer, Services } from './serve.ts'
 import type { StackSource } from './stack-source.ts'
 
 export interface DevStacksSetup {
-  readonly options: DevOptions
+  readonly options: DevSetup
   readonly place: DevPlace
   readonly server: RunningServer
-  readonly backend: Backend
-  readonly ports: Ports
+  readonly services: Services
 }
 
 export class DevStacks {
@@ -35,7 +32,8 @@ export class DevStacks {
 
   constructor(setup: DevStacksSetup) {
     this.#setup = setup
-    const { backend, ports, place, server, options } = setup
+    const { services, place, server, options } = setup
+    const { store: backend, ports } = services
     const { log, onLogLine, onInvocation } = options
     this.#runtime = new LambdaRuntime({
       backend,
@@ -43,7 +41,7 @@ export class DevStacks {
       region: place.region,
       account: place.account,
       endpoint: server.url,
-      hostEnvironment: place.environment,
+      hostEnvironment: { ...place.environment, ...signingVariables(options) },
       ...(log !== undefined && { log }),
       ...(onLogLine !== undefined && { onLogLine }),
       ...(onInvocation !== undefined && { onInvocation }),
@@ -99,13 +97,15 @@ export class DevStacks {
 
   /** What is to be run, once its queues are there; nothing when a template has an error. */
   async #bringUp(): Promise<LambdaSet | undefined> {
-    const { backend, ports, server, options } = this.#setup
+    const { services, server, options } = this.#setup
+    const { store: backend, ports } = services
     const sources = await this.#read()
     const request = { backend, ports, data: dataDirectoryAt(server.dataDirectory), sources }
     const planned = await planUp(request)
     const stacks = planned.plans.map(({ stack }) => stack)
     this.#tell([...planned.problems, ...stacks.flatMap(foreignFunctions)])
     if (planned.hasErrors) return undefined
+    await services.lookAtSwitches(stacks.flatMap(({ queues }) => queues))
     await bringUp(request, planned)
     this.#plans = planned.plans
     options.onUp?.(planned.plans)
@@ -133,6 +133,16 @@ export class DevStacks {
 
   #tell(problems: readonly TemplateProblem[]): void {
     if (problems.length > 0) this.#setup.options.onProblems?.(problems)
+  }
+}
+
+/** All three: the session of another key would spoil this one. */
+function signingVariables({ credentials }: DevSetup): Record<string, string | undefined> {
+  if (credentials === undefined) return {}
+  return {
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    AWS_SESSION_TOKEN: credentials.sessionToken,
   }
 }
 

@@ -9,7 +9,13 @@ import type { TemplateProblem } from '../templates/stack.ts'
 import type { LambdaLogLine } from '../worker/lambda/invocation-log.ts'
 import type { InvocationReport } from '../worker/lambda/invocation-report.ts'
 import type { SourcePlan } from './bring-up.ts'
-import { type RunningServer, type ServerOptions, type Services, serveWith } from './serve.ts'
+import {
+  type RunningServer,
+  type ServerOptions,
+  type ServerSetup,
+  type Services,
+  serveWith,
+} from './serve.ts'
 import type { StackSourceOptions } from './stack-source.ts'
 
 export type { InvocationReport, LambdaLogLine }
@@ -36,6 +42,18 @@ export interface DevOptions
   readonly onInvocation?: (report: InvocationReport) => void
 }
 
+export interface DevSetup extends DevOptions, Pick<ServerSetup, 'hasCredentials'> {
+  /** What functions sign their requests with. Default: what the environment has. */
+  readonly credentials?: FunctionCredentials
+}
+
+/** As an access key of the server has them. */
+export interface FunctionCredentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+}
+
 export interface RunningDev extends RunningServer {
   /** What has gone up last. */
   readonly plans: readonly SourcePlan[]
@@ -46,7 +64,7 @@ export interface RunningDev extends RunningServer {
 /** Rejects when a template cannot go up; why was told to `onProblems`. */
 export async function startDevWith(
   waysIn: (services: Services) => RequestListener,
-  options: DevOptions = {},
+  setup: DevSetup = {},
 ): Promise<RunningDev> {
   // What takes long to load is asked for before anything else.
   const loading = import('./dev-stacks.ts')
@@ -54,11 +72,10 @@ export async function startDevWith(
   const server = await serveWith((given) => {
     services = given
     return waysIn(given)
-  }, options)
+  }, setup)
   if (services === undefined) throw new MillraceError('store_closed')
   const { DevStacks } = await loading
-  const { store: backend, ports } = services
-  const stacks = new DevStacks({ options, place: placeOf(options), server, backend, ports })
+  const stacks = new DevStacks({ options: setup, place: placeOf(setup), server, services })
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => {
     stopped ??= stacks.stop().then(() => server.stop())

@@ -1,21 +1,25 @@
 /** Kill switches that the environment has on: `LLM_PAUSED=true` holds what obeys `LLM_PAUSED`. */
-import type { PlannedQueue } from '../contracts/resolve-topology.ts'
 import { describeGiven, type Violations } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import type { QueueSettings } from '../core/queue-settings.ts'
 
 const on: readonly string[] = ['true', '1', 'on', 'yes']
 const off: readonly string[] = ['', 'false', '0', 'off', 'no']
 
+/** A queue that is there or declared; one that does not say obeys no name. */
+export interface ObeyingQueue {
+  readonly settings: Partial<Pick<QueueSettings, 'obeys'>>
+}
+
 /** A value that is neither on nor off is refused: guessing wrong would run what was to be stopped. */
 export function heldNamesIn(
   environment: Readonly<Record<string, string | undefined>>,
-  planned: readonly PlannedQueue[],
+  queues: readonly ObeyingQueue[],
 ): readonly string[] {
   const names = new Set(
-    planned.flatMap(({ settings: { obeys } }) => [
-      ...obeys.queue,
-      ...Object.values(obeys.types).flat(),
-    ]),
+    queues.flatMap(({ settings: { obeys } }) =>
+      obeys === undefined ? [] : [...obeys.queue, ...Object.values(obeys.types).flat()],
+    ),
   )
   const violations: Violations = []
   const held = [...names].filter((name) => {

@@ -80,7 +80,11 @@ function bind(server: Server, at: { host: string; port: number }): Promise<Addre
       const message = `Cannot listen on ${at.host} port ${at.port}: ${systemReason(error, reasons)}.`
       reject(new MillraceError('address_unavailable', { message, cause: error }))
     })
-    server.listen({ ...at, exclusive: true }, () => resolve(server.address() as AddressInfo))
+    server.listen({ ...at, exclusive: true }, () => {
+      // Later ones are about single connections that could not be accepted; others are still served.
+      server.on('error', () => undefined)
+      resolve(server.address() as AddressInfo)
+    })
   })
 }
 

@@ -143,7 +143,7 @@ export async function open<const Opened extends App>(
     app,
     stage,
     storeFile,
-    queues: handlesOf<Opened>({ topology, backend, ports, onNotice }),
+    queues: handlesOf<Opened>({ topology, backend, ports, onNotice, heldNames }),
     jobs: createAppJobs<Opened['queues']>({ app, backend, ports, log, queues: topology.queues }),
     switches: createSwitches({ backend, queues: topology.queues, heldNames }),
     budgets: createBudgetDesk(backend, app.budgets),
@@ -178,14 +178,15 @@ interface HandleSetup {
   readonly backend: Backend
   readonly ports: Ports
   readonly onNotice: (notice: Notice) => void
+  readonly heldNames: readonly string[]
 }
 
 function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues'] {
-  const { topology, backend, ports, onNotice } = setup
+  const { topology, backend, ports, onNotice, heldNames } = setup
   const onRefused = (refused: RefusedDelivery): void =>
     onNotice({ kind: 'delivery_refused', ...refused })
   const handles = topology.queues.map(({ key, name, declared }) => {
-    const parts = { backend, name, declared, onRefused }
+    const parts = { backend, name, declared, onRefused, heldNames }
     const target = topology.planned.find((planned) => planned.queue === name)?.settings.deadLetter
     const handle = {
       name,

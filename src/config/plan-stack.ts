@@ -3,11 +3,11 @@
  * and which it had before. Nothing is changed here, so that all mistakes are found first.
  */
 import type { Backend, QueueRecord } from '../backends/backend.ts'
-import { canonicalJson } from '../core/canonical-json.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
+import type { QueueSettings } from '../core/queue-settings.ts'
 import type { Stack, StackQueue, TemplateProblem } from '../templates/stack.ts'
 import type { RecordedStack } from './stack-store.ts'
+import { isSameSetting, templateDefaults } from './template-settings.ts'
 
 export interface StackPlan {
   readonly stack: Stack
@@ -103,23 +103,6 @@ function stepOf(
   }
 }
 
-/** What every template can say; the rest of a queue's settings is none of its business. */
-const templateSettings = [
-  'visibilityMs',
-  'delayMs',
-  'retentionMs',
-  'receiveWaitMs',
-  'messageBytesMax',
-  'deadLetter',
-  'deadLetterSources',
-  'deduplicateByContent',
-  'deduplicationScope',
-] as const
-
-const templateDefaults: Partial<QueueSettings> = Object.fromEntries(
-  templateSettings.map((key) => [key, defaultQueueSettings[key]]),
-)
-
 /** What a template does not say, or says no more, is as on a new queue. */
 function wantedOf(
   queue: StackQueue,
@@ -141,13 +124,8 @@ function changesOf(
 ): Partial<QueueSettings> {
   const has: Readonly<Record<string, unknown>> = { ...settings }
   return Object.fromEntries(
-    Object.entries(wanted).filter(([key, value]) => !isSame(value, has[key])),
+    Object.entries(wanted).filter(([key, value]) => !isSameSetting(value, has[key])),
   )
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  const text = (value: unknown): string => canonicalJson(JSON.stringify(value))
-  return text(one) === text(other)
 }
 
 function missingTarget(

@@ -13,6 +13,8 @@ import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 import { prepareDataDirectory } from './data-directory.ts'
+import type { ObeyingQueue } from './held-names.ts'
+import { HeldReceives } from './held-receives.ts'
 import { listen } from './listen.ts'
 import { isLoopback } from './loopback.ts'
 import { warnOf } from './notice.ts'
@@ -43,6 +45,8 @@ export interface ServerSetup extends ServerOptions {
    * machines. Without it nobody else may reach the server.
    */
   readonly hasCredentials?: boolean
+  /** Where kill switches may be on. Default: that of the process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 /** What the ways in may ask of a running server. */
@@ -53,8 +57,13 @@ export interface Services {
   readonly stopping: AbortSignal
   /** The app that is served, if one is. */
   readonly mill: Mill | null
-  /** For ways in that speak of queues as they are, whoever declared them. */
+  /**
+   * For ways in that speak of queues as they are, whoever declared them. Receives are held by the
+   * kill switches that the environment has on.
+   */
   readonly store: Backend
+  /** Looks which of those are obeyed, once queues have changed or before they go up. */
+  lookAtSwitches(goingUp?: readonly ObeyingQueue[]): Promise<void>
   /** Whether other machines can reach the server. */
   readonly isPublic: boolean
   readonly ports: Ports
@@ -86,7 +95,7 @@ export async function serveWith(
   setup: ServerSetup = {},
 ): Promise<RunningServer> {
   const { host, port, dataDirectory } = { ...serveDefaults, ...setup }
-  const { ports = systemPorts, hasCredentials = false } = setup
+  const { ports = systemPorts, hasCredentials = false, environment = process.env } = setup
   if (!hasCredentials) refusePublicAddress(host)
 
   const data = await prepareDataDirectory(dataDirectory)
@@ -101,12 +110,19 @@ export async function serveWith(
   try {
     const { mill, close } = await keepUp({ backend, ports, ...setup })
     letGo.unshift(close)
+    const held = new HeldReceives({
+      backend,
+      environment,
+      ...(setup.log !== undefined && { log: setup.log }),
+    })
+    await held.look()
     const ready = (): Promise<void> => checkedSoon(backend, ports)
     const services: Services = {
       ready,
       stopping: stopping.signal,
       mill,
-      store: backend,
+      store: held.store,
+      lookAtSwitches: (goingUp) => held.look(goingUp),
       isPublic: !isLoopback(host),
       ports,
     }

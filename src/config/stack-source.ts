@@ -8,11 +8,10 @@ import { defaultStage } from '../contracts/resolve-names.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { ReadTemplateOptions } from '../templates/read-template.ts'
 import type { ReadTemplate, TemplateProblem } from '../templates/stack.ts'
-import { appStack } from './app-stack.ts'
 import { loadApp } from './load-app.ts'
 
 /** What is the same for all sources that are read together. */
-export type StackSourceOptions = Omit<ReadTemplateOptions, 'file' | 'stackName' | 'imports'>
+export type StackSourceOptions = Omit<ReadTemplateOptions, 'file' | 'stackName'>
 
 export interface StackSource extends ReadTemplate {
   /** The file as the user named it. */
@@ -59,10 +58,11 @@ async function readApp(
   const file = resolve(source)
   try {
     const opened = await openApp(file, options, version)
-    return { stack: appStack({ ...opened, file }), problems: [], files: [file] }
+    const { appStack } = await import('./app-stack.ts')
+    return appStack({ ...opened, file })
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error
-    return { stack: null, problems: problemsOf(error, file), files: [file] }
+    return { stack: null, problems: problemsOf(error, file), exports: {}, files: [file] }
   }
 }
 

@@ -36,16 +36,19 @@ export interface ConsumerSetup {
   readonly name: string
   readonly declared: DeclaredQueue
   readonly onRefused: (refused: RefusedDelivery) => void
+  /** Names of kill switches that the environment of this process has on. */
+  readonly heldNames?: readonly string[]
 }
 
 export function createConsumer(setup: ConsumerSetup): UntypedConsumer {
-  const { backend, name, declared, onRefused } = setup
+  const { backend, name, declared, onRefused, heldNames = [] } = setup
+  const held = heldNames.length > 0 && { heldNames }
   const desk = new LeaseDesk(backend)
   return {
     receive: async (options = {}) =>
       openDeliveries(
         { desk, queue: name, declared, onRefused },
-        await backend.receive(receiveRequest(name, options)),
+        await backend.receive({ ...receiveRequest(name, options), ...held }),
       ),
   }
 }

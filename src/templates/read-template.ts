@@ -12,7 +12,7 @@ import { isCdkManifest, readCdkManifest, stackNameOfFile } from './read-cdk.ts'
 import { isSam, readSam } from './read-sam.ts'
 import { isServerless, readServerless } from './read-serverless.ts'
 import { readStack } from './read-stack.ts'
-import type { ReadTemplate, Stack } from './stack.ts'
+import type { ReadTemplate } from './stack.ts'
 import { readCloudFormation, type Template, type TemplateDocument } from './template.ts'
 import { fileExists, folderExists, TemplateFiles } from './template-files.ts'
 import { TemplateTooLarge, WorkBudget } from './work-budget.ts'
@@ -42,19 +42,24 @@ export async function readTemplate(options: ReadTemplateOptions): Promise<ReadTe
   const files = new TemplateFiles(problems)
   const file = fileIn(options.file)
   const start = { at: { file, line: 1, column: 1 }, path: '' }
-  let stack: Stack | null = null
+  let read = nothing
   try {
-    stack = readFile({ ...options, file }, { problems, files, start })
+    read = readFile({ ...options, file }, { problems, files, start })
   } catch (error) {
     if (!(error instanceof TemplateTooLarge) && !(error instanceof RangeError)) throw error
     problems.error(start, 'The template stands for too many values, or for one within itself.')
   }
   return {
-    stack: problems.hasErrors ? null : stack,
+    stack: problems.hasErrors ? null : read.stack,
     problems: problems.list(),
+    exports: read.exports,
     files: files.list(),
   }
 }
+
+type StackWithExports = Pick<ReadTemplate, 'stack' | 'exports'>
+
+const nothing: StackWithExports = { stack: null, exports: {} }
 
 interface Reading {
   readonly problems: Problems
@@ -63,7 +68,10 @@ interface Reading {
   readonly start: Origin
 }
 
-function readFile(options: ReadTemplateOptions, { problems, files, start }: Reading): Stack | null {
+function readFile(
+  options: ReadTemplateOptions,
+  { problems, files, start }: Reading,
+): StackWithExports {
   const { file, environment } = options
   if (/^\.[cm]?[jt]s$/.test(extname(file))) {
     problems.error(
@@ -71,17 +79,18 @@ function readFile(options: ReadTemplateOptions, { problems, files, start }: Read
       'This is a program, and templates are read without running any. ' +
         'Write it out first: `serverless print`, or `cdk synth`.',
     )
-    return null
+    return nothing
   }
   const document = files.document(file, start)
-  if (document === undefined) return null
+  if (document === undefined) return nothing
   const budget = new WorkBudget()
   const templates = templatesIn(document, options, { problems, files, start, budget })
-  if (templates.length === 0) return null
+  if (templates.length === 0) return nothing
   const evaluators = evaluatorsFor(templates, options, { problems, budget, start })
   // Serverless parameters are looked up by variables, which need not be declared.
   if (!isServerless(document)) warnOfUnknownParameters(templates, options, problems)
-  return readStack(evaluators, { problems, environment })
+  const stack = readStack(evaluators, { problems, environment })
+  return { stack, exports: exportsOf(evaluators) }
 }
 
 function templatesIn(
@@ -151,6 +160,18 @@ function evaluatorsFor(
   }
   for (const evaluator of evaluators) collectExports(evaluator, exports)
   return evaluators
+}
+
+/** The texts among them: whatever else an output may be, nobody can import it. */
+function exportsOf(evaluators: readonly Evaluator[]): Readonly<Record<string, string>> {
+  const exports = new Map<string, () => Node>()
+  for (const evaluator of evaluators) collectExports(evaluator, exports)
+  return Object.fromEntries(
+    [...exports].flatMap(([name, resolve]) => {
+      const value = evaluators[0]?.problems.quietly(resolve)
+      return value?.kind === 'scalar' ? [[name, value.text]] : []
+    }),
+  )
 }
 
 function collectExports(evaluator: Evaluator, into: Map<string, () => Node>): void {

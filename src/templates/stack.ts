@@ -93,6 +93,8 @@ export interface ReadTemplate {
   /** Null when there is an error among the problems. */
   readonly stack: Stack | null
   readonly problems: readonly TemplateProblem[]
+  /** What other templates may import, by name; what has no value here is left out. */
+  readonly exports: Readonly<Record<string, string>>
   /** Every file that was read, for those who watch them. */
   readonly files: readonly string[]
 }

@@ -64,6 +64,7 @@ describe('a served store', () => {
       `Data: ${data}`,
       `export AWS_ENDPOINT_URL_SQS=${url}`,
       'export AWS_REGION=us-east-1',
+      'export AWS_DEFAULT_REGION=us-east-1',
       'export AWS_ACCESS_KEY_ID=test',
       'export AWS_SECRET_ACCESS_KEY=test',
     ]) {

@@ -3,6 +3,8 @@
  * creates. Ids are made from what a row is about, so a message that comes twice writes nothing twice.
  */
 import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface Question {
@@ -29,6 +31,8 @@ export interface EngineDatabase extends Disposable {
 }
 
 export function openEngineDatabase(file: string): EngineDatabase {
+  // Whichever process is started first.
+  mkdirSync(dirname(file), { recursive: true })
   const db = new DatabaseSync(file, { timeout: 10_000 })
   const all = (sql: string, ...values: string[]): readonly Question[] =>
     db

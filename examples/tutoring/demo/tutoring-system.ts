@@ -1,19 +1,19 @@
 /**
  * The whole system on this machine, in a folder of its own: the server with the queues and functions of
- * serverless.yml, the API, the AI engine, and what stands in for Claude.
+ * serverless.yml and of the app, the API, the AI engine, and what stands in for Claude.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { open } from '../../../src/index.ts'
-import { tutoring } from '../backend/app.ts'
 import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
 import { awsVariables, localVariables, queueUrl } from './local-variables.ts'
 import { Program } from './program.ts'
 
 const example = join(import.meta.dirname, '..')
 const millrace = join(example, '../../src/surfaces/cli/main.ts')
+/** Of one stack: what AWS has a word for, and the rest. */
+const declarations = [join(example, 'serverless.yml'), join(example, 'backend/app.ts')]
 
 export interface SystemSetup {
   readonly folder: string
@@ -61,18 +61,14 @@ export class TutoringSystem implements AsyncDisposable {
       new Program({ command, variables, ...(onLine && { onLine }) })
 
     const server = start(
-      [millrace, 'dev', join(example, 'serverless.yml'), '--data', data, '--port', '0'].concat([
-        '--param',
+      [
+        ...[millrace, 'dev', ...declarations, '--data', data, '--port', '0'],
         // On AWS a batch may take a minute to fill. Nobody wants to watch that.
-        'llmBatchingWindow=1',
-      ]),
+        ...['--param', 'llmBatchingWindow=1'],
+      ],
       settings,
     )
     const [, endpoint = ''] = await server.said(/listening on (http:\S+)/)
-    // The template has made the queues. The app adds what a template has no word for: which kill
-    // switches they obey.
-    await (await open(tutoring, { data })).close()
-
     const variables = { ...settings, ...localVariables(endpoint), PORT: '0' }
     const api = start([join(example, 'backend/serve.ts')], variables)
     const engine = start([join(example, 'ai-engine/main.ts')], variables)

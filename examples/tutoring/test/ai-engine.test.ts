@@ -50,6 +50,11 @@ async function twice(
 }
 
 describe('the AI engine', () => {
+  test('may be started before the backend has a database', async () => {
+    const DATABASE_FILE = join(scene.variables['BUCKET_FOLDER'] ?? '', 'not/yet/innova.db')
+    await startEngine({ DATABASE_FILE })
+  })
+
   test('takes a guide from its PDF to the grade of a photo, and does nothing twice', async () => {
     const { ask, mill, take, backend } = scene
     await upload(sourcePdfKey, guidePdf(['1. Solve: 2(x - 3) = 14', '2. 47 + 38']))

@@ -14,14 +14,28 @@ import { until } from './until.ts'
 
 const example = join(import.meta.dirname, '..')
 const message = { attemptId: 'f4a4e1de-6a0e-4a4e-8c51-0a4c0d2f9a11', traceId: 't-1' }
+/** For the attempt-reprocess-queue, which obeys no switch. */
+const otherMessage = {
+  attempt_id: message.attemptId,
+  latex_steps: [],
+  provider: 'gemini',
+  confidence: 1,
+  trace_id: 't-1',
+}
+
+const template = join(example, 'serverless.yml')
+const app = join(example, 'backend/app.ts')
 
 /** What `millrace dev` runs, with the template and the app on one store. */
-async function openStack(environment: Readonly<Record<string, string>> = {}) {
+async function openStack(
+  environment: Readonly<Record<string, string>> = {},
+  templates: readonly string[] = [template, app],
+) {
   const folder = await temporaryFolder('tutoring-pauses')
   const reports: string[] = []
   const up = (): Promise<RunningDev> =>
     startDev({
-      templates: [join(example, 'serverless.yml')],
+      templates,
       port: 0,
       dataDirectory: folder.file('store'),
       parameters: { llmBatchingWindow: '0' },
@@ -74,13 +88,7 @@ describe('the switch LLM_PAUSED', () => {
     await mill.switches.hold({ name: 'LLM_PAUSED' }, { by: 'test' })
     await mill.queues.llmClassifyQueue.send(message)
     // Another queue of the same server is not held, and is served meanwhile.
-    await mill.queues.attemptReprocessQueue.send({
-      attempt_id: message.attemptId,
-      latex_steps: [],
-      provider: 'gemini',
-      confidence: 1,
-      trace_id: 't-1',
-    })
+    await mill.queues.attemptReprocessQueue.send(otherMessage)
     await until(() => reports.length === 1, 'the other queue is served')
     assert.match(reports.join(), /attemptReprocessWorker/)
     assert.equal((await mill.queues.llmClassifyQueue.statistics()).ready, 1)
@@ -123,8 +131,22 @@ describe('the switch OCR_PAUSED', () => {
 })
 
 describe('the variable', () => {
-  test('LLM_PAUSED=true makes the function leave messages alone until they are dead letters', async () => {
+  test('LLM_PAUSED=true of the server holds messages, and uses up no receive', async () => {
     const { mill, dev, reports } = await openStack({ LLM_PAUSED: 'true' })
+    await mill.queues.llmClassifyQueue.send(message)
+    await mill.queues.attemptReprocessQueue.send(otherMessage)
+    await until(() => reports.length === 1, 'the other queue is served')
+    await dev.stop()
+    const { items } = await mill.queues.llmClassifyQueue.peek()
+    assert.deepEqual(
+      items.map(({ receiveCount }) => receiveCount),
+      [0],
+    )
+  })
+
+  test('LLM_PAUSED=true of the function makes it leave messages alone until they are dead letters', async () => {
+    // As on AWS, where only the function knows: without the app, no queue obeys the name.
+    const { mill, dev, reports } = await openStack({ LLM_PAUSED: 'true' }, [template])
     // The queue of the document hides a message for six minutes each time.
     await hideForOneSecond(dev.url, 'llm-classify-queue')
     await mill.queues.llmClassifyQueue.send(message)

@@ -12,6 +12,7 @@ import { addListenOptions, type ListenFlags } from './listen-options.ts'
 import { logOn, logOption } from './log-on.ts'
 import { many } from './option-values.ts'
 import { greeting } from './serve-command.ts'
+import { addCredentialsHelp, serverCredentials, shownKey } from './server-credentials.ts'
 import type { Shell } from './shell.ts'
 import { addStackOptions, placeOf, type StackFlags } from './stack-options.ts'
 import { type Call, newCommand, run } from './store-command.ts'
@@ -31,6 +32,7 @@ export function devCommand(parent: Command, shell: Shell): void {
   addStackOptions(addListenOptions(command))
     .option('--env-file <path>', 'variables for templates, any number of times', many)
     .addOption(logOption('warn'))
+  addCredentialsHelp(command)
   run(shell, command, dev)
 }
 
@@ -41,6 +43,7 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
   const environment = { ...(await variablesOf(flags)), ...shell.environment }
   const log = new DevLog(call)
   const { startDev } = await import('../../server.ts')
+  const credentials = await serverCredentials(environment)
   const { stage, param, opt } = flags
   const place = placeOf(flags, { environment })
   const running = await startDev({
@@ -52,6 +55,7 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
     log: await logOn(flags.log),
     cooldowns: flags.cooldowns,
     ...place,
+    ...credentials,
     ...(stage && { stage }),
     ...(param !== undefined && { parameters: param }),
     ...(opt !== undefined && { options: opt }),
@@ -60,7 +64,8 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
     onLogLine: (line) => log.line(line),
     onInvocation: (report) => log.invocation(report),
   })
-  voice.say(greeting(running, { url: running.url, region: place.region }))
+  const exports = { url: running.url, region: place.region, ...shownKey(credentials) }
+  voice.say(greeting(running, exports))
   const keys = listenKeys(shell, running)
   if (keys !== undefined) voice.note(keys.help)
   await Promise.race([signalled, ...(keys === undefined ? [] : [keys.quit])])

@@ -1,0 +1,36 @@
+/** Who may ask a server that a command starts: credentials from the environment, and their help. */
+import type { Command } from 'commander'
+import type { ServeOptions } from '../../server.ts'
+import type { AwsExports } from './aws-exports.ts'
+
+export type ServerCredentials = Pick<ServeOptions, 'auth' | 'accessKeys'>
+
+export function addCredentialsHelp(command: Command): Command {
+  return command.addHelpText('after', help)
+}
+
+const help = `
+Credentials come from the environment:
+  MILLRACE_ACCESS_KEYS     id:secret or id:secret:account, comma separated; who may sign SQS requests
+  MILLRACE_API_KEYS        name:role:key, comma separated; roles admin, internal, user
+  MILLRACE_JWT_SECRET      shared secret of bearer tokens; or MILLRACE_JWT_PUBLIC_KEY (PEM),
+                           or MILLRACE_JWT_JWKS_URL
+  MILLRACE_JWT_ISSUER      what tokens must name as issuer
+  MILLRACE_JWT_AUDIENCE    what tokens must name as audience`
+
+/** Nothing in them where the environment says nothing. */
+export async function serverCredentials(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<ServerCredentials> {
+  // Whoever asks for help or the version need not wait for the whole server to be loaded.
+  const { authFromEnvironment, credentialsFromEnvironment } = await import('../../server.ts')
+  const auth = authFromEnvironment(environment)
+  const accessKeys = credentialsFromEnvironment(environment)
+  return { ...(auth !== undefined && { auth }), ...(accessKeys !== undefined && { accessKeys }) }
+}
+
+/** The key to show to whoever uses the server; never its secret. */
+export function shownKey({ accessKeys = [] }: ServerCredentials): Pick<AwsExports, 'accessKeyId'> {
+  const [key] = accessKeys
+  return key === undefined ? {} : { accessKeyId: key.accessKeyId }
+}
