@@ -1,9 +1,10 @@
 /** Long polls that wait: what they cost the server while nothing comes. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { jsonRequest, RawClient } from './raw-client.ts'
+import { RawClient } from './raw-client.ts'
 import type { BenchServer } from './servers.ts'
 import { createQueue } from './steps.ts'
+import { jsonRequest } from './wire-client.ts'
 
 export interface ParkedCost {
   /** Part of one core. */

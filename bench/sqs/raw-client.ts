@@ -3,16 +3,9 @@
  * what is measured. Each connection sends its next request when the answer to the last is complete.
  */
 import { connect, type Socket } from 'node:net'
+import type { Answer, Conversation, WireClient } from './wire-client.ts'
 
-export interface Answer {
-  readonly status: number
-  readonly body: string
-}
-
-/** What a connection asks next, given the answer to its last request; undefined when it is done. */
-export type Conversation = (last: Answer | undefined) => Buffer | undefined
-
-export class RawClient {
+export class RawClient implements WireClient {
   readonly #connections: readonly Connection[]
 
   private constructor(connections: readonly Connection[]) {
@@ -23,7 +16,6 @@ export class RawClient {
     return new RawClient(await Promise.all(Array.from({ length: count }, () => opened(port))))
   }
 
-  /** Runs one conversation per connection, all at the same time. */
   async run(conversation: (index: number) => Conversation): Promise<void> {
     await Promise.all(
       this.#connections.map((connection, index) => connection.run(conversation(index))),
@@ -67,7 +59,7 @@ class Connection {
   #next(last: Answer | undefined): void {
     const request = this.#conversation(last)
     if (request !== undefined) {
-      this.#socket.write(request)
+      this.#socket.write(request.bytes)
       return
     }
     const settle = this.#settle
@@ -103,16 +95,4 @@ function opened(port: number): Promise<Connection> {
       resolve(new Connection(socket))
     })
   })
-}
-
-/** A request as an SDK would send it, without a signature. */
-export function jsonRequest(action: string, input: object): Buffer {
-  const body = JSON.stringify(input)
-  return Buffer.from(
-    'POST / HTTP/1.1\r\nhost: 127.0.0.1:4566\r\n' +
-      'authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/sqs/aws4_request, ' +
-      'SignedHeaders=host;x-amz-date, Signature=0\r\n' +
-      `x-amz-target: AmazonSQS.${action}\r\ncontent-type: application/x-amz-json-1.0\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
 }

@@ -1,11 +1,14 @@
 /** The servers that are measured, each in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { fill, queue } from '../load.ts'
+import { body, fill, queue } from '../load.ts'
 
 export class BenchServer {
   readonly port: number
@@ -58,8 +61,24 @@ export function startFauxqsServer(dataDir?: string): Promise<BenchServer> {
 
 /** Puts messages into the store before a server opens it. */
 export async function fillStore(folder: string, count: number): Promise<void> {
+  mkdirSync(folder, { recursive: true })
   const backend = await openSqlite({ file: join(folder, 'millrace.db') })
   await backend.createQueue({ queue })
   await fill(backend, count)
   await backend.close()
+}
+
+/** Puts messages into the file that a persistent fauxqs reads when it starts. */
+export function writeFauxqsMessages(dataDir: string, count: number): void {
+  const db = new DatabaseSync(join(dataDir, 'fauxqs.db'))
+  const md5 = createHash('md5').update(body).digest('hex')
+  const insert = db.prepare(`
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+    INSERT INTO sqs_messages (
+      message_id, queue_name, body, md5_of_body, message_attributes, md5_of_message_attributes,
+      sent_timestamp
+    )
+    SELECT lower(hex(randomblob(16))), ?, ?, ?, '{}', '', ? FROM numbers`)
+  insert.run(count, queue, body, md5, Date.now())
+  db.close()
 }

@@ -2,8 +2,10 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { body } from '../load.ts'
 import { perSecond } from '../report.ts'
-import { type Answer, jsonRequest, RawClient } from './raw-client.ts'
+import { HttpClient } from './http-client.ts'
+import { RawClient } from './raw-client.ts'
 import type { BenchServer } from './servers.ts'
+import { type Answer, jsonRequest, type WireClient, type WireRequest } from './wire-client.ts'
 
 const ten: readonly number[] = Array.from({ length: 10 }, (_, index) => index)
 
@@ -39,7 +41,7 @@ export async function sendTens(queue: BenchQueue, load: Load): Promise<number> {
   return repeated(queue.server.port, load, sendTen(queue), 10)
 }
 
-function sendTen(queue: BenchQueue): Buffer {
+function sendTen(queue: BenchQueue): WireRequest {
   return jsonRequest('SendMessageBatch', {
     QueueUrl: urlOf(queue),
     Entries: ten.map((id) => ({ Id: `${id}`, MessageBody: body })),
@@ -49,18 +51,24 @@ function sendTen(queue: BenchQueue): Buffer {
 export interface Load {
   readonly connections: number
   readonly forMs: number
+  /** Node's own client, or one that does as little as possible. */
+  readonly by: 'http' | 'sockets'
+}
+
+async function openClient(port: number, { connections, by }: Load): Promise<WireClient> {
+  return by === 'http' ? new HttpClient(port, connections) : RawClient.open(port, connections)
 }
 
 async function repeated(
   port: number,
-  { connections, forMs }: Load,
-  request: Buffer,
+  load: Load,
+  request: WireRequest,
   messages: number,
 ): Promise<number> {
-  const client = await RawClient.open(port, connections)
+  const client = await openClient(port, load)
   let answered = 0
   const startedMs = performance.now()
-  const endMs = startedMs + forMs
+  const endMs = startedMs + load.forMs
   await client.run(() => (last) => {
     if (last !== undefined) {
       succeeded(last)
@@ -88,7 +96,7 @@ export async function fillOverWire(queue: BenchQueue, count: number): Promise<vo
 
 /** Receives ten and deletes ten, until the time is up or nothing comes any more; messages a second. */
 export async function consumeTens(queue: BenchQueue, load: Load): Promise<number> {
-  const client = await RawClient.open(queue.server.port, load.connections)
+  const client = await openClient(queue.server.port, load)
   const QueueUrl = urlOf(queue)
   const receiveTen = jsonRequest('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 })
   let deleted = 0
@@ -122,7 +130,7 @@ function handlesIn({ body: text }: Answer): readonly string[] {
   return Array.from(text.matchAll(handle), ([, found = '']) => found)
 }
 
-function deleteRequest(QueueUrl: string, handles: readonly string[]): Buffer {
+function deleteRequest(QueueUrl: string, handles: readonly string[]): WireRequest {
   return jsonRequest('DeleteMessageBatch', {
     QueueUrl,
     Entries: handles.map((ReceiptHandle, index) => ({ Id: `${index}`, ReceiptHandle })),
@@ -130,7 +138,7 @@ function deleteRequest(QueueUrl: string, handles: readonly string[]): Buffer {
 }
 
 /** The same sends through the SDK, so many at once; messages a second. */
-export async function sendThroughSdk(queue: BenchQueue, load: Load): Promise<number> {
+export async function sendThroughSdk(queue: BenchQueue, load: Omit<Load, 'by'>): Promise<number> {
   const client = new SQSClient({
     endpoint: queue.server.url,
     region: 'us-east-1',
