@@ -4,13 +4,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { RawClient } from './raw-client.ts'
 import type { BenchServer } from './servers.ts'
 import { createQueue } from './steps.ts'
-import { jsonRequest } from './wire-client.ts'
+import { jsonRequest, type WireRequest } from './wire-client.ts'
 
 export interface ParkedCost {
   /** Part of one core. */
   readonly coreShare: number
   readonly megabytes: number
 }
+
+const waitSeconds = 20
+const warmUpMs = 3_000
 
 /** A clock tick of the kernel, in which it counts the time of processes. */
 const tickMs = 10
@@ -21,25 +24,38 @@ export async function parkedCost(
 ): Promise<ParkedCost> {
   const queue = { server, name: 'parked' }
   await createQueue(queue)
+  const poll = (seconds: number): WireRequest =>
+    jsonRequest('ReceiveMessage', {
+      QueueUrl: `http://127.0.0.1:4566/000000000000/${queue.name}`,
+      WaitTimeSeconds: seconds,
+    })
+  await warmUp(server, poll(0))
   const before = residentMb(server)
-  const client = await RawClient.open(server.port, polls)
-  const request = jsonRequest('ReceiveMessage', {
-    QueueUrl: `http://127.0.0.1:4566/000000000000/${queue.name}`,
-    WaitTimeSeconds: 20,
-  })
-  let isOver = false
-  const done = client.run(() => () => (isOver ? undefined : request))
-  // Until all of them wait; what connecting costs is not what waiting costs.
-  await pause(2_000)
+  const patiently = poll(waitSeconds)
+  const clients: RawClient[] = []
+  // Spread over the time of one poll, as those of many programs are.
+  for (let second = 0; second < waitSeconds; second += 1) {
+    const client = await RawClient.open(server.port, polls / waitSeconds)
+    clients.push(client)
+    // Nobody waits for its end: closing the client ends it.
+    void client.run(() => () => patiently)
+    await pause(1_000)
+  }
   const startedCpuMs = cpuMs(server)
   const startedMs = performance.now()
   await pause(forMs)
   const coreShare = (cpuMs(server) - startedCpuMs) / (performance.now() - startedMs)
   const megabytes = residentMb(server) - before
-  isOver = true
-  client.close()
-  await done.catch(() => undefined)
+  for (const client of clients) client.close()
   return { coreShare, megabytes }
+}
+
+/** Until the server runs as it will go on to run. */
+async function warmUp({ port }: BenchServer, request: WireRequest): Promise<void> {
+  const client = await RawClient.open(port, 16)
+  const endMs = performance.now() + warmUpMs
+  await client.run(() => () => (performance.now() < endMs ? request : undefined))
+  client.close()
 }
 
 function cpuMs({ pid }: BenchServer): number {

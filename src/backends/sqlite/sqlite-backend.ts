@@ -59,7 +59,7 @@ import { StoreClock } from './store-clock.ts'
 import { sweepSlice } from './sweeping.ts'
 import { queueRecord } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { dataVersion } from './waking.ts'
+import { dataVersion, hasSomethingReady } from './waking.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteBackendOptions {
@@ -178,12 +178,14 @@ export class SqliteBackend implements Backend {
   async receive(request: Receive): Promise<readonly Delivery[]> {
     const { signal } = request
     let waitMs = request.waitMs ?? 0
-    const deliveries = await this.#writer.submit((tx) => {
-      if (signal?.aborted) throw new MillraceError('aborted')
-      waitMs = request.waitMs ?? tx.queue(request.queue).settings.receiveWaitMs
-      return receiveNow(tx, request, waitMs > 0)
-    })
-    if (deliveries.length > 0 || waitMs === 0) return deliveries
+    if (waitMs === 0 || !this.#hasToWait(request)) {
+      const deliveries = await this.#writer.submit((tx) => {
+        if (signal?.aborted) throw new MillraceError('aborted')
+        waitMs = request.waitMs ?? tx.queue(request.queue).settings.receiveWaitMs
+        return receiveNow(tx, request, waitMs > 0)
+      })
+      if (deliveries.length > 0 || waitMs === 0) return deliveries
+    }
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
     this.#bell.listen()
@@ -269,6 +271,18 @@ export class SqliteBackend implements Backend {
       return dataVersion(this.#writer.session)
     } catch {
       return 0
+    }
+  }
+
+  /** Many programs wait for queues that are empty nearly always: it must not take a transaction. */
+  #hasToWait({ queue, attemptId }: Receive): boolean {
+    if (attemptId !== undefined) return false
+    try {
+      const { session } = this.#writer
+      session.refresh()
+      return !hasSomethingReady(session, session.topology.require(queue))
+    } catch (error) {
+      throw storageError(error)
     }
   }
 

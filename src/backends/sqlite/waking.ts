@@ -71,7 +71,8 @@ function hasOpenLane({ session, queue }: GateOptions, gate: Gate): boolean {
   return false
 }
 
-function hasSomethingReady(session: Session, queue: Queue): boolean {
+/** What is due and not caught up with is not seen. */
+export function hasSomethingReady(session: Session, queue: Queue): boolean {
   const { anyReady, anyOpenGroup } = session.waking
   const statement = queue.settings.type === 'fifo' ? anyOpenGroup : anyReady
   return statement.get(queue.generation) !== undefined

@@ -120,12 +120,14 @@ export class Exchange {
     const response = this.#response
     if (response.destroyed || response.headersSent) return
     if (queryError !== undefined) response.setHeader('x-amzn-query-error', queryError)
+    const bytes = Buffer.byteLength(body)
     response.writeHead(status, {
       'x-amzn-RequestId': this.#requestId,
       'content-type': contentType,
-      'content-length': Buffer.byteLength(body),
+      'content-length': bytes,
     })
-    response.end(body)
+    // As many bytes as characters: all of it is ASCII, which need not be encoded.
+    response.end(body, bytes === body.length ? 'latin1' : 'utf8')
   }
 
   #log(error: unknown, failure: Failure): void {
