@@ -107,8 +107,8 @@ describe('a server that stops', () => {
       const before = ports.clock.pendingTimers
       const path = '/000000000000/parked?Action=ReceiveMessage&WaitTimeSeconds=20'
       const parked = [fetch(server.url + path), fetch(server.url + path)]
-      // A deadline for each, and one timer for the queue they wait for.
-      await timers(ports.clock, before + 3)
+      // A deadline for each, and two timers of the store for all who wait.
+      await timers(ports.clock, before + 4)
       await server.stop()
       for (const response of await Promise.all(parked)) {
         assert.equal(response.status, 200)
