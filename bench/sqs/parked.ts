@@ -41,6 +41,8 @@ export async function parkedCost(
     void client.run(() => () => patiently)
     await pause(1_000)
   }
+  // The first round of waiting is where the runtime gets to know that code.
+  await pause(waitSeconds * 1_000)
   const startedCpuMs = cpuMs(server)
   const startedMs = performance.now()
   await pause(forMs)

@@ -55,6 +55,15 @@ export class Parking {
     return this.#waiting.size === 0
   }
 
+  /**
+   * Others wait for the same already. Whatever changes makes them look, so whoever joins them knows
+   * what they know.
+   */
+  hasCompanyFor({ queue, heldNames = [] }: Receive): boolean {
+    const waiting = this.#waiting.get(queue)?.get(namesKey(heldNames))
+    return waiting?.cancelTimer !== undefined
+  }
+
   /** Waits until a message can be leased, the time is up, or the caller gives up. */
   park(request: Receive, waitMs: number): Promise<readonly Delivery[]> {
     return new Promise((resolve, reject) => {
@@ -78,7 +87,7 @@ export class Parking {
       signal?.addEventListener('abort', giveUp, { once: true })
       waiting.receives.add(parked)
       // Something may have arrived since the receive looked.
-      this.#look(waiting)
+      if (waiting.cancelTimer === undefined) this.#look(waiting)
     })
   }
 

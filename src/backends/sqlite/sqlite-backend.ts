@@ -275,8 +275,10 @@ export class SqliteBackend implements Backend {
   }
 
   /** Many programs wait for queues that are empty nearly always: it must not take a transaction. */
-  #hasToWait({ queue, attemptId }: Receive): boolean {
+  #hasToWait(request: Receive): boolean {
+    const { queue, attemptId } = request
     if (attemptId !== undefined) return false
+    if (this.#parking.hasCompanyFor(request)) return true
     try {
       const { session } = this.#writer
       session.refresh()

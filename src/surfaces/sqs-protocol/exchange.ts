@@ -65,7 +65,6 @@ export class Exchange {
       const { QueueUrl: url } = input
       const context = new RequestContext(this.#setup, {
         request: this.#request,
-        response: this.#response,
         path: this.#target.path,
         caller,
         queueUrl: typeof url === 'string' && url !== '' ? url : undefined,
@@ -90,7 +89,7 @@ export class Exchange {
   }
 
   #succeed(action: Action, context: RequestContext, output: Members): void {
-    if (action.takeBack !== undefined) {
+    if (action.takeBack !== undefined && Object.keys(output).length > 0) {
       const takeBack = (): void => {
         action.takeBack?.(context, output).catch((error) => this.#log(error, failureOf(error)))
       }

@@ -1,8 +1,9 @@
 /** Requests that wait for something, so that they end when their client goes or the server stops. */
-import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 
 export class OpenWaits {
-  readonly #open = new Set<AbortController>()
+  /** One for all requests of a connection: those who poll do it again and again. */
+  readonly #open = new Map<Socket, AbortController>()
   readonly #stopping: AbortSignal
 
   constructor(stopping: AbortSignal) {
@@ -10,21 +11,29 @@ export class OpenWaits {
     stopping.addEventListener(
       'abort',
       () => {
-        for (const wait of this.#open) wait.abort()
+        for (const wait of this.#open.values()) wait.abort()
       },
       { once: true },
     )
   }
 
   /** Aborted once the answer cannot be given any more, or should not be waited for. */
-  open(response: ServerResponse): AbortSignal {
-    const wait = new AbortController()
-    if (response.destroyed || this.#stopping.aborted) wait.abort()
-    this.#open.add(wait)
-    response.once('close', () => {
-      this.#open.delete(wait)
-      if (!response.writableFinished) wait.abort()
-    })
+  open(socket: Socket): AbortSignal {
+    if (socket.destroyed || this.#stopping.aborted) return AbortSignal.abort()
+    let wait = this.#open.get(socket)
+    if (wait === undefined) {
+      wait = this.#begin(socket)
+      this.#open.set(socket, wait)
+    }
     return wait.signal
+  }
+
+  #begin(socket: Socket): AbortController {
+    const wait = new AbortController()
+    socket.once('close', () => {
+      this.#open.delete(socket)
+      wait.abort()
+    })
+    return wait
   }
 }

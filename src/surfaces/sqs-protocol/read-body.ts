@@ -37,7 +37,10 @@ export function readBody(request: IncomingMessage, done: (body: Buffer | undefin
   }
   const finish = (): void => {
     const [first = nothing] = chunks
-    done(chunks.length < 2 ? first : Buffer.concat(chunks, length))
+    const body = chunks.length < 2 ? first : Buffer.concat(chunks, length)
+    // A request may wait long for its answer, and keeps what its listeners know.
+    chunks.length = 0
+    done(body)
   }
   request.on('data', take).once('end', finish)
   // The listener hears of it too; here it only must not be thrown.

@@ -1,5 +1,5 @@
 /** One request as an action sees it: who asks, for which queue, and whether the client is still there. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { namespaceEnd } from '../../core/check-queue.ts'
 import type { Ports } from '../../core/ports.ts'
 import {
@@ -28,7 +28,6 @@ export interface ContextSetup {
 
 export interface ContextParts {
   readonly request: IncomingMessage
-  readonly response: ServerResponse
   readonly path: string
   readonly caller: Caller
   /** The member of that name, which wins over the path. */
@@ -79,7 +78,7 @@ export class RequestContext implements ActionContext {
   }
 
   gone(): AbortSignal {
-    this.#gone ??= this.#setup.waits.open(this.#parts.response)
+    this.#gone ??= this.#setup.waits.open(this.#parts.request.socket)
     return this.#gone
   }
 
