@@ -83,6 +83,11 @@ const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, stri
     'A backlog of one tenant does not keep the other tenants of a standard queue waiting',
   ceilings: 'Ceilings on concurrency and rate, held for all receivers together',
   killSwitches: 'Kill switches and budgets',
+  flows: 'Fan-out and fan-in, and chains',
+  collectors: 'Collectors, which merge items of one key',
+  schedules: 'Schedules of which each tick happens once',
+  metrics: 'Metrics by the minute, and alarms',
+  handoffs: 'Handoff: messages that people claim',
   delayMsMax: 'Longest delay of a message',
 }
 

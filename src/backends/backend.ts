@@ -7,8 +7,14 @@ import type { MessageAttribute, NewMessage } from '../core/message.ts'
 import type { MessageState } from '../core/message-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
+import type { AlarmStore } from './alarm-store.ts'
 import type { Capabilities } from './capabilities.ts'
+import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
+import type { EmittedFlow, FlowStore, MarkUnits, StartUnit, UnitKey } from './flow-store.ts'
+import type { HandoffStore } from './handoff-store.ts'
 import type { DeliveredJob, EnqueuedJob, JobStore, NewJob } from './job-store.ts'
+import type { MetricStore } from './metric-store.ts'
+import type { ScheduleStore } from './schedule-store.ts'
 import type { SwitchStore } from './switch-store.ts'
 
 export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
@@ -19,6 +25,17 @@ export interface Backend {
   readonly jobs: JobStore | null
   /** Kill switches and budgets, on backends that keep them. */
   readonly switches: SwitchStore | null
+  /** Fan-out and fan-in, on backends that keep it. */
+  readonly flows: FlowStore | null
+  /** Items staged by key, on backends that keep them. */
+  readonly collectors: CollectorStore | null
+  readonly schedules: ScheduleStore | null
+  /** Metrics by the minute. */
+  readonly metrics: MetricStore | null
+  /** The states of alarms, and who has to hear of them. */
+  readonly alarms: AlarmStore | null
+  /** Messages in the hands of people. */
+  readonly handoffs: HandoffStore | null
   /** How another thread of this process reaches the same store; null where none can. */
   readonly otherThread: OtherThread | null
 
@@ -220,6 +237,8 @@ export interface Delivery extends StoredMessage {
   readonly leaseExpiresAt: number
   /** What is known about the job, when the message is one. */
   readonly job: DeliveredJob | null
+  /** The unit of a flow that its acknowledgement marks. */
+  readonly unit: UnitKey | null
 }
 
 export interface PeekedMessage extends StoredMessage {
@@ -282,7 +301,21 @@ export interface Settlement {
   readonly emits?: readonly Emit[]
   /** Jobs that come to exist with it, in the same commit. */
   readonly jobs?: readonly EmittedJob[]
+  /** The rest belongs to an acknowledgement, and is in its commit too. */
+  readonly flows?: readonly EmittedFlow[]
+  readonly marks?: readonly MarkUnits[]
+  readonly starts?: readonly StartUnit[]
+  readonly items?: readonly AddItems[]
+  readonly batch?: EndBatch
+  /**
+   * Writes rows of the caller's own, in the transaction of the settlement, on the connection that it
+   * is given. What it throws undoes all of it. Only where the backend has `callerTransactions`.
+   */
+  readonly within?: (connection: object) => void
 }
+
+/** A message or a job that comes to exist with something else. */
+export type Emission = Emit | EmittedJob
 
 export interface EmittedJob extends QueueName {
   readonly job: NewJob

@@ -25,5 +25,15 @@ export interface Capabilities {
   readonly ceilings: boolean
   /** Kill switches and budgets, which stop work without stopping workers. */
   readonly killSwitches: boolean
+  /** Fan-out and fan-in, and chains. */
+  readonly flows: boolean
+  /** Items that are staged and merged by key. */
+  readonly collectors: boolean
+  /** Schedules of which each tick happens once. */
+  readonly schedules: boolean
+  /** Metrics by the minute, and alarms on them. */
+  readonly metrics: boolean
+  /** Messages that people claim. */
+  readonly handoffs: boolean
   readonly delayMsMax: number
 }

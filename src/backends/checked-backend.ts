@@ -24,6 +24,12 @@ export function checkedBackend(backend: Backend): Backend {
     capabilities: backend.capabilities,
     jobs: backend.jobs === null ? null : checkedJobStore(backend.jobs),
     switches: backend.switches === null ? null : checkedSwitchStore(backend.switches),
+    flows: backend.flows,
+    collectors: backend.collectors,
+    schedules: backend.schedules,
+    metrics: backend.metrics,
+    alarms: backend.alarms,
+    handoffs: backend.handoffs,
     otherThread: backend.otherThread,
 
     createQueue: async (request) => {

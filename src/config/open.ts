@@ -27,6 +27,7 @@ import { createProducer, type QueueProducer } from '../producer/queue-producer.t
 import { type AppJobs, createAppJobs } from '../status/app-jobs.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions, WorkerOptions } from '../worker/worker-options.ts'
+import { startBackground } from './background.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { heldNamesIn } from './held-names.ts'
@@ -130,12 +131,22 @@ export async function open<const Opened extends App>(
     onFailure: (failure) => onNotice({ kind: 'sweep_failed', ...failure }),
   })
   sweeper.start()
+  const background = startBackground({
+    app,
+    stage,
+    topology,
+    backend,
+    ports,
+    log,
+    onFailure: (agent, error, retryInMs) =>
+      onNotice({ kind: 'agent_failed', agent, error, retryInMs }),
+  })
 
   const workers: Worker[] = []
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
     closed ??= Promise.all(workers.map((worker) => worker.stop()))
-      .then(() => sweeper.stop())
+      .then(() => Promise.all([background.stop(), sweeper.stop()]))
       .then(closeBackend)
     return closed
   }

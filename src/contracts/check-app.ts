@@ -39,6 +39,10 @@ export function checkApp(
     'defaultTier',
     'budgets',
     'alarms',
+    'flows',
+    'chains',
+    'collectors',
+    'schedules',
   ])
   if (!isRecord(queues)) {
     const allowed = 'an object of queues'

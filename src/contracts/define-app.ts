@@ -5,13 +5,30 @@
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Alarm } from './alarm-declaration.ts'
 import type { Budgets } from './budget-declaration.ts'
+import type { DeclaredChains } from './chain-declaration.ts'
 import { checkApp } from './check-app.ts'
+import type { DeclaredCollectors } from './collector-declaration.ts'
+import type { DeclaredFlows } from './flow-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
+import type { DeclaredSchedules } from './schedule-declaration.ts'
 import type { DefaultTiers, Tiers } from './tier-declaration.ts'
 
 export type DeclaredQueues = Readonly<Record<string, DeclaredQueue>>
 
-export interface AppDeclaration<Queues extends DeclaredQueues = DeclaredQueues> {
+/** What is built on queues. */
+export interface DeclaredFlowParts {
+  /** Fan-out and fan-in. */
+  readonly flows?: DeclaredFlows
+  /** Steps that follow each other. */
+  readonly chains?: DeclaredChains
+  /** Items that are merged by key. */
+  readonly collectors?: DeclaredCollectors
+  /** What is sent by the clock. */
+  readonly schedules?: DeclaredSchedules
+}
+
+export interface AppDeclaration<Queues extends DeclaredQueues = DeclaredQueues>
+  extends DeclaredFlowParts {
   readonly queues: Queues
   /** The stage when neither `open` nor its environment names one. Default `'dev'`. */
   readonly stage?: string
@@ -31,12 +48,16 @@ export interface App<Queues extends DeclaredQueues = DeclaredQueues>
 }
 
 /** Declares an app, or throws one `invalid_contract` error that names everything wrong with it. */
-export function defineApp<const Queues extends DeclaredQueues>(
-  name: string,
-  declaration: AppDeclaration<Queues>,
-): App<Queues> {
+export function defineApp<
+  const Queues extends DeclaredQueues,
+  const Parts extends DeclaredFlowParts = DeclaredFlowParts,
+>(name: string, declaration: AppDeclaration<Queues> & Parts): App<Queues> & Parts {
   const app = { ...declaration, name }
   const violations = checkApp(app)
   if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_contract')
-  return Object.freeze({ ...app, queues: Object.freeze({ ...declaration.queues }) })
+  // Optional parts that were left out are left out of the app too, which the types cannot follow.
+  return Object.freeze({
+    ...app,
+    queues: Object.freeze({ ...declaration.queues }),
+  }) as App<Queues> & Parts
 }

@@ -76,6 +76,7 @@ function delivery(given: Partial<Delivery>, index: number): Delivery {
     token: 10 + index,
     leaseExpiresAt: 32_000,
     job: null,
+    unit: null,
     ...given,
   }
 }

@@ -24,6 +24,7 @@ const plain: Delivery = {
   token: 1,
   leaseExpiresAt: 5_000,
   job: null,
+  unit: null,
 }
 
 test('a plain message has four attributes, and its sender is the account of the server', () => {

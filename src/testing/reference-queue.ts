@@ -184,6 +184,7 @@ export function delivery(queue: ModelQueue, message: ModelMessage, token: number
     token,
     leaseExpiresAt: message.visibleAt,
     job: null,
+    unit: null,
   }
 }
 

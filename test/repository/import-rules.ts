@@ -16,7 +16,7 @@ export interface ImportRule {
 export const importRules: readonly ImportRule[] = [
   { part: 'core', parts: [], outside: [] },
   { part: 'observability', parts: ['core'], outside: [] },
-  { part: 'contracts', parts: ['core'], outside: ['@standard-schema/spec'] },
+  { part: 'contracts', parts: ['core'], outside: ['@standard-schema/spec', 'croner'] },
   { part: 'backends', parts: ['core'], outside: [] },
   { part: 'backends/sqlite', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },
@@ -29,6 +29,11 @@ export const importRules: readonly ImportRule[] = [
   },
   { part: 'leases', parts: ['core', 'contracts', 'backends', 'producer'], outside: [] },
   {
+    part: 'flows',
+    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'leases'],
+    outside: [],
+  },
+  {
     part: 'worker',
     parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'leases', 'sqs'],
     // Threads keep leases and run functions; computed imports load, in such a thread, the module of
@@ -37,12 +42,21 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'maintenance',
-    parts: ['core', 'contracts', 'backends', 'producer', 'leases'],
+    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'leases', 'flows'],
     outside: [],
   },
   {
     part: 'operations',
-    parts: ['core', 'contracts', 'backends', 'producer', 'leases', 'maintenance'],
+    parts: [
+      'core',
+      'observability',
+      'contracts',
+      'backends',
+      'producer',
+      'leases',
+      'flows',
+      'maintenance',
+    ],
     outside: [],
   },
   {
@@ -61,6 +75,7 @@ export const importRules: readonly ImportRule[] = [
       'producer',
       'status',
       'leases',
+      'flows',
       'maintenance',
       'worker',
       'operations',
@@ -82,6 +97,7 @@ export const importRules: readonly ImportRule[] = [
       'producer',
       'status',
       'leases',
+      'flows',
       'operations',
       'config',
     ],
@@ -112,6 +128,7 @@ export const importRules: readonly ImportRule[] = [
       'producer',
       'status',
       'leases',
+      'flows',
       'worker',
       'maintenance',
       'operations',
@@ -134,6 +151,7 @@ export const importRules: readonly ImportRule[] = [
       'backends',
       'producer',
       'leases',
+      'flows',
       'operations',
       'sqs',
       'templates',

@@ -14,5 +14,10 @@ export const sqliteCapabilities: Capabilities = {
   fairTenants: true,
   ceilings: true,
   killSwitches: true,
+  flows: true,
+  collectors: true,
+  schedules: true,
+  metrics: true,
+  handoffs: true,
   delayMsMax: limits.delayMs.max,
 }

@@ -187,6 +187,7 @@ export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease)
     token,
     leaseExpiresAt,
     job: row.job === null ? null : deliveredJob(row.job, row, session, receiveCount),
+    unit: null,
   }
 }
 

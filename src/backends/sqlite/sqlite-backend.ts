@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
+import type { AlarmStore } from '../alarm-store.ts'
 import type {
   Backend,
   CancelMoveTask,
@@ -36,7 +37,12 @@ import type {
   WhenReady,
 } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
+import type { CollectorStore } from '../collector-store.ts'
+import type { FlowStore } from '../flow-store.ts'
+import type { HandoffStore } from '../handoff-store.ts'
 import type { JobStore } from '../job-store.ts'
+import type { MetricStore } from '../metric-store.ts'
+import type { ScheduleStore } from '../schedule-store.ts'
 import type { SwitchStore } from '../switch-store.ts'
 import { Bell } from './bell.ts'
 import { CallerTransactions } from './caller-transactions.ts'
@@ -75,6 +81,12 @@ export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
   readonly jobs: JobStore
   readonly switches: SwitchStore
+  readonly flows: FlowStore | null = null
+  readonly collectors: CollectorStore | null = null
+  readonly schedules: ScheduleStore | null = null
+  readonly metrics: MetricStore | null = null
+  readonly alarms: AlarmStore | null = null
+  readonly handoffs: HandoffStore | null = null
   readonly otherThread: OtherThread
   readonly #writer: Writer
   readonly #parking: Parking

@@ -48,6 +48,11 @@ const reasons: Readonly<Record<Need, string>> = {
   fairTenants: 'the backend does not serve quiet tenants first',
   ceilings: 'the backend holds receivers to no ceilings',
   killSwitches: 'the backend has no kill switches',
+  flows: 'the backend keeps no flows',
+  collectors: 'the backend keeps no collectors',
+  schedules: 'the backend keeps no schedules',
+  metrics: 'the backend keeps no metrics',
+  handoffs: 'the backend knows no handoff',
   jumpWall: 'the clock of the store cannot be moved by the harness',
   reopen: 'the harness cannot reopen the store',
 }

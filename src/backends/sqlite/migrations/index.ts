@@ -4,6 +4,25 @@ import { gates } from './0003-gates.ts'
 import { listing } from './0004-listing.ts'
 import { tenants } from './0005-tenants.ts'
 import { groupTurns } from './0006-group-turns.ts'
+import { flows } from './0007-flows.ts'
+import { collectors } from './0008-collectors.ts'
+import { schedules } from './0009-schedules.ts'
+import { metrics } from './0010-metrics.ts'
+import { handoffs } from './0011-handoffs.ts'
+import { alarms } from './0012-alarms.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
-export const migrations: readonly string[] = [foundation, jobs, gates, listing, tenants, groupTurns]
+export const migrations: readonly string[] = [
+  foundation,
+  jobs,
+  gates,
+  listing,
+  tenants,
+  groupTurns,
+  flows,
+  collectors,
+  schedules,
+  metrics,
+  handoffs,
+  alarms,
+]

@@ -1,0 +1,165 @@
+/**
+ * Fan-out and fan-in: the part of a backend that knows which messages belong together. A unit's message
+ * knows its unit, so whoever acknowledges it marks the unit in the same commit, and whoever buries it
+ * gives the unit up. The last mark ends the flow in that very commit, and only one can be the last.
+ */
+import type { Emission, Page } from './backend.ts'
+
+export interface FlowStore {
+  /** Opens a flow with its first units. One that is there already stays as it is: `duplicate`. */
+  open(request: OpenFlow): Promise<OpenedFlow>
+  /** Adds units until the flow is sealed; those that it has already are counted, not added again. */
+  add(request: AddUnits): Promise<AddedUnits>
+  /** After this the flow ends when its units have ended. Sealing twice is sealing once. */
+  seal(request: FlowKey): Promise<FlowRecord>
+  /** Marks units without a delivery; a mark that is there already stays. */
+  mark(request: MarkUnits): Promise<FlowRecord>
+  /** Sends the message of a unit that was opened without one; nothing happens when it has one. */
+  start(request: StartUnit): Promise<FlowRecord>
+  /** Ends an open flow. Messages of its units that nobody holds are taken back, in slices. */
+  cancel(request: FlowKey): Promise<FlowRecord>
+  /** Opens a flow again that failed or waits for a dead unit: the unit and those after it are pending. */
+  resume(request: ResumeFlow): Promise<FlowRecord>
+  /** Undefined when there is no such flow, or no more. */
+  read(request: FlowKey): Promise<FlowRecord | undefined>
+  /** Newest first. */
+  list(request: ListFlows): Promise<Page<FlowRecord>>
+  /** In the order in which they were added. */
+  units(request: ListUnits): Promise<Page<UnitRecord>>
+}
+
+export interface FlowKey {
+  /** The name of the flow's declaration, such as `ingestion-dev-extraction`. */
+  readonly flow: string
+  /** The caller's own id of this flow: a document, an order. */
+  readonly id: string
+}
+
+export interface UnitKey extends FlowKey {
+  readonly unit: string
+}
+
+export interface NewUnit {
+  /** Unique in its flow. */
+  readonly id: string
+  /** What does the work; without it the unit waits for a `start`, a mark, or a flow that takes over. */
+  readonly work?: Emission
+}
+
+/**
+ * What a unit that is given up means for its flow: `wait` for somebody to bring it back, `fail` at
+ * once, or `finalize` with what there is when no unit is pending any more.
+ */
+export type UnitFailurePolicy = 'wait' | 'fail' | 'finalize'
+
+export interface OpenFlow extends FlowKey {
+  readonly units: readonly NewUnit[]
+  /** No units will be added. */
+  readonly sealed: boolean
+  readonly onUnitFailure: UnitFailurePolicy
+  /** Comes to exist with the end of a flow that is done. */
+  readonly finalize?: Emission
+  /** Comes to exist with the end of a flow that has failed. */
+  readonly failed?: Emission
+  readonly deadlineMs?: number
+  /** What happens then. Default `report`: the flow is overdue, and goes on. */
+  readonly onDeadline?: 'report' | 'fail' | 'finalize'
+  /** The unit of another flow that is done when this one is: when its `finalize` was acknowledged. */
+  readonly parent?: UnitKey
+  /** Remember the messages of units, so that the flow can be resumed without them. */
+  readonly keepsWork?: boolean
+  /** How long the flow is remembered after its end. */
+  readonly keepMs: number
+}
+
+export interface OpenedFlow {
+  readonly status: 'created' | 'duplicate'
+  readonly flow: FlowRecord
+}
+
+export interface AddUnits extends FlowKey {
+  readonly units: readonly NewUnit[]
+  /** No more will follow. */
+  readonly seal?: boolean
+}
+
+export interface AddedUnits {
+  readonly added: number
+  /** Those that the flow had already. */
+  readonly duplicates: number
+  readonly flow: FlowRecord
+}
+
+export interface UnitMark {
+  readonly unit: string
+  readonly state: 'done' | 'dead'
+  /** Why a unit is given up; a safe summary. */
+  readonly reason?: string
+}
+
+export interface MarkUnits extends FlowKey {
+  readonly marks: readonly UnitMark[]
+}
+
+export interface StartUnit extends UnitKey {
+  readonly work: Emission
+}
+
+export interface ResumeFlow extends UnitKey {
+  /** Default: the message that the flow remembers. */
+  readonly work?: Emission
+}
+
+/** A unit is marked once: `done` is final, `dead` may still become `done`. */
+export type UnitState = 'pending' | 'done' | 'dead'
+
+/** `finalized` also for a flow that has nothing to emit at its end. */
+export type FlowStatus = 'open' | 'finalized' | 'failed' | 'cancelled'
+
+export interface FlowRecord extends FlowKey {
+  readonly status: FlowStatus
+  readonly isSealed: boolean
+  readonly units: {
+    readonly total: number
+    readonly done: number
+    readonly dead: number
+    readonly pending: number
+  }
+  /** The unit that ended the flow, or that an open one waits for, and why it was given up. */
+  readonly failure: { readonly unit: string; readonly reason: string | null } | null
+  readonly parent: UnitKey | null
+  readonly openedAt: number
+  readonly endedAt: number | null
+  readonly deadlineAt: number | null
+  readonly isOverdue: boolean
+}
+
+export interface UnitRecord {
+  readonly unit: string
+  readonly state: UnitState
+  readonly reason: string | null
+  /** The id of its message, as long as the unit is not done. */
+  readonly messageId: string | null
+  readonly markedAt: number | null
+}
+
+export interface ListFlows {
+  /** Names that begin like this; `''` for all. */
+  readonly prefix: string
+  readonly status?: FlowStatus
+  readonly overdue?: boolean
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface ListUnits extends FlowKey {
+  readonly state?: UnitState
+  readonly after?: string
+  readonly limit: number
+}
+
+/** A flow that is opened with a settlement. */
+export interface EmittedFlow extends OpenFlow {
+  /** The flow stands for the unit of this delivery, which its acknowledgement then does not mark. */
+  readonly takesOver?: boolean
+}

@@ -1,0 +1,3 @@
+/** Items that are staged by key, and who merges them. */
+export const collectors = `
+`

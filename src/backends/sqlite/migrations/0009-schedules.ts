@@ -1,0 +1,3 @@
+/** Schedules, and when they tick next. */
+export const schedules = `
+`

@@ -1,0 +1,3 @@
+/** Metrics by the minute. */
+export const metrics = `
+`

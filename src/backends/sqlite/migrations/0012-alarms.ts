@@ -1,0 +1,3 @@
+/** States of alarms, how they changed, and notifications that wait to be delivered. */
+export const alarms = `
+`
