@@ -1,11 +1,13 @@
 /**
- * `npm run bench -- engine`, `jobs`, `sqs` or `writer`. Figures are printed beside a raw limit
+ * `npm run bench -- engine`, `collectors`, `flows`, `jobs`, `sqs` or `writer`. Figures are printed beside a raw limit
  * measured in the same run, because machines differ and are noisy. `--write` keeps the report under
  * `docs/benchmarks/`; no figure in the docs is typed by hand.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { benchCollectors } from './collectors/collectors.ts'
 import { benchEngine } from './engine/engine.ts'
+import { benchFlows } from './flows/flows.ts'
 import { benchJobs } from './jobs/jobs.ts'
 import { machineLines } from './machine.ts'
 import { type Report, renderReport } from './report.ts'
@@ -13,7 +15,9 @@ import { benchSqs } from './sqs/sqs.ts'
 import { benchWriter } from './writer/writer.ts'
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Report>>> = {
+  collectors: benchCollectors,
   engine: benchEngine,
+  flows: benchFlows,
   jobs: benchJobs,
   sqs: benchSqs,
   writer: benchWriter,

@@ -3,6 +3,7 @@
  * it with `open`, send and receive through `mill.queues`, enqueue and follow jobs through `mill.jobs`.
  */
 
+export type { AlarmRecord, AlarmTransition } from './backends/alarm-store.ts'
 /** Requests and answers of the backend port, for those who call it or write a backend. */
 export type * as port from './backends/backend.ts'
 export type {
@@ -17,7 +18,26 @@ export type {
   SendResult,
 } from './backends/backend.ts'
 export type { Capabilities } from './backends/capabilities.ts'
+export type { KeySummary, TriggerState } from './backends/collector-store.ts'
+export type {
+  AddedUnits,
+  FlowFailure,
+  FlowRecord,
+  FlowStatus,
+  UnitFailurePolicy,
+  UnitKey,
+  UnitRecord,
+  UnitState,
+} from './backends/flow-store.ts'
+export type {
+  HandoffClaim,
+  HandoffCounts,
+  HandoffEvent,
+  HandoffEventName,
+  HandoffState,
+} from './backends/handoff-store.ts'
 export type { EnqueuedJob, JobAttempt } from './backends/job-store.ts'
+export type { QueueMinute, ValueMinute } from './backends/metric-store.ts'
 export type {
   BudgetState,
   SwitchEvent,
@@ -37,23 +57,65 @@ export {
 } from './config/open.ts'
 export {
   type Alarm,
+  type AlarmAction,
+  type AlarmComparison,
   type AlarmedMetric,
   type AlarmMetric,
   type AlarmOptions,
+  type AlarmSeverity,
+  type AlarmState,
   type AlarmStatistic,
   dead,
+  deadLettered,
+  delayed,
+  deleted,
   depth,
+  emptyReceives,
   errorRate,
+  expired,
+  type FlowAlarm,
+  inFlight,
   type MissingData,
+  metric,
   oldestAge,
+  overdueFlows,
+  type QueueAlarm,
+  received,
+  sent,
+  type ValueAlarm,
 } from './contracts/alarm-declaration.ts'
 export type { Budget, Budgets } from './contracts/budget-declaration.ts'
 export {
+  type ChainOptions,
+  type ChainStep,
+  chain,
+  type DeclaredChain,
+  type DeclaredChains,
+} from './contracts/chain-declaration.ts'
+export {
+  type CollectorOptions,
+  collector,
+  type DeclaredCollector,
+  type DeclaredCollectors,
+  type ItemInput,
+  type TriggersQueue,
+  triggers,
+} from './contracts/collector-declaration.ts'
+export {
   type App,
   type AppDeclaration,
+  type DeclaredFlowParts,
   type DeclaredQueues,
+  type DefinedApp,
   defineApp,
 } from './contracts/define-app.ts'
+export {
+  type DeclaredFlow,
+  type DeclaredFlows,
+  type FlowOptions,
+  flow,
+} from './contracts/flow-declaration.ts'
+export type { JanitorOptions } from './contracts/janitor-declaration.ts'
 export {
   type JobInput,
   type JobOutput,
@@ -83,9 +145,23 @@ export {
   type SharedDeadLetterQueue,
   type StandardQueue,
 } from './contracts/queue-declaration.ts'
+export {
+  type CronSchedule,
+  type DeclaredSchedule,
+  type DeclaredSchedules,
+  type FixedPayload,
+  type IntervalSchedule,
+  type MissedTicks,
+  type ScheduleOptions,
+  schedule,
+  type TickFacts,
+} from './contracts/schedule-declaration.ts'
 export type { DefaultTiers, Tier, Tiers } from './contracts/tier-declaration.ts'
+export type { AlarmMetricName } from './core/alarm-metrics.ts'
+export type { AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
 export type { Duration } from './core/durations.ts'
 export { type ErrorCode, errorCodes } from './core/error-codes.ts'
+export type { HandlerFigures } from './core/handler-figures.ts'
 export type { FinishedJobStatus, JobStatus } from './core/job-state.ts'
 export { MillraceError, type Violation } from './core/millrace-error.ts'
 export {
@@ -96,14 +172,71 @@ export {
   systemPorts,
   type Timers,
 } from './core/ports.ts'
+export type {
+  ChainHandle,
+  ChainProgress,
+  ChainRun,
+  ChainStatus,
+  ListChainsOptions,
+  ResumeChainOptions,
+  StartedChain,
+  StepState,
+} from './flows/chain-handle.ts'
+export type { AddOptions } from './flows/collector-items.ts'
+export type {
+  Collected,
+  CollectorHandle,
+  InspectedKey,
+  ListKeysOptions,
+  WaitingItem,
+} from './flows/collectors.ts'
+export type { FlowHandle, FlowWork, ListFlowsOptions } from './flows/flow-handle.ts'
+export type {
+  EmitChainOptions,
+  EmitFlowOptions,
+  OpenFlowOptions,
+  ParentUnit,
+  StartChainOptions,
+  Unit,
+  UnitFacts,
+  UnitOf,
+} from './flows/flow-types.ts'
+export type { Opened } from './flows/open-flow.ts'
+export {
+  type ReplacedRows,
+  type ReplaceRows,
+  replaceRows,
+  type SqlRow,
+  type SqlValue,
+  type StoreConnection,
+} from './flows/replace-rows.ts'
+export type { Schedule, ScheduleHandle, Schedules } from './flows/schedules.ts'
 export type { Extended, Settled } from './leases/lease-desk.ts'
 export { type MessageCodec, messageCodec } from './leases/message-codec.ts'
 export type { RefusedDelivery } from './leases/open-deliveries.ts'
 export type { QueueConsumer, ReceiveOptions } from './leases/queue-consumer.ts'
 export type { TypedDelivery } from './leases/typed-delivery.ts'
+export type { JanitorFinding } from './maintenance/janitor-rules.ts'
+export type { UndeliveredNotification } from './maintenance/relay.ts'
+export type { TickFailure } from './maintenance/scheduler.ts'
 export type { SweepFailure } from './maintenance/sweeper.ts'
 export type { LogFields, Logger } from './observability/logger.ts'
+export type { AlarmHistoryOptions, Alarms, TestAlarmOptions } from './operations/alarms.ts'
+export type {
+  ClaimedItem,
+  ClaimItemOptions,
+  EndItemOptions,
+  HandledItem,
+  Inbox,
+  InboxItem,
+  InboxMessage,
+  ListInboxOptions,
+  RenewItemOptions,
+  ResolveItemOptions,
+} from './operations/inbox.ts'
 export type { PeekOptions, QueueInspector } from './operations/inspect.ts'
+export type { MetricReader, MetricSpan, Metrics } from './operations/metrics.ts'
+export type { PrometheusOptions } from './operations/prometheus-metrics.ts'
 export type { QueuePurger } from './operations/purge.ts'
 export type { Redrive, RedriveOptions } from './operations/redrive.ts'
 export type {
@@ -123,6 +256,7 @@ export type {
   SendOptions,
   StandardSendOptions,
 } from './producer/send-options.ts'
+export type { JobWorkOptions, Work } from './producer/work.ts'
 export type { AppJobs, JobsKey, ListJobsOptions } from './status/app-jobs.ts'
 export type { FinishedJob, Job } from './status/job.ts'
 export type { WaitOptions } from './status/wait-for-job.ts'

@@ -1,5 +1,6 @@
 /** The academy's environment variables, with the values they have when nobody sets them. */
 import { z } from 'zod'
+import { readVariables } from '../shared/read-variables.ts'
 
 const QueueName = z.string().regex(/^[\w-]{1,80}$/, 'letters, digits, - and _, 80 at most')
 const Weight = z.coerce.number().int().min(1).max(100)
@@ -28,10 +29,5 @@ export type Environment = z.infer<typeof Variables>
 
 /** Throws one error that names every variable with a wrong value, and quotes none of the values. */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
-  // A variable that is set to nothing is not set: `VIDEO_SQS_QUEUE_NAME=` in an .env file.
-  const given = Object.entries(variables).filter(([, value]) => value !== '')
-  const read = Variables.safeParse(Object.fromEntries(given))
-  if (read.success) return read.data
-  const wrong = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-  throw new Error(`The environment cannot be used.\n${wrong.join('\n')}`)
+  return readVariables(Variables, variables)
 }

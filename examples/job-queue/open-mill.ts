@@ -11,7 +11,12 @@ export function openMill(
   return open(jobQueueApp(environment), {
     data: environment.dataDirectory,
     log,
-    onNotice: ({ kind, error }) => log.error({ kind, code: codeOf(error) }, 'behind the scenes'),
+    onNotice: (notice) => {
+      const { kind } = notice
+      const message = 'behind the scenes'
+      if (kind === 'janitor') log.warn({ kind, what: notice.what, id: notice.id }, message)
+      else log.error({ kind, code: codeOf(notice.error) }, message)
+    },
     ...options,
   })
 }

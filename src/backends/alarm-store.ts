@@ -1,41 +1,82 @@
 /**
- * Alarms: the part of a backend that remembers in which state they are and who has to hear of it. A state
- * is written with the notifications of its change in one commit, so that none is lost or made twice.
+ * Alarms: the part of a backend that remembers which there are, in which state they are, and who has
+ * to hear of it. A change of state, its place in the history and its notifications are one commit, so
+ * that none is lost or made twice.
  */
+import type { AlarmRule, AlarmState } from '../core/alarm-rule.ts'
 import type { Page } from './backend.ts'
 
+export type { AlarmState }
+
 export interface AlarmStore {
-  /** States of alarms, by name. */
-  alarmStates(request: { readonly prefix: string }): Promise<readonly AlarmStateRecord[]>
-  /** Writes a state that was worked out; nothing happens when another process was first. */
-  changeAlarm(request: ChangeAlarm): Promise<boolean>
-  alarmHistory(request: ListAlarmHistory): Promise<Page<AlarmTransition>>
-  /** Forgets alarms that nobody declares any more. */
+  /** The store's clock, by which minutes end. */
+  now(): Promise<number>
+  /**
+   * Makes the alarms of one owner what they are declared to be. New and changed ones begin with
+   * INSUFFICIENT_DATA, equal ones stay as they are, and what is not declared any more is forgotten.
+   */
+  declareAlarms(request: DeclareAlarms): Promise<void>
+  /** Alarms by name. */
+  alarmStates(request: ListAlarms): Promise<readonly AlarmRecord[]>
+  /** Undefined when there is no such alarm. */
+  readAlarm(request: { readonly alarm: string }): Promise<AlarmRecord | undefined>
+  /**
+   * Writes down what evaluations came to, each for itself: one that another process was ahead of, or
+   * whose alarm was declared anew meanwhile, changes nothing. Answers the changes of state.
+   */
+  recordEvaluations(request: {
+    readonly evaluations: readonly AlarmEvaluation[]
+  }): Promise<readonly AlarmTransition[]>
+  /** Sets a state by hand, until the next evaluation; undefined when the alarm is in it already. */
+  setAlarmState(request: SetAlarmState): Promise<AlarmTransition | undefined>
+  /** Forgets alarms whose subject is gone, unless they were declared anew meanwhile. */
   forgetAlarms(request: {
-    readonly prefix: string
-    readonly keep: readonly string[]
-  }): Promise<number>
+    readonly alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[]
+  }): Promise<void>
+  /** Newest first. */
+  alarmHistory(request: ListAlarmHistory): Promise<Page<AlarmTransition>>
 
   /** Leases notifications that wait to be delivered. */
   takeNotifications(request: TakeNotifications): Promise<readonly Notification[]>
+  /** Does nothing when the lease has ended and somebody else has the notification. */
   settleNotification(request: SettleNotification): Promise<void>
 }
 
-export type AlarmState = 'OK' | 'ALARM' | 'INSUFFICIENT_DATA'
+export interface DeclareAlarms {
+  /** Who declares them: an app in a stage, a stack. */
+  readonly owner: string
+  readonly rules: readonly AlarmRule[]
+  /** Leaves alarms alone that somebody else has declared under the same name. Default: takes them over. */
+  readonly yields?: boolean
+}
 
-export interface AlarmStateRecord {
+export interface ListAlarms {
+  /** Names that begin like this; `''` for all. */
+  readonly prefix: string
+  /** Only those of this owner. */
+  readonly owner?: string
+}
+
+export interface AlarmRecord {
   readonly alarm: string
+  readonly owner: string
+  readonly rule: AlarmRule
+  /** Rises when the rule changes. */
+  readonly revision: number
   readonly state: AlarmState
   readonly reason: string
   /** Since when it has been in this state. */
   readonly since: number
-  readonly evaluatedAt: number
+  /** The end of the periods that were looked at last; null before the first time. */
+  readonly evaluatedAt: number | null
 }
 
-export interface ChangeAlarm {
+export interface AlarmEvaluation {
   readonly alarm: string
-  /** As it was read; undefined when there was none. */
-  readonly from: AlarmState | undefined
+  /** As it was read. */
+  readonly revision: number
+  /** As it was read. */
+  readonly from: AlarmState
   readonly to: AlarmState
   readonly reason: string
   /** The end of the periods that were looked at; an earlier evaluation never overwrites a later one. */
@@ -44,9 +85,11 @@ export interface ChangeAlarm {
   readonly notify: readonly NewNotification[]
 }
 
+export type SetAlarmState = Omit<AlarmEvaluation, 'evaluatedAt'>
+
 export interface AlarmTransition {
   readonly alarm: string
-  readonly from: AlarmState | null
+  readonly from: AlarmState
   readonly to: AlarmState
   readonly reason: string
   readonly at: number
@@ -68,7 +111,10 @@ export interface NewNotification {
 }
 
 export interface Notification extends NewNotification {
+  /** Names the notification and this lease of it. */
   readonly id: string
+  /** Names the notification itself, whoever delivers it. */
+  readonly key: string
   readonly attempt: number
   readonly createdAt: number
 }

@@ -10,7 +10,8 @@ import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { AlarmStore } from './alarm-store.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
-import type { EmittedFlow, FlowStore, MarkUnits, StartUnit, UnitKey } from './flow-store.ts'
+import type { FindingStore } from './finding-store.ts'
+import type { EmittedFlow, EmittedStart, FlowStore, MarkUnits, UnitKey } from './flow-store.ts'
 import type { HandoffStore } from './handoff-store.ts'
 import type { DeliveredJob, EnqueuedJob, JobStore, NewJob } from './job-store.ts'
 import type { MetricStore } from './metric-store.ts'
@@ -30,6 +31,8 @@ export interface Backend {
   /** Items staged by key, on backends that keep them. */
   readonly collectors: CollectorStore | null
   readonly schedules: ScheduleStore | null
+  /** What the janitor has found. */
+  readonly findings: FindingStore | null
   /** Metrics by the minute. */
   readonly metrics: MetricStore | null
   /** The states of alarms, and who has to hear of them. */
@@ -304,12 +307,14 @@ export interface Settlement {
   /** The rest belongs to an acknowledgement, and is in its commit too. */
   readonly flows?: readonly EmittedFlow[]
   readonly marks?: readonly MarkUnits[]
-  readonly starts?: readonly StartUnit[]
+  readonly starts?: readonly EmittedStart[]
   readonly items?: readonly AddItems[]
   readonly batch?: EndBatch
   /**
    * Writes rows of the caller's own, in the transaction of the settlement, on the connection that it
-   * is given. What it throws undoes all of it. Only where the backend has `callerTransactions`.
+   * is lent until it returns. What it throws undoes this settlement, which is then refused with
+   * `within_failed`; its neighbours are settled. It may run again when a commit has to be made anew.
+   * Only where the backend has `callerTransactions`.
    */
   readonly within?: (connection: object) => void
 }
@@ -375,6 +380,8 @@ export interface CancelMoveTask {
 }
 
 export interface SweepReport {
+  /** Messages whose retention had ended, and that it removed. */
+  readonly expired?: number
   /** Rows that this slice changed. */
   readonly changed: number
   /** There is more to do right now. */

@@ -5,31 +5,34 @@
  */
 import { checkQueueSettings, checkStoreName, checkTags } from '../core/check-queue.ts'
 import { checkSwitchNames } from '../core/check-queue-controls.ts'
-import {
-  checkLength,
-  checkOneOf,
-  checkRange,
-  describeGiven,
-  type Violations,
-} from '../core/checks.ts'
+import { checkLength, checkOneOf, checkRange, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Backend, Extend, Outcome, Settlement } from './backend.ts'
-import { checkedJobStore, checkJob } from './checked-job-store.ts'
+import type { Backend, Extend } from './backend.ts'
+import { checkedAlarmStore } from './checked-alarm-store.ts'
+import { checkedCollectorStore } from './checked-collector-store.ts'
+import { checkedFindingStore } from './checked-finding-store.ts'
+import { checkedFlowStore } from './checked-flow-store.ts'
+import { checkedHandoffStore } from './checked-handoff-store.ts'
+import { checkedJobStore } from './checked-job-store.ts'
+import { checkedMetricStore } from './checked-metric-store.ts'
+import { checkedScheduleStore } from './checked-schedule-store.ts'
+import { refuseSettlement } from './checked-settlement.ts'
 import { checkedSwitchStore } from './checked-switch-store.ts'
-import { check, refusal } from './checking.ts'
+import { check, checkCount, isCount, refusal } from './checking.ts'
 
 export function checkedBackend(backend: Backend): Backend {
   return {
     capabilities: backend.capabilities,
     jobs: backend.jobs === null ? null : checkedJobStore(backend.jobs),
     switches: backend.switches === null ? null : checkedSwitchStore(backend.switches),
-    flows: backend.flows,
-    collectors: backend.collectors,
-    schedules: backend.schedules,
-    metrics: backend.metrics,
-    alarms: backend.alarms,
-    handoffs: backend.handoffs,
+    flows: backend.flows === null ? null : checkedFlowStore(backend.flows),
+    collectors: backend.collectors === null ? null : checkedCollectorStore(backend.collectors),
+    findings: backend.findings === null ? null : checkedFindingStore(backend.findings),
+    schedules: backend.schedules === null ? null : checkedScheduleStore(backend.schedules),
+    metrics: backend.metrics === null ? null : checkedMetricStore(backend.metrics),
+    alarms: backend.alarms === null ? null : checkedAlarmStore(backend.alarms),
+    handoffs: backend.handoffs === null ? null : checkedHandoffStore(backend.handoffs),
     otherThread: backend.otherThread,
 
     createQueue: async (request) => {
@@ -180,44 +183,4 @@ async function withoutRefused<Entry, Result>(
 
 function optional<T>(value: T | undefined, run: (value: T) => void): void {
   if (value !== undefined) run(value)
-}
-
-function isCount(items: readonly unknown[]): boolean {
-  const { min, max } = limits.messagesPerCall
-  return Array.isArray(items) && items.length >= min && items.length <= max
-}
-
-function checkCount(into: Violations, field: string, items: readonly unknown[]): void {
-  const { min, max } = limits.messagesPerCall
-  if (isCount(items)) return
-  into.push({
-    field,
-    given: Array.isArray(items) ? `${items.length} entries` : describeGiven(items),
-    allowed: `${min} to ${max} entries`,
-  })
-}
-
-function refuseSettlement({ outcome, emits, jobs }: Settlement): MillraceError | undefined {
-  // The common case, which every acknowledgement passes.
-  if (outcome.kind === 'acknowledge' && emits === undefined && jobs === undefined) return undefined
-  return refusal((into) => {
-    checkOutcome(into, outcome)
-    if (emits !== undefined && emits.length > 0) checkCount(into, 'emits', emits)
-    if (jobs === undefined || jobs.length === 0) return
-    checkCount(into, 'jobs', jobs)
-    for (const { job } of jobs) checkJob(into, job)
-  })
-}
-
-function checkOutcome(into: Violations, outcome: Outcome): void {
-  checkOneOf(into, 'outcome.kind', outcome.kind, ['acknowledge', 'retry', 'release', 'bury'])
-  if (outcome.kind === 'retry') {
-    checkRange(into, 'outcome.delayMs', outcome.delayMs, limits.visibilityMs)
-    optional(outcome.error, (error) =>
-      checkLength(into, 'outcome.error', error, limits.errorLength),
-    )
-  }
-  if (outcome.kind === 'bury') {
-    checkLength(into, 'outcome.reason', outcome.reason, limits.reasonLength)
-  }
 }

@@ -1,6 +1,7 @@
 /** Checks every argument about jobs before a store sees it, as checked-backend.ts does for messages. */
 import { checkBackoffPolicy, checkJobLabels } from '../core/check-job.ts'
-import { checkNumber, checkRange, checkText, type Violations } from '../core/checks.ts'
+import { checkSwitchNames } from '../core/check-queue-controls.ts'
+import { checkNumber, checkOneOf, checkRange, checkText, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { check } from './checking.ts'
 import type { EnqueueJobs, JobStore, NewJob } from './job-store.ts'
@@ -23,6 +24,17 @@ export function checkedJobStore(store: JobStore): JobStore {
     cancel: (request) => store.cancel(request),
     retry: (request) => store.retry(request),
     attempts: (request) => store.attempts(request),
+    stuck: async (request) => {
+      check((into) => {
+        checkOneOf(into, 'status', request.status, ['pending', 'processing'])
+        checkRange(into, 'olderThanMs', request.olderThanMs, limits.janitorMs)
+        checkRange(into, 'limit', request.limit, limits.pageSize)
+        if (request.heldNames !== undefined) {
+          checkSwitchNames(into, 'heldNames', request.heldNames)
+        }
+      })
+      return store.stuck(request)
+    },
     reportProgress: async (request) => {
       check((into) => checkNumber(into, 'progress', request.progress, { min: 0, max: 1 }))
       return store.reportProgress(request)

@@ -8,15 +8,21 @@ import type { LeaseRefusal, NewMessage, Page } from './backend.ts'
 export interface CollectorStore {
   /** Stages items; the first one of a key schedules its trigger in the same commit. */
   add(request: AddItems): Promise<readonly AddedItem[]>
-  /** Takes what is staged for a key as the batch of a trigger's delivery. */
+  /**
+   * Takes what is staged for a key, in order and up to the limits, as the batch of a trigger's
+   * delivery. What a holder has begun whose lease has ended is staged again.
+   */
   begin(request: BeginBatch): Promise<BatchResult>
   /** Undefined when nothing is staged for the key and nothing runs. */
-  read(request: CollectorKey): Promise<CollectedKey | undefined>
-  /** Keys that have something staged or running. */
-  list(request: ListKeys): Promise<Page<CollectedKey>>
+  read(request: ReadKey): Promise<CollectedKey | undefined>
+  /** Keys that have something staged or running, by name. */
+  list(request: ListKeys): Promise<Page<KeySummary>>
   /** Makes the trigger of a key due now, or sends one; false when nothing is staged. */
   flush(request: CollectorKey): Promise<boolean>
-  /** Sends triggers for keys that are overdue and have none any more: it was purged, or expired. */
+  /**
+   * Looks at keys that are overdue, longest first, and sends triggers for those that have none any
+   * more: it was purged, or expired. A key that was looked at is left alone for `overdueMs`.
+   */
   repair(request: RepairKeys): Promise<RepairedKeys>
 }
 
@@ -37,9 +43,12 @@ export interface NewItem {
 
 export interface AddItems extends CollectorKey {
   readonly items: readonly NewItem[]
-  /** Where triggers go. It is remembered with the key, for the triggers that follow. */
+  /**
+   * Where triggers go, and what they say; their delay is set by the store. It is remembered with
+   * the key, for the triggers that follow.
+   */
   readonly trigger: { readonly queue: string; readonly message: NewMessage }
-  /** From the first item to the trigger, at most the longest delay of a message. */
+  /** From the first item to the trigger, as the item says that opens the window. */
   readonly windowMs: number
   /** Each further item begins the window anew, until this long after the first. */
   readonly maxWaitMs?: number
@@ -74,21 +83,40 @@ export type BatchResult =
   | { readonly status: 'nothing' }
   | { readonly status: LeaseRefusal }
 
-export interface CollectedKey extends CollectorKey {
+/**
+ * Where the latest trigger of a key is: `waiting` for its time, `due` and not yet received, `retrying`
+ * after a failure, `held` by whoever received it, `dead` in a dead-letter queue, or `none`.
+ */
+export type TriggerState = 'waiting' | 'due' | 'retrying' | 'held' | 'dead' | 'none'
+
+export interface KeySummary extends CollectorKey {
+  /** Items that wait, and the bytes of their JSON. */
   readonly staged: number
   readonly bytes: number
-  /** When the oldest staged item came. */
+  /** When the oldest of them came. */
   readonly since: number | null
+  readonly trigger: TriggerState
   /** When the next trigger is due; null while none is scheduled. */
   readonly dueAt: number | null
   /** Items of the batch that is being merged. */
   readonly running: number
+}
+
+export interface CollectedKey extends KeySummary {
+  /** What is staged, in order, up to the limit that was asked for. */
   readonly items: readonly StagedItem[]
 }
 
+export interface ReadKey extends CollectorKey {
+  /** How many items to show at most. */
+  readonly limit: number
+}
+
 export interface ListKeys {
-  /** Names that begin like this; `''` for all. */
-  readonly prefix: string
+  /** One collector alone. Default: all whose names begin like the prefix. */
+  readonly collector?: string
+  /** Default `''`, all. */
+  readonly prefix?: string
   readonly after?: string
   readonly limit: number
 }
@@ -96,12 +124,16 @@ export interface ListKeys {
 export interface RepairKeys {
   /** So long after it was due, a trigger is missed. */
   readonly overdueMs: number
+  /** How many keys to look at. */
   readonly limit: number
 }
 
 export interface RepairedKeys {
   readonly repaired: readonly CollectorKey[]
-  /** Their trigger lies in a dead-letter queue, where somebody has to look at it. */
+  /**
+   * Their trigger lies in a dead-letter queue, where somebody has to look at it. They are merged when
+   * it is redriven, when they are flushed, or with the next item.
+   */
   readonly stuck: readonly CollectorKey[]
 }
 

@@ -18,7 +18,7 @@ export interface FlowStore {
   start(request: StartUnit): Promise<FlowRecord>
   /** Ends an open flow. Messages of its units that nobody holds are taken back, in slices. */
   cancel(request: FlowKey): Promise<FlowRecord>
-  /** Opens a flow again that failed or waits for a dead unit: the unit and those after it are pending. */
+  /** Opens a flow again that failed or waits for a dead unit, which is pending and has its work again. */
   resume(request: ResumeFlow): Promise<FlowRecord>
   /** Undefined when there is no such flow, or no more. */
   read(request: FlowKey): Promise<FlowRecord | undefined>
@@ -26,6 +26,8 @@ export interface FlowStore {
   list(request: ListFlows): Promise<Page<FlowRecord>>
   /** In the order in which they were added. */
   units(request: ListUnits): Promise<Page<UnitRecord>>
+  /** How many are open and how many of them are late, by the name of their declaration. */
+  counts(): Promise<readonly FlowCounts[]>
 }
 
 export interface FlowKey {
@@ -68,8 +70,12 @@ export interface OpenFlow extends FlowKey {
   readonly parent?: UnitKey
   /** Remember the messages of units, so that the flow can be resumed without them. */
   readonly keepsWork?: boolean
+  /** Units are steps, of which each starts the next: resuming one repeats those after it as well. */
+  readonly inOrder?: boolean
   /** How long the flow is remembered after its end. */
   readonly keepMs: number
+  /** The caller's own, kept with the flow. */
+  readonly data?: string
 }
 
 export interface OpenedFlow {
@@ -126,18 +132,35 @@ export interface FlowRecord extends FlowKey {
     readonly pending: number
   }
   /** The unit that ended the flow, or that an open one waits for, and why it was given up. */
-  readonly failure: { readonly unit: string; readonly reason: string | null } | null
+  readonly failure: FlowFailure | null
   readonly parent: UnitKey | null
   readonly openedAt: number
   readonly endedAt: number | null
   readonly deadlineAt: number | null
+  /** Open, and past its deadline. */
   readonly isOverdue: boolean
+  readonly data: string | null
+}
+
+export interface FlowCounts {
+  readonly flow: string
+  readonly open: number
+  /** Of those that are open. */
+  readonly overdue: number
+}
+
+export interface FlowFailure {
+  /** Null when it is about no unit: a deadline, or a queue that does not take the message of the end. */
+  readonly unit: string | null
+  readonly reason: string | null
 }
 
 export interface UnitRecord {
   readonly unit: string
   readonly state: UnitState
   readonly reason: string | null
+  /** Its work has come to exist, whatever has become of it. */
+  readonly isStarted: boolean
   /** The id of its message, as long as the unit is not done. */
   readonly messageId: string | null
   readonly markedAt: number | null
@@ -156,6 +179,15 @@ export interface ListUnits extends FlowKey {
   readonly state?: UnitState
   readonly after?: string
   readonly limit: number
+}
+
+/** A unit that is started with a settlement. */
+export interface EmittedStart extends StartUnit {
+  /**
+   * Only if the delivery still works on this unit of the same flow. One that was let go, because its
+   * flow was resumed from an earlier step, starts nothing any more.
+   */
+  readonly follows?: string
 }
 
 /** A flow that is opened with a settlement. */

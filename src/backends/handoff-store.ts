@@ -2,51 +2,95 @@
  * Handoff: the part of a backend that lets a person hold a message. A claim is a lease with a name on
  * it; it ends like any other, by a settlement or by running out, and what was written down stays.
  */
-import type { LeaseRefusal, Page, PeekedMessage } from './backend.ts'
+import type { Emit, LeaseRefusal, Page, PeekedMessage, QueueName } from './backend.ts'
 
 export interface HandoffStore {
-  /** Messages that wait or are claimed, oldest first, with who has them. */
+  /** What is in an inbox, oldest first, with who has it. */
   list(request: ListHandoffs): Promise<Page<HandoffRecord>>
+  counts(request: CountHandoffs): Promise<HandoffCounts>
   read(request: HandoffId): Promise<HandoffRecord | undefined>
-  /** Leases one message, or the one that has waited longest; undefined when there is none to claim. */
-  claim(request: ClaimHandoff): Promise<HandoffRecord | undefined>
+  /** Leases one message, or the one that has waited longest; what one has already stays as it is. */
+  claim(request: ClaimHandoff): Promise<ClaimResult>
+  /** Moves the end of a claim to `leaseMs` from now. */
   renew(request: RenewHandoff): Promise<HandoffResult>
   /** Anybody may write something down, also without a claim. */
   note(request: NoteHandoff): Promise<HandoffResult>
   /** Done: the message is acknowledged, and the decision is kept. */
-  resolve(request: EndHandoff): Promise<HandoffResult>
+  resolve(request: ResolveHandoff): Promise<HandoffResult>
   /** Back to those that wait; the claim does not count as a receive. */
   giveBack(request: EndHandoff): Promise<HandoffResult>
   /** What happened to a message, oldest first; also after it was resolved, for as long as it is kept. */
   history(request: HandoffId): Promise<readonly HandoffEvent[]>
+  /** The queues in which people have done something, by name; cheap, whatever is in them. */
+  inboxes(): Promise<readonly InboxRecord[]>
 }
 
-export interface HandoffId {
-  readonly queue: string
+export interface HandoffId extends QueueName {
   /** Of the message. */
   readonly id: string
 }
 
-export interface ListHandoffs {
-  readonly queue: string
+/**
+ * `waiting`: can be claimed. `claimed`: a person has it. `elsewhere`: a receiver without a name has
+ * it, or it is held back before it is tried again. `delayed`: not there yet, and in no list.
+ */
+export type HandoffState = 'waiting' | 'claimed' | 'elsewhere' | 'delayed'
+
+export interface ListHandoffs extends QueueName {
+  /** Only what this person has. */
   readonly by?: string
+  /** Default: whatever is not delayed. */
   readonly state?: 'waiting' | 'claimed'
   readonly after?: string
   readonly limit: number
 }
 
-export interface ClaimHandoff {
-  readonly queue: string
+export interface CountHandoffs extends QueueName {
+  /** Whose claims to count as `mine`. */
+  readonly by?: string
+}
+
+export interface HandoffCounts {
+  readonly waiting: number
+  readonly claimed: number
+  /** Of those claimed; 0 when nobody was named. */
+  readonly mine: number
+  readonly elsewhere: number
+}
+
+export interface ClaimHandoff extends QueueName {
   /** Default: the one that has waited longest. */
   readonly id?: string
   /** The person. */
   readonly by: string
   /** Default: the queue's visibility timeout. */
   readonly leaseMs?: number
+  /** Names of kill switches that the caller's own environment has on, as for a receive. */
+  readonly heldNames?: readonly string[]
 }
 
-export interface RenewHandoff extends HandoffId {
+export type ClaimResult =
+  | { readonly status: 'claimed'; readonly handoff: HandoffRecord }
+  /** Nothing waits that could be claimed. */
+  | { readonly status: 'none' }
+  /** Somebody has it; null for a receiver without a name. */
+  | { readonly status: 'taken'; readonly holder: string | null; readonly until: number }
+  /**
+   * It cannot be claimed now: it is delayed, held by a kill switch or a ceiling, or in a FIFO queue
+   * behind another one of its group.
+   */
+  | { readonly status: 'not_ready'; readonly because: 'delayed' | 'held' | 'behind' }
+  | { readonly status: 'gone' }
+
+/** What only the holder of a claim may do. */
+interface HeldHandoff extends HandoffId {
   readonly by: string
+  /** The claim that is meant, by its token. Default: whichever this person has. */
+  readonly token?: number
+}
+
+export interface RenewHandoff extends HeldHandoff {
+  /** Default: the queue's visibility timeout. */
   readonly leaseMs?: number
 }
 
@@ -55,15 +99,21 @@ export interface NoteHandoff extends HandoffId {
   readonly note: string
 }
 
-export interface EndHandoff extends HandoffId {
-  readonly by: string
+export interface EndHandoff extends HeldHandoff {
   /** What was decided, or why it goes back; a short text. */
   readonly note?: string
 }
 
+export interface ResolveHandoff extends EndHandoff {
+  /** Messages that come to exist with the decision, or not at all. */
+  readonly emits?: readonly Emit[]
+}
+
 export interface HandoffRecord {
   readonly message: PeekedMessage
+  readonly state: HandoffState
   readonly claim: HandoffClaim | null
+  /** How many notes there are. */
   readonly notes: number
 }
 
@@ -71,18 +121,39 @@ export interface HandoffClaim {
   readonly by: string
   readonly at: number
   readonly until: number
+  /** Rises with every lease of the store: the fencing token for what a person does elsewhere. */
   readonly token: number
 }
 
 export type HandoffResult =
+  /** Null once it is resolved. */
   | { readonly status: 'done'; readonly handoff: HandoffRecord | null }
-  /** Somebody else holds it, or nobody does. */
+  /** Somebody else has it, or nobody by name, or nobody. */
   | { readonly status: 'not_yours'; readonly holder: string | null }
+  /** `lapsed`: the claim ran out, and nobody else has it. `stale`: the token is of an earlier claim. */
   | { readonly status: LeaseRefusal }
 
+/** `gone`: the message was deleted, purged or expired while somebody had it. */
+export type HandoffEventName =
+  | 'claimed'
+  | 'renewed'
+  | 'noted'
+  | 'resolved'
+  | 'returned'
+  | 'lapsed'
+  | 'gone'
+
 export interface HandoffEvent {
+  readonly event: HandoffEventName
+  /** Renewals in a row are one entry, with the time of the last. */
   readonly at: number
+  /** The person; of a claim that lapsed, or whose message went, who had it. */
   readonly by: string
-  readonly event: 'claimed' | 'renewed' | 'noted' | 'resolved' | 'returned' | 'lapsed'
   readonly note: string | null
+}
+
+export interface InboxRecord {
+  readonly queue: string
+  /** When somebody did something there last. */
+  readonly lastAt: number
 }

@@ -26,6 +26,11 @@ export interface JobStore {
   retry(request: JobId): Promise<EnqueuedJob>
   /** What each attempt came to, oldest first. */
   attempts(request: JobId): Promise<readonly JobAttempt[]>
+  /**
+   * Jobs that wait or run for longer than they should, the oldest first. Those that a kill switch or a
+   * ceiling keeps waiting are not among them. A look is short, however much there is in the queue.
+   */
+  stuck(request: FindStuck): Promise<readonly StuckJob[]>
   /** Fenced like a settlement: only the holder of the lease reports. */
   reportProgress(request: ReportProgress): Promise<ProgressResult>
 }
@@ -138,6 +143,23 @@ export interface JobAttempt {
   readonly endedAt: number | null
   readonly outcome: 'running' | 'completed' | 'retried' | 'lapsed' | 'failed' | 'cancelled'
   readonly error: string | null
+}
+
+export interface FindStuck {
+  readonly queue: string
+  /** `pending`: could be claimed, and is not. `processing`: in the hands of one worker all the time. */
+  readonly status: 'pending' | 'processing'
+  readonly olderThanMs: number
+  readonly limit: number
+  /** Names of kill switches that the caller's own environment has on. */
+  readonly heldNames?: readonly string[]
+}
+
+export interface StuckJob {
+  readonly id: string
+  readonly type: string
+  /** Since when it could have been claimed, or since when it has been held. */
+  readonly since: number
 }
 
 export interface ReportProgress {

@@ -3,12 +3,18 @@
  * bounded time. Counters are those that every commit keeps anyway; once a minute somebody writes down
  * what they have come to, and it does not matter which process that is.
  */
+import type { HandlerFigures } from '../core/handler-figures.ts'
 import type { Page } from './backend.ts'
 
+export type { HandlerFigures }
+
 export interface MetricStore {
-  /** Writes down the minute that has just ended, once; does nothing until the next one has. */
+  /**
+   * Writes down the minute that has just ended, once, whichever process asks; does nothing until the
+   * next one has. One short slice: with many queues it has to be asked again.
+   */
   sample(): Promise<SampleReport>
-  /** Adds what a process has counted for itself: how long handlers took, receives that were empty. */
+  /** Adds what a process has counted for itself: how long handlers took, values of an app's own. */
   report(request: ReportFigures): Promise<void>
   /** Minutes of one queue, oldest first; minutes of which nothing is known are left out. */
   minutes(request: ReadMinutes): Promise<readonly QueueMinute[]>
@@ -23,50 +29,66 @@ export interface SampleReport {
   readonly minute: number | null
   /** Old minutes that were forgotten. */
   readonly forgotten: number
+  /** There is more to do right now. */
+  readonly more: boolean
+  /** When the minute that runs now ends, by the store's clock. */
+  readonly nextInMs: number
 }
 
 export interface QueueFigures {
   readonly queue: string
+  /** Receives that found nothing and of which the store does not know. */
   readonly emptyReceives?: number
   readonly handlers?: HandlerFigures
 }
 
-export interface HandlerFigures {
-  readonly ended: number
-  readonly failed: number
-  readonly durationMsSum: number
-  readonly durationMsMax: number
-  /** How many took at most so long, by the bounds in `core/duration-buckets.ts`; not cumulative. */
-  readonly buckets: readonly number[]
-}
-
 export interface ReportFigures {
+  /** Queues that are gone by now are passed over. */
   readonly queues: readonly QueueFigures[]
+  /** Names beyond the thousandth are refused, and with them the whole report. */
   readonly values?: readonly { readonly name: string; readonly value: number }[]
 }
 
-/** Over one minute; levels are those at its end, except for the extremes. */
-export interface QueueMinute {
-  readonly minute: number
+/** What is counted for a queue. */
+export interface QueueCounts {
   readonly sent: number
   readonly received: number
   readonly acknowledged: number
   readonly deduplicated: number
   readonly deadLettered: number
   readonly expired: number
+  /** Receives that were answered with nothing. */
   readonly emptyReceives: number
   /** Attempts that ended without an acknowledgement: retried, buried, or lost with their lease. */
   readonly failedAttempts: number
+  /** Messages that move tasks took out of it. */
+  readonly redriven: number
+}
+
+export interface QueueLevels {
   readonly ready: number
   readonly leased: number
   readonly delayed: number
+  /** Age of the oldest message that could be received, as `queueStatistics` has it. */
   readonly oldestReadyAgeMs: number | null
+  /**
+   * Age of the oldest message as SQS counts it, about: those in flight count too, those that were
+   * received three times or more do not, and a dead letter's age begins when it was moved.
+   */
+  readonly oldestAgeMs: number | null
+}
+
+/** Counts are those of the minute; levels are those at its end. */
+export interface QueueMinute extends QueueCounts, QueueLevels {
+  /** Its first millisecond. */
+  readonly minute: number
+  /** Null when no handler has ended. */
   readonly handlers: HandlerFigures | null
 }
 
 export interface ReadMinutes {
   readonly queue: string
-  /** Both included, as milliseconds. */
+  /** Both included, as milliseconds; a minute counts by its first one. */
   readonly from: number
   readonly to: number
 }
@@ -88,7 +110,8 @@ export interface SnapshotPage {
   readonly limit: number
 }
 
-export interface QueueSnapshot extends Omit<QueueMinute, 'minute' | 'handlers'> {
+/** Counts are those since the queue was created; levels are those of now. */
+export interface QueueSnapshot extends QueueCounts, QueueLevels {
   readonly queue: string
   readonly handlers: HandlerFigures | null
 }

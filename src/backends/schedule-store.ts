@@ -1,27 +1,30 @@
 /**
  * Schedules: the part of a backend that makes each tick happen once. Who ticks compares the moment that
  * was due in the statement that writes the next one, and the message of the tick is in that commit.
+ * What is due is decided by the store's clock, which never runs backwards.
  */
 import type { Emission } from './backend.ts'
 
 export interface ScheduleStore {
+  /** The time of the store, from which a next tick is worked out. */
+  now(): Promise<number>
   /** Brings a declared schedule into the store. The rest of it is kept while its rule is the same. */
   ensure(request: EnsureSchedule): Promise<ScheduleRecord>
-  /** Moves on from the tick that was due; `taken` when somebody else did, or it is paused. */
+  /** Those of an app whose tick is due and that are not paused, the longest overdue first. */
+  due(request: ScheduleScope): Promise<DueSchedules>
+  /** Moves on from the tick that was due; `taken` when somebody else did, or may not any more. */
   tick(request: Tick): Promise<TickResult>
   /** Emits once more, now; what is due stays due. */
   runNow(request: RunNow): Promise<TickResult>
-  pause(request: PauseSchedule): Promise<ScheduleRecord>
-  /** Goes on with the given tick. */
-  resume(request: ResumeSchedule): Promise<ScheduleRecord>
+  /** Undefined when there is no such schedule. One that is paused stays as it is. */
+  pause(request: PauseSchedule): Promise<ScheduleRecord | undefined>
+  /** Goes on with the given tick, if it was paused. */
+  resume(request: ResumeSchedule): Promise<ScheduleRecord | undefined>
   read(request: ScheduleName): Promise<ScheduleRecord | undefined>
-  /** By name. */
-  list(request: { readonly prefix: string }): Promise<readonly ScheduleRecord[]>
+  /** By name; those of one app, or all. */
+  list(request: Partial<ScheduleScope>): Promise<readonly ScheduleRecord[]>
   /** Forgets schedules of an app that it does not declare any more. */
-  forgetOthers(request: {
-    readonly prefix: string
-    readonly keep: readonly string[]
-  }): Promise<number>
+  forgetOthers(request: ForgetSchedules): Promise<number>
 }
 
 export interface ScheduleName {
@@ -29,21 +32,39 @@ export interface ScheduleName {
   readonly schedule: string
 }
 
-export interface EnsureSchedule extends ScheduleName {
+export interface ScheduleScope {
+  /** Which app and stage, as `app/stage`: a prefix of names would also be that of another app. */
+  readonly scope: string
+}
+
+export interface EnsureSchedule extends ScheduleName, ScheduleScope {
   /** The rule in one text, so that another rule is noticed. */
   readonly rule: string
   /** The first tick, if the schedule is new or has another rule. Null: it never ticks. */
   readonly nextAt: number | null
 }
 
+export interface DueSchedules {
+  readonly now: number
+  readonly schedules: readonly ScheduleRecord[]
+  /** The next tick that is not due yet; null when there is none. */
+  readonly nextAt: number | null
+}
+
 export interface Tick extends ScheduleName {
+  /** The rule by which the next tick was worked out: of two versions of an app, only one may tick. */
+  readonly rule: string
   /** The tick that is due. */
   readonly dueAt: number
   readonly nextAt: number | null
-  /** How many ticks before this one were passed over. */
+  /** The moment that the emission stands for; later than `dueAt` when ticks were passed over. */
+  readonly at: number
+  /** How many ticks were passed over; who counts them may stop at 100. */
   readonly skipped: number
-  /** None: only move on, because the tick was missed and is not made up for. */
+  /** None: only move on, because the tick was missed and is not made up for, or failed for good. */
   readonly emission?: Emission
+  /** Why nothing could be emitted: a safe summary. */
+  readonly failure?: string
 }
 
 export interface RunNow extends ScheduleName {
@@ -52,8 +73,8 @@ export interface RunNow extends ScheduleName {
 }
 
 export type TickResult =
-  | { readonly status: 'ticked'; readonly id: string | null }
-  | { readonly status: 'taken' }
+  /** The id is that of the message or job; null when nothing was emitted. */
+  { readonly status: 'ticked'; readonly id: string | null } | { readonly status: 'taken' }
 
 export interface PauseSchedule extends ScheduleName {
   readonly by: string
@@ -64,13 +85,27 @@ export interface ResumeSchedule extends ScheduleName {
   readonly nextAt: number | null
 }
 
-export interface ScheduleRecord extends ScheduleName {
+export interface ForgetSchedules extends ScheduleScope {
+  readonly keep: readonly string[]
+}
+
+export interface ScheduleRecord extends ScheduleName, ScheduleScope {
   readonly rule: string
   readonly nextAt: number | null
   /** The moment of the latest tick that emitted something. */
   readonly lastAt: number | null
+  /** Ticks that emitted something, without runs by hand. */
   readonly ticks: number
   readonly skipped: number
+  /** Ticks that were given up because their message could not be made. */
+  readonly failed: number
+  /** Why the latest of those failed. */
+  readonly lastError: string | null
   readonly pausedAt: number | null
   readonly pausedBy: string | null
+  readonly resumedAt: number | null
+  readonly resumedBy: string | null
+  /** The latest run by hand. */
+  readonly ranAt: number | null
+  readonly ranBy: string | null
 }

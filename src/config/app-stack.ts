@@ -18,12 +18,14 @@ export function appStack({ app, stage, file }: AppStackRequest): ReadTemplate {
   const { planned, queues } = resolveTopology(app, stage)
   const keys = new Map(queues.map(({ name, key }) => [name, key]))
   const plan = planExport(app, stage, 'cloudformation')
-  const alarms = appAlarms(plan).map(({ watched, declared: _, ...alarm }) => ({
-    ...alarm,
-    description: null,
-    queue: watched.planned.queue,
-    at,
-  }))
+  // Those that it has by default, whoever keeps the store up adds for every dead-letter queue.
+  const alarms = appAlarms(plan)
+    .filter(({ isDefault }) => !isDefault)
+    .map(({ watched, isDefault: _, ...alarm }) => ({
+      ...alarm,
+      queue: watched.planned.queue,
+      at,
+    }))
   const stack = {
     name: `${kebabCase(app.name)}-${stage}`,
     queues: planned.map(({ queue, settings, tags }) => ({

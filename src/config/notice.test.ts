@@ -28,6 +28,31 @@ test.each<[Notice, string]>([
     { kind: 'sweep_failed', error: 'broken.', failures: 1, retryInMs: null },
     'The upkeep of the store failed: broken. It has stopped.',
   ],
+  [
+    { kind: 'agent_failed', agent: 'janitor', error: new Error('Broken.'), retryInMs: null },
+    'The work of the janitor failed: Broken. It has stopped.',
+  ],
+  [
+    {
+      ...{ kind: 'tick_failed', schedule: 'nightly', at: new Date(0), error: new Error('Gone.') },
+      ...{ tries: 3, retryInMs: null },
+    },
+    'Try 3 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: Gone. It was given up.',
+  ],
+  [
+    {
+      ...{ kind: 'notification_failed', target: 'https://example.com', attempt: 2 },
+      ...{ error: new Error('Refused.'), retryInMs: 10_000 },
+    },
+    'Attempt 2 to notify https://example.com failed: Refused. Next try in 10000 ms.',
+  ],
+  [
+    {
+      ...{ kind: 'janitor', what: 'stuck_pending', place: 'q', id: '7', type: 'OCR' },
+      since: new Date(0),
+    },
+    'The janitor has found: 7 of q has waited for a worker since 1970-01-01T00:00:00.000Z.',
+  ],
 ])('a notice that nobody listens to becomes a warning (%#)', (notice, text) => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => warned.mockRestore())

@@ -1,12 +1,18 @@
 /** What an open app has to tell beside its answers: things that no caller is waiting for. */
 import { errorSummary } from '../core/error-summary.ts'
 import type { RefusedDelivery } from '../leases/open-deliveries.ts'
+import { describeFinding, type JanitorFinding } from '../maintenance/janitor-rules.ts'
+import type { UndeliveredNotification } from '../maintenance/relay.ts'
+import type { TickFailure } from '../maintenance/scheduler.ts'
 import type { SweepFailure } from '../maintenance/sweeper.ts'
-import type { Logger } from '../observability/logger.ts'
+import type { LogFields, Logger } from '../observability/logger.ts'
 
 export type Notice =
   | ({ readonly kind: 'delivery_refused' } & RefusedDelivery)
   | ({ readonly kind: 'sweep_failed' } & SweepFailure)
+  | ({ readonly kind: 'tick_failed' } & TickFailure)
+  | ({ readonly kind: 'janitor' } & JanitorFinding)
+  | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
   | {
       readonly kind: 'agent_failed'
       /** What it does: `janitor`, `scheduler`. */
@@ -22,31 +28,89 @@ export function warnOf(notice: Notice): void {
 
 export function logOf(log: Logger): (notice: Notice) => void {
   return (notice) => {
-    const { kind } = notice
-    if (notice.kind === 'sweep_failed') {
-      const { retryInMs: retry_in_ms } = notice
-      log.error({ kind, error: errorSummary(notice.error), retry_in_ms }, 'upkeep failed')
-    } else if (notice.kind === 'agent_failed') {
-      const { agent, retryInMs: retry_in_ms } = notice
-      const error = errorSummary(notice.error)
-      log.error({ kind, agent, error, retry_in_ms }, 'background work failed')
-    } else {
+    const { level, fields, message } = lineOf(notice)
+    log[level]({ kind: notice.kind, ...fields }, message)
+  }
+}
+
+interface Line {
+  readonly level: 'warn' | 'error'
+  readonly fields: LogFields
+  readonly message: string
+}
+
+function lineOf(notice: Notice): Line {
+  switch (notice.kind) {
+    case 'sweep_failed':
+      return { level: 'error', fields: failureFields(notice), message: 'upkeep failed' }
+    case 'agent_failed': {
+      const fields = { agent: notice.agent, ...failureFields(notice) }
+      return { level: 'error', fields, message: 'background work failed' }
+    }
+    case 'tick_failed': {
+      const { schedule, tries } = notice
+      const at = notice.at.toISOString()
+      const fields = { schedule, at, tries, ...failureFields(notice) }
+      return { level: levelOf(notice), fields, message: 'schedule tick failed' }
+    }
+    case 'notification_failed': {
+      const { target, attempt } = notice
+      const fields = { target, attempt, ...failureFields(notice) }
+      return { level: levelOf(notice), fields, message: 'notification not delivered' }
+    }
+    case 'janitor': {
+      const { what, place, id, type, since } = notice
+      const fields = { what, place, id, type, since: since?.toISOString() ?? null }
+      return { level: 'warn', fields, message: 'janitor found' }
+    }
+    case 'delivery_refused': {
       const { queue, id, receiveCount: attempt, fate, error } = notice
-      log.error({ kind, queue, id, attempt, fate, error: error.message }, 'message refused')
+      const fields = { queue, id, attempt, fate, error: error.message }
+      return { level: 'error', fields, message: 'message refused' }
     }
   }
 }
 
+interface Failure {
+  readonly error: unknown
+  readonly retryInMs: number | null
+}
+
+function failureFields({ error, retryInMs }: Failure): LogFields {
+  return { error: errorSummary(error), retry_in_ms: retryInMs }
+}
+
+/** What is tried again may still come right. */
+function levelOf({ retryInMs }: Failure): Line['level'] {
+  return retryInMs === null ? 'error' : 'warn'
+}
+
 function describe(notice: Notice): string {
-  if (notice.kind === 'sweep_failed' || notice.kind === 'agent_failed') {
-    const { error, retryInMs } = notice
-    const what =
-      notice.kind === 'agent_failed' ? `work of the ${notice.agent}` : 'upkeep of the store'
-    const reason = error instanceof Error ? error.message : String(error)
-    const next = retryInMs === null ? 'It has stopped.' : `Next try in ${retryInMs} ms.`
-    return `The ${what} failed: ${reason} ${next}`
+  switch (notice.kind) {
+    case 'sweep_failed':
+      return failed('The upkeep of the store', notice, 'It has stopped.')
+    case 'agent_failed':
+      return failed(`The work of the ${notice.agent}`, notice, 'It has stopped.')
+    case 'tick_failed': {
+      const { schedule, at, tries } = notice
+      const tick = `Try ${tries} of the tick of ${schedule} at ${at.toISOString()}`
+      return failed(tick, notice, 'It was given up.')
+    }
+    case 'notification_failed': {
+      const { target, attempt } = notice
+      return failed(`Attempt ${attempt} to notify ${target}`, notice, 'It was given up.')
+    }
+    case 'janitor':
+      return `The janitor has found: ${describeFinding(notice)}`
+    case 'delivery_refused': {
+      const { queue, id, receiveCount, fate, error } = notice
+      const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'
+      return `Message ${id} of ${queue}, received ${receiveCount} times, ${place}: ${error.message}`
+    }
   }
-  const { queue, id, receiveCount, fate, error } = notice
-  const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'
-  return `Message ${id} of ${queue}, received ${receiveCount} times, ${place}: ${error.message}`
+}
+
+function failed(what: string, { error, retryInMs }: Failure, end: string): string {
+  const next = retryInMs === null ? end : `Next try in ${retryInMs} ms.`
+  return `${what} failed: ${errorSummary(error)} ${next}`
 }

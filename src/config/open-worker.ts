@@ -1,20 +1,19 @@
 /** Joins a worker with an open app: its queues, its producers, its log, and the signals of the process. */
 import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
-import { isJobsQueue } from '../contracts/jobs-declaration.ts'
-import type { NamedQueue } from '../contracts/resolve-names.ts'
 import type { Topology } from '../contracts/resolve-topology.ts'
-import { misplacement, tierFor } from '../contracts/tier-declaration.ts'
+import { misplacement } from '../contracts/tier-declaration.ts'
 import { durationMs } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
-import { MillraceError } from '../core/millrace-error.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
+import type { CollectorDesk } from '../flows/collectors.ts'
+import type { FlowDrafts } from '../flows/flow-drafts.ts'
+import type { HandlerTally } from '../observability/handler-tally.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
 import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
 import { createBudgetDesk } from '../operations/switches.ts'
-import { createJobProducer } from '../producer/job-producer.ts'
-import { createProducer } from '../producer/queue-producer.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
+import type { Drafter } from '../producer/work.ts'
 import { buildSources } from '../worker/build-sources.ts'
 import { createWorker, type Worker, type WorkerSetup } from '../worker/worker.ts'
 import type { WorkerEvent } from '../worker/worker-event.ts'
@@ -26,7 +25,12 @@ export interface OpenWorkerSetup {
   readonly backend: Backend
   readonly ports: Ports
   readonly log: Logger
+  /** What handlers come to, for the metrics. */
+  readonly tally: HandlerTally
   readonly heldNames: readonly string[]
+  readonly drafter: Drafter
+  readonly flows: FlowDrafts
+  readonly collectors: Pick<CollectorDesk<unknown>, 'draft' | 'handlers'>
 }
 
 export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions): Worker {
@@ -35,14 +39,14 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
   return createWorker({
     backend,
     ports,
-    sources: buildSources({ topology, options, concurrency }),
+    sources: buildSources({ topology, options, concurrency, triggers: setup.collectors.handlers }),
     concurrency,
     stopTimeoutMs: durationMs(stopTimeout, 'stopTimeout'),
     layers: options.use ?? [],
     heldNames,
     context: contextOf(setup),
     misplacement: (job) => misplacement(app, job),
-    observe: observerOf(log, options.onEvent),
+    observe: observerOf(setup, options.onEvent),
     onEnqueued: onEnqueued(setup),
     onFailure: (what, queue, error, retryInMs) =>
       harmless(() => {
@@ -72,39 +76,17 @@ function onEnqueued({ topology, log }: OpenWorkerSetup): WorkerSetup['onEnqueued
     })
 }
 
-function contextOf({ app, topology, backend, log }: OpenWorkerSetup): WorkerSetup['context'] {
-  const named = (key: string): NamedQueue => {
-    const queue = topology.queues.find((one) => one.key === key)
-    if (queue === undefined) {
-      const shown = String(key).slice(0, 40)
-      const message = `The app has no queue '${shown}'.`
-      throw new MillraceError('queue_not_found', { message })
-    }
-    return queue
-  }
+function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
+  const { app, backend, log, drafter, flows, collectors } = setup
   const budgets = createBudgetDesk(backend, app.budgets)
   return {
     log: (facts) => logWith(log, factFields(facts)),
-    draftMessage: async (key, message, options) => {
-      const { name, declared } = named(key)
-      // The types of the context see to it that the options belong to the queue.
-      const draft = createProducer({ backend, name, declared }).draft(
-        message,
-        options as AnySendOptions,
-      )
-      return draft.toEmit()
-    },
-    draftJob: async (key, type, payload, options) => {
-      const { name, declared } = named(key)
-      if (!isJobsQueue(declared) || backend.jobs === null) {
-        const message = `The queue '${key}' is not for jobs.`
-        throw new MillraceError('invalid_argument', { message })
-      }
-      const producer = createJobProducer({ store: backend.jobs, name, declared })
-      const tier = tierFor(app, { queue: key, type, tier: options?.tier })
-      const tiered = tier === undefined ? options : { ...options, tier }
-      return { queue: name, job: await producer.draft(type, payload, tiered) }
-    },
+    // The types of the context see to it that the options belong to the queue.
+    draftMessage: (key, message, options) =>
+      drafter.message(key, message, options as AnySendOptions),
+    draftJob: (key, type, payload, options) => drafter.job(key, type, payload, options),
+    draftItem: (key, item, options) => collectors.draft(key, item, options),
+    flows,
     spend: async (budget, amount) => {
       const { tripped } = await budgets.spend(budget, amount)
       if (tripped) log.warn({ budget }, 'budget spent, kill switch on')
@@ -113,13 +95,16 @@ function contextOf({ app, topology, backend, log }: OpenWorkerSetup): WorkerSetu
 }
 
 function observerOf(
-  log: Logger,
+  { backend, log, tally }: OpenWorkerSetup,
   onEvent: ((event: WorkerEvent) => void) | undefined,
 ): ((event: WorkerEvent) => void) | undefined {
-  if (log === silentLogger && onEvent === undefined) return undefined
+  const isLogged = log !== silentLogger
+  const isCounted = backend.metrics !== null
+  if (!isLogged && !isCounted && onEvent === undefined) return undefined
   return (event) => {
-    harmless(() => logTransition(log, event))
-    harmless(() => onEvent?.(event))
+    if (isCounted) tally.note(event)
+    if (isLogged) harmless(() => logTransition(log, event))
+    if (onEvent !== undefined) harmless(() => onEvent(event))
   }
 }
 

@@ -7,7 +7,9 @@ import { z } from 'zod'
 import { temporaryFolder } from '../../test/support/temporary-folder.ts'
 import type { Backend } from '../backends/backend.ts'
 import { openSqlite } from '../backends/sqlite/index.ts'
+import { chain } from '../contracts/chain-declaration.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import { flow } from '../contracts/flow-declaration.ts'
 import { fifo, queue } from '../contracts/queue-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { virtualPorts } from '../testing/virtual-clock.ts'
@@ -226,6 +228,23 @@ describe('the queues on the backend', () => {
       message:
         'app-dev-ordered.fifo: got a FIFO queue, expected standard queues only on small\n' +
         'app-dev-late: got a delay of 60000 ms, expected at most 1000 ms on small',
+    })
+    assert.deepEqual((await backend.listQueues({ limit: 10 })).items, [])
+  })
+
+  test('are not made for flows and chains where the backend keeps none', async () => {
+    const backend = await freshBackend()
+    const capabilities = { ...backend.capabilities, name: 'small', flows: false }
+    const app = defineApp('app', {
+      queues: { pages: queue() },
+      flows: { document: flow({ units: 'pages' }) },
+      chains: { course: chain({ steps: [{ name: 'first', queue: 'pages' }] }) },
+    })
+    await assert.rejects(open(app, { backend: { ...backend, capabilities, flows: null } }), {
+      code: 'unsupported',
+      message:
+        'flows.document: got a flow, expected none on small\n' +
+        'chains.course: got a chain, expected none on small',
     })
     assert.deepEqual((await backend.listQueues({ limit: 10 })).items, [])
   })

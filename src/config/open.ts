@@ -9,12 +9,30 @@ import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { resolveTopology, type Topology } from '../contracts/resolve-topology.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { MillraceError } from '../core/millrace-error.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
+import {
+  type CollectorHandles,
+  createCollectorDesk,
+  refuseCollectors,
+} from '../flows/collectors.ts'
+import { ensureSchedules } from '../flows/ensure-schedules.ts'
+import {
+  type ChainHandles,
+  createFlowDesk,
+  type FlowHandles,
+  refuseFlows,
+} from '../flows/flow-desk.ts'
+import { createSchedules, type Schedules } from '../flows/schedules.ts'
 import type { RefusedDelivery } from '../leases/open-deliveries.ts'
 import { createConsumer, type QueueConsumer } from '../leases/queue-consumer.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
+import { HandlerTally } from '../observability/handler-tally.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
+import { type Alarms, createAlarms } from '../operations/alarms.ts'
+import { createInbox, type Inbox, type InboxMessage } from '../operations/inbox.ts'
 import { inspectorOf, type QueueInspector } from '../operations/inspect.ts'
+import { createMetrics, type Metrics } from '../operations/metrics.ts'
 import { purgerOf, type QueuePurger } from '../operations/purge.ts'
 import { type Redrive, type RedriveOptions, redrive } from '../operations/redrive.ts'
 import {
@@ -24,15 +42,18 @@ import {
   type Switches,
 } from '../operations/switches.ts'
 import { createProducer, type QueueProducer } from '../producer/queue-producer.ts'
+import { createDrafter } from '../producer/work.ts'
 import { type AppJobs, createAppJobs } from '../status/app-jobs.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions, WorkerOptions } from '../worker/worker-options.ts'
+import { appAlarmOwner } from './alarm-sources.ts'
 import { startBackground } from './background.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { heldNamesIn } from './held-names.ts'
 import { logOf, type Notice, warnOf } from './notice.ts'
 import { openWorker } from './open-worker.ts'
+import { watchAppAlarms } from './watch-alarms.ts'
 
 export interface OpenOptions {
   /** Where the embedded store lives; created when missing. Default MILLRACE_DATA, or `.millrace`. */
@@ -44,12 +65,17 @@ export interface OpenOptions {
   /** Time, chance and identity. Default: those of the machine. */
   readonly ports?: Ports
   /**
-   * Told of messages that were refused and of upkeep that failed. Default: a line in the log, or a
-   * process warning without one.
+   * Told of messages that were refused, of what failed in the background, and of what the janitor has
+   * found. Default: a line in the log, or a process warning without one.
    */
   readonly onNotice?: (notice: Notice) => void
   /** Gets one line per transition of a job; any logger with these four methods. Default: none. */
   readonly log?: Logger
+  /**
+   * Lets alarms post to webhooks on this machine and in private networks. Default: the variable
+   * MILLRACE_PRIVATE_WEBHOOKS (`allow` or `refuse`), or no.
+   */
+  readonly allowPrivateWebhooks?: boolean
   /** How long a call waits for other processes that write to the store. Default 1m. */
   readonly busyTimeout?: Duration
 }
@@ -88,13 +114,29 @@ export interface Mill<Opened extends App = App> extends AsyncDisposable {
   readonly queues: { readonly [Key in keyof Opened['queues']]: HandleOf<Opened['queues'][Key]> }
   /** Tracked jobs, of the queues that were declared with `jobs`. */
   readonly jobs: AppJobs<Opened['queues']>
+  /** Fan-out and fan-in: work in units, and what follows when all of them have ended. */
+  readonly flows: FlowHandles<Opened['queues'], Opened>
+  /** Steps that follow each other. */
+  readonly chains: ChainHandles<Opened['queues'], Opened>
+  /** Items of one key, merged into one message. */
+  readonly collectors: CollectorHandles<Opened>
   /** Kill switches: stop work of a queue, a type, a tier, a tenant, or by name. */
   readonly switches: Switches
   /** What handlers have spent. */
   readonly budgets: BudgetDesk
+  /** How queues fare by the minute, and values of the app's own. */
+  readonly metrics: Metrics
+  /** Conditions that somebody should hear of: their states, their past, and testing them. */
+  readonly alarms: Alarms
+  /** What is sent by the clock: when, and pausing or running it by hand. */
+  readonly schedules: Schedules<Opened>
+  /** The messages of a queue in the hands of people: claimed, renewed, resolved or given back. */
+  inbox<const Key extends keyof Opened['queues'] & string>(
+    queue: Key,
+  ): Inbox<InboxMessage<Opened['queues'][Key]>>
   /** Makes a worker for some of the queues; `run` or `start` sets it to work. */
   worker<const Polled extends keyof Opened['queues'] & string>(
-    options: WorkerOptions<Opened['queues'], Polled>,
+    options: WorkerOptions<Opened['queues'], Polled, Opened>,
   ): Worker
   /**
    * Stops the workers, ends parked receives, finishes what has begun, lets go of the store. Calls
@@ -119,8 +161,13 @@ export async function open<const Opened extends App>(
   const closeBackend = async (): Promise<void> => {
     if (options.backend === undefined) await backend.close()
   }
+  const alarmWatch = watchAppAlarms({ app, stage, topology, backend, ports, log, onNotice })
   try {
+    refuseFlows(app, backend)
+    refuseCollectors(app, backend)
     await ensureQueues(backend, topology)
+    await ensureSchedules({ app, stage, queues: topology.queues, backend, ids: ports.ids })
+    await alarmWatch?.declare()
   } catch (error) {
     await closeBackend()
     throw error
@@ -131,6 +178,7 @@ export async function open<const Opened extends App>(
     onFailure: (failure) => onNotice({ kind: 'sweep_failed', ...failure }),
   })
   sweeper.start()
+  const tally = new HandlerTally((key) => topology.queues.find((one) => one.key === key)?.name)
   const background = startBackground({
     app,
     stage,
@@ -138,10 +186,21 @@ export async function open<const Opened extends App>(
     backend,
     ports,
     log,
+    alarmWatch,
+    tally,
     onFailure: (agent, error, retryInMs) =>
       onNotice({ kind: 'agent_failed', agent, error, retryInMs }),
+    onNotice,
+    heldNames,
+    allowPrivate: options.allowPrivateWebhooks,
+    takeExpired: () => sweeper.takeExpired(),
   })
 
+  const drafter = createDrafter({ app, backend, queues: topology.queues, ids: ports.ids })
+  const scope = { app: app.name, stage }
+  const desk = createFlowDesk<Opened['queues'], Opened>({ app, scope, backend, drafter })
+  const { queues } = topology
+  const collecting = createCollectorDesk<Opened>({ app, scope, queues, backend, drafter })
   const workers: Worker[] = []
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
@@ -156,12 +215,27 @@ export async function open<const Opened extends App>(
     storeFile,
     queues: handlesOf<Opened>({ topology, backend, ports, onNotice, heldNames }),
     jobs: createAppJobs<Opened['queues']>({ app, backend, ports, log, queues: topology.queues }),
+    flows: desk.flows,
+    chains: desk.chains,
+    collectors: collecting.collectors,
     switches: createSwitches({ backend, queues: topology.queues, heldNames }),
     budgets: createBudgetDesk(backend, app.budgets),
+    metrics: createMetrics({ backend, clock: ports.clock, scope, queues: topology.queues }),
+    alarms: createAlarms({ backend, log, owner: appAlarmOwner({ app, stage }) }),
+    schedules: createSchedules<Opened>({
+      app,
+      stage,
+      queues: topology.queues,
+      backend,
+      ids: ports.ids,
+      log,
+    }),
+    inbox: (key) => inboxOf({ topology, backend, heldNames }, key),
     worker: (workerOptions) => {
       // The types have seen to it that every queue and type has its handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
-      const setup = { app, topology, backend, ports, log, heldNames }
+      const parts = { app, topology, backend, ports, log, tally, heldNames }
+      const setup = { ...parts, drafter, flows: desk.drafts, collectors: collecting }
       const worker = openWorker(setup, untyped)
       workers.push(worker)
       return worker
@@ -210,6 +284,17 @@ function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues
   })
   // The handles were made from this very app, key by key; only the types of its messages are added.
   return Object.freeze(Object.fromEntries(handles)) as Mill<Opened>['queues']
+}
+
+function inboxOf<Message>(
+  { topology, backend, heldNames }: Pick<HandleSetup, 'topology' | 'backend' | 'heldNames'>,
+  key: string,
+): Inbox<Message> {
+  const queue = topology.queues.find((one) => one.key === key)
+  if (queue === undefined) throw new MillraceError('queue_not_found')
+  const { name, declared } = queue
+  // What its contract lets through has the type of the contract's output.
+  return createInbox({ backend, name, declared, heldNames }) as Inbox<Message>
 }
 
 function deadLettersOf(backend: Backend, { timers }: Ports, name: string): DeadLetterHandle {

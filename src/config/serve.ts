@@ -9,16 +9,21 @@ import type { App } from '../contracts/define-app.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
+import { Sampler } from '../maintenance/sampler.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
-import type { Logger } from '../observability/logger.ts'
+import { type Logger, silentLogger } from '../observability/logger.ts'
+import { type Alarms, createAlarms } from '../operations/alarms.ts'
+import { createInbox, type Inbox } from '../operations/inbox.ts'
+import { createMetricReader, type MetricReader } from '../operations/metrics.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import type { ObeyingQueue } from './held-names.ts'
 import { HeldReceives } from './held-receives.ts'
 import { listen } from './listen.ts'
 import { isLoopback } from './loopback.ts'
-import { warnOf } from './notice.ts'
+import { logOf, warnOf } from './notice.ts'
 import type { Mill } from './open.ts'
+import { openRelay } from './open-relay.ts'
 
 export interface ServerOptions {
   /** A loopback address; any other only with credentials. Default: 127.0.0.1. */
@@ -62,6 +67,12 @@ export interface Services {
    * kill switches that the environment has on.
    */
   readonly store: Backend
+  /** A queue of the store as people work in it, whoever declared it. */
+  inbox(queue: string): Inbox
+  /** How the queues of the store fare, whoever declared them. */
+  readonly metrics: MetricReader
+  /** All alarms of the store, whoever declared them. */
+  readonly alarms: Alarms
   /** Looks which of those are obeyed, once queues have changed or before they go up. */
   lookAtSwitches(goingUp?: readonly ObeyingQueue[]): Promise<void>
   /** Whether other machines can reach the server. */
@@ -96,6 +107,7 @@ export async function serveWith(
 ): Promise<RunningServer> {
   const { host, port, dataDirectory } = { ...serveDefaults, ...setup }
   const { ports = systemPorts, hasCredentials = false, environment = process.env } = setup
+  const { log = silentLogger } = setup
   if (!hasCredentials) refusePublicAddress(host)
 
   const data = await prepareDataDirectory(dataDirectory)
@@ -110,6 +122,9 @@ export async function serveWith(
   try {
     const { mill, close } = await keepUp({ backend, ports, ...setup })
     letGo.unshift(close)
+    const { keepAlarms } = await import('./watch-alarms.ts')
+    const stopAlarms = await keepAlarms({ backend, ports, data, log })
+    letGo.unshift(stopAlarms)
     const held = new HeldReceives({
       backend,
       environment,
@@ -122,6 +137,9 @@ export async function serveWith(
       stopping: stopping.signal,
       mill,
       store: held.store,
+      inbox: (name) => createInbox({ backend: held.store, name }),
+      metrics: mill?.metrics ?? createMetricReader({ backend, clock: ports.clock }),
+      alarms: createAlarms({ backend, log }),
       lookAtSwitches: (goingUp) => held.look(goingUp),
       isPublic: !isLoopback(host),
       ports,
@@ -190,7 +208,24 @@ async function keepUp({ backend, ports, app, stage, log }: KeepSetup): Promise<K
     onFailure: (failure) => warnOf({ kind: 'sweep_failed', ...failure }),
   })
   sweeper.start()
-  return { mill: null, close: () => sweeper.stop() }
+  const sampler = samplerOf(backend, ports)
+  sampler?.start()
+  const relay = openRelay({ backend, ports, onNotice: log === undefined ? warnOf : logOf(log) })
+  relay?.start()
+  const close = async (): Promise<void> => {
+    await Promise.all([relay?.stop(), sampler?.stop(), sweeper.stop()])
+  }
+  return { mill: null, close }
+}
+
+function samplerOf({ metrics }: Backend, { timers }: Ports): Sampler | undefined {
+  if (metrics === null) return undefined
+  return new Sampler({
+    metrics,
+    timers,
+    onFailure: ({ error, retryInMs }) =>
+      warnOf({ kind: 'agent_failed', agent: 'sampler', error, retryInMs }),
+  })
 }
 
 function refusePublicAddress(host: string): void {

@@ -1,4 +1,12 @@
-/** The alarms of an app, held against its queues. */
+/** The alarms of an app and their actions, held against its queues and flows. */
+import { alarmMetricNames } from '../core/alarm-metrics.ts'
+import {
+  alarmComparisons,
+  alarmSeverities,
+  alarmStates,
+  alarmStatistics,
+  missingDataRules,
+} from '../core/alarm-rule.ts'
 import {
   checkOneOf,
   checkRange,
@@ -6,30 +14,64 @@ import {
   describeGiven,
   type Violations,
 } from '../core/checks.ts'
+import { type Duration, durationMs } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
-import { checkDuration, checkEach, checkKeys, isRecord } from './setting-checks.ts'
+import { isJobsQueue } from './jobs-declaration.ts'
+import type { DeclaredQueue } from './queue-declaration.ts'
+import { checkDuration, checkEach, checkKeys, type Fields, isRecord } from './setting-checks.ts'
 
-const alarmKeys: readonly string[] = [
-  'metric',
-  'queue',
-  'comparison',
-  'threshold',
+/** What alarms may speak of. */
+export interface AlarmSubjects {
+  readonly queues: readonly string[]
+  /** Flows and chains. */
+  readonly flows: readonly string[]
+  /** Queues that are declared well enough to be looked at. */
+  readonly shaped: ReadonlyMap<string, DeclaredQueue>
+}
+
+const optionKeys: readonly string[] = [
   'name',
+  'description',
+  'severity',
   'statistic',
   'period',
   'evaluationPeriods',
   'datapointsToAlarm',
   'missingData',
+  'actions',
 ]
 
-export function checkAlarms(into: Violations, alarms: unknown, queues: readonly string[]): void {
+const metrics: readonly string[] = ['dead_letters', ...alarmMetricNames]
+
+/** The whole of what is looked at. CloudWatch has the same limit for periods below an hour. */
+export const alarmSpanMsMax = 86_400_000
+
+export function checkAlarms(into: Violations, alarms: unknown, subjects: AlarmSubjects): void {
   if (!Array.isArray(alarms)) {
     const allowed = "an array such as [dead('*').above(10)]"
     into.push({ field: 'alarms', given: describeGiven(alarms), allowed })
     return
   }
   for (const [index, alarm] of alarms.entries()) {
-    checkAlarm(into, `alarms[${index}]`, alarm, queues)
+    checkAlarm(into, `alarms[${index}]`, alarm, subjects)
+  }
+  checkNames(into, alarms)
+}
+
+export function checkAlarmActions(
+  into: Violations,
+  field: string,
+  actions: unknown,
+  subjects: AlarmSubjects,
+): void {
+  if (!Array.isArray(actions)) {
+    const allowed = "an array such as [{ webhook: 'https://example.com/alarms' }]"
+    into.push({ field, given: describeGiven(actions), allowed })
+    return
+  }
+  checkRange(into, `${field}.length`, actions.length, limits.alarmActions)
+  for (const [index, action] of actions.entries()) {
+    checkAction(into, `${field}[${index}]`, action, subjects)
   }
 }
 
@@ -37,32 +79,127 @@ function checkAlarm(
   into: Violations,
   field: string,
   alarm: unknown,
-  queues: readonly string[],
+  subjects: AlarmSubjects,
 ): void {
   if (!isRecord(alarm)) {
     into.push({ field, given: describeGiven(alarm), allowed: "one such as dead('*').above(10)" })
     return
   }
-  checkKeys(into, field, alarm, alarmKeys)
-  const metrics = ['dead_letters', 'depth', 'oldest_age', 'error_rate']
-  checkOneOf(into, `${field}.metric`, alarm['metric'], metrics)
-  checkOneOf(into, `${field}.queue`, alarm['queue'], ['*', ...queues])
-  checkOneOf(into, `${field}.comparison`, alarm['comparison'], ['above', 'below'])
-  const { threshold, evaluationPeriods = 1 } = alarm
+  const { metric, threshold } = alarm
+  const subject = subjectOf(metric)
+  checkKeys(into, field, alarm, ['metric', subject, 'comparison', 'threshold', ...optionKeys])
+  checkOneOf(into, `${field}.metric`, metric, metrics)
+  if (subject === 'value') {
+    checkText(into, `${field}.value`, alarm['value'], limits.metricNameLength)
+  } else {
+    const keys = subject === 'flow' ? subjects.flows : subjects.queues
+    checkOneOf(into, `${field}.${subject}`, alarm[subject], ['*', ...keys])
+  }
+  checkOneOf(into, `${field}.comparison`, alarm['comparison'], alarmComparisons)
   if (typeof threshold !== 'number' || !Number.isFinite(threshold)) {
     into.push({ field: `${field}.threshold`, given: describeGiven(threshold), allowed: 'a number' })
   }
-  const statistics = ['maximum', 'minimum', 'average', 'sum']
-  const missing = ['missing', 'ignore', 'breaching', 'not_breaching']
+  checkOptions(into, field, alarm, subjects)
+}
+
+function subjectOf(metric: unknown): 'queue' | 'flow' | 'value' {
+  if (metric === 'overdue_flows') return 'flow'
+  return metric === 'value' ? 'value' : 'queue'
+}
+
+function checkOptions(
+  into: Violations,
+  field: string,
+  alarm: Fields,
+  subjects: AlarmSubjects,
+): void {
+  const { evaluationPeriods = 1 } = alarm
   checkEach(into, field, alarm, {
     name: (to, at, value) => checkText(to, at, value, limits.alarmNameLength),
-    statistic: (to, at, value) => checkOneOf(to, at, value, statistics),
-    missingData: (to, at, value) => checkOneOf(to, at, value, missing),
-    period: (to, at, value) => checkDuration(to, at, value, limits.alarmPeriodMs),
+    description: (to, at, value) => checkText(to, at, value, limits.alarmDescriptionLength),
+    severity: (to, at, value) => checkOneOf(to, at, value, alarmSeverities),
+    statistic: (to, at, value) => checkOneOf(to, at, value, alarmStatistics),
+    missingData: (to, at, value) => checkOneOf(to, at, value, missingDataRules),
+    period: checkPeriod,
     evaluationPeriods: (to, at, value) => checkRange(to, at, value, limits.alarmPeriods),
     datapointsToAlarm: (to, at, value) => {
       const max = typeof evaluationPeriods === 'number' ? evaluationPeriods : 1
       checkRange(to, at, value, { min: 1, max, unit: 'of the periods looked at' })
     },
+    actions: (to, at, value) => checkAlarmActions(to, at, value, subjects),
   })
+  checkSpan(into, field, alarm)
+}
+
+/** Metrics are kept by the minute. */
+function checkPeriod(into: Violations, field: string, value: unknown): void {
+  const before = into.length
+  checkDuration(into, field, value, limits.alarmPeriodMs)
+  if (into.length > before) return
+  // It was found to be a duration a moment ago.
+  if (durationMs(value as Duration) % limits.alarmPeriodMs.min === 0) return
+  into.push({ field, given: describeGiven(value), allowed: 'whole minutes' })
+}
+
+function checkSpan(into: Violations, field: string, alarm: Fields): void {
+  const { period = '1m', evaluationPeriods = 1 } = alarm
+  const refused = new Set(into.map((violation) => violation.field))
+  if (refused.has(`${field}.period`) || refused.has(`${field}.evaluationPeriods`)) return
+  // Neither was refused.
+  const spanMs = durationMs(period as Duration) * (evaluationPeriods as number)
+  if (spanMs <= alarmSpanMsMax) return
+  const given = `${evaluationPeriods} periods that are more than a day together`
+  into.push({ field: `${field}.evaluationPeriods`, given, allowed: 'at most a day' })
+}
+
+function checkAction(
+  into: Violations,
+  field: string,
+  action: unknown,
+  { queues, shaped }: AlarmSubjects,
+): void {
+  if (!isRecord(action) || 'webhook' in action === 'queue' in action) {
+    const allowed = "{ webhook: 'https://…' } or { queue: 'key' }"
+    into.push({ field, given: describeGiven(action), allowed })
+    return
+  }
+  checkKeys(into, field, action, ['webhook' in action ? 'webhook' : 'queue', 'on'])
+  checkEach(into, field, action, {
+    webhook: checkWebhook,
+    queue: (to, at, key) => {
+      checkOneOf(to, at, key, queues)
+      const declared = typeof key === 'string' ? shaped.get(key) : undefined
+      if (declared === undefined || (declared.type === 'standard' && !isJobsQueue(declared))) return
+      const given = 'a FIFO queue, or one of jobs'
+      to.push({ field: at, given, allowed: 'a queue declared with queue({...})' })
+    },
+    on: (to, at, states) => {
+      if (!Array.isArray(states) || states.length === 0) {
+        const allowed = `an array of ${alarmStates.join(', ')}`
+        to.push({ field: at, given: describeGiven(states), allowed })
+        return
+      }
+      for (const state of states) checkOneOf(to, at, state, alarmStates)
+    },
+  })
+}
+
+/** What was given is not quoted: such addresses are secrets of their own. */
+function checkWebhook(into: Violations, field: string, value: unknown): void {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
+  const { max } = limits.webhookLength
+  if (isWeb && url.username === '' && url.password === '' && String(value).length <= max) return
+  const allowed = `an http or https address of at most ${max} characters, without a user or password`
+  into.push({ field, given: 'something else', allowed })
+}
+
+/** Two alarms of one name would be one. */
+function checkNames(into: Violations, alarms: readonly unknown[]): void {
+  const names = alarms.map((alarm) => (isRecord(alarm) ? alarm['name'] : undefined))
+  for (const [index, name] of names.entries()) {
+    if (typeof name !== 'string' || names.indexOf(name) === index) continue
+    const allowed = `a name of its own; alarms[${names.indexOf(name)}] has this one`
+    into.push({ field: `alarms[${index}].name`, given: describeGiven(name), allowed })
+  }
 }

@@ -5,11 +5,16 @@
 import { checkQueueName } from '../core/check-queue.ts'
 import { describeGiven, type Violations } from '../core/checks.ts'
 import type { Violation } from '../core/millrace-error.ts'
-import { checkAlarms } from './check-alarms.ts'
+import { checkAlarmActions, checkAlarms } from './check-alarms.ts'
+import { checkCollectors } from './check-collectors.ts'
+import { checkFlows } from './check-flows.ts'
+import { partKeyForm, partKeyPattern } from './check-part-name.ts'
 import { checkQueueOptions } from './check-queue-options.ts'
+import { checkSchedules } from './check-schedules.ts'
 import { checkBudgets, checkDefaultTiers, checkTiers } from './check-tiers.ts'
 import type { App } from './define-app.ts'
 import { didYouMean } from './did-you-mean.ts'
+import { checkJanitor } from './janitor-declaration.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 import {
@@ -20,9 +25,6 @@ import {
   sharedDeadLetter,
 } from './resolve-names.ts'
 import { checkKeys, isRecord } from './setting-checks.ts'
-
-const wordPattern = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/
-const word = 'letters, digits, and _ or - between them'
 
 export function checkApp(
   app: App,
@@ -39,10 +41,12 @@ export function checkApp(
     'defaultTier',
     'budgets',
     'alarms',
+    'alarmActions',
     'flows',
     'chains',
     'collectors',
     'schedules',
+    'janitor',
   ])
   if (!isRecord(queues)) {
     const allowed = 'an object of queues'
@@ -55,12 +59,25 @@ export function checkApp(
     if (checkQueueOptions(violations, `queues.${key}`, declared)) shaped.set(key, declared)
   }
   checkDeadLetterTargets(violations, Object.keys(queues), shaped)
-  const { tiers, defaultTier, budgets, alarms } = app
+  const { tiers, defaultTier, budgets, alarms, alarmActions, schedules, janitor } = app
   if (tiers !== undefined) checkTiers(violations, tiers, shaped)
   if (defaultTier !== undefined) checkDefaultTiers(violations, defaultTier, tiers, shaped)
   if (budgets !== undefined) checkBudgets(violations, budgets)
-  if (alarms !== undefined) checkAlarms(violations, alarms, Object.keys(queues))
-  checkNames(violations, nameable(violations, shaped, { app: name, stage }))
+  const subjects = {
+    queues: Object.keys(queues),
+    flows: [...Object.keys({ ...app.flows }), ...Object.keys({ ...app.chains })],
+    shaped,
+  }
+  if (alarms !== undefined) checkAlarms(violations, alarms, subjects)
+  if (alarmActions !== undefined) {
+    checkAlarmActions(violations, 'alarmActions', alarmActions, subjects)
+  }
+  const scope = { app: name, stage }
+  checkFlows(violations, { parts: app, queues: shaped, scope })
+  if (schedules !== undefined) checkSchedules(violations, schedules, { queues: shaped, scope })
+  checkCollectors(violations, app.collectors, { queues: shaped, scope })
+  if (janitor !== undefined) checkJanitor(violations, janitor)
+  checkNames(violations, nameable(violations, shaped, scope))
   return violations
 }
 
@@ -82,8 +99,8 @@ function nameable(
 }
 
 function checkWord(into: Violations, field: string, value: unknown): void {
-  if (typeof value === 'string' && wordPattern.test(value)) return
-  into.push({ field, given: describeGiven(value), allowed: word })
+  if (typeof value === 'string' && partKeyPattern.test(value)) return
+  into.push({ field, given: describeGiven(value), allowed: partKeyForm })
 }
 
 function checkDeadLetterTargets(

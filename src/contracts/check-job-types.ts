@@ -51,7 +51,7 @@ function checkJobType(into: Violations, field: string, declared: unknown): void 
   })
 }
 
-function checkPaths(into: Violations, field: string, value: unknown): void {
+export function checkPaths(into: Violations, field: string, value: unknown): void {
   const areNames = Array.isArray(value) && value.every((path) => typeof path === 'string' && path)
   if (areNames) return
   into.push({ field, given: describeGiven(value), allowed: "paths, such as ['card.number']" })

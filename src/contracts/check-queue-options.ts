@@ -6,7 +6,8 @@ import { checkQueueName, checkTags, isFifoName } from '../core/check-queue.ts'
 import { checkOneOf, checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { limits, type Range } from '../core/limits.ts'
 import { queueControlChecks } from './check-controls.ts'
-import { checkJobTypes } from './check-job-types.ts'
+import { checkJobTypes, checkPaths } from './check-job-types.ts'
+import { isTriggersQueue } from './collector-declaration.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 import {
@@ -36,7 +37,7 @@ const commonKeys: readonly string[] = [
   'noPersonalData',
   ...Object.keys(queueControlChecks),
 ]
-const standardKeys: readonly string[] = ['message', ...commonKeys]
+const standardKeys: readonly string[] = ['message', ...commonKeys, 'secret', 'personal']
 const fifoKeys: readonly string[] = [...standardKeys, ...fifoOnly].filter(
   // The messages of a group are handled one after the other anyway.
   (key) => key !== 'tenantConcurrency',
@@ -56,7 +57,7 @@ export function checkQueueOptions(
   declared: unknown,
 ): declared is DeclaredQueue {
   if (!isDeclaration(declared)) {
-    const allowed = 'queue({...}), fifo({...}) or jobs({...})'
+    const allowed = 'queue({...}), fifo({...}), jobs({...}) or triggers({...})'
     into.push({ field, given: describeGiven(declared), allowed })
     return false
   }
@@ -64,9 +65,15 @@ export function checkQueueOptions(
   if (isJobsQueue(declared)) {
     checkKeys(into, field, options, jobsKeys)
     checkJobsOptions(into, field, options)
+  } else if (isTriggersQueue(declared)) {
+    checkKeys(into, field, options, commonKeys)
   } else {
     checkKeys(into, field, options, type === 'fifo' ? fifoKeys : standardKeys)
-    checkEach(into, field, options, { message: checkSchema })
+    checkEach(into, field, options, {
+      message: checkSchema,
+      secret: checkPaths,
+      personal: checkPaths,
+    })
   }
   checkEach(into, field, options, {
     name: (to, at, value) => checkName(to, at, { type, value }),

@@ -37,7 +37,10 @@ export interface CollectorOptions<
   /** The keys of the queues that merged messages may go to. */
   readonly targets: readonly Target[]
   /** Which of them, when there are several. */
-  readonly route?: (items: readonly StandardSchemaV1.InferOutput<Item>[], key: string) => Target
+  readonly route?: (
+    items: readonly StandardSchemaV1.InferOutput<Item>[],
+    key: string,
+  ) => NoInfer<Target>
   /** Makes one message of the items, in order; it is checked against the target's contract. */
   readonly merge: (
     items: readonly StandardSchemaV1.InferOutput<Item>[],

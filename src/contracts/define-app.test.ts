@@ -175,11 +175,11 @@ describe('the settings of a queue', () => {
   })
 
   test.each([null, 'video', {}, { type: 'other', options: {} }, { type: 'fifo' }, z.string()])(
-    'come from queue, fifo or jobs, not from %j',
+    'come from queue, fifo, jobs or triggers, not from %j',
     (declared) => {
       assert.match(
         complaintsAbout(declared)[0] ?? '',
-        /expected queue\({...}\), fifo\({...}\) or jobs\({...}\)$/,
+        /expected queue\({...}\), fifo\({...}\), jobs\({...}\) or triggers\({...}\)$/,
       )
     },
   )

@@ -3,12 +3,13 @@
  * validation, the types of senders and receivers) is derived from it.
  */
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Alarm } from './alarm-declaration.ts'
+import type { Alarm, AlarmAction } from './alarm-declaration.ts'
 import type { Budgets } from './budget-declaration.ts'
 import type { DeclaredChains } from './chain-declaration.ts'
 import { checkApp } from './check-app.ts'
 import type { DeclaredCollectors } from './collector-declaration.ts'
 import type { DeclaredFlows } from './flow-declaration.ts'
+import type { JanitorOptions } from './janitor-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 import type { DeclaredSchedules } from './schedule-declaration.ts'
 import type { DefaultTiers, Tiers } from './tier-declaration.ts'
@@ -40,6 +41,10 @@ export interface AppDeclaration<Queues extends DeclaredQueues = DeclaredQueues>
   readonly budgets?: Budgets
   /** Conditions that somebody should hear of. */
   readonly alarms?: readonly Alarm[]
+  /** What alarms do that name no actions of their own, those on dead letters by default included. */
+  readonly alarmActions?: readonly AlarmAction[]
+  /** After how long work is called stuck. */
+  readonly janitor?: JanitorOptions
 }
 
 export interface App<Queues extends DeclaredQueues = DeclaredQueues>
@@ -47,11 +52,26 @@ export interface App<Queues extends DeclaredQueues = DeclaredQueues>
   readonly name: string
 }
 
+/** An app as it was declared: with the parts that it has, and no others. */
+export type DefinedApp<Queues extends DeclaredQueues, Parts extends DeclaredFlowParts> = Omit<
+  App<Queues>,
+  keyof DeclaredFlowParts
+> &
+  Pick<Parts, keyof Parts & keyof DeclaredFlowParts>
+
+/** Of an app that is built on queues alone. */
+export type NoParts = Readonly<Record<never, never>>
+
+/** One part of an app, such as its flows: by the keys under which they were declared. */
+export type PartOf<Parts, Name extends keyof DeclaredFlowParts> = Name extends keyof Parts
+  ? Exclude<Parts[Name], undefined>
+  : NoParts
+
 /** Declares an app, or throws one `invalid_contract` error that names everything wrong with it. */
 export function defineApp<
   const Queues extends DeclaredQueues,
-  const Parts extends DeclaredFlowParts = DeclaredFlowParts,
->(name: string, declaration: AppDeclaration<Queues> & Parts): App<Queues> & Parts {
+  const Parts extends DeclaredFlowParts = NoParts,
+>(name: string, declaration: AppDeclaration<Queues> & Parts): DefinedApp<Queues, Parts> {
   const app = { ...declaration, name }
   const violations = checkApp(app)
   if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_contract')
@@ -59,5 +79,5 @@ export function defineApp<
   return Object.freeze({
     ...app,
     queues: Object.freeze({ ...declaration.queues }),
-  }) as App<Queues> & Parts
+  }) as unknown as DefinedApp<Queues, Parts>
 }

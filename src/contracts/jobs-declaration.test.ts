@@ -151,9 +151,9 @@ describe('what is wrong with a queue of jobs', () => {
   test('is named when it has the contract of a plain queue, or nothing at all', () => {
     const [complaint] = complaintsAbout({ types: { OCR: Ocr }, message: Ocr })
     assert.match(complaint ?? '', /^queues\.basic\.message: got an unknown setting/)
-    assert.match(complaintsAbout(undefined)[0] ?? '', /jobs\({...}\)$/)
+    assert.match(complaintsAbout(undefined)[0] ?? '', /jobs\({...}\) or triggers\({...}\)$/)
     const ordered = { ...jobs({ types: { OCR: Ocr } }), type: 'fifo' } as const
-    assert.match(complaints({ ordered })[0] ?? '', /jobs\({...}\)$/)
+    assert.match(complaints({ ordered })[0] ?? '', /jobs\({...}\) or triggers\({...}\)$/)
   })
 
   test('is named all at once', () => {

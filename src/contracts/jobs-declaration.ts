@@ -37,7 +37,7 @@ export interface JobType<
 export type JobTypes = Readonly<Record<string, MessageSchema | JobType>>
 
 export interface JobsOptions<Types extends JobTypes = JobTypes>
-  extends Omit<QueueOptions, 'message'> {
+  extends Omit<QueueOptions, 'message' | 'secret' | 'personal'> {
   readonly types: Types
   /** How often a job is tried, 1 to 1000. Default 3. */
   readonly attempts?: number

@@ -42,6 +42,10 @@ export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
   readonly backoff?: Backoff
   /** How long a handler may take. Default: as long as it likes. */
   readonly timeout?: Duration
+  /** Paths in the message, such as `'card.number'`, that nobody is shown. */
+  readonly secret?: readonly string[]
+  /** Paths in the message that tell who somebody is. They are masked like secrets. */
+  readonly personal?: readonly string[]
   /** Refuses bodies with e-mail addresses, phone numbers, or fields named like a person's name. */
   readonly noPersonalData?: boolean
 }

@@ -21,7 +21,7 @@ export interface NameScope {
 
 export function nameQueue(key: string, declared: DeclaredQueue, scope: NameScope): NamedQueue {
   const { name: fixed, deadLetter } = declared.options
-  const stem = withoutSuffix(fixed ?? `${scope.app}-${scope.stage}-${kebabCase(key)}`, declared)
+  const stem = withoutSuffix(fixed ?? scopedName(key, scope), declared)
   const suffix = declared.type === 'fifo' ? fifoSuffix : ''
   const named = { key, declared, name: `${stem}${suffix}` }
   if (deadLetter === undefined || sharedDeadLetter(declared) !== undefined) {
@@ -32,11 +32,21 @@ export function nameQueue(key: string, declared: DeclaredQueue, scope: NameScope
   return { ...named, ownDeadLetter: `${ownStem}${suffix}` }
 }
 
+/** The name in the store of a value that an app sets; apps and stages do not mix. */
+export function valueName(name: string, { app, stage }: NameScope): string {
+  return `${app}-${stage}-${name}`
+}
+
 /** The key of the declared queue that takes the dead letters, when it is not one made for them. */
 export function sharedDeadLetter({ options: { deadLetter } }: DeclaredQueue): string | undefined {
   // The check of an app asks before it knows that the declaration is well formed.
   const target: unknown = Object(deadLetter).queue
   return typeof target === 'string' ? target : undefined
+}
+
+/** What an app declares under a key, in a store that several apps and stages share. */
+export function scopedName(key: string, { app, stage }: NameScope): string {
+  return `${app}-${stage}-${kebabCase(key)}`
 }
 
 /** `videoJobs` and `VideoJobs` become `video-jobs`; `LLMQueue` becomes `llm-queue`. */

@@ -5,11 +5,17 @@
 import type { Duration } from '../core/durations.ts'
 
 export interface TickFacts {
-  /** The moment for which the tick was planned. */
+  /** The moment for which the tick was planned; of a run by hand, the moment itself. */
   readonly at: Date
-  /** The name of the schedule in the app. */
+  /** The key of the schedule in the app. */
   readonly schedule: string
 }
+
+/** Any JSON value; the contract of the queue says which. */
+export type FixedPayload = object | string | number | boolean | null
+
+/** Ticks that nobody was there to make. */
+export type MissedTicks = 'skip' | 'once' | 'all'
 
 interface ScheduleBase {
   /** The key of the queue that ticks go to. */
@@ -17,12 +23,14 @@ interface ScheduleBase {
   /** The job type, if the queue is for jobs. */
   readonly type?: string
   /** The message or payload, or how to make it for a tick. Default: `{ at }`, in ISO form. */
-  readonly payload?: unknown | ((tick: TickFacts) => unknown)
+  readonly payload?: FixedPayload | ((tick: TickFacts) => unknown)
+  /** The group of the messages, if the queue is FIFO. Default: the schedule's key. */
+  readonly group?: string
   /**
    * Ticks that nobody was there to make: `'skip'` them, make up for the latest `'once'`, or for
    * `'all'` of them (at most 100). Default `'once'`.
    */
-  readonly missed?: 'skip' | 'once' | 'all'
+  readonly missed?: MissedTicks
 }
 
 export interface CronSchedule extends ScheduleBase {
@@ -30,11 +38,14 @@ export interface CronSchedule extends ScheduleBase {
   readonly cron: string
   /** An IANA time zone. Default UTC. */
   readonly zone?: string
+  readonly every?: undefined
 }
 
 export interface IntervalSchedule extends ScheduleBase {
   /** From 1s to 365d. Ticks lie at whole multiples since 1970, so that all processes agree. */
   readonly every: Duration
+  readonly cron?: undefined
+  readonly zone?: undefined
 }
 
 export type ScheduleOptions = CronSchedule | IntervalSchedule

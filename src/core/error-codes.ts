@@ -72,6 +72,25 @@ export const errorCodes = {
     message: 'The idempotency key was used before with another payload.',
   },
 
+  flow_not_found: { retryable: false, message: 'There is no such flow, or no more.' },
+  unit_not_found: { retryable: false, message: 'The flow has no such unit.' },
+  flow_sealed: {
+    retryable: false,
+    message: 'The flow is sealed: no units can be added to it.',
+  },
+  flow_finished: {
+    retryable: false,
+    message: 'The flow has ended, and this can only be done to one that is open.',
+  },
+  within_failed: {
+    retryable: false,
+    message: 'What was to be written within the settlement failed, and nothing of it was kept.',
+  },
+
+  schedule_not_found: { retryable: false, message: 'There is no such schedule.' },
+
+  alarm_not_found: { retryable: false, message: 'There is no such alarm.' },
+
   aborted: { retryable: true, message: 'The caller gave up before the operation began.' },
   store_closed: { retryable: false, message: 'The store is closed.' },
   store_busy: { retryable: true, message: 'Another process held the store for too long.' },

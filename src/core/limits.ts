@@ -53,9 +53,48 @@ export const limits = {
   handlerTimeoutMs: { min: 1, max: 43_200_000, unit: 'ms' },
   finishedJobMs: { min: 60_000, max: 315_360_000_000, unit: 'ms' },
   budgetMs: { min: 1_000, max: 31_622_400_000, unit: 'ms' },
-  alarmNameLength: { min: 1, max: 256, unit: 'characters' },
-  alarmPeriodMs: { min: 10_000, max: 86_400_000, unit: 'ms' },
+  alarmNameLength: { min: 1, max: 255, unit: 'characters' },
+  alarmOwnerLength: { min: 1, max: 512, unit: 'characters' },
+  alarmDescriptionLength: { min: 0, max: 1_024, unit: 'characters' },
+  alarmReasonLength: { min: 0, max: 1_023, unit: 'characters' },
+  alarmPeriodMs: { min: 60_000, max: 86_400_000, unit: 'ms' },
+  alarmActions: { min: 0, max: 5, unit: 'actions' },
+  webhookLength: { min: 1, max: 2_048, unit: 'characters' },
   alarmPeriods: { min: 1, max: 1_440, unit: 'periods' },
+  scheduleNameLength: { min: 1, max: 80, unit: 'characters' },
+  scheduleRuleLength: { min: 1, max: 512, unit: 'characters' },
+  scheduleCronLength: { min: 1, max: 256, unit: 'characters' },
+  scheduleEveryMs: { min: 1_000, max: 31_536_000_000, unit: 'ms' },
+  janitorMs: { min: 1_000, max: 31_536_000_000, unit: 'ms' },
+  /** Of a value that an app sets under a name of its own. */
+  metricNameLength: { min: 1, max: 255, unit: 'characters' },
+  metricNames: { min: 0, max: 1_000, unit: 'names' },
+  /** How long a person has a message to themselves. */
+  handoffLeaseMs: { min: 1_000, max: 43_200_000, unit: 'ms' },
+  handoffByLength: { min: 1, max: 256, unit: 'characters' },
+  handoffNoteLength: { min: 1, max: 4_096, unit: 'characters' },
+  /** Of a flow, and of each of its units. */
+  flowIdLength: { min: 1, max: 256, unit: 'characters' },
+  /** What a caller keeps with a flow. */
+  flowDataLength: { min: 0, max: 1_048_576, unit: 'characters' },
+  flowNameLength: { min: 1, max: 256, unit: 'characters' },
+  flowDeadlineMs: { min: 1_000, max: 31_622_400_000, unit: 'ms' },
+  flowKeepMs: { min: 60_000, max: 315_360_000_000, unit: 'ms' },
+  chainSteps: { min: 1, max: 100, unit: 'steps' },
+  collectorNameLength: { min: 1, max: 256, unit: 'characters' },
+  /** What items have in common that are merged. */
+  collectorKeyLength: { min: 1, max: 256, unit: 'characters' },
+  itemIdLength: { min: 1, max: 256, unit: 'characters' },
+  /** Of an item as JSON. */
+  itemLength: { min: 1, max: 1_048_576, unit: 'characters' },
+  /** From the first item of a key to its merge, when each further one begins the window anew. */
+  maxWaitMs: { min: 0, max: 43_200_000, unit: 'ms' },
+  batchItems: { min: 1, max: 1_000, unit: 'items' },
+  batchBytes: { min: 1, max: 16_777_216, unit: 'bytes' },
+  /** How long the ids of merged items are remembered. */
+  rememberMs: { min: 0, max: 7_776_000_000, unit: 'ms' },
+  /** How long a trigger of a collector is waited for. */
+  overdueMs: { min: 0, max: 86_400_000, unit: 'ms' },
   pollWeight: { min: 1, max: 1_000, unit: 'times' },
 } as const
 
@@ -67,6 +106,12 @@ export const deduplicationWindowMs = 300_000
 
 /** A lease, with all its extensions, ends this long after it was given. */
 export const leaseMsMax: number = limits.visibilityMs.max
+
+/** How long it is kept what people did with a message. */
+export const handoffHistoryMs = 7_776_000_000
+
+/** Notes that one message may have. */
+export const handoffNotesMax = 1_000
 
 export function describeRange({ min, max, unit }: Range): string {
   return `${min} to ${max} ${unit}`

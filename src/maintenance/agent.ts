@@ -10,6 +10,8 @@ export interface AgentOptions {
   /** Pause between two slices that had nothing left to do. */
   readonly intervalMs: number
   readonly slice: () => Promise<SliceEnd>
+  /** Does the first slice without a pause before it. */
+  readonly startsAtOnce?: boolean
   readonly onFailure?: ((failure: AgentFailure) => void) | undefined
 }
 
@@ -57,7 +59,8 @@ export class Agent {
   }
 
   async #loop(run: Run): Promise<void> {
-    let waitMs: number | null = this.#options.intervalMs
+    const { intervalMs, startsAtOnce = false } = this.#options
+    let waitMs: number | null = startsAtOnce ? 0 : intervalMs
     // A stop during the slice wakes nobody, so it must not be followed by another pause.
     while (waitMs !== null && !run.stopped) {
       await this.#pause(run, waitMs)

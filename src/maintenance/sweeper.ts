@@ -1,5 +1,5 @@
 /** Keeps a store tidy: asks it for one short slice of upkeep every second. */
-import type { Backend } from '../backends/backend.ts'
+import type { Backend, SweepReport } from '../backends/backend.ts'
 import type { Timers } from '../core/ports.ts'
 import { Agent, type AgentFailure } from './agent.ts'
 
@@ -16,7 +16,21 @@ export type SweepFailure = AgentFailure
 const defaultIntervalMs = 1_000
 
 export class Sweeper extends Agent {
+  #expired = 0
+
   constructor({ backend, timers, intervalMs = defaultIntervalMs, onFailure }: SweeperOptions) {
-    super({ timers, intervalMs, slice: () => backend.sweep(), onFailure })
+    const slice = async (): Promise<SweepReport> => {
+      const report = await backend.sweep()
+      this.#expired += report.expired ?? 0
+      return report
+    }
+    super({ timers, intervalMs, slice, onFailure })
+  }
+
+  /** Messages that it has seen expire since it was asked last. */
+  takeExpired(): number {
+    const expired = this.#expired
+    this.#expired = 0
+    return expired
   }
 }

@@ -13,6 +13,8 @@ export interface Transition {
   readonly traceId: string | null
   /** Since the attempt began; 0 when it begins. */
   readonly durationMs: number
+  /** Since it was sent, when its first attempt begins; null at every other time. */
+  readonly waitedMs: number | null
   /** A safe summary, when something went wrong. */
   readonly error: string | null
   /** When it will be tried again. */

@@ -61,7 +61,7 @@ function commonView(message: PeekedMessage | Delivery): Omit<MessageView, 'state
   }
 }
 
-function attributesView(
+export function attributesView(
   attributes: Readonly<Record<string, MessageAttribute>>,
 ): Readonly<Record<string, AttributeView>> {
   return Object.fromEntries(

@@ -1,4 +1,7 @@
 /** CloudWatch alarms on the metrics of queues. Alarms on anything else are left to AWS. */
+import { alarmSpanMsMax } from '../contracts/check-alarms.ts'
+import { metricOfSqs } from '../core/alarm-metrics.ts'
+import { type AlarmSeverity, alarmSeverities } from '../core/alarm-rule.ts'
 import type { Range } from '../core/limits.ts'
 import type { Evaluator } from './evaluator.ts'
 import { stringOf } from './node.ts'
@@ -8,6 +11,8 @@ import type { StackAlarm } from './stack.ts'
 import type { Resource } from './template.ts'
 
 export const alarmType = 'AWS::CloudWatch::Alarm'
+/** CloudWatch has no word for how bad it is. */
+export const severityTag = 'severity'
 
 const comparisons = [
   'GreaterThanOrEqualToThreshold',
@@ -45,6 +50,8 @@ export function readAlarm(evaluator: Evaluator, resource: Resource): StackAlarm 
   if (metric === undefined || period === undefined || threshold === undefined) return undefined
   if (evaluationPeriods === undefined || comparison === undefined) return undefined
   if (statistic === undefined || name === undefined) return undefined
+  const severity = readSeverity(reader)
+  warnOfUnknown(reader, { metric, statistic, spanS: period * evaluationPeriods })
   return {
     logicalId: resource.logicalId,
     name,
@@ -61,6 +68,7 @@ export function readAlarm(evaluator: Evaluator, resource: Resource): StackAlarm 
     threshold,
     comparison,
     treatMissingData: reader.word('TreatMissingData', missingData) ?? 'missing',
+    ...(severity !== undefined && { severity }),
     at: resource.at,
   }
 }
@@ -69,6 +77,32 @@ function watchedQueue(reader: PropertyReader): string | undefined {
   for (const node of reader.list('Dimensions') ?? []) {
     const dimension = reader.inside(node)
     if (stringOf(dimension.value('Name')) === 'QueueName') return dimension.text('Value')
+  }
+  return undefined
+}
+
+/** What is brought up, but cannot be evaluated here. */
+function warnOfUnknown(
+  reader: PropertyReader,
+  alarm: { readonly metric: string; readonly statistic: string; readonly spanS: number },
+): void {
+  const warn = (name: string, why: string): void =>
+    reader.warn(name, `${why}: the alarm is not evaluated here.`)
+  if (metricOfSqs(alarm.metric) === undefined) warn('MetricName', 'This metric is not kept')
+  if (!statistics.some((name) => name === alarm.statistic)) {
+    warn('ExtendedStatistic', 'Percentiles are not kept')
+  }
+  if (alarm.spanS * 1_000 > alarmSpanMsMax) {
+    warn('EvaluationPeriods', 'It looks at more than a day')
+  }
+}
+
+function readSeverity(reader: PropertyReader): AlarmSeverity | undefined {
+  for (const node of reader.list('Tags') ?? []) {
+    const tag = reader.inside(node)
+    if (stringOf(tag.value('Key'))?.toLowerCase() !== severityTag) continue
+    const value = stringOf(tag.value('Value'))?.toLowerCase()
+    return alarmSeverities.find((severity) => severity === value)
   }
   return undefined
 }

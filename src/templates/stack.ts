@@ -2,6 +2,7 @@
  * What a template declares, whatever its dialect: queues, functions, what feeds them, and alarms. Every
  * reference in it is resolved; what could not be is a problem, and never guessed.
  */
+import type { AlarmSeverity } from '../core/alarm-rule.ts'
 import type { QueueSettings } from '../core/queue-settings.ts'
 
 export interface Stack {
@@ -76,6 +77,8 @@ export interface StackAlarm {
   readonly threshold: number
   readonly comparison: string
   readonly treatMissingData: string
+  /** As a tag says it: `warning` or `critical`. Absent where none does. */
+  readonly severity?: AlarmSeverity
   readonly at: Place
 }
 

@@ -22,15 +22,18 @@ export function factsOf({ setup }: Source, delivery: Delivery): Facts {
 }
 
 /** What an event says beside the facts. */
-export type Particulars = Partial<Pick<WorkerEvent, 'durationMs' | 'error' | 'retryInMs'>>
+export type Particulars = Partial<
+  Pick<WorkerEvent, 'durationMs' | 'waitedMs' | 'error' | 'retryInMs'>
+>
 
 export function eventOf(
   event: WorkerEventName,
   facts: Facts,
-  { durationMs = 0, error = null, retryInMs = null }: Particulars = {},
+  { durationMs = 0, waitedMs = null, error = null, retryInMs = null }: Particulars = {},
 ): WorkerEvent {
   const { queue, type, id, attempt, maxAttempts, traceId } = facts
-  return { event, queue, type, id, attempt, maxAttempts, traceId, durationMs, error, retryInMs }
+  const what = { event, queue, type, id, attempt, maxAttempts, traceId }
+  return { ...what, durationMs, waitedMs, error, retryInMs }
 }
 
 /** What has happened once an outcome is settled. */

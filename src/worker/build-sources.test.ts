@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { openScene } from '../../test/support/worker-scene.ts'
+import { collector, triggers } from '../contracts/collector-declaration.ts'
 import { defineApp } from '../contracts/define-app.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { fifo, queue } from '../contracts/queue-declaration.ts'
@@ -25,14 +26,33 @@ const app = defineApp('app', {
     mail: queue({ message: z.string() }),
     steps: fifo(),
     hasty: queue({ visibilityTimeout: '0s' }),
+    delay: triggers({ visibilityTimeout: '1m', deadLetter: { after: 2 } }),
+  },
+  collectors: {
+    talks: collector({
+      item: z.string(),
+      key: (text) => text,
+      id: (text) => text,
+      window: '1s',
+      triggers: 'delay',
+      targets: ['mail'],
+      merge: (items) => items.join(),
+    }),
   },
 })
 const topology = resolveTopology(app, 'dev')
 const run = (): void => undefined
+const merge = (): void => undefined
+const ownHandlers = new Map([['delay', merge]])
 const good = { poll: ['mail'], handle: { mail: run } }
 
 const build = (options: unknown, concurrency = 10) =>
-  buildSources({ topology, options: options as UntypedWorkerOptions, concurrency })
+  buildSources({
+    topology,
+    options: options as UntypedWorkerOptions,
+    concurrency,
+    triggers: ownHandlers,
+  })
 
 function complaints(options: unknown): readonly string[] {
   try {
@@ -82,6 +102,20 @@ describe('the sources of a worker', () => {
       sources.map(({ weight }) => weight),
       [1, 1],
     )
+  })
+})
+
+describe('a queue of triggers', () => {
+  test('is served by its collector', () => {
+    const [delay] = build({ poll: ['delay'], handle: {} })
+    assert.equal(delay?.work('')?.handler, merge)
+    assert.deepEqual([delay.setup.maxReceives, delay.setup.visibilityMs], [2, 60_000])
+  })
+
+  test('takes no other handler', () => {
+    assert.deepEqual(complaints({ poll: ['delay'], handle: { delay: run } }), [
+      'handle.delay: got a handler, expected a job type or plain queue that is polled',
+    ])
   })
 })
 

@@ -1,4 +1,5 @@
 /** From the options of a worker to its sources; what is wrong with them is reported in one error. */
+import { isTriggersQueue } from '../contracts/collector-declaration.ts'
 import { didYouMean } from '../contracts/did-you-mean.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
@@ -8,8 +9,8 @@ import { checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { formatDuration } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import { Source, type SourceSetup } from './source.ts'
-import type { UntypedHandler, UntypedWorkerOptions } from './worker-options.ts'
+import { Source, type SourceHandler, type SourceSetup } from './source.ts'
+import type { UntypedWorkerOptions } from './worker-options.ts'
 
 /** A shorter lease would end before anybody could renew it. */
 const leaseMsMin = 100
@@ -28,6 +29,8 @@ export interface SourcesSetup {
   readonly topology: Topology
   readonly options: UntypedWorkerOptions
   readonly concurrency: number
+  /** What is done with triggers, by the keys of their queues. */
+  readonly triggers: ReadonlyMap<string, SourceHandler>
 }
 
 /** Options may come from plain JavaScript, so nothing about them is taken for granted. */
@@ -48,7 +51,9 @@ export function buildSources(setup: SourcesSetup): readonly Source[] {
       violations.push({ field: 'poll', given: describeGiven(key), allowed })
       continue
     }
-    const found = handlersOf(queue, handlers, used, violations)
+    const own = isTriggersQueue(queue.declared) ? setup.triggers.get(key) : undefined
+    const found =
+      own === undefined ? handlersOf(queue, handlers, used, violations) : new Map([['', own]])
     sources.push(sourceOf(setup, queue, { weight, handlers: found }, violations))
   }
   for (const name of Object.keys(handlers).filter((one) => !used.has(one))) {
@@ -101,9 +106,9 @@ function handlersOf(
   handle: UntypedWorkerOptions['handle'],
   used: Set<string>,
   into: Violations,
-): ReadonlyMap<string, UntypedHandler> {
+): ReadonlyMap<string, SourceHandler> {
   const names = isJobsQueue(declared) ? Object.keys(declared.options.types) : [key]
-  const found = new Map<string, UntypedHandler>()
+  const found = new Map<string, SourceHandler>()
   for (const name of names) {
     used.add(name)
     const handler = Object.hasOwn(handle, name) ? handle[name] : undefined

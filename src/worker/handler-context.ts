@@ -3,14 +3,29 @@
  * with its completion, in one commit, or not at all.
  */
 import type { Emit, EmittedJob } from '../backends/backend.ts'
-import type { DeclaredQueues } from '../contracts/define-app.ts'
+import type { AddItems, EndBatch } from '../backends/collector-store.ts'
+import type { UnitKey } from '../backends/flow-store.ts'
+import type { DeclaredFlowParts, DeclaredQueues, NoParts } from '../contracts/define-app.ts'
 import type { JobInput, JobsQueue, JobTypeName } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageInput } from '../contracts/queue-declaration.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import type { AddOptions } from '../flows/collector-items.ts'
+import type { Collecting } from '../flows/collectors.ts'
+import type { EmittedOpening, FlowDrafts } from '../flows/flow-drafts.ts'
+import type {
+  ChainStart,
+  EmitChainOptions,
+  FlowName,
+  FlowOpening,
+  UnitFacts,
+} from '../flows/flow-types.ts'
+import type { StoreConnection } from '../flows/replace-rows.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { JobOptions } from '../producer/job-options.ts'
 import type { OptionsArgument } from '../producer/queue-producer.ts'
 import type { SendOptions } from '../producer/send-options.ts'
 import { type AbortKind, AbortReason } from './abort-reason.ts'
+import { AttemptDrafts, type Drafts } from './attempt-drafts.ts'
 
 /** The keys of queues that hold plain messages. */
 export type MessagesKey<Queues extends DeclaredQueues> = {
@@ -18,7 +33,10 @@ export type MessagesKey<Queues extends DeclaredQueues> = {
 }[keyof Queues] &
   string
 
-export interface HandlerContext<Queues extends DeclaredQueues = DeclaredQueues> {
+export interface HandlerContext<
+  Queues extends DeclaredQueues = DeclaredQueues,
+  Parts extends DeclaredFlowParts = NoParts,
+> {
   /** The key of the queue. */
   readonly queue: string
   /** The job type; null for a message that is no job. */
@@ -38,6 +56,8 @@ export interface HandlerContext<Queues extends DeclaredQueues = DeclaredQueues> 
   readonly payload: unknown
   /** Rises with every lease: compare it in your own writes to keep out a worker that came late. */
   readonly token: number
+  /** What is marked done when the handler has completed; null for work of no flow. */
+  readonly unit: UnitFacts | null
   /** Aborted with an `AbortReason` when the handler should stop. */
   readonly signal: AbortSignal
   /** Writes lines that carry queue, type, id, attempt and trace. */
@@ -60,6 +80,20 @@ export interface HandlerContext<Queues extends DeclaredQueues = DeclaredQueues> 
       string,
     Name extends JobTypeName<Queues[Key]>,
   >(queue: Key, type: Name, payload: JobInput<Queues[Key], Name>, options?: JobOptions): void
+  /** Opens a flow when the handler has completed: `open('extraction', id, { units, ... })`. */
+  open(...opening: FlowOpening<Queues, Parts>): void
+  /** Starts a chain when the handler has completed: `start('course', id, payload)`. */
+  start(...start: ChainStart<Queues, Parts>): void
+  /** Marks a unit of a flow done when the handler has completed, beside its own. */
+  mark(flow: FlowName<Parts>, id: string, unit: string): void
+  /** Stages an item when the handler has completed: `collect('conversations', item)`. */
+  collect(...item: Collecting<Parts>): void
+  /**
+   * Writes rows of your own in the transaction that settles this delivery: all of it is kept, or
+   * nothing is. `write` runs when the handler has completed, must not wait for anything, and is given
+   * the store's connection, a `DatabaseSync` of node:sqlite on the embedded store.
+   */
+  within<Connection extends object = StoreConnection>(write: (db: Connection) => void): void
   /** Reports what was spent, at once and whatever becomes of the job. */
   spend(budget: string, amount: number): Promise<void>
 }
@@ -67,12 +101,28 @@ export interface HandlerContext<Queues extends DeclaredQueues = DeclaredQueues> 
 /** What is known about one delivery before its handler runs. */
 export type Facts = Omit<
   HandlerContext,
-  'signal' | 'log' | 'payload' | 'progress' | 'send' | 'enqueue' | 'spend'
+  | 'signal'
+  | 'log'
+  | 'payload'
+  | 'unit'
+  | 'progress'
+  | 'send'
+  | 'enqueue'
+  | 'open'
+  | 'start'
+  | 'mark'
+  | 'collect'
+  | 'within'
+  | 'spend'
 >
 
 export interface ContextSetup {
   readonly facts: Facts
   readonly payload: unknown
+  /** With which the delivery is settled. */
+  readonly lease: { readonly queue: string; readonly receipt: string }
+  /** The unit that the delivery works on. */
+  readonly unit: UnitKey | null
   readonly log: (facts: Facts) => Logger
   readonly draftMessage: (queue: string, message: unknown, options: unknown) => Promise<Emit>
   readonly draftJob: (
@@ -81,16 +131,13 @@ export interface ContextSetup {
     payload: unknown,
     options: JobOptions | undefined,
   ) => Promise<EmittedJob>
+  readonly draftItem: (collector: string, item: unknown, options?: AddOptions) => Promise<AddItems>
+  readonly flows: FlowDrafts
   readonly reportProgress: (fraction: number) => Promise<void>
   readonly spend: (budget: string, amount: number) => Promise<void>
 }
 
-export interface Drafts {
-  readonly emits: readonly Emit[]
-  readonly jobs: readonly EmittedJob[]
-}
-
-const nothing: Drafts = { emits: [], jobs: [] }
+const nothing: Drafts = {}
 
 /** The context of one attempt. Signal, logger and drafts are made when they are asked for. */
 export class AttemptContext implements HandlerContext {
@@ -110,8 +157,7 @@ export class AttemptContext implements HandlerContext {
   #controller: AbortController | undefined
   #abortKind: AbortKind | undefined
   #log: Logger | undefined
-  #emits: Promise<Emit>[] | undefined
-  #jobs: Promise<EmittedJob>[] | undefined
+  #drafts: AttemptDrafts | undefined
 
   constructor(setup: ContextSetup) {
     const { facts } = setup
@@ -143,6 +189,11 @@ export class AttemptContext implements HandlerContext {
     return this.#log
   }
 
+  get unit(): UnitFacts | null {
+    const { unit, flows } = this.#setup
+    return unit === null ? null : flows.nameUnit(unit)
+  }
+
   progress(fraction: number): Promise<void> {
     return this.#setup.reportProgress(fraction)
   }
@@ -152,13 +203,45 @@ export class AttemptContext implements HandlerContext {
   }
 
   send(queue: string, message: unknown, options?: unknown): void {
-    this.#emits ??= []
-    this.#emits.push(heldBack(this.#setup.draftMessage(queue, message, options)))
+    this.#draft.add('emits', this.#setup.draftMessage(queue, message, options))
   }
 
   enqueue(queue: string, type: string, payload: unknown, options?: JobOptions): void {
-    this.#jobs ??= []
-    this.#jobs.push(heldBack(this.#setup.draftJob(queue, type, payload, options)))
+    this.#draft.add('jobs', this.#setup.draftJob(queue, type, payload, options))
+  }
+
+  open(flow: string, id: string, opening: EmittedOpening): void {
+    this.#refuseTakeOver(opening)
+    this.#draft.add('flows', this.#setup.flows.open(flow, id, opening))
+  }
+
+  start(chain: string, id: string, payload: unknown, options: EmitChainOptions = {}): void {
+    this.#refuseTakeOver(options)
+    this.#draft.add('flows', this.#setup.flows.start(chain, id, payload, options))
+  }
+
+  mark(flow: string, id: string, unit: string): void {
+    this.#draft.add('marks', this.#setup.flows.mark(flow, id, unit))
+  }
+
+  collect(collector: string, item: unknown, options?: AddOptions): void {
+    this.#draft.add('items', this.#setup.draftItem(collector, item, options))
+  }
+
+  /** For the worker's own handler of triggers. */
+  get lease(): ContextSetup['lease'] {
+    return this.#setup.lease
+  }
+
+  /** Ends the batch of a collector with the completion, and sends what it was merged to. */
+  endBatch(batch: EndBatch, merged: Emit): void {
+    this.#draft.endBatch(batch)
+    this.#draft.add('emits', Promise.resolve(merged))
+  }
+
+  within<Connection extends object = StoreConnection>(write: (db: Connection) => void): void {
+    // Which connection it is, is known to the one who has chosen the backend.
+    this.#draft.write((connection) => write(connection as Connection))
   }
 
   /** Why the handler was asked to stop, if it was. */
@@ -173,23 +256,32 @@ export class AttemptContext implements HandlerContext {
     this.#controller?.abort(new AbortReason(kind))
   }
 
-  /** What was sent and enqueued; rejects when any of it does not fit its contract. */
-  drafts(): Drafts | Promise<Drafts> {
-    if (this.#emits === undefined && this.#jobs === undefined) return nothing
-    return this.#gathered()
+  /**
+   * All that comes to exist with the completion, the step after this one included; rejects when any of
+   * it does not fit its contract.
+   */
+  drafts(result: string | undefined): Drafts | Promise<Drafts> {
+    if (this.#drafts === undefined && this.#setup.unit === null) return nothing
+    return this.#gathered(result)
   }
 
-  async #gathered(): Promise<Drafts> {
-    const [emits, jobs] = await Promise.all([
-      Promise.all(this.#emits ?? []),
-      Promise.all(this.#jobs ?? []),
-    ])
-    return { emits, jobs }
+  async #gathered(result: string | undefined): Promise<Drafts> {
+    const { unit, flows, facts } = this.#setup
+    const gathered = (await this.#drafts?.gathered()) ?? nothing
+    if (unit === null) return gathered
+    const takenOverBy = gathered.flows?.find(({ takesOver }) => takesOver)
+    const successor = await flows.successor({ unit, result, takenOverBy, facts })
+    return successor === undefined ? gathered : { ...gathered, starts: [successor] }
   }
-}
 
-/** The handler may go on for a while: a draft that was refused is looked at when it is done. */
-function heldBack<T>(draft: Promise<T>): Promise<T> {
-  draft.catch(() => undefined)
-  return draft
+  get #draft(): AttemptDrafts {
+    this.#drafts ??= new AttemptDrafts()
+    return this.#drafts
+  }
+
+  #refuseTakeOver({ takeOver = false }: { readonly takeOver?: boolean }): void {
+    if (!takeOver || this.#setup.unit !== null) return
+    const allowed = 'a handler whose message is the unit of a flow'
+    throw MillraceError.invalid([{ field: 'takeOver', given: 'true', allowed }])
+  }
 }

@@ -13,12 +13,14 @@ import type {
 import type { EnqueuedJob } from '../backends/job-store.ts'
 import type { TieredJob } from '../contracts/tier-declaration.ts'
 import { errorSummary } from '../core/error-summary.ts'
+import type { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
 import { type ReadMessage, readMessage } from '../leases/read-message.ts'
+import type { Drafts } from './attempt-drafts.ts'
 import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
 import { eventAfter, eventOf, factsOf, type Particulars } from './attempt-facts.ts'
 import { endOf } from './handler-answer.ts'
-import { AttemptContext, type ContextSetup, type Drafts } from './handler-context.ts'
+import { AttemptContext, type ContextSetup } from './handler-context.ts'
 import { hiddenValues } from './hidden-values.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { type Middleware, withMiddleware } from './middleware.ts'
@@ -37,7 +39,7 @@ export interface JobRunnerSetup {
   readonly settler: Settler
   readonly layers: readonly Middleware[]
   /** Everything of a context that does not depend on the delivery. */
-  readonly context: Pick<ContextSetup, 'log' | 'draftMessage' | 'draftJob' | 'spend'>
+  readonly context: Omit<ContextSetup, 'facts' | 'payload' | 'lease' | 'unit' | 'reportProgress'>
   /** Why a job must not run in its queue; undefined when it may. */
   readonly misplacement: (job: TieredJob) => string | undefined
   /** Undefined when nobody listens. */
@@ -129,7 +131,9 @@ export class JobRunner {
     const lease = keeper.hold({ queue, receipt, visibilityMs, context })
     const startedMs = ports.clock.monotonic()
     const attempt: Attempt = { source, delivery, work, context, lease, startedMs }
-    this.#tell('started', {}, attempt)
+    const isFirst = context.attempt === 1
+    const waitedMs = isFirst ? Math.max(0, ports.clock.now() - delivery.sentAt) : null
+    this.#tell('started', { waitedMs }, attempt)
     const end =
       read.status === 'read'
         ? await this.#handle(attempt, read.message)
@@ -157,6 +161,8 @@ export class JobRunner {
       ...context,
       facts: factsOf(source, delivery),
       payload,
+      lease: { queue, receipt },
+      unit: delivery.unit,
       reportProgress: async (progress) => {
         if (delivery.job === null || backend.jobs === null) return
         const noted = await backend.jobs.reportProgress({ queue, receipt, progress })
@@ -186,7 +192,7 @@ export class JobRunner {
       const call = (): unknown =>
         layers.length === 0
           ? work.handler(message, context)
-          : withMiddleware(layers, (inner) => work.handler(message, inner))(context)
+          : withMiddleware(layers, () => work.handler(message, context))(context)
       const answered = (answer: unknown): void => finish({ how: 'answered', answer })
       try {
         const answer = call()
@@ -233,7 +239,7 @@ export class JobRunner {
     try {
       const ended = end.how === 'answered' ? await endOf(end.answer, work) : end
       outcome = outcomeOf(ended, circumstances)
-      if (outcome.kind === 'acknowledge') drafts = await context.drafts()
+      if (outcome.kind === 'acknowledge') drafts = await context.drafts(outcome.result)
     } catch (error) {
       // The result, or something that the handler sent, does not fit its contract.
       outcome = outcomeOf({ how: 'threw', error }, { ...circumstances, hide: hide() })
@@ -247,7 +253,8 @@ export class JobRunner {
     try {
       let result = await settle(settlementOf(receipt, outcome, drafts))
       if (result.status === 'refused') {
-        outcome = outcomeOf({ how: 'threw', error: result.error }, circumstances)
+        const threw = { how: 'threw', error: thrownBy(result.error) } as const
+        outcome = outcomeOf(threw, { ...circumstances, hide: hide() })
         result = await settle({ receipt, outcome })
       }
       if (result.status === 'settled') {
@@ -302,10 +309,12 @@ export class JobRunner {
 const nothing = (): void => undefined
 
 function settlementOf(receipt: string, outcome: Outcome, drafts: Drafts | undefined): Settlement {
-  if (drafts === undefined || (drafts.emits.length === 0 && drafts.jobs.length === 0)) {
-    return { receipt, outcome }
-  }
-  return { receipt, outcome, emits: drafts.emits, jobs: drafts.jobs }
+  return drafts === undefined ? { receipt, outcome } : { ...drafts, receipt, outcome }
+}
+
+/** A write of the handler's own that threw is a failure of the handler, with the handler's error. */
+function thrownBy(error: MillraceError): unknown {
+  return error.code === 'within_failed' && error.cause !== undefined ? error.cause : error
 }
 
 function leaseOf(

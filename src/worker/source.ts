@@ -1,14 +1,18 @@
 /** One queue that a worker takes work from: its declaration, its weight, and what is running of it. */
 import { contractOf, jobContractOf } from '../contracts/contract-of.ts'
+import { hiddenPathsOf } from '../contracts/hidden-paths.ts'
 import { isJobsQueue, type JobType, jobTypeOf } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { backoffOf } from '../contracts/resolve-controls.ts'
 import type { BackoffPolicy } from '../core/backoff.ts'
 import { durationMs } from '../core/durations.ts'
-import type { UntypedHandler } from './worker-options.ts'
+import type { AttemptContext } from './handler-context.ts'
 
 /** `lively`: worth a claim. `claiming`: one is on its way. `watching`: it was found empty. */
 export type SourceState = 'lively' | 'claiming' | 'watching' | 'resting'
+
+/** What is called with a payload: a handler of the user's, or the worker's own for triggers. */
+export type SourceHandler = (payload: unknown, context: AttemptContext) => unknown
 
 export interface SourceSetup {
   readonly key: string
@@ -22,12 +26,12 @@ export interface SourceSetup {
   /** Receives after which a message that is no job is dead; null when there is no such queue. */
   readonly maxReceives: number | null
   /** By job type, or under the empty name for plain messages. */
-  readonly handlers: ReadonlyMap<string, UntypedHandler>
+  readonly handlers: ReadonlyMap<string, SourceHandler>
 }
 
 /** How jobs of one type, or the messages of a queue, are run. */
 export interface Work {
-  readonly handler: UntypedHandler
+  readonly handler: SourceHandler
   readonly payload: JobType['payload'] | undefined
   readonly result: JobType['result']
   readonly backoff: BackoffPolicy
@@ -65,7 +69,7 @@ export class Source {
   }
 }
 
-function workOf(declared: DeclaredQueue, name: string, handler: UntypedHandler): Work {
+function workOf(declared: DeclaredQueue, name: string, handler: SourceHandler): Work {
   const { options } = declared
   const type = isJobsQueue(declared) ? jobTypeOf(declared, name) : undefined
   const timeout = type?.timeout ?? options.timeout
@@ -78,6 +82,6 @@ function workOf(declared: DeclaredQueue, name: string, handler: UntypedHandler):
     result: type?.result,
     backoff: backoffOf(type?.backoff, options.backoff),
     timeoutMs: timeout === undefined ? undefined : durationMs(timeout),
-    hidden: [...(type?.secret ?? []), ...(type?.personal ?? [])],
+    hidden: hiddenPathsOf(declared, name),
   }
 }

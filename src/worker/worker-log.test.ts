@@ -251,6 +251,21 @@ describe('what a contract marks as secret or personal', () => {
     assert.doesNotMatch(told, leaks)
   })
 
+  test('is not in what is stored and logged of a plain message', async () => {
+    const shop = defineApp('shop', {
+      queues: { orders: queue({ secret: ['card'], deadLetter: {} }) },
+    })
+    const { mill, until, lines } = await openScene(shop)
+    await mill.queues.orders.send({ card: 'topsecret' })
+    const handle = { orders: () => deadLetter('no account of topsecret') }
+    started(mill.worker({ poll: ['orders'], handle }))
+    const dead = async () => (await mill.queues.orders.deadLetters?.peek())?.items ?? []
+    await until('dead', async () => (await dead()).length === 1)
+    const [letter] = await dead()
+    assert.equal(letter?.deadLetter?.reason, 'no account of [hidden]')
+    assert.doesNotMatch(JSON.stringify(lines), /topsecret/)
+  })
+
   test('is not in the reason why a payload was refused', async () => {
     const Strict = z.object({
       card: z.string().refine(() => !isStrict, { error: ({ input }) => `${input} is no card` }),

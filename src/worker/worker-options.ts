@@ -1,5 +1,6 @@
 /** What a worker is told: which queues it serves, with what weight, and what handles their work. */
-import type { DeclaredQueues } from '../contracts/define-app.ts'
+import type { TriggersQueue } from '../contracts/collector-declaration.ts'
+import type { DeclaredFlowParts, DeclaredQueues, NoParts } from '../contracts/define-app.ts'
 import type { JobOutput, JobResult, JobsQueue, JobTypeName } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageOutput } from '../contracts/queue-declaration.ts'
 import type { Duration } from '../core/durations.ts'
@@ -10,37 +11,46 @@ import type { WorkerEvent } from './worker-event.ts'
 
 type Answer<Result> = Result | HandlerOutcome | Promise<Result | HandlerOutcome>
 
-export type Handler<Payload, Result, Queues extends DeclaredQueues> = (
-  payload: Payload,
-  context: HandlerContext<Queues>,
-) => Answer<Result>
+export type Handler<
+  Payload,
+  Result,
+  Queues extends DeclaredQueues,
+  Parts extends DeclaredFlowParts = NoParts,
+> = (payload: Payload, context: HandlerContext<Queues, Parts>) => Answer<Result>
 
-/** By job type for queues of jobs, by queue key for queues of plain messages. */
-export type Handlers<Queues extends DeclaredQueues, Polled extends keyof Queues> = {
+/** By job type for queues of jobs, by queue key for queues of plain messages; triggers need none. */
+export type Handlers<
+  Queues extends DeclaredQueues,
+  Polled extends keyof Queues,
+  Parts extends DeclaredFlowParts = NoParts,
+> = {
   readonly [Name in JobTypeName<Queues[Polled]>]: Handler<
     JobOutput<Queues[Polled], Name>,
     JobResult<Queues[Polled], Name>,
-    Queues
+    Queues,
+    Parts
   >
 } & {
-  readonly [Key in Polled as Queues[Key] extends JobsQueue ? never : Key]: Handler<
+  readonly [Key in Polled as Queues[Key] extends JobsQueue | TriggersQueue ? never : Key]: Handler<
     MessageOutput<Extract<Queues[Key], DeclaredQueue>>,
-    // What a handler of plain messages answers is of no use to anybody.
+    // What a handler of plain messages answers is of use only to the next step of a chain.
     unknown,
-    Queues
+    Queues,
+    Parts
   >
 }
 
 export interface WorkerOptions<
   Queues extends DeclaredQueues = DeclaredQueues,
   Polled extends keyof Queues & string = keyof Queues & string,
+  Parts extends DeclaredFlowParts = NoParts,
 > {
   /**
    * The queues to serve. With weights, `{ basic: 3, lite: 1 }`, three quarters of the work come from the
    * first while both have some; what one does not use, the others get.
    */
   readonly poll: readonly Polled[] | { readonly [Key in Polled]: number }
-  readonly handle: Handlers<Queues, Polled>
+  readonly handle: Handlers<Queues, Polled, Parts>
   /** Handlers that run at once in this worker. Default 10. */
   readonly concurrency?: number
   /** The same for one queue. Default: all of the worker's. */

@@ -165,6 +165,7 @@ describe('a worker that is stopped', () => {
 
   test('leaves no timer behind', async () => {
     const { mill, worker, settle, clock } = await shop(() => 'done')
+    await settle()
     const before = clock.pendingTimers
     worker.start()
     await mill.jobs.enqueue('basic', 'RUN', 1)

@@ -30,7 +30,7 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
   },
   {
     statement:
-      /^DELETE FROM message WHERE .* AND due_at > \? AND body IS NOT NULL AND group_name IS NULL$/,
+      /^DELETE FROM message WHERE .* AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL$/,
     reason: 'the end of the job was just written down by a statement that compares the token',
   },
 ]

@@ -35,14 +35,25 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'worker',
-    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'leases', 'sqs'],
+    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'leases', 'flows', 'sqs'],
     // Threads keep leases and run functions; computed imports load, in such a thread, the module of
     // the store or of the function.
     outside: ['node:', '(computed)'],
   },
+  // Resolves names and opens connections; the rest of the upkeep never leaves the store.
+  { part: 'maintenance/webhook.ts', parts: ['core'], outside: ['node:'] },
   {
     part: 'maintenance',
-    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'leases', 'flows'],
+    parts: [
+      'core',
+      'observability',
+      'contracts',
+      'backends',
+      'producer',
+      'leases',
+      'flows',
+      'maintenance/webhook.ts',
+    ],
     outside: [],
   },
   {
@@ -76,6 +87,7 @@ export const importRules: readonly ImportRule[] = [
       'status',
       'leases',
       'flows',
+      'maintenance/webhook.ts',
       'maintenance',
       'worker',
       'operations',

@@ -1,6 +1,7 @@
 /** Looks into a closed store with SQL of its own: what the engine says must be what the file holds. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
+import { brokenFlows } from './flow-inspection.ts'
 
 /** The file is sound, and every counter and group row equals what can be counted. */
 export function assertSoundStore(file: string): void {
@@ -15,6 +16,10 @@ export function assertSoundStore(file: string): void {
     assert.deepEqual(rows(db, strayBodies), [])
     assert.deepEqual(rows(db, strayLanes), [])
     assert.deepEqual(rows(db, strayHistory), [])
+    assert.deepEqual(rows(db, emptyKeys), [])
+    assert.deepEqual(rows(db, strayItems), [])
+    for (const query of brokenFlows) assert.deepEqual(rows(db, query), [])
+    assert.deepEqual(rows(db, strayClaims), [])
   } finally {
     db.close()
   }
@@ -90,6 +95,32 @@ const strayHistory = ['job_attempt', 'job_progress']
         AND number NOT IN (SELECT number FROM finished_job)`,
   )
   .join(' UNION ALL ')
+
+/** Claims of people on messages that are there and in the hands of somebody else, or of nobody. */
+const strayClaims = `
+  SELECT c.sequence, c.by FROM handoff_claim c
+  JOIN message m ON m.sequence = c.sequence AND m.generation = c.generation
+  WHERE m.state <> 1 OR m.token <> c.token`
+
+/** Keys of collectors that have nothing staged. */
+const emptyKeys = `
+  SELECT collector, key FROM collector_key WHERE number NOT IN (SELECT key FROM collector_item)`
+
+/** Items of no key, and items and ids of staged ones that do not stand for each other. */
+const strayItems = `
+  SELECT key, id FROM collector_item WHERE key NOT IN (SELECT number FROM collector_key)
+  UNION ALL
+  SELECT key, id FROM (
+    SELECT collector, key, id FROM collector_memory WHERE expires_at IS NULL
+    EXCEPT
+    SELECT k.collector, k.key, i.id FROM collector_item i JOIN collector_key k ON k.number = i.key
+  )
+  UNION ALL
+  SELECT key, id FROM (
+    SELECT k.collector, k.key, i.id FROM collector_item i JOIN collector_key k ON k.number = i.key
+    EXCEPT
+    SELECT collector, key, id FROM collector_memory WHERE expires_at IS NULL
+  )`
 
 function rows(db: DatabaseSync, sql: string): unknown[] {
   return db.prepare(sql).all().map(plain)

@@ -6,6 +6,7 @@ import { resolveTopology } from '../../src/contracts/resolve-topology.ts'
 import { durationMs } from '../../src/core/durations.ts'
 import { defaultQueueSettings } from '../../src/core/queue-settings.ts'
 import {
+  type Alarm,
   type App,
   dead,
   defineApp,
@@ -73,41 +74,69 @@ function read({ queues }: Stack): unknown {
   })
 }
 
+const sqsNames: Readonly<Partial<Record<Alarm['metric'], string>>> = {
+  dead_letters: 'ApproximateNumberOfMessagesVisible',
+  depth: 'ApproximateNumberOfMessagesVisible',
+  in_flight: 'ApproximateNumberOfMessagesNotVisible',
+  delayed: 'ApproximateNumberOfMessagesDelayed',
+  oldest_age: 'ApproximateAgeOfOldestMessage',
+  sent: 'NumberOfMessagesSent',
+  received: 'NumberOfMessagesReceived',
+  deleted: 'NumberOfMessagesDeleted',
+  empty_receives: 'NumberOfEmptyReceives',
+}
+
+const comparisons: Readonly<Record<string, string>> = {
+  GreaterThanThreshold: 'above',
+  GreaterThanOrEqualToThreshold: 'at_or_above',
+  LessThanThreshold: 'below',
+  LessThanOrEqualToThreshold: 'at_or_below',
+}
+
+/** The app's word for one of CloudWatch's. */
+function ours(name: string): string {
+  const snake = name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+  return comparisons[name] ?? snake
+}
+
 /** The alarms that an app declares, and one on each dead-letter queue without, one text each. */
 function declaredAlarms(app: App, stage: string): readonly string[] {
   const { planned, queues } = resolveTopology(app, stage)
   const target = (name: string): string | undefined =>
     planned.find(({ queue: one }) => one === name)?.settings.deadLetter?.queue
+  const targets = new Set(planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))
   const watched = new Set<string>()
   const alarms = (app.alarms ?? []).flatMap((alarm) => {
     const named = queues.filter(({ key }) => alarm.queue === '*' || alarm.queue === key)
     const names = named.map(({ name }) => (alarm.metric === 'dead_letters' ? target(name) : name))
     const { evaluationPeriods: periods = 1, missingData = 'missing', comparison } = alarm
     return [...new Set(names)].flatMap((name) => {
-      if (name === undefined || alarm.metric === 'error_rate') return []
+      const metric = sqsNames[alarm.metric]
+      if (name === undefined || metric === undefined) return []
       if (alarm.metric === 'dead_letters') watched.add(name)
-      const metric = alarm.metric === 'oldest_age' ? 'AgeOfOldest' : 'NumberOfMessages'
-      const words = [name, metric, alarm.statistic ?? 'maximum', durationMs(alarm.period ?? '1m')]
+      const statistic = alarm.statistic ?? (metric.startsWith('Num') ? 'sum' : 'maximum')
+      const words = [name, metric, statistic, durationMs(alarm.period ?? '1m')]
       const counts = [periods, alarm.datapointsToAlarm ?? periods, alarm.threshold]
-      return [[...words, ...counts, comparison, missingData].join(' ')]
+      const severity =
+        alarm.severity ?? (targets.has(name) && metric === sqsNames.depth ? 'critical' : 'warning')
+      const texts = [missingData, severity, alarm.description ?? null]
+      return [JSON.stringify([...words, ...counts, comparison, ...texts])]
     })
   })
-  const targets = new Set(planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))
   const others = [...targets].filter((name) => !watched.has(name))
-  const byDefault = 'NumberOfMessages maximum 60000 1 1 0 above not_breaching'
-  return [...alarms, ...others.map((name) => `${name} ${byDefault}`)].toSorted()
+  const condition = ['maximum', 60_000, 1, 1, 0, 'above', 'not_breaching', 'critical', null]
+  const byDefault = others.map((name) => JSON.stringify([name, sqsNames.depth, ...condition]))
+  return [...alarms, ...byDefault].toSorted()
 }
 
 function readAlarms({ alarms }: Stack): readonly string[] {
   assert.equal(new Set(alarms.map(({ name }) => name)).size, alarms.length)
   return alarms
     .map((alarm) => {
-      const metric = alarm.metric.replace('Approximate', '').replace(/(?:Message|Visible)$/, '')
+      const words = [alarm.queue, alarm.metric, ours(alarm.statistic), alarm.periodMs]
       const counts = [alarm.evaluationPeriods, alarm.datapointsToAlarm, alarm.threshold]
-      const comparison = alarm.comparison === 'GreaterThanThreshold' ? 'above' : 'below'
-      const missing = alarm.treatMissingData.replace('notB', 'not_b')
-      const words = [alarm.queue, metric, alarm.statistic.toLowerCase(), alarm.periodMs]
-      return [...words, ...counts, comparison, missing].join(' ')
+      const texts = [ours(alarm.treatMissingData), alarm.severity, alarm.description]
+      return JSON.stringify([...words, ...counts, ours(alarm.comparison), ...texts])
     })
     .toSorted()
 }
@@ -175,7 +204,6 @@ describe('a template made from an app', () => {
           'GreaterThan',
           100,
         ],
-        ['academy-failed-depth', 'academy-failed', 'NumberOfMessagesVisible', 'GreaterThan', 100],
         [
           'academy-prod-lite-depth',
           'academy-prod-lite',
@@ -183,7 +211,14 @@ describe('a template made from an app', () => {
           'GreaterThan',
           100,
         ],
-        ['video is stuck', 'academy-prod-video-dlq', 'NumberOfMessagesVisible', 'GreaterThan', 10],
+        ['academy-failed-depth', 'academy-failed', 'NumberOfMessagesVisible', 'GreaterThan', 100],
+        [
+          'academy-prod-video is stuck',
+          'academy-prod-video-dlq',
+          'NumberOfMessagesVisible',
+          'GreaterThan',
+          10,
+        ],
         [
           'academy-prod-video-oldest-age',
           'academy-prod-video',
@@ -215,12 +250,10 @@ describe('a template made from an app', () => {
   test('says what it had to round', () => {
     const app = defineApp('a', {
       queues: { q: queue({ visibilityTimeout: '1500ms' }) },
-      alarms: [depth('q').above(1, { period: '90s' })],
     })
     const { warnings } = exportTemplate({ app, stage: 'dev', format: 'cloudformation' })
     assert.deepEqual(warnings, [
       'a-dev-q: SQS counts in whole seconds; its visibility timeout of 1500ms became 2s.',
-      "The alarm on depth of 'q' has a period of 90s, which became 2m: SQS has one datapoint a minute.",
     ])
   })
 

@@ -329,6 +329,34 @@ Resources:
     ])
   })
 
+  test('is a warning for alarms that cannot be evaluated here', async () => {
+    const alarm = (id: string, more: string): string => `
+  ${id}:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      Namespace: AWS/SQS
+      Dimensions: [{ Name: QueueName, Value: !GetAtt Q.QueueName }]
+      Threshold: 1
+      ComparisonOperator: GreaterThanThreshold
+      ${more}`
+    const sent = 'MetricName: NumberOfMessagesSent'
+    const complaints = await complaintsOf(`
+Resources:
+  Q: { Type: 'AWS::SQS::Queue' }
+${alarm('A', 'MetricName: SentMessageSize\n      Statistic: Sum\n      Period: 60\n      EvaluationPeriods: 1')}
+${alarm('B', `${sent}\n      ExtendedStatistic: p99\n      Period: 60\n      EvaluationPeriods: 1`)}
+${alarm('C', `${sent}\n      Statistic: Sum\n      Period: 3600\n      EvaluationPeriods: 25`)}
+`)
+    assert.deepEqual(
+      complaints.map((complaint) => complaint.replace(/template.yaml:\S+ /, '')),
+      [
+        'warning This metric is not kept: the alarm is not evaluated here.',
+        'warning Percentiles are not kept: the alarm is not evaluated here.',
+        'warning It looks at more than a day: the alarm is not evaluated here.',
+      ],
+    )
+  })
+
   test('is told for a parameter that the template does not have', async () => {
     const { complaints } = await readText("Resources: { Q: { Type: 'AWS::SQS::Queue' } }", {
       parameters: { Stgae: 'dev' },

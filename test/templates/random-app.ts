@@ -8,11 +8,17 @@ import {
   type Duration,
   dead,
   defineApp,
+  delayed,
+  deleted,
   depth,
+  emptyReceives,
   errorRate,
   fifo,
+  inFlight,
   oldestAge,
   queue,
+  received,
+  sent,
 } from '../../src/index.ts'
 
 function seconds({ min, max }: Range): fc.Arbitrary<Duration> {
@@ -92,7 +98,9 @@ const declaredQueues: fc.Arbitrary<Readonly<Record<string, DeclaredQueue>>> = fc
 const alarmOptions = fc.record(
   {
     name: text.filter((name) => name !== '' && !name.includes('\0')),
-    statistic: fc.constantFrom('maximum' as const, 'minimum', 'average', 'sum'),
+    description: text.filter((words) => !words.includes('\0')),
+    severity: fc.constantFrom('warning' as const, 'critical'),
+    statistic: fc.constantFrom('maximum' as const, 'minimum', 'average', 'sum', 'sample_count'),
     period: fc.integer({ min: 1, max: 60 }).map((minutes): Duration => `${minutes}m`),
     evaluationPeriods: fc.integer({ min: 1, max: 10 }),
     datapointsToAlarm: fc.constant(1),
@@ -101,19 +109,33 @@ const alarmOptions = fc.record(
   { requiredKeys: [] },
 )
 
+const alarmed = [
+  dead,
+  depth,
+  inFlight,
+  delayed,
+  oldestAge,
+  sent,
+  received,
+  deleted,
+  emptyReceives,
+  errorRate,
+]
+
 function alarmsOn(keys: readonly string[]): fc.Arbitrary<readonly Alarm[]> {
   const alarm = fc
     .record({
-      make: fc.constantFrom(dead, depth, oldestAge, errorRate),
+      make: fc.constantFrom(...alarmed),
       on: fc.constantFrom('*', ...keys),
       threshold: fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })),
-      above: fc.boolean(),
+      comparison: fc.constantFrom('above' as const, 'atOrAbove', 'below', 'atOrBelow'),
       options: alarmOptions,
     })
-    .map(({ make, on, threshold, above, options }) =>
-      above ? make(on).above(threshold, options) : make(on).below(threshold, options),
-    )
-  return fc.array(alarm, { maxLength: 4 })
+    .map(({ make, on, threshold, comparison, options }) => make(on)[comparison](threshold, options))
+  return fc.uniqueArray(alarm, {
+    maxLength: 4,
+    comparator: (one, other) => one.name !== undefined && one.name === other.name,
+  })
 }
 
 export const randomApp: fc.Arbitrary<App> = fc

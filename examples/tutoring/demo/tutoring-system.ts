@@ -6,9 +6,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { Program } from '../../shared/program.ts'
 import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
 import { awsVariables, localVariables, queueUrl } from './local-variables.ts'
-import { Program } from './program.ts'
 
 const example = join(import.meta.dirname, '..')
 const millrace = join(example, '../../src/surfaces/cli/main.ts')

@@ -6,11 +6,11 @@ import { describe, onTestFinished, test } from 'vitest'
 import { type Mill, open } from '../../../src/index.ts'
 import { type RunningDev, startDev } from '../../../src/server.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { Program } from '../../shared/program.ts'
+import { until } from '../../shared/until.ts'
 import { tutoring } from '../backend/app.ts'
 import { awsVariables, queueUrl } from '../demo/local-variables.ts'
-import { Program } from '../demo/program.ts'
 import { openScene } from './scene.ts'
-import { until } from './until.ts'
 
 const example = join(import.meta.dirname, '..')
 const message = { attemptId: 'f4a4e1de-6a0e-4a4e-8c51-0a4c0d2f9a11', traceId: 't-1' }

@@ -7,6 +7,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
+import { isLent } from './lent-connection.ts'
 import { Session } from './session.ts'
 import { isBusy, storageError } from './storage-fault.ts'
 import type { StoreClock } from './store-clock.ts'
@@ -118,6 +119,12 @@ function withPlainRows(db: DatabaseSync): DatabaseSync {
 function requireTransaction(transaction: object): DatabaseSync {
   if (!(transaction instanceof DatabaseSync)) {
     throw refused('another value', 'a DatabaseSync of node:sqlite')
+  }
+  if (isLent(transaction)) {
+    throw refused(
+      'the connection of a settlement',
+      'one of your own; a handler enqueues by its context',
+    )
   }
   if (!transaction.isOpen) throw refused('a closed connection', 'an open one')
   if (!transaction.isTransaction) {

@@ -4,6 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { DeadLetterOrigin } from '../backend.ts'
+import { endUnit } from './flow-ends.ts'
+import { messageRenamed } from './flow-units.ts'
 import { groupGained } from './groups.ts'
 import { decodeDetails } from './job-details.ts'
 import { finishJob } from './job-history.ts'
@@ -74,12 +76,12 @@ function moveReady(
     finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error })
   }
   if (target === undefined) {
-    if (row.job !== null) removeFinished(tx, queue, { ...row, state: ready })
+    if (row.job !== null) removeFinished(tx, queue, { ...row, state: ready }, error)
     return row.job !== null
   }
   const values = movedValues(tx, queue, target, row, reason)
   if (!changed(tx.session.deadLettering.moveReady, ...values)) return false
-  finishMove(tx, { queue, target, row, sequence: values[0], from: 'ready' })
+  finishMove(tx, { queue, target, row, sequence: values[0], from: 'ready', why: error })
   return true
 }
 
@@ -87,10 +89,13 @@ function moveReady(
 export function removeFinished(
   tx: StoreTransaction,
   queue: Queue,
-  row: Pick<ContentRow, 'sequence' | 'group_name' | 'body'> & { readonly state: number },
+  row: Pick<ContentRow, 'sequence' | 'group_name' | 'body' | 'unit'> & { readonly state: number },
+  why: string,
 ): void {
-  tx.session.upkeep.remove.run(row.sequence)
-  if (row.body === null) tx.session.bodies.dropApart.run(row.sequence)
+  const { sequence, unit } = row
+  tx.session.upkeep.remove.run(sequence)
+  if (unit !== null) endUnit(tx, { unit, state: 'dead', reason: why, message: sequence })
+  if (row.body === null) tx.session.bodies.dropApart.run(sequence)
   tx.count(queue, countNameOf(row.state), -1)
   if (row.state !== leased) return
   leaseEnded(tx, queue, row.group_name)
@@ -108,7 +113,7 @@ export function moveBuried(
   const values = movedValues(tx, queue, target, row, burial.reason)
   const { moveLeased } = tx.session.deadLettering
   if (!changed(moveLeased, ...values, burial.token, tx.now)) return false
-  finishMove(tx, { queue, target, row, sequence: values[0], from: 'leased' })
+  finishMove(tx, { queue, target, row, sequence: values[0], from: 'leased', why: burial.reason })
   return true
 }
 
@@ -144,11 +149,12 @@ interface FinishedMove {
   readonly row: ContentRow
   readonly sequence: number
   readonly from: 'ready' | 'leased'
+  readonly why: string
 }
 
 function finishMove(
   tx: StoreTransaction,
-  { queue, target, row, sequence, from }: FinishedMove,
+  { queue, target, row, sequence, from, why }: FinishedMove,
 ): void {
   if (row.body === null && sequence !== row.sequence) {
     tx.session.bodies.renumberApart.run(sequence, row.sequence)
@@ -159,6 +165,10 @@ function finishMove(
   tx.gainedReady(target)
   // Out of a receive, the group is brought up to date once, with all that the receive leased.
   if (from === 'leased') leaseEnded(tx, queue, row.group_name)
-  if (row.group_name === null || queue.settings.type !== 'fifo') return
-  groupGained(tx, target.generation, row.group_name, sequence)
+  if (row.group_name !== null && queue.settings.type === 'fifo') {
+    groupGained(tx, target.generation, row.group_name, sequence)
+  }
+  if (row.unit === null) return
+  messageRenamed(tx, row.unit, { from: row.sequence, to: sequence })
+  endUnit(tx, { unit: row.unit, state: 'dead', reason: why })
 }

@@ -58,20 +58,37 @@ interface EnqueueOptions {
   readonly message?: NewMessage | undefined
   /** The job that this one repeats. */
   readonly retryOf?: string
+  /** The unit of a flow that it works on. */
+  readonly unit?: number | undefined
 }
 
 export function enqueueJob(
   tx: StoreTransaction,
   queue: Queue,
   job: NewJob,
-  { message = messageOf(job), retryOf }: EnqueueOptions = {},
+  options?: EnqueueOptions,
 ): EnqueuedJob {
+  const { status, id } = storeJob(tx, queue, job, options)
+  return { status, id }
+}
+
+export interface StoredJob extends EnqueuedJob {
+  readonly sequence: number
+}
+
+/** The same, for those who have to find the message again. */
+export function storeJob(
+  tx: StoreTransaction,
+  queue: Queue,
+  job: NewJob,
+  { message = messageOf(job), retryOf, unit }: EnqueueOptions = {},
+): StoredJob {
   const earlier = findEarlier(tx, queue, job)
   if (earlier === 'conflict') throw new MillraceError('idempotency_conflict')
   if (earlier !== undefined) return earlier
   const { type, owner = null, idempotency } = job
   const details = encodeDetails(job, retryOf)
-  const stored = storeMessage(tx, queue, message, { type, owner, details })
+  const stored = storeMessage(tx, queue, message, { job: { type, owner, details }, unit })
   if (idempotency !== undefined && stored.status === 'created') {
     tx.session.enqueueing.rememberKey.run(
       scopeOf(queue, job),
@@ -81,7 +98,7 @@ export function enqueueJob(
       tx.now + idempotency.lifetimeMs,
     )
   }
-  return { status: stored.status, id: stored.id }
+  return stored
 }
 
 /**
@@ -127,23 +144,25 @@ function findEarlier(
   tx: StoreTransaction,
   queue: Queue,
   job: NewJob,
-): EnqueuedJob | 'conflict' | undefined {
+): StoredJob | 'conflict' | undefined {
   const { idempotency } = job
   if (idempotency === undefined) return undefined
   const { findKey, isWaiting } = tx.session.enqueueing
   const values = [scopeOf(queue, job), idempotency.key, tx.now] as const
   const found = getRow<{ number: number; fingerprint: string }>(findKey, ...values)
   if (found === undefined) return undefined
-  const id = tx.session.messageIds.of(found.number)
+  const sequence = found.number
+  const id = tx.session.messageIds.of(sequence)
   if (idempotency.coalesce) {
-    const waits = getRow(isWaiting, found.number, queue.generation) !== undefined
-    return waits ? { status: 'coalesced', id } : undefined
+    const waits = getRow(isWaiting, sequence, queue.generation) !== undefined
+    return waits ? { status: 'coalesced', id, sequence } : undefined
   }
   if (found.fingerprint !== fingerprintOf(job)) return 'conflict'
-  return { status: 'duplicate', id }
+  return { status: 'duplicate', id, sequence }
 }
 
-function messageOf({ payload, delayMs, group, deduplicationId }: NewJob): NewMessage {
+/** The message that carries a job. */
+export function messageOf({ payload, delayMs, group, deduplicationId }: NewJob): NewMessage {
   if (delayMs === undefined && group === undefined && deduplicationId === undefined) {
     return { body: payload }
   }

@@ -4,13 +4,13 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { leaseMsMax } from '../../core/limits.ts'
+import { hold } from './holding.ts'
 import { inHand } from './lanes.ts'
 import { blocked, leased, type MessageRow, ready } from './messages.ts'
 import { changed } from './rows.ts'
 import { tenantsLeased } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { hold } from './upkeep.ts'
 
 export interface HidingStatements {
   readonly move: StatementSync

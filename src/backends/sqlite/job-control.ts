@@ -9,19 +9,20 @@ import type {
   ProgressResult,
   ReportProgress,
 } from '../job-store.ts'
-import { enqueueJob } from './enqueueing.ts'
-import { groupChanged } from './groups.ts'
+import { storeJob } from './enqueueing.ts'
+import { endUnit, unitHasWorkAgain } from './flow-ends.ts'
+import { done, unitByNumber } from './flow-units.ts'
 import { finishJob } from './job-history.ts'
 import { readJob } from './job-reading.ts'
-import { countNameOf, leased } from './messages.ts'
+import { messageRemoved, type RemovedRow } from './removing.ts'
 import { changed, getRow } from './rows.ts'
 import { receiptFor, refusalOf } from './settling.ts'
-import { leaseEnded } from './tenants.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { catchUpFully } from './upkeep.ts'
 
 export interface JobControlStatements {
   readonly removeLive: StatementSync
+  readonly unitOf: StatementSync
   readonly noteProgress: StatementSync
 }
 
@@ -29,7 +30,8 @@ export function prepareJobControl(db: DatabaseSync): JobControlStatements {
   return {
     removeLive: db.prepare(`
       DELETE FROM message WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL
-      RETURNING state, group_name, body IS NULL AS apart`),
+      RETURNING sequence, state, group_name, body IS NULL AS apart, unit`),
+    unitOf: db.prepare('SELECT unit FROM finished_job WHERE number = ?'),
     noteProgress: db.prepare(`
       INSERT INTO job_progress (number, progress, changed_at)
       SELECT sequence, ?, ? FROM message
@@ -47,21 +49,19 @@ export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
   catchUpFully(tx, queue)
   const number = tx.session.messageIds.sequenceOf(id) ?? 0
   finishJob(tx, number, { queue: queue.name, status: 'cancelled' })
-  const removed = getRow<{ state: number; group_name: string | null; apart: 0 | 1 }>(
-    tx.session.jobControl.removeLive,
-    number,
-    queue.generation,
-  )
+  const { removeLive } = tx.session.jobControl
+  const removed = getRow<CancelledRow>(removeLive, number, queue.generation)
   if (removed !== undefined) {
-    if (removed.apart === 1) tx.session.bodies.dropApart.run(number)
-    tx.count(queue, countNameOf(removed.state), -1)
-    if (removed.state === leased) leaseEnded(tx, queue, removed.group_name)
-    if (queue.settings.type === 'fifo' && removed.group_name !== null) {
-      if (removed.state !== leased) groupChanged(tx, queue.generation, removed.group_name)
-      tx.gainedReady(queue)
-    }
+    messageRemoved(tx, queue, removed)
+    const { unit } = removed
+    const reason = 'Its job was cancelled.'
+    if (unit !== null) endUnit(tx, { unit, state: 'dead', reason, message: number })
   }
   return requireJob(tx, id)
+}
+
+interface CancelledRow extends RemovedRow {
+  readonly unit: number | null
 }
 
 export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
@@ -82,7 +82,18 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
     ...(job.backoff !== null && { backoff: job.backoff }),
     tags: job.tags,
   }
-  return enqueueJob(tx, queue, again, { retryOf: id })
+  const unit = unitToWorkOn(tx, id)
+  const { status, id: newId, sequence } = storeJob(tx, queue, again, { retryOf: id, unit })
+  if (unit !== undefined) unitHasWorkAgain(tx, unit, sequence)
+  return { status, id: newId }
+}
+
+/** The unit that a job worked on, if that is not done. */
+function unitToWorkOn(tx: StoreTransaction, id: string): number | undefined {
+  const number = tx.session.messageIds.sequenceOf(id) ?? 0
+  const { unit } = getRow<{ unit: number | null }>(tx.session.jobControl.unitOf, number) ?? {}
+  const row = unit === null || unit === undefined ? undefined : unitByNumber(tx, unit)
+  return row === undefined || row.state === done ? undefined : row.number
 }
 
 export function reportProgress(tx: StoreTransaction, request: ReportProgress): ProgressResult {

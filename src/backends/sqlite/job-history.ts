@@ -22,13 +22,13 @@ export function prepareHistory(db: DatabaseSync): HistoryStatements {
   const finish = `
     INSERT INTO finished_job (
       number, queue, type, status, owner, group_name, details, payload, result, error, attempts,
-      created_at, started_at, last_started_at, finished_at
+      created_at, started_at, last_started_at, finished_at, unit
     )
     SELECT sequence, ?, job_type, ?, job_owner, group_name, job,
       coalesce(body, (SELECT b.body FROM message_body b WHERE b.sequence = message.sequence)),
       ?, ?, receive_count, sent_at,
       CASE WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
-      CASE WHEN receive_count > 0 THEN leased_at END, ?
+      CASE WHEN receive_count > 0 THEN leased_at END, ?, unit
     FROM message WHERE sequence = ? AND job_type IS NOT NULL`
   return {
     finish: db.prepare(finish),

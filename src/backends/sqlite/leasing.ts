@@ -3,6 +3,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Delivery } from '../backend.ts'
 import { divert, hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
 import type { Gate } from './gates.ts'
+import { hold, retentionCutoff } from './holding.ts'
 import { block, inHand, kindOf } from './lanes.ts'
 import {
   blocked,
@@ -16,7 +17,7 @@ import { allRows } from './rows.ts'
 import { type NoisyTenants, tenantsLeased } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { expire, hold, retentionCutoff } from './upkeep.ts'
+import { expire } from './upkeep.ts'
 
 export interface LeasingStatements {
   readonly leaseNew: StatementSync

@@ -9,6 +9,7 @@ import type {
   NewMessage,
   PeekedMessage,
 } from '../backend.ts'
+import { unitKeyOf } from './flow-units.ts'
 import { deliveredJob } from './job-details.ts'
 import { getRow } from './rows.ts'
 import type { Session } from './session.ts'
@@ -47,13 +48,15 @@ export interface ContentRow {
   readonly body: string | null
   /** Details of the job, if the message is one that has not ended. */
   readonly job: string | null
+  /** The unit of a flow that it works on. */
+  readonly unit: number | null
 }
 
 /** In the order of `contentFromValues`. */
 export const contentColumns = `sequence, receive_count,
   coalesce(first_received_at, leased_at) AS first_received_at, sent_at, id, group_name,
   deduplication_id, origin, attributes, body,
-  CASE WHEN job_type IS NOT NULL THEN job END AS job`
+  CASE WHEN job_type IS NOT NULL THEN job END AS job, unit`
 
 /**
  * A row that was read as an array. SQLite's rows arrive as objects without a fixed shape, which are
@@ -72,6 +75,7 @@ export function contentFromValues(values: ContentValues): ContentRow {
     attributes: values[8],
     body: values[9],
     job: values[10],
+    unit: values[11],
   }
 }
 
@@ -87,6 +91,7 @@ export type ContentValues = readonly [
   attributes: string | null,
   body: string | null,
   job: string | null,
+  unit: number | null,
 ]
 
 export const messageColumns: string = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`
@@ -147,7 +152,9 @@ function encodeAttribute([name, { type, value }]: [string, MessageAttribute]): r
 
 const noAttributes = { attributes: {}, systemAttributes: {} } as const
 
-function decodeAttributes(text: string | null): Pick<Delivery, 'attributes' | 'systemAttributes'> {
+export function decodeAttributes(
+  text: string | null,
+): Pick<Delivery, 'attributes' | 'systemAttributes'> {
   if (text === null) return noAttributes
   const stored: StoredAttributes = JSON.parse(text)
   const own = (stored.own ?? []).map(([name, type, value, isBytes]) => [
@@ -187,7 +194,7 @@ export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease)
     token,
     leaseExpiresAt,
     job: row.job === null ? null : deliveredJob(row.job, row, session, receiveCount),
-    unit: null,
+    unit: row.unit === null ? null : unitKeyOf(session, row.unit),
   }
 }
 

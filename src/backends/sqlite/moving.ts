@@ -12,6 +12,7 @@ import type {
   MoveTaskStatus,
   StartMoveTask,
 } from '../backend.ts'
+import { unitHasWorkAgain } from './flow-ends.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { decodeDetails } from './job-details.ts'
 import { finishJob } from './job-history.ts'
@@ -59,7 +60,8 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
       SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
     // A message of a FIFO group that is in flight keeps the later ones of its group back.
     next: db.prepare(`
-      SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart
+      SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart,
+        unit
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 AND sequence <= ? AND NOT EXISTS (
         SELECT 1 FROM fifo_group
@@ -161,7 +163,7 @@ function advance(tx: StoreTransaction, task: TaskRow): Step {
     const moved = moveRows(tx, source, task, rows)
     if (moved > 0) {
       addMoved.run(moved, task.id)
-      tx.wroteRow()
+      tx.count(source, 'redriven', moved)
     }
     const stuck = rows[moved]
     if (stuck !== undefined) return endTask(tx, task, 'failed', whyStuck(task, stuck))
@@ -188,6 +190,7 @@ interface MovedRow {
   /** It is a job of the source itself, not a dead letter. */
   readonly lives: 0 | 1
   readonly apart: 0 | 1
+  readonly unit: number | null
 }
 
 /** The end of a job that waited in the source: it goes on elsewhere, as another one. */
@@ -217,6 +220,7 @@ function moveRows(
       source.generation,
     )
     if (row.apart === 1) tx.session.bodies.renumberApart.run(sequence, row.sequence)
+    if (row.unit !== null) unitHasWorkAgain(tx, row.unit, sequence)
     tx.count(source, 'ready', -1)
     tx.count(target, 'ready', 1)
     tx.gainedReady(target)

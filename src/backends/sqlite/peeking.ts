@@ -54,7 +54,7 @@ export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMe
  * Ready messages and those that wait in lanes, in the one order that they have outside. In the store
  * the latter are in the order of their retention, which is that of sending.
  */
-function readyRows(
+export function readyRows(
   { session }: StoreTransaction,
   { generation, settings }: Queue,
   after: Cursor,
@@ -72,12 +72,12 @@ function readyRows(
 }
 
 /** The last row of a page: when it is due or, if it is ready, when it was sent. */
-interface Cursor {
+export interface Cursor {
   readonly at: number
   readonly sequence: number
 }
 
-function parseCursor(text: string | undefined): Cursor {
+export function parseCursor(text: string | undefined): Cursor {
   if (text === undefined) return { at: 0, sequence: 0 }
   const match = /^(\d{1,15})-(\d{1,15})$/.exec(text)
   if (match === null) {

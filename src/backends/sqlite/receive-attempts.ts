@@ -5,11 +5,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { Delivery } from '../backend.ts'
+import { hold } from './holding.ts'
 import { deliveryFromRow, type MessageRow, messageColumns } from './messages.ts'
 import { getRow } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { hold } from './upkeep.ts'
 
 export interface AttemptStatements {
   readonly find: StatementSync

@@ -6,11 +6,11 @@ import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { MillraceError } from '../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../backend.ts'
 import { groupGained } from './groups.ts'
+import { hold } from './holding.ts'
 import { delayed, encodeAttributes, isKeptApart, nobodysToken, ready } from './messages.ts'
 import { getRow } from './rows.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { hold } from './upkeep.ts'
 
 export interface SendingStatements {
   readonly insert: StatementSync
@@ -47,8 +47,8 @@ export function prepareSending(db: DatabaseSync): SendingStatements {
     insert: db.prepare(`
       INSERT INTO message (
         sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
-        group_name, deduplication_id, attributes, body, job_type, job_owner, job
-      ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+        group_name, deduplication_id, attributes, body, job_type, job_owner, job, unit
+      ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     insertPlain: insertPlain(1),
     insertPlainMany: insertPlain(messagesAtOnce),
     insertPlainJob: insertPlainJobs(1),
@@ -125,6 +125,15 @@ export interface JobColumns {
   readonly details: string
 }
 
+/** What is stored with a message besides what its sender says. */
+export interface MessageExtras {
+  readonly job?: JobColumns | undefined
+  /** The unit of a flow that it works on. */
+  readonly unit?: number | undefined
+}
+
+const noExtras: MessageExtras = {}
+
 export interface Stored {
   readonly status: 'created' | 'duplicate'
   readonly id: string
@@ -136,7 +145,7 @@ export function storeMessage(
   tx: StoreTransaction,
   queue: Queue,
   message: NewMessage,
-  job?: JobColumns,
+  { job, unit }: MessageExtras = noExtras,
 ): Stored {
   const fifo = queue.settings.type === 'fifo'
   const deduplicationId = fifo ? idForDeduplication(message) : null
@@ -148,7 +157,7 @@ export function storeMessage(
     }
   }
   const sequence = tx.nextSequence()
-  insert(tx, queue, message, { sequence, deduplicationId, job })
+  insert(tx, queue, message, { sequence, deduplicationId, job, unit })
   if (deduplicationId !== null) remember(tx, queue, message, sequence, deduplicationId)
   tx.count(queue, 'sent', 1)
   return sent(tx, 'created', sequence)
@@ -162,6 +171,7 @@ interface Identity {
   readonly sequence: number
   readonly deduplicationId: string | null
   readonly job: JobColumns | undefined
+  readonly unit: number | undefined
 }
 
 function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identity: Identity): void {
@@ -170,7 +180,10 @@ function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identit
   const delayMs =
     settings.type === 'fifo' ? settings.delayMs : (message.delayMs ?? settings.delayMs)
   const hasExtras =
-    group !== undefined || attributes !== undefined || systemAttributes !== undefined
+    group !== undefined ||
+    attributes !== undefined ||
+    systemAttributes !== undefined ||
+    identity.unit !== undefined
   if (hasExtras || delayMs > 0 || isKeptApart(message.body)) {
     insertFull(tx, queue, message, { ...identity, delayMs })
   } else {
@@ -238,6 +251,7 @@ export function storePlainJobs(
         sequence,
         deduplicationId: null,
         job: { type, owner, details },
+        unit: undefined,
       })
       continue
     }
@@ -257,7 +271,7 @@ function insertFull(
   { now, session }: StoreTransaction,
   queue: Queue,
   message: NewMessage,
-  { sequence, deduplicationId, job, delayMs }: Identity & { readonly delayMs: number },
+  { sequence, deduplicationId, job, unit, delayMs }: Identity & { readonly delayMs: number },
 ): void {
   const { dueAt, heldUntil } = hold(queue, now, now + delayMs)
   const apart = isKeptApart(message.body)
@@ -276,6 +290,7 @@ function insertFull(
     job?.type ?? null,
     job?.owner ?? null,
     job?.details ?? null,
+    unit ?? null,
   )
   if (apart) session.bodies.keepApart.run(sequence, message.body)
 }

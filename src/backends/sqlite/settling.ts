@@ -7,8 +7,6 @@ import { leaseMsMax } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { parseReceipt, type Receipt } from '../../core/receipt.ts'
 import type {
-  Emit,
-  EmittedJob,
   Extend,
   Extension,
   LeaseRefusal,
@@ -19,18 +17,18 @@ import type {
   Settlement,
   SettleResult,
 } from '../backend.ts'
-import type { EnqueuedJob } from '../job-store.ts'
+import { refuseBatch } from './batches.ts'
 import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
-import { enqueueJob, refuseEmittedJobs } from './enqueueing.ts'
+import { endUnit } from './flow-ends.ts'
 import { canBeHidden, hideUnheld } from './hiding.ts'
+import { hold, retentionCutoff } from './holding.ts'
 import { finishLeasedJob, noteAttempt } from './job-history.ts'
 import { countNameOf, leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
 import { changed, getRow } from './rows.ts'
-import { refuse, storeMessage } from './sending.ts'
+import { refuseParts, storeParts } from './settlement-parts.ts'
 import { leaseEnded } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { hold, retentionCutoff } from './upkeep.ts'
 
 export interface SettlingStatements {
   readonly find: StatementSync
@@ -45,15 +43,16 @@ export interface SettlingStatements {
 }
 
 export function prepareSettling(db: DatabaseSync): SettlingStatements {
-  const deleted = 'RETURNING state, sent_at, group_name, body IS NULL AS apart'
+  const deleted = 'RETURNING state, sent_at, group_name, body IS NULL AS apart, unit'
   const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
   return {
     find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ?`),
     extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live} AND leased_at >= ?`),
     deletePlain: db.prepare(`
-      DELETE FROM message ${live} AND body IS NOT NULL AND job_type IS NULL AND group_name IS NULL`),
+      DELETE FROM message ${live} AND body IS NOT NULL AND job_type IS NULL AND group_name IS NULL
+        AND unit IS NULL`),
     deleteJob: db.prepare(`
-      DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL`),
+      DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`),
     // Standard queues accept a late acknowledgement as long as nobody else has got the message.
     deleteHeld: db.prepare(
       `DELETE FROM message WHERE sequence = ? AND generation = ? AND token = ? ${deleted}`,
@@ -131,10 +130,11 @@ export function settleLeases(tx: StoreTransaction, request: Settle): readonly Se
     if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
     const error = refuseSettlement(tx, queue, receipt, settlement)
     if (error !== undefined) return refused(error)
-    const refusal = settleLease(tx, queue, receipt, settlement)
-    if (refusal !== undefined) return { status: refusal }
-    const { emits = [], jobs = [] } = settlement
-    return { status: 'settled', emitted: emit(tx, emits), enqueued: enqueue(tx, jobs) }
+    const { batch } = settlement
+    const end =
+      (batch && refuseBatch(tx, receipt, batch)) ?? settleLease(tx, queue, receipt, settlement)
+    if (typeof end === 'string') return { status: end }
+    return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
   })
 }
 
@@ -143,36 +143,32 @@ function refuseSettlement(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  { outcome, emits, jobs }: Settlement,
+  settlement: Settlement,
 ): MillraceError | undefined {
-  if (outcome.kind === 'bury' && deadLetterQueue(tx, queue) === undefined) {
+  if (settlement.outcome.kind === 'bury' && deadLetterQueue(tx, queue) === undefined) {
     // A job can fail without a place for dead letters; any other message would just be lost.
     const isJob = typeof findRow(tx, queue, receipt)?.job === 'string'
     if (!isJob) return new MillraceError('dead_letter_missing')
   }
-  for (const { queue: name, message } of emits ?? []) {
-    const target = tx.session.topology.find(name)
-    if (target === undefined) return new MillraceError('queue_not_found')
-    const refusal = refuse(target, message)
-    if (refusal !== undefined) return refusal
-  }
-  return jobs === undefined ? undefined : refuseEmittedJobs(tx, jobs)
+  return refuseParts(tx, settlement, () => findRow(tx, queue, receipt))
 }
 
-function emit(tx: StoreTransaction, emits: readonly Emit[]): ReturnType<typeof storeMessage>[] {
-  return emits.map(({ queue, message }) => storeMessage(tx, tx.queue(queue), message))
+/** How a lease ended, or why it did not. */
+type LeaseEnd = LeaseRefusal | EndedLease
+
+interface EndedLease {
+  /** The unit of a flow whose message was acknowledged. */
+  readonly unit: number | null
 }
 
-function enqueue(tx: StoreTransaction, jobs: readonly EmittedJob[]): readonly EnqueuedJob[] {
-  return jobs.map(({ queue, job }) => enqueueJob(tx, tx.queue(queue), job))
-}
+const ended: EndedLease = { unit: null }
 
 function settleLease(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
   { outcome }: Settlement,
-): LeaseRefusal | undefined {
+): LeaseEnd {
   switch (outcome.kind) {
     case 'acknowledge':
       return acknowledge(tx, queue, receipt, outcome)
@@ -195,6 +191,7 @@ interface DeletedRow {
   readonly sent_at: number
   readonly group_name: string | null
   readonly apart: 0 | 1
+  readonly unit: number | null
 }
 
 type Acknowledgement = Extract<Settlement['outcome'], { readonly kind: 'acknowledge' }>
@@ -204,17 +201,17 @@ function acknowledge(
   queue: Queue,
   receipt: Receipt,
   { result, anyLease }: Acknowledgement,
-): LeaseRefusal | undefined {
+): LeaseEnd {
   const { deletePlain, deleteJob, deleteHeld, deletePlainUnheld, deleteLive } = tx.session.settling
   const { jobQueues } = tx.session
   const { sequence, token } = receipt
   const fifo = queue.settings.type === 'fifo'
   const mayBePlain = !fifo && !jobQueues.has(queue)
-  if (mayBePlain && deleteOutright(tx, queue, receipt, deletePlain)) return undefined
+  if (mayBePlain && deleteOutright(tx, queue, receipt, deletePlain)) return ended
   const lease = { receipt, generation: queue.generation, mayHaveLapsed: !fifo }
   const isJob = finishLeasedJob(tx, lease, { queue: queue.name, status: 'completed', result })
   if (isJob) jobQueues.add(queue)
-  if (isJob && !fifo && deleteOutright(tx, queue, receipt, deleteJob)) return undefined
+  if (isJob && !fifo && deleteOutright(tx, queue, receipt, deleteJob)) return ended
   let deleted = fifo
     ? getRow<DeletedRow>(deleteLive, sequence, queue.generation, token, tx.now)
     : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token)
@@ -229,7 +226,12 @@ function acknowledge(
   // A job that was done while its retention ended is done.
   const hasExpired = !isJob && deleted.sent_at <= retentionCutoff(queue, tx.now)
   tx.count(queue, hasExpired ? 'expired' : 'acknowledged', 1)
-  return hasExpired ? 'gone' : undefined
+  const { unit } = deleted
+  if (!hasExpired) return { unit }
+  if (unit !== null) {
+    endUnit(tx, { unit, state: 'dead', reason: 'Its message has expired.', message: sequence })
+  }
+  return 'gone'
 }
 
 /** By far the most common case: a live lease and a small body. Without RETURNING it is much faster. */
@@ -250,16 +252,16 @@ function holdBack(
   queue: Queue,
   receipt: Receipt,
   { delayMs, error }: { readonly delayMs: number; readonly error?: string },
-): LeaseRefusal | undefined {
+): LeaseEnd {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
   const { sequence, token } = receipt
   const { dueAt, heldUntil } = hold(queue, row.sent_at, tx.now + delayMs)
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!changed(tx.session.settling.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
-  tx.wroteRow(queue)
+  tx.count(queue, 'failed', 1)
   if (row.job !== null) noteAttempt(tx, row, 'retried', error)
-  return undefined
+  return ended
 }
 
 function handBack(
@@ -267,7 +269,7 @@ function handBack(
   queue: Queue,
   receipt: Receipt,
   { countReceive, error }: { readonly countReceive: boolean; readonly error: string | undefined },
-): LeaseRefusal | undefined {
+): LeaseEnd {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
   const receiveCount = countReceive ? row.receive_count : row.receive_count - 1
@@ -275,19 +277,15 @@ function handBack(
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
   if (!changed(tx.session.settling.handBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
   if (row.job !== null && countReceive) noteAttempt(tx, row, 'retried', error)
+  if (countReceive) tx.count(queue, 'failed', 1)
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
   leaseEnded(tx, queue, row.group_name, tx.now)
-  return undefined
+  return ended
 }
 
-function bury(
-  tx: StoreTransaction,
-  queue: Queue,
-  receipt: Receipt,
-  reason: string,
-): LeaseRefusal | undefined {
+function bury(tx: StoreTransaction, queue: Queue, receipt: Receipt, reason: string): LeaseEnd {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
   const lease = { receipt, generation: queue.generation, mayHaveLapsed: false }
@@ -298,13 +296,15 @@ function bury(
   const target = deadLetterQueue(tx, queue)
   if (target === undefined) {
     // It was a job, or it would have been refused; its end is written down.
-    removeFinished(tx, queue, row)
-    return undefined
+    removeFinished(tx, queue, row, reason)
+    tx.count(queue, 'failed', 1)
+    return ended
   }
   if (moveBuried(tx, queue, target, row, { token: receipt.token, reason })) {
+    tx.count(queue, 'failed', 1)
     // The group lost its lock: what waits behind may be received.
     tx.gainedReady(queue)
-    return undefined
+    return ended
   }
   return whyNot(tx, row, receipt) ?? 'stale'
 }

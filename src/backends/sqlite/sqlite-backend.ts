@@ -38,6 +38,7 @@ import type {
 } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { CollectorStore } from '../collector-store.ts'
+import type { FindingStore } from '../finding-store.ts'
 import type { FlowStore } from '../flow-store.ts'
 import type { HandoffStore } from '../handoff-store.ts'
 import type { JobStore } from '../job-store.ts'
@@ -50,6 +51,7 @@ import { sqliteCapabilities } from './capabilities.ts'
 import { receiveNow } from './claiming.ts'
 import { Courtesy } from './courtesy.ts'
 import { openDatabase } from './database.ts'
+import { EmptyReceives } from './empty-receives.ts'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from './moving.ts'
 import { Parking } from './parking.ts'
 import { peekMessages } from './peeking.ts'
@@ -57,7 +59,15 @@ import { changeQueue, createQueue, deleteQueue, purgeQueue, queuePage, tagQueue 
 import { sendMessages } from './sending.ts'
 import { Session } from './session.ts'
 import { extendLeases, leaseStates, settleLeases } from './settling.ts'
+import { hasWithin, settleOneByOne } from './settling-within.ts'
+import { SqliteAlarmStore } from './sqlite-alarm-store.ts'
+import { SqliteCollectorStore } from './sqlite-collector-store.ts'
+import { SqliteFindingStore } from './sqlite-finding-store.ts'
+import { SqliteFlowStore } from './sqlite-flow-store.ts'
+import { SqliteHandoffStore } from './sqlite-handoff-store.ts'
 import { SqliteJobStore } from './sqlite-job-store.ts'
+import { SqliteMetricStore } from './sqlite-metric-store.ts'
+import { SqliteScheduleStore } from './sqlite-schedule-store.ts'
 import { SqliteSwitchStore } from './sqlite-switch-store.ts'
 import { readStatistics } from './statistics.ts'
 import { storageError } from './storage-fault.ts'
@@ -81,11 +91,12 @@ export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
   readonly jobs: JobStore
   readonly switches: SwitchStore
-  readonly flows: FlowStore | null = null
+  readonly flows: FlowStore
   readonly collectors: CollectorStore | null = null
-  readonly schedules: ScheduleStore | null = null
-  readonly metrics: MetricStore | null = null
-  readonly alarms: AlarmStore | null = null
+  readonly schedules: ScheduleStore
+  readonly findings: FindingStore
+  readonly metrics: MetricStore
+  readonly alarms: AlarmStore
   readonly handoffs: HandoffStore | null = null
   readonly otherThread: OtherThread
   readonly #writer: Writer
@@ -93,6 +104,7 @@ export class SqliteBackend implements Backend {
   readonly #bell: Bell
   readonly #courtesy: Courtesy
   readonly #callers: CallerTransactions
+  readonly #emptyReceives = new EmptyReceives()
   #closed: Promise<void> | undefined
 
   constructor({ file, ports, busyTimeoutMs }: SqliteBackendOptions) {
@@ -121,7 +133,18 @@ export class SqliteBackend implements Backend {
       read: (run) => this.#read(run),
       callers: this.#callers,
     })
+    this.collectors = new SqliteCollectorStore(this.#writer, (run) => this.#read(run))
     this.switches = new SqliteSwitchStore(this.#writer, (run) => this.#read(run))
+    this.flows = new SqliteFlowStore(this.#writer, (run) => this.#read(run))
+    this.handoffs = new SqliteHandoffStore(this.#writer, (run) => this.#read(run))
+    this.alarms = new SqliteAlarmStore(this.#writer, (run) => this.#read(run))
+    this.schedules = new SqliteScheduleStore(this.#writer, (run) => this.#read(run))
+    this.findings = new SqliteFindingStore(this.#writer, (run) => this.#read(run))
+    this.metrics = new SqliteMetricStore({
+      writer: this.#writer,
+      read: (run) => this.#read(run),
+      emptyReceives: this.#emptyReceives,
+    })
     this.#parking = new Parking({
       ports,
       session: () => this.#writer.session,
@@ -196,12 +219,14 @@ export class SqliteBackend implements Backend {
         waitMs = request.waitMs ?? tx.queue(request.queue).settings.receiveWaitMs
         return receiveNow(tx, request, waitMs > 0)
       })
-      if (deliveries.length > 0 || waitMs === 0) return deliveries
+      if (deliveries.length > 0) return deliveries
+      if (waitMs === 0) return this.#foundNothing(request)
     }
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
     this.#bell.listen()
-    return this.#parking.park(request, waitMs)
+    const deliveries = await this.#parking.park(request, waitMs)
+    return deliveries.length > 0 ? deliveries : this.#foundNothing(request)
   }
 
   async whenReady(request: WhenReady): Promise<void> {
@@ -219,6 +244,7 @@ export class SqliteBackend implements Backend {
   }
 
   settle(request: Settle): Promise<readonly SettleResult[]> {
+    if (hasWithin(request)) return settleOneByOne(this.#writer, request)
     return this.#writer.submit((tx) => settleLeases(tx, request))
   }
 
@@ -275,6 +301,11 @@ export class SqliteBackend implements Backend {
   #heardOfOthers(): void {
     this.#bell.ring()
     this.#parking.lookEverywhere()
+  }
+
+  #foundNothing({ queue }: Receive): readonly Delivery[] {
+    this.#emptyReceives.note(queue)
+    return []
   }
 
   /** What cannot be read now is looked at again with the bell's next poll. */

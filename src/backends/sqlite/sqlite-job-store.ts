@@ -4,6 +4,7 @@ import type {
   EnqueuedJob,
   EnqueueJobs,
   EnqueueWithin,
+  FindStuck,
   JobAttempt,
   JobId,
   JobRecord,
@@ -11,6 +12,7 @@ import type {
   ListJobs,
   ProgressResult,
   ReportProgress,
+  StuckJob,
 } from '../job-store.ts'
 import type { CallerTransactions } from './caller-transactions.ts'
 import { enqueueJobs } from './enqueueing.ts'
@@ -18,9 +20,10 @@ import { cancelJob, reportProgress, retryJob } from './job-control.ts'
 import { listJobs } from './job-listing.ts'
 import { readAttempts, readJob } from './job-reading.ts'
 import type { Session } from './session.ts'
+import { stuckJobs } from './stuck-jobs.ts'
 import type { Writer } from './writer.ts'
 
-type Read = <T>(run: (session: Session) => T) => Promise<T>
+type Read = <T>(run: (session: Session, now: number) => T) => Promise<T>
 
 export interface SqliteJobStoreParts {
   readonly writer: Writer
@@ -65,6 +68,10 @@ export class SqliteJobStore implements JobStore {
 
   attempts({ id }: JobId): Promise<readonly JobAttempt[]> {
     return this.#read((session) => readAttempts(session, id))
+  }
+
+  stuck(request: FindStuck): Promise<readonly StuckJob[]> {
+    return this.#read((session, now) => stuckJobs(session, request, now))
   }
 
   reportProgress(request: ReportProgress): Promise<ProgressResult> {

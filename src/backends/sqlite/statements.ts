@@ -3,12 +3,30 @@
  * needed: a connection that only extends leases, or only enqueues, has a few statements instead of all.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { type AlarmHistoryStatements, prepareAlarmHistory } from './alarm-history.ts'
+import { type AlarmStatements, prepareAlarms } from './alarm-states.ts'
+import { type BatchStatements, prepareBatches } from './batches.ts'
 import { type BudgetStatements, prepareBudgets } from './budgets.ts'
 import { type ClaimingStatements, prepareClaiming } from './claiming.ts'
+import { type CollectingStatements, prepareCollecting } from './collecting.ts'
+import { type ItemStatements, prepareCollectorItems } from './collector-items.ts'
+import { type KeyStatements, prepareCollectorKeys } from './collector-keys.ts'
+import { type CollectorReadingStatements, prepareCollectorReading } from './collector-reading.ts'
+import { prepareTriggers, type TriggerStatements } from './collector-triggers.ts'
 import { type DeadLetterStatements, prepareDeadLettering } from './dead-lettering.ts'
 import { type EnqueueingStatements, prepareEnqueueing } from './enqueueing.ts'
+import { type FindingStatements, prepareFindings } from './findings.ts'
+import { type FlowCountStatements, prepareFlowCounts } from './flow-counts.ts'
+import { type FlowListingStatements, prepareFlowListing } from './flow-listing.ts'
+import { prepareUnits, type UnitStatements } from './flow-units.ts'
+import { type FlowUpkeepStatements, prepareFlowUpkeep } from './flow-upkeep.ts'
+import { type FlowStatements, prepareFlows } from './flows.ts'
 import { type GateStatements, prepareGates } from './gates.ts'
 import { type GroupStatements, prepareGroups } from './groups.ts'
+import { type HandoffClaimingStatements, prepareHandoffClaiming } from './handoff-claiming.ts'
+import { type HandoffEventStatements, prepareHandoffEvents } from './handoff-events.ts'
+import { type HandoffListingStatements, prepareHandoffListing } from './handoff-listing.ts'
+import { type HandoffStatements, prepareHandoffs } from './handoffs.ts'
 import { type HidingStatements, prepareHiding } from './hiding.ts'
 import { type JobControlStatements, prepareJobControl } from './job-control.ts'
 import { type ForgettingStatements, prepareForgetting } from './job-forgetting.ts'
@@ -18,13 +36,21 @@ import { type JobReadingStatements, prepareJobReading } from './job-reading.ts'
 import { type LaneStatements, prepareLanes } from './lanes.ts'
 import { type LeasingStatements, prepareLeasing } from './leasing.ts'
 import { type BodyStatements, prepareBodies } from './messages.ts'
+import { type HandlerStatements, prepareHandlers } from './metric-handlers.ts'
+import { type MinuteStatements, prepareMinutes } from './metric-minutes.ts'
+import { prepareValues, type ValueStatements } from './metric-values.ts'
+import { type MetricStatements, prepareMetrics } from './metrics.ts'
 import { type MoveStatements, prepareMoving } from './moving.ts'
+import { type NotificationStatements, prepareNotifications } from './notifications.ts'
+import { type AgeStatements, prepareAges } from './oldest-age.ts'
 import { type PeekStatements, preparePeeking } from './peeking.ts'
 import { prepareQueues, type QueueStatements } from './queues.ts'
 import { type AttemptStatements, prepareAttempts } from './receive-attempts.ts'
+import { prepareSchedules, type ScheduleStatements } from './schedules.ts'
 import { prepareSending, type SendingStatements } from './sending.ts'
 import { prepareSettling, type SettlingStatements } from './settling.ts'
 import { prepareStatistics, type StatisticsStatements } from './statistics.ts'
+import { prepareStuckJobs, type StuckJobStatements } from './stuck-jobs.ts'
 import { prepareSweeping, type SweepStatements } from './sweeping.ts'
 import { prepareSwitches, type SwitchStatements } from './switches.ts'
 import { prepareTenants, type TenantStatements } from './tenants.ts'
@@ -62,6 +88,32 @@ export class Statements {
   #leasing: LeasingStatements | undefined
   #switches: SwitchStatements | undefined
   #budgets: BudgetStatements | undefined
+  #flows: FlowStatements | undefined
+  #units: UnitStatements | undefined
+  #flowListing: FlowListingStatements | undefined
+  #flowUpkeep: FlowUpkeepStatements | undefined
+  #collectorTriggers: TriggerStatements | undefined
+  #collectorReading: CollectorReadingStatements | undefined
+  #collectorItems: ItemStatements | undefined
+  #collectorKeys: KeyStatements | undefined
+  #collecting: CollectingStatements | undefined
+  #batches: BatchStatements | undefined
+  #handoffs: HandoffStatements | undefined
+  #handoffClaiming: HandoffClaimingStatements | undefined
+  #handoffEvents: HandoffEventStatements | undefined
+  #handoffListing: HandoffListingStatements | undefined
+  #alarms: AlarmStatements | undefined
+  #alarmHistory: AlarmHistoryStatements | undefined
+  #notifications: NotificationStatements | undefined
+  #schedules: ScheduleStatements | undefined
+  #findings: FindingStatements | undefined
+  #stuckJobs: StuckJobStatements | undefined
+  #metrics: MetricStatements | undefined
+  #metricMinutes: MinuteStatements | undefined
+  #metricHandlers: HandlerStatements | undefined
+  #metricValues: ValueStatements | undefined
+  #ages: AgeStatements | undefined
+  #flowCounts: FlowCountStatements | undefined
 
   constructor(db: DatabaseSync) {
     this.db = db
@@ -202,8 +254,138 @@ export class Statements {
     return this.#switches
   }
 
+  get stuckJobs(): StuckJobStatements {
+    this.#stuckJobs ??= prepareStuckJobs(this.db)
+    return this.#stuckJobs
+  }
+
+  get findings(): FindingStatements {
+    this.#findings ??= prepareFindings(this.db)
+    return this.#findings
+  }
+
+  get schedules(): ScheduleStatements {
+    this.#schedules ??= prepareSchedules(this.db)
+    return this.#schedules
+  }
+
+  get alarms(): AlarmStatements {
+    this.#alarms ??= prepareAlarms(this.db)
+    return this.#alarms
+  }
+
+  get alarmHistory(): AlarmHistoryStatements {
+    this.#alarmHistory ??= prepareAlarmHistory(this.db)
+    return this.#alarmHistory
+  }
+
+  get notifications(): NotificationStatements {
+    this.#notifications ??= prepareNotifications(this.db)
+    return this.#notifications
+  }
+
+  get handoffs(): HandoffStatements {
+    this.#handoffs ??= prepareHandoffs(this.db)
+    return this.#handoffs
+  }
+
+  get handoffClaiming(): HandoffClaimingStatements {
+    this.#handoffClaiming ??= prepareHandoffClaiming(this.db)
+    return this.#handoffClaiming
+  }
+
+  get handoffEvents(): HandoffEventStatements {
+    this.#handoffEvents ??= prepareHandoffEvents(this.db)
+    return this.#handoffEvents
+  }
+
+  get handoffListing(): HandoffListingStatements {
+    this.#handoffListing ??= prepareHandoffListing(this.db)
+    return this.#handoffListing
+  }
+
   get budgets(): BudgetStatements {
     this.#budgets ??= prepareBudgets(this.db)
     return this.#budgets
+  }
+
+  get flows(): FlowStatements {
+    this.#flows ??= prepareFlows(this.db)
+    return this.#flows
+  }
+
+  get units(): UnitStatements {
+    this.#units ??= prepareUnits(this.db)
+    return this.#units
+  }
+
+  get flowListing(): FlowListingStatements {
+    this.#flowListing ??= prepareFlowListing(this.db)
+    return this.#flowListing
+  }
+
+  get flowUpkeep(): FlowUpkeepStatements {
+    this.#flowUpkeep ??= prepareFlowUpkeep(this.db)
+    return this.#flowUpkeep
+  }
+
+  get metrics(): MetricStatements {
+    this.#metrics ??= prepareMetrics(this.db)
+    return this.#metrics
+  }
+
+  get metricMinutes(): MinuteStatements {
+    this.#metricMinutes ??= prepareMinutes(this.db)
+    return this.#metricMinutes
+  }
+
+  get metricHandlers(): HandlerStatements {
+    this.#metricHandlers ??= prepareHandlers(this.db)
+    return this.#metricHandlers
+  }
+
+  get metricValues(): ValueStatements {
+    this.#metricValues ??= prepareValues(this.db)
+    return this.#metricValues
+  }
+
+  get flowCounts(): FlowCountStatements {
+    this.#flowCounts ??= prepareFlowCounts(this.db)
+    return this.#flowCounts
+  }
+
+  get ages(): AgeStatements {
+    this.#ages ??= prepareAges(this.db)
+    return this.#ages
+  }
+
+  get batches(): BatchStatements {
+    this.#batches ??= prepareBatches(this.db)
+    return this.#batches
+  }
+
+  get collecting(): CollectingStatements {
+    this.#collecting ??= prepareCollecting(this.db)
+    return this.#collecting
+  }
+
+  get collectorItems(): ItemStatements {
+    this.#collectorItems ??= prepareCollectorItems(this.db)
+    return this.#collectorItems
+  }
+
+  get collectorKeys(): KeyStatements {
+    this.#collectorKeys ??= prepareCollectorKeys(this.db)
+    return this.#collectorKeys
+  }
+
+  get collectorReading(): CollectorReadingStatements {
+    this.#collectorReading ??= prepareCollectorReading(this.db)
+    return this.#collectorReading
+  }
+
+  get collectorTriggers(): TriggerStatements {
+    this.#collectorTriggers ??= prepareTriggers(this.db)
+    return this.#collectorTriggers
   }
 }

@@ -4,12 +4,13 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { QueueStatistics } from '../backend.ts'
+import { retentionCutoff } from './holding.ts'
 import { blocked, delayed, leased } from './messages.ts'
 import { allRows, getRow } from './rows.ts'
 import type { Session } from './session.ts'
 import type { Queue } from './topology.ts'
 import type { Counts } from './transaction.ts'
-import { dueIn, retentionCutoff } from './upkeep.ts'
+import { dueIn } from './upkeep.ts'
 
 export interface StatisticsStatements {
   readonly counts: StatementSync
@@ -49,9 +50,10 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
   let held = counts?.delayed ?? 0
   let expired = counts?.expired ?? 0
   let oldestSentAt = Number.POSITIVE_INFINITY
+  // Counters that are zero tell that there is nothing to look at.
   const due = [
-    ...allRows<DueRow>(statistics.dueLeased, queue.generation, now),
-    ...allRows<DueRow>(statistics.dueDelayed, queue.generation, now),
+    ...(inFlight > 0 ? allRows<DueRow>(statistics.dueLeased, queue.generation, now) : []),
+    ...(held > 0 ? allRows<DueRow>(statistics.dueDelayed, queue.generation, now) : []),
   ]
   for (const row of due) {
     const hasExpired = row.sent_at <= cutoff
@@ -65,7 +67,8 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
       oldestSentAt = Math.min(oldestSentAt, row.sent_at)
     }
   }
-  for (const oldest of [statistics.oldest, statistics.oldestBlocked]) {
+  const orders = (counts?.ready ?? 0) > 0 ? [statistics.oldest, statistics.oldestBlocked] : []
+  for (const oldest of orders) {
     for (const row of oldest.iterate(queue.generation)) {
       const sentAt = Number(row['sent_at'])
       if (sentAt > cutoff) {

@@ -2,6 +2,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../core/limits.ts'
 import type { SweepReport } from '../backend.ts'
+import { endUnit } from './flow-ends.ts'
+import { keepUpFlows } from './flow-upkeep.ts'
+import { forgetHandoffEvents, handoffSlice } from './handoff-events.ts'
+import { endGoneClaims } from './handoffs.ts'
 import { forgetFinishedJobs } from './job-forgetting.ts'
 import { finishJob } from './job-history.ts'
 import { advanceMoveTasks } from './moving.ts'
@@ -27,6 +31,7 @@ export interface SweepStatements {
   readonly forgetAttempts: StatementSync
   readonly forgetDeleted: StatementSync
   readonly forgetKeys: StatementSync
+  readonly forgetItems: StatementSync
 }
 
 export function prepareSweeping(db: DatabaseSync): SweepStatements {
@@ -46,11 +51,11 @@ export function prepareSweeping(db: DatabaseSync): SweepStatements {
       WHERE ready > 0 OR leased > 0 OR delayed > 0`),
     discarded: db.prepare('SELECT generation, queue FROM discarded_generation LIMIT 1'),
     discardedReady: db.prepare(`
-      SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job
+      SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job, unit
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 LIMIT ${discardSlice}`),
     discardedWaiting: db.prepare(`
-      SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job
+      SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job, unit
       FROM message INDEXED BY message_due
       WHERE generation = ? AND state > 0 LIMIT ${discardSlice}`),
     discardGroups: discarded('fifo_group', 'generation, name'),
@@ -61,12 +66,20 @@ export function prepareSweeping(db: DatabaseSync): SweepStatements {
     forgetIds: expired('deduplication', 'generation, scope, id'),
     forgetAttempts: expired('receive_attempt', 'generation, id'),
     forgetKeys: expired('idempotency', 'scope, key'),
+    forgetItems: expired('collector_memory', 'collector, key, id'),
     forgetDeleted: db.prepare('DELETE FROM deleted_queue WHERE deleted_at <= ?'),
   }
 }
 
 /** One slice of everything that is due. */
 export function sweepSlice(tx: StoreTransaction): SweepReport {
+  const before = tx.expired
+  const report = sweepAll(tx)
+  const expired = tx.expired - before
+  return expired === 0 ? report : { ...report, expired }
+}
+
+function sweepAll(tx: StoreTransaction): SweepReport {
   let total = 0
   let more = false
   const add = (count: number, slice: number): void => {
@@ -81,13 +94,17 @@ export function sweepSlice(tx: StoreTransaction): SweepReport {
     if (more) return { changed: total, more }
   }
   total += liftExpired(tx)
+  const flows = keepUpFlows(tx)
+  total += flows.changed
   const moves = advanceMoveTasks(tx)
   total += moves.changed
   add(discardGeneration(tx), 1)
   add(forget(tx), discardSlice)
+  add(endGoneClaims(tx), handoffSlice)
+  add(forgetHandoffEvents(tx), handoffSlice)
   const forgotten = forgetFinishedJobs(tx)
   total += forgotten.changed
-  return { changed: total, more: more || moves.more || forgotten.more }
+  return { changed: total, more: more || flows.more || moves.more || forgotten.more }
 }
 
 /** Removes a slice of a purged or deleted generation; zero when there is none. */
@@ -115,26 +132,36 @@ interface Discarded {
   readonly queue: string
 }
 
+interface DiscardedRow {
+  readonly sequence: number
+  readonly apart: 0 | 1
+  readonly is_job: 0 | 1
+  readonly unit: number | null
+}
+
 function discardMessages(
   tx: StoreTransaction,
   next: StatementSync,
   { generation, queue }: Discarded,
 ): number {
-  const rows = allRows<{ sequence: number; apart: 0 | 1; is_job: 0 | 1 }>(next, generation)
-  for (const { sequence, apart, is_job } of rows) {
+  const rows = allRows<DiscardedRow>(next, generation)
+  const discarded = 'Its message went when the queue was purged or deleted.'
+  for (const { sequence, apart, is_job, unit } of rows) {
     if (is_job === 1) finishJob(tx, sequence, { queue, status: 'cancelled' })
     tx.session.upkeep.remove.run(sequence)
     if (apart === 1) tx.session.bodies.dropApart.run(sequence)
+    if (unit !== null) endUnit(tx, { unit, state: 'dead', reason: discarded, message: sequence })
   }
   return rows.length
 }
 
 function forget(tx: StoreTransaction): number {
-  const { forgetIds, forgetAttempts, forgetKeys, forgetDeleted } = tx.session.sweeping
+  const { forgetIds, forgetAttempts, forgetKeys, forgetItems, forgetDeleted } = tx.session.sweeping
   const counts = [
     forgetIds.run(tx.now).changes,
     forgetAttempts.run(tx.now).changes,
     forgetKeys.run(tx.now).changes,
+    forgetItems.run(tx.now).changes,
     forgetDeleted.run(tx.now - limits.cooldownMs.max).changes,
   ].map(Number)
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -15,6 +15,7 @@ import type {
   SwitchScope,
   SwitchTarget,
 } from '../switch-store.ts'
+import { numberedPage, numberOf } from './numbered-pages.ts'
 import { allRows, upTo } from './rows.ts'
 import type { Session } from './session.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -166,18 +167,7 @@ export function switchEvents(session: Session, request: ListSwitchEvents): Page<
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : numberOf(after)
   const { events } = session.switches
   const rows = allRows<SwitchEvent & { readonly number: number }>(events, before, limit + 1)
-  const page = rows.slice(0, limit)
-  const items = page.map(({ number: _, ...event }) => event)
-  const last = page.at(-1)
-  return rows.length > limit && last !== undefined
-    ? { items, next: String(last.number) }
-    : { items }
-}
-
-function numberOf(cursor: string): number {
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
-  const allowed = "the 'next' of an earlier page"
-  throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])
+  return numberedPage(rows, limit, ({ number: _, ...event }) => event)
 }
 
 /**

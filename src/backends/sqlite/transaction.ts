@@ -18,6 +18,10 @@ export interface Counts {
   acknowledged: number
   dead_lettered: number
   expired: number
+  /** Attempts that ended without an acknowledgement. */
+  failed: number
+  /** Messages that move tasks took away. */
+  redriven: number
 }
 
 export type CountName = keyof Counts
@@ -43,7 +47,8 @@ export function prepareTransactions(db: DatabaseSync): TransactionStatements {
       UPDATE queue_count SET
         ready = ready + ?, leased = leased + ?, delayed = delayed + ?,
         sent = sent + ?, deduplicated = deduplicated + ?, received = received + ?,
-        acknowledged = acknowledged + ?, dead_lettered = dead_lettered + ?, expired = expired + ?
+        acknowledged = acknowledged + ?, dead_lettered = dead_lettered + ?, expired = expired + ?,
+        failed = failed + ?, redriven = redriven + ?
       WHERE queue = ?`),
     writeStore: db.prepare(`
       UPDATE store SET
@@ -156,6 +161,13 @@ export class StoreTransaction {
     return counts
   }
 
+  /** Messages that this transaction has let expire so far. */
+  get expired(): number {
+    let expired = 0
+    for (const counts of this.#counts.values()) expired += counts.expired
+    return expired
+  }
+
   gainedReady(queue: Queue): void {
     this.gained.add(queue.name)
   }
@@ -173,7 +185,14 @@ export class StoreTransaction {
   /** Writes what was gathered; called once, right before the commit. */
   finish(): void {
     if (this.#writes === 0) return
-    const { addCounts, writeStore } = this.session.transactions
+    this.writeCounts()
+    const { writeStore } = this.session.transactions
+    writeStore.run(this.#sequence, this.#token, this.#generation, this.now, this.#topologyVersion)
+  }
+
+  /** Brings the counters in the store up to date, for those who read them in this transaction. */
+  writeCounts(): void {
+    const { addCounts } = this.session.transactions
     for (const [id, c] of this.#counts) {
       addCounts.run(
         c.ready,
@@ -185,10 +204,14 @@ export class StoreTransaction {
         c.acknowledged,
         c.dead_lettered,
         c.expired,
+        c.failed,
+        c.redriven,
         id,
       )
     }
-    writeStore.run(this.#sequence, this.#token, this.#generation, this.now, this.#topologyVersion)
+    this.#counts.clear()
+    this.#countsBefore.clear()
+    this.#latestQueue = undefined
   }
 }
 
@@ -203,5 +226,7 @@ function emptyCounts(): Counts {
     acknowledged: 0,
     dead_lettered: 0,
     expired: 0,
+    failed: 0,
+    redriven: 0,
   }
 }

@@ -4,7 +4,10 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
+import { endUnit } from './flow-ends.ts'
 import { groupChanged } from './groups.ts'
+import { leaseLapsed } from './handoff-events.ts'
+import { hold, retentionCutoff } from './holding.ts'
 import { finishJob, noteAttempt } from './job-history.ts'
 import {
   blocked,
@@ -46,7 +49,7 @@ export interface UpkeepStatements {
 export function dueIn(state: number): string {
   return `
     SELECT sequence, state, sent_at, due_at, held_until, group_name, body IS NULL AS apart,
-      job_type IS NOT NULL AS is_job, token, receive_count, leased_at
+      job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit
     FROM message INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
 }
@@ -63,7 +66,7 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
     content: db.prepare(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
     oldestReady: db.prepare(`
       SELECT sequence, state, sent_at, due_at, held_until, group_name, body IS NULL AS apart,
-        job_type IS NOT NULL AS is_job, token, receive_count, leased_at
+        job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
     shortenDue: db.prepare(`
@@ -88,25 +91,7 @@ interface UpkeepRow {
   readonly token: number
   readonly receive_count: number
   readonly leased_at: number
-}
-
-/** How the end of a lease or delay is written down: when to look, and what to remember. */
-export interface Hold {
-  readonly dueAt: number
-  readonly heldUntil: number | null
-}
-
-/** Holds a message back; its retention may end before that, and may still be prolonged. */
-export function hold(queue: Queue, sentAt: number, until: number): Hold {
-  const retentionEnds = sentAt + queue.settings.retentionMs
-  return until <= retentionEnds
-    ? { dueAt: until, heldUntil: null }
-    : { dueAt: retentionEnds, heldUntil: until }
-}
-
-/** The latest send that retention has caught up with. */
-export function retentionCutoff(queue: Queue, now: number): number {
-  return now - queue.settings.retentionMs
+  readonly unit: number | null
 }
 
 /** Ends lapsed leases, delays and retention in a queue; the answer is how many rows it changed. */
@@ -135,6 +120,9 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
       tx.count(queue, countNameOf(row.state), -1)
       tx.count(queue, 'ready', 1)
       tx.gainedReady(queue)
+      // What only waited for its retry was counted when it failed.
+      if (row.state === leased && row.token !== nobodysToken) tx.count(queue, 'failed', 1)
+      if (row.state === leased) leaseLapsed(tx, row, row.held_until ?? row.due_at)
       if (row.is_job === 1 && row.state === leased) endAttempt(tx, queue, row)
       noteInGroup(tx, queue, row, row.held_until ?? row.due_at)
     }
@@ -199,7 +187,7 @@ export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
 export function expire(
   tx: StoreTransaction,
   queue: Queue,
-  row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name' | 'apart' | 'is_job'>,
+  row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name' | 'apart' | 'is_job' | 'unit'>,
 ): void {
   if (row.is_job === 1) {
     const error = 'The job expired before it was done.'
@@ -210,6 +198,9 @@ export function expire(
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'expired', 1)
   noteInGroup(tx, queue, row)
+  if (row.unit === null) return
+  const { unit, sequence: message } = row
+  endUnit(tx, { unit, state: 'dead', reason: 'Its message has expired.', message })
 }
 
 function noteInGroup(

@@ -2,6 +2,7 @@
 import type { MessageView } from '../../operations/message-view.ts'
 import { age } from './age.ts'
 import { boldHead } from './queue-sheet.ts'
+import type { Shell } from './shell.ts'
 import type { Call } from './store-command.ts'
 import { printable, table } from './table.ts'
 
@@ -64,14 +65,31 @@ function messageTable({ shell }: Call<MessageFlags>, messages: readonly MessageV
     due_at: message.due_at,
     died_in: message.dead_letter?.source ?? null,
     reason: message.dead_letter?.reason ?? null,
-    body: '',
+    body: message.body,
   }))
   const columns = ['id', 'age', 'receives', 'group', 'due_at', 'died_in', 'reason'] as const
-  const narrow = table(columns, rows, { rightAligned: ['age', 'receives'] })
+  const rightAligned = ['age', 'receives'] as const
+  return tableWithBodies(shell, { columns, body: 'body', rows, rightAligned })
+}
+
+export interface TableWithBodies<Column extends string, Body extends string> {
+  readonly columns: readonly Column[]
+  /** The last column, which gets what the others leave of the screen. */
+  readonly body: Body
+  readonly rows: readonly (Readonly<Record<Column, string | null>> &
+    Readonly<Record<Body, string>>)[]
+  readonly rightAligned: readonly Column[]
+}
+
+export function tableWithBodies<Column extends string, Body extends string>(
+  { out }: Pick<Shell, 'out'>,
+  { columns, body, rows, rightAligned }: TableWithBodies<Column, Body>,
+): string {
+  const narrow = table(columns, rows, { rightAligned })
   const taken = Math.max(...narrow.split('\n').map((line) => line.length)) + 2
-  const left = Math.max(bodyWidthMin, shell.out.isTerminal ? shell.out.columns - taken : bodyWidth)
-  const withBodies = rows.map((row, at) => ({ ...row, body: cut(messages[at]?.body ?? '', left) }))
-  return table([...columns, 'body'], withBodies, { rightAligned: ['age', 'receives'] })
+  const left = Math.max(bodyWidthMin, out.isTerminal ? out.columns - taken : bodyWidth)
+  const cutRows = rows.map((row) => ({ ...row, [body]: cut(row[body], left) }))
+  return table<Column | Body>([...columns, body], cutRows, { rightAligned })
 }
 
 function cut(text: string, width: number): string {

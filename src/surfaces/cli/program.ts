@@ -66,9 +66,34 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./dlq-command.ts')).dlqCommand,
   },
   {
+    name: 'inbox',
+    group: 'Look and act:',
+    load: async () => (await import('./inbox-command.ts')).inboxCommand,
+  },
+  {
+    name: 'collector',
+    group: 'Look and act:',
+    load: async () => (await import('./collector-command.ts')).collectorCommand,
+  },
+  {
+    name: 'flow',
+    group: 'Look and act:',
+    load: async () => (await import('./flow-command.ts')).flowCommand,
+  },
+  {
+    name: 'schedule',
+    group: 'Look and act:',
+    load: async () => (await import('./schedule-command.ts')).scheduleCommand,
+  },
+  {
     name: 'switch',
     group: 'Look and act:',
     load: async () => (await import('./switch-command.ts')).switchCommand,
+  },
+  {
+    name: 'alarm',
+    group: 'Look and act:',
+    load: async () => (await import('./alarm-command.ts')).alarmCommand,
   },
   {
     name: 'completion',

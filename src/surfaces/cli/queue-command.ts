@@ -7,6 +7,7 @@ import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
 import { exitCodes } from './exit-codes.ts'
 import { many, type Pairs, pair } from './option-values.ts'
+import { queueMetricsCommand } from './queue-metrics.ts'
 import { addSettingOptions, type QueueSettingFlags, settingsOf } from './queue-options.ts'
 import { queueSheet, queueTable } from './queue-sheet.ts'
 import type { Shell } from './shell.ts'
@@ -54,6 +55,7 @@ export function queueCommand(parent: Command, shell: Shell): void {
     }),
     show,
   )
+  queueMetricsCommand(queue, shell)
   run(shell, createCommand(queue), create)
   run(shell, setCommand(queue), set)
   run(

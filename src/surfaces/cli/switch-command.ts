@@ -1,5 +1,4 @@
 /** `millrace switch`: the kill switches of a store, also while servers and workers use it. */
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { limits } from '../../core/limits.ts'
 import { switchEventView, switchView } from '../../operations/switch-view.ts'
@@ -18,6 +17,7 @@ import {
   storeCommand,
 } from './store-command.ts'
 import { printable, table } from './table.ts'
+import { userName } from './user-name.ts'
 
 type Scope = (typeof switchScopes)[number]
 
@@ -139,14 +139,4 @@ function signatureOf({ by = userName(), note }: TargetFlags): {
   readonly note?: string
 } {
   return { by, ...(note !== undefined && { note }) }
-}
-
-/** In a container the user may be a number without a name. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    const message = 'This system has no name for its user: say with --by who you are.'
-    throw new CommandFailure(exitCodes.usage, message)
-  }
 }

@@ -13,6 +13,8 @@ export interface FieldError {
 export interface ApiProblemOptions {
   readonly errors?: readonly FieldError[]
   readonly headers?: Readonly<Record<string, string>>
+  /** What more the document has to tell, such as who has a thing. */
+  readonly members?: Readonly<Record<string, string | null>>
 }
 
 /** A body of nothing but mistakes need not come back whole. */
@@ -23,12 +25,15 @@ export class ApiProblem extends Error {
   readonly code: ProblemCode
   readonly errors: readonly FieldError[]
   readonly headers: Readonly<Record<string, string>>
+  readonly members: Readonly<Record<string, string | null>>
 
-  constructor(code: ProblemCode, { errors = [], headers = {} }: ApiProblemOptions = {}) {
+  constructor(code: ProblemCode, options: ApiProblemOptions = {}) {
+    const { errors = [], headers = {}, members = {} } = options
     super(problems[code].title)
     this.code = code
     this.errors = errors.slice(0, errorsMax)
     this.headers = headers
+    this.members = members
   }
 
   static invalid(...errors: readonly FieldError[]): ApiProblem {
@@ -51,6 +56,7 @@ const apiFields: ReadonlyMap<string, string> = new Map([
   ['idempotency.key', 'idempotency_key'],
   ['delayMs', 'delay'],
   ['forMs', 'for'],
+  ['leaseMs', 'for'],
   ['group', 'tenant'],
   ['maxAttempts', 'attempts'],
   ['traceId', 'trace_id'],
@@ -69,7 +75,7 @@ function printable({ field, expected }: FieldError): FieldError {
 
 /** The answer; equal problems have equal bytes, except that a failure carries its request id. */
 export function answerProblem(c: Context<ApiEnv>, problem: ApiProblem): Response {
-  const { code, errors, headers } = problem
+  const { code, errors, headers, members } = problem
   const kind = problems[code]
   const body = {
     type: `urn:millrace:problem:${code}`,
@@ -77,6 +83,7 @@ export function answerProblem(c: Context<ApiEnv>, problem: ApiProblem): Response
     status: kind.status,
     detail: kind.detail,
     code,
+    ...members,
     ...(errors.length > 0 && { errors: errors.map(printable) }),
     ...(code === 'internal' && { request_id: c.get('requestId') }),
   }

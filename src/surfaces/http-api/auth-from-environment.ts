@@ -31,7 +31,7 @@ function apiKeyFrom(entry: string, index: number): ApiKey {
   const [, name = '', role, key = ''] = /^([^:]+):([^:]+):(.+)$/.exec(entry) ?? []
   if (!isRole(role)) {
     const field = `MILLRACE_API_KEYS, entry ${index + 1}`
-    const allowed = 'name:role:key, where the role is admin, internal or user'
+    const allowed = 'name:role:key, where the role is admin, internal, operator or user'
     throw MillraceError.invalid([{ field, given: 'something else', allowed }])
   }
   const [, hash] = /^sha256:([0-9a-f]{64})$/i.exec(key) ?? []

@@ -1,10 +1,13 @@
 /** Who asks, and what each role may do. */
 import type { Job } from '../../status/job.ts'
 
-/** `admin`: everything. `internal`: enqueues for anybody. `user`: has jobs of its own. */
-export type Role = 'admin' | 'internal' | 'user'
+/**
+ * `admin`: everything. `internal`: enqueues for anybody. `operator`: works in inboxes and watches
+ * alarms, and is otherwise a user. `user`: has jobs of its own.
+ */
+export type Role = 'admin' | 'internal' | 'operator' | 'user'
 
-export const roles: readonly Role[] = ['admin', 'internal', 'user']
+export const roles: readonly Role[] = ['admin', 'internal', 'operator', 'user']
 
 export interface Caller {
   readonly role: Role
@@ -22,6 +25,21 @@ export interface Caller {
 
 export function isRole(value: unknown): value is Role {
   return roles.some((role) => role === value)
+}
+
+/** Whether the inside of the system is the caller's business. */
+export function isTrusted({ role }: Pick<Caller, 'role'>): boolean {
+  return role === 'admin' || role === 'internal'
+}
+
+/** Inboxes show whole messages, and what is done there is done for good. */
+export function mayUseInboxes({ role }: Pick<Caller, 'role'>): boolean {
+  return role === 'admin' || role === 'operator'
+}
+
+/** Who runs the system looks at its state, and tests what is to wake them. */
+export function mayWatch({ role }: Pick<Caller, 'role'>): boolean {
+  return role === 'admin' || role === 'operator'
 }
 
 /** The owner of a job sees it, and so do admins. To everybody else it does not exist. */

@@ -3,7 +3,7 @@ import type { Duration } from '../../core/durations.ts'
 import { limits } from '../../core/limits.ts'
 import type { EnqueueOptions } from '../../producer/job-options.ts'
 import { ApiProblem } from './api-problem.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, isTrusted } from './caller.ts'
 import type { KnownQueue } from './jobs-context.ts'
 import { type FieldKinds, readFields } from './read-fields.ts'
 
@@ -57,7 +57,7 @@ interface Fields {
 
 export function readEnqueueRequest(input: EnqueueInput): EnqueueRequest {
   const { body, keyHeader, caller, queue } = input
-  const given: Fields = readFields(body, caller.role === 'user' ? kindsForUsers : fields)
+  const given: Fields = readFields(body, isTrusted(caller) ? fields : kindsForUsers)
   const type = given.type ?? onlyTypeOf(queue)
   if (type === undefined) {
     const names = Object.keys(queue.declared.options.types)

@@ -3,7 +3,7 @@ import type { Context, Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
 import type { ApiEnv } from './api-env.ts'
 import { ApiProblem } from './api-problem.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, isTrusted } from './caller.ts'
 import { enqueueLimit } from './enqueue-limit.ts'
 import { readEnqueueRequest } from './enqueue-request.ts'
 import { findQueue, type JobsContext, type KnownQueue, visibleJob } from './jobs-context.ts'
@@ -60,8 +60,8 @@ function accepted(c: Context<ApiEnv>, { id, status }: Accepted): Response {
 }
 
 /** Users hear the same about every queue that is not theirs to use, whether it exists or not. */
-function refuseRole(context: JobsContext, { role }: Caller, text: string): void {
-  if (role !== 'user') return
+function refuseRole(context: JobsContext, caller: Caller, text: string): void {
+  if (isTrusted(caller)) return
   const queue = findQueue(context, text)
   if (queue === undefined || !context.settings.userQueues.has(queue.key)) {
     throw new ApiProblem('forbidden')

@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, test } from 'vitest'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { systemPorts } from '../../core/ports.ts'
+import { createAlarms } from '../../operations/alarms.ts'
+import { createInbox } from '../../operations/inbox.ts'
+import { createMetricReader } from '../../operations/metrics.ts'
 import { httpApi } from './http-api.ts'
 
 let server: Server
@@ -11,8 +14,22 @@ let server: Server
 afterEach(() => server.close())
 
 async function readyz(ready: () => Promise<void>, stopping = new AbortController().signal) {
+  const inbox = (name: string) => createInbox({ backend: { handoffs: null }, name })
+  const nowhere = { metrics: null, flows: null, handoffs: null, alarms: null, schedules: null }
+  const metrics = createMetricReader({ backend: nowhere, clock: systemPorts.clock })
+  const readQueue = () => Promise.reject(new MillraceError('queue_not_found'))
+  const alarms = createAlarms({ backend: { ...nowhere, readQueue } })
   server = createServer(
-    httpApi({ ready, stopping, mill: null, isPublic: false, ports: systemPorts }),
+    httpApi({
+      ready,
+      stopping,
+      mill: null,
+      inbox,
+      metrics,
+      alarms,
+      isPublic: false,
+      ports: systemPorts,
+    }),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -3,13 +3,17 @@ import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { MiddlewareHandler } from 'hono'
 import type { Services } from '../../config/serve.ts'
+import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'
 import { type ApiOptions, apiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type ApiAuth, authenticate } from './authenticate.ts'
+import { storeInboxes } from './inbox-context.ts'
+import { inboxPath, inboxRoutes } from './inbox-routes.ts'
 import { appPaths, jobsRoutes } from './jobs-api.ts'
 import { jobsContext } from './jobs-context.ts'
 import { localOnly } from './local-only.ts'
+import { metricPaths, metricRoutes, scrapePaths } from './metric-routes.ts'
 import { newApi } from './new-api.ts'
 import { openApiRoutes } from './openapi-routes.ts'
 import { probePaths, probeRoutes } from './probe-routes.ts'
@@ -23,24 +27,31 @@ export interface HttpApiOptions extends ApiOptions {
 }
 
 /** The store itself is not among them. */
-export type ApiServices = Pick<Services, 'ready' | 'stopping' | 'mill' | 'isPublic' | 'ports'>
+export type ApiServices = Pick<
+  Services,
+  'ready' | 'stopping' | 'mill' | 'inbox' | 'metrics' | 'alarms' | 'isPublic' | 'ports'
+>
 
 export function httpApi(services: ApiServices, options: HttpApiOptions = {}): RequestListener {
   const { mill, ports, isPublic, stopping: signal } = services
   const { auth = 'none', ...others } = options
   const settings = apiSettings({ ...others, auth, ports, signal }, mill?.app)
-  const api = newApi({ log: settings.log, ports, unlogged: probePaths })
+  const api = newApi({ log: settings.log, ports, unlogged: [...probePaths, ...scrapePaths] })
   const isOpen = auth === 'none'
   if (isOpen && !isPublic) api.use(localOnly)
   probeRoutes(api, services)
   if (isOpen && isPublic) api.use(closed)
+  alarmRoutes(api, { alarms: services.alarms, settings })
   if (mill === null) {
     for (const path of appPaths) {
       api.all(path, () => {
         throw new ApiProblem('no_app')
       })
     }
-    api.use('/openapi.json', authenticate(auth, ports.clock))
+    for (const path of [inboxPath, ...metricPaths, '/openapi.json'])
+      api.use(path, authenticate(auth, ports.clock))
+    inboxRoutes(api, storeInboxes(services, settings))
+    metricRoutes(api, services.metrics)
     openApiRoutes(api, undefined)
   } else {
     jobsRoutes(api, jobsContext(mill, settings))

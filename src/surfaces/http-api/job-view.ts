@@ -3,10 +3,10 @@
  * why it failed is for those who run the system.
  */
 import type { JobAttempt } from '../../backends/job-store.ts'
-import { type JobsQueue, jobTypeOf } from '../../contracts/jobs-declaration.ts'
+import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
 import { isoTime } from '../../core/iso-time.ts'
 import type { Job } from '../../status/job.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, isTrusted } from './caller.ts'
 import type { JobsContext } from './jobs-context.ts'
 import { maskPayload } from './mask-payload.ts'
 
@@ -28,8 +28,8 @@ export function jobView(
   return {
     ...commonView(job),
     ...(kind !== 'row' && { result: job.result }),
-    error_message: role === 'user' ? neutral(job) : job.error,
-    ...(role !== 'user' && inside(job)),
+    error_message: isTrusted(caller) ? job.error : neutral(job),
+    ...(isTrusted(caller) && inside(job)),
     ...(role === 'admin' && kind === 'whole' && { payload: payloadView(context, job) }),
   }
 }
@@ -67,13 +67,13 @@ function neutral({ status }: Job): string | null {
   return status === 'failed' ? failureForUsers : null
 }
 
-export function attemptView({ role }: Caller, attempt: JobAttempt): View {
+export function attemptView(caller: Caller, attempt: JobAttempt): View {
   const { outcome, error } = attempt
   const hasFailed = outcome === 'retried' || outcome === 'lapsed' || outcome === 'failed'
   return {
     attempt: attempt.attempt,
     outcome,
-    error_message: role === 'user' ? (hasFailed ? attemptFailureForUsers : null) : error,
+    error_message: isTrusted(caller) ? error : hasFailed ? attemptFailureForUsers : null,
     started_at: isoTime(attempt.startedAt),
     ended_at: isoTime(attempt.endedAt),
   }
@@ -81,10 +81,5 @@ export function attemptView({ role }: Caller, attempt: JobAttempt): View {
 
 function payloadView({ queues }: JobsContext, { queue, type, payload }: Job): unknown {
   const declared = queues.find(({ name }) => name === queue)?.declared
-  return declared === undefined ? null : maskPayload(payload, hiddenPaths(declared, type))
-}
-
-function hiddenPaths(declared: JobsQueue, typeName: string): readonly string[] {
-  const { secret = [], personal = [] } = jobTypeOf(declared, typeName) ?? {}
-  return [...secret, ...personal]
+  return declared === undefined ? null : maskPayload(payload, hiddenPathsOf(declared, type))
 }

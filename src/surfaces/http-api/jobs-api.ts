@@ -5,13 +5,16 @@
 import type { Hono } from 'hono'
 import type { Mill } from '../../config/open.ts'
 import type { App } from '../../contracts/define-app.ts'
+import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'
 import { apiSettings, type JobsApiOptions } from './api-options.ts'
 import { authenticate } from './authenticate.ts'
 import { enqueueRoutes } from './enqueue-routes.ts'
 import { eventRoutes } from './event-routes.ts'
+import { inboxPath, inboxRoutes } from './inbox-routes.ts'
 import { jobRoutes } from './job-routes.ts'
 import { type JobsContext, jobsContext } from './jobs-context.ts'
+import { metricPaths, metricRoutes } from './metric-routes.ts'
 import { newApi } from './new-api.ts'
 import { openApiRoutes } from './openapi-routes.ts'
 import { switchRoutes } from './switch-routes.ts'
@@ -29,6 +32,7 @@ export function createJobsApi<Opened extends App>(
   const { log, ports } = settings
   const api = newApi({ log, ports, ...(basePath !== undefined && { basePath }) })
   jobsRoutes(api, jobsContext(mill, settings))
+  alarmRoutes(api, { alarms: mill.alarms, settings })
   return { fetch: async (request) => api.fetch(request) }
 }
 
@@ -39,10 +43,12 @@ export const appPaths: readonly string[] = ['/jobs', '/jobs/*', '/switches', '/s
 export function jobsRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
   const { auth, ports } = context.settings
   const check = authenticate(auth, ports.clock)
-  for (const path of [...appPaths, '/openapi.json']) api.use(path, check)
+  for (const path of [...appPaths, inboxPath, ...metricPaths, '/openapi.json']) api.use(path, check)
   enqueueRoutes(api, context)
   jobRoutes(api, context)
   eventRoutes(api, context)
   switchRoutes(api, context)
+  inboxRoutes(api, context.inboxes)
+  metricRoutes(api, context.metrics)
   openApiRoutes(api, context)
 }

@@ -3,12 +3,14 @@ import type { Mill } from '../../config/open.ts'
 import type { App } from '../../contracts/define-app.ts'
 import { isJobsQueue, type JobsQueue } from '../../contracts/jobs-declaration.ts'
 import { pause } from '../../core/pause.ts'
+import type { MetricReader } from '../../operations/metrics.ts'
 import type { Switches } from '../../operations/switches.ts'
 import type { UntypedJobs } from '../../status/app-jobs.ts'
 import type { Job } from '../../status/job.ts'
 import type { ApiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, maySee } from './caller.ts'
+import { appInboxes, type InboxContext } from './inbox-context.ts'
 
 export interface KnownQueue {
   readonly key: string
@@ -22,6 +24,8 @@ export interface JobsContext {
   readonly jobs: UntypedJobs
   readonly queues: readonly KnownQueue[]
   readonly switches: Switches
+  readonly inboxes: InboxContext
+  readonly metrics: MetricReader
   /** The keys of all queues: a switch may also mean one that takes no jobs. */
   readonly queueKeys: readonly string[]
   readonly settings: ApiSettings
@@ -41,6 +45,8 @@ export function jobsContext<Opened extends App>(
       declared,
     })),
     switches: mill.switches,
+    inboxes: appInboxes(mill, settings),
+    metrics: mill.metrics,
     queueKeys: Object.keys(mill.app.queues),
     settings,
   }

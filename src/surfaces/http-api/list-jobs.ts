@@ -6,7 +6,7 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import type { ListJobsOptions } from '../../status/app-jobs.ts'
 import type { Job } from '../../status/job.ts'
 import { ApiProblem } from './api-problem.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, isTrusted } from './caller.ts'
 import { findQueue, type JobsContext, type KnownQueue } from './jobs-context.ts'
 import { type Query, readPageSize, readQuery } from './read-query.ts'
 
@@ -51,14 +51,14 @@ export async function listJobs(
 
 function queuesOf(
   context: JobsContext,
-  { role }: Caller,
+  caller: Caller,
   text: string | undefined,
 ): readonly KnownQueue[] {
   if (text === undefined) return context.queues
   const queue = findQueue(context, text)
   if (queue !== undefined) return [queue]
   // Users are not told which queues there are.
-  if (role === 'user') return []
+  if (!isTrusted(caller)) return []
   throw new ApiProblem('unknown_queue')
 }
 

@@ -49,7 +49,7 @@ const switchTarget: readonly Parameter[] = [
   },
 ]
 
-const onePage: readonly Parameter[] = [
+export const onePage: readonly Parameter[] = [
   query('limit', {
     type: 'integer',
     minimum: pageSizes.min,
@@ -59,10 +59,14 @@ const onePage: readonly Parameter[] = [
   query('after', { type: 'string', description: 'The `next` of the page before.' }),
 ]
 
-const guarded: readonly ProblemCode[] = ['unauthenticated', 'unavailable', 'internal']
+export const guarded: readonly ProblemCode[] = ['unauthenticated', 'unavailable', 'internal']
 const ofOneJob: readonly ProblemCode[] = [...guarded, 'job_not_found']
 const forAdmins: readonly ProblemCode[] = [...guarded, 'forbidden']
-const ofBodies: readonly ProblemCode[] = ['body_timeout', 'too_large', 'unsupported_media_type']
+export const ofBodies: readonly ProblemCode[] = [
+  'body_timeout',
+  'too_large',
+  'unsupported_media_type',
+]
 
 export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> = {
   enqueue: {
@@ -226,7 +230,7 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
   },
 }
 
-function answer(
+export function answer(
   description: string,
   schema: string,
   headers: NonNullable<
@@ -238,7 +242,7 @@ function answer(
 }
 
 /** Several problems may share a status. */
-function refusals(...codes: readonly ProblemCode[]): ResponsesWithResolver {
+export function refusals(...codes: readonly ProblemCode[]): ResponsesWithResolver {
   const content = {
     'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
   }
@@ -247,8 +251,18 @@ function refusals(...codes: readonly ProblemCode[]): ResponsesWithResolver {
   )
 }
 
-function query(name: string, schema: Schema & object): Parameter {
+export function query(name: string, schema: Schema & object): Parameter {
   return { name, in: 'query', schema }
+}
+
+export function pathParameter(name: string, description: string): Parameter {
+  return { name, in: 'path', required: true, description, schema: { type: 'string' } }
+}
+
+/** @param schema the name of one of the document */
+export function jsonBody(schema: string): NonNullable<DescribeRouteOptions['requestBody']> {
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } }
+  return { required: true, content }
 }
 
 function header(name: string, description: string): Parameter {

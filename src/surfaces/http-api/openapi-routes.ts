@@ -3,7 +3,11 @@ import type { Hono } from 'hono'
 import { describeRoute, generateSpecs } from 'hono-openapi'
 import { version } from '../../config/version.ts'
 import type { ApiEnv } from './api-env.ts'
+import { isTrusted } from './caller.ts'
 import type { JobsContext } from './jobs-context.ts'
+import { alarmSchemas } from './openapi-alarms.ts'
+import { inboxSchemas } from './openapi-inbox.ts'
+import { metricSchemas } from './openapi-metrics.ts'
 import { operations } from './openapi-operations.ts'
 import { apiSchemas, enqueueSchemas } from './openapi-schemas.ts'
 
@@ -12,7 +16,7 @@ export function openApiRoutes(api: Hono<ApiEnv>, context: JobsContext | undefine
   // Made when first asked for, once for users and once for those who may enqueue everywhere.
   const documents = new Map<boolean, Promise<object>>()
   api.get('/openapi.json', describeRoute(operations.document), async (c) => {
-    const forUsers = c.get('caller').role === 'user'
+    const forUsers = !isTrusted(c.get('caller'))
     const document = documents.get(forUsers) ?? openApiDocument(api, context, forUsers)
     documents.set(forUsers, document)
     return c.json(await document)
@@ -32,11 +36,18 @@ async function openApiDocument(
       info: {
         title: 'Millrace',
         version,
-        description: 'Jobs: take on, follow, cancel, retry. Kill switches: set, lift.',
+        description:
+          'Jobs: take on, follow, cancel, retry. Kill switches: set, lift. Inboxes: claim, resolve.',
       },
       ...(settings?.auth !== 'none' && { security: [{ apiKey: [] }, { bearer: [] }] }),
       components: {
-        schemas: { ...apiSchemas, ...(await enqueueSchemas(visible, forUsers)) },
+        schemas: {
+          ...apiSchemas,
+          ...inboxSchemas,
+          ...alarmSchemas,
+          ...metricSchemas,
+          ...(await enqueueSchemas(visible, forUsers)),
+        },
         securitySchemes: {
           apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
           bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT or API key' },

@@ -183,11 +183,13 @@ interface Optional {
   readonly optional: SchemaOrReference
 }
 
-function optional(schema: SchemaOrReference): Optional {
+export function optional(schema: SchemaOrReference): Optional {
   return { optional: schema }
 }
 
-function object(fields: Readonly<Record<string, SchemaOrReference | Optional>>): OpenApiSchema {
+export function object(
+  fields: Readonly<Record<string, SchemaOrReference | Optional>>,
+): OpenApiSchema {
   const entries = Object.entries(fields)
   return {
     type: 'object',

@@ -25,6 +25,11 @@ export type ProblemCode =
   | 'no_app'
   | 'job_not_found'
   | 'switch_not_on'
+  | 'item_not_found'
+  | 'item_taken'
+  | 'item_not_ready'
+  | 'claim_not_yours'
+  | 'claim_over'
   | 'body_timeout'
   | 'conflict'
   | 'job_finished'
@@ -93,6 +98,31 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 404,
     title: 'This switch is not on.',
     detail: 'There is nothing to lift. What the environment of a process has on ends with it.',
+  },
+  item_not_found: {
+    status: 404,
+    title: 'There is no such item.',
+    detail: 'It does not exist, or somebody else is done with it.',
+  },
+  item_taken: {
+    status: 409,
+    title: 'Somebody has this item.',
+    detail: 'It can be claimed when they give it back, or when their time is over.',
+  },
+  item_not_ready: {
+    status: 409,
+    title: 'This item cannot be claimed now.',
+    detail: 'It is delayed, held, or behind another one that comes first.',
+  },
+  claim_not_yours: {
+    status: 409,
+    title: 'You do not have this item.',
+    detail: 'Only the one who has claimed it can do this.',
+  },
+  claim_over: {
+    status: 409,
+    title: 'Your claim is over.',
+    detail: 'It has run out. Claim the item again, if nobody else has.',
   },
   body_timeout: {
     status: 408,
@@ -174,6 +204,13 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   job_not_finished: 'job_not_finished',
   idempotency_conflict: 'idempotency_conflict',
 
+  flow_not_found: 'not_found',
+  schedule_not_found: 'not_found',
+  alarm_not_found: 'not_found',
+  unit_not_found: 'not_found',
+  flow_sealed: 'conflict',
+  flow_finished: 'conflict',
+
   queue_exists: 'conflict',
   dead_letter_missing: 'conflict',
   not_a_dead_letter_queue: 'conflict',
@@ -194,6 +231,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
 
   invalid_contract: 'internal',
   unsupported: 'internal',
+  within_failed: 'internal',
   store_corrupt: 'internal',
   store_foreign: 'internal',
   store_too_new: 'internal',

@@ -1,6 +1,7 @@
 /** The parameters behind the question mark: only known ones, each once; an empty one counts as none. */
 import { checkRange, type Violations } from '../../core/checks.ts'
 import type { Range } from '../../core/limits.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
 import { ApiProblem } from './api-problem.ts'
 
 export type Query = Readonly<Record<string, readonly string[]>>
@@ -27,4 +28,14 @@ export function readPageSize(into: Violations, text: string | undefined): number
   const limit = Number(text ?? defaultPageSize)
   checkRange(into, 'limit', limit, pageSizes)
   return limit
+}
+
+/** A page of a list that takes no other parameters. */
+export function readPage(query: Query): { readonly limit: number; readonly after?: string } {
+  const value = readQuery(query, ['limit', 'after'])
+  const violations: Violations = []
+  const limit = readPageSize(violations, value('limit'))
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+  const after = value('after')
+  return { limit, ...(after !== undefined && { after }) }
 }

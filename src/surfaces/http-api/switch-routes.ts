@@ -2,17 +2,17 @@
  * Kill switches, for admins alone: GET /switches, PUT and DELETE /switches/:scope/:value, and
  * GET /switches/events. Whoever calls is on the record.
  */
-import type { Hono, MiddlewareHandler } from 'hono'
+import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
-import type { Violations } from '../../core/checks.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { switchEventView, switchView } from '../../operations/switch-view.ts'
+import { adminsOnly } from './admins-only.ts'
 import type { ApiEnv } from './api-env.ts'
 import { ApiProblem } from './api-problem.ts'
 import type { JobsContext } from './jobs-context.ts'
 import { operations } from './openapi-operations.ts'
 import { readJsonBody } from './read-json-body.ts'
-import { type Query, readPageSize, readQuery } from './read-query.ts'
+import { readPage, readQuery } from './read-query.ts'
 import { readSetSwitch, readTarget } from './switch-request.ts'
 
 export function switchRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
@@ -26,7 +26,7 @@ export function switchRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
   })
 
   api.get('/switches/events', describeRoute(operations.switchEvents), async (c) => {
-    const { items, next = null } = await switches.history(readEventsRequest(c.req.queries()))
+    const { items, next = null } = await switches.history(readPage(c.req.queries()))
     return c.json({ events: items.map(switchEventView), next })
   })
 
@@ -47,20 +47,6 @@ export function switchRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
     if (!(await found(context, lifting))) throw new ApiProblem('switch_not_on')
     return c.body(null, 204)
   })
-}
-
-const adminsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
-  if (c.get('caller').role !== 'admin') throw new ApiProblem('forbidden')
-  await next()
-}
-
-function readEventsRequest(query: Query): { readonly limit: number; readonly after?: string } {
-  const value = readQuery(query, ['limit', 'after'])
-  const violations: Violations = []
-  const limit = readPageSize(violations, value('limit'))
-  if (violations.length > 0) throw MillraceError.invalid(violations)
-  const after = value('after')
-  return { limit, ...(after !== undefined && { after }) }
 }
 
 /** Elsewhere a missing queue is a fault of the server; here the caller has named it. */

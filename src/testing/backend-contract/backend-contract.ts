@@ -7,15 +7,29 @@
  * describeBackendContract({ name: 'my store', describe, test, open: openMyHarness })
  * ```
  */
+import { describeAlarms } from './alarms.contract.ts'
 import { describeBudgets } from './budgets.contract.ts'
 import { describeCeilings } from './ceilings.contract.ts'
 import { describeClock } from './clock.contract.ts'
 import { describeClosing } from './closing.contract.ts'
+import { describeCollectorBatches } from './collector-batches.contract.ts'
+import { describeCollectorOperations } from './collector-operations.contract.ts'
+import { describeCollectorTriggers } from './collector-triggers.contract.ts'
+import { describeCollectors } from './collectors.contract.ts'
 import { describeDeadLetters } from './dead-letters.contract.ts'
 import { describeDeduplication } from './deduplication.contract.ts'
 import { describeDelays } from './delays.contract.ts'
 import { describeFairTenants } from './fair-tenants.contract.ts'
 import { describeFifo } from './fifo.contract.ts'
+import { describeFindings } from './findings.contract.ts'
+import { describeFlowEnds } from './flow-ends.contract.ts'
+import { describeFlowInterleavings } from './flow-interleavings.contract.ts'
+import { describeFlowMessages } from './flow-messages.contract.ts'
+import { describeFlowSettling } from './flow-settling.contract.ts'
+import { describeFlows } from './flows.contract.ts'
+import { describeHandoffFencing } from './handoff-fencing.contract.ts'
+import { describeHandoffHistory } from './handoff-history.contract.ts'
+import { describeHandoffs } from './handoffs.contract.ts'
 import { describeHeldMessages } from './held-messages.contract.ts'
 import { describeJobEmits } from './job-emits.contract.ts'
 import { describeJobHistory } from './job-history.contract.ts'
@@ -25,6 +39,8 @@ import { describeKillSwitches } from './kill-switches.contract.ts'
 import { describeLateAcknowledgements } from './late-acknowledgement.contract.ts'
 import { describeLeases } from './leases.contract.ts'
 import { describeLongPolling } from './long-polling.contract.ts'
+import { describeMetricFigures } from './metric-figures.contract.ts'
+import { describeMetrics } from './metrics.contract.ts'
 import { describeMoveTasks } from './move-tasks.contract.ts'
 import { describePeek } from './peek.contract.ts'
 import { describePurge } from './purge.contract.ts'
@@ -32,9 +48,11 @@ import { describeQueues } from './queues.contract.ts'
 import { describeReceiveAttempts } from './receive-attempts.contract.ts'
 import { describeReceiving } from './receiving.contract.ts'
 import { describeRetention } from './retention.contract.ts'
+import { describeSchedules } from './schedules.contract.ts'
 import { describeSending } from './sending.contract.ts'
 import { describeSettling } from './settling.contract.ts'
 import { describeStatistics } from './statistics.contract.ts'
+import { describeStuckJobs } from './stuck-jobs.contract.ts'
 import { type ContractRunner, ContractSuite } from './suite.ts'
 import { describeWhenReady } from './when-ready.contract.ts'
 
@@ -72,6 +90,24 @@ const behaviours = [
   describeKillSwitches,
   describeHeldMessages,
   describeBudgets,
+  describeAlarms,
+  describeMetrics,
+  describeMetricFigures,
+  describeHandoffs,
+  describeHandoffFencing,
+  describeHandoffHistory,
+  describeSchedules,
+  describeStuckJobs,
+  describeFindings,
+  describeCollectors,
+  describeCollectorBatches,
+  describeCollectorTriggers,
+  describeCollectorOperations,
+  describeFlows,
+  describeFlowMessages,
+  describeFlowEnds,
+  describeFlowSettling,
+  describeFlowInterleavings,
   describeWhenReady,
   describeClock,
   describeClosing,

@@ -165,8 +165,11 @@ describe('a damaged store', () => {
       copyFileSync(file, copy)
       const descriptor = openSync(copy, 'r+')
       const size = readFileSync(copy).length
+      const empty = folder.file('empty.db')
+      await makeStore(empty, 0)
+      const schemaPages = readFileSync(empty).length / 4_096
       // Every page behind those of the schema: whatever the receive reads first is damaged.
-      for (let page = 40; page * 4_096 < size; page += 1) {
+      for (let page = schemaPages; page * 4_096 < size; page += 1) {
         writeSync(descriptor, Buffer.alloc(16, 0xff), 0, 16, page * 4_096)
       }
       closeSync(descriptor)

@@ -1,17 +1,15 @@
 /** A store that a program with the fourth schema left behind, with messages in every state. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, onTestFinished, test } from 'vitest'
 import type { Backend, Outcome } from '../../../src/backends/backend.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { migrations } from '../../../src/backends/sqlite/migrations/index.ts'
 import { formatReceipt } from '../../../src/core/receipt.ts'
 import { type VirtualClock, virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { assertSoundStore } from '../../support/store-inspection.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { writeOldStore } from './old-store.ts'
 
-const schemaVersion = 4
 const second = 1_000
 const acknowledge = { kind: 'acknowledge' } as const
 
@@ -56,11 +54,7 @@ async function upgradedStore(): Promise<UpgradedStore> {
   const folder = await temporaryFolder('upgrading')
   onTestFinished(() => folder.remove())
   const file = folder.file('millrace.db')
-  const db = new DatabaseSync(file)
-  for (const migration of migrations.slice(0, schemaVersion)) db.exec(migration)
-  db.exec(readFileSync(new URL('store-version-4.sql', import.meta.url), 'utf8'))
-  db.exec(`PRAGMA user_version = ${schemaVersion}; PRAGMA application_id = ${0x4d694c72};`)
-  db.close()
+  writeOldStore(file, 4)
   const ports = virtualPorts()
   await ports.clock.advance(6 * second)
   return new UpgradedStore(file, await openSqlite({ file, ports }), ports.clock)
@@ -69,6 +63,20 @@ async function upgradedStore(): Promise<UpgradedStore> {
 describe('a store of the fourth schema', () => {
   test('is sound as soon as it was opened', async () => {
     await (await upgradedStore()).closeAndInspect()
+  })
+
+  test('has minutes from now on, without what was counted before', async () => {
+    const { backend, clock } = await upgradedStore()
+    const { metrics } = backend
+    assert.ok(metrics !== null)
+    const { totals } = await backend.queueStatistics({ queue: 'work' })
+    assert.ok(totals.sent > 0)
+    await backend.send({ queue: 'work', messages: [{ body: 'new' }] })
+    await clock.advance(60 * second)
+    await metrics.sample()
+    const [first] = await metrics.minutes({ queue: 'work', from: 0, to: Date.UTC(2100, 0) })
+    assert.equal(first?.sent, 1)
+    await backend.close()
   })
 
   test('gives out what is ready, and takes the receipts that it gave out before', async () => {

@@ -101,7 +101,7 @@ describe('help', () => {
     const { good } = await cliScene()
     const help = await good('--help')
     const nouns = ['dev', 'serve', 'health', 'up', 'template', 'doctor', 'queue', 'message', 'dlq']
-    for (const name of [...nouns, 'switch', 'completion']) {
+    for (const name of [...nouns, 'collector', 'switch', 'completion']) {
       assert.match(help, new RegExp(`^ {2}${name}\\b`, 'm'))
     }
     assert.equal(help.includes('__complete'), false)
@@ -110,7 +110,7 @@ describe('help', () => {
   test('is written down: every command and every exit code is in the documentation', async () => {
     const page = readRepositoryFile('docs/cli.md')
     const { good } = await cliScene()
-    for (const noun of ['queue', 'message', 'dlq', 'template', 'switch']) {
+    for (const noun of ['queue', 'message', 'dlq', 'template', 'collector', 'switch']) {
       const lines = (await good(noun, '--help')).split('Commands:\n')[1] ?? ''
       for (const [, verb] of lines.matchAll(/^ {2}(\w+)/gm)) {
         if (verb !== 'help') assert.ok(page.includes(`${noun} ${verb}`), `${noun} ${verb}`)

@@ -40,7 +40,7 @@ describe('an app that goes up', () => {
   test('has its alarms recorded in the words of CloudWatch', async () => {
     const { write, run, data } = await cliScene()
     const alarms =
-      "alarms: [dead('*').above(0), oldestAge('orders').above(60, { period: '90s' }), errorRate('orders').above(0.5)]"
+      "alarms: [dead('*').above(0), oldestAge('orders').above(60, { period: '2m' }), errorRate('orders').above(0.5)]"
     const module = await write('app.mjs', app('orders: queue({ deadLetter: {} })', alarms))
     const { code, stdout, stderr } = await run('up', module, '--json')
     assert.equal(code, 0, stderr)
@@ -49,7 +49,7 @@ describe('an app that goes up', () => {
     assert.deepEqual(stacks[0].alarms, names)
     assert.deepEqual(
       problems.map(({ severity }: { severity: string }) => severity),
-      ['warning', 'warning'],
+      ['warning'],
     )
     const { stack } = JSON.parse(await readFile(`${data}/stacks/shop-dev.json`, 'utf8'))
     const { at: _, ...first } = stack.alarms[0]
@@ -67,6 +67,7 @@ describe('an app that goes up', () => {
       threshold: 0,
       comparison: 'GreaterThanThreshold',
       treatMissingData: 'missing',
+      severity: 'critical',
     })
     assert.equal(stack.alarms[1].periodMs, 120_000)
   })

@@ -4,16 +4,26 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { notEmptyRule } from '../../../src/contracts/resolve-alarms.ts'
 import { academy } from './academy.ts'
 import { type Answer, auth, type Call, keys, type Scene, serveAcademy, token } from './scene.ts'
 
-type CallerName = 'none' | 'wrong' | 'foreign' | 'own' | 'internal' | 'admin' | 'ownToken'
+type CallerName =
+  | 'none'
+  | 'wrong'
+  | 'foreign'
+  | 'own'
+  | 'internal'
+  | 'operator'
+  | 'admin'
+  | 'ownToken'
 const callers: readonly CallerName[] = [
   'none',
   'wrong',
   'foreign',
   'own',
   'internal',
+  'operator',
   'admin',
   'ownToken',
 ]
@@ -26,6 +36,7 @@ const ofOneJob = (allowed: number): Row => ({
   foreign: 404,
   own: allowed,
   internal: 404,
+  operator: 404,
   admin: allowed,
   ownToken: allowed,
 })
@@ -35,6 +46,7 @@ const everybody: Row = {
   foreign: 200,
   own: 200,
   internal: 200,
+  operator: 200,
   admin: 200,
   ownToken: 200,
 }
@@ -44,9 +56,11 @@ const adminOnly = (allowed: number): Row => ({
   foreign: 403,
   own: 403,
   internal: 403,
+  operator: 403,
   admin: allowed,
   ownToken: 403,
 })
+const inboxes = (allowed: number): Row => ({ ...adminOnly(allowed), operator: allowed })
 const known: Row = { ...everybody, none: 401, wrong: 401 }
 
 /** What each caller is answered about a job of alice. */
@@ -57,6 +71,7 @@ const matrix: Readonly<Record<string, Row>> = {
     foreign: 403,
     own: 403,
     internal: 202,
+    operator: 403,
     admin: 202,
     ownToken: 403,
   },
@@ -70,6 +85,20 @@ const matrix: Readonly<Record<string, Row>> = {
   'GET /switches/events': adminOnly(200),
   'PUT /switches/{scope}/{value}': adminOnly(200),
   'DELETE /switches/{scope}/{value}': adminOnly(204),
+  'GET /metrics': adminOnly(200),
+  'GET /metrics/per-queue': adminOnly(200),
+  'GET /queues/{queue}/metrics': adminOnly(200),
+  'GET /inbox/{queue}': inboxes(200),
+  'GET /inbox/{queue}/{id}': inboxes(200),
+  'POST /inbox/{queue}/claim': inboxes(200),
+  'POST /inbox/{queue}/{id}/renew': inboxes(200),
+  'POST /inbox/{queue}/{id}/note': inboxes(200),
+  'POST /inbox/{queue}/{id}/resolve': inboxes(204),
+  'POST /inbox/{queue}/{id}/return': inboxes(200),
+  'GET /alarms': inboxes(200),
+  'GET /alarms/{name}': inboxes(200),
+  'GET /alarms/{name}/history': inboxes(200),
+  'POST /alarms/{name}/state': inboxes(200),
   'GET /openapi.json': known,
   'GET /healthz': everybody,
   'GET /readyz': everybody,
@@ -87,6 +116,8 @@ async function credentialsOf(caller: CallerName): Promise<Readonly<Record<string
       return { authorization: `Bearer ${keys.alice}` }
     case 'internal':
       return { 'x-api-key': keys.internal }
+    case 'operator':
+      return { 'x-api-key': keys.operator }
     case 'admin':
       return { 'x-api-key': keys.admin }
     case 'ownToken':
@@ -101,8 +132,11 @@ async function routesOf(scene: Scene): Promise<readonly string[]> {
   )
 }
 
-/** A job of alice that the route can be used on. */
-async function jobFor(scene: Scene, route: string): Promise<string> {
+/** A job of alice that the route can be used on, or a message that the caller has claimed. */
+async function jobFor(scene: Scene, route: string, caller?: CallerName): Promise<string> {
+  if (route.includes(' /inbox/')) return messageFor(scene, route, caller)
+  const rules = [notEmptyRule('academy-dev-video', { name: 'deep' })]
+  if (route.includes(' /alarms')) await scene.backend.alarms?.declareAlarms({ owner: 'x', rules })
   const id = await scene.enqueue({ owner: 'alice' })
   // What is lifted must be on.
   const on = { scope: 'type', value: 'OCR', mode: 'hold', by: 'test' } as const
@@ -112,17 +146,29 @@ async function jobFor(scene: Scene, route: string): Promise<string> {
   return id
 }
 
+async function messageFor(scene: Scene, route: string, caller?: CallerName): Promise<string> {
+  const queue = 'academy-dev-video'
+  const [sent] = await scene.backend.send({ queue, messages: [{ body: '{}' }] })
+  const id = sent?.status === 'created' ? sent.id : ''
+  const by = caller === 'operator' ? 'desk' : 'root'
+  if (!route.endsWith('/claim')) await scene.backend.handoffs?.claim({ queue, id, by })
+  return id
+}
+
 async function callRoute(scene: Scene, route: string, call: Call, id: string): Promise<Answer> {
   const [method = '', pattern = ''] = route.split(' ')
   const path = pattern
-    .replace('{queue}', 'basic')
+    .replace('{queue}', route.includes(' /inbox/') ? 'video' : 'basic')
     .replace('{id}', id)
     .replace('{scope}/{value}', 'type/OCR')
+    .replace('{name}', 'deep')
   const bodies: Readonly<Record<string, object>> = {
     'POST /jobs/{queue}': { type: 'OCR', payload: { examId: 'e-2' } },
     'PUT /switches/{scope}/{value}': { mode: 'hold' },
+    'POST /inbox/{queue}/{id}/note': { note: 'seen' },
+    'POST /alarms/{name}/state': { state: 'ALARM' },
   }
-  const body = bodies[route]
+  const body = bodies[route] ?? (route.startsWith('POST /inbox/') ? {} : undefined)
   return scene.call(path, { ...call, method, ...(body !== undefined && { body }) })
 }
 
@@ -138,7 +184,7 @@ describe('the routes of the API', () => {
     const scene = await serveAcademy()
     for (const caller of callers) {
       const headers = await credentialsOf(caller)
-      const answer = await callRoute(scene, route, { headers }, await jobFor(scene, route))
+      const answer = await callRoute(scene, route, { headers }, await jobFor(scene, route, caller))
       assert.equal(answer.status, row[caller], `${route} for ${caller}: ${answer.text}`)
       if (answer.status === 401) {
         assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer /)
@@ -150,7 +196,7 @@ describe('the routes of the API', () => {
     }
   })
 
-  test.each(Object.keys(matrix).filter((route) => route.includes('{id}')))(
+  test.each(Object.keys(matrix).filter((route) => route.includes('/jobs/{id}')))(
     '%s answers about a foreign job as about a missing one, byte for byte',
     async (route) => {
       const scene = await serveAcademy()

@@ -12,6 +12,7 @@ export const basicName = 'academy-dev-basic'
 export const keys = {
   admin: 'key-of-the-administrator',
   internal: 'key-of-a-trusted-service',
+  operator: 'key-of-the-service-desk',
   alice: 'key-that-alice-was-given',
   bob: 'key-that-bob-was-given-too',
 } as const
@@ -22,6 +23,7 @@ export const auth = {
   apiKeys: [
     { name: 'root', role: 'admin', key: keys.admin },
     { name: 'billing', role: 'internal', key: keys.internal },
+    { name: 'desk', role: 'operator', key: keys.operator },
     { name: 'alice', role: 'user', key: keys.alice },
     { name: 'bobs-laptop', role: 'user', key: keys.bob, owner: 'bob' },
   ],

@@ -1,0 +1,92 @@
+/** Conversations that are merged while they go on, by a worker in a process of its own. */
+import { BenchChild } from '../child-process.ts'
+import { inScratchFolder } from '../load.ts'
+import type { BenchOptions } from '../main.ts'
+import { formatMs, formatRate, percentile, perSecond, type Report, type Row } from '../report.ts'
+import { openTalks, windowMs } from './app.ts'
+import { type Plan, plan, type Received, receiveAll, type Sent, sendAll } from './conversations.ts'
+import type { MergeRequest } from './worker.child.ts'
+
+const lateMsMax = 1_000
+
+export async function benchCollectors({ isQuick }: BenchOptions): Promise<Report> {
+  const size: Plan = isQuick
+    ? { conversations: 1_000, messagesMax: 20, lastsMs: 15_000 }
+    : { conversations: 10_000, messagesMax: 20, lastsMs: 60_000 }
+  return inScratchFolder(async (data) => {
+    const mill = await openTalks(data)
+    const worker = new BenchChild<MergeRequest>(new URL('./worker.child.ts', import.meta.url))
+    await worker.ask({ kind: 'merge', data })
+    const all = plan(size)
+    const receiving = receiveAll(mill, all, 3 * windowMs)
+    const sent = await sendAll(mill, all)
+    const received = await receiving
+    const left = (await mill.collectors.talks.list()).items.length
+    await worker.end()
+    await mill.close()
+    return {
+      title: 'Collectors: conversations that are merged while they go on',
+      notes: [
+        `${size.conversations.toLocaleString('en-US')} conversations with 1 to ${size.messagesMax} messages each, at any time within ${size.lastsMs / 1_000} s; a window of ${windowMs / 1_000} s`,
+        'One process adds the messages when their time has come and receives the payloads, another one merges',
+        'A message is late by what passes, beyond its window, until its payload is in the hands of its receiver',
+      ],
+      rows: rows(size, { sent, received, left, count: all.length }),
+    }
+  })
+}
+
+interface Run {
+  readonly sent: Sent
+  readonly received: Received
+  readonly count: number
+  /** Keys with something staged at the end. */
+  readonly left: number
+}
+
+function rows({ lastsMs }: Plan, { sent, received, count, left }: Run): readonly Row[] {
+  const { arrivedAt, payloads, repeated, disordered } = received
+  const lateMs = (sid: number, at: number): number => at - (sent.addedAt.get(sid) ?? 0) - windowMs
+  const missing = count - arrivedAt.size
+  return [
+    {
+      what: 'messages added while conversations go on',
+      measured: formatRate(perSecond(count, lastsMs)),
+    },
+    {
+      what: 'an add, p50',
+      measured: formatMs(percentile(sent.tookMs, 0.5)),
+    },
+    { what: 'an add, p99', measured: formatMs(percentile(sent.tookMs, 0.99)) },
+    {
+      what: 'payloads that they were merged to',
+      measured: `${payloads.toLocaleString('en-US')}, of ${(count / payloads).toFixed(1)} messages`,
+    },
+    noneOf('messages in no payload', missing),
+    noneOf('messages in more than one payload', repeated),
+    noneOf('payloads that are not in order', disordered),
+    noneOf('keys left behind', left),
+    lateRow(
+      'late after the window, p99 of all messages',
+      [...arrivedAt].map(([sid, at]) => lateMs(sid, at)),
+    ),
+    lateRow(
+      'late after the window, p99 of payloads by their first message',
+      received.firsts.map((sid) => lateMs(sid, arrivedAt.get(sid) ?? Number.NaN)),
+    ),
+  ]
+}
+
+function lateRow(what: string, lateMs: readonly number[]): Row {
+  const p99 = percentile(lateMs, 0.99)
+  return {
+    what,
+    measured: `${formatMs(p99)} (most ${formatMs(percentile(lateMs, 1))})`,
+    bar: `at most ${lateMsMax} ms`,
+    isMet: p99 <= lateMsMax,
+  }
+}
+
+function noneOf(what: string, count: number): Row {
+  return { what, measured: String(count), bar: 'none', isMet: count === 0 }
+}

@@ -1,0 +1,88 @@
+/** The whole system on this machine, in a folder of its own: API, workers, and what stands for Claude. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { Program } from '../../shared/program.ts'
+import { Callers } from '../callers.ts'
+import { readEnvironment } from '../environment.ts'
+import { keyFor, openIngestion } from '../open-ingestion.ts'
+import { ClaudeStandIn } from './claude-stand-in.ts'
+import { IngestionClient } from './ingestion-client.ts'
+
+const example = join(import.meta.dirname, '..')
+const millrace = join(example, '../../src/surfaces/cli/main.ts')
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+export const kbId = 'mills'
+
+export class IngestionSystem {
+  readonly claude: ClaudeStandIn
+  readonly lines: string[] = []
+  readonly #variables: Readonly<Record<string, string>>
+  readonly #programs: Program[] = []
+
+  private constructor(claude: ClaudeStandIn, variables: Readonly<Record<string, string>>) {
+    this.claude = claude
+    this.#variables = variables
+  }
+
+  /** With a knowledge base of the organisation `ada`; nothing runs yet. */
+  static async open(folder: string): Promise<IngestionSystem> {
+    const claude = await ClaudeStandIn.start()
+    const variables = {
+      INGESTION_DATA: folder,
+      INGESTION_SECRET: randomBytes(32).toString('hex'),
+      // Short, so that the story is.
+      INGESTION_RETRY_MS: '100',
+      INGESTION_EXTRACTOR: 'claude',
+      ANTHROPIC_API_KEY: 'none is needed here',
+      ANTHROPIC_BASE_URL: claude.url,
+    }
+    await using ingestion = await openIngestion(readEnvironment(variables), silent)
+    ingestion.library.addKnowledgeBase({ id: kbId, organizationId: 'ada' })
+    return new IngestionSystem(claude, variables)
+  }
+
+  /** Answers how to ask it, for members of an organisation. */
+  async startApi(
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<(organizationId: string) => Promise<IngestionClient>> {
+    const api = this.#start(['api.ts'], variables)
+    const [, url = ''] = await api.said(/^api (http:\S+)$/)
+    const callers = new Callers(keyFor(readEnvironment(this.#variables), 'tokens'))
+    return async (organizationId) => {
+      const token = await callers.tokenFor({ userId: 'somebody', organizationId })
+      return new IngestionClient({ url, token })
+    }
+  }
+
+  async startWorker(...args: readonly string[]): Promise<Program> {
+    const worker = this.#start(['worker.ts', ...args])
+    await worker.said(/^worker /)
+    return worker
+  }
+
+  /** Runs the `millrace` command on the store, and answers what it printed. */
+  async millrace(...args: readonly string[]): Promise<string> {
+    const data = join(this.#variables['INGESTION_DATA'] ?? '', 'queues')
+    const command = new Program({ command: [millrace, ...args, '--data', data], variables: {} })
+    const code = await command.ended
+    if (code !== 0) throw new Error(`millrace ${args.join(' ')} failed: ${command.output}`)
+    return command.output
+  }
+
+  /** Stops the API and the workers, or these of them; answers their exit codes. */
+  stop(programs: readonly Program[] = this.#programs): Promise<readonly (number | null)[]> {
+    return Promise.all(programs.map((program) => program.stop()))
+  }
+
+  #start(file: readonly string[], variables: Readonly<Record<string, string>> = {}): Program {
+    const [name = '', ...args] = file
+    const program = new Program({
+      command: [join(example, name), ...args],
+      variables: { ...this.#variables, ...variables },
+      onLine: (line) => this.lines.push(line),
+    })
+    this.#programs.push(program)
+    return program
+  }
+}

@@ -1,0 +1,111 @@
+/** What every process of the system has open: queues, tables, objects, and the extractor. */
+import { createHmac } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Logger, MillraceError, type OpenOptions, open, systemPorts } from '../../src/index.ts'
+import { type IngestionMill, ingestionApp } from './app.ts'
+import type { Environment } from './environment.ts'
+import type { Extractor } from './extractor/extractor.ts'
+import { offlineExtractor } from './extractor/offline-extractor.ts'
+import { FileObjectStore } from './objects/file-object-store.ts'
+import { UploadSigner } from './objects/upload-signature.ts'
+import type { PipelineParts } from './pipeline/parts.ts'
+import { Library } from './records/library.ts'
+
+export interface Ingestion extends PipelineParts, AsyncDisposable {
+  readonly environment: Environment
+  readonly mill: IngestionMill
+  readonly signer: UploadSigner
+  /** Present when uploads come to our own server. */
+  readonly uploadFolder: FileObjectStore | undefined
+  readonly now: () => number
+  readonly log: Logger
+  /** Where the API is reached; set once it listens. */
+  publicUrl: string
+}
+
+export async function openIngestion(
+  environment: Environment,
+  log: Logger,
+  options: Pick<OpenOptions, 'ports'> = {},
+): Promise<Ingestion> {
+  const folder = environment.INGESTION_DATA
+  await mkdir(folder, { recursive: true })
+  const mill = await open(ingestionApp(environment), {
+    data: join(folder, 'queues'),
+    log,
+    onNotice: (notice) =>
+      log.error({ kind: notice.kind, code: codeIn(notice) }, 'behind the scenes'),
+    ...options,
+  })
+  const { clock } = options.ports ?? systemPorts
+  const now = (): number => clock.now()
+  // The embedded store always has a file.
+  const library = new Library({ file: mill.storeFile ?? '', now })
+  const signer = new UploadSigner({ secret: keyFor(environment, 'uploads'), now })
+  const ingestion: Ingestion = {
+    environment,
+    mill,
+    library,
+    signer,
+    ...(await objectStores(environment, { signer, now, url: () => ingestion.publicUrl })),
+    extractor: await extractorOf(environment),
+    now,
+    log,
+    publicUrl: environment.PUBLIC_URL ?? '',
+    async [Symbol.asyncDispose]() {
+      await mill.close()
+      library[Symbol.dispose]()
+    },
+  }
+  return ingestion
+}
+
+/** One secret, and a key of its own for each use of it. */
+export function keyFor({ INGESTION_SECRET }: Environment, use: 'uploads' | 'tokens'): string {
+  return createHmac('sha256', INGESTION_SECRET).update(use).digest('base64url')
+}
+
+interface UploadParts {
+  readonly signer: UploadSigner
+  readonly url: () => string
+  readonly now: () => number
+}
+
+/** What is not configured is not loaded. */
+async function objectStores(
+  environment: Environment,
+  uploads: UploadParts,
+): Promise<Pick<Ingestion, 'uploads' | 'cache' | 'uploadFolder'>> {
+  const { UPLOADS_BUCKET, CACHE_BUCKET, INGESTION_DATA: folder } = environment
+  if (UPLOADS_BUCKET === undefined || CACHE_BUCKET === undefined) {
+    const uploadFolder = new FileObjectStore({ folder: join(folder, 'uploads'), uploads })
+    const cache = new FileObjectStore({ folder: join(folder, 'cache') })
+    return { uploads: uploadFolder, cache, uploadFolder }
+  }
+  const { s3Stores } = await import('./objects/s3-object-store.ts')
+  const { AWS_REGION: region, S3_ENDPOINT: endpoint } = environment
+  const inBucket = s3Stores({ region, endpoint })
+  return {
+    uploads: inBucket(UPLOADS_BUCKET),
+    cache: inBucket(CACHE_BUCKET),
+    uploadFolder: undefined,
+  }
+}
+
+async function extractorOf(environment: Environment): Promise<Extractor> {
+  const { INGESTION_EXTRACTOR, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL } = environment
+  if (INGESTION_EXTRACTOR === 'offline') return offlineExtractor
+  const { claudeExtractor } = await import('./extractor/claude-extractor.ts')
+  return claudeExtractor({
+    // The environment was checked to have one.
+    apiKey: ANTHROPIC_API_KEY ?? '',
+    ...(ANTHROPIC_BASE_URL !== undefined && { baseUrl: ANTHROPIC_BASE_URL }),
+  })
+}
+
+/** A code and not a text, which may quote anything. */
+function codeIn(notice: object): string {
+  const error = 'error' in notice ? notice.error : undefined
+  return error instanceof MillraceError ? error.code : 'none'
+}

@@ -1,0 +1,17 @@
+/** What the steps of the pipeline work with, whichever runtime runs them. */
+import type { Extractor } from '../extractor/extractor.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
+import type { Library } from '../records/library.ts'
+
+export interface PipelineParts {
+  readonly uploads: ObjectStore
+  readonly cache: ObjectStore
+  readonly library: Library
+  readonly extractor: Extractor
+}
+
+export interface DocumentJob {
+  readonly documentId: string
+  readonly organizationId: string
+  readonly kbId: string
+}

@@ -1,0 +1,216 @@
+/** Documents and what was made of them, as every process of the system reads them. */
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { Usage } from '../extractor/extractor.ts'
+import type { Section } from '../stages/document-model.ts'
+import type { ConfidenceTier } from '../stages/run-finalize.ts'
+import type { SourceExt } from '../stages/source-types.ts'
+import { schema } from './schema.ts'
+
+export type DocumentStatus = 'pending' | 'ingesting' | 'ready' | 'failed'
+
+export interface DocumentRecord {
+  readonly id: string
+  readonly organizationId: string
+  readonly kbId: string
+  readonly filename: string
+  readonly sourceExt: SourceExt
+  readonly sourceObjectKey: string
+  readonly extractorModel: string
+  readonly status: DocumentStatus
+  /** When the status became what it is. */
+  readonly statusAt: number
+  readonly failure: string | null
+  readonly unitsTotal: number | null
+  readonly finalizeEnqueuedAt: number | null
+  readonly confidenceTier: ConfidenceTier | null
+  readonly createdAt: number
+}
+
+export type NewDocument = Pick<
+  DocumentRecord,
+  'id' | 'organizationId' | 'kbId' | 'filename' | 'sourceExt' | 'sourceObjectKey' | 'extractorModel'
+>
+
+export interface PageRecord {
+  readonly page: number
+  readonly imageKey: string
+  readonly width: number
+  readonly height: number
+}
+
+export interface ChunkRecord {
+  readonly id: number
+  readonly unitIndex: number
+  readonly ordinal: number
+  readonly section: number
+  readonly title: string
+  readonly content: string
+  readonly contentHash: string
+  readonly confidence: number
+  readonly position: number | null
+  readonly embeddedHash: string | null
+}
+
+export interface SearchableChunk {
+  readonly documentId: string
+  readonly filename: string
+  readonly title: string
+  readonly sectionPath: string
+  readonly content: string
+  readonly pageFrom: number
+  readonly pageTo: number
+  readonly confidenceTier: ConfidenceTier
+  readonly embedding: Float32Array
+}
+
+export interface ModelUsage extends Usage {
+  readonly model: string
+  readonly units: number
+}
+
+const documentColumns = `id, organization_id AS organizationId, kb_id AS kbId, filename,
+  source_ext AS sourceExt, source_object_key AS sourceObjectKey, extractor_model AS extractorModel,
+  status, status_at AS statusAt, failure, units_total AS unitsTotal,
+  finalize_enqueued_at AS finalizeEnqueuedAt, confidence_tier AS confidenceTier,
+  created_at AS createdAt`
+
+export class Library implements Disposable {
+  readonly #db: DatabaseSync
+  readonly #now: () => number
+
+  constructor({ file, now }: { readonly file: string; readonly now: () => number }) {
+    this.#db = new DatabaseSync(file, { timeout: 10_000 })
+    this.#now = now
+    this.transaction((db) => db.exec(schema))
+  }
+
+  addKnowledgeBase(kb: { readonly id: string; readonly organizationId: string }): void {
+    this.#run('INSERT OR IGNORE INTO knowledge_bases VALUES (?, ?)', kb.id, kb.organizationId)
+  }
+
+  /** False for one that is another's as for one that does not exist: nobody learns which it is. */
+  owns(organizationId: string, kbId: string): boolean {
+    const sql = 'SELECT 1 FROM knowledge_bases WHERE id = ? AND organization_id = ?'
+    return this.#get(sql, kbId, organizationId) !== undefined
+  }
+
+  addDocument(document: NewDocument): void {
+    const { id, organizationId, kbId, filename, sourceExt, sourceObjectKey } = document
+    const now = this.#now()
+    this.#run(
+      `INSERT INTO documents (id, organization_id, kb_id, filename, source_ext, source_object_key,
+         extractor_model, status, status_at, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
+      ...[id, organizationId, kbId, filename, sourceExt, sourceObjectKey],
+      ...[document.extractorModel, now, now],
+    )
+  }
+
+  document(id: string): DocumentRecord | undefined {
+    return this.#get(`SELECT ${documentColumns} FROM documents WHERE id = ?`, id)
+  }
+
+  documentOf(sourceObjectKey: string): DocumentRecord | undefined {
+    const sql = `SELECT ${documentColumns} FROM documents WHERE source_object_key = ?`
+    return this.#get(sql, sourceObjectKey)
+  }
+
+  /** Newest first. */
+  documentsIn(kbId: string, limit: number): readonly DocumentRecord[] {
+    return this.#all(
+      `SELECT ${documentColumns} FROM documents WHERE kb_id = ?
+       ORDER BY created_at DESC, id LIMIT ?`,
+      ...[kbId, limit],
+    )
+  }
+
+  /** In this status since before that moment, longest first. */
+  stuckIn(
+    status: 'pending' | 'ingesting',
+    before: number,
+    limit: number,
+  ): readonly DocumentRecord[] {
+    return this.#all(
+      `SELECT ${documentColumns} FROM documents
+       WHERE status = ? AND status_at <= ? AND status IN ('pending', 'ingesting')
+       ORDER BY status_at LIMIT ?`,
+      ...[status, before, limit],
+    )
+  }
+
+  pagesOf(documentId: string): readonly PageRecord[] {
+    const sql = `SELECT page, image_key AS imageKey, width, height FROM pages
+      WHERE document_id = ? ORDER BY page`
+    return this.#all(sql, documentId)
+  }
+
+  sectionsOf(documentId: string): readonly Section[] {
+    const sql = `SELECT section AS "index", parent, level, title, page FROM sections
+      WHERE document_id = ? ORDER BY section`
+    return this.#all(sql, documentId)
+  }
+
+  chunksOf(documentId: string): readonly ChunkRecord[] {
+    const sql = `SELECT id, unit_index AS unitIndex, ordinal, section, title, content,
+        content_hash AS contentHash, confidence, position, embedded_hash AS embeddedHash
+      FROM chunks WHERE document_id = ? ORDER BY unit_index, ordinal`
+    return this.#all(sql, documentId)
+  }
+
+  /** What was paid for the units of a document, by model. */
+  usageOf(documentId: string): readonly ModelUsage[] {
+    const sql = `SELECT model, count(*) AS units, sum(input_tokens) AS inputTokens,
+        sum(output_tokens) AS outputTokens,
+        sum(cache_creation_input_tokens) AS cacheCreationInputTokens,
+        sum(cache_read_input_tokens) AS cacheReadInputTokens
+      FROM extractions WHERE document_id = ? GROUP BY model ORDER BY model`
+    return this.#all(sql, documentId)
+  }
+
+  /** One by one, of documents that are ready. */
+  *searchable(kbId: string): Generator<SearchableChunk> {
+    const sql = `SELECT d.id AS documentId, d.filename, c.title, c.section_path AS sectionPath,
+        c.content, c.page_from AS pageFrom, c.page_to AS pageTo,
+        c.confidence_tier AS confidenceTier, c.embedding
+      FROM documents d JOIN chunks c ON c.document_id = d.id
+      WHERE d.kb_id = ? AND d.status = 'ready' AND c.embedding IS NOT NULL`
+    for (const row of this.#db.prepare(sql).iterate(kbId)) {
+      // What a copy of the bytes holds begins at a place that a list of numbers can begin at.
+      const bytes = new Uint8Array(row['embedding'] as Uint8Array)
+      yield { ...(row as unknown as SearchableChunk), embedding: new Float32Array(bytes.buffer) }
+    }
+  }
+
+  /** All of it or nothing, and nobody else writes meanwhile. */
+  transaction<Answer>(work: (db: DatabaseSync) => Answer): Answer {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      const answer = work(this.#db)
+      this.#db.exec('COMMIT')
+      return answer
+    } finally {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#db.isOpen) this.#db.close()
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]): void {
+    this.#db.prepare(sql).run(...values)
+  }
+
+  /** The caller has asked for the columns of what it wants. */
+  #get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    const row = this.#db.prepare(sql).get(...values)
+    return row && ({ ...row } as Row)
+  }
+
+  #all<Row>(sql: string, ...values: SQLInputValue[]): readonly Row[] {
+    return this.#db
+      .prepare(sql)
+      .all(...values)
+      .map((row) => ({ ...row }) as Row)
+  }
+}

@@ -1,0 +1,24 @@
+/** What a document has cost, as fields of a log line. */
+import type { LogFields } from '../../../src/index.ts'
+import { costOf } from '../extractor/prices.ts'
+import type { Library } from '../records/library.ts'
+
+export function costLine(library: Library, documentId: string): LogFields {
+  const usage = library.usageOf(documentId)
+  const sum = (pick: (one: (typeof usage)[number]) => number): number =>
+    usage.reduce((total, one) => total + pick(one), 0)
+  const costs = usage.map((one) => costOf(one.model, one))
+  return {
+    documentId,
+    models: usage.map(({ model }) => model).join(', '),
+    units: sum(({ units }) => units),
+    input_tokens: sum(({ inputTokens }) => inputTokens),
+    output_tokens: sum(({ outputTokens }) => outputTokens),
+    cache_creation_input_tokens: sum((one) => one.cacheCreationInputTokens),
+    cache_read_input_tokens: sum((one) => one.cacheReadInputTokens),
+    // Null when a model has no price in the table, rather than a sum that is too small.
+    cost_usd: costs.includes(null)
+      ? null
+      : costs.reduce((total: number, one) => total + (one ?? 0), 0),
+  }
+}

@@ -1,0 +1,24 @@
+/** FINALIZE: the shell around `finalizeDocument`. The document is ready when the job has ended. */
+import type { StoreConnection } from '../../../src/index.ts'
+import type { Context, FinalizeJob } from '../app.ts'
+import type { Ingestion } from '../open-ingestion.ts'
+import { finalizeDocument } from '../pipeline/finalize-document.ts'
+import * as writes from '../records/stage-writes.ts'
+import { costLine } from './cost-line.ts'
+
+export function finalizeHandler({
+  library,
+  now,
+}: Pick<Ingestion, 'library' | 'now'>): (job: FinalizeJob, context: Context) => Promise<undefined> {
+  return async ({ documentId }, context) => {
+    if (!library.transaction((db) => writes.beginFinalizing(db, documentId, now()))) {
+      context.log.info({ documentId }, 'document was finalized before')
+      return
+    }
+    const finalized = finalizeDocument(library, documentId)
+    context.within((db: StoreConnection) =>
+      writes.finish(db, documentId, { finalized, now: now() }),
+    )
+    context.log.info(costLine(library, documentId), 'document ready')
+  }
+}

@@ -1,0 +1,53 @@
+/** PREP: the shell around `prepareDocument`. Its units and the document's new state are one commit. */
+import type { StoreConnection } from '../../../src/index.ts'
+import type { Context, IngestJob } from '../app.ts'
+import type { Ingestion } from '../open-ingestion.ts'
+import { type PreparedDocument, prepareDocument } from '../pipeline/prepare-document.ts'
+import * as writes from '../records/stage-writes.ts'
+import { BadDocument } from '../stages/bad-document.ts'
+
+type Parts = Pick<Ingestion, 'library' | 'uploads' | 'cache' | 'now'>
+
+export function ingestHandler(
+  parts: Parts,
+): (job: IngestJob, context: Context) => Promise<undefined> {
+  return async (job, context) => {
+    const { library, now } = parts
+    const { documentId } = job
+    const begun = library.transaction((db) => writes.beginIngesting(db, documentId, now()))
+    if (!begun || library.document(documentId)?.unitsTotal !== null) {
+      context.log.info({ documentId }, 'document was prepared before')
+      return
+    }
+    let prepared: PreparedDocument
+    try {
+      prepared = await prepareDocument(parts, job, context.signal)
+    } catch (error) {
+      if (!(error instanceof BadDocument)) throw error
+      // The file is at fault and not the system: its owner is told, and nobody is woken by an alarm.
+      context.log.warn({ documentId, reason: error.reason }, 'document failed')
+      context.within((db: StoreConnection) =>
+        writes.fail(db, documentId, { reason: error.message, now: now() }),
+      )
+      return
+    }
+    openFlow(context, job, prepared)
+    context.within((db: StoreConnection) => writes.load(db, documentId, prepared))
+    const { pages, units } = prepared
+    context.log.info({ documentId, pages: pages.length, units: units.length }, 'document prepared')
+  }
+}
+
+function openFlow(context: Context, job: IngestJob, { units }: PreparedDocument): void {
+  const { documentId, organizationId, kbId, extractorModel } = job
+  const document = { documentId, organizationId, kbId }
+  const options = { group: organizationId }
+  context.open('extraction', documentId, {
+    units: units.map(({ id }) => ({
+      id,
+      message: { ...document, unitId: id, extractorModel },
+      options,
+    })),
+    finalize: { message: document, options },
+  })
+}

@@ -1,0 +1,86 @@
+/**
+ * Everything in the process that took the upload, without queues: the same steps, one document after the
+ * other. It is what to go back to when something is wrong with the queues, and it keeps less: a document whose
+ * process dies is found by the janitor, and a step that keeps failing ends its document.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { IngestJob } from '../app.ts'
+import type { Ingestion } from '../open-ingestion.ts'
+import { extractUnit } from '../pipeline/extract-unit.ts'
+import { finalizeDocument } from '../pipeline/finalize-document.ts'
+import { prepareDocument } from '../pipeline/prepare-document.ts'
+import * as writes from '../records/stage-writes.ts'
+import { BadDocument } from '../stages/bad-document.ts'
+import { costLine } from './cost-line.ts'
+import { runJanitor } from './janitor.ts'
+import type { Runtime } from './runtime.ts'
+
+type Parts = Pick<
+  Ingestion,
+  'mill' | 'library' | 'uploads' | 'cache' | 'extractor' | 'environment' | 'now' | 'log'
+>
+
+const triesMax = 3
+/** What the owner of a document is told when it is our fault. */
+const ourFault = 'The document could not be processed.'
+
+export function inlineRuntime(parts: Parts): Runtime {
+  let line: Promise<void> = Promise.resolve()
+  const runtime: Runtime = {
+    async submit(job) {
+      line = line.then(() => ingest(parts, job))
+    },
+    async stop() {
+      await janitor.stop()
+      await line
+    },
+  }
+  // Without workers somebody else has to look for what is stuck.
+  const janitor = parts.mill.worker({
+    poll: ['janitor'],
+    handle: {
+      janitor: async () => {
+        await runJanitor(parts, runtime)
+      },
+    },
+  })
+  janitor.start()
+  return runtime
+}
+
+async function ingest(parts: Parts, job: IngestJob): Promise<void> {
+  const { library, now, log } = parts
+  const { documentId } = job
+  try {
+    if (!library.transaction((db) => writes.beginIngesting(db, documentId, now()))) return
+    const prepared = await again(parts, () => prepareDocument(parts, job))
+    library.transaction((db) => writes.load(db, documentId, prepared))
+    for (const { id: unitId } of prepared.units) {
+      const unit = { ...job, unitId }
+      const { unitIndex, ...extracted } = await again(parts, () => extractUnit(parts, unit))
+      const of = { documentId, unitIndex }
+      library.transaction((db) => writes.replaceChunks(db, of, extracted))
+    }
+    library.transaction((db) => writes.beginFinalizing(db, documentId, now()))
+    const finalized = finalizeDocument(library, documentId)
+    library.transaction((db) => writes.finish(db, documentId, { finalized, now: now() }))
+    log.info(costLine(library, documentId), 'document ready')
+  } catch (error) {
+    const isBad = error instanceof BadDocument
+    const reason = isBad ? error.message : ourFault
+    library.transaction((db) => writes.fail(db, documentId, { reason, now: now() }))
+    log.warn({ documentId, reason: isBad ? error.reason : 'unexpected' }, 'document failed')
+  }
+}
+
+/** A few times, with a growing wait; what is hopeless at once. */
+async function again<Answer>({ environment }: Parts, run: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run()
+    } catch (error) {
+      if (error instanceof BadDocument || tries === triesMax) throw error
+      await pause(environment.INGESTION_RETRY_MS * 2 ** (tries - 1))
+    }
+  }
+}

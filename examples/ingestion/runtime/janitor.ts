@@ -1,0 +1,78 @@
+/**
+ * Looks for documents that have been pending or ingesting for too long. What can be repaired is: an upload
+ * whose event was lost is enqueued, one that never came ends. What cannot is told to people, with
+ * the units that are missing, and counted for the alarm.
+ */
+import { stuckAfterMs, stuckMetric } from '../app.ts'
+import type { Ingestion } from '../open-ingestion.ts'
+import type { DocumentRecord } from '../records/library.ts'
+import * as writes from '../records/stage-writes.ts'
+import { ingestJobOf } from './object-created.ts'
+import type { Runtime } from './runtime.ts'
+
+type Parts = Pick<Ingestion, 'library' | 'uploads' | 'mill' | 'now' | 'log'>
+
+export interface JanitorReport {
+  readonly enqueued: readonly string[]
+  readonly givenUp: readonly string[]
+  readonly stuck: readonly { readonly documentId: string; readonly missing: readonly string[] }[]
+}
+
+/** Of each kind in one go; the longest stuck come first. */
+const documentsMax = 100
+const unitsListedMax = 20
+
+export async function runJanitor(parts: Parts, runtime: Runtime): Promise<JanitorReport> {
+  const before = parts.now() - stuckAfterMs
+  const pending = await tendPending(parts, runtime, before)
+  const stuck: JanitorReport['stuck'][number][] = []
+  for (const document of parts.library.stuckIn('ingesting', before, documentsMax)) {
+    const missing = await missingUnits(parts, document)
+    stuck.push({ documentId: document.id, missing })
+    const fields = {
+      documentId: document.id,
+      units_total: document.unitsTotal,
+      missing: missing.join(', '),
+    }
+    parts.log.warn(fields, 'document stuck while ingesting')
+  }
+  await parts.mill.metrics.put(stuckMetric, stuck.length + pending.enqueued.length)
+  return { ...pending, stuck }
+}
+
+async function tendPending(
+  { library, uploads, now, log }: Parts,
+  runtime: Runtime,
+  before: number,
+): Promise<Pick<JanitorReport, 'enqueued' | 'givenUp'>> {
+  const enqueued: string[] = []
+  const givenUp: string[] = []
+  for (const document of library.stuckIn('pending', before, documentsMax)) {
+    const { id: documentId } = document
+    if (await uploads.head(document.sourceObjectKey)) {
+      await runtime.submit(ingestJobOf(document))
+      library.transaction((db) => writes.keepPending(db, documentId, now()))
+      enqueued.push(documentId)
+      log.warn({ documentId }, 'pending document enqueued again')
+    } else {
+      // Its upload address has long expired, so nothing can come any more.
+      const reason = 'The file was never uploaded.'
+      library.transaction((db) => writes.fail(db, documentId, { reason, now: now() }))
+      givenUp.push(documentId)
+      log.info({ documentId }, 'document without an upload given up')
+    }
+  }
+  return { enqueued, givenUp }
+}
+
+/** None for a document that is stuck before it was divided into units, or after all were done. */
+async function missingUnits({ mill }: Parts, { id }: DocumentRecord): Promise<readonly string[]> {
+  const { extraction } = mill.flows
+  const missing: string[] = []
+  if ((await extraction.read(id)) === undefined) return missing
+  for await (const { unit } of extraction.missing(id)) {
+    missing.push(unit)
+    if (missing.length === unitsListedMax) break
+  }
+  return missing
+}

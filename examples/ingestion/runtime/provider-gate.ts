@@ -1,0 +1,69 @@
+/**
+ * Joins the circuit breaker with the queue: while the provider is down, a kill switch holds extraction in
+ * all processes, and jobs that were taken are handed back at no cost of an attempt. The switch turns
+ * itself off, and the next job finds out how things are.
+ */
+import type { Logger } from '../../../src/index.ts'
+import { breakerSwitch, type IngestionMill } from '../app.ts'
+import type { CircuitBreaker } from '../extractor/circuit-breaker.ts'
+import { providerTrouble } from '../extractor/provider-trouble.ts'
+
+export type Passage<Answer> =
+  | { readonly passed: true; readonly answer: Answer }
+  /** Not now, through no fault of the job. */
+  | { readonly passed: false }
+
+export interface ProviderGateSetup {
+  readonly breaker: CircuitBreaker
+  readonly switches: IngestionMill['switches']
+  readonly log: Logger
+}
+
+const by = 'circuit breaker'
+const holdMsMin = 1_000
+
+export class ProviderGate {
+  readonly #setup: ProviderGateSetup
+
+  constructor(setup: ProviderGateSetup) {
+    this.#setup = setup
+  }
+
+  async pass<Answer>(call: () => Promise<Answer>): Promise<Passage<Answer>> {
+    const { breaker, log } = this.#setup
+    const admission = breaker.admit()
+    if (!admission.admitted) {
+      await this.#hold(admission.waitMs)
+      return { passed: false }
+    }
+    try {
+      const answer = await call()
+      if (breaker.state !== 'closed') await this.#lift()
+      breaker.succeeded()
+      return { passed: true, answer }
+    } catch (error) {
+      const trouble = providerTrouble(error)
+      if (trouble === undefined) {
+        breaker.undecided()
+        throw error
+      }
+      const openMs = breaker.failed(trouble)
+      const { kind, code } = trouble
+      log.warn({ kind, code, open_ms: openMs }, 'provider in trouble')
+      if (openMs > 0) await this.#hold(openMs)
+      if (trouble.mayBeUnit) throw error
+      return { passed: false }
+    }
+  }
+
+  async #hold(ms: number): Promise<void> {
+    const lasting = { ms: Math.max(holdMsMin, Math.ceil(ms)) }
+    const note = 'The provider of the language model is in trouble.'
+    await this.#setup.switches.hold({ name: breakerSwitch }, { by, note, for: lasting })
+  }
+
+  async #lift(): Promise<void> {
+    await this.#setup.switches.lift({ name: breakerSwitch }, { by, note: 'It answers again.' })
+    this.#setup.log.info({}, 'provider answers again')
+  }
+}

@@ -1,0 +1,12 @@
+/** Uploads become messages, and worker processes do the rest. */
+import type { IngestionMill } from '../app.ts'
+import type { Runtime } from './runtime.ts'
+
+export function workerRuntime({ queues }: Pick<IngestionMill, 'queues'>): Runtime {
+  return {
+    async submit(job) {
+      await queues.ingest.send(job, { group: job.organizationId })
+    },
+    stop: async () => undefined,
+  }
+}

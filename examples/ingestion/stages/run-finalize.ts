@@ -1,0 +1,22 @@
+/** FINALIZE: how far each chunk and the whole document can be trusted without a look. */
+
+export const confidenceTiers = ['high', 'medium', 'low'] as const
+
+export type ConfidenceTier = (typeof confidenceTiers)[number]
+
+const highFrom = 0.8
+const mediumFrom = 0.5
+
+export function confidenceTier(confidence: number): ConfidenceTier {
+  if (confidence >= highFrom) return 'high'
+  return confidence >= mediumFrom ? 'medium' : 'low'
+}
+
+/** Of a document: the mean of its chunks, the longer ones counting more. */
+export function runFinalize(
+  chunks: readonly { readonly confidence: number; readonly chars: number }[],
+): ConfidenceTier {
+  const chars = chunks.reduce((sum, chunk) => sum + chunk.chars, 0)
+  const weighted = chunks.reduce((sum, chunk) => sum + chunk.confidence * chunk.chars, 0)
+  return confidenceTier(chars === 0 ? 0 : weighted / chars)
+}

@@ -1,0 +1,14 @@
+/** Divides text into sentences, none longer than it may be. */
+const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
+
+export function sentencesOf(text: string, charsMax: number): readonly string[] {
+  return [...segmenter.segment(text)].flatMap(({ segment }) => {
+    const sentence = segment.trim()
+    if (sentence.length <= charsMax) return sentence === '' ? [] : [sentence]
+    const pieces: string[] = []
+    for (let at = 0; at < sentence.length; at += charsMax) {
+      pieces.push(sentence.slice(at, at + charsMax))
+    }
+    return pieces
+  })
+}

@@ -1,0 +1,107 @@
+/** The system in one process, as a test needs it: real store, files, HTTP and worker. */
+import { onTestFinished } from 'vitest'
+import type { Logger, Worker } from '../../../src/index.ts'
+import type { VirtualPorts } from '../../../src/testing/virtual-clock.ts'
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { startApi } from '../api.ts'
+import { type Caller, Callers } from '../callers.ts'
+import { IngestionClient } from '../demo/ingestion-client.ts'
+import { readEnvironment } from '../environment.ts'
+import { type Ingestion, keyFor, openIngestion } from '../open-ingestion.ts'
+import { createIngestionWorker, type IngestionWorkerOptions } from '../worker.ts'
+
+export interface LogLine {
+  readonly level: keyof Logger
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export interface Scene {
+  readonly ingestion: Ingestion
+  readonly lines: readonly LogLine[]
+  /** As processes of the same system would be given it. */
+  readonly variables: Readonly<Record<string, string>>
+  startWorker(options?: IngestionWorkerOptions): Worker
+  startApi(options?: { readonly uploadBytesMax?: number }): Promise<{
+    readonly url: string
+    as(caller: Caller): Promise<IngestionClient>
+  }>
+}
+
+export const ada: Caller = { userId: 'ada', organizationId: 'org-a' }
+export const bob: Caller = { userId: 'bob', organizationId: 'org-b' }
+export const kbId = 'kb-a'
+
+export interface SceneOptions {
+  readonly variables?: Readonly<Record<string, string>>
+  /** Time that the test moves. Default: that of the machine. */
+  readonly ports?: VirtualPorts
+}
+
+export async function openScene(options: SceneOptions = {}): Promise<Scene> {
+  const folder = await temporaryFolder('ingestion')
+  const variables = {
+    INGESTION_DATA: folder.path,
+    INGESTION_SECRET: '0123456789'.repeat(4),
+    INGESTION_RETRY_MS: '0',
+    ...options.variables,
+  }
+  const lines: LogLine[] = []
+  const { ports } = options
+  const environment = readEnvironment(variables)
+  const ingestion = await openIngestion(environment, recording(lines), { ...(ports && { ports }) })
+  ingestion.library.addKnowledgeBase({ id: kbId, organizationId: ada.organizationId })
+  ingestion.library.addKnowledgeBase({ id: 'kb-b', organizationId: bob.organizationId })
+  const stops: (() => Promise<void>)[] = []
+  onTestFinished(async () => {
+    const close = async (): Promise<void> => {
+      for (const stop of stops.reverse()) await stop()
+      await ingestion[Symbol.asyncDispose]()
+    }
+    await (ports === undefined ? close() : withTime(ports, close()))
+    await folder.remove()
+  })
+  return {
+    ingestion,
+    lines,
+    variables,
+    startWorker(workerOptions) {
+      const worker = createIngestionWorker(ingestion, workerOptions)
+      worker.start()
+      stops.push(() => worker.stop())
+      return worker
+    },
+    async startApi(apiOptions) {
+      const api = await startApi(ingestion, apiOptions)
+      stops.push(() => api.stop())
+      const callers = new Callers(keyFor(environment, 'tokens'))
+      const as = async (caller: Caller): Promise<IngestionClient> =>
+        new IngestionClient({ url: api.url, token: await callers.tokenFor(caller) })
+      return { url: api.url, as }
+    },
+  }
+}
+
+/** Lets time pass until it is done. */
+export async function withTime<Answer>(
+  { clock }: VirtualPorts,
+  work: Promise<Answer>,
+): Promise<Answer> {
+  let isDone = false
+  const done = work.finally(() => {
+    isDone = true
+  })
+  done.catch(() => undefined)
+  while (!isDone) await clock.advance(50)
+  return done
+}
+
+/** A log that keeps its lines. */
+function recording(lines: LogLine[]): Logger {
+  const at =
+    (level: keyof Logger) =>
+    (fields: LogLine['fields'], message: string): void => {
+      lines.push({ level, message, fields })
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}

@@ -1,0 +1,79 @@
+/** Vectors, ranking, links and tiers. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { runEmbed, similarity } from '../stages/run-embed.ts'
+import { confidenceTier, runFinalize } from '../stages/run-finalize.ts'
+import { runLinkSections } from '../stages/run-link-sections.ts'
+import { runSearch } from '../stages/run-search.ts'
+
+const texts = [
+  'An overshot wheel is driven by the weight of falling water.',
+  'Furrows are cut into the stones with a mill bill.',
+  'Her apprenticeship takes three years.',
+]
+const candidates = texts.map((content) => ({ content, embedding: runEmbed(content) }))
+
+describe('an embedding', () => {
+  test('is of length 1, and the same for the same text', () => {
+    const vector = runEmbed('The miller hears the stones.')
+    assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-5)
+    assert.deepEqual(vector, runEmbed('The miller hears the stones.'))
+  })
+
+  test('is nearer to a text that shares words and parts of words', () => {
+    const question = runEmbed('wheels and water')
+    const [near = 0, far = 0] = candidates.map(({ embedding }) => similarity(question, embedding))
+    assert.ok(near > far + 0.1, `${near} and ${far}`)
+  })
+
+  test('of a text without words is all zeros, and near to nothing', () => {
+    assert.equal(similarity(runEmbed('— … !'), runEmbed(texts[0] ?? '')), 0)
+  })
+})
+
+describe('search', () => {
+  test('puts what fits best first, and leaves out what does not fit', () => {
+    const found = runSearch('how are furrows cut into stones', candidates, 10)
+    assert.equal(found[0]?.candidate.content, texts[1])
+    assert.ok(found.every(({ candidate }) => candidate.content !== texts[2]))
+  })
+
+  test('answers no more than asked for, and nothing to a question without words', () => {
+    assert.equal(runSearch('the', candidates, 1).length, 1)
+    assert.deepEqual(runSearch('?!', candidates, 10), [])
+  })
+})
+
+describe('finalizing', () => {
+  test('gives chunks their place in the document, in whatever order units came', () => {
+    const sections = [
+      { index: 0, parent: null, level: 1, title: 'A', page: 1 },
+      { index: 1, parent: 0, level: 2, title: 'A.1', page: 1 },
+    ]
+    const links = runLinkSections(sections, [
+      { id: 9, unitIndex: 1, ordinal: 0, section: 1 },
+      { id: 5, unitIndex: 0, ordinal: 1, section: 0 },
+      { id: 7, unitIndex: 0, ordinal: 0, section: 0 },
+    ])
+    assert.deepEqual(links, [
+      { id: 7, position: 0, sectionPath: 'A' },
+      { id: 5, position: 1, sectionPath: 'A' },
+      { id: 9, position: 2, sectionPath: 'A > A.1' },
+    ])
+  })
+
+  test('trusts a document as far as its longer chunks can be trusted', () => {
+    assert.deepEqual([0.8, 0.79, 0.5, 0.49].map(confidenceTier), [
+      'high',
+      'medium',
+      'medium',
+      'low',
+    ])
+    const chunks = [
+      { confidence: 0.9, chars: 900 },
+      { confidence: 0.1, chars: 10 },
+    ]
+    assert.equal(runFinalize(chunks), 'high')
+    assert.equal(runFinalize([]), 'low')
+  })
+})

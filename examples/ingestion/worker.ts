@@ -1,0 +1,94 @@
+/**
+ * A worker process: all roles, or those that its arguments name. With `--drain` it ends when there is nothing
+ * left to do, for machines that are started for a batch of uploads and not kept.
+ */
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import { systemPorts, type Worker } from '../../src/index.ts'
+import { readEnvironment } from './environment.ts'
+import { CircuitBreaker } from './extractor/circuit-breaker.ts'
+import { type Ingestion, openIngestion } from './open-ingestion.ts'
+import { drain } from './runtime/drain.ts'
+import { extractHandler } from './runtime/extract-handler.ts'
+import { finalizeHandler } from './runtime/finalize-handler.ts'
+import { ingestHandler } from './runtime/ingest-handler.ts'
+import { runJanitor } from './runtime/janitor.ts'
+import { ProviderGate } from './runtime/provider-gate.ts'
+import { workerRuntime } from './runtime/worker-runtime.ts'
+
+export const roles = ['ingest', 'extract', 'finalize', 'janitor'] as const
+
+export type Role = (typeof roles)[number]
+
+export interface IngestionWorkerOptions {
+  /** Default: all. */
+  readonly roles?: readonly Role[]
+}
+
+export function createIngestionWorker(
+  ingestion: Ingestion,
+  { roles: chosen = roles }: IngestionWorkerOptions = {},
+): Worker {
+  const { mill, environment, now, log } = ingestion
+  const runtime = workerRuntime(mill)
+  const gate = new ProviderGate({
+    breaker: new CircuitBreaker({ now }),
+    switches: mill.switches,
+    log,
+  })
+  const handle = {
+    ingest: ingestHandler(ingestion),
+    extract: extractHandler({ ...ingestion, gate }),
+    finalize: finalizeHandler(ingestion),
+    janitor: async () => {
+      await runJanitor(ingestion, runtime)
+    },
+  }
+  // Drawing pages needs a core for itself; a call of a model is waited for.
+  const queueConcurrency = {
+    ingest: 1,
+    extract: environment.EXTRACT_CONCURRENCY,
+    finalize: 1,
+    janitor: 1,
+  }
+  return mill.worker({
+    poll: chosen,
+    handle: only(handle, chosen),
+    queueConcurrency: only(queueConcurrency, chosen),
+  })
+}
+
+/** The entries of these roles. What is left out is not asked for, though the types do not see it. */
+function only<Entries extends Record<Role, unknown>>(
+  entries: Entries,
+  chosen: readonly Role[],
+): Entries {
+  return Object.fromEntries(chosen.map((role) => [role, entries[role]])) as Entries
+}
+
+/** Works until SIGTERM or SIGINT, or until there is nothing left. */
+async function main(): Promise<void> {
+  const options = { drain: { type: 'boolean', default: false } } as const
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  const chosen = positionals.length > 0 ? positionals.map(roleOf) : roles
+  await using ingestion = await openIngestion(readEnvironment(), pino({}, pino.destination(2)))
+  const worker = createIngestionWorker(ingestion, { roles: chosen })
+  console.log(`worker ${chosen.join(', ')}`)
+  if (values.drain) {
+    await drain({
+      worker,
+      queues: chosen.map((role) => ingestion.mill.queues[role]),
+      timers: systemPorts.timers,
+    })
+  } else {
+    await worker.run()
+  }
+}
+
+function roleOf(text: string): Role {
+  const role = roles.find((one) => one === text)
+  if (role === undefined) throw new Error(`A role is one of ${roles.join(', ')}.`)
+  return role
+}
+
+if (process.argv[1] === import.meta.filename) await main()

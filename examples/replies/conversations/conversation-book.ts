@@ -1,0 +1,90 @@
+/** Conversations and their projects, in a SQLite file of the example's own. */
+import { DatabaseSync } from 'node:sqlite'
+import type { Channel } from '../messages.ts'
+import type { Refusal } from './rules.ts'
+
+/** A message that was not accepted: which and why, without what was written. */
+export interface RefusedMessage {
+  readonly message_sid: string
+  readonly channel_type: Channel
+  readonly because: 'unknown_conversation' | Refusal
+  readonly at: string
+}
+
+export interface Conversation {
+  readonly conversation_id: string
+  readonly channel_type: Channel
+  /** The customer's number or address, and ours. */
+  readonly customer: string
+  readonly line: string
+  readonly project_id: string
+  readonly company_id: string
+  readonly thread_id: string
+  readonly customer_name: string
+  readonly current_step: string
+  readonly project_active: boolean
+  readonly allowed_channels: readonly Channel[]
+  /** All of it goes to a person. */
+  readonly auto_queue: boolean
+  /** How long it is collected; null for the default. */
+  readonly window_seconds: number | null
+}
+
+export type NewConversation = Omit<Conversation, 'window_seconds'> &
+  Partial<Pick<Conversation, 'window_seconds'>>
+
+export class ConversationBook {
+  readonly #db: DatabaseSync
+
+  constructor(file: string) {
+    this.#db = new DatabaseSync(file)
+    this.#db.exec(`
+      PRAGMA busy_timeout = 5000;
+      PRAGMA journal_mode = WAL;
+      CREATE TABLE IF NOT EXISTS conversation (
+        conversation_id TEXT PRIMARY KEY,
+        channel_type TEXT NOT NULL, customer TEXT NOT NULL, line TEXT NOT NULL,
+        details TEXT NOT NULL,
+        UNIQUE (channel_type, customer, line)
+      ) STRICT;
+      CREATE TABLE IF NOT EXISTS refused_message (
+        message_sid TEXT NOT NULL, channel_type TEXT NOT NULL, because TEXT NOT NULL, at TEXT NOT NULL,
+        PRIMARY KEY (channel_type, message_sid)
+      ) STRICT;`)
+  }
+
+  add(conversation: NewConversation): void {
+    const { conversation_id, channel_type, customer, line, ...details } = conversation
+    this.#db
+      .prepare('INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?)')
+      .run(conversation_id, channel_type, customer, line, JSON.stringify(details))
+  }
+
+  /** Who writes from where to where tells which conversation it is. */
+  find(channel: Channel, customer: string, line: string): Conversation | undefined {
+    const row = this.#db
+      .prepare('SELECT * FROM conversation WHERE channel_type = ? AND customer = ? AND line = ?')
+      .get(channel, customer, line)
+    if (row === undefined) return undefined
+    const { details, ...keys } = row
+    // Written by `add`, and by nobody else.
+    return { window_seconds: null, ...JSON.parse(String(details)), ...keys } as Conversation
+  }
+
+  /** For whoever wonders where a message went. The first refusal of a message is kept. */
+  noteRefused({ message_sid, channel_type, because, at }: RefusedMessage): void {
+    this.#db
+      .prepare('INSERT OR IGNORE INTO refused_message VALUES (?, ?, ?, ?)')
+      .run(message_sid, channel_type, because, at)
+  }
+
+  get refused(): readonly RefusedMessage[] {
+    const rows = this.#db.prepare('SELECT * FROM refused_message ORDER BY at, rowid').all()
+    // Written by `noteRefused`, and by nobody else.
+    return rows.map((row) => ({ ...row }) as unknown as RefusedMessage)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}

@@ -1,0 +1,13 @@
+/** Opens the replies engine on the store that the template was brought up in. */
+import { type Mill, type OpenOptions, open } from '../../src/index.ts'
+import { type RepliesSettings, repliesApp } from './app.ts'
+
+export type RepliesMill = Mill<ReturnType<typeof repliesApp>>
+
+export interface OpenRepliesOptions extends Pick<OpenOptions, 'data' | 'log' | 'ports'> {
+  readonly settings?: RepliesSettings
+}
+
+export function openReplies({ settings, ...options }: OpenRepliesOptions): Promise<RepliesMill> {
+  return open(repliesApp(settings), options)
+}

@@ -1,0 +1,26 @@
+/** The worker as a process. Run as many as there is work for. */
+import { mkdirSync } from 'node:fs'
+import { pino } from 'pino'
+import { claudeWriter } from './answering/claude-writer.ts'
+import { Outbox } from './answering/outbox.ts'
+import { offlineWriter } from './answering/reply-writer.ts'
+import { createRepliesWorker } from './create-worker.ts'
+import { readEnvironment } from './environment.ts'
+import { openReplies } from './open-replies.ts'
+
+const { settings, data, answersFile, claude } = readEnvironment()
+const log = pino({ level: 'warn' }, pino.destination(2))
+mkdirSync(data, { recursive: true })
+const mill = await openReplies({ settings, data, log })
+const outbox = new Outbox(answersFile)
+const worker = createRepliesWorker({
+  mill,
+  channel: outbox,
+  writer: claude === null ? offlineWriter : claudeWriter(claude),
+  onAnswered: ({ conversation_id, channel_type, message_sids }) =>
+    console.log(`answered ${conversation_id} by ${channel_type}, messages: ${message_sids.length}`),
+})
+console.log('worker ready')
+await worker.run()
+await mill.close()
+outbox.close()

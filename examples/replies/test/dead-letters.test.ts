@@ -1,0 +1,98 @@
+/** What cannot be answered: three receives, a dead letter, an alarm, and the lines of the runbook. */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { runCli } from '../../../test/support/cli-process.ts'
+import type { ReplyWriter } from '../answering/reply-writer.ts'
+import { ada, ben, cleo } from '../demo/sample-conversations.ts'
+import { from, minute, openWatchedScene, type Scene } from './scene.ts'
+
+/** Does not work until somebody has repaired it. */
+class BrokenWriter implements ReplyWriter {
+  isRepaired = false
+  attempts = 0
+
+  async write(): Promise<string> {
+    this.attempts += 1
+    if (!this.isRepaired) throw new Error('The model does not answer.')
+    return 'an answer'
+  }
+}
+
+/** The line that the README has for it, with the folder of this test. */
+async function runbook(queue: string, folder: string): Promise<readonly string[]> {
+  const readme = await readFile(join(import.meta.dirname, '..', 'README.md'), 'utf8')
+  const lines = readme.split('\n').filter((line) => line.startsWith('npx millrace dlq redrive '))
+  const line = lines.find((one) => one.includes(` ${queue} `))
+  assert.ok(line, `The README has no line for ${queue}.`)
+  return line.replace('npx millrace ', '').replace('.millrace/replies', folder).split(' ')
+}
+
+async function redrive({ folder }: Scene, queue: string): Promise<void> {
+  const { code, stdout, stderr } = await runCli(await runbook(queue, folder))
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /Moved 1 of 1/)
+}
+
+const channels = ['whatsapp', 'sms', 'email'] as const
+
+describe('an answer that fails', () => {
+  test('is a dead letter after three receives, rings, and is sent after a redrive', async () => {
+    const scene = await openWatchedScene()
+    const { mill, provider, outbox, clock, startWorker, passing, alarms } = scene
+    const writer = new BrokenWriter()
+    startWorker(writer)
+    await provider.deliver(from(ada, 'SM1', 'hello'))
+    await provider.deliver(from(ben, 'SM2', 'hello'))
+    const { customer, line } = cleo
+    await provider.deliverEmail({ id: '<1@x>', from: customer, to: line, text: 'hello' })
+    for (const channel of channels) {
+      const { deadLetters } = mill.queues[channel]
+      await passing(async () => (await deadLetters?.statistics())?.ready === 1)
+      assert.equal((await mill.queues[channel].statistics()).totals.received, 3)
+    }
+    assert.equal(writer.attempts, 9)
+    assert.deepEqual(outbox.sent, [])
+
+    const ringing = async (): Promise<readonly (string | undefined)[]> => {
+      await clock.advance(2 * minute)
+      const states = await alarms()
+      const names = ['WhatsAppTargetDLQ', 'SMSTargetDLQ', 'EmailTargetDLQ']
+      return names.map((name) => states.get(`ai-multi-comms-${name}-NotEmpty-dev`))
+    }
+    assert.deepEqual(await ringing(), ['ALARM', 'ALARM', 'ALARM'])
+    writer.isRepaired = true
+    for (const channel of channels) await redrive(scene, `ai-multi-comms-${channel}-target-dlq-dev`)
+    await passing(() => outbox.sent.length === 3)
+    assert.deepEqual(await ringing(), ['OK', 'OK', 'OK'])
+  })
+})
+
+describe('a trigger that fails', () => {
+  test('is a dead letter after three receives, rings, and is merged after a redrive', async () => {
+    const scene = await openWatchedScene()
+    const { mill, backend, provider, outbox, clock, startWorker, passing, alarms } = scene
+    await provider.deliver(from(ada, 'SM1', 'hello'))
+    // Workers that take it and die.
+    for (let receive = 1; receive <= 3; receive += 1) {
+      await clock.advance(905_000)
+      const request = { queue: mill.queues.triggerDelay.name, max: 1, waitMs: 0 }
+      assert.equal((await backend.receive(request)).length, 1)
+    }
+    await clock.advance(905_000)
+    startWorker()
+    const { deadLetters } = mill.queues.triggerDelay
+    await passing(async () => (await deadLetters?.statistics())?.ready === 1)
+    const waiting = await mill.collectors.conversations.inspect('conv-ada')
+    assert.deepEqual([waiting?.staged, waiting?.trigger], [1, 'dead'])
+    await clock.advance(2 * minute)
+    const alarm = 'ai-multi-comms-TriggerDelayDLQ-NotEmpty-dev'
+    assert.equal((await alarms()).get(alarm), 'ALARM')
+
+    await redrive(scene, 'ai-multi-comms-trigger-delay-dlq-dev')
+    await passing(() => outbox.sent.length === 1)
+    await clock.advance(2 * minute)
+    assert.equal((await alarms()).get(alarm), 'OK')
+  })
+})

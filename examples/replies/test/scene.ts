@@ -1,0 +1,180 @@
+/**
+ * The engine in one process, on a clock that the test moves: the template brought up, a server that watches
+ * the alarms, the webhooks, and a worker where the test wants one.
+ */
+import assert from 'node:assert/strict'
+import { onTestFinished } from 'vitest'
+import type { Backend } from '../../../src/backends/backend.ts'
+import { openSqlite } from '../../../src/backends/sqlite/index.ts'
+import { bringUp, planUp, readSources } from '../../../src/config/bring-up.ts'
+import { dataDirectoryAt } from '../../../src/config/data-directory.ts'
+import type { Worker } from '../../../src/index.ts'
+import { serve } from '../../../src/server.ts'
+import {
+  type VirtualClock,
+  type VirtualPorts,
+  virtualPorts,
+} from '../../../src/testing/virtual-clock.ts'
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { collectingLogger, type LogLine, withTime } from '../../../test/support/worker-scene.ts'
+import { Outbox } from '../answering/outbox.ts'
+import { offlineWriter, type ReplyWriter } from '../answering/reply-writer.ts'
+import { ConversationBook } from '../conversations/conversation-book.ts'
+import { createRepliesWorker } from '../create-worker.ts'
+import { Provider, type TextMessage } from '../demo/provider.ts'
+import { template } from '../demo/replies-system.ts'
+import { sampleConversations } from '../demo/sample-conversations.ts'
+import { MergedPayload } from '../messages.ts'
+import { openReplies, type RepliesMill } from '../open-replies.ts'
+import { createApi } from '../webhooks/create-api.ts'
+
+export const second = 1_000
+export const minute: number = 60 * second
+
+/** A minute is evaluated so long after it has ended. */
+const evaluationDelayMs = 5 * second
+
+export const secrets = {
+  twilioAuthToken: 'a-token-for-the-tests',
+  emailSecret: 'a-secret-for-the-tests',
+} as const
+
+/** Under which providers know the webhooks. */
+export const publicUrl = 'https://replies.example.org'
+
+type TargetQueue = 'whatsapp' | 'sms' | 'email' | 'handoff'
+
+export interface Scene {
+  readonly mill: RepliesMill
+  readonly clock: VirtualClock
+  /** The store, for what only other programs would do with it. */
+  readonly backend: Backend
+  /** Where the store is, for the command line. */
+  readonly folder: string
+  /** The server's own address. */
+  readonly endpoint: string
+  readonly provider: Provider
+  readonly book: ConversationBook
+  readonly outbox: Outbox
+  readonly lines: readonly LogLine[]
+  /** The time that the webhooks go by; a test may put them behind. */
+  readonly watch: { behindMs: number }
+  startWorker(writer?: ReplyWriter): Worker
+  /** The states of alarms, by their names, as the server tells them. */
+  alarms(): Promise<ReadonlyMap<string, string>>
+  /** What lies in a queue, checked field by field. */
+  payloads(queue: TargetQueue): Promise<readonly MergedPayload[]>
+  /** Lets time pass in small steps until it is so. */
+  passing(holds: () => boolean | Promise<boolean>): Promise<void>
+}
+
+export async function openScene(): Promise<Scene> {
+  const folder = await temporaryFolder('replies')
+  // About now, because the command line goes by the clock of the machine; with a whole minute.
+  const startAt = Math.floor(Date.now() / minute) * minute
+  const ports = virtualPorts(1, { startAt })
+  const { clock } = ports
+  const lines: LogLine[] = []
+  const log = collectingLogger(lines)
+  const server = await serve({ port: 0, dataDirectory: folder.path, ports, log })
+  const backend = await openSqlite({ file: dataDirectoryAt(folder.path).file, ports })
+  await bringTemplateUp(backend, { path: folder.path, endpoint: server.url, ports })
+  const mill = await openReplies({ data: folder.path, ports, log })
+  const book = new ConversationBook(folder.file('conversations.db'))
+  for (const conversation of sampleConversations) book.add(conversation)
+  const outbox = new Outbox(folder.file('answers.db'))
+  const workers: Worker[] = []
+  onTestFinished(async () => {
+    for (const worker of workers) await withTime(clock, worker.stop())
+    await withTime(clock, mill.close())
+    await withTime(clock, server.stop())
+    await backend.close()
+    book.close()
+    outbox.close()
+    await folder.remove()
+  })
+  const watch = { behindMs: 0 }
+  const now = (): Date => new Date(clock.now() - watch.behindMs)
+  const api = createApi({ mill, book, log, now, settings: { publicUrl, ...secrets } })
+  const { fetch } = api
+  return {
+    ...{ mill, clock, backend, book, outbox, lines, watch },
+    folder: folder.path,
+    endpoint: server.url,
+    provider: new Provider({ url: publicUrl, ...secrets, fetch, now: () => clock.now() }),
+    startWorker(writer = offlineWriter) {
+      const worker = createRepliesWorker({ mill, writer, channel: outbox })
+      workers.push(worker)
+      worker.start()
+      return worker
+    },
+    async payloads(queue) {
+      const { items } = await mill.queues[queue].peek({ limit: 100 })
+      return items.map(({ body }) => MergedPayload.parse(JSON.parse(body)))
+    },
+    async alarms() {
+      const ended = Math.floor((clock.now() - evaluationDelayMs) / minute) * minute
+      for (;;) {
+        const shown = await shownAlarms(server.url)
+        // The server reads the alarms of a stack from a disk, which has its own time.
+        const isEvaluated = shown.every(
+          ({ evaluated_at: at }) => at === null || Date.parse(at) >= ended,
+        )
+        if (isEvaluated) return new Map(shown.map(({ name, state }) => [name, state]))
+      }
+    },
+    async passing(holds) {
+      while (!(await holds())) await clock.advance(50)
+    },
+  }
+}
+
+/** The same, a few seconds after an evaluation that found all alarms of the template in order. */
+export async function openWatchedScene(): Promise<Scene> {
+  const scene = await openScene()
+  const { clock, alarms } = scene
+  await clock.advance(2 * evaluationDelayMs)
+  const inOrder = async (): Promise<number> =>
+    [...(await alarms())].filter(([name, state]) => ofTemplate.test(name) && state === 'OK').length
+  while ((await inOrder()) < 20) await clock.advance(minute)
+  return scene
+}
+
+/** Alarms of the app are called by their queues. */
+const ofTemplate = /-[A-Z]\w+-dev$/
+
+interface ShownAlarm {
+  readonly name: string
+  readonly state: string
+  readonly evaluated_at: string | null
+}
+
+async function shownAlarms(endpoint: string): Promise<readonly ShownAlarm[]> {
+  const response = await fetch(`${endpoint}/alarms`)
+  return JSON.parse(await response.text()).alarms
+}
+
+interface UpPlace {
+  readonly path: string
+  readonly endpoint: string
+  readonly ports: VirtualPorts
+}
+
+async function bringTemplateUp(backend: Backend, { path, endpoint, ports }: UpPlace) {
+  const place = { region: 'us-east-1', account: '000000000000', environment: {}, endpoint }
+  const sources = await readSources([template], place)
+  const request = { backend, data: dataDirectoryAt(path), ports, sources }
+  const planned = await planUp(request)
+  assert.deepEqual(planned.problems, [])
+  await bringUp(request, planned)
+}
+
+/** A message of somebody who is in the book. */
+export function from(
+  { customer, line, channel_type }: (typeof sampleConversations)[number],
+  sid: string,
+  body: string,
+): TextMessage {
+  const channel = channel_type === 'whatsapp' ? 'whatsapp' : 'sms'
+  return { channel, sid, from: customer, to: line, body }
+}

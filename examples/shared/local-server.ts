@@ -1,0 +1,28 @@
+/** An HTTP server on this machine, for what stands in for a service of the world outside. */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { type ServerType, serve } from '@hono/node-server'
+
+export class LocalServer implements AsyncDisposable {
+  readonly #server: ServerType
+
+  constructor(fetch: (request: Request) => Response | Promise<Response>, port = 0) {
+    this.#server = serve({ fetch, hostname: '127.0.0.1', port })
+  }
+
+  async listening(): Promise<void> {
+    await once(this.#server, 'listening')
+  }
+
+  get url(): string {
+    // A server that listens on a port has such an address.
+    const { port } = this.#server.address() as AddressInfo
+    return `http://127.0.0.1:${port}`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close()
+    if ('closeAllConnections' in this.#server) this.#server.closeAllConnections()
+    await once(this.#server, 'close')
+  }
+}

@@ -1,0 +1,80 @@
+/** Checks every argument about collectors, as checked-backend.ts does for messages. */
+import {
+  checkLength,
+  checkRange,
+  checkText,
+  describeGiven,
+  type Violations,
+} from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import { check } from './checking.ts'
+import type { AddItems, CollectorKey, CollectorStore, NewItem } from './collector-store.ts'
+
+export function checkedCollectorStore(store: CollectorStore): CollectorStore {
+  return {
+    add: async (request) => {
+      check((into) => checkItems(into, '', request))
+      return store.add(request)
+    },
+    begin: async (request) => {
+      check((into) => {
+        checkKey(into, '', request)
+        checkRange(into, 'maxItems', request.maxItems, limits.batchItems)
+        checkRange(into, 'maxBytes', request.maxBytes, limits.batchBytes)
+      })
+      return store.begin(request)
+    },
+    read: async (request) => {
+      check((into) => {
+        checkKey(into, '', request)
+        checkRange(into, 'limit', request.limit, limits.pageSize)
+      })
+      return store.read(request)
+    },
+    list: async (request) => {
+      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
+      return store.list(request)
+    },
+    flush: async (request) => {
+      check((into) => checkKey(into, '', request))
+      return store.flush(request)
+    },
+    repair: async (request) => {
+      check((into) => {
+        checkRange(into, 'overdueMs', request.overdueMs, limits.overdueMs)
+        checkRange(into, 'limit', request.limit, limits.pageSize)
+      })
+      return store.repair(request)
+    },
+  }
+}
+
+/** Also for items that come with a settlement. */
+export function checkItems(into: Violations, prefix: string, request: AddItems): void {
+  checkKey(into, prefix, request)
+  const { items, windowMs, maxWaitMs, maxItems, maxBytes, rememberMs } = request
+  const { min, max } = limits.messagesPerCall
+  if (Array.isArray(items) && items.length >= min && items.length <= max) {
+    for (const [index, item] of items.entries()) checkItem(into, `${prefix}items[${index}]`, item)
+  } else {
+    const given = Array.isArray(items) ? `${items.length} items` : describeGiven(items)
+    into.push({ field: `${prefix}items`, given, allowed: `${min} to ${max} items` })
+  }
+  checkRange(into, `${prefix}windowMs`, windowMs, limits.delayMs)
+  if (maxWaitMs !== undefined) checkRange(into, `${prefix}maxWaitMs`, maxWaitMs, limits.maxWaitMs)
+  checkRange(into, `${prefix}maxItems`, maxItems, limits.batchItems)
+  checkRange(into, `${prefix}maxBytes`, maxBytes, limits.batchBytes)
+  checkRange(into, `${prefix}rememberMs`, rememberMs, limits.rememberMs)
+}
+
+function checkKey(into: Violations, prefix: string, { collector, key }: CollectorKey): void {
+  checkText(into, `${prefix}collector`, collector, limits.collectorNameLength)
+  checkText(into, `${prefix}key`, key, limits.collectorKeyLength)
+}
+
+function checkItem(into: Violations, field: string, { id, body, order }: NewItem): void {
+  checkText(into, `${field}.id`, id, limits.itemIdLength)
+  checkLength(into, `${field}.body`, body, limits.itemLength)
+  if (Number.isFinite(order)) return
+  into.push({ field: `${field}.order`, given: describeGiven(order), allowed: 'a finite number' })
+}

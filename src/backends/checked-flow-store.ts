@@ -1,0 +1,120 @@
+/** Checks every argument about flows before a store sees it, as checked-backend.ts does for messages. */
+import { checkOneOf, checkRange, checkText, type Violations } from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import type { Emission } from './backend.ts'
+import { checkJob } from './checked-job-store.ts'
+import { check } from './checking.ts'
+import type {
+  FlowKey,
+  FlowStore,
+  MarkUnits,
+  NewUnit,
+  OpenFlow,
+  StartUnit,
+  UnitKey,
+} from './flow-store.ts'
+
+export function checkedFlowStore(store: FlowStore): FlowStore {
+  return {
+    open: async (request) => {
+      check((into) => checkOpening(into, request))
+      return store.open(request)
+    },
+    add: async (request) => {
+      check((into) => {
+        checkFlowKey(into, '', request)
+        checkUnits(into, request.units)
+      })
+      return store.add(request)
+    },
+    seal: async (request) => {
+      check((into) => checkFlowKey(into, '', request))
+      return store.seal(request)
+    },
+    mark: async (request) => {
+      check((into) => checkMarks(into, request))
+      return store.mark(request)
+    },
+    start: async (request) => {
+      check((into) => checkStart(into, request))
+      return store.start(request)
+    },
+    cancel: async (request) => {
+      check((into) => checkFlowKey(into, '', request))
+      return store.cancel(request)
+    },
+    resume: async (request) => {
+      check((into) => {
+        checkUnitKey(into, '', request)
+        checkEmission(into, request.work)
+      })
+      return store.resume(request)
+    },
+    read: (request) => store.read(request),
+    list: async (request) => {
+      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
+      return store.list(request)
+    },
+    units: async (request) => {
+      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
+      return store.units(request)
+    },
+    counts: () => store.counts(),
+  }
+}
+
+export function checkOpening(into: Violations, request: OpenFlow): void {
+  const { deadlineMs, keepMs, parent, data } = request
+  checkFlowKey(into, '', request)
+  checkUnits(into, request.units)
+  checkOneOf(into, 'onUnitFailure', request.onUnitFailure, ['wait', 'fail', 'finalize'])
+  checkEmission(into, request.finalize)
+  checkEmission(into, request.failed)
+  if (deadlineMs !== undefined) {
+    checkRange(into, 'deadlineMs', deadlineMs, limits.flowDeadlineMs)
+  }
+  const { onDeadline = 'report' } = request
+  checkOneOf(into, 'onDeadline', onDeadline, ['report', 'fail', 'finalize'])
+  checkRange(into, 'keepMs', keepMs, limits.flowKeepMs)
+  if (parent !== undefined) checkUnitKey(into, 'parent.', parent)
+  if (data !== undefined) checkText(into, 'data', data, limits.flowDataLength)
+}
+
+export function checkMarks(into: Violations, request: MarkUnits): void {
+  checkFlowKey(into, '', request)
+  checkRange(into, 'marks: count', request.marks.length, limits.messagesPerCall)
+  for (const { unit, state, reason } of request.marks) {
+    checkText(into, 'marks.unit', unit, limits.flowIdLength)
+    checkOneOf(into, 'marks.state', state, ['done', 'dead'])
+    if (reason !== undefined) checkText(into, 'marks.reason', reason, limits.reasonLength)
+  }
+}
+
+export function checkStart(into: Violations, request: StartUnit): void {
+  checkUnitKey(into, '', request)
+  checkEmission(into, request.work)
+}
+
+function checkUnits(into: Violations, units: readonly NewUnit[]): void {
+  const { max, unit } = limits.messagesPerCall
+  checkRange(into, 'units: count', units.length, { min: 0, max, unit })
+  for (const { id, work } of units) {
+    checkText(into, 'units.id', id, limits.flowIdLength)
+    checkEmission(into, work)
+  }
+}
+
+/** What depends on the queue is checked by the backend, which knows it. */
+function checkEmission(into: Violations, emission: Emission | undefined): void {
+  if (emission !== undefined && 'job' in emission) checkJob(into, emission.job)
+}
+
+function checkFlowKey(into: Violations, prefix: string, { flow, id }: FlowKey): void {
+  checkText(into, `${prefix}flow`, flow, limits.flowNameLength)
+  checkText(into, `${prefix}id`, id, limits.flowIdLength)
+}
+
+function checkUnitKey(into: Violations, prefix: string, key: UnitKey): void {
+  checkFlowKey(into, prefix, key)
+  checkText(into, `${prefix}unit`, key.unit, limits.flowIdLength)
+}

@@ -1,0 +1,83 @@
+/** Checks every argument about metrics, as checked-backend.ts does for messages. */
+import {
+  checkNumber,
+  checkOneOf,
+  checkRange,
+  checkText,
+  describeGiven,
+  type Violations,
+} from '../core/checks.ts'
+import { durationBuckets } from '../core/duration-buckets.ts'
+import { attemptEndings, type DurationFigures } from '../core/handler-figures.ts'
+import { limits } from '../core/limits.ts'
+import { check } from './checking.ts'
+import type { HandlerFigures, MetricStore, QueueFigures, ReportFigures } from './metric-store.ts'
+
+export function checkedMetricStore(store: MetricStore): MetricStore {
+  return {
+    sample: () => store.sample(),
+    report: async (request) => {
+      check((into) => checkReport(into, request))
+      return store.report(request)
+    },
+    minutes: async (request) => {
+      check((into) => checkSpan(into, request))
+      return store.minutes(request)
+    },
+    snapshot: async (request) => {
+      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
+      return store.snapshot(request)
+    },
+    values: async (request) => {
+      check((into) => {
+        checkText(into, 'name', request.name, limits.metricNameLength)
+        checkSpan(into, request)
+      })
+      return store.values(request)
+    },
+  }
+}
+
+function checkReport(into: Violations, { queues, values = [] }: ReportFigures): void {
+  for (const figures of queues) checkFigures(into, figures)
+  for (const { name, value } of values) {
+    checkText(into, 'name', name, limits.metricNameLength)
+    checkNumber(into, 'value', value, { min: -Number.MAX_VALUE, max: Number.MAX_VALUE })
+  }
+}
+
+const counts = { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'in all' }
+
+function checkFigures(into: Violations, { emptyReceives, handlers }: QueueFigures): void {
+  if (emptyReceives !== undefined) checkRange(into, 'emptyReceives', emptyReceives, counts)
+  if (handlers !== undefined) checkHandlers(into, handlers)
+}
+
+function checkHandlers(into: Violations, { endings, runs, waits }: HandlerFigures): void {
+  for (const ending of attemptEndings) {
+    checkRange(into, `handlers.endings.${ending}`, endings[ending], counts)
+  }
+  checkDurations(into, 'handlers.runs', runs)
+  checkDurations(into, 'handlers.waits', waits)
+}
+
+function checkDurations(into: Violations, field: string, figures: DurationFigures): void {
+  const { msSum, msMax, buckets } = figures
+  checkNumber(into, `${field}.msSum`, msSum, counts)
+  checkNumber(into, `${field}.msMax`, msMax, counts)
+  checkOneOf(into, `${field}.buckets.length`, buckets.length, [durationBuckets])
+  for (const count of buckets) checkRange(into, `${field}.buckets`, count, counts)
+}
+
+function checkSpan(
+  into: Violations,
+  { from, to }: { readonly from: number; readonly to: number },
+): void {
+  checkRange(into, 'from', from, moments)
+  checkRange(into, 'to', to, moments)
+  if (from <= to) return
+  into.push({ field: 'to', given: describeGiven(to), allowed: "not before 'from'" })
+}
+
+/** As far as a date goes. */
+const moments = { min: 0, max: 8_640_000_000_000_000, unit: 'ms since the epoch' }

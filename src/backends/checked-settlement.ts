@@ -1,0 +1,73 @@
+/** Checks the arguments of one settlement, as checked-backend.ts does for those of calls. */
+import { checkLength, checkOneOf, checkRange, type Violations } from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import type { MillraceError } from '../core/millrace-error.ts'
+import type { Outcome, Settlement } from './backend.ts'
+import { checkItems } from './checked-collector-store.ts'
+import { checkMarks, checkOpening, checkStart } from './checked-flow-store.ts'
+import { checkJob } from './checked-job-store.ts'
+import { checkCount, refusal } from './checking.ts'
+import type { EmittedFlow } from './flow-store.ts'
+
+export function refuseSettlement(settlement: Settlement): MillraceError | undefined {
+  const { outcome, emits, jobs } = settlement
+  const isBare = emits === undefined && jobs === undefined && !hasMore(settlement)
+  // The common case, which every acknowledgement passes.
+  if (outcome.kind === 'acknowledge' && isBare) return undefined
+  return refusal((into) => {
+    checkOutcome(into, outcome)
+    if (emits !== undefined && emits.length > 0) checkCount(into, 'emits', emits)
+    if (jobs !== undefined && jobs.length > 0) {
+      checkCount(into, 'jobs', jobs)
+      for (const { job } of jobs) checkJob(into, job)
+    }
+    if (hasMore(settlement)) checkMore(into, settlement)
+  })
+}
+
+/** Whether there is something that belongs to an acknowledgement and to nothing else. */
+function hasMore({ flows, marks, starts, items, batch, within }: Settlement): boolean {
+  return (
+    flows !== undefined ||
+    marks !== undefined ||
+    starts !== undefined ||
+    items !== undefined ||
+    batch !== undefined ||
+    within !== undefined
+  )
+}
+
+function checkMore(into: Violations, settlement: Settlement): void {
+  const { outcome, flows = [], marks = [], starts = [], items = [] } = settlement
+  checkOneOf(into, 'outcome.kind', outcome.kind, ['acknowledge'])
+  for (const flow of flows) checkOpening(into, flow)
+  checkTakeovers(into, flows)
+  for (const request of marks) checkMarks(into, request)
+  for (const request of starts) checkStart(into, request)
+  for (const [index, request] of items.entries()) checkItems(into, `items[${index}].`, request)
+}
+
+function checkTakeovers(into: Violations, flows: readonly EmittedFlow[]): void {
+  const taking = flows.filter(({ takesOver }) => takesOver)
+  if (taking.length > 1) {
+    const given = `${taking.length} flows`
+    into.push({ field: 'flows.takesOver', given, allowed: 'one flow that takes over' })
+  }
+  if (taking.some(({ parent }) => parent !== undefined)) {
+    const allowed = 'no parent: the flow stands for the unit of its delivery'
+    into.push({ field: 'flows.parent', given: 'a parent', allowed })
+  }
+}
+
+function checkOutcome(into: Violations, outcome: Outcome): void {
+  checkOneOf(into, 'outcome.kind', outcome.kind, ['acknowledge', 'retry', 'release', 'bury'])
+  if (outcome.kind === 'retry') {
+    checkRange(into, 'outcome.delayMs', outcome.delayMs, limits.visibilityMs)
+    if (outcome.error !== undefined) {
+      checkLength(into, 'outcome.error', outcome.error, limits.errorLength)
+    }
+  }
+  if (outcome.kind === 'bury') {
+    checkLength(into, 'outcome.reason', outcome.reason, limits.reasonLength)
+  }
+}

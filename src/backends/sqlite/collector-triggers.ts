@@ -1,0 +1,153 @@
+/**
+ * The triggers of collectors: ordinary messages, which anybody may purge, delete or write. So where the
+ * trigger of a key is gets looked up whenever it matters, and is never taken for granted.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { TriggerState } from '../collector-store.ts'
+import { type KeyRow, settingsOf } from './collector-keys.ts'
+import { hold, retentionCutoff } from './holding.ts'
+import { delayed, leased, nobodysToken } from './messages.ts'
+import { changed, getRow } from './rows.ts'
+import { storeMessage } from './sending.ts'
+import type { StoreView } from './settling.ts'
+import { leaseEnded } from './tenants.ts'
+import type { Queue } from './topology.ts'
+import type { StoreTransaction } from './transaction.ts'
+
+export interface TriggerStatements {
+  readonly find: StatementSync
+  readonly postpone: StatementSync
+  readonly hurry: StatementSync
+  readonly withdraw: StatementSync
+}
+
+export function prepareTriggers(db: DatabaseSync): TriggerStatements {
+  const unheld = `WHERE sequence = ? AND generation = ?
+    AND (state = ${delayed} OR (state = ${leased} AND token = ${nobodysToken}))`
+  return {
+    find: db.prepare(`
+      SELECT sequence, generation, state, due_at, held_until, token, sent_at, receive_count,
+        group_name
+      FROM message WHERE sequence = ?`),
+    postpone: db.prepare(`
+      UPDATE message SET due_at = ?, held_until = ?
+      WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
+    // Nobody has it in hand: it waits for its time, or for its retry.
+    hurry: db.prepare(`UPDATE message SET state = 0, held_until = NULL, lane = NULL ${unheld}`),
+    withdraw: db.prepare(`
+      DELETE FROM message WHERE sequence = ? AND generation = ? AND state = ${delayed}
+      RETURNING body IS NULL AS apart`),
+  }
+}
+
+interface TriggerRow {
+  readonly sequence: number
+  readonly generation: number
+  readonly state: number
+  readonly due_at: number
+  readonly held_until: number | null
+  readonly token: number
+  readonly sent_at: number
+  readonly receive_count: number
+  readonly group_name: string | null
+}
+
+/** The latest trigger of a key as it is now. */
+export interface Trigger {
+  readonly state: TriggerState
+  /** When it can be received; null when that is not planned. */
+  readonly dueAt: number | null
+  /** Present unless it is gone. */
+  readonly row?: TriggerRow
+}
+
+const none: Trigger = { state: 'none', dueAt: null }
+
+/** The queue of a key's triggers, if there still is one. */
+export function triggerQueue(
+  { session }: Pick<StoreView, 'session'>,
+  key: KeyRow,
+): Queue | undefined {
+  return session.topology.find(settingsOf(key).queue)
+}
+
+export function triggerOf(view: StoreView, queue: Queue | undefined, key: KeyRow): Trigger {
+  if (queue === undefined || key.trigger === null) return none
+  const row = getRow<TriggerRow>(view.session.collectorTriggers.find, key.trigger)
+  if (row === undefined) return none
+  const { deadLetter } = queue.settings
+  const deadLetters = deadLetter && view.session.topology.find(deadLetter.queue)
+  if (row.generation !== queue.generation) {
+    // Anywhere else it was purged with its queue, and only the sweep has not come by yet.
+    return row.generation === deadLetters?.generation ? { state: 'dead', dueAt: null, row } : none
+  }
+  if (row.sent_at <= retentionCutoff(queue, view.now)) return none
+  const dueAt = row.held_until ?? row.due_at
+  const isDue = (row.state !== delayed && row.state !== leased) || dueAt <= view.now
+  if (!isDue && row.state === leased && row.token !== nobodysToken) {
+    return { state: 'held', dueAt: null, row }
+  }
+  // The next receive will not give it out any more.
+  if (deadLetters && deadLetter && row.receive_count >= deadLetter.maxReceives) {
+    return { state: 'dead', dueAt: null, row }
+  }
+  if (isDue) return { state: 'due', dueAt: Math.min(view.now, dueAt), row }
+  return { state: row.state === delayed ? 'waiting' : 'retrying', dueAt, row }
+}
+
+/** Whether it will be delivered without anybody doing anything. */
+export function isOnItsWay({ state }: Trigger): boolean {
+  return state === 'waiting' || state === 'due' || state === 'retrying'
+}
+
+/** Sees to it that a trigger comes at this time; the answer is the key that knows of it. */
+export function scheduleTrigger(
+  tx: StoreTransaction,
+  key: KeyRow,
+  trigger: Trigger,
+  dueAt: number,
+): KeyRow {
+  const queue = triggerQueue(tx, key)
+  if (queue === undefined) return key
+  if (isOnItsWay(trigger)) {
+    if (trigger.state === 'waiting') moveTrigger(tx, queue, trigger, dueAt)
+    return key
+  }
+  const delayMs = Math.max(0, dueAt - tx.now)
+  const { sequence } = storeMessage(tx, queue, { ...settingsOf(key).message, delayMs })
+  return { ...key, trigger: sequence }
+}
+
+function moveTrigger(tx: StoreTransaction, queue: Queue, trigger: Trigger, dueAt: number): void {
+  const { row } = trigger
+  if (row === undefined || trigger.dueAt === dueAt) return
+  if (dueAt <= tx.now) {
+    hurryTrigger(tx, queue, trigger)
+    return
+  }
+  const { dueAt: lookAt, heldUntil } = hold(queue, row.sent_at, dueAt)
+  tx.session.collectorTriggers.postpone.run(lookAt, heldUntil, row.sequence, queue.generation)
+  tx.wroteRow(queue)
+}
+
+/** Makes a trigger due that waits for its time, or for its retry. */
+export function hurryTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
+  if (row === undefined) return
+  const { hurry } = tx.session.collectorTriggers
+  if (!changed(hurry, row.sequence, queue.generation)) return
+  tx.count(queue, row.state === delayed ? 'delayed' : 'leased', -1)
+  tx.count(queue, 'ready', 1)
+  tx.gainedReady(queue)
+  if (row.state === leased) leaseEnded(tx, queue, row.group_name, tx.now)
+}
+
+/** Takes a trigger back that waits for its time and has nothing left to bring about. */
+export function withdrawTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
+  if (row === undefined) return
+  const { withdraw } = tx.session.collectorTriggers
+  const deleted = getRow<{ apart: 0 | 1 }>(withdraw, row.sequence, queue.generation)
+  if (deleted === undefined) return
+  if (deleted.apart === 1) tx.session.bodies.dropApart.run(row.sequence)
+  tx.count(queue, 'delayed', -1)
+  tx.count(queue, 'acknowledged', 1)
+}

@@ -1,0 +1,85 @@
+/** Values that apps set under names of their own, minute by minute; names are few, and kept apart. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { limits } from '../../core/limits.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { minuteOf } from '../../core/minutes.ts'
+import type { ReadValues, ValueMinute } from '../metric-store.ts'
+import { allRows, getRow } from './rows.ts'
+import type { Session } from './session.ts'
+import type { StoreTransaction } from './transaction.ts'
+
+export interface ValueStatements {
+  readonly find: StatementSync
+  readonly names: StatementSync
+  readonly addName: StatementSync
+  readonly add: StatementSync
+  readonly read: StatementSync
+  readonly forget: StatementSync
+  readonly forgetNames: StatementSync
+}
+
+export function prepareValues(db: DatabaseSync): ValueStatements {
+  return {
+    find: db.prepare('SELECT id FROM metric_name WHERE name = ?'),
+    names: db.prepare('SELECT count(*) AS count FROM metric_name'),
+    addName: db.prepare('INSERT INTO metric_name (name) VALUES (?) RETURNING id'),
+    add: db.prepare(`
+      INSERT INTO metric_value (name, minute, count, sum, min, max) VALUES (?, ?, 1, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum,
+        min = min(min, excluded.min), max = max(max, excluded.max)`),
+    read: db.prepare(`
+      SELECT minute, count, sum, min, max FROM metric_value
+      WHERE name = (SELECT id FROM metric_name WHERE metric_name.name = ?)
+        AND minute BETWEEN ? AND ? ORDER BY minute`),
+    forget: db.prepare(`
+      DELETE FROM metric_value WHERE (name, minute) IN (
+        SELECT name, minute FROM metric_value INDEXED BY metric_value_by_age
+        WHERE minute < ? LIMIT CAST(? AS INTEGER)
+      )`),
+    forgetNames: db.prepare(`
+      DELETE FROM metric_name
+      WHERE NOT EXISTS (SELECT 1 FROM metric_value WHERE metric_value.name = metric_name.id)`),
+  }
+}
+
+export interface NamedValue {
+  readonly name: string
+  readonly value: number
+}
+
+/** Everything that can be wrong is found before the first row changes. */
+export function addValues(tx: StoreTransaction, values: readonly NamedValue[]): void {
+  if (values.length === 0) return
+  refuseTooMany(tx, new Set(values.map(({ name }) => name)))
+  const { find, addName, add } = tx.session.metricValues
+  const minute = minuteOf(tx.now)
+  for (const { name, value } of values) {
+    const id = (getRow<{ id: number }>(find, name) ?? getRow<{ id: number }>(addName, name))?.id
+    if (id !== undefined) add.run(id, minute, value, value, value)
+    tx.wroteRow()
+  }
+}
+
+function refuseTooMany(tx: StoreTransaction, names: ReadonlySet<string>): void {
+  const { find, names: known } = tx.session.metricValues
+  const added = [...names].filter((name) => getRow(find, name) === undefined).length
+  if (added === 0) return
+  const count = getRow<{ count: number }>(known)?.count ?? 0
+  const { max } = limits.metricNames
+  if (count + added <= max) return
+  const allowed = `at most ${max} names in a store; one is free again three days after its last value`
+  throw MillraceError.invalid([{ field: 'name', given: 'a new name', allowed }])
+}
+
+export function readValues(session: Session, request: ReadValues): readonly ValueMinute[] {
+  const { name, from, to } = request
+  return allRows<ValueMinute>(session.metricValues.read, name, from, to).map((row) => ({ ...row }))
+}
+
+/** Removes a slice of old values, and names that have none left. */
+export function forgetValues(tx: StoreTransaction, before: number, slice: number): number {
+  const { forget, forgetNames } = tx.session.metricValues
+  const forgotten = Number(forget.run(before, slice).changes)
+  if (forgotten > 0) forgetNames.run()
+  return forgotten
+}

@@ -1,0 +1,186 @@
+/**
+ * Schedules and their ticks. The statement that moves a schedule on compares the tick that was due and
+ * the rule, so of several processes that come at the same moment one ticks and the others change nothing.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { MillraceError } from '../../core/millrace-error.ts'
+import type {
+  DueSchedules,
+  EnsureSchedule,
+  ForgetSchedules,
+  PauseSchedule,
+  ResumeSchedule,
+  RunNow,
+  ScheduleName,
+  ScheduleRecord,
+  ScheduleScope,
+  Tick,
+  TickResult,
+} from '../schedule-store.ts'
+import { storeEmission } from './emitting.ts'
+import { allRows, changed, getRow } from './rows.ts'
+import type { Session } from './session.ts'
+import type { StoreTransaction } from './transaction.ts'
+
+export interface ScheduleStatements {
+  readonly add: StatementSync
+  readonly change: StatementSync
+  readonly find: StatementSync
+  readonly due: StatementSync
+  readonly next: StatementSync
+  readonly tick: StatementSync
+  readonly noteRun: StatementSync
+  readonly pause: StatementSync
+  readonly resume: StatementSync
+  readonly list: StatementSync
+  readonly listAll: StatementSync
+  readonly remove: StatementSync
+}
+
+/** Schedules that are handed out at once; the rest is still due when these have ticked. */
+const dueAtOnce = 100
+
+const columns = `
+  name AS schedule, scope, rule, next_at AS nextAt, last_at AS lastAt, ticks, skipped, failed,
+  last_error AS lastError, paused_at AS pausedAt, paused_by AS pausedBy, resumed_at AS resumedAt,
+  resumed_by AS resumedBy, ran_at AS ranAt, ran_by AS ranBy`
+
+export function prepareSchedules(db: DatabaseSync): ScheduleStatements {
+  const waiting = 'FROM schedule INDEXED BY schedule_due WHERE scope = ? AND paused_at IS NULL'
+  return {
+    add: db.prepare('INSERT INTO schedule (name, scope, rule, next_at) VALUES (?, ?, ?, ?)'),
+    change: db.prepare('UPDATE schedule SET rule = ?, next_at = ? WHERE name = ?'),
+    find: db.prepare(`SELECT ${columns} FROM schedule WHERE name = ?`),
+    due: db.prepare(`
+      SELECT ${columns} ${waiting} AND next_at <= ? ORDER BY next_at LIMIT ${dueAtOnce}`),
+    next: db.prepare(`SELECT min(next_at) AS nextAt ${waiting} AND next_at > ?`),
+    tick: db.prepare(`
+      UPDATE schedule SET
+        next_at = ?, last_at = coalesce(?, last_at), ticks = ticks + ?, skipped = skipped + ?,
+        failed = failed + ?, last_error = coalesce(?, last_error)
+      WHERE name = ? AND rule = ? AND next_at = ? AND next_at <= ? AND paused_at IS NULL`),
+    noteRun: db.prepare('UPDATE schedule SET ran_at = ?, ran_by = ? WHERE name = ?'),
+    pause: db.prepare(`
+      UPDATE schedule SET paused_at = ?, paused_by = ? WHERE name = ? AND paused_at IS NULL`),
+    resume: db.prepare(`
+      UPDATE schedule SET
+        paused_at = NULL, paused_by = NULL, next_at = ?, resumed_at = ?, resumed_by = ?
+      WHERE name = ? AND paused_at IS NOT NULL`),
+    list: db.prepare(`SELECT ${columns} FROM schedule WHERE scope = ? ORDER BY name`),
+    listAll: db.prepare(`SELECT ${columns} FROM schedule ORDER BY name`),
+    remove: db.prepare('DELETE FROM schedule WHERE name = ?'),
+  }
+}
+
+export function ensureSchedule(tx: StoreTransaction, request: EnsureSchedule): ScheduleRecord {
+  const { schedule, scope, rule, nextAt } = request
+  const { add, change } = tx.session.schedules
+  const known = findSchedule(tx.session, request)
+  if (known !== undefined && known.scope !== scope) throw ownedByAnother(known)
+  if (known?.rule === rule) return known
+  if (known === undefined) add.run(schedule, scope, rule, nextAt)
+  else change.run(rule, nextAt, schedule)
+  tx.wroteRow()
+  return required(tx.session, request)
+}
+
+export function dueSchedules(
+  session: Session,
+  { scope }: ScheduleScope,
+  now: number,
+): DueSchedules {
+  const schedules = allRows<ScheduleRecord>(session.schedules.due, scope, now)
+  const next = getRow<{ nextAt: number | null }>(session.schedules.next, scope, now)
+  return { now, schedules: schedules.map(recordOf), nextAt: next?.nextAt ?? null }
+}
+
+export function tickSchedule(tx: StoreTransaction, request: Tick): TickResult {
+  const { schedule, rule, dueAt, nextAt, at, skipped, emission, failure } = request
+  const emitted = emission === undefined ? null : at
+  const moved = changed(
+    tx.session.schedules.tick,
+    nextAt,
+    emitted,
+    emission === undefined ? 0 : 1,
+    skipped,
+    failure === undefined ? 0 : 1,
+    failure ?? null,
+    schedule,
+    rule,
+    dueAt,
+    tx.now,
+  )
+  if (!moved) return { status: 'taken' }
+  tx.wroteRow()
+  const id = emission === undefined ? null : storeEmission(tx, emission).id
+  return { status: 'ticked', id }
+}
+
+export function runScheduleNow(tx: StoreTransaction, request: RunNow): TickResult {
+  const { schedule, by, emission } = request
+  if (!changed(tx.session.schedules.noteRun, tx.now, by, schedule)) return { status: 'taken' }
+  tx.wroteRow()
+  return { status: 'ticked', id: storeEmission(tx, emission).id }
+}
+
+export function pauseSchedule(
+  tx: StoreTransaction,
+  request: PauseSchedule,
+): ScheduleRecord | undefined {
+  const { schedule, by } = request
+  if (changed(tx.session.schedules.pause, tx.now, by, schedule)) tx.wroteRow()
+  return findSchedule(tx.session, request)
+}
+
+export function resumeSchedule(
+  tx: StoreTransaction,
+  request: ResumeSchedule,
+): ScheduleRecord | undefined {
+  const { schedule, by, nextAt } = request
+  if (changed(tx.session.schedules.resume, nextAt, tx.now, by, schedule)) tx.wroteRow()
+  return findSchedule(tx.session, request)
+}
+
+export function findSchedule(
+  session: Session,
+  { schedule }: ScheduleName,
+): ScheduleRecord | undefined {
+  const row = getRow<ScheduleRecord>(session.schedules.find, schedule)
+  return row && recordOf(row)
+}
+
+export function listSchedules(
+  session: Session,
+  { scope }: Partial<ScheduleScope>,
+): readonly ScheduleRecord[] {
+  const { list, listAll } = session.schedules
+  const rows =
+    scope === undefined ? allRows<ScheduleRecord>(listAll) : allRows<ScheduleRecord>(list, scope)
+  return rows.map(recordOf)
+}
+
+export function forgetSchedules(tx: StoreTransaction, { scope, keep }: ForgetSchedules): number {
+  const others = listSchedules(tx.session, { scope }).filter(
+    ({ schedule }) => !keep.includes(schedule),
+  )
+  for (const { schedule } of others) tx.session.schedules.remove.run(schedule)
+  if (others.length > 0) tx.wroteRow()
+  return others.length
+}
+
+/** Rows arrive as objects without a prototype, which are not equal to any other object. */
+function recordOf(row: ScheduleRecord): ScheduleRecord {
+  return { ...row }
+}
+
+function required(session: Session, name: ScheduleName): ScheduleRecord {
+  const record = findSchedule(session, name)
+  // It was written in this transaction.
+  if (record === undefined) throw new MillraceError('store_failed')
+  return record
+}
+
+function ownedByAnother({ schedule, scope }: ScheduleRecord): MillraceError {
+  const allowed = `another name; ${scope} has a schedule of this one`
+  return MillraceError.invalid([{ field: 'schedule', given: `'${schedule}'`, allowed }])
+}

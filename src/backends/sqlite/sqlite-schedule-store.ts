@@ -1,0 +1,80 @@
+/** The port of schedules on SQLite. */
+import type {
+  DueSchedules,
+  EnsureSchedule,
+  ForgetSchedules,
+  PauseSchedule,
+  ResumeSchedule,
+  RunNow,
+  ScheduleName,
+  ScheduleRecord,
+  ScheduleScope,
+  ScheduleStore,
+  Tick,
+  TickResult,
+} from '../schedule-store.ts'
+import {
+  dueSchedules,
+  ensureSchedule,
+  findSchedule,
+  forgetSchedules,
+  listSchedules,
+  pauseSchedule,
+  resumeSchedule,
+  runScheduleNow,
+  tickSchedule,
+} from './schedules.ts'
+import type { Session } from './session.ts'
+import type { Writer } from './writer.ts'
+
+type Read = <T>(run: (session: Session, now: number) => T) => Promise<T>
+
+export class SqliteScheduleStore implements ScheduleStore {
+  readonly #writer: Writer
+  readonly #read: Read
+
+  constructor(writer: Writer, read: Read) {
+    this.#writer = writer
+    this.#read = read
+  }
+
+  now(): Promise<number> {
+    return this.#read((_session, now) => now)
+  }
+
+  ensure(request: EnsureSchedule): Promise<ScheduleRecord> {
+    return this.#writer.submit((tx) => ensureSchedule(tx, request))
+  }
+
+  due(request: ScheduleScope): Promise<DueSchedules> {
+    return this.#read((session, now) => dueSchedules(session, request, now))
+  }
+
+  tick(request: Tick): Promise<TickResult> {
+    return this.#writer.submit((tx) => tickSchedule(tx, request))
+  }
+
+  runNow(request: RunNow): Promise<TickResult> {
+    return this.#writer.submit((tx) => runScheduleNow(tx, request))
+  }
+
+  pause(request: PauseSchedule): Promise<ScheduleRecord | undefined> {
+    return this.#writer.submit((tx) => pauseSchedule(tx, request))
+  }
+
+  resume(request: ResumeSchedule): Promise<ScheduleRecord | undefined> {
+    return this.#writer.submit((tx) => resumeSchedule(tx, request))
+  }
+
+  read(request: ScheduleName): Promise<ScheduleRecord | undefined> {
+    return this.#read((session) => findSchedule(session, request))
+  }
+
+  list(request: Partial<ScheduleScope>): Promise<readonly ScheduleRecord[]> {
+    return this.#read((session) => listSchedules(session, request))
+  }
+
+  forgetOthers(request: ForgetSchedules): Promise<number> {
+    return this.#writer.submit((tx) => forgetSchedules(tx, request))
+  }
+}

@@ -1,0 +1,62 @@
+/** The alarms of stacks that went up, as rules that are evaluated. */
+
+import { alarmSpanMsMax } from '../contracts/check-alarms.ts'
+import { metricOfSqs } from '../core/alarm-metrics.ts'
+import type { AlarmRule } from '../core/alarm-rule.ts'
+import {
+  cloudWatchComparisons,
+  cloudWatchMissingData,
+  cloudWatchStatistics,
+  wordOf,
+} from '../core/cloudwatch-words.ts'
+import { limits } from '../core/limits.ts'
+import { minuteMs } from '../core/minutes.ts'
+import type { StackAlarm } from '../templates/stack.ts'
+import type { RecordedStack } from './stack-store.ts'
+
+type AlarmedStack = Pick<RecordedStack, 'queues' | 'alarms'>
+
+/** What is not kept here, such as percentiles, was a warning when the template was read. */
+export function stackAlarmRules(stacks: readonly AlarmedStack[]): readonly AlarmRule[] {
+  const deadLetterQueues = new Set(
+    stacks.flatMap(({ queues }) =>
+      queues.flatMap(({ settings }) => settings.deadLetter?.queue ?? []),
+    ),
+  )
+  const rules = new Map<string, AlarmRule>()
+  for (const alarm of stacks.flatMap(({ alarms }) => alarms)) {
+    const rule = ruleOf(alarm, deadLetterQueues)
+    // On AWS, too, two alarms of one name are one.
+    if (rule !== undefined) rules.set(rule.name, rule)
+  }
+  return [...rules.values()]
+}
+
+function ruleOf(alarm: StackAlarm, deadLetterQueues: ReadonlySet<string>): AlarmRule | undefined {
+  const metric = metricOfSqs(alarm.metric)
+  const statistic = wordOf(cloudWatchStatistics, alarm.statistic)
+  const comparison = wordOf(cloudWatchComparisons, alarm.comparison)
+  const missingData = wordOf(cloudWatchMissingData, alarm.treatMissingData)
+  if (metric === undefined || statistic === undefined) return undefined
+  if (comparison === undefined || missingData === undefined) return undefined
+  const { evaluationPeriods, datapointsToAlarm, threshold, queue: of, description } = alarm
+  // The metrics of SQS have one datapoint a minute.
+  const periodMs = Math.ceil(alarm.periodMs / minuteMs) * minuteMs
+  if (periodMs * evaluationPeriods > alarmSpanMsMax) return undefined
+  const isCritical = metric === 'depth' && deadLetterQueues.has(of)
+  return {
+    name: alarm.name.slice(0, limits.alarmNameLength.max),
+    description,
+    severity: alarm.severity ?? (isCritical ? 'critical' : 'warning'),
+    metric,
+    of,
+    statistic,
+    periodMs,
+    evaluationPeriods,
+    datapointsToAlarm,
+    threshold,
+    comparison,
+    missingData,
+    targets: [],
+  }
+}

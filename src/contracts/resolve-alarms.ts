@@ -1,0 +1,169 @@
+/**
+ * From the alarms that an app declares to the rules that are evaluated: one for each queue or flow
+ * that is meant, with every default spelled out, and one for each dead-letter queue that none watches.
+ */
+import { type AlarmMetricName, alarmMetrics } from '../core/alarm-metrics.ts'
+import type { AlarmRule, AlarmSeverity, AlarmState, AlarmTarget } from '../core/alarm-rule.ts'
+import { durationMs } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
+import type { Alarm, AlarmAction } from './alarm-declaration.ts'
+import type { App } from './define-app.ts'
+import { scopedName, valueName } from './resolve-names.ts'
+import type { Topology } from './resolve-topology.ts'
+
+export interface ResolvedAlarm {
+  readonly rule: AlarmRule
+  /** What it was made from; null for one that exists by default. */
+  readonly declared: Alarm | null
+}
+
+export interface AlarmScope {
+  readonly app: App
+  readonly stage: string
+  readonly topology: Topology
+}
+
+export function resolveAlarms(scope: AlarmScope): readonly ResolvedAlarm[] {
+  const { app } = scope
+  const taken = new Set<string>()
+  const declared = (app.alarms ?? []).flatMap((alarm) =>
+    subjectsOf(scope, alarm).map((of) => ({
+      rule: ruleOf(scope, alarm, of, uniqueName(taken, nameOf(scope, alarm, of))),
+      declared: alarm,
+    })),
+  )
+  const watched = new Set(
+    declared.flatMap(({ rule, declared: { metric } }) =>
+      metric === 'dead_letters' ? rule.of : [],
+    ),
+  )
+  const byDefault = [...deadLetterQueues(scope)]
+    .filter((queue) => !watched.has(queue))
+    .map((queue) => ({
+      rule: notEmptyRule(queue, {
+        name: uniqueName(taken, notEmptyName(queue)),
+        targets: targetsOf(scope, app.alarmActions),
+      }),
+      declared: null,
+    }))
+  return [...declared, ...byDefault]
+}
+
+export function notEmptyName(queue: string): string {
+  return `${queue}-not-empty`
+}
+
+/** Dead letters that nobody looks at are lost, so each queue of them has an alarm on its depth. */
+export function notEmptyRule(
+  queue: string,
+  { name, targets = [] }: Pick<AlarmRule, 'name'> & Partial<Pick<AlarmRule, 'targets'>>,
+): AlarmRule {
+  return {
+    name,
+    description: null,
+    severity: 'critical',
+    metric: 'depth',
+    of: queue,
+    statistic: 'maximum',
+    periodMs: 60_000,
+    evaluationPeriods: 1,
+    datapointsToAlarm: 1,
+    threshold: 0,
+    comparison: 'above',
+    missingData: 'not_breaching',
+    targets,
+  }
+}
+
+function ruleOf(scope: AlarmScope, alarm: Alarm, of: string, name: string): AlarmRule {
+  const metric = metricOf(alarm)
+  const { evaluationPeriods = 1, period = '1m' } = alarm
+  return {
+    name,
+    description: alarm.description ?? null,
+    severity: alarm.severity ?? severityOf(scope, metric, of),
+    metric,
+    of,
+    statistic: alarm.statistic ?? alarmMetrics[metric].statistic,
+    periodMs: durationMs(period),
+    evaluationPeriods,
+    datapointsToAlarm: alarm.datapointsToAlarm ?? evaluationPeriods,
+    threshold: alarm.threshold,
+    comparison: alarm.comparison,
+    missingData: alarm.missingData ?? 'missing',
+    targets: targetsOf(scope, alarm.actions ?? scope.app.alarmActions),
+  }
+}
+
+function metricOf({ metric }: Alarm): AlarmMetricName {
+  return metric === 'dead_letters' ? 'depth' : metric
+}
+
+function severityOf(scope: AlarmScope, metric: AlarmMetricName, of: string): AlarmSeverity {
+  return metric === 'depth' && deadLetterQueues(scope).has(of) ? 'critical' : 'warning'
+}
+
+function deadLetterQueues({ topology }: AlarmScope): ReadonlySet<string> {
+  return new Set(topology.planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))
+}
+
+/** What an alarm is about, by names in the store; `'*'` is everything for which it makes sense. */
+function subjectsOf(scope: AlarmScope, alarm: Alarm): readonly string[] {
+  if (alarm.metric === 'value') {
+    return [valueName(alarm.value, { app: scope.app.name, stage: scope.stage })]
+  }
+  if (alarm.metric === 'overdue_flows') return flowNames(scope, alarm.flow)
+  const { queues, planned } = scope.topology
+  const names = queues
+    .filter(({ key }) => alarm.queue === '*' || key === alarm.queue)
+    .map(({ name }) => name)
+  if (alarm.metric !== 'dead_letters') return names
+  const targets = planned
+    .filter(({ queue }) => names.includes(queue))
+    .flatMap(({ settings }) => settings.deadLetter?.queue ?? [])
+  return [...new Set(targets)]
+}
+
+function flowNames({ app, stage }: AlarmScope, flow: string): readonly string[] {
+  return [...Object.keys({ ...app.flows }), ...Object.keys({ ...app.chains })]
+    .filter((key) => flow === '*' || key === flow)
+    .map((key) => scopedName(key, { app: app.name, stage }))
+}
+
+/** Apps and stages share a store, so a name that an app gives is made its own. */
+function nameOf({ app, stage }: AlarmScope, alarm: Alarm, of: string): string {
+  const scope = `${app.name}-${stage}-`
+  const start = of.startsWith(scope) || alarm.queue !== undefined ? of : `${scope}${of}`
+  if (alarm.name === undefined) return alarm.metric === 'value' ? start : `${start}-${word(alarm)}`
+  if (alarm.queue === '*' || alarm.flow === '*') return `${start}-${alarm.name}`
+  return alarm.name.startsWith(scope) ? alarm.name : `${scope}${alarm.name}`
+}
+
+function word({ metric }: Alarm): string {
+  return metric === 'overdue_flows' ? 'overdue' : metric.replaceAll('_', '-')
+}
+
+/** Room for the number that tells equal names apart. */
+const nameLengthMax = limits.alarmNameLength.max - 5
+
+function uniqueName(taken: Set<string>, wanted: string): string {
+  const start = wanted.slice(0, nameLengthMax)
+  let name = start
+  for (let count = 2; taken.has(name); count += 1) name = `${start}${count}`
+  taken.add(name)
+  return name
+}
+
+const toldByDefault: readonly AlarmState[] = ['ALARM', 'OK']
+
+function targetsOf(
+  { topology }: AlarmScope,
+  actions: readonly AlarmAction[] = [],
+): readonly AlarmTarget[] {
+  return actions.map((action) => {
+    const on = action.on ?? toldByDefault
+    if ('webhook' in action) return { kind: 'webhook', target: action.webhook, on }
+    const queue = topology.queues.find(({ key }) => key === action.queue)
+    return { kind: 'queue', target: queue?.name ?? action.queue, on }
+  })
+}

@@ -1,0 +1,59 @@
+/**
+ * What an alarm can watch, once: the app's word, CloudWatch's name for the same figure, what kind of
+ * thing has it, and the statistic that is meant when none is named.
+ */
+import type { AlarmStatistic } from './alarm-rule.ts'
+
+export interface AlarmMetricKind {
+  readonly namespace: 'AWS/SQS' | 'Millrace'
+  readonly name: string
+  readonly of: 'queue' | 'flow' | 'value'
+  readonly statistic: AlarmStatistic
+}
+
+export type AlarmMetricName =
+  | 'depth'
+  | 'in_flight'
+  | 'delayed'
+  | 'oldest_age'
+  | 'sent'
+  | 'received'
+  | 'deleted'
+  | 'empty_receives'
+  | 'deduplicated'
+  | 'dead_lettered'
+  | 'expired'
+  | 'error_rate'
+  | 'overdue_flows'
+  | 'value'
+
+const level = { of: 'queue', statistic: 'maximum' } as const
+const count = { of: 'queue', statistic: 'sum' } as const
+
+export const alarmMetrics: Readonly<Record<AlarmMetricName, AlarmMetricKind>> = {
+  depth: { namespace: 'AWS/SQS', name: 'ApproximateNumberOfMessagesVisible', ...level },
+  in_flight: { namespace: 'AWS/SQS', name: 'ApproximateNumberOfMessagesNotVisible', ...level },
+  delayed: { namespace: 'AWS/SQS', name: 'ApproximateNumberOfMessagesDelayed', ...level },
+  oldest_age: { namespace: 'AWS/SQS', name: 'ApproximateAgeOfOldestMessage', ...level },
+  sent: { namespace: 'AWS/SQS', name: 'NumberOfMessagesSent', ...count },
+  received: { namespace: 'AWS/SQS', name: 'NumberOfMessagesReceived', ...count },
+  deleted: { namespace: 'AWS/SQS', name: 'NumberOfMessagesDeleted', ...count },
+  empty_receives: { namespace: 'AWS/SQS', name: 'NumberOfEmptyReceives', ...count },
+  deduplicated: { namespace: 'AWS/SQS', name: 'NumberOfDeduplicatedSentMessages', ...count },
+  dead_lettered: { namespace: 'Millrace', name: 'NumberOfMessagesDeadLettered', ...count },
+  expired: { namespace: 'Millrace', name: 'NumberOfMessagesExpired', ...count },
+  error_rate: { namespace: 'Millrace', name: 'ErrorRate', of: 'queue', statistic: 'average' },
+  overdue_flows: { namespace: 'Millrace', name: 'OverdueFlows', of: 'flow', statistic: 'maximum' },
+  value: { namespace: 'Millrace', name: 'Value', of: 'value', statistic: 'maximum' },
+}
+
+export const alarmMetricNames: readonly AlarmMetricName[] = Object.keys(
+  alarmMetrics,
+) as AlarmMetricName[] // of a record that has exactly these keys
+
+/** The word for a metric of SQS; undefined for one that is not known here. */
+export function metricOfSqs(name: string): AlarmMetricName | undefined {
+  return alarmMetricNames.find(
+    (word) => alarmMetrics[word].namespace === 'AWS/SQS' && alarmMetrics[word].name === name,
+  )
+}

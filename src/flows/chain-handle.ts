@@ -1,0 +1,200 @@
+/** One chain of an open app: started, followed step by step, resumed where it stopped. */
+import type { Page } from '../backends/backend.ts'
+import type { FlowRecord, FlowStatus, FlowStore, UnitRecord } from '../backends/flow-store.ts'
+import type { DeclaredChain, StepName } from '../contracts/chain-declaration.ts'
+import type { DeclaredFlowParts, DeclaredQueues } from '../contracts/define-app.ts'
+import { describeGiven } from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { type ChainSetup, chainRequest, stepWork, unknownStep } from './chain-steps.ts'
+import { type ListFlowsOptions, listByName, refuseOthers } from './flow-handle.ts'
+import type { NamedChain } from './flow-names.ts'
+import type { ChainInput, StartChainOptions } from './flow-types.ts'
+
+export type ChainStatus = 'running' | 'completed' | 'failed' | 'cancelled'
+
+/** `waiting` for the steps before it; `running` from the moment in which its work exists. */
+export type StepState = 'waiting' | 'running' | 'done' | 'failed'
+
+export interface ChainRun {
+  readonly id: string
+  readonly status: ChainStatus
+  /** What it was started with. */
+  readonly start: unknown
+  /** Where and why it stopped; null as long as it has not. */
+  readonly failure: { readonly step: string | null; readonly reason: string | null } | null
+  readonly startedAt: number
+  readonly endedAt: number | null
+  readonly deadlineAt: number | null
+  /** Running, and past its deadline. */
+  readonly isOverdue: boolean
+}
+
+export interface ChainProgress extends ChainRun {
+  /** The step at which it is; null when all are done. */
+  readonly step: string | null
+  /** In order. */
+  readonly steps: readonly { readonly name: string; readonly state: StepState }[]
+}
+
+export interface ListChainsOptions extends Omit<ListFlowsOptions, 'status'> {
+  readonly status?: ChainStatus
+}
+
+export interface ChainHandle<
+  Queues extends DeclaredQueues = DeclaredQueues,
+  Parts = DeclaredFlowParts,
+  Chain = DeclaredChain,
+> {
+  /** The chain's name in the store. */
+  readonly name: string
+  /** Starts a chain, once for an id: `duplicate` when it was started before. */
+  start(
+    id: string,
+    payload: ChainInput<Queues, Chain>,
+    options?: StartChainOptions<Parts>,
+  ): Promise<StartedChain>
+  /** Undefined when there is no such chain, or no more. */
+  read(id: string): Promise<ChainProgress | undefined>
+  /**
+   * Goes on from a step of a chain that has stopped: that step and those after it are to be done once
+   * more. Default: the step that failed, with what it was given.
+   */
+  resume(id: string, options?: ResumeChainOptions<StepName<Chain>>): Promise<ChainProgress>
+  /** Ends a chain that is running. A step that runs may end, and starts no other. */
+  cancel(id: string): Promise<ChainProgress>
+  /** Newest first. A page may be short, or empty, and still have a `next`. */
+  list(options?: ListChainsOptions): Promise<Page<ChainRun>>
+}
+
+export interface StartedChain {
+  readonly status: 'created' | 'duplicate'
+  readonly chain: ChainRun
+}
+
+export interface ResumeChainOptions<Step extends string = string> {
+  readonly from?: Step
+  /** What the step is given instead; checked against its contract. */
+  readonly payload?: unknown
+}
+
+const statuses: Readonly<Record<FlowStatus, ChainStatus>> = {
+  open: 'running',
+  finalized: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+
+export function createChainHandle(setup: ChainSetup, chain: NamedChain): UntypedChainHandle {
+  const { store } = setup
+  const { name } = chain
+  const keyOf = (id: string): { readonly flow: string; readonly id: string } => ({ flow: name, id })
+  return {
+    name,
+    start: async (id, payload, options = {}) => {
+      const request = await chainRequest(setup, chain, id, payload, options)
+      const { status, flow } = await store().open(request)
+      return { status, chain: runOf(flow) }
+    },
+    read: async (id) => {
+      const record = await store().read(keyOf(id))
+      return record && progressOf(store(), record)
+    },
+    resume: (id, options = {}) => resumeChain(setup, chain, id, options),
+    cancel: async (id) => progressOf(store(), await store().cancel(keyOf(id))),
+    list: async ({ status, ...options } = {}) => {
+      const wanted = status === undefined ? {} : { status: flowStatusOf(status) }
+      const page = await listByName(store(), name, { ...options, ...wanted })
+      return { ...page, items: page.items.map(runOf) }
+    },
+  }
+}
+
+/** The same before the types of one app are known. */
+export interface UntypedChainHandle extends Omit<ChainHandle, 'start' | 'resume'> {
+  start(id: string, payload: unknown, options?: StartChainOptions): Promise<StartedChain>
+  resume(id: string, options?: ResumeChainOptions): Promise<ChainProgress>
+}
+
+function runOf(record: FlowRecord): ChainRun {
+  const { id, status, failure, data, openedAt, endedAt, deadlineAt, isOverdue } = record
+  return {
+    id,
+    status: statuses[status],
+    start: data === null ? null : JSON.parse(data),
+    failure: failure && { step: failure.unit, reason: failure.reason },
+    startedAt: openedAt,
+    endedAt,
+    deadlineAt,
+    isOverdue,
+  }
+}
+
+async function progressOf(store: FlowStore, record: FlowRecord): Promise<ChainProgress> {
+  const units = await unitsOf(store, record)
+  const steps = units.map((unit) => ({ name: unit.unit, state: stateOf(unit) }))
+  const step = steps.find(({ state }) => state !== 'done')?.name ?? null
+  return { ...runOf(record), step, steps }
+}
+
+/** A chain has far fewer steps than a page has room. */
+async function unitsOf(
+  store: FlowStore,
+  { flow, id }: Pick<FlowRecord, 'flow' | 'id'>,
+): Promise<readonly UnitRecord[]> {
+  return (await store.units({ flow, id, limit: limits.pageSize.max })).items
+}
+
+function stateOf({ state, isStarted }: UnitRecord): StepState {
+  if (state === 'done') return 'done'
+  if (state === 'dead') return 'failed'
+  return isStarted ? 'running' : 'waiting'
+}
+
+async function resumeChain(
+  { store, drafter }: ChainSetup,
+  chain: NamedChain,
+  id: string,
+  { from, payload }: ResumeChainOptions,
+): Promise<ChainProgress> {
+  const flow = chain.name
+  const unit = placeToResume(await unitsOf(store(), { flow, id }), from)
+  const step = chain.declared.options.steps.find(({ name }) => name === unit)
+  if (step === undefined) throw unknownStep(chain, unit)
+  const work = payload !== undefined && { work: await stepWork(drafter, step, payload) }
+  try {
+    return await progressOf(store(), await store().resume({ flow, id, unit, ...work }))
+  } catch (error) {
+    throw isForLackOfWork(error) ? noResultFor(unit) : error
+  }
+}
+
+function isForLackOfWork(error: unknown): boolean {
+  return error instanceof MillraceError && error.violations.some(({ field }) => field === 'work')
+}
+
+/** The step before it was acknowledged by somebody who answers nothing. */
+function noResultFor(step: string): MillraceError {
+  const allowed = `what '${step}' is given: the step before it has left no result`
+  return MillraceError.invalid([{ field: 'payload', given: 'nothing', allowed }])
+}
+
+/** The first step that is not done, or an earlier one: a chain with a gap would never end. */
+function placeToResume(units: readonly UnitRecord[], from: string | undefined): string {
+  const open = units.findIndex(({ state }) => state !== 'done')
+  const first = units[open]?.unit
+  if (from === undefined) {
+    if (first !== undefined) return first
+    throw new MillraceError('flow_finished', { message: 'All steps of the chain are done.' })
+  }
+  const at = units.findIndex(({ unit }) => unit === from)
+  if (at >= 0 && (open < 0 || at <= open)) return from
+  const allowed = at < 0 ? 'a step of the chain' : `'${first}', which is not done, or one before it`
+  throw MillraceError.invalid([{ field: 'from', given: describeGiven(from), allowed }])
+}
+
+function flowStatusOf(status: ChainStatus): FlowStatus {
+  refuseOthers('status', status, Object.values(statuses))
+  const entries = Object.entries(statuses) as readonly (readonly [FlowStatus, ChainStatus])[]
+  return entries.find(([, chain]) => chain === status)?.[0] ?? 'open'
+}

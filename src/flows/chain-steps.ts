@@ -1,0 +1,116 @@
+/**
+ * The steps of a chain as work: the first one from what the chain is started with, each other one from
+ * the result of the step before. A chain is a flow whose units are its steps, of which only the first
+ * is given work when it is opened.
+ */
+import type { Emission } from '../backends/backend.ts'
+import type { EmittedStart, FlowStore, OpenFlow, UnitKey } from '../backends/flow-store.ts'
+import type { ChainStep } from '../contracts/chain-declaration.ts'
+import { defaultFlowKeep } from '../contracts/flow-declaration.ts'
+import { durationMs } from '../core/durations.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { encodeMessage } from '../producer/encode-message.ts'
+import type { Drafter, JobWorkOptions } from '../producer/work.ts'
+import type { FlowNames, NamedChain } from './flow-names.ts'
+import type { StartChainOptions } from './flow-types.ts'
+import { refusedPart } from './refused-part.ts'
+
+export interface ChainSetup {
+  readonly names: FlowNames
+  readonly drafter: Drafter
+  readonly store: () => FlowStore
+}
+
+/** What the store is asked to open. */
+export async function chainRequest(
+  { names, drafter }: Omit<ChainSetup, 'store'>,
+  { name, declared: { options } }: NamedChain,
+  id: string,
+  payload: unknown,
+  { options: jobOptions, parent }: StartChainOptions,
+): Promise<OpenFlow> {
+  const { steps, deadline, keep } = options
+  const data = encodeMessage(payload, 'payload')
+  const [first, ...others] = steps
+  // The declaration was checked: a chain has a step.
+  if (first === undefined) throw new MillraceError('invalid_contract')
+  return {
+    flow: name,
+    id,
+    units: [
+      { id: first.name, work: await stepWork(drafter, first, payload, jobOptions) },
+      ...others.map((step) => ({ id: step.name })),
+    ],
+    sealed: true,
+    onUnitFailure: 'fail',
+    keepsWork: true,
+    inOrder: true,
+    keepMs: durationMs(keep ?? defaultFlowKeep),
+    data,
+    ...(deadline !== undefined && { deadlineMs: durationMs(deadline) }),
+    ...(parent !== undefined && { parent: names.unitOf(parent) }),
+  }
+}
+
+/** The message or the job of one step. */
+export async function stepWork(
+  drafter: Drafter,
+  { name, queue, type }: ChainStep,
+  payload: unknown,
+  options: JobWorkOptions = {},
+): Promise<Emission> {
+  try {
+    if (type !== undefined) return await drafter.work(queue, { type, payload, options })
+    const { delay, tenant } = options
+    return await drafter.work(queue, {
+      message: payload,
+      options: {
+        ...(delay !== undefined && { delay }),
+        ...(tenant !== undefined && { group: tenant }),
+      },
+    })
+  } catch (error) {
+    throw refusedPart(error, `step '${name}'`)
+  }
+}
+
+/** A step whose work is done, and what came of it. */
+export interface DoneStep {
+  readonly unit: UnitKey
+  /** JSON; undefined when the handler answered nothing. */
+  readonly result: string | undefined
+  /** Passed on to the step after it. */
+  readonly options: JobWorkOptions
+}
+
+/**
+ * The start of the step after one that is done; undefined after the last, and when the chain has ended
+ * meanwhile. One that failed may be resumed, and then goes on with what this step has come to.
+ */
+export async function successorOf(
+  { names, drafter, store }: ChainSetup,
+  { unit, result, options }: DoneStep,
+): Promise<EmittedStart | undefined> {
+  const chain = names.chainOf(unit)
+  if (chain === undefined) return undefined
+  const { steps } = chain.declared.options
+  const at = steps.findIndex(({ name }) => name === unit.unit)
+  // The chain was started by a program that knew other steps.
+  if (at < 0) throw unknownStep(chain, unit.unit)
+  const next = steps[at + 1]
+  const flow = next && (await store().read({ flow: unit.flow, id: unit.id }))
+  if (next === undefined || (flow?.status !== 'open' && flow?.status !== 'failed')) {
+    return undefined
+  }
+  const came: unknown = result === undefined ? null : JSON.parse(result)
+  const start: unknown = flow.data === null ? null : JSON.parse(flow.data)
+  const payload = next.from === undefined ? came : next.from(came, start)
+  const work = await stepWork(drafter, next, payload, options)
+  return { ...unit, unit: next.name, follows: unit.unit, work }
+}
+
+export function unknownStep({ key, declared }: NamedChain, step: string): MillraceError {
+  const names = declared.options.steps.map(({ name }) => name).join(', ')
+  const message = `The chain '${key}' has no step '${step.slice(0, 40)}'; its steps are ${names}.`
+  return new MillraceError('unit_not_found', { message })
+}

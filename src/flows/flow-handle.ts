@@ -1,0 +1,168 @@
+/** One flow of an open app: opened with any number of units, followed, ended. */
+import type { Page } from '../backends/backend.ts'
+import type {
+  AddedUnits,
+  FlowRecord,
+  FlowStatus,
+  FlowStore,
+  OpenFlow,
+  UnitRecord,
+  UnitState,
+} from '../backends/flow-store.ts'
+import type { DeclaredFlowParts, DeclaredQueues } from '../contracts/define-app.ts'
+import type { DeclaredFlow } from '../contracts/flow-declaration.ts'
+import { checkOneOf, type Violations } from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import type { QueueAt, UntypedWork, Work } from '../producer/work.ts'
+import type { NamedFlow } from './flow-names.ts'
+import type { RequestSetup } from './flow-requests.ts'
+import type { OpenFlowOptions, UnitOf, UntypedOpening } from './flow-types.ts'
+import { addUnits, type Opened, type OpeningSetup, openFlow } from './open-flow.ts'
+import { refusedPart } from './refused-part.ts'
+
+export interface ListFlowsOptions {
+  readonly status?: FlowStatus
+  /** Only those that are open and past their deadline. */
+  readonly overdue?: boolean
+  /** Flows per page, 1 to 1000. Default 10. */
+  readonly limit?: number
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+export interface FlowHandle<
+  Queues extends DeclaredQueues = DeclaredQueues,
+  Parts = DeclaredFlowParts,
+  Flow = DeclaredFlow,
+> {
+  /** The flow's name in the store. */
+  readonly name: string
+  /**
+   * Opens a flow with its units, 1,000 in a commit, and seals it when all are there. Where it stopped
+   * in the middle, the same call goes on: flows and units are known by their ids.
+   */
+  open(id: string, options: OpenFlowOptions<Queues, Parts, Flow>): Promise<Opened>
+  /** Adds units to a flow that is not sealed; those that it has already are counted. */
+  add(
+    id: string,
+    units: Iterable<UnitOf<Queues, Flow>> | AsyncIterable<UnitOf<Queues, Flow>>,
+    options?: { readonly seal?: boolean },
+  ): Promise<AddedUnits>
+  /** No more units will be added: the flow ends when they have ended. */
+  seal(id: string): Promise<FlowRecord>
+  /** How far it is. Undefined when there is no such flow, or no more. */
+  read(id: string): Promise<FlowRecord | undefined>
+  /** Its units in the order in which they were added, read page by page. */
+  units(id: string, options?: { readonly state?: UnitState }): AsyncIterable<UnitRecord>
+  /** Units that are not done: first those that are pending, then those that were given up. */
+  missing(id: string): AsyncIterable<UnitRecord>
+  /** Marks units done that no delivery marks, or that were done in some other way. */
+  mark(id: string, unit: string | readonly string[]): Promise<FlowRecord>
+  /** Gives a unit up; the reason is kept and shown, so it must not quote a message. */
+  giveUp(id: string, unit: string, reason: string): Promise<FlowRecord>
+  /** Ends an open flow. Messages of its units that nobody holds are taken back. */
+  cancel(id: string): Promise<FlowRecord>
+  /**
+   * Opens a flow again that failed, or waits for a unit that was given up, and sends the unit's work
+   * once more. Without `work` it is what the flow remembers, if it declares `keepWork`.
+   */
+  resume(id: string, unit: string, work?: FlowWork<Queues, Flow>): Promise<FlowRecord>
+  /** Newest first. A page may be short, or empty, and still have a `next`. */
+  list(options?: ListFlowsOptions): Promise<Page<FlowRecord>>
+}
+
+/** What does the work of a unit. */
+export type FlowWork<Queues extends DeclaredQueues, Flow> =
+  Flow extends DeclaredFlow<infer Units, infer _Finalize, infer _Failed>
+    ? Work<QueueAt<Queues, Units>>
+    : never
+
+export function createFlowHandle(setup: OpeningSetup, flow: NamedFlow): UntypedFlowHandle {
+  const { store } = setup
+  const { name } = flow
+  const page = async function* (id: string, state?: UnitState): AsyncGenerator<UnitRecord> {
+    if (state !== undefined) refuseOthers('state', state, unitStates)
+    let after: string | undefined
+    do {
+      const { items, next } = await store().units({
+        flow: name,
+        id,
+        limit: limits.pageSize.max,
+        ...(state !== undefined && { state }),
+        ...(after !== undefined && { after }),
+      })
+      yield* items
+      after = next
+    } while (after !== undefined)
+  }
+  return {
+    name,
+    open: (id, opening) => openFlow(setup, flow, id, opening),
+    add: (id, units, options) => addUnits(setup, flow, id, { units, ...options }),
+    seal: async (id) => store().seal({ flow: name, id }),
+    read: async (id) => store().read({ flow: name, id }),
+    units: (id, { state } = {}) => page(id, state),
+    missing: async function* (id) {
+      yield* page(id, 'pending')
+      yield* page(id, 'dead')
+    },
+    mark: async (id, unit) => {
+      const units = typeof unit === 'string' ? [unit] : unit
+      const marks = units.map((one) => ({ unit: one, state: 'done' as const }))
+      return store().mark({ flow: name, id, marks })
+    },
+    giveUp: async (id, unit, reason) =>
+      store().mark({ flow: name, id, marks: [{ unit, state: 'dead', reason }] }),
+    cancel: async (id) => store().cancel({ flow: name, id }),
+    resume: async (id, unit, work) => {
+      const drafted = work && { work: await draftOne(setup, flow, work) }
+      return store().resume({ flow: name, id, unit, ...drafted })
+    },
+    list: async (options) => listByName(store(), name, options),
+  }
+}
+
+const unitStates: readonly UnitState[] = ['pending', 'done', 'dead']
+const flowStatuses: readonly FlowStatus[] = ['open', 'finalized', 'failed', 'cancelled']
+
+/** A state that does not exist would be an empty list, which reads as good news. */
+export function refuseOthers(field: string, value: unknown, choices: readonly string[]): void {
+  const violations: Violations = []
+  checkOneOf(violations, field, value, choices)
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+}
+
+/** Flows of one name. Those whose names only begin with it are left out. */
+export async function listByName(
+  store: FlowStore,
+  name: string,
+  { limit = 10, ...filters }: ListFlowsOptions = {},
+): Promise<Page<FlowRecord>> {
+  if (filters.status !== undefined) refuseOthers('status', filters.status, flowStatuses)
+  const page = await store.list({ ...filters, prefix: name, limit })
+  return { ...page, items: page.items.filter(({ flow }) => flow === name) }
+}
+
+/** The same before the types of one app are known. */
+export interface UntypedFlowHandle extends Omit<FlowHandle, 'open' | 'add' | 'resume'> {
+  open(id: string, opening: UntypedOpening): Promise<Opened>
+  add(
+    id: string,
+    units: UntypedOpening['units'],
+    options?: { readonly seal?: boolean },
+  ): Promise<AddedUnits>
+  resume(id: string, unit: string, work?: UntypedWork): Promise<FlowRecord>
+}
+
+async function draftOne(
+  { drafter }: RequestSetup,
+  { declared: { options } }: NamedFlow,
+  work: UntypedWork,
+): Promise<NonNullable<OpenFlow['finalize']>> {
+  try {
+    return await drafter.work(options.units, work)
+  } catch (error) {
+    throw refusedPart(error, 'work')
+  }
+}

@@ -1,0 +1,87 @@
+/** From what a flow is opened with to what the store is asked: every message and job checked. */
+import type { NewUnit, OpenFlow } from '../backends/flow-store.ts'
+import { defaultFlowKeep } from '../contracts/flow-declaration.ts'
+import { checkKeys } from '../contracts/setting-checks.ts'
+import type { Violations } from '../core/checks.ts'
+import { durationMs } from '../core/durations.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { allOrThrow } from '../producer/all-or-throw.ts'
+import type { Drafter, UntypedWork } from '../producer/work.ts'
+import type { FlowNames, NamedFlow } from './flow-names.ts'
+import type { UntypedOpening, UntypedUnit } from './flow-types.ts'
+import { refusedPart } from './refused-part.ts'
+import { checkedUnit } from './unit-slices.ts'
+
+export interface RequestSetup {
+  readonly names: FlowNames
+  readonly drafter: Drafter
+}
+
+export type FlowHead = Omit<OpenFlow, 'units' | 'sealed'>
+
+/** All about a flow beside its units. */
+export async function flowHead(
+  { names, drafter }: RequestSetup,
+  { key, name, declared: { options } }: NamedFlow,
+  id: string,
+  opening: Omit<UntypedOpening, 'units'>,
+): Promise<FlowHead> {
+  refuseUnknown(opening)
+  const { finalize, failed, parent } = opening
+  const end = async (
+    field: 'finalize' | 'failed',
+    work: UntypedWork | undefined,
+  ): Promise<Pick<OpenFlow, 'finalize' | 'failed'>> => {
+    const queue = options[field]
+    if (queue === undefined) {
+      if (work === undefined) return {}
+      const allowed = `none: the flow '${key}' declares no queue for it`
+      throw MillraceError.invalid([{ field, given: 'work', allowed }])
+    }
+    return { [field]: await placed(field, () => drafter.work(queue, work ?? {})) }
+  }
+  const { onUnitFailure = 'wait', deadline, onDeadline, keepWork, keep } = options
+  return {
+    flow: name,
+    id,
+    onUnitFailure,
+    ...(await end('finalize', finalize)),
+    ...(await end('failed', failed)),
+    ...(deadline !== undefined && { deadlineMs: durationMs(deadline) }),
+    ...(onDeadline !== undefined && { onDeadline }),
+    ...(parent !== undefined && { parent: names.unitOf(parent) }),
+    ...(keepWork !== undefined && { keepsWork: keepWork }),
+    keepMs: durationMs(keep ?? defaultFlowKeep),
+  }
+}
+
+/** A setting that is ignored quietly, such as `sealed: false`, ends a flow too early. */
+function refuseUnknown(opening: object): void {
+  const violations: Violations = []
+  checkKeys(violations, '', { ...opening }, ['units', 'seal', 'finalize', 'failed', 'parent'])
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+}
+
+/** Units with their messages or jobs; `from` is the place of the first among all of them. */
+export async function newUnits(
+  { drafter }: RequestSetup,
+  { declared: { options } }: NamedFlow,
+  units: readonly UntypedUnit[],
+  from: number,
+): Promise<readonly NewUnit[]> {
+  const drafts = units.map((unit, index) =>
+    placed(`units[${from + index}]`, async (): Promise<NewUnit> => {
+      const { id, hasWork } = checkedUnit(unit)
+      return hasWork ? { id, work: await drafter.work(options.units, unit) } : { id }
+    }),
+  )
+  return allOrThrow(await Promise.allSettled(drafts))
+}
+
+async function placed<T>(place: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw refusedPart(error, place)
+  }
+}

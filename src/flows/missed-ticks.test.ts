@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { ruleOf } from '../contracts/schedule-rule.ts'
+import { chooseTick, type TickChoice } from './missed-ticks.ts'
+
+const minute = 60_000
+const rule = ruleOf({ every: '1m' })
+const everySecond = ruleOf({ every: '1s' })
+
+describe('a tick that is made in time', () => {
+  test.each(['skip', 'once', 'all'] as const)('is the one that was due (%s)', (missed) => {
+    const choice = chooseTick({ rule, missed, dueAt: 10 * minute, now: 10 * minute + 900 })
+    assert.deepEqual(choice, { at: 10 * minute, nextAt: 11 * minute, skipped: 0 })
+  })
+})
+
+describe('ticks that nobody was there to make', () => {
+  const due = { rule, dueAt: 10 * minute, now: 15 * minute + 100 }
+
+  test('are made up for once, by the latest', () => {
+    const choice: TickChoice = { at: 15 * minute, nextAt: 16 * minute, skipped: 5 }
+    assert.deepEqual(chooseTick({ ...due, missed: 'once' }), choice)
+  })
+
+  test('are skipped but for the latest, which is in time', () => {
+    const choice: TickChoice = { at: 15 * minute, nextAt: 16 * minute, skipped: 5 }
+    assert.deepEqual(chooseTick({ ...due, missed: 'skip' }), choice)
+  })
+
+  test('are made one after the other', () => {
+    const made: number[] = []
+    let dueAt = due.dueAt
+    while (dueAt <= due.now) {
+      const { at, nextAt, skipped } = chooseTick({ ...due, dueAt, missed: 'all' })
+      assert.equal(skipped, 0)
+      made.push((at ?? 0) / minute)
+      dueAt = nextAt ?? Number.POSITIVE_INFINITY
+    }
+    assert.deepEqual(made, [10, 11, 12, 13, 14, 15])
+  })
+
+  test('are skipped altogether when the latest is more than a minute late', () => {
+    const hourly = ruleOf({ every: '1h' })
+    const dueAt = 60 * minute
+    const late = { rule: hourly, missed: 'skip', dueAt } as const
+    assert.equal(chooseTick({ ...late, now: dueAt + minute }).at, dueAt)
+    assert.deepEqual(chooseTick({ ...late, now: dueAt + minute + 1 }), {
+      at: null,
+      nextAt: 120 * minute,
+      skipped: 1,
+    })
+  })
+
+  test('of a whole year are not gone through one by one', () => {
+    const now = 365 * 24 * 60 * minute
+    const before = performance.now()
+    for (const each of [everySecond, ruleOf({ cron: '* * * * * *', zone: 'Europe/Berlin' })]) {
+      const first = chooseTick({ rule: each, missed: 'all', dueAt: 1_000, now })
+      assert.deepEqual(first, { at: now - 99_000, nextAt: now - 98_000, skipped: 100 })
+      const once = chooseTick({ rule: each, missed: 'once', dueAt: 1_000, now })
+      assert.deepEqual(once, { at: now, nextAt: now + 1_000, skipped: 100 })
+    }
+    assert.ok(performance.now() - before < 500)
+  })
+})

@@ -1,0 +1,78 @@
+/** The declared schedules of an app with their rules, their names in the store, and what they send. */
+import type { Backend, Emission } from '../backends/backend.ts'
+import type { App } from '../contracts/define-app.ts'
+import { type NamedQueue, scopedName } from '../contracts/resolve-names.ts'
+import type { MissedTicks, ScheduleOptions, TickFacts } from '../contracts/schedule-declaration.ts'
+import { ruleOf, type ScheduleRule } from '../contracts/schedule-rule.ts'
+import { scopeText } from '../contracts/scope-text.ts'
+import type { Ids } from '../core/ports.ts'
+import { createDrafter, type Drafter } from '../producer/work.ts'
+
+export interface PlannedSchedule {
+  /** The key in the app. */
+  readonly key: string
+  /** The name in the store. */
+  readonly name: string
+  readonly scope: string
+  readonly rule: ScheduleRule
+  readonly missed: MissedTicks
+  /** Whether each tick makes its own message. */
+  readonly isComputed: boolean
+  /** The message or job of a tick; rejects when it cannot be made, or does not fit its contract. */
+  emission(tick: TickIdentity): Promise<Emission>
+}
+
+export interface TickIdentity {
+  readonly at: Date
+  /** What tells this emission from every other, so that it is recognised should it come again. */
+  readonly id: string
+}
+
+export interface SchedulePlan {
+  readonly app: App
+  readonly stage: string
+  readonly queues: readonly NamedQueue[]
+  readonly backend: Backend
+  readonly ids: Ids
+}
+
+export function planSchedules(plan: SchedulePlan): readonly PlannedSchedule[] {
+  const { app, stage } = plan
+  const drafter = createDrafter(plan)
+  const names = { app: app.name, stage }
+  return Object.entries(app.schedules ?? {}).map(([key, { options }]) => {
+    const isOrdered = app.queues[options.queue]?.type === 'fifo'
+    return {
+      key,
+      name: scopedName(key, names),
+      scope: scopeText(names),
+      rule: ruleOf(options),
+      missed: options.missed ?? 'once',
+      isComputed: typeof options.payload === 'function',
+      emission: (tick) => emissionOf(drafter, { key, options, isOrdered }, tick),
+    }
+  })
+}
+
+interface KeyedOptions {
+  readonly key: string
+  readonly options: ScheduleOptions
+  /** Whether the queue is FIFO. */
+  readonly isOrdered: boolean
+}
+
+async function emissionOf(
+  drafter: Drafter,
+  { key, options, isOrdered }: KeyedOptions,
+  { at, id }: TickIdentity,
+): Promise<Emission> {
+  const { queue, type, group = key } = options
+  const payload = await payloadOf(options, { at, schedule: key })
+  if (type !== undefined) return drafter.job(queue, type, payload, { idempotencyKey: id })
+  return drafter.message(queue, payload, isOrdered ? { group, deduplicationId: id } : {})
+}
+
+async function payloadOf(options: ScheduleOptions, tick: TickFacts): Promise<unknown> {
+  const { payload = { at: tick.at.toISOString() } } = options
+  return typeof payload === 'function' ? payload(tick) : payload
+}

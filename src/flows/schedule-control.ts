@@ -1,0 +1,64 @@
+/**
+ * What can be done with a schedule that is in the store, by whoever has its name: its rule lies there
+ * too, so the app that declared it is not needed.
+ */
+import type { ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
+import { ruleFromText, type ScheduleRule } from '../contracts/schedule-rule.ts'
+import { checkRange, type Violations } from '../core/checks.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+
+export interface ScheduleControl {
+  read(): Promise<ScheduleRecord>
+  /** The next ticks; none while it is paused. */
+  next(count: number): Promise<readonly Date[]>
+  pause(by: string): Promise<ScheduleRecord>
+  /** Goes on with the next tick from now. */
+  resume(by: string): Promise<ScheduleRecord>
+}
+
+export function scheduleControl(store: ScheduleStore, schedule: string): ScheduleControl {
+  const read = async (): Promise<ScheduleRecord> => present(await store.read({ schedule }))
+  return {
+    read,
+    next: async (count) => {
+      refuseCount(count)
+      const { rule, nextAt, pausedAt } = await read()
+      return pausedAt === null ? ticksFrom(storedRule(rule), nextAt, count) : []
+    },
+    pause: async (by) => present(await store.pause({ schedule, by })),
+    resume: async (by) => {
+      const { rule } = await read()
+      const nextAt = storedRule(rule).nextAfter(await store.now())
+      return present(await store.resume({ schedule, by, nextAt }))
+    },
+  }
+}
+
+/** A tick and those that follow it. */
+function ticksFrom(rule: ScheduleRule, first: number | null, count: number): readonly Date[] {
+  const ticks: Date[] = []
+  for (let at = first; at !== null && ticks.length < count; at = rule.nextAfter(at)) {
+    ticks.push(new Date(at))
+  }
+  return ticks
+}
+
+function storedRule(text: string): ScheduleRule {
+  try {
+    return ruleFromText(text)
+  } catch (cause) {
+    const message = 'The rule of the schedule was written by a newer Millrace.'
+    throw new MillraceError('unsupported', { message, cause })
+  }
+}
+
+function refuseCount(count: number): void {
+  const violations: Violations = []
+  checkRange(violations, 'count', count, { min: 1, max: 1_000, unit: 'ticks' })
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+}
+
+function present(record: ScheduleRecord | undefined): ScheduleRecord {
+  if (record === undefined) throw new MillraceError('schedule_not_found')
+  return record
+}

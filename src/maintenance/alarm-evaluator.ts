@@ -1,0 +1,111 @@
+/**
+ * Evaluates alarms once for every minute that has ended. Any number of processes may do so at the same
+ * time: the store takes the first result for a minute and passes over the others.
+ */
+import type { AlarmEvaluation, AlarmRecord, AlarmTransition } from '../backends/alarm-store.ts'
+import type { Backend } from '../backends/backend.ts'
+import { evaluateAlarm } from '../core/alarm-evaluation.ts'
+import type { AlarmSeverity, AlarmState } from '../core/alarm-rule.ts'
+import { cloudWatchMetric } from '../core/cloudwatch-words.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { minuteOf } from '../core/minutes.ts'
+import { slicesOf } from '../core/slices-of.ts'
+import type { Logger } from '../observability/logger.ts'
+import { alarmDatapoints, overdueValueName } from './alarm-datapoints.ts'
+import { alarmNotifications } from './alarm-notifications.ts'
+
+export interface AlarmEvaluatorOptions {
+  readonly backend: Pick<Backend, 'alarms' | 'metrics' | 'flows' | 'readQueue'>
+  readonly log: Logger
+  /** Whose alarms are evaluated. Default: all of the store. */
+  readonly owner?: string
+}
+
+/** Alarms that are worked out in one go and share a commit; keeps it to a few milliseconds. */
+const evaluatedAtOnce = 50
+
+/** Flows are counted up to here: a threshold above it would make no difference. */
+const overdueMax = 1_000
+
+export class AlarmEvaluator {
+  readonly #options: AlarmEvaluatorOptions
+
+  constructor(options: AlarmEvaluatorOptions) {
+    this.#options = options
+  }
+
+  /** Evaluates what was not yet evaluated for the latest minute; answers what changed. */
+  async evaluate(): Promise<readonly AlarmTransition[]> {
+    const { backend, owner } = this.#options
+    const { alarms, metrics } = backend
+    if (alarms === null || metrics === null) throw new MillraceError('unsupported')
+    // What has just ended must be written down before anything can be said about it.
+    while ((await metrics.sample()).more);
+    const now = await alarms.now()
+    const end = minuteOf(now)
+    const records = await alarms.alarmStates({ prefix: '', ...(owner !== undefined && { owner }) })
+    const due = records.filter(({ evaluatedAt }) => evaluatedAt === null || evaluatedAt < end)
+    const transitions: AlarmTransition[] = []
+    for (const slice of slicesOf(due, evaluatedAtOnce)) {
+      const results = await Promise.all(slice.map((record) => this.#judge(record, now)))
+      const evaluations = results.filter((result) => result !== undefined)
+      if (evaluations.length === 0) continue
+      const changed = await alarms.recordEvaluations({ evaluations })
+      for (const transition of changed) this.#tell(transition, slice)
+      transitions.push(...changed)
+    }
+    return transitions
+  }
+
+  /** Nothing when the queue that it is about is gone: then the alarm goes too. */
+  async #judge(record: AlarmRecord, now: number): Promise<AlarmEvaluation | undefined> {
+    const { alarm, rule, revision, state: from } = record
+    const { backend } = this.#options
+    const { metrics, alarms } = backend
+    if (metrics === null) return undefined
+    const end = minuteOf(now)
+    try {
+      const points = await alarmDatapoints({ backend, metrics }, rule, end)
+      const { state: to, reason } = evaluateAlarm(rule, points, from)
+      if (rule.metric === 'overdue_flows') await this.#countOverdue(rule.of)
+      const notify = alarmNotifications(record, { to, reason, at: now })
+      return { alarm, revision, from, to, reason, evaluatedAt: end, notify }
+    } catch (error) {
+      if (!(error instanceof MillraceError) || error.code !== 'queue_not_found') throw error
+      await alarms?.forgetAlarms({ alarms: [{ alarm, revision }] })
+      return undefined
+    }
+  }
+
+  /** Flows have no minutes of their own: what is counted now is looked at after this minute. */
+  async #countOverdue(flow: string): Promise<void> {
+    const { flows, metrics } = this.#options.backend
+    if (flows === null) return
+    const request = { prefix: flow, status: 'open', overdue: true, limit: overdueMax } as const
+    const { items } = await flows.list(request)
+    const value = items.filter((item) => item.flow === flow).length
+    await metrics?.report({ queues: [], values: [{ name: overdueValueName(flow), value }] })
+  }
+
+  #tell(transition: AlarmTransition, records: readonly AlarmRecord[]): void {
+    const record = records.find(({ alarm }) => alarm === transition.alarm)
+    if (record !== undefined) logAlarm(this.#options.log, record, transition)
+  }
+}
+
+/** One line for each change, whatever else is to happen. */
+export function logAlarm(
+  log: Logger,
+  { rule }: Pick<AlarmRecord, 'rule'>,
+  { alarm, from, to, reason }: AlarmTransition,
+): void {
+  const { severity, of, threshold } = rule
+  const { name: metric } = cloudWatchMetric(rule)
+  const fields = { alarm, state: to, was: from, severity, metric, of, threshold, reason }
+  log[levelOf(to, severity)](fields, `alarm ${to}`)
+}
+
+function levelOf(state: AlarmState, severity: AlarmSeverity): 'info' | 'warn' | 'error' {
+  if (state !== 'ALARM') return 'info'
+  return severity === 'critical' ? 'error' : 'warn'
+}

@@ -1,0 +1,91 @@
+/** What an operator can do with alarms: look at them and their past, evaluate them now, and test them. */
+import type { AlarmRecord, AlarmStore, AlarmTransition } from '../backends/alarm-store.ts'
+import type { Backend, Page } from '../backends/backend.ts'
+import type { AlarmState } from '../core/alarm-rule.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { AlarmEvaluator, logAlarm } from '../maintenance/alarm-evaluator.ts'
+import { alarmNotifications } from '../maintenance/alarm-notifications.ts'
+import { type Logger, silentLogger } from '../observability/logger.ts'
+
+export interface Alarms {
+  /** By name. */
+  list(): Promise<readonly AlarmRecord[]>
+  /** Undefined when there is no such alarm. */
+  get(name: string): Promise<AlarmRecord | undefined>
+  /** How states changed, newest first; of one alarm, or of all. */
+  history(options?: AlarmHistoryOptions): Promise<Page<AlarmTransition>>
+  /** Evaluates now what was not evaluated since the last minute ended; answers what changed. */
+  evaluate(): Promise<readonly AlarmTransition[]>
+  /**
+   * Puts an alarm into a state, to see that its actions work. The next evaluation decides again. Undefined
+   * when it was in that state already: then nothing happens.
+   */
+  test(name: string, options: TestAlarmOptions): Promise<AlarmTransition | undefined>
+}
+
+export interface AlarmHistoryOptions {
+  readonly alarm?: string
+  /** 1 to 1000. Default 100. */
+  readonly limit?: number
+  readonly after?: string
+}
+
+export interface TestAlarmOptions {
+  readonly state: AlarmState
+  /** Who does it, for the record. */
+  readonly by: string
+  readonly reason?: string
+}
+
+export interface AlarmsSetup {
+  readonly backend: Pick<Backend, 'alarms' | 'metrics' | 'flows' | 'readQueue'>
+  /** Only the alarms of this owner. Default: all of the store. */
+  readonly owner?: string
+  /** Told of changes. Default: nobody. */
+  readonly log?: Logger
+}
+
+export function createAlarms({ backend, owner, log = silentLogger }: AlarmsSetup): Alarms {
+  const ofOwner = owner !== undefined && { owner }
+  const evaluator = new AlarmEvaluator({ backend, log, ...ofOwner })
+  const find = async (name: string): Promise<AlarmRecord | undefined> => {
+    const record = await storeOf(backend).readAlarm({ alarm: name })
+    return owner === undefined || record?.owner === owner ? record : undefined
+  }
+  return {
+    list: async () => storeOf(backend).alarmStates({ prefix: '', ...ofOwner }),
+    get: find,
+    history: async ({ alarm, limit = 100, after } = {}) =>
+      storeOf(backend).alarmHistory({
+        limit,
+        ...(alarm !== undefined && { alarm }),
+        ...(after !== undefined && { after }),
+      }),
+    evaluate: async () => evaluator.evaluate(),
+    test: async (name, options) => {
+      const record = await find(name)
+      if (record === undefined) throw new MillraceError('alarm_not_found')
+      const transition = await setState(storeOf(backend), record, options)
+      if (transition !== undefined) logAlarm(log, record, transition)
+      return transition
+    },
+  }
+}
+
+async function setState(
+  store: AlarmStore,
+  record: AlarmRecord,
+  { state: to, by, reason = 'to see that it works' }: TestAlarmOptions,
+): Promise<AlarmTransition | undefined> {
+  const { alarm, revision, state: from } = record
+  const said = `Set by ${by}: ${reason}`
+  const at = await store.now()
+  // Who tests an alarm wants to hear of it, also when it was never evaluated.
+  const notify = alarmNotifications({ ...record, evaluatedAt: at }, { to, reason: said, at })
+  return store.setAlarmState({ alarm, revision, from, to, reason: said, notify })
+}
+
+function storeOf({ alarms }: Pick<Backend, 'alarms'>): AlarmStore {
+  if (alarms === null) throw new MillraceError('unsupported')
+  return alarms
+}

@@ -1,0 +1,35 @@
+/** What is staged under a key as every way in shows it; the names of fields are API. */
+import type { CollectedKey, KeySummary, StagedItem } from '../backends/collector-store.ts'
+import { isoTime } from '../core/iso-time.ts'
+
+export interface KeyView
+  extends Pick<KeySummary, 'collector' | 'key' | 'staged' | 'bytes' | 'trigger' | 'running'> {
+  /** When the oldest item came that waits. */
+  readonly since: string | null
+  /** When the next trigger is due; null while none is scheduled. */
+  readonly due_at: string | null
+}
+
+export interface ItemView extends Pick<StagedItem, 'id' | 'order' | 'body'> {
+  readonly staged_at: string
+}
+
+export interface CollectedKeyView extends KeyView {
+  readonly items: readonly ItemView[]
+}
+
+export function keyView(shown: KeySummary): KeyView {
+  const { collector, key, staged, bytes, since, trigger, dueAt, running } = shown
+  const due_at = isoTime(dueAt)
+  return { collector, key, staged, bytes, since: isoTime(since), trigger, due_at, running }
+}
+
+export function collectedKeyView(shown: CollectedKey): CollectedKeyView {
+  const items = shown.items.map(({ id, order, body, stagedAt }) => ({
+    id,
+    order,
+    staged_at: isoTime(stagedAt),
+    body,
+  }))
+  return { ...keyView(shown), items }
+}

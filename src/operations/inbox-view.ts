@@ -1,0 +1,66 @@
+/** What is in an inbox as every way in shows it; the names of fields are API. */
+import type { HandoffCounts, HandoffEvent } from '../backends/handoff-store.ts'
+import { isoTime } from '../core/iso-time.ts'
+import type { InboxItem } from './inbox.ts'
+import { type AttributeView, attributesView, type DeadLetterView } from './message-view.ts'
+
+export interface InboxItemView extends Pick<InboxItem, 'id' | 'state' | 'group' | 'notes'> {
+  /** The JSON of the body, or the body itself where it is none. */
+  readonly message: unknown
+  readonly attributes: Readonly<Record<string, AttributeView>>
+  readonly sent_at: string
+  readonly receive_count: number
+  readonly dead_letter: DeadLetterView | null
+  readonly claim: ClaimView | null
+}
+
+export interface ClaimView {
+  readonly by: string
+  readonly at: string
+  readonly until: string
+  readonly token: number
+}
+
+export interface InboxEventView extends Pick<HandoffEvent, 'event' | 'by' | 'note'> {
+  readonly at: string
+}
+
+/** Of the three tabs. */
+export interface InboxCountsView {
+  readonly mine: number
+  readonly unassigned: number
+  readonly all: number
+}
+
+export function inboxItemView(item: InboxItem): InboxItemView {
+  const { id, state, group, notes, claim, deadLetter } = item
+  return {
+    id,
+    state,
+    message: jsonOf(item.body),
+    attributes: attributesView(item.attributes),
+    group,
+    sent_at: isoTime(item.sentAt),
+    receive_count: item.receiveCount,
+    dead_letter: deadLetter && { ...deadLetter, at: isoTime(deadLetter.at) },
+    claim: claim && { ...claim, at: isoTime(claim.at), until: isoTime(claim.until) },
+    notes,
+  }
+}
+
+export function inboxEventView({ event, by, note, at }: HandoffEvent): InboxEventView {
+  return { event, by, at: isoTime(at), note }
+}
+
+export function inboxCountsView(counts: HandoffCounts): InboxCountsView {
+  const { waiting, claimed, mine, elsewhere } = counts
+  return { mine, unassigned: waiting, all: waiting + claimed + elsewhere }
+}
+
+function jsonOf(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return body
+  }
+}

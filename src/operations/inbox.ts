@@ -1,0 +1,240 @@
+/**
+ * An inbox is a queue whose messages people take, one by one and under their names. A claim is a
+ * lease: who does not act in time has to claim again, and nobody decides what another one has.
+ */
+import type {
+  Backend,
+  DeadLetterOrigin,
+  LeaseRefusal,
+  MessageAttribute,
+  Page,
+} from '../backends/backend.ts'
+import type {
+  ClaimResult,
+  HandoffClaim,
+  HandoffCounts,
+  HandoffEvent,
+  HandoffRecord,
+  HandoffResult,
+  HandoffState,
+  HandoffStore,
+} from '../backends/handoff-store.ts'
+import { contractOf } from '../contracts/contract-of.ts'
+import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
+import type { DeclaredQueue, MessageOutput, MessageSchema } from '../contracts/queue-declaration.ts'
+import { type Duration, durationMs } from '../core/durations.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { readMessage } from '../leases/read-message.ts'
+import type { Emission } from '../leases/typed-delivery.ts'
+
+/** What people find in the inbox of a queue; a job has the form of its own type. */
+export type InboxMessage<Queue> = [Queue] extends [JobsQueue]
+  ? unknown
+  : Queue extends DeclaredQueue
+    ? MessageOutput<Queue>
+    : unknown
+
+export interface Inbox<Message = unknown> {
+  /** The queue's name on the backend. */
+  readonly queue: string
+  /** What waits or is in somebody's hands, oldest first. */
+  list(options?: ListInboxOptions): Promise<Page<InboxItem<Message>>>
+  /** How much waits, how much is claimed, and how much of that by one person. */
+  counts(options?: { readonly by?: string }): Promise<HandoffCounts>
+  read(id: string): Promise<InboxItem<Message> | undefined>
+  /** Takes a message, or the one that has waited longest. What one has already stays as it is. */
+  claim(options: ClaimItemOptions): Promise<ClaimedItem<Message>>
+  /** Moves the end of a claim; with all renewals it ends 12 hours after it began. */
+  renew(id: string, options: RenewItemOptions): Promise<HandledItem<Message>>
+  /** Writes something down, with or without a claim. */
+  note(
+    id: string,
+    options: { readonly by: string; readonly note: string },
+  ): Promise<HandledItem<Message>>
+  /** Done: the message is acknowledged, and what was decided is kept for 90 days. */
+  resolve(id: string, options: ResolveItemOptions): Promise<HandledItem<Message>>
+  /** Back to those that wait, in its old place; it counts as never received. */
+  giveBack(id: string, options: EndItemOptions): Promise<HandledItem<Message>>
+  /** What people did with a message, oldest first; also when it is resolved. */
+  history(id: string): Promise<readonly HandoffEvent[]>
+}
+
+export interface ListInboxOptions {
+  /** Only what this person has. */
+  readonly by?: string
+  /** Default: both, and what receivers without a name have. */
+  readonly state?: 'waiting' | 'claimed'
+  /** Items per page, 1 to 1000. Default 20. */
+  readonly limit?: number
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+export interface ClaimItemOptions {
+  /** The person. */
+  readonly by: string
+  /** Default: the message that has waited longest. */
+  readonly id?: string
+  /** From 1s to 12h. Default: the queue's visibility timeout. */
+  readonly for?: Duration
+}
+
+interface HolderOptions {
+  readonly by: string
+  /** The claim that is meant, by its token. Default: whichever this person has. */
+  readonly token?: number
+}
+
+export interface RenewItemOptions extends HolderOptions {
+  /** From now on, from 1s to 12h. Default: the queue's visibility timeout. */
+  readonly for?: Duration
+}
+
+export interface EndItemOptions extends HolderOptions {
+  /** What was decided, or why it goes back. */
+  readonly note?: string
+}
+
+export interface ResolveItemOptions extends EndItemOptions {
+  /** Messages that come to exist with the decision, or not at all; `draft` of a queue makes one. */
+  readonly emits?: readonly Emission[]
+}
+
+export interface InboxItem<Message = unknown> {
+  readonly id: string
+  /** `elsewhere`: a receiver without a name has it. `delayed`: not there yet, and in no list. */
+  readonly state: HandoffState
+  /** Undefined when the body does not match the contract. */
+  readonly message: Message | undefined
+  /** As it was sent. */
+  readonly body: string
+  readonly attributes: Readonly<Record<string, MessageAttribute>>
+  readonly group: string | null
+  readonly sentAt: number
+  readonly receiveCount: number
+  readonly deadLetter: DeadLetterOrigin | null
+  readonly claim: HandoffClaim | null
+  /** How many notes there are. */
+  readonly notes: number
+}
+
+export type ClaimedItem<Message = unknown> =
+  | { readonly status: 'claimed'; readonly item: InboxItem<Message> }
+  | Exclude<ClaimResult, { readonly status: 'claimed' }>
+
+/** A claim that cannot be used any more is an answer: everybody meets one sooner or later. */
+export type HandledItem<Message = unknown> =
+  /** Null once it is resolved. */
+  | { readonly status: 'done'; readonly item: InboxItem<Message> | null }
+  | Exclude<HandoffResult, { readonly status: 'done' }>
+
+export interface InboxSetup {
+  readonly backend: Pick<Backend, 'handoffs'>
+  /** The queue's name on the backend. */
+  readonly name: string
+  /** Without one every body that is JSON is a message. */
+  readonly declared?: DeclaredQueue | undefined
+  /** Names of kill switches that the environment of this process has on. */
+  readonly heldNames?: readonly string[]
+}
+
+const defaultPageSize = 20
+
+export function createInbox(setup: InboxSetup): Inbox {
+  const { backend, name: queue, heldNames = [] } = setup
+  const schema = schemaOf(setup)
+  const store = (): HandoffStore => storeOf(backend)
+  const held = heldNames.length > 0 && { heldNames }
+  return {
+    queue,
+    list: async ({ limit = defaultPageSize, ...options } = {}) => {
+      const { items, next } = await store().list({ queue, limit, ...options })
+      const read = await Promise.all(items.map((record) => itemOf(record, schema)))
+      return next === undefined ? { items: read } : { items: read, next }
+    },
+    counts: async (options = {}) => store().counts({ queue, ...options }),
+    read: async (id) => {
+      const record = await store().read({ queue, id })
+      return record && itemOf(record, schema)
+    },
+    claim: async ({ for: lasting, ...options }) =>
+      claimedOf(await store().claim({ queue, ...options, ...leaseOf(lasting), ...held }), schema),
+    renew: async (id, { for: lasting, ...options }) =>
+      handledOf(await store().renew({ queue, id, ...options, ...leaseOf(lasting) }), schema),
+    note: async (id, options) => handledOf(await store().note({ queue, id, ...options }), schema),
+    resolve: async (id, { emits = [], ...options }) => {
+      const drafted = await Promise.all(emits.map((emission) => emission.toEmit()))
+      return handledOf(await store().resolve({ queue, id, ...options, emits: drafted }), schema)
+    },
+    giveBack: async (id, options) =>
+      handledOf(await store().giveBack({ queue, id, ...options }), schema),
+    history: async (id) => store().history({ queue, id }),
+  }
+}
+
+/** The forms of jobs differ by type, which is not part of their bodies. */
+function schemaOf({ declared }: InboxSetup): MessageSchema | undefined {
+  return declared === undefined || isJobsQueue(declared) ? undefined : contractOf(declared)
+}
+
+function storeOf({ handoffs }: Pick<Backend, 'handoffs'>): HandoffStore {
+  if (handoffs === null) throw new MillraceError('unsupported')
+  return handoffs
+}
+
+function leaseOf(lasting: Duration | undefined): { readonly leaseMs?: number } {
+  return lasting === undefined ? {} : { leaseMs: durationMs(lasting, 'for') }
+}
+
+async function itemOf(
+  { message, state, claim, notes }: HandoffRecord,
+  schema: MessageSchema | undefined,
+): Promise<InboxItem> {
+  const { id, body, attributes, group, sentAt, receiveCount, deadLetter } = message
+  const read = await readMessage(schema, body)
+  return {
+    id,
+    state,
+    message: read.status === 'read' ? read.message : undefined,
+    body,
+    attributes,
+    group,
+    sentAt,
+    receiveCount,
+    deadLetter,
+    claim,
+    notes,
+  }
+}
+
+async function claimedOf(
+  result: ClaimResult,
+  schema: MessageSchema | undefined,
+): Promise<ClaimedItem> {
+  if (result.status !== 'claimed') return result
+  return { status: 'claimed', item: await itemOf(result.handoff, schema) }
+}
+
+async function handledOf(
+  result: HandoffResult,
+  schema: MessageSchema | undefined,
+): Promise<HandledItem> {
+  if (result.status !== 'done') return result
+  const { handoff } = result
+  return { status: 'done', item: handoff && (await itemOf(handoff, schema)) }
+}
+
+/** Why a claim does not do, in a sentence. */
+export function whyNotYours(refusal: Exclude<HandoffResult, { readonly status: 'done' }>): string {
+  return refusal.status === 'not_yours' ? notYours(refusal.holder) : refusalTexts[refusal.status]
+}
+
+function notYours(holder: string | null): string {
+  return holder === null ? 'You have no claim on it.' : `${holder} has claimed it.`
+}
+
+const refusalTexts: Readonly<Record<LeaseRefusal, string>> = {
+  gone: 'There is no such message any more.',
+  lapsed: 'Your claim has run out; claim it again.',
+  stale: 'The token is of an earlier claim.',
+}

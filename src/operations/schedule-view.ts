@@ -1,0 +1,44 @@
+/** Schedules as every way in shows them; the names of fields are API. */
+import type { ScheduleRecord } from '../backends/schedule-store.ts'
+import { isoTime } from '../core/iso-time.ts'
+
+export interface ScheduleView {
+  readonly name: string
+  /** The app and the stage that it belongs to. */
+  readonly scope: string
+  readonly rule: string
+  /** Null while it is paused, or when it never ticks again. */
+  readonly next_at: string | null
+  readonly last_at: string | null
+  readonly ticks: number
+  readonly skipped: number
+  readonly failed: number
+  readonly last_error: string | null
+  readonly paused_at: string | null
+  readonly paused_by: string | null
+  readonly resumed_at: string | null
+  readonly resumed_by: string | null
+  readonly ran_at: string | null
+  readonly ran_by: string | null
+}
+
+export function scheduleView(record: ScheduleRecord): ScheduleView {
+  const { schedule: name, scope, rule, ticks, skipped, failed, pausedAt } = record
+  return {
+    name,
+    scope,
+    rule,
+    next_at: pausedAt === null ? isoTime(record.nextAt) : null,
+    last_at: isoTime(record.lastAt),
+    ticks,
+    skipped,
+    failed,
+    last_error: record.lastError,
+    paused_at: isoTime(pausedAt),
+    paused_by: record.pausedBy,
+    resumed_at: isoTime(record.resumedAt),
+    resumed_by: record.resumedBy,
+    ran_at: isoTime(record.ranAt),
+    ran_by: record.ranBy,
+  }
+}

@@ -1,0 +1,150 @@
+/** `millrace collector`: what is staged under which key, also while workers merge it. */
+import type { Command } from 'commander'
+import type { CollectorStore } from '../../backends/collector-store.ts'
+import type { OpenedStore } from '../../config/open-store.ts'
+import { limits } from '../../core/limits.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import {
+  type CollectedKeyView,
+  collectedKeyView,
+  type KeyView,
+  keyView,
+} from '../../operations/collector-view.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { wholeNumberIn } from './option-values.ts'
+import { boldHead } from './queue-sheet.ts'
+import type { Colours, Shell } from './shell.ts'
+import {
+  type Call,
+  inStore,
+  newCommand,
+  run,
+  type StoreFlags,
+  storeCommand,
+} from './store-command.ts'
+import { printable, table } from './table.ts'
+
+interface ListFlags extends StoreFlags {
+  readonly collector?: string
+  readonly prefix?: string
+  readonly limit: number
+  readonly after?: string
+}
+
+export function collectorCommand(parent: Command, shell: Shell): void {
+  const command = newCommand(parent, {
+    usage: 'collector',
+    description: 'Look at what collectors have staged, and have it merged.',
+  })
+  run(shell, listCommand(command), list)
+  const showing = {
+    usage: 'show <collector> <key>',
+    description: 'Show what is staged under a key, in the order in which it will be merged.',
+    examples: ['collector show replies-dev-conversations abc123 --json'],
+  }
+  run(shell, storeCommand(command, showing), show)
+  const flushing = {
+    usage: 'flush <collector> <key>',
+    description: 'Have a key merged now instead of at the end of its window.',
+    examples: ['collector flush replies-dev-conversations abc123'],
+  }
+  run(shell, storeCommand(command, flushing), flush)
+}
+
+function listCommand(parent: Command): Command {
+  return storeCommand(parent, {
+    usage: 'list',
+    description: 'List the keys that have something staged or running.',
+    examples: ['collector list', 'collector list --collector replies-dev-conversations --json'],
+  })
+    .option('--collector <name>', 'of this collector only')
+    .option('--prefix <text>', 'of collectors whose names begin with it')
+    .option('--limit <number>', 'how many at most', wholeNumberIn(limits.pageSize), 20)
+    .option('--after <text>', 'go on behind the page before')
+}
+
+async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
+  const { collector, prefix, limit, after } = flags
+  const request = {
+    limit,
+    ...(collector !== undefined && { collector }),
+    ...(prefix !== undefined && { prefix }),
+    ...(after !== undefined && { after }),
+  }
+  const { items, next = null } = await inStore(flags, (store) => collectorsOf(store).list(request))
+  const keys = items.map(keyView)
+  if (flags.json) return voice.tell({ keys, next })
+  if (keys.length === 0) return voice.note('Nothing is staged.')
+  voice.say(keyTable(keys, voice.paint))
+  if (next !== null) voice.note(`There is more: --after ${next}`)
+}
+
+async function show(
+  { flags, voice }: Call<StoreFlags>,
+  collector: string,
+  key: string,
+): Promise<void> {
+  const limit = limits.pageSize.max
+  const found = await inStore(flags, (store) => collectorsOf(store).read({ collector, key, limit }))
+  if (found === undefined) throw nothingStaged(collector, key)
+  const view = collectedKeyView(found)
+  if (flags.json) return voice.tell(view)
+  voice.say(keyTable([view], voice.paint))
+  if (view.items.length > 0) voice.say(`\n${itemTable(view, voice.paint)}`)
+}
+
+async function flush(
+  { flags, voice }: Call<StoreFlags>,
+  collector: string,
+  key: string,
+): Promise<void> {
+  const flushed = await inStore(flags, (store) => collectorsOf(store).flush({ collector, key }))
+  if (!flushed) throw nothingStaged(collector, key)
+  if (flags.json) return voice.tell({ collector, key, flushed })
+  voice.say(`${printable(key)} is due now.`)
+}
+
+function collectorsOf({ backend }: OpenedStore): CollectorStore {
+  if (backend.collectors === null) throw new MillraceError('unsupported')
+  return backend.collectors
+}
+
+function nothingStaged(collector: string, key: string): CommandFailure {
+  const message = `Nothing is staged for ${printable(key)} in ${printable(collector)}.`
+  return new CommandFailure(exitCodes.notFound, message)
+}
+
+function keyTable(keys: readonly KeyView[], paint: Pick<Colours, 'bold'>): string {
+  const rows = keys.map(({ staged, bytes, running, ...view }) => ({
+    ...view,
+    staged: String(staged),
+    bytes: String(bytes),
+    running: String(running),
+  }))
+  const columns = [
+    'collector',
+    'key',
+    'staged',
+    'bytes',
+    'running',
+    'trigger',
+    'due_at',
+    'since',
+  ] as const
+  const shown = table(columns, rows, { rightAligned: ['staged', 'bytes', 'running'] })
+  return boldHead(shown, paint)
+}
+
+function itemTable({ items }: CollectedKeyView, paint: Pick<Colours, 'bold'>): string {
+  const rows = items.map(({ id, order, staged_at, body }) => ({
+    id,
+    order: String(order),
+    staged_at,
+    bytes: String(Buffer.byteLength(body)),
+  }))
+  const shown = table(['id', 'order', 'staged_at', 'bytes'], rows, {
+    rightAligned: ['order', 'bytes'],
+  })
+  return boldHead(shown, paint)
+}

@@ -1,0 +1,51 @@
+/** Flows for people: a table of them, a page about one, a table of its units. */
+import type { FlowView, UnitView } from '../../operations/flow-view.ts'
+import { boldHead } from './queue-sheet.ts'
+import type { Colours } from './shell.ts'
+import { printable, table } from './table.ts'
+
+type Bold = Pick<Colours, 'bold'>
+
+export function flowTable(flows: readonly FlowView[], paint: Bold): string {
+  const rows = flows.map(({ flow, id, status, units, failure, overdue, opened_at }) => ({
+    flow,
+    id,
+    status,
+    done: `${units.done}/${units.total}`,
+    dead: String(units.dead),
+    overdue: overdue ? 'yes' : null,
+    stopped_at: failure?.unit ?? null,
+    opened_at,
+  }))
+  const columns = ['flow', 'id', 'status', 'done', 'dead', 'overdue', 'stopped_at', 'opened_at']
+  const shown = table(columns, rows, { rightAligned: ['done', 'dead'] })
+  return boldHead(shown, paint)
+}
+
+/** Each line is a label and a value; what does not apply is left out. */
+export function flowSheet(flow: FlowView, { bold }: Bold): string {
+  const { units, failure, parent } = flow
+  const lines: readonly (readonly [string, string | null])[] = [
+    ['status', flow.status + (flow.sealed ? '' : ', not sealed')],
+    ['units', `${units.total}`],
+    ['done', `${units.done}`],
+    ['pending', `${units.pending}`],
+    ['given up', `${units.dead}`],
+    ['stopped at', failure?.unit ?? null],
+    ['because', failure?.reason ?? null],
+    ['stands for', parent && `${parent.unit} of ${parent.flow} ${parent.id}`],
+    ['opened', flow.opened_at],
+    ['deadline', flow.deadline_at && flow.deadline_at + (flow.overdue ? ', overdue' : '')],
+    ['ended', flow.ended_at],
+  ]
+  const width = Math.max(...lines.map(([label]) => label.length))
+  const shown = lines.flatMap(([label, value]) =>
+    value === null ? [] : [`${label.padEnd(width)}  ${printable(value)}`],
+  )
+  return [bold(printable(`${flow.flow} ${flow.id}`)), ...shown].join('\n')
+}
+
+export function unitTable(units: readonly UnitView[], paint: Bold): string {
+  const columns = ['unit', 'state', 'marked_at', 'message_id', 'reason'] as const
+  return boldHead(table(columns, units), paint)
+}

@@ -1,0 +1,126 @@
+/** `millrace inbox claim`, `renew`, `note`, `resolve` and `return`: what a person does. */
+import {
+  type ClaimedItem,
+  createInbox,
+  type HandledItem,
+  type Inbox,
+  whyNotYours,
+} from '../../operations/inbox.ts'
+import { inboxItemView } from '../../operations/inbox-view.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { missing, type PersonFlags } from './inbox-look.ts'
+import { type Call, inStore } from './store-command.ts'
+import { printable } from './table.ts'
+import { userName } from './user-name.ts'
+
+interface LastingFlags extends PersonFlags {
+  readonly for?: number
+}
+
+interface EndFlags extends PersonFlags {
+  readonly note?: string
+}
+
+export async function claimItem(
+  { flags, voice }: Call<LastingFlags>,
+  queue: string,
+  id?: string,
+): Promise<void> {
+  const wanted = { ...person(flags), ...lastingOf(flags), ...(id !== undefined && { id }) }
+  const result = await inInbox(flags, queue, (inbox) => inbox.claim(wanted))
+  if (result.status !== 'claimed') throw notClaimed(result, queue, id)
+  const view = inboxItemView(result.item)
+  if (flags.json) return voice.tell(view)
+  voice.say(`Claimed ${view.id} until ${view.claim?.until}.`)
+}
+
+export async function renewItem(
+  { flags, voice }: Call<LastingFlags>,
+  queue: string,
+  id: string,
+): Promise<void> {
+  const wanted = { ...person(flags), ...lastingOf(flags) }
+  const item = handled(await inInbox(flags, queue, (inbox) => inbox.renew(id, wanted)), queue, id)
+  const view = item && inboxItemView(item)
+  if (flags.json && view) return voice.tell(view)
+  voice.say(`Kept until ${view?.claim?.until}.`)
+}
+
+export async function noteOnItem(
+  { flags, voice }: Call<PersonFlags>,
+  queue: string,
+  id: string,
+  note: string,
+): Promise<void> {
+  const wanted = { ...person(flags), note }
+  const item = handled(await inInbox(flags, queue, (inbox) => inbox.note(id, wanted)), queue, id)
+  if (flags.json && item) return voice.tell(inboxItemView(item))
+  voice.say('Noted.')
+}
+
+export async function endItem(
+  { flags, voice }: Call<EndFlags>,
+  action: 'resolve' | 'giveBack',
+  place: readonly string[],
+): Promise<void> {
+  const [queue = '', id = ''] = place
+  const { note } = flags
+  const wanted = { ...person(flags), ...(note !== undefined && { note }) }
+  handled(await inInbox(flags, queue, (inbox) => inbox[action](id, wanted)), queue, id)
+  const done = action === 'resolve' ? 'resolved' : 'returned'
+  if (flags.json) return voice.tell({ queue, id, by: wanted.by, [done]: true })
+  voice.say(action === 'resolve' ? `Resolved ${printable(id)}.` : `Returned ${printable(id)}.`)
+}
+
+function inInbox<T>(
+  flags: PersonFlags,
+  queue: string,
+  use: (inbox: Inbox) => Promise<T>,
+): Promise<T> {
+  return inStore(flags, ({ backend }) => use(createInbox({ backend, name: queue })), { queue })
+}
+
+function person({ by = userName() }: PersonFlags): { readonly by: string } {
+  return { by }
+}
+
+function lastingOf(flags: LastingFlags): { readonly for?: { readonly ms: number } } {
+  return flags.for === undefined ? {} : { for: { ms: flags.for } }
+}
+
+const notReady = {
+  delayed: 'It is delayed, and cannot be claimed yet.',
+  held: 'A kill switch or a ceiling holds it.',
+  behind: 'Another message of its group comes first.',
+} as const
+
+function notClaimed(
+  result: Exclude<ClaimedItem, { readonly status: 'claimed' }>,
+  queue: string,
+  id = '',
+): CommandFailure {
+  switch (result.status) {
+    case 'none':
+      return new CommandFailure(exitCodes.notFound, `Nothing waits in ${printable(queue)}.`)
+    case 'gone':
+      return missing(queue, id)
+    case 'taken': {
+      const holder = result.holder === null ? 'A receiver without a name' : result.holder
+      const until = new Date(result.until).toISOString()
+      return new CommandFailure(exitCodes.failed, `${printable(holder)} has it until ${until}.`)
+    }
+    case 'not_ready':
+      return new CommandFailure(exitCodes.failed, notReady[result.because])
+  }
+}
+
+function handled(
+  result: HandledItem,
+  queue: string,
+  id: string,
+): Extract<HandledItem, { readonly status: 'done' }>['item'] {
+  if (result.status === 'done') return result.item
+  if (result.status === 'gone') throw missing(queue, id)
+  throw new CommandFailure(exitCodes.failed, printable(whyNotYours(result)))
+}

@@ -1,0 +1,126 @@
+/** `millrace inbox list` and `show`: what waits for people, and what they did with it. */
+import { createInbox, type ListInboxOptions } from '../../operations/inbox.ts'
+import { type InboxTab, tabOptions } from '../../operations/inbox-tabs.ts'
+import {
+  type InboxEventView,
+  type InboxItemView,
+  inboxCountsView,
+  inboxEventView,
+  inboxItemView,
+} from '../../operations/inbox-view.ts'
+import { age } from './age.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { tableWithBodies } from './message-sheet.ts'
+import { boldHead } from './queue-sheet.ts'
+import { type Call, inStore, type StoreFlags } from './store-command.ts'
+import { printable, table } from './table.ts'
+import { userName } from './user-name.ts'
+
+export interface PersonFlags extends StoreFlags {
+  readonly by?: string
+}
+
+interface ListFlags extends PersonFlags {
+  readonly tab: InboxTab
+  readonly limit: number
+  readonly after?: string
+}
+
+export async function listInbox(call: Call<ListFlags>, queue: string): Promise<void> {
+  const { flags, voice } = call
+  const { tab, limit, after, by = userName() } = flags
+  const options: ListInboxOptions = {
+    limit,
+    ...(after !== undefined && { after }),
+    ...tabOptions(tab, by),
+  }
+  const [{ items, next = null }, counted] = await inStore(
+    flags,
+    ({ backend }) => {
+      const inbox = createInbox({ backend, name: queue })
+      return Promise.all([inbox.list(options), inbox.counts({ by })])
+    },
+    { queue },
+  )
+  const rows = items.map(inboxItemView)
+  const counts = inboxCountsView(counted)
+  if (flags.json) return voice.tell({ items: rows, counts, next })
+  if (rows.length > 0) voice.say(boldHead(itemTable(call, rows), voice.paint))
+  voice.note(`${counts.mine} mine, ${counts.unassigned} unassigned, ${counts.all} in all.`)
+  if (next !== null) voice.note(`There is more: --after ${next}`)
+}
+
+function itemTable({ shell }: Call<ListFlags>, items: readonly InboxItemView[]): string {
+  const now = shell.ports.clock.now()
+  const rows = items.map((item) => ({
+    id: item.id,
+    age: age(Math.max(0, now - Date.parse(item.sent_at))),
+    receives: String(item.receive_count),
+    group: item.group,
+    held_by: holderOf(item),
+    until: item.claim?.until ?? null,
+    notes: item.notes === 0 ? null : String(item.notes),
+    message: textOf(item.message),
+  }))
+  const columns = ['id', 'age', 'receives', 'group', 'held_by', 'until', 'notes'] as const
+  const rightAligned = ['age', 'receives', 'notes'] as const
+  return tableWithBodies(shell, { columns, body: 'message', rows, rightAligned })
+}
+
+function holderOf({ state, claim }: InboxItemView): string | null {
+  return state === 'elsewhere' ? '(no name)' : (claim?.by ?? null)
+}
+
+function textOf(message: unknown): string {
+  return typeof message === 'string' ? message : JSON.stringify(message)
+}
+
+export async function showItem(
+  { flags, voice }: Call<StoreFlags>,
+  queue: string,
+  id: string,
+): Promise<void> {
+  const [found, events] = await inStore(
+    flags,
+    ({ backend }) => {
+      const inbox = createInbox({ backend, name: queue })
+      return Promise.all([inbox.read(id), inbox.history(id)])
+    },
+    { queue },
+  )
+  if (found === undefined && events.length === 0) throw missing(queue, id)
+  const item = found ? inboxItemView(found) : null
+  const history = events.map(inboxEventView)
+  if (flags.json) return voice.tell({ item, history })
+  voice.say(voice.paint.bold(printable(id)))
+  voice.say(item === null ? 'It has left the queue.' : itemSheet(item))
+  if (history.length > 0) voice.say(`\n${historyTable(history)}`)
+}
+
+function itemSheet(item: InboxItemView): string {
+  const { state, claim } = item
+  const held = claim === null ? '' : ` by ${claim.by} until ${claim.until}`
+  const from = item.dead_letter && `died in ${item.dead_letter.source}`
+  const facts = [
+    `${state}${held}`,
+    `sent ${item.sent_at}`,
+    `received ${item.receive_count} times`,
+    ...(item.group === null ? [] : [`group ${item.group}`]),
+    ...(from === null ? [] : [from]),
+  ]
+  const message =
+    typeof item.message === 'string' ? item.message : JSON.stringify(item.message, null, 2)
+  // A body must not steer the terminal, but may be as long as it is.
+  const lines = message.split('\n').map(printable).join('\n')
+  return `${printable(facts.join(', '))}\n\n${lines}`
+}
+
+function historyTable(history: readonly InboxEventView[]): string {
+  return table(['at', 'event', 'by', 'note'], history)
+}
+
+export function missing(queue: string, id: string): CommandFailure {
+  const text = `There is no message ${printable(id)} in ${printable(queue)}.`
+  return new CommandFailure(exitCodes.notFound, text)
+}

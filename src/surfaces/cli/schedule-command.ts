@@ -1,0 +1,179 @@
+/** `millrace schedule`: what ticks when, pausing it, and running it by hand. */
+import { type Command, Option } from 'commander'
+import type { ScheduleRecord, ScheduleStore } from '../../backends/schedule-store.ts'
+import { loadApp } from '../../config/load-app.ts'
+import type { OpenedStore } from '../../config/open-store.ts'
+import { defaultStage } from '../../contracts/resolve-names.ts'
+import { resolveTopology } from '../../contracts/resolve-topology.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { type ScheduleControl, scheduleControl } from '../../flows/schedule-control.ts'
+import { createSchedules, type ScheduleHandle } from '../../flows/schedules.ts'
+import { silentLogger } from '../../observability/logger.ts'
+import { type ScheduleView, scheduleView } from '../../operations/schedule-view.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { boldHead } from './queue-sheet.ts'
+import type { Colours, Shell } from './shell.ts'
+import {
+  type Call,
+  type CommandText,
+  inStore,
+  newCommand,
+  run,
+  type StoreFlags,
+  storeCommand,
+} from './store-command.ts'
+import { printable, table } from './table.ts'
+import { userName } from './user-name.ts'
+
+interface SignedFlags extends StoreFlags {
+  readonly by?: string
+}
+
+interface RunFlags extends SignedFlags {
+  readonly app?: string
+  readonly stage?: string
+}
+
+interface NextFlags extends StoreFlags {
+  readonly count: number
+}
+
+export function scheduleCommand(parent: Command, shell: Shell): void {
+  const command = newCommand(parent, {
+    usage: 'schedule',
+    description: 'Schedules: what is sent by the clock, and when.',
+  })
+  const listing = { usage: 'list', description: 'List the schedules of the store.' }
+  run(shell, storeCommand(command, listing), list)
+  const asking = {
+    usage: 'next <schedule>',
+    description: 'Show when a schedule ticks next.',
+    examples: ['schedule next reports-dev-nightly --count 5'],
+  }
+  const next = storeCommand(command, asking)
+  run(shell, next.option('--count <number>', 'how many ticks, 1 to 1000', Number, 1), showNext)
+  const pausing = { usage: 'pause <schedule>', description: 'Keep a schedule from ticking.' }
+  run(shell, signedCommand(command, pausing), pause)
+  const resuming = {
+    usage: 'resume <schedule>',
+    description: 'Let a schedule go on with its next tick.',
+  }
+  run(shell, signedCommand(command, resuming), resume)
+  run(shell, runCommand(command), runNow)
+}
+
+function signedCommand(parent: Command, text: CommandText): Command {
+  return storeCommand(parent, text).option(
+    '--by <who>',
+    'who does it, for the record (default: the user of this system)',
+  )
+}
+
+function runCommand(parent: Command): Command {
+  return signedCommand(parent, {
+    usage: 'run <schedule>',
+    description: 'Send the message of a schedule now, beside its ticks.',
+    examples: ['schedule run nightly --app src/app.ts'],
+  })
+    .addOption(
+      new Option('--app <module>', 'file that exports the app, which knows the message').env(
+        'MILLRACE_APP',
+      ),
+    )
+    .addOption(new Option('--stage <name>', 'stage of the app').env('MILLRACE_STAGE'))
+}
+
+async function list({ flags, voice }: Call<StoreFlags>): Promise<void> {
+  const schedules = await inStore(flags, (store) => schedulesOf(store).list({}))
+  const views = schedules.map(scheduleView)
+  if (flags.json) return voice.tell({ schedules: views })
+  if (views.length === 0) return voice.note('The store has no schedules.')
+  voice.say(scheduleTable(views, voice.paint))
+}
+
+async function showNext({ flags, voice }: Call<NextFlags>, schedule: string): Promise<void> {
+  const { ticks, isPaused } = await inControl(flags, schedule, async (control) => ({
+    ticks: await control.next(flags.count),
+    isPaused: (await control.read()).pausedAt !== null,
+  }))
+  const next = ticks.map((tick) => tick.toISOString())
+  if (flags.json) return voice.tell({ name: schedule, paused: isPaused, next })
+  if (isPaused) return voice.note(`${printable(schedule)} is paused.`)
+  if (next.length === 0) return voice.note(`${printable(schedule)} never ticks again.`)
+  for (const tick of next) voice.say(tick)
+}
+
+async function pause(call: Call<SignedFlags>, schedule: string): Promise<void> {
+  const by = call.flags.by ?? userName()
+  const record = await inControl(call.flags, schedule, (control) => control.pause(by))
+  tell(call, record, `Paused ${printable(schedule)}.`)
+}
+
+async function resume(call: Call<SignedFlags>, schedule: string): Promise<void> {
+  const by = call.flags.by ?? userName()
+  const record = await inControl(call.flags, schedule, (control) => control.resume(by))
+  const { next_at } = scheduleView(record)
+  tell(call, record, `${printable(schedule)} ticks next at ${next_at ?? 'no time'}.`)
+}
+
+function tell({ flags, voice }: Call<StoreFlags>, record: ScheduleRecord, line: string): void {
+  if (flags.json) voice.tell(scheduleView(record))
+  else voice.say(line)
+}
+
+async function runNow({ flags, voice, shell }: Call<RunFlags>, schedule: string): Promise<void> {
+  const { app: path, by = userName() } = flags
+  if (!path) {
+    const message = 'Only the app knows what a schedule sends: name its file with --app.'
+    throw new CommandFailure(exitCodes.usage, message)
+  }
+  const app = await loadApp(path)
+  const stage = flags.stage || app.stage || defaultStage
+  const id = await inStore(flags, ({ backend }) => {
+    const { queues } = resolveTopology(app, stage)
+    const setup = { app, stage, queues, backend, ids: shell.ports.ids, log: silentLogger }
+    const handles: Readonly<Record<string, ScheduleHandle>> = createSchedules(setup)
+    return handleFor(handles, schedule).runNow({ by })
+  })
+  if (flags.json) voice.tell({ name: schedule, id })
+  else voice.say(id)
+}
+
+/** By its key in the app, or by its name in the store. */
+function handleFor(
+  handles: Readonly<Record<string, ScheduleHandle>>,
+  schedule: string,
+): ScheduleHandle {
+  const found = Object.entries(handles).find(
+    ([key, { name }]) => key === schedule || name === schedule,
+  )
+  if (found !== undefined) return found[1]
+  const message = `The app has no schedule '${printable(schedule)}'.`
+  throw new CommandFailure(exitCodes.notFound, message)
+}
+
+function inControl<T>(
+  flags: StoreFlags,
+  schedule: string,
+  use: (control: ScheduleControl) => Promise<T>,
+): Promise<T> {
+  return inStore(flags, (store) => use(scheduleControl(schedulesOf(store), schedule)))
+}
+
+function schedulesOf({ backend }: OpenedStore): ScheduleStore {
+  if (backend.schedules === null) throw new MillraceError('unsupported')
+  return backend.schedules
+}
+
+function scheduleTable(views: readonly ScheduleView[], paint: Pick<Colours, 'bold'>): string {
+  const rows = views.map(({ ticks, skipped, failed, ...view }) => ({
+    ...view,
+    ticks: String(ticks),
+    skipped: String(skipped),
+    failed: String(failed),
+  }))
+  const numbers = ['ticks', 'skipped', 'failed'] as const
+  const columns = ['name', 'rule', 'next_at', 'last_at', ...numbers, 'paused_by'] as const
+  return boldHead(table(columns, rows, { rightAligned: numbers }), paint)
+}

@@ -1,0 +1,66 @@
+/** Which inboxes the API knows: those of the app that is served, or without one all of the store. */
+import type { Mill } from '../../config/open.ts'
+import type { Services } from '../../config/serve.ts'
+import type { App } from '../../contracts/define-app.ts'
+import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
+import type { DeclaredQueue } from '../../contracts/queue-declaration.ts'
+import type { Inbox, InboxItem } from '../../operations/inbox.ts'
+import { type InboxItemView, inboxItemView } from '../../operations/inbox-view.ts'
+import type { ApiSettings } from './api-options.ts'
+import { ApiProblem } from './api-problem.ts'
+import { maskPayload } from './mask-payload.ts'
+
+export interface KnownInbox {
+  readonly inbox: Inbox
+  /** An item as the API shows it: what the contract calls secret or personal is hidden. */
+  show(item: InboxItem): InboxItemView
+}
+
+export interface InboxContext {
+  /** @param queue its key in the app, or its name on the backend */
+  find(queue: string): KnownInbox
+  readonly settings: ApiSettings
+}
+
+export function appInboxes<Opened extends App>(
+  mill: Mill<Opened>,
+  settings: ApiSettings,
+): InboxContext {
+  const handles: Readonly<Record<string, { readonly name: string }>> = mill.queues
+  const declared: Readonly<Record<string, DeclaredQueue>> = mill.app.queues
+  const keys = Object.keys(handles)
+  return {
+    settings,
+    find: (text) => {
+      const key =
+        keys.find((one) => one === text) ?? keys.find((one) => handles[one]?.name === text)
+      const queue = key === undefined ? undefined : declared[key]
+      if (key === undefined || queue === undefined) throw unknownQueue(keys)
+      return knownInbox(mill.inbox(key), hiddenPathsOf(queue))
+    },
+  }
+}
+
+/** What messages look like is not known there, so nothing of them is hidden. */
+export function storeInboxes(
+  services: Pick<Services, 'inbox'>,
+  settings: ApiSettings,
+): InboxContext {
+  return { settings, find: (queue) => knownInbox(services.inbox(queue), []) }
+}
+
+function knownInbox(inbox: Inbox, hidden: readonly string[]): KnownInbox {
+  return {
+    inbox,
+    show: (item) => {
+      const view = inboxItemView(item)
+      return { ...view, message: maskPayload(view.message, hidden) }
+    },
+  }
+}
+
+/** @param keys of the queues that there are, if they may be told */
+export function unknownQueue(keys: readonly string[] = []): ApiProblem {
+  const expected = keys.length === 0 ? 'a queue that exists' : `one of ${keys.join(', ')}`
+  return new ApiProblem('not_found', { errors: [{ field: 'queue', expected }] })
+}

@@ -1,0 +1,73 @@
+/** What a client asks about the metrics of a queue, in CloudWatch's words. */
+import { checkOneOf, checkRange, describeGiven, type Violations } from '../../core/checks.ts'
+import type { Range } from '../../core/limits.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import {
+  type MetricStatistic,
+  metricStatistics,
+  type QueueMetric,
+  queueMetricNames,
+  type SeriesRequest,
+} from '../../operations/metric-data.ts'
+import type { MetricSpan } from '../../operations/metrics.ts'
+import { type Query, readQuery } from './read-query.ts'
+
+export interface MetricRequest {
+  readonly span: MetricSpan
+  readonly series: readonly SeriesRequest[]
+}
+
+/** In seconds, as CloudWatch has it. */
+export const periods: Range = { min: 60, max: 86_400, unit: 'seconds' }
+
+export function readMetricRequest(query: Query): MetricRequest {
+  const value = readQuery(query, ['from', 'to', 'period', 'metric', 'statistic'])
+  const violations: Violations = []
+  const span = readSpan(violations, value('from'), value('to'))
+  const periodMs = readPeriod(violations, value('period'))
+  const statistic = readOneOf(violations, 'statistic', value('statistic'), metricStatistics)
+  const metric = readOneOf<QueueMetric>(violations, 'metric', value('metric'), queueMetricNames)
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+  const wanted = metric === undefined ? queueMetricNames : [metric]
+  return { span, series: wanted.map((one) => ({ metric: one, statistic, periodMs })) }
+}
+
+function readSpan(into: Violations, from: string | undefined, to: string | undefined): MetricSpan {
+  if (from === undefined) {
+    if (to !== undefined) into.push({ field: 'from', given: 'none', allowed: "a time, with 'to'" })
+    return {}
+  }
+  const start = readTime(into, 'from', from)
+  return to === undefined ? { from: start } : { from: start, to: readTime(into, 'to', to) }
+}
+
+/** Days and times alike, with a zone or in UTC; numbers are too easily mistaken. */
+const timePattern = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+function readTime(into: Violations, field: string, text: string): Date {
+  const time = new Date(timePattern.test(text) ? text : Number.NaN)
+  if (!Number.isNaN(time.getTime())) return time
+  into.push({ field, given: describeGiven(text), allowed: 'a time such as 2026-01-31T12:00:00Z' })
+  return new Date(0)
+}
+
+function readPeriod(into: Violations, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const seconds = Number(text)
+  checkRange(into, 'period', seconds, periods)
+  if (seconds % periods.min !== 0) {
+    into.push({ field: 'period', given: describeGiven(text), allowed: 'a multiple of 60 seconds' })
+  }
+  return seconds * 1_000
+}
+
+function readOneOf<Word extends MetricStatistic | QueueMetric>(
+  into: Violations,
+  field: string,
+  text: string | undefined,
+  words: readonly Word[],
+): Word | undefined {
+  if (text === undefined) return undefined
+  checkOneOf(into, field, text, words)
+  return words.find((word) => word === text)
+}

@@ -1,0 +1,55 @@
+/**
+ * Metrics, for admins alone: GET /metrics and /metrics/per-queue in Prometheus' text format, and
+ * GET /queues/:queue/metrics in CloudWatch's words.
+ */
+import type { Hono } from 'hono'
+import { describeRoute } from 'hono-openapi'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { prometheusContentType } from '../../observability/prometheus-text.ts'
+import { metricSeries } from '../../operations/metric-data.ts'
+import { metricDataView } from '../../operations/metric-view.ts'
+import type { MetricReader } from '../../operations/metrics.ts'
+import { adminsOnly } from './admins-only.ts'
+import type { ApiEnv } from './api-env.ts'
+import { unknownQueue } from './inbox-context.ts'
+import { readMetricRequest } from './metric-request.ts'
+import { metricOperations } from './openapi-metrics.ts'
+
+/** Prometheus asks for them all the time, so they are not logged. */
+export const scrapePaths: readonly string[] = ['/metrics', '/metrics/per-queue']
+
+const ofOneQueue = '/queues/:queue/metrics'
+
+/** All of them, for the check of credentials. */
+export const metricPaths: readonly string[] = [...scrapePaths, ofOneQueue]
+
+export function metricRoutes(api: Hono<ApiEnv>, metrics: MetricReader): void {
+  for (const path of metricPaths) api.use(path, adminsOnly)
+
+  api.get('/metrics', describeRoute(metricOperations.all), async (c) =>
+    c.body(await metrics.prometheus(), 200, { 'content-type': prometheusContentType }),
+  )
+
+  api.get('/metrics/per-queue', describeRoute(metricOperations.perQueue), async (c) => {
+    const text = await metrics.prometheus({ perQueue: true })
+    return c.body(text, 200, { 'content-type': prometheusContentType })
+  })
+
+  api.get(ofOneQueue, describeRoute(metricOperations.ofQueue), async (c) => {
+    const queue = c.req.param('queue')
+    const { span, series } = readMetricRequest(c.req.queries())
+    const minutes = await found(metrics.minutes(queue, span))
+    const results = series.map((one) => metricSeries(minutes, one))
+    return c.json(metricDataView(queue, results))
+  })
+}
+
+/** Elsewhere a missing queue is a fault of the server; here the caller has named it. */
+async function found<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === 'queue_not_found') throw unknownQueue()
+    throw error
+  }
+}

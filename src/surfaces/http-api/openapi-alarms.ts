@@ -1,0 +1,109 @@
+/** What the OpenAPI document says about alarms: their routes, and what these take and answer. */
+import type { DescribeRouteOptions } from 'hono-openapi'
+import { alarmSeverities, alarmStates } from '../../core/alarm-rule.ts'
+import {
+  answer,
+  guarded,
+  jsonBody,
+  ofBodies,
+  onePage,
+  pathParameter,
+  query,
+  refusals,
+} from './openapi-operations.ts'
+import { type OpenApiSchema, type OpenApiSchemas, object, optional } from './openapi-schemas.ts'
+import type { ProblemCode } from './problems.ts'
+
+export type AlarmOperationName = 'list' | 'read' | 'history' | 'test'
+
+const name = pathParameter('name', 'The name of the alarm.')
+const forOperators: readonly ProblemCode[] = [...guarded, 'forbidden']
+
+export const alarmOperations: Readonly<Record<AlarmOperationName, DescribeRouteOptions>> = {
+  list: {
+    operationId: 'listAlarms',
+    summary: 'Alarms and their states, by name',
+    parameters: [query('state', { type: 'string', enum: [...alarmStates] })],
+    responses: {
+      200: answer('The alarms.', 'Alarms'),
+      ...refusals(...forOperators, 'invalid_request'),
+    },
+  },
+  read: {
+    operationId: 'readAlarm',
+    summary: 'Read an alarm',
+    parameters: [name],
+    responses: { 200: answer('The alarm.', 'Alarm'), ...refusals(...forOperators, 'not_found') },
+  },
+  history: {
+    operationId: 'listAlarmChanges',
+    summary: 'How the state of an alarm changed, newest first',
+    description: 'Also of an alarm that is not declared any more.',
+    parameters: [name, ...onePage],
+    responses: {
+      200: answer('A page of changes.', 'AlarmChanges'),
+      ...refusals(...forOperators, 'invalid_request'),
+    },
+  },
+  test: {
+    operationId: 'testAlarm',
+    summary: 'Put an alarm into a state until its next evaluation',
+    description: 'Its actions are carried out, as if the state had come about by itself.',
+    parameters: [name],
+    requestBody: jsonBody('TestAlarm'),
+    responses: {
+      200: answer('The alarm as it is now.', 'Alarm'),
+      ...refusals(...forOperators, 'invalid_request', 'not_found', ...ofBodies),
+    },
+  },
+}
+
+const text: OpenApiSchema = { type: 'string' }
+const textOrNull: OpenApiSchema = { type: ['string', 'null'] }
+const time: OpenApiSchema = { type: 'string', format: 'date-time' }
+const timeOrNull: OpenApiSchema = { type: ['string', 'null'], format: 'date-time' }
+const count: OpenApiSchema = { type: 'integer', minimum: 1 }
+const state: OpenApiSchema = { type: 'string', enum: [...alarmStates] }
+
+export const alarmSchemas: OpenApiSchemas = {
+  Alarm: object({
+    name: text,
+    state,
+    severity: { type: 'string', enum: [...alarmSeverities] },
+    reason: text,
+    since: time,
+    evaluated_at: timeOrNull,
+    owner: text,
+    description: textOrNull,
+    namespace: text,
+    metric: text,
+    of: text,
+    statistic: text,
+    period_seconds: count,
+    evaluation_periods: count,
+    datapoints_to_alarm: count,
+    threshold: { type: 'number' },
+    comparison: text,
+    treat_missing_data: text,
+    condition: text,
+    actions: {
+      type: 'array',
+      items: object({
+        kind: { type: 'string', enum: ['webhook', 'queue'] },
+        target: text,
+        on: { type: 'array', items: state },
+      }),
+    },
+  }),
+  Alarms: object({
+    alarms: { type: 'array', items: { $ref: '#/components/schemas/Alarm' } },
+  }),
+  AlarmChanges: object({
+    changes: {
+      type: 'array',
+      items: object({ alarm: text, from: state, to: state, reason: text, at: time }),
+    },
+    next: textOrNull,
+  }),
+  TestAlarm: { ...object({ state, reason: optional(text) }), additionalProperties: false },
+}

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import type { Outcome } from '../../backends/backend.ts'
+import {
+  flowsOf,
+  heard,
+  message,
+  open,
+  opening,
+  pages,
+  prepare,
+  read,
+  settleNext,
+  settleWith,
+  states,
+  unitsOf,
+} from './flow-scene.ts'
+import { assertRefused, hour, minute, only, rejects, second } from './scene.ts'
+import type { ContractSuite } from './suite.ts'
+
+const bury: Outcome = { kind: 'bury', reason: 'unreadable' }
+const chapters = { ...pages, flow: 'app-dev-chapters' } as const
+const parent = { ...pages, unit: 'a' } as const
+
+export function describeFlowSettling(all: ContractSuite): void {
+  const suite = all.needing('flows', 'peek')
+
+  suite.describe('settling with flows', () => {
+    suite.test('opens flows, marks and starts units in the same commit', async (scene) => {
+      await prepare(scene)
+      await open(scene, [{ id: 'a' }, { id: 'b' }])
+      await scene.send('work', 'split')
+      const result = await settleNext(
+        scene,
+        { kind: 'acknowledge' },
+        {
+          emits: [{ queue: 'ends', message: { body: 'first' } }],
+          flows: [opening(unitsOf('x'), { ...chapters, finalize: message('ends', 'chapters') })],
+          starts: [{ ...pages, unit: 'b', work: message('work', 'b') }],
+          marks: [
+            { ...pages, marks: [{ unit: 'a', state: 'done' }] },
+            { ...chapters, marks: [{ unit: 'x', state: 'done' }] },
+          ],
+        },
+      )
+      assert.equal(result.status, 'settled')
+      assert.deepEqual(await states(scene), { a: 'done', b: 'pending' })
+      assert.deepEqual(await heard(scene), ['first', 'chapters'])
+      assert.deepEqual(await scene.peekBodies('work', 'ready'), ['x', 'b'])
+    })
+
+    suite.test('changes nothing when a part of it is refused', async (scene) => {
+      await prepare(scene)
+      await open(scene, unitsOf('a'))
+      const { receipt } = await scene.receiveOne('work')
+      const unknown = { ...pages, id: 'unknown' }
+      const done = { state: 'done' as const }
+      const good = { marks: [{ ...pages, marks: [{ unit: 'a', ...done }] }] }
+      const refused = [
+        [
+          { marks: [...good.marks, { ...unknown, marks: [{ unit: 'a', ...done }] }] },
+          'flow_not_found',
+        ],
+        [{ marks: [{ ...pages, marks: [{ unit: 'z', ...done }] }] }, 'unit_not_found'],
+        [
+          { ...good, starts: [{ ...pages, unit: 'z', work: message('work', 'z') }] },
+          'unit_not_found',
+        ],
+        [
+          {
+            ...good,
+            flows: [opening(unitsOf('x'), { ...chapters, finalize: message('nowhere', 'x') })],
+          },
+          'queue_not_found',
+        ],
+        [
+          { ...good, flows: [opening([], { ...chapters, parent: { ...pages, unit: 'z' } })] },
+          'unit_not_found',
+        ],
+        [{ ...good, outcome: { kind: 'release' as const } }, 'invalid_argument'],
+      ] as const
+      for (const [parts, code] of refused) {
+        assertRefused(await settleWith(scene, receipt, parts), code)
+      }
+      assert.deepEqual(await states(scene), { a: 'pending' })
+      assert.deepEqual(await heard(scene), [])
+      assert.deepEqual(await scene.counts('work'), { ready: 0, leased: 1, delayed: 0 })
+      assert.equal(await flowsOf(scene).read(chapters), undefined)
+    })
+
+    suite.test('looks as closely at units of a flow that it opens itself', async (scene) => {
+      await prepare(scene)
+      await open(scene, [{ id: 'a' }])
+      await scene.send('work', 'split')
+      const { receipt } = await scene.receiveOne('work')
+      const flows = [opening([{ id: 'x' }], { ...chapters })]
+      const start = (unit: string, queue: string) => [
+        { ...chapters, unit, work: message(queue, unit) },
+      ]
+      const lost = await settleWith(scene, receipt, { flows, starts: start('x', 'nowhere') })
+      assertRefused(lost, 'queue_not_found')
+      const unknown = await settleWith(scene, receipt, { flows, starts: start('z', 'work') })
+      assertRefused(unknown, 'flow_not_found', 'unit_not_found')
+      // A flow that is there already has the units that it has, whatever is said of it now.
+      const marks = [{ ...pages, marks: [{ unit: 'b', state: 'done' as const }] }]
+      const again = [opening([{ id: 'b' }])]
+      assertRefused(await settleWith(scene, receipt, { flows: again, marks }), 'unit_not_found')
+      const settled = await settleWith(scene, receipt, { flows, starts: start('x', 'work') })
+      assert.equal(settled.status, 'settled')
+      assert.deepEqual(await scene.peekBodies('work', 'ready'), ['x'])
+    })
+
+    suite.test('changes nothing with a lease that has ended', async (scene) => {
+      await prepare(scene)
+      await open(scene, [...unitsOf('a'), { id: 'b' }, { id: 'c' }])
+      const stale = await scene.receiveOne('work', { visibilityMs: second })
+      await scene.advance(minute)
+      await scene.receiveOne('work')
+      const result = await settleWith(scene, stale.receipt, {
+        flows: [opening(unitsOf('x'), { ...chapters })],
+        starts: [{ ...pages, unit: 'b', work: message('work', 'b') }],
+        marks: [{ ...pages, marks: [{ unit: 'c', state: 'done' }] }],
+      })
+      assert.deepEqual(result, { status: 'stale' })
+      assert.deepEqual(await states(scene), { a: 'pending', b: 'pending', c: 'pending' })
+      assert.equal(await flowsOf(scene).read(chapters), undefined)
+      assert.deepEqual(await scene.counts('work'), { ready: 0, leased: 1, delayed: 0 })
+    })
+
+    suite.test('starts a step once, however often its predecessor is delivered', async (scene) => {
+      await prepare(scene)
+      await open(scene, [...unitsOf('1'), { id: '2' }])
+      const starts = [{ ...pages, unit: '2', work: message('work', '2') }]
+      const first = await scene.receiveOne('work', { visibilityMs: second })
+      await scene.advance(minute)
+      const second_ = await scene.receiveOne('work')
+      assert.equal((await settleWith(scene, first.receipt, { starts })).status, 'stale')
+      assert.equal((await settleWith(scene, second_.receipt, { starts })).status, 'settled')
+      await scene.send('work', 'again')
+      await scene.receiveOne('work')
+      await settleNext(scene, { kind: 'acknowledge' }, { starts })
+      assert.deepEqual(await scene.counts('work'), { ready: 0, leased: 1, delayed: 0 })
+    })
+  })
+
+  suite.describe('a flow that stands for a unit of another', () => {
+    suite.test('makes it done when the message of its end was acknowledged', async (scene) => {
+      await prepare(scene)
+      await open(scene, [{ id: 'a' }], { finalize: message('ends', 'book') })
+      const finalize = message('work', 'bind')
+      const { flow } = await open(scene, unitsOf('x'), { ...chapters, parent, finalize })
+      assert.deepEqual(flow.parent, parent)
+      await settleNext(scene)
+      assert.deepEqual(await states(scene), { a: 'pending' })
+      const bind = await scene.receiveOne('work')
+      assert.deepEqual([bind.body, bind.unit], ['bind', parent])
+      await settleWith(scene, bind.receipt)
+      assert.deepEqual(await heard(scene), ['book'])
+    })
+
+    suite.test('makes it done at once when its end is announced to nobody', async (scene) => {
+      await prepare(scene)
+      const { finalize: _, ...silent } = opening([], { ...chapters, parent })
+      await open(scene, [{ id: 'a' }])
+      await flowsOf(scene).open(silent)
+      assert.deepEqual(await heard(scene), ['book is done'])
+    })
+
+    suite.test('gives it up when it fails or is cancelled', async (scene) => {
+      await prepare(scene)
+      await open(scene, [{ id: 'a' }, { id: 'b' }])
+      await open(scene, unitsOf('x'), { ...chapters, parent, onUnitFailure: 'fail' })
+      await settleNext(scene, bury)
+      const second_ = { ...chapters, id: 'second' }
+      await open(scene, [{ id: 'y' }], { ...second_, parent: { ...pages, unit: 'b' } })
+      await flowsOf(scene).cancel(second_)
+      assert.deepEqual(await states(scene), { a: 'dead', b: 'dead' })
+      const reason = 'The flow that stands for it has failed. unreadable'
+      assert.deepEqual((await read(scene)).failure, { unit: 'a', reason })
+    })
+
+    suite.test('brings it back when it is resumed', async (scene) => {
+      await prepare(scene)
+      await open(scene, [{ id: 'a' }])
+      const { finalize: _, ...child } = opening(unitsOf('x'), { ...chapters, parent })
+      await flowsOf(scene).open({ ...child, onUnitFailure: 'fail' })
+      await settleNext(scene, bury)
+      assert.deepEqual(await states(scene), { a: 'dead' })
+      await flowsOf(scene).resume({ ...chapters, unit: 'x', work: message('work', 'x') })
+      assert.deepEqual(await states(scene), { a: 'pending' })
+      await settleNext(scene)
+      assert.deepEqual(await states(scene), { a: 'done' })
+      assert.deepEqual(await heard(scene), ['book is done', 'book has failed'])
+    })
+
+    suite.test('is cancelled with the other', async (scene) => {
+      await prepare(scene)
+      await open(scene, [{ id: 'a' }])
+      await open(scene, [{ id: 'x' }], { ...chapters, parent })
+      const grandchild = { ...chapters, flow: 'app-dev-lines' }
+      await open(scene, unitsOf('1'), { ...grandchild, parent: { ...chapters, unit: 'x' } })
+      await flowsOf(scene).cancel(pages)
+      await scene.sweep()
+      for (const key of [pages, chapters, grandchild]) {
+        assert.equal((await flowsOf(scene).read(key))?.status, 'cancelled')
+      }
+      assert.equal((await scene.counts('work')).ready, 0)
+    })
+
+    suite.test('is refused when there is no such unit, or its flow has ended', async (scene) => {
+      await prepare(scene)
+      const child = (unit: object) =>
+        open(scene, [], { ...chapters, parent: { ...parent, ...unit } })
+      await rejects(child({}), 'flow_not_found')
+      await open(scene, [{ id: 'a' }])
+      await rejects(child({ unit: 'z' }), 'unit_not_found')
+      await flowsOf(scene).cancel(pages)
+      await rejects(child({}), 'flow_finished')
+      assert.equal(await flowsOf(scene).read(chapters), undefined)
+    })
+  })
+
+  suite.describe('a flow that takes over', () => {
+    const taking = (changes = {}) => [
+      { ...opening(unitsOf('x', 'y'), { ...chapters, ...changes }), takesOver: true },
+    ]
+
+    suite.test('stands for the unit of the delivery that opens it', async (scene) => {
+      await prepare(scene)
+      await open(scene, unitsOf('a'), { finalize: message('ends', 'book') })
+      const flows = taking({ finalize: message('work', 'bind') })
+      assert.equal((await settleNext(scene, { kind: 'acknowledge' }, { flows })).status, 'settled')
+      assert.deepEqual(await states(scene), { a: 'pending' })
+      await settleNext(scene)
+      await settleNext(scene)
+      assert.deepEqual(await states(scene), { a: 'pending' })
+      assert.equal((await scene.receiveOne('work', { visibilityMs: 0 })).body, 'bind')
+      await settleNext(scene)
+      assert.deepEqual(await heard(scene), ['book'])
+    })
+
+    suite.test('is one, and only for a message that works on a unit', async (scene) => {
+      await prepare(scene)
+      await scene.send('work', 'of nobody')
+      const { receipt } = await scene.receiveOne('work')
+      assertRefused(await settleWith(scene, receipt, { flows: taking() }), 'invalid_argument')
+      const two = [...taking(), ...taking({ id: 'second' })]
+      assertRefused(await settleWith(scene, receipt, { flows: two }), 'invalid_argument')
+      assertRefused(
+        await settleWith(scene, receipt, { flows: taking({ parent }) }),
+        'invalid_argument',
+      )
+      assert.equal((await settleWith(scene, receipt)).status, 'settled')
+    })
+
+    suite.test('does not take over from one that stands for something else', async (scene) => {
+      await prepare(scene)
+      await open(scene, unitsOf('a'))
+      await open(scene, [{ id: 'x' }], { ...chapters })
+      const { receipt } = await scene.receiveOne('work')
+      assertRefused(await settleWith(scene, receipt, { flows: taking() }), 'invalid_argument')
+      assert.deepEqual(await states(scene), { a: 'pending' })
+    })
+
+    suite.test(
+      'is met again by a unit that is tried again, in whatever state it is',
+      async (scene) => {
+        await prepare(scene)
+        await open(scene, unitsOf('a'))
+        await settleNext(scene, { kind: 'acknowledge' }, { flows: taking() })
+        await flowsOf(scene).cancel(chapters)
+        await scene.sweep()
+        assert.deepEqual(await states(scene), { a: 'dead' })
+        await flowsOf(scene).resume({ ...pages, unit: 'a', work: message('work', 'a') })
+        await settleNext(scene, { kind: 'acknowledge' }, { flows: taking() })
+        assert.deepEqual(await states(scene), { a: 'dead' })
+      },
+    )
+
+    suite.test('is not opened for a flow that was cancelled meanwhile', async (scene) => {
+      await prepare(scene)
+      await open(scene, unitsOf('a'))
+      const { receipt } = await scene.receiveOne('work', { visibilityMs: hour })
+      await flowsOf(scene).cancel(pages)
+      await scene.sweep()
+      const result = await settleWith(scene, receipt, { flows: taking() })
+      assert.equal(result.status, 'settled')
+      assert.equal(await flowsOf(scene).read(chapters), undefined)
+      assert.deepEqual(await states(scene), { a: 'dead' })
+      assert.deepEqual(only([await scene.counts('work')]).ready, 0)
+    })
+  })
+}

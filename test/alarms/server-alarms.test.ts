@@ -1,0 +1,186 @@
+/** A server watches all alarms of its store: of stacks, of apps, and of dead letters nobody thought of. */
+import assert from 'node:assert/strict'
+import { readdir, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import { describe, onTestFinished, test } from 'vitest'
+import type { Backend } from '../../src/backends/backend.ts'
+import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { bringUp, planUp, readSources } from '../../src/config/bring-up.ts'
+import { dataDirectoryAt } from '../../src/config/data-directory.ts'
+import { open } from '../../src/config/open.ts'
+import type { AlarmState } from '../../src/core/alarm-rule.ts'
+import { dead, defineApp, queue } from '../../src/index.ts'
+import { serve } from '../../src/server.ts'
+import { type VirtualClock, virtualPorts } from '../../src/testing/virtual-clock.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { collectingLogger, type LogLine, withTime } from '../support/worker-scene.ts'
+import { minute, second } from './alarm-scene.ts'
+
+type ShownAlarm = readonly [name: string, owner: string, state: AlarmState]
+
+interface ServerScene {
+  readonly backend: Backend
+  readonly clock: VirtualClock
+  readonly lines: readonly LogLine[]
+  readonly data: string
+  /** Name, owner and state of each alarm, as the server shows them. */
+  alarms(): Promise<readonly ShownAlarm[]>
+  /** Waits for the alarms to be these: records of stacks are read from a disk, which has its own time. */
+  shows(expected: readonly ShownAlarm[]): Promise<void>
+  up(template: string): Promise<void>
+  openShop(): Promise<void>
+}
+
+const turnsMax = 500
+
+const fixture = fileURLToPath(
+  new URL('../templates/fixtures/replies/template.yaml', import.meta.url),
+)
+
+const shop = defineApp('shop', {
+  queues: { orders: queue({ deadLetter: {} }) },
+  alarms: [dead('orders').above(3)],
+})
+
+async function serverScene(): Promise<ServerScene> {
+  const folder = await temporaryFolder('server-alarms')
+  const ports = virtualPorts()
+  const { clock } = ports
+  const lines: LogLine[] = []
+  const log = collectingLogger(lines)
+  const server = await serve({ port: 0, dataDirectory: folder.path, ports, log })
+  const data = dataDirectoryAt(folder.path)
+  const backend = await openSqlite({ file: data.file, ports })
+  const closing: (() => Promise<void>)[] = []
+  // What is evaluated five seconds after a minute is there when a test looks.
+  await clock.advance(10 * second)
+  onTestFinished(async () => {
+    for (const close of closing) await close()
+    await withTime(clock, server.stop())
+    await backend.close()
+    await folder.remove()
+  })
+  const alarms = async (): Promise<readonly ShownAlarm[]> => {
+    const response = await fetch(`${server.url}/alarms`)
+    const shown: { alarms: { name: string; owner: string; state: AlarmState }[] } = JSON.parse(
+      await response.text(),
+    )
+    return shown.alarms.map(({ name, owner, state }) => [name, owner, state])
+  }
+  return {
+    backend,
+    clock,
+    lines,
+    data: folder.path,
+    alarms,
+    async shows(expected) {
+      for (let turn = 0; turn < turnsMax; turn += 1) {
+        if (isDeepStrictEqual(await alarms(), expected)) return
+      }
+      assert.deepEqual(await alarms(), expected)
+    },
+    async up(template) {
+      const place = { region: 'us-east-1', account: '000000000000', environment: {} }
+      const sources = await readSources([template], { ...place, endpoint: server.url })
+      const request = { backend, data, ports, sources }
+      const planned = await planUp(request)
+      assert.equal(planned.hasErrors, false)
+      await bringUp(request, planned)
+    },
+    async openShop() {
+      const mill = await open(shop, { backend, ports, log })
+      closing.push(() => withTime(clock, mill.close()))
+    },
+  }
+}
+
+describe('a server', () => {
+  test('evaluates the alarms of a template that went up unchanged', async () => {
+    const { backend, clock, shows, up, lines } = await serverScene()
+    await up(fixture)
+    await clock.advance(2 * minute)
+    const name = 'ai-multi-comms-TriggerDelayDLQ-NotEmpty-dev'
+    const dlq = 'ai-multi-comms-trigger-delay-dlq-dev'
+    await shows([[name, 'stacks', 'OK']])
+    await backend.send({ queue: dlq, messages: [{ body: 'dead' }] })
+    await clock.advance(minute)
+    await shows([[name, 'stacks', 'ALARM']])
+    await backend.purgeQueue({ queue: dlq })
+    await clock.advance(minute)
+    await shows([[name, 'stacks', 'OK']])
+    assert.deepEqual(
+      lines.filter(({ message }) => message.startsWith('alarm')).map(({ level }) => level),
+      ['info', 'error', 'info'],
+    )
+  })
+
+  test('watches every dead-letter queue, whoever made it, for as long as it is one', async () => {
+    const { backend, clock, shows } = await serverScene()
+    await backend.createQueue({ queue: 'failed' })
+    const deadLetter = { queue: 'failed', maxReceives: 3 }
+    await backend.createQueue({ queue: 'work', settings: { deadLetter } })
+    await backend.send({ queue: 'failed', messages: [{ body: 'dead' }] })
+    await clock.advance(2 * minute)
+    const owner = 'unwatched dead letters'
+    await shows([['failed-not-empty', owner, 'ALARM']])
+    await backend.changeQueue({ queue: 'work', changes: { deadLetter: null } })
+    await clock.advance(minute)
+    await shows([])
+    await backend.changeQueue({ queue: 'work', changes: { deadLetter } })
+    await clock.advance(minute)
+    await shows([['failed-not-empty', owner, 'ALARM']])
+    await backend.deleteQueue({ queue: 'work' })
+    await backend.deleteQueue({ queue: 'failed' })
+    await clock.advance(minute)
+    await shows([])
+  })
+
+  test('leaves dead letters alone that an app watches in its own way', async () => {
+    const { backend, clock, shows, openShop } = await serverScene()
+    await openShop()
+    await clock.advance(2 * minute)
+    await shows([['shop-dev-orders-dlq-dead-letters', 'app shop dev', 'OK']])
+    const messages = Array.from({ length: 4 }, () => ({ body: 'dead' }))
+    await backend.send({ queue: 'shop-dev-orders-dlq', messages })
+    await clock.advance(minute)
+    await shows([['shop-dev-orders-dlq-dead-letters', 'app shop dev', 'ALARM']])
+  })
+
+  test('forgets what a later version of a template has not any more', async () => {
+    const { clock, shows, up, data } = await serverScene()
+    const file = `${data}/template.yaml`
+    const queues = 'Resources: { A: { Type: AWS::SQS::Queue, Properties: { QueueName: a } }'
+    const properties = `{ AlarmName: deep, Namespace: AWS/SQS, Statistic: Sum, Period: 60,
+      MetricName: NumberOfMessagesSent, EvaluationPeriods: 1, Threshold: 5,
+      ComparisonOperator: LessThanThreshold, Tags: [{ Key: severity, Value: critical }],
+      Dimensions: [{ Name: QueueName, Value: a }] }`
+    const alarm = `B: { Type: AWS::CloudWatch::Alarm, Properties: ${properties} }`
+    await writeFile(file, `${queues}, ${alarm} }`)
+    await up(file)
+    await clock.advance(2 * minute)
+    await shows([['deep', 'stacks', 'ALARM']])
+    await writeFile(file, `${queues} }`)
+    await up(file)
+    await clock.advance(minute)
+    await shows([])
+  })
+
+  test('goes on watching when the record of a stack cannot be read, and says so', async () => {
+    const { backend, clock, shows, up, openShop, data, lines } = await serverScene()
+    await openShop()
+    await up(fixture)
+    await clock.advance(2 * minute)
+    const [record] = await readdir(`${data}/stacks`)
+    await writeFile(`${data}/stacks/${record}`, '{ broken')
+    const messages = Array.from({ length: 4 }, () => ({ body: 'dead' }))
+    await backend.send({ queue: 'shop-dev-orders-dlq', messages })
+    await clock.advance(2 * minute)
+    await shows([
+      ['ai-multi-comms-TriggerDelayDLQ-NotEmpty-dev', 'stacks', 'OK'],
+      ['shop-dev-orders-dlq-dead-letters', 'app shop dev', 'ALARM'],
+    ])
+    const failed = lines.find(({ fields }) => fields['agent'] === 'alarm watch')
+    assert.equal(failed?.message, 'background work failed')
+  })
+})

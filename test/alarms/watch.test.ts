@@ -1,0 +1,236 @@
+/** Alarms of an open app: what is evaluated when, by whom, and who hears of it. */
+import assert from 'node:assert/strict'
+import { describe, onTestFinished, test } from 'vitest'
+import type { Backend } from '../../src/backends/backend.ts'
+import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { type Mill, open } from '../../src/config/open.ts'
+import { type App, defineApp, depth, queue, sent } from '../../src/index.ts'
+import { virtualPorts } from '../../src/testing/virtual-clock.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { collectingLogger, type LogLine, withTime } from '../support/worker-scene.ts'
+import { minute, openAlarmScene, second } from './alarm-scene.ts'
+
+const shop = defineApp('shop', {
+  queues: { orders: queue(), events: queue() },
+  alarms: [
+    depth('orders').above(2, {
+      severity: 'critical',
+      actions: [{ queue: 'events' }],
+    }),
+  ],
+})
+const alarm = 'shop-dev-orders-depth'
+
+/** Processes on one store, each with a log of its own, and one clock for all. */
+async function sharedStore() {
+  const folder = await temporaryFolder('alarms')
+  const ports = virtualPorts()
+  const { clock } = ports
+  const opened: { readonly mill: Mill; readonly backend: Backend }[] = []
+  onTestFinished(async () => {
+    for (const { mill, backend } of opened) {
+      await withTime(clock, mill.close())
+      await backend.close()
+    }
+    await folder.remove()
+  })
+  return {
+    clock,
+    async openApp(app: App) {
+      const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
+      const lines: LogLine[] = []
+      const mill = await open(app, { backend, ports, log: collectingLogger(lines) })
+      opened.push({ mill, backend })
+      return { mill, backend, lines }
+    },
+  }
+}
+
+function alarmLines(lines: readonly LogLine[]): readonly (readonly unknown[])[] {
+  return lines
+    .filter(({ message }) => message.startsWith('alarm '))
+    .map(({ level, message, fields }) => [level, message, fields['alarm']])
+}
+
+describe('the alarms of an open app', () => {
+  test('are there as soon as it is open, and evaluated within a minute', async () => {
+    const { clock, openApp } = await sharedStore()
+    const { mill } = await openApp(shop)
+    const [record, ...others] = await mill.alarms.list()
+    assert.deepEqual(others, [])
+    assert.deepEqual(
+      [record?.alarm, record?.state, record?.evaluatedAt],
+      [alarm, 'INSUFFICIENT_DATA', null],
+    )
+    await clock.advance(minute)
+    const evaluated = await mill.alarms.get(alarm)
+    assert.deepEqual([evaluated?.state, evaluated?.evaluatedAt], ['OK', clock.now()])
+  })
+
+  test('are evaluated five seconds after each minute', async () => {
+    const { clock, state, fill } = await openAlarmScene(shop)
+    await fill('shop-dev-orders', 3)
+    const untilEnd = minute - (clock.now() % minute)
+    await clock.advance(untilEnd + 5 * second - 1)
+    assert.equal(await state(alarm), 'OK')
+    await clock.advance(1)
+    assert.equal(await state(alarm), 'ALARM')
+  })
+
+  test('can be evaluated at once, but never twice for one minute', async () => {
+    const { mill, clock, fill } = await openAlarmScene(shop)
+    await fill('shop-dev-orders', 3)
+    assert.deepEqual(await mill.alarms.evaluate(), [])
+    await clock.advance(minute - (clock.now() % minute))
+    const [change, ...others] = await mill.alarms.evaluate()
+    assert.deepEqual([change?.from, change?.to, others], ['OK', 'ALARM', []])
+    assert.deepEqual(await mill.alarms.evaluate(), [])
+  })
+
+  test('change once, whichever of several processes was first', async () => {
+    const { clock, openApp } = await sharedStore()
+    const processes = [await openApp(shop), await openApp(shop), await openApp(shop)]
+    const [first] = processes
+    assert.ok(first !== undefined)
+    await first.backend.send({
+      queue: 'shop-dev-orders',
+      messages: [{ body: '1' }, { body: '2' }, { body: '3' }],
+    })
+    await clock.advance(3 * minute)
+    const told = processes.flatMap(({ lines }) => alarmLines(lines))
+    assert.deepEqual(told, [['error', 'alarm ALARM', alarm]])
+    const { items } = await first.mill.alarms.history()
+    assert.deepEqual(
+      items.map(({ from, to }) => [from, to]),
+      [['INSUFFICIENT_DATA', 'ALARM']],
+    )
+  })
+
+  test('send their changes to a queue of the app', async () => {
+    const { mill, backend, clock, watch, fill, hold, acknowledge } = await openAlarmScene(shop)
+    await fill('shop-dev-orders', 3)
+    assert.deepEqual(await watch(alarm, 2), ['ALARM', 'ALARM'])
+    await acknowledge('shop-dev-orders', await hold('shop-dev-orders', 3))
+    assert.deepEqual(await watch(alarm, 1), ['OK'])
+    await clock.advance(minute)
+    const { items } = await backend.peek({
+      queue: mill.queues.events.name,
+      state: 'ready',
+      limit: 9,
+    })
+    assert.deepEqual(
+      items.map(({ body }) => JSON.parse(body)).map(told),
+      // That it was in order at first, nobody had to hear.
+      [
+        [alarm, 'OK', 'ALARM'],
+        [alarm, 'ALARM', 'OK'],
+      ],
+    )
+  })
+
+  test('are put into a state to test them, and decide for themselves again', async () => {
+    const { mill, clock, state, lines } = await openAlarmScene(shop)
+    const change = await mill.alarms.test(alarm, { state: 'ALARM', by: 'anna', reason: 'drill' })
+    assert.deepEqual([change?.to, change?.reason], ['ALARM', 'Set by anna: drill'])
+    assert.equal(await mill.alarms.test(alarm, { state: 'ALARM', by: 'anna' }), undefined)
+    assert.equal(await state(alarm), 'ALARM')
+    await clock.advance(minute)
+    assert.equal(await state(alarm), 'OK')
+    assert.deepEqual(alarmLines(lines).slice(-2), [
+      ['error', 'alarm ALARM', alarm],
+      ['info', 'alarm OK', alarm],
+    ])
+    const missing = mill.alarms.test('nothing', { state: 'OK', by: 'anna' })
+    await assert.rejects(missing, { code: 'alarm_not_found' })
+  })
+})
+
+function told(notification: Readonly<Record<string, unknown>>): readonly unknown[] {
+  const { AlarmName, OldStateValue, NewStateValue } = notification
+  return [AlarmName, OldStateValue, NewStateValue]
+}
+
+describe('alarms come and go', () => {
+  const rising = defineApp('shop', {
+    queues: { orders: queue({ deadLetter: {} }), other: queue() },
+    alarms: [depth('orders').above(2), depth('other').above(2)],
+  })
+
+  async function names(mill: Mill): Promise<readonly string[]> {
+    return (await mill.alarms.list()).map((record) => record.alarm)
+  }
+
+  test('with their declaration', async () => {
+    const { clock, openApp } = await sharedStore()
+    const first = await openApp(rising)
+    assert.deepEqual(await names(first.mill), [
+      'shop-dev-orders-depth',
+      'shop-dev-orders-dlq-not-empty',
+      'shop-dev-other-depth',
+    ])
+    await clock.advance(minute)
+    const later = defineApp('shop', {
+      queues: rising.queues,
+      alarms: [depth('orders').above(3)],
+    })
+    const { mill } = await openApp(later)
+    assert.deepEqual(await names(mill), ['shop-dev-orders-depth', 'shop-dev-orders-dlq-not-empty'])
+    // What changed starts over; what did not stays as it was.
+    assert.equal((await mill.alarms.get('shop-dev-orders-depth'))?.state, 'INSUFFICIENT_DATA')
+    assert.equal((await mill.alarms.get('shop-dev-orders-dlq-not-empty'))?.state, 'OK')
+    // A process that has the earlier version open evaluates what is declared now, and leaves it so.
+    await clock.advance(3 * minute)
+    const kept = await first.mill.alarms.get('shop-dev-orders-depth')
+    assert.deepEqual([kept?.state, kept?.rule.threshold], ['OK', 3])
+  })
+
+  test('with their queue', async () => {
+    const { clock, openApp } = await sharedStore()
+    const { mill, backend } = await openApp(rising)
+    await clock.advance(minute)
+    await backend.deleteQueue({ queue: 'shop-dev-other' })
+    await clock.advance(2 * minute)
+    assert.equal(await mill.alarms.get('shop-dev-other-depth'), undefined)
+    await backend.createQueue({ queue: 'shop-dev-other' })
+    await clock.advance(2 * minute)
+    assert.equal((await mill.alarms.get('shop-dev-other-depth'))?.state, 'OK')
+  })
+
+  test('apart from those of other apps and stages', async () => {
+    const { openApp } = await sharedStore()
+    const { mill } = await openApp(rising)
+    const other = await openApp(
+      defineApp('bakery', { queues: { bread: queue() }, alarms: [depth('bread').above(1)] }),
+    )
+    const staged = await openApp({ ...rising, stage: 'prod' })
+    assert.deepEqual(await names(other.mill), ['bakery-dev-bread-depth'])
+    assert.equal((await names(mill)).length, 3)
+    assert.ok((await names(staged.mill)).every((name) => name.startsWith('shop-prod-')))
+    assert.equal(await other.mill.alarms.get('shop-dev-other-depth'), undefined)
+  })
+})
+
+describe('a clock that is not what it was', () => {
+  const idle = defineApp('shop', {
+    queues: { orders: queue() },
+    alarms: [sent('orders').below(1, { evaluationPeriods: 3, missingData: 'breaching' })],
+  })
+
+  test('set back, repeats nothing and goes on', async () => {
+    const { clock, openApp } = await sharedStore()
+    const { mill, backend } = await openApp(idle)
+    await backend.send({ queue: 'shop-dev-orders', messages: [{ body: '1' }] })
+    await clock.advance(2 * minute)
+    assert.equal((await mill.alarms.get('shop-dev-orders-sent'))?.state, 'OK')
+    clock.jumpWall(-60 * minute)
+    // The store's own clock goes on: three minutes later three minutes have passed.
+    await clock.advance(minute)
+    assert.equal((await mill.alarms.get('shop-dev-orders-sent'))?.state, 'OK')
+    await clock.advance(2 * minute)
+    const { items } = await mill.alarms.history()
+    assert.deepEqual(
+      items.map(({ to }) => to),
+      ['ALARM', 'OK'],
+    )
+  })
+})

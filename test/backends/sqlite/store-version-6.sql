@@ -1,0 +1,15 @@
+-- What a store of schema version 6 held: messages and jobs, in hand, waiting and dead.
+REPLACE INTO store VALUES(1,'b392ff6de49944',6,1099511627780,3,1767225600000,4);
+INSERT INTO queue VALUES(1,'dead',1,'{"visibilityMs":30000,"delayMs":0,"retentionMs":345600000,"receiveWaitMs":0,"messageBytesMax":1048576,"deadLetter":null,"deadLetterSources":"all","deduplicateByContent":false,"deduplicationScope":"queue","annotations":{},"ceilings":{"running":null,"runningPerTenant":null,"runningPerType":{},"rate":null},"obeys":{"queue":[],"types":{}},"history":{"completedMs":2592000000,"failedMs":7776000000},"type":"standard"}','{}',NULL,1767225600000,1767225600000,NULL);
+INSERT INTO queue VALUES(2,'work',2,'{"visibilityMs":30000,"delayMs":0,"retentionMs":345600000,"receiveWaitMs":0,"messageBytesMax":1048576,"deadLetter":{"queue":"dead","maxReceives":3},"deadLetterSources":"all","deduplicateByContent":false,"deduplicationScope":"queue","annotations":{},"ceilings":{"running":null,"runningPerTenant":null,"runningPerType":{},"rate":null},"obeys":{"queue":[],"types":{}},"history":{"completedMs":2592000000,"failedMs":7776000000},"type":"standard"}','{}','dead',1767225600000,1767225600000,NULL);
+INSERT INTO queue VALUES(3,'jobs',3,'{"visibilityMs":30000,"delayMs":0,"retentionMs":345600000,"receiveWaitMs":0,"messageBytesMax":1048576,"deadLetter":{"queue":"dead","maxReceives":3},"deadLetterSources":"all","deduplicateByContent":false,"deduplicationScope":"queue","annotations":{},"ceilings":{"running":null,"runningPerTenant":null,"runningPerType":{},"rate":null},"obeys":{"queue":[],"types":{}},"history":{"completedMs":2592000000,"failedMs":7776000000},"type":"standard"}','{}','dead',1767225600000,1767225600000,NULL);
+INSERT INTO queue_count VALUES(1,2,0,0,0,0,0,0,0,0);
+INSERT INTO queue_count VALUES(2,1,1,0,3,0,2,0,1,0);
+INSERT INTO queue_count VALUES(3,1,1,0,3,0,2,0,1,0);
+INSERT INTO message VALUES(1,2,1,1767226200000,NULL,1099511627777,1767225600000,1,NULL,1767225600000,NULL,NULL,NULL,NULL,NULL,'m1',NULL,NULL,NULL,NULL);
+INSERT INTO message VALUES(2,1,0,1767226200000,NULL,1099511627776,1767225600000,1,NULL,1767225600000,NULL,NULL,NULL,'{"source":"work","at":1767225600000,"reason":"torn"}',NULL,'m2',NULL,NULL,NULL,NULL);
+INSERT INTO message VALUES(3,2,0,1767225600000,NULL,1099511627776,1767225600000,0,NULL,1767225600000,NULL,NULL,NULL,NULL,NULL,'m3',NULL,NULL,NULL,NULL);
+INSERT INTO message VALUES(4,1,0,1767226200000,NULL,1099511627776,1767225600000,1,NULL,1767225600000,NULL,NULL,NULL,'{"source":"jobs","at":1767225600000,"reason":"torn"}',NULL,'1',NULL,NULL,'{"type":"OCR","max":2}',NULL);
+INSERT INTO message VALUES(5,3,1,1767226200000,NULL,1099511627780,1767225600000,1,NULL,1767225600000,NULL,NULL,NULL,NULL,NULL,'2','OCR',NULL,'{"type":"OCR","max":2}',NULL);
+INSERT INTO message VALUES(6,3,0,1767225600000,NULL,1099511627776,1767225600000,0,NULL,1767225600000,NULL,NULL,NULL,NULL,NULL,'3','OCR',NULL,'{"type":"OCR","max":2}',NULL);
+INSERT INTO finished_job VALUES(4,'jobs','OCR','failed',NULL,NULL,'{"type":"OCR","max":2}','1',NULL,'torn',1,1767225600000,1767225600000,1767225600000,1767225600000);

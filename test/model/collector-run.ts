@@ -1,0 +1,394 @@
+/**
+ * Takes random steps over collectors, crashes included, and holds the engine against the plain model
+ * after each: J4 (one batch per key, each item merged once and in order) and S1 (nothing is lost).
+ */
+import assert from 'node:assert/strict'
+import type { Backend, Outcome } from '../../src/backends/backend.ts'
+import type { CollectorStore } from '../../src/backends/collector-store.ts'
+import type { Randomness } from '../../src/core/ports.ts'
+import { assertMergedOnce, bodyOf } from './collector-merged.ts'
+import { CollectorModel, leaseMs, type ModelLease, maxReceives } from './collector-model.ts'
+import type { CommitFault, CommitFaults } from './commit-faults.ts'
+import type { SqliteEngine } from './sqlite-engine.ts'
+
+const collector = 'app-dev-talks'
+const windowMs = 5_000
+
+export interface CollectorRunSetup {
+  readonly engine: SqliteEngine
+  readonly faults: CommitFaults
+  readonly randomness: Randomness
+  /** Unique among the runs of a store. */
+  readonly run: string
+}
+
+export async function prepareQueues(backend: Backend): Promise<void> {
+  const settings = { visibilityMs: leaseMs, retentionMs: 1_209_600_000 }
+  for (const queue of ['dead', 'merged']) await backend.createQueue({ queue, settings })
+  const deadLetter = { queue: 'dead', maxReceives }
+  await backend.createQueue({ queue: 'triggers', settings: { ...settings, deadLetter } })
+}
+
+export class CollectorRun {
+  readonly #setup: CollectorRunSetup
+  readonly #model: CollectorModel
+  readonly #keys: readonly string[]
+  readonly #maxItems: number
+  readonly #maxWaitMs: number | undefined
+  #bodies = 0
+  /** Nobody but the engine has sent triggers so far, or taken any away. */
+  #isUntouched = true
+  /** What was done, for the one who reads about a failure. */
+  readonly steps: string[] = []
+
+  constructor(setup: CollectorRunSetup) {
+    this.#setup = setup
+    // Short memories let an id come back as another item.
+    const rememberMs = this.#pick([0, windowMs, 86_400_000])
+    this.#model = new CollectorModel(setup.engine.clock.now(), rememberMs)
+    this.#keys = ['a', 'b:c', 'd"'].map((key) => `${setup.run} ${key}`)
+    this.#maxItems = this.#pick([2, 3, 100])
+    this.#maxWaitMs = this.#pick([undefined, 2 * windowMs])
+  }
+
+  async run(steps: number): Promise<void> {
+    for (let step = 0; step < steps; step += 1) {
+      await this.#step(this.#isChance(0.1) ? this.#pick(['before', 'after']) : undefined)
+      await this.#compare()
+    }
+    await this.#heal()
+  }
+
+  get #backend(): Backend {
+    return this.#setup.engine.backend()
+  }
+
+  get #collectors(): CollectorStore {
+    const { collectors } = this.#backend
+    assert.ok(collectors !== null)
+    return collectors
+  }
+
+  async #step(fault: CommitFault | undefined): Promise<void> {
+    const choices: readonly (readonly [number, () => Promise<void>])[] = [
+      [20, () => this.#add(fault)],
+      [12, () => this.#receive(fault)],
+      [12, () => this.#begin(fault)],
+      [14, () => this.#end(fault)],
+      [4, () => this.#fail(fault)],
+      [1, () => this.#acknowledgeAlone(fault)],
+      [2, () => this.#extend(fault)],
+      [3, () => this.#flush(fault)],
+      [2, () => this.#sendByHand(fault)],
+      [1, () => this.#redrive()],
+      [2, () => this.#repair(fault)],
+      [0.5, () => this.#purge(fault)],
+      [8, () => this.#advance(this.#pick([500, windowMs, leaseMs, leaseMs + 1]))],
+      [2, () => this.#sweep()],
+      [1, () => this.#reopen()],
+    ]
+    const total = choices.reduce((sum, [weight]) => sum + weight, 0)
+    let point = this.#setup.randomness.next() * total
+    for (const [weight, run] of choices) {
+      point -= weight
+      if (point < 0) return run()
+    }
+  }
+
+  async #add(fault: CommitFault | undefined): Promise<void> {
+    const key = this.#pick(this.#keys)
+    const count = this.#pick([1, 1, 2, 3])
+    const items = Array.from({ length: count }, () => {
+      this.#bodies += 1
+      const order = this.#pick([0, 0, 1, 2, -1])
+      return { id: this.#pick(['p', 'q', 'r', 's', 't', 'u']), body: `"${this.#bodies}"`, order }
+    })
+    const maxWait = this.#maxWaitMs !== undefined && { maxWaitMs: this.#maxWaitMs }
+    const request = {
+      collector,
+      key,
+      items,
+      trigger: { queue: 'triggers', message: { body: key } },
+      windowMs: this.#pick([0, windowMs, windowMs]),
+      ...maxWait,
+      maxItems: this.#maxItems,
+      maxBytes: 1_000_000,
+      rememberMs: this.#model.rememberMs,
+    }
+    const what = `add ${items.map(({ id, body }) => `${id}${body}`).join(' ')} to ${key}`
+    const answer = await this.#tried(what, fault, () => this.#collectors.add(request))
+    if (fault === 'before') return
+    const expected = items.map((item) => {
+      const status = this.#model.isDuplicate(key, item.id) ? 'duplicate' : 'staged'
+      if (status === 'staged') this.#model.add({ key, ...item })
+      return { id: item.id, status }
+    })
+    if (answer !== undefined) assert.deepEqual(answer, expected)
+  }
+
+  async #receive(fault: CommitFault | undefined): Promise<void> {
+    const request = { queue: 'triggers', max: this.#pick([1, 1, 3]), waitMs: 0 }
+    const deliveries = await this.#tried('receive', fault, () => this.#backend.receive(request))
+    for (const { receipt, sequence, body } of deliveries ?? []) {
+      this.#model.received({ receipt, message: sequence, key: body })
+    }
+    if (fault === 'after') await this.#lostReceive()
+  }
+
+  /** Leases that were given out to a caller who has crashed are held by nobody, and lapse. */
+  async #lostReceive(): Promise<void> {
+    // Which messages they were, only the engine knows: earlier leases of them are over.
+    for (const lease of this.#model.leases.filter(({ isOver }) => !isOver)) {
+      const receipts = [lease.receipt]
+      const [state] = await this.#backend.leaseStates({ queue: 'triggers', receipts })
+      if (state === 'stale') lease.isOver = true
+    }
+    await this.#advance(leaseMs)
+  }
+
+  async #begin(fault: CommitFault | undefined): Promise<void> {
+    const lease = this.#anyLease()
+    if (lease === undefined) return
+    const { key, receipt } = lease
+    const request = { collector, key, queue: 'triggers', receipt, maxBytes: 1_000_000 }
+    const maxItems = this.#maxItems
+    const answer = await this.#tried(`begin ${receipt}`, fault, () =>
+      this.#collectors.begin({ ...request, maxItems }),
+    )
+    if (fault === 'before') return
+    const isLive = this.#model.isLive(lease)
+    const other = this.#model.running(key)
+    const isBusy = other !== undefined && other.lease !== lease
+    const hasItems = this.#model.unmerged(key).length > 0
+    const begins = isLive && !isBusy && hasItems
+    const items = begins ? this.#model.begin(lease, maxItems) : []
+    if (answer === undefined) return
+    if (!isLive) {
+      assert.ok(['gone', 'stale', 'lapsed'].includes(answer.status), `J4: ${answer.status}`)
+    } else if (!hasItems) assert.equal(answer.status, 'nothing')
+    else if (isBusy) assert.equal(answer.status, 'busy', 'J4: a second batch of a key')
+    else {
+      assert.ok(answer.status === 'begun', `S1: ${answer.status} though items wait`)
+      assert.deepEqual(answer.items.map(bodyOf), items.map(bodyOf), 'J4: other items, or order')
+    }
+  }
+
+  async #end(fault: CommitFault | undefined): Promise<void> {
+    const lease = this.#pickOf([...this.#model.batches.values()])?.lease ?? this.#anyLease()
+    if (lease === undefined) return
+    await this.#endBatch(lease, fault)
+  }
+
+  async #endBatch(lease: ModelLease, fault?: CommitFault): Promise<void> {
+    const { key, receipt } = lease
+    const items = this.#model.batches.get(key)?.items ?? []
+    const body = JSON.stringify(items.map(bodyOf))
+    const answer = await this.#tried(`end ${receipt}`, fault, () =>
+      this.#settle(receipt, { kind: 'acknowledge' }, { key, body }),
+    )
+    if (fault === 'before') return
+    const mayEnd = this.#model.mayEnd(lease)
+    if (answer !== undefined) {
+      assert.equal(answer.status === 'settled', mayEnd, `J4: ${answer.status} for a batch`)
+    }
+    if (mayEnd) this.#model.end(lease)
+  }
+
+  async #settle(
+    receipt: string,
+    outcome: Outcome,
+    merged?: { readonly key: string; readonly body: string },
+  ): Promise<{ readonly status: string }> {
+    const batch = merged && {
+      emits: [{ queue: 'merged', message: { body: merged.body } }],
+      batch: { collector, key: merged.key },
+    }
+    const settlements = [{ receipt, outcome, ...batch }]
+    const [answer] = await this.#backend.settle({ queue: 'triggers', settlements })
+    assert.ok(answer !== undefined)
+    return answer
+  }
+
+  async #fail(fault: CommitFault | undefined): Promise<void> {
+    const lease = this.#anyLease()
+    if (lease === undefined) return
+    const outcome: Outcome = this.#pick([
+      { kind: 'retry', delayMs: 0 },
+      { kind: 'retry', delayMs: 3_000 },
+      { kind: 'release' },
+      { kind: 'bury', reason: 'broken' },
+    ] as const)
+    const what = `${outcome.kind} ${lease.receipt}`
+    const answer = await this.#tried(what, fault, () => this.#settle(lease.receipt, outcome))
+    if (fault === 'before') return
+    const isLive = this.#model.isLive(lease)
+    if (answer !== undefined) assert.equal(answer.status === 'settled', isLive)
+    if (isLive) lease.isOver = true
+  }
+
+  /** As a program does that knows nothing of collectors. */
+  async #acknowledgeAlone(fault: CommitFault | undefined): Promise<void> {
+    const lease = this.#anyLease()
+    if (lease === undefined) return
+    const acknowledge: Outcome = { kind: 'acknowledge' }
+    this.#isUntouched = false
+    await this.#tried(`acknowledge ${lease.receipt}`, fault, () =>
+      this.#settle(lease.receipt, acknowledge),
+    )
+    if (fault !== 'before') lease.isOver = true
+  }
+
+  async #extend(fault: CommitFault | undefined): Promise<void> {
+    const lease = this.#anyLease()
+    if (lease === undefined) return
+    const leases = [{ receipt: lease.receipt, visibilityMs: leaseMs }]
+    await this.#tried(`extend ${lease.receipt}`, fault, () =>
+      this.#backend.extend({ queue: 'triggers', leases }),
+    )
+    if (fault !== 'before' && this.#model.isLive(lease)) lease.expiresAt = this.#model.now + leaseMs
+  }
+
+  async #flush(fault: CommitFault | undefined): Promise<void> {
+    const key = this.#pick(this.#keys)
+    const inHand = this.#model.running(key)?.items.length ?? 0
+    const expected = this.#model.unmerged(key).length > inHand
+    const answer = await this.#tried(`flush ${key}`, fault, () =>
+      this.#collectors.flush({ collector, key }),
+    )
+    if (answer !== undefined) assert.equal(answer, expected)
+  }
+
+  async #sendByHand(fault: CommitFault | undefined): Promise<void> {
+    const messages = [{ body: this.#pick(this.#keys) }]
+    this.#isUntouched = false
+    await this.#tried('send a trigger', fault, () =>
+      this.#backend.send({ queue: 'triggers', messages }),
+    )
+  }
+
+  async #redrive(): Promise<void> {
+    this.steps.push('redrive')
+    this.#isUntouched = false
+    await this.#backend.startMoveTask({ source: 'dead' }).catch(() => undefined)
+    await this.#sweep()
+  }
+
+  async #repair(fault: CommitFault | undefined): Promise<void> {
+    const overdueMs = this.#pick([0, windowMs])
+    await this.#tried('repair', fault, () => this.#collectors.repair({ overdueMs, limit: 10 }))
+  }
+
+  async #purge(fault: CommitFault | undefined): Promise<void> {
+    this.#isUntouched = false
+    await this.#tried('purge', fault, () => this.#backend.purgeQueue({ queue: 'triggers' }))
+    if (fault !== 'before') this.#model.purge()
+  }
+
+  async #advance(ms: number): Promise<void> {
+    this.steps.push(`${ms} ms pass`)
+    await this.#setup.engine.clock.advance(ms)
+    this.#model.now += ms
+  }
+
+  async #sweep(): Promise<void> {
+    while ((await this.#backend.sweep()).more);
+  }
+
+  async #reopen(): Promise<void> {
+    this.steps.push('reopen')
+    await this.#setup.engine.reopen()
+  }
+
+  /** Undefined when the caller was made to crash. */
+  async #tried<T>(
+    what: string,
+    fault: CommitFault | undefined,
+    call: () => Promise<T>,
+  ): Promise<T | undefined> {
+    this.steps.push(fault === undefined ? what : `${what}, crash ${fault} the commit`)
+    const { faults } = this.#setup
+    faults.next = fault
+    try {
+      const answer = await call()
+      // What changed nothing was not committed in a way that could fail.
+      return faults.next === undefined && fault !== undefined ? undefined : answer
+    } catch (error) {
+      if (fault === undefined) throw error
+      return undefined
+    } finally {
+      faults.next = undefined
+    }
+  }
+
+  /** What the store shows of each key is what the model knows of it. */
+  async #compare(): Promise<void> {
+    for (const key of this.#keys) {
+      const found = await this.#collectors.read({ collector, key, limit: 100 })
+      const running = this.#model.running(key)?.items ?? []
+      const waiting = this.#model.unmerged(key).filter((item) => !running.includes(item))
+      const shown = { items: found?.items.map(bodyOf) ?? [], running: found?.running ?? 0 }
+      const expected = { items: waiting.map(bodyOf), running: running.length }
+      assert.deepEqual(shown, expected, `S1: other items than the model has in ${key}`)
+      const isStranded = waiting.length > 0 && running.length === 0 && found?.trigger === 'none'
+      assert.ok(!(isStranded && this.#isUntouched), `S1: nothing will ever merge ${key}`)
+    }
+  }
+
+  /** No more faults: with workers that do their work, everything is merged and nothing is left. */
+  async #heal(): Promise<void> {
+    this.steps.push('heal')
+    for (let round = 0; round < 30; round += 1) {
+      await this.#advance(leaseMs + windowMs)
+      if (!this.#hasUnmerged() && (await this.#triggersLeft()) === 0) break
+      await this.#redrive()
+      await this.#collectors.repair({ overdueMs: 0, limit: 100 })
+      await this.#workAll()
+    }
+    await this.#compare()
+    assert.equal(this.#hasUnmerged(), false, 'S1: items were never merged')
+    assert.equal(await this.#triggersLeft(), 0, 'triggers are left')
+    const { items: left } = await this.#collectors.list({ limit: 10 })
+    assert.deepEqual(left, [], 'keys are left')
+    await assertMergedOnce(this.#backend, this.#model.items)
+  }
+
+  async #workAll(): Promise<void> {
+    const deliveries = await this.#backend.receive({ queue: 'triggers', max: 100, waitMs: 0 })
+    for (const { receipt, sequence, body: key } of deliveries) {
+      const lease = this.#model.received({ receipt, message: sequence, key })
+      const maxItems = this.#maxItems
+      const request = { collector, key, queue: 'triggers', receipt, maxBytes: 1_000_000, maxItems }
+      const { status } = await this.#collectors.begin(request)
+      if (status === 'begun') {
+        this.#model.begin(lease, maxItems)
+        await this.#endBatch(lease)
+      } else await this.#settle(receipt, { kind: 'acknowledge' })
+    }
+  }
+
+  #hasUnmerged(): boolean {
+    return this.#model.items.some(({ mergedAt }) => mergedAt === null)
+  }
+
+  async #triggersLeft(): Promise<number> {
+    const { ready, leased, delayed } = await this.#backend.queueStatistics({ queue: 'triggers' })
+    return ready + leased + delayed
+  }
+
+  #anyLease(): ModelLease | undefined {
+    // Recent ones more often than those that ended long ago.
+    return this.#pickOf(this.#model.leases.slice(-4))
+  }
+
+  #isChance(chance: number): boolean {
+    return this.#setup.randomness.next() < chance
+  }
+
+  #pickOf<T>(choices: readonly T[]): T | undefined {
+    return choices[Math.floor(this.#setup.randomness.next() * choices.length)]
+  }
+
+  #pick<T>(choices: readonly T[]): T {
+    return choices[Math.floor(this.#setup.randomness.next() * choices.length)] as T
+  }
+}

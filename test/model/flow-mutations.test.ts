@@ -1,0 +1,150 @@
+/**
+ * Proves that the random runs over fan-in would notice a missing rule: each condition on which flows
+ * depend is taken out of its statement, and the runs must find a difference.
+ */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { seededRandomness } from '../../src/testing/virtual-clock.ts'
+import { CommitFaults } from './commit-faults.ts'
+import { FlowInspector, FlowRun, prepareQueues } from './flow-run.ts'
+import { sqliteEngine } from './sqlite-engine.ts'
+
+const seed = Number(process.env['MILLRACE_SEED'] ?? 20_260_101)
+const runsMax = 200
+
+interface Mutation {
+  readonly rule: string
+  /** The statement, as the beginning of its text on one line. */
+  readonly statement: string
+  readonly part: RegExp
+  readonly becomes: string
+}
+
+const finalize = "UPDATE flow SET status = 'finalized', ended_at = ?, overdue = 0, look_at"
+
+const mutations: readonly Mutation[] = [
+  {
+    rule: 'a flow that is not sealed does not end',
+    statement: finalize,
+    part: /AND sealed = 1/,
+    becomes: '',
+  },
+  {
+    rule: 'a flow does not end before its units',
+    statement: finalize,
+    part: /AND\s+NOT EXISTS \(SELECT 1 FROM flow_unit .* state = 0\)/,
+    becomes: '',
+  },
+  {
+    rule: 'a flow that waits does not end without its dead unit',
+    statement: finalize,
+    part: /policy = 'finalize' OR/,
+    becomes: 'true OR',
+  },
+  {
+    rule: 'a flow that is told to ends with what there is',
+    statement: finalize,
+    part: /policy = 'finalize' OR/,
+    becomes: '',
+  },
+  {
+    rule: 'a flow ends once',
+    statement: finalize,
+    part: /AND status = 'open'/,
+    becomes: '',
+  },
+  {
+    rule: 'a unit is marked once',
+    statement: 'UPDATE flow_unit SET state = 1',
+    part: /AND state <> 1/,
+    becomes: '',
+  },
+  {
+    rule: 'what is done is not given up',
+    statement: 'UPDATE flow_unit SET state = 2',
+    part: /AND state = 0/,
+    becomes: 'AND state <> 2',
+  },
+  {
+    rule: 'only a flow that is told to fails with a unit',
+    statement: "UPDATE flow SET status = 'failed', ended_at = ?, overdue = 0, failed_unit",
+    part: /AND policy = 'fail'/,
+    becomes: '',
+  },
+  {
+    rule: 'a unit has work again only in an open flow',
+    statement: 'UPDATE flow_unit SET state = 0, marked_at',
+    part: /AND status = 'open'/,
+    becomes: '',
+  },
+  {
+    rule: 'a message that was let go of means nothing to its unit',
+    statement: 'UPDATE message SET unit = NULL',
+    part: /AND unit = \?/,
+    becomes: 'AND unit = ? AND false',
+  },
+  {
+    rule: 'the quick acknowledgement leaves messages of units alone',
+    statement:
+      'DELETE FROM message WHERE sequence = ? AND generation = ? AND token = ? AND state = 1',
+    part: /AND unit IS NULL/,
+    becomes: '',
+  },
+  {
+    rule: 'a step is started only once',
+    statement: 'INSERT INTO flow_unit',
+    part: /VALUES \(\?, \?, \?, 0, \?, \?\)/,
+    becomes: 'VALUES (?, ?, ?, 0, ? * 0, ?)',
+  },
+]
+
+describe('a rule of flows that is taken out', () => {
+  let faults: CommitFaults
+  beforeEach(() => {
+    faults = new CommitFaults()
+    faults.install()
+  })
+  afterEach(() => faults.remove())
+
+  for (const mutation of mutations) {
+    test(`is noticed: ${mutation.rule}`, async () => {
+      const mutated = mutate(mutation)
+      const failure = await firstFailure(faults)
+      assert.ok(mutated.size > 0, 'there is no such statement, or not with this part')
+      assert.ok(failure !== undefined, `${runsMax} random runs did not notice`)
+    }, 120_000)
+  }
+})
+
+/** Changes statements that are prepared from now on; the answer fills with those that it met. */
+function mutate({ statement, part, becomes }: Mutation): ReadonlySet<string> {
+  const mutated = new Set<string>()
+  const prepareWithFaults = DatabaseSync.prototype.prepare
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, text: string, ...rest) {
+    const line = text.replaceAll(/\s+/g, ' ').trim()
+    const isMeant = line.startsWith(statement) && part.test(line)
+    if (isMeant) mutated.add(line)
+    return prepareWithFaults.call(this, isMeant ? line.replace(part, becomes) : text, ...rest)
+  }
+  return mutated
+}
+
+async function firstFailure(faults: CommitFaults): Promise<unknown> {
+  const engine = await sqliteEngine()
+  await prepareQueues(engine.backend())
+  const inspector = new FlowInspector(engine.file)
+  try {
+    for (let run = 0; run < runsMax; run += 1) {
+      const randomness = seededRandomness(seed + run)
+      await new FlowRun({ engine, faults, inspector, randomness, run: `${run}` }).run(40)
+    }
+    return undefined
+  } catch (error) {
+    return error
+  } finally {
+    inspector.db.close()
+    await engine.close()
+    await engine.remove()
+  }
+}

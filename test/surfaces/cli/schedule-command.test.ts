@@ -1,0 +1,137 @@
+/** `millrace schedule`, as an operator uses it. */
+import assert from 'node:assert/strict'
+import { fileURLToPath } from 'node:url'
+import { describe, test } from 'vitest'
+import { defineApp, open, queue, schedule } from '../../../src/index.ts'
+import { type CliScene, cliScene } from './cli-scene.ts'
+
+const library = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))
+
+const reports = defineApp('reports', {
+  queues: { reports: queue() },
+  schedules: {
+    nightly: schedule({ cron: '0 2 * * *', zone: 'Europe/Berlin', queue: 'reports' }),
+    yearly: schedule({ every: '365d', queue: 'reports', payload: { year: true } }),
+  },
+})
+
+/** The same app as a file, as the command loads it. */
+const appFile = `
+import { defineApp, queue, schedule } from ${JSON.stringify(library)}
+export default defineApp('reports', {
+  queues: { reports: queue() },
+  schedules: {
+    nightly: schedule({ cron: '0 2 * * *', zone: 'Europe/Berlin', queue: 'reports' }),
+    yearly: schedule({ every: '365d', queue: 'reports', payload: { year: true } }),
+  },
+})
+`
+
+async function sceneWithStore(): Promise<CliScene> {
+  const scene = await cliScene()
+  await (await open(reports, { data: scene.data })).close()
+  return scene
+}
+
+describe('millrace schedule list', () => {
+  test('shows what ticks when', async () => {
+    const { good, read } = await sceneWithStore()
+    const text = await good('schedule', 'list')
+    const [head, first, second] = text.split('\n')
+    assert.match(head ?? '', /^NAME +RULE +NEXT AT +TICKS +SKIPPED +FAILED$/)
+    assert.match(first ?? '', /^reports-dev-nightly +cron 0 2 \* \* \* in Europe\/Berlin +20/)
+    assert.match(second ?? '', /^reports-dev-yearly +every 365d +20/)
+    const { schedules } = await read('schedule', 'list')
+    assert.deepEqual(
+      { ...schedules[1], next_at: null },
+      {
+        ...{ name: 'reports-dev-yearly', scope: 'reports/dev', rule: 'every 365d', next_at: null },
+        ...{ last_at: null, ticks: 0, skipped: 0, failed: 0, last_error: null },
+        ...{ paused_at: null, paused_by: null, resumed_at: null, resumed_by: null },
+        ...{ ran_at: null, ran_by: null },
+      },
+    )
+  })
+
+  test('says so when there is nothing, and where there is no store', async () => {
+    const { data, run } = await cliScene()
+    assert.equal((await run('schedule', 'list')).code, 6)
+    await (await open(defineApp('plain', { queues: { q: queue() } }), { data })).close()
+    const { code, stdout, stderr } = await run('schedule', 'list')
+    assert.deepEqual([code, stdout, stderr], [0, '', 'The store has no schedules.\n'])
+  })
+})
+
+describe('millrace schedule next', () => {
+  test('tells the next ticks, by the rule that lies in the store', async () => {
+    const { good, read, run } = await sceneWithStore()
+    const lines = (await good('schedule', 'next', 'reports-dev-nightly', '--count', '3'))
+      .trimEnd()
+      .split('\n')
+    assert.equal(lines.length, 3)
+    for (const line of lines) assert.match(line, /T0[01]:00:00\.000Z$/)
+    const { next, paused } = await read('schedule', 'next', 'reports-dev-nightly')
+    assert.deepEqual([next, paused], [lines.slice(0, 1), false])
+    const missing = await run('schedule', 'next', 'reports-dev-hourly')
+    assert.deepEqual([missing.code, missing.stderr], [3, 'error: There is no such schedule.\n'])
+    assert.equal((await run('schedule', 'next', 'reports-dev-nightly', '--count', '0')).code, 2)
+  })
+})
+
+describe('millrace schedule pause and resume', () => {
+  test('hold for every process, and are signed', async () => {
+    const { data, good, read, run } = await sceneWithStore()
+    const paused = await read('schedule', 'pause', 'reports-dev-nightly', '--by', 'anna')
+    assert.deepEqual([paused.paused_by, paused.next_at], ['anna', null])
+    assert.match(await good('schedule', 'list'), /anna/)
+    const asked = await run('schedule', 'next', 'reports-dev-nightly')
+    assert.deepEqual([asked.code, asked.stdout], [0, ''])
+    await using mill = await open(reports, { data })
+    assert.equal((await mill.schedules.nightly.read()).pausedBy, 'anna')
+    const line = await good('schedule', 'resume', 'reports-dev-nightly', '--by', 'ben')
+    assert.match(line, /^reports-dev-nightly ticks next at 20.*Z\.\n$/)
+    const { pausedAt, resumedBy, nextAt } = await mill.schedules.nightly.read()
+    assert.deepEqual([pausedAt, resumedBy], [null, 'ben'])
+    assert.ok(nextAt !== null)
+  })
+
+  test('know schedules that do not exist', async () => {
+    const { run } = await sceneWithStore()
+    assert.equal((await run('schedule', 'pause', 'none')).code, 3)
+    assert.equal((await run('schedule', 'resume', 'none')).code, 3)
+  })
+})
+
+describe('millrace schedule run', () => {
+  test('sends what the app says, once more', async () => {
+    const { data, write, good, read } = await sceneWithStore()
+    const app = await write('app.ts', appFile)
+    const id = (await good('schedule', 'run', 'yearly', '--app', app, '--by', 'anna')).trim()
+    const again = await read('schedule', 'run', 'reports-dev-yearly', '--app', app)
+    await using mill = await open(reports, { data })
+    const { items } = await mill.queues.reports.peek()
+    assert.deepEqual(
+      items.map((item) => [item.id, item.body]),
+      [
+        [id, '{"year":true}'],
+        [again.id, '{"year":true}'],
+      ],
+    )
+    assert.equal((await mill.schedules.yearly.read()).ticks, 0)
+  })
+
+  test('needs the app, a schedule that it has, and one that is in the store', async () => {
+    const { write, run } = await sceneWithStore()
+    const app = await write('app.ts', appFile)
+    const without = await run('schedule', 'run', 'yearly')
+    assert.equal(without.code, 2)
+    assert.match(without.stderr, /name its file with --app/)
+    const unknown = await run('schedule', 'run', 'hourly', '--app', app)
+    assert.deepEqual(
+      [unknown.code, unknown.stderr],
+      [3, "error: The app has no schedule 'hourly'.\n"],
+    )
+    const elsewhere = await run('schedule', 'run', 'yearly', '--app', app, '--stage', 'prod')
+    assert.equal(elsewhere.code, 3)
+  })
+})
