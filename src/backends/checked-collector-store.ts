@@ -1,4 +1,5 @@
 /** Checks every argument about collectors, as checked-backend.ts does for messages. */
+import { hasForbiddenCharacter } from '../core/check-message.ts'
 import {
   checkLength,
   checkRange,
@@ -75,6 +76,11 @@ function checkKey(into: Violations, prefix: string, { collector, key }: Collecto
 function checkItem(into: Violations, field: string, { id, body, order }: NewItem): void {
   checkText(into, `${field}.id`, id, limits.itemIdLength)
   checkLength(into, `${field}.body`, body, limits.itemLength)
+  // No queue would take the message that it is merged into.
+  if (typeof body === 'string' && hasForbiddenCharacter(body)) {
+    const given = 'a character outside the set'
+    into.push({ field: `${field}.body`, given, allowed: 'the characters of XML 1.0' })
+  }
   if (Number.isFinite(order)) return
   into.push({ field: `${field}.order`, given: describeGiven(order), allowed: 'a finite number' })
 }

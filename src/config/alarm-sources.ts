@@ -4,9 +4,12 @@ import {
   type AlarmScope,
   notEmptyName,
   notEmptyRule,
+  type ResolvedAlarm,
   resolveAlarms,
 } from '../contracts/resolve-alarms.ts'
+import type { AlarmRule } from '../core/alarm-rule.ts'
 import { limits } from '../core/limits.ts'
+import { minuteMs } from '../core/minutes.ts'
 import type { AlarmSource } from '../maintenance/alarm-watch.ts'
 import { everyPage } from '../operations/every-page.ts'
 import { stackAlarmRules } from './stack-alarms.ts'
@@ -17,14 +20,46 @@ export function appAlarmOwner({ app, stage }: Pick<AlarmScope, 'app' | 'stage'>)
   return `app ${app.name} ${stage}`
 }
 
-export function appAlarmSource(scope: AlarmScope): AlarmSource {
-  const rules = resolveAlarms(scope).map(({ rule }) => rule)
-  return { owner: appAlarmOwner(scope), rules: async () => rules }
+const stackOwner = 'stacks'
+
+/** An app that joins a stack leaves dead letters to the alarms of the stack: one bell for each is enough. */
+export function appAlarmSource(
+  scope: AlarmScope & { readonly backend: Pick<Backend, 'alarms'> },
+): AlarmSource {
+  const resolved = resolveAlarms(scope)
+  return {
+    owner: appAlarmOwner(scope),
+    rules: async () => {
+      const others = await evaluatedStackRules(scope.backend)
+      // Alarms of stacks tell nobody but the log, so one that tells somebody does not make way for them.
+      const isLeftToStack = ({ rule, declared }: ResolvedAlarm): boolean =>
+        declared === null &&
+        rule.targets.length === 0 &&
+        others.some(({ name, of }) => name !== rule.name && of === rule.of)
+      return resolved.filter((one) => !isLeftToStack(one)).map(({ rule }) => rule)
+    },
+  }
+}
+
+/** Without an evaluation for so long, no server is there to ring. */
+const unheardMs = 5 * minuteMs
+
+/** What stacks watch the depth of, as far as a server evaluates it at present. */
+async function evaluatedStackRules({
+  alarms,
+}: Pick<Backend, 'alarms'>): Promise<readonly AlarmRule[]> {
+  if (alarms === null) return []
+  const since = (await alarms.now()) - unheardMs
+  const records = await alarms.alarmStates({ prefix: '', owner: stackOwner })
+  return records
+    .filter(({ rule, evaluatedAt }) => rule.metric === 'depth' && (evaluatedAt ?? 0) >= since)
+    .map(({ rule }) => rule)
 }
 
 /** An app that is open knows more about its alarms than the record of it, so it goes first. */
 export function stackAlarmSource(stacks: StackStore): AlarmSource {
-  return { owner: 'stacks', yields: true, rules: async () => stackAlarmRules(await stacks.list()) }
+  const rules = async (): Promise<readonly AlarmRule[]> => stackAlarmRules(await stacks.list())
+  return { owner: stackOwner, yields: true, rules }
 }
 
 const unwatched = 'unwatched dead letters'

@@ -2,8 +2,14 @@
  * Evaluates alarms once for every minute that has ended. Any number of processes may do so at the same
  * time: the store takes the first result for a minute and passes over the others.
  */
-import type { AlarmEvaluation, AlarmRecord, AlarmTransition } from '../backends/alarm-store.ts'
+import type {
+  AlarmEvaluation,
+  AlarmRecord,
+  AlarmStore,
+  AlarmTransition,
+} from '../backends/alarm-store.ts'
 import type { Backend } from '../backends/backend.ts'
+import type { MetricStore } from '../backends/metric-store.ts'
 import { evaluateAlarm } from '../core/alarm-evaluation.ts'
 import type { AlarmSeverity, AlarmState } from '../core/alarm-rule.ts'
 import { cloudWatchMetric } from '../core/cloudwatch-words.ts'
@@ -39,21 +45,25 @@ export class AlarmEvaluator {
     const { backend, owner } = this.#options
     const { alarms, metrics } = backend
     if (alarms === null || metrics === null) throw new MillraceError('unsupported')
-    // What has just ended must be written down before anything can be said about it.
-    while ((await metrics.sample()).more);
-    const now = await alarms.now()
+    const now = await sampledNow(alarms, metrics)
     const end = minuteOf(now)
     const records = await alarms.alarmStates({ prefix: '', ...(owner !== undefined && { owner }) })
     const due = records.filter(({ evaluatedAt }) => evaluatedAt === null || evaluatedAt < end)
     const transitions: AlarmTransition[] = []
+    const failures: unknown[] = []
     for (const slice of slicesOf(due, evaluatedAtOnce)) {
-      const results = await Promise.all(slice.map((record) => this.#judge(record, now)))
-      const evaluations = results.filter((result) => result !== undefined)
+      const results = await Promise.allSettled(slice.map((record) => this.#judge(record, now)))
+      const evaluations = results.flatMap((result) =>
+        result.status === 'fulfilled' ? (result.value ?? []) : [],
+      )
+      failures.push(...results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])))
       if (evaluations.length === 0) continue
       const changed = await alarms.recordEvaluations({ evaluations })
       for (const transition of changed) this.#tell(transition, slice)
       transitions.push(...changed)
     }
+    // One alarm that cannot be judged must not keep the others from ringing.
+    if (failures.length > 0) throw failures[0]
     return transitions
   }
 
@@ -90,6 +100,19 @@ export class AlarmEvaluator {
   #tell(transition: AlarmTransition, records: readonly AlarmRecord[]): void {
     const record = records.find(({ alarm }) => alarm === transition.alarm)
     if (record !== undefined) logAlarm(this.#options.log, record, transition)
+  }
+}
+
+/**
+ * The time now, with the minute written down that ended last: a minute that is not would count as one in
+ * which the queue was empty.
+ */
+async function sampledNow(alarms: AlarmStore, metrics: MetricStore): Promise<number> {
+  for (;;) {
+    const before = await alarms.now()
+    while ((await metrics.sample()).more);
+    const now = await alarms.now()
+    if (minuteOf(now) === minuteOf(before)) return now
   }
 }
 

@@ -47,13 +47,16 @@ export class AlarmWatch extends Agent {
     this.#evaluator = new AlarmEvaluator(options)
   }
 
-  /** Tells the store what is declared, where that is not what it was told last. */
+  /**
+   * Tells the store what is declared, where that is not what it was told last. Whoever yields says it
+   * each time: the alarm that went before may be gone.
+   */
   async declare(): Promise<void> {
     const { backend, sources } = this.#options
     for (const { owner, rules, yields } of sources) {
       const present = await presentRules(backend, await rules())
       const text = JSON.stringify(present)
-      if (this.#told.get(owner) === text) continue
+      if (!yields && this.#told.get(owner) === text) continue
       const yielding = yields !== undefined && { yields }
       await backend.alarms?.declareAlarms({ owner, rules: present, ...yielding })
       this.#told.set(owner, text)

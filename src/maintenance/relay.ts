@@ -99,7 +99,10 @@ export class Relay extends Agent {
     const controller = new AbortController()
     const abort = (): void => controller.abort()
     const cancel = this.#options.timers.after(timeoutMs, abort, { background: true })
-    this.#stopping.signal.addEventListener('abort', abort, { once: true })
+    const stopping = this.#stopping.signal
+    stopping.addEventListener('abort', abort, { once: true })
+    // What was taken while it stops is not begun any more.
+    if (stopping.aborted) abort()
     const headers = { 'millrace-notification': key, 'millrace-attempt': String(attempt) }
     try {
       await this.#options.webhook({ url, body, headers, signal: controller.signal })
@@ -108,7 +111,7 @@ export class Relay extends Agent {
       throw isLate ? new Error(`There was no answer within ${timeoutMs} ms.`) : error
     } finally {
       cancel()
-      this.#stopping.signal.removeEventListener('abort', abort)
+      stopping.removeEventListener('abort', abort)
     }
   }
 

@@ -3,7 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, onTestFinished, test } from 'vitest'
-import type { NewNotification } from '../../src/backends/alarm-store.ts'
+import type {
+  NewNotification,
+  Notification,
+  SettleNotification,
+} from '../../src/backends/alarm-store.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { allowsPrivateWebhooks } from '../../src/config/open-relay.ts'
@@ -197,6 +201,34 @@ describe('the relay', () => {
     assert.deepEqual(delivered, [])
     await scene.clock.advance(15_000)
     assert.deepEqual(delivered, ['{}'])
+  })
+
+  test('begins no delivery of what it took while it was stopping', async () => {
+    const taken = Promise.withResolvers<readonly Notification[]>()
+    const settled: SettleNotification[] = []
+    const { clock } = virtualPorts()
+    const relay = new Relay({
+      alarms: {
+        now: async () => clock.now(),
+        takeNotifications: () => taken.promise,
+        settleNotification: async (settlement) => void settled.push(settlement),
+      },
+      backend: { send: () => assert.fail(), readQueue: () => assert.fail() },
+      // An answer that never comes, unless the call is broken off.
+      webhook: ({ signal }) =>
+        new Promise((_, reject) => {
+          if (signal.aborted) reject(new Error('aborted'))
+        }),
+      timers: clock,
+      onUndelivered: () => assert.fail(),
+    })
+    relay.start()
+    await clock.advance(5_000)
+    const stopped = relay.stop()
+    const times = { attempt: 1, createdAt: clock.now() }
+    taken.resolve([{ ...hook('{}'), ...times, id: '1.1', key: '1' }])
+    await stopped
+    assert.deepEqual(settled, [{ id: '1.1', outcome: 'retry', delayMs: 0, error: 'stopped' }])
   })
 
   test('stops at once, and leaves what was at hand to the next', async () => {

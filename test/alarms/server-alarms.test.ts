@@ -8,9 +8,9 @@ import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { bringUp, planUp, readSources } from '../../src/config/bring-up.ts'
 import { dataDirectoryAt } from '../../src/config/data-directory.ts'
-import { open } from '../../src/config/open.ts'
+import { type Mill, open } from '../../src/config/open.ts'
 import type { AlarmState } from '../../src/core/alarm-rule.ts'
-import { dead, defineApp, queue } from '../../src/index.ts'
+import { type App, dead, defineApp, queue } from '../../src/index.ts'
 import { serve } from '../../src/server.ts'
 import { type VirtualClock, virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -29,7 +29,7 @@ interface ServerScene {
   /** Waits for the alarms to be these: records of stacks are read from a disk, which has its own time. */
   shows(expected: readonly ShownAlarm[]): Promise<void>
   up(template: string): Promise<void>
-  openShop(): Promise<void>
+  openShop(app?: App): Promise<Mill>
 }
 
 const turnsMax = 500
@@ -42,6 +42,17 @@ const shop = defineApp('shop', {
   queues: { orders: queue({ deadLetter: {} }) },
   alarms: [dead('orders').above(3)],
 })
+
+/** A template with one alarm, on the depth of the dead letters of the shop. */
+function stackWith(name: string): string {
+  const properties = `{ AlarmName: ${name}, Namespace: AWS/SQS, Statistic: Maximum, Period: 60,
+    MetricName: ApproximateNumberOfMessagesVisible, EvaluationPeriods: 1, Threshold: 0,
+    ComparisonOperator: GreaterThanThreshold, TreatMissingData: notBreaching,
+    Dimensions: [{ Name: QueueName, Value: shop-dev-orders-dlq }] }`
+  return `Resources: {
+    Q: { Type: AWS::SQS::Queue, Properties: { QueueName: shop-dev-orders-dlq } },
+    A: { Type: AWS::CloudWatch::Alarm, Properties: ${properties} } }`
+}
 
 async function serverScene(): Promise<ServerScene> {
   const folder = await temporaryFolder('server-alarms')
@@ -88,9 +99,10 @@ async function serverScene(): Promise<ServerScene> {
       assert.equal(planned.hasErrors, false)
       await bringUp(request, planned)
     },
-    async openShop() {
-      const mill = await open(shop, { backend, ports, log })
+    async openShop(app = shop) {
+      const mill = await open(app, { backend, ports, log })
       closing.push(() => withTime(clock, mill.close()))
+      return mill
     },
   }
 }
@@ -145,6 +157,52 @@ describe('a server', () => {
     await backend.send({ queue: 'shop-dev-orders-dlq', messages })
     await clock.advance(minute)
     await shows([['shop-dev-orders-dlq-dead-letters', 'app shop dev', 'ALARM']])
+  })
+
+  test('rings once for a dead letter that the alarm of a stack watches', async () => {
+    const { backend, clock, shows, openShop, up, data } = await serverScene()
+    await openShop(defineApp('shop', { queues: { orders: queue({ deadLetter: {} }) } }))
+    await clock.advance(2 * minute)
+    await shows([['shop-dev-orders-dlq-not-empty', 'app shop dev', 'OK']])
+    const file = `${data}/template.yaml`
+    await writeFile(file, stackWith('lost'))
+    await up(file)
+    await backend.send({ queue: 'shop-dev-orders-dlq', messages: [{ body: 'dead' }] })
+    await clock.advance(3 * minute)
+    await shows([['lost', 'stacks', 'ALARM']])
+  })
+
+  test('keeps the alarm of an app beside one of a stack that would tell nobody', async () => {
+    const { clock, shows, openShop, up, data } = await serverScene()
+    const file = `${data}/template.yaml`
+    await writeFile(file, stackWith('lost'))
+    await up(file)
+    const queues = { orders: queue({ deadLetter: {} }), events: queue() }
+    await openShop(defineApp('shop', { queues, alarmActions: [{ queue: 'events' }] }))
+    await clock.advance(3 * minute)
+    await shows([
+      ['lost', 'stacks', 'OK'],
+      ['shop-dev-orders-dlq-not-empty', 'app shop dev', 'OK'],
+    ])
+  })
+
+  test('takes the alarm of a stack up again when the one that went before it is gone', async () => {
+    const { backend, clock, shows, up, data } = await serverScene()
+    const { alarms } = backend
+    assert.ok(alarms !== null)
+    const file = `${data}/template.yaml`
+    await writeFile(file, stackWith('lost'))
+    await up(file)
+    await clock.advance(2 * minute)
+    const rule = (await alarms.alarmStates({ prefix: 'lost' }))[0]?.rule
+    assert.ok(rule !== undefined)
+    const owner = 'app shop dev'
+    await alarms.declareAlarms({ owner, rules: [rule] })
+    await clock.advance(minute)
+    await shows([['lost', owner, 'OK']])
+    await alarms.declareAlarms({ owner, rules: [] })
+    await clock.advance(minute)
+    await shows([['lost', 'stacks', 'OK']])
   })
 
   test('forgets what a later version of a template has not any more', async () => {

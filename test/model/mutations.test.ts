@@ -33,6 +33,10 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
       /^DELETE FROM message WHERE .* AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL$/,
     reason: 'the end of the job was just written down by a statement that compares the token',
   },
+  {
+    statement: /^UPDATE handoff_claim SET until = \? WHERE sequence = \? AND token = \?$/,
+    reason: 'the claim was just read, and its lease looked at, in the same transaction',
+  },
 ]
 
 const { prepare } = DatabaseSync.prototype

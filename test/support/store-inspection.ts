@@ -106,21 +106,16 @@ const strayClaims = `
 const emptyKeys = `
   SELECT collector, key FROM collector_key WHERE number NOT IN (SELECT key FROM collector_item)`
 
-/** Items of no key, and items and ids of staged ones that do not stand for each other. */
+/** Items of no key; where ids are noted, items and ids that do not stand for each other. */
 const strayItems = `
+  WITH staged AS (
+    SELECT k.collector, k.key, i.id FROM collector_item i JOIN collector_key k ON k.number = i.key
+    WHERE noted = 1
+  ),
+  noted AS (SELECT collector, key, id FROM collector_memory WHERE expires_at IS NULL)
   SELECT key, id FROM collector_item WHERE key NOT IN (SELECT number FROM collector_key)
-  UNION ALL
-  SELECT key, id FROM (
-    SELECT collector, key, id FROM collector_memory WHERE expires_at IS NULL
-    EXCEPT
-    SELECT k.collector, k.key, i.id FROM collector_item i JOIN collector_key k ON k.number = i.key
-  )
-  UNION ALL
-  SELECT key, id FROM (
-    SELECT k.collector, k.key, i.id FROM collector_item i JOIN collector_key k ON k.number = i.key
-    EXCEPT
-    SELECT collector, key, id FROM collector_memory WHERE expires_at IS NULL
-  )`
+  UNION ALL SELECT key, id FROM (SELECT * FROM staged EXCEPT SELECT * FROM noted)
+  UNION ALL SELECT key, id FROM (SELECT * FROM noted EXCEPT SELECT * FROM staged)`
 
 function rows(db: DatabaseSync, sql: string): unknown[] {
   return db.prepare(sql).all().map(plain)

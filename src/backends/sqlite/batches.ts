@@ -11,6 +11,7 @@ import type { BatchResult, BeginBatch, EndBatch } from '../collector-store.ts'
 import { isFull } from './collecting.ts'
 import { firstItems, hasStaged, type ItemRow, inBatch, stagedItem } from './collector-items.ts'
 import { findKey, isRunning, type KeyRow, saveKey, settingsOf } from './collector-keys.ts'
+import { type BatchPlace, rememberBatch } from './collector-memory.ts'
 import { scheduleTrigger, triggerOf, triggerQueue, withdrawTrigger } from './collector-triggers.ts'
 import { allRows } from './rows.ts'
 import { leaseStates, receiptFor } from './settling.ts'
@@ -20,19 +21,13 @@ export { refuseItems, stageItems } from './collecting.ts'
 
 export interface BatchStatements {
   readonly batch: StatementSync
-  readonly remember: StatementSync
-  readonly forget: StatementSync
   readonly remove: StatementSync
 }
 
 export function prepareBatches(db: DatabaseSync): BatchStatements {
-  const ofBatch = `
-    WHERE collector = ? AND key = ? AND id IN (SELECT id FROM collector_item WHERE ${inBatch})`
   return {
     batch: db.prepare(`
       SELECT * FROM collector_item WHERE ${inBatch} ORDER BY item_order, arrival`),
-    remember: db.prepare(`UPDATE collector_memory SET expires_at = ? ${ofBatch}`),
-    forget: db.prepare(`DELETE FROM collector_memory ${ofBatch}`),
     remove: db.prepare(`DELETE FROM collector_item WHERE ${inBatch}`),
   }
 }
@@ -46,7 +41,7 @@ export function beginBatch(tx: StoreTransaction, request: BeginBatch): BatchResu
   if (key === undefined) return { status: 'nothing' }
   if (key.holder === receipt) return begun(batchOf(tx, key))
   if (isRunning(tx, key)) {
-    saveKey(tx, { ...key, again: 1 })
+    if (key.again === 0) saveKey(tx, { ...key, again: 1 })
     return { status: 'busy' }
   }
   return begun(take(tx, key, request))
@@ -87,8 +82,6 @@ function within(maxBytes: number, rows: readonly ItemRow[]): readonly ItemRow[] 
   return rows
 }
 
-type BatchPlace = readonly [number, number | null, number | null, number | null]
-
 function placeOf({ number, batch_order, batch_last, batch_arrival }: KeyRow): BatchPlace {
   return [number, batch_order, batch_last, batch_arrival]
 }
@@ -110,12 +103,8 @@ export function refuseBatch(
 export function endBatch(tx: StoreTransaction, receipt: Receipt, batch: EndBatch): void {
   const key = findKey(tx, batch)
   if (key === undefined || key.holder !== formatReceipt(receipt)) return
-  const { remember, forget, remove } = tx.session.batches
-  const { rememberMs } = settingsOf(key)
-  const items = [key.collector, key.key, ...placeOf(key)] as const
-  if (rememberMs > 0) remember.run(tx.now + rememberMs, ...items)
-  else forget.run(...items)
-  remove.run(...placeOf(key))
+  rememberBatch(tx, key, placeOf(key), settingsOf(key).rememberMs)
+  tx.session.batches.remove.run(...placeOf(key))
   tx.wroteRow()
   const rest = withoutBatch(key)
   if (hasStaged(tx, { key: rest, runs: false })) followUp(tx, rest, key.again === 1)

@@ -2,9 +2,8 @@
  * Stages items by key. An item comes to exist together with the trigger that it needs: there is no
  * moment at which something is staged and nothing is on its way to merge it.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { AddedItem, AddItems, CollectorKey, NewItem } from '../collector-store.ts'
+import type { AddedItem, AddItems, CollectorKey } from '../collector-store.ts'
 import { hasStaged, insertItem, stagedItems } from './collector-items.ts'
 import {
   encodeSettings,
@@ -15,6 +14,7 @@ import {
   saveKey,
   settingsOf,
 } from './collector-keys.ts'
+import { isNewItem, withIdsNoted } from './collector-memory.ts'
 import {
   hurryTrigger,
   isOnItsWay,
@@ -23,21 +23,8 @@ import {
   triggerOf,
   triggerQueue,
 } from './collector-triggers.ts'
-import { changed } from './rows.ts'
 import { refuse } from './sending.ts'
 import type { StoreTransaction } from './transaction.ts'
-
-export interface CollectingStatements {
-  readonly note: StatementSync
-}
-
-export function prepareCollecting(db: DatabaseSync): CollectingStatements {
-  return {
-    note: db.prepare(`
-      INSERT INTO collector_memory (collector, key, id) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET expires_at = NULL WHERE expires_at <= ?`),
-  }
-}
 
 /** What keeps items from being staged, found before anything changes. */
 export function refuseItems(tx: StoreTransaction, request: AddItems): MillraceError | undefined {
@@ -56,8 +43,8 @@ export function stageItems(tx: StoreTransaction, request: AddItems): readonly Ad
   let key = found
   let isAnyNew = false
   const answers = request.items.map((item): AddedItem => {
-    if (!isNew(tx, request, item)) return { id: item.id, status: 'duplicate' }
-    key ??= insertKey(tx, request)
+    if (!isNewItem(tx, request, key, item)) return { id: item.id, status: 'duplicate' }
+    key = withIdsNoted(tx, key ?? insertKey(tx, request))
     insertItem(tx, key, item)
     isAnyNew = true
     return { id: item.id, status: 'staged' }
@@ -67,13 +54,6 @@ export function stageItems(tx: StoreTransaction, request: AddItems): readonly Ad
   // Most items come into a window that is open, and leave the key as it is.
   if (seenTo !== found) saveKey(tx, seenTo)
   return answers
-}
-
-/** Writes the id down, unless it is known: staged, or merged not long ago. */
-function isNew(tx: StoreTransaction, { collector, key }: CollectorKey, { id }: NewItem): boolean {
-  if (!changed(tx.session.collecting.note, collector, key, id, tx.now)) return false
-  tx.wroteRow()
-  return true
 }
 
 /** Decides when the items that were just staged are due, and sees to their trigger. */

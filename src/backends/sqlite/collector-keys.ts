@@ -20,13 +20,13 @@ export function prepareCollectorKeys(db: DatabaseSync): KeyStatements {
     find: db.prepare('SELECT * FROM collector_key WHERE collector = ? AND key = ?'),
     insert: db.prepare(`
       INSERT INTO collector_key (
-        collector, key, settings, window_ms, look_at, batch_items, again
-      ) VALUES (?, ?, ?, ?, ?, 0, 0) RETURNING *`),
+        collector, key, settings, window_ms, look_at, batch_items, again, noted
+      ) VALUES (?, ?, ?, ?, ?, 0, 0, 0) RETURNING *`),
     update: db.prepare(`
       UPDATE collector_key SET
         settings = ?, opened_at = ?, window_ms = ?, max_wait_ms = ?, trigger = ?, holder = ?,
         holder_queue = ?, batch_items = ?, batch_order = ?, batch_last = ?, batch_arrival = ?,
-        again = ?
+        again = ?, noted = ?
       WHERE number = ?`),
     lookAt: db.prepare('UPDATE collector_key SET look_at = ? WHERE number = ?'),
     remove: db.prepare('DELETE FROM collector_key WHERE number = ?'),
@@ -54,6 +54,8 @@ export interface KeyRow {
   readonly batch_last: number | null
   readonly batch_arrival: number | null
   readonly again: 0 | 1
+  /** Its staged items are recognised by their ids in `collector_memory`. */
+  readonly noted: 0 | 1
 }
 
 /** What the latest item of a key said, for the triggers and batches that follow. */
@@ -108,6 +110,7 @@ export function saveKey(tx: StoreTransaction, row: KeyRow): void {
     row.batch_last,
     row.batch_arrival,
     row.again,
+    row.noted,
     row.number,
   )
   tx.wroteRow()

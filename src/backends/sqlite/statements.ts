@@ -8,9 +8,9 @@ import { type AlarmStatements, prepareAlarms } from './alarm-states.ts'
 import { type BatchStatements, prepareBatches } from './batches.ts'
 import { type BudgetStatements, prepareBudgets } from './budgets.ts'
 import { type ClaimingStatements, prepareClaiming } from './claiming.ts'
-import { type CollectingStatements, prepareCollecting } from './collecting.ts'
 import { type ItemStatements, prepareCollectorItems } from './collector-items.ts'
 import { type KeyStatements, prepareCollectorKeys } from './collector-keys.ts'
+import { type MemoryStatements, prepareCollectorMemory } from './collector-memory.ts'
 import { type CollectorReadingStatements, prepareCollectorReading } from './collector-reading.ts'
 import { prepareTriggers, type TriggerStatements } from './collector-triggers.ts'
 import { type DeadLetterStatements, prepareDeadLettering } from './dead-lettering.ts'
@@ -96,7 +96,7 @@ export class Statements {
   #collectorReading: CollectorReadingStatements | undefined
   #collectorItems: ItemStatements | undefined
   #collectorKeys: KeyStatements | undefined
-  #collecting: CollectingStatements | undefined
+  #collectorMemory: MemoryStatements | undefined
   #batches: BatchStatements | undefined
   #handoffs: HandoffStatements | undefined
   #handoffClaiming: HandoffClaimingStatements | undefined
@@ -364,9 +364,9 @@ export class Statements {
     return this.#batches
   }
 
-  get collecting(): CollectingStatements {
-    this.#collecting ??= prepareCollecting(this.db)
-    return this.#collecting
+  get collectorMemory(): MemoryStatements {
+    this.#collectorMemory ??= prepareCollectorMemory(this.db)
+    return this.#collectorMemory
   }
 
   get collectorItems(): ItemStatements {

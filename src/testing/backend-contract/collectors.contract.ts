@@ -214,6 +214,24 @@ function describeDuplicates(suite: ContractSuite): void {
     assert.deepEqual(await statuses(scene, 'ann', 'a'), ['staged'])
   })
 
+  suite.test('an id is recognised among hundreds of the same key', async (scene) => {
+    await openCollector(scene)
+    const ids = Array.from({ length: 300 }, (_, index) => `i${index}`)
+    for (const id of ids.slice(0, 100)) await collect(scene, 'ann', [id], { maxItems: 1_000 })
+    await collect(scene, 'ann', ids.slice(100), { maxItems: 1_000, rememberMs: minute })
+    const known = async (...some: string[]): Promise<boolean> =>
+      (await statuses(scene, 'ann', ...some)).every((status) => status === 'duplicate')
+    assert.ok(await known('i0', 'i63', 'i64', 'i99', 'i299'))
+    await scene.advance(windowMs)
+    assert.equal(await mergeNext(scene, { maxItems: 200 }), ids.slice(0, 200).join(''))
+    assert.ok(await known('i0', 'i199', 'i200', 'i299'))
+    assert.equal(await mergeNext(scene, { maxItems: 200 }), ids.slice(200).join(''))
+    await assertNothingLeft(scene, 'ann')
+    assert.ok(await known(...ids))
+    await scene.advance(minute)
+    await collect(scene, 'ann', ids)
+  })
+
   suite.test('an id is not remembered at all when that was asked for', async (scene) => {
     await openCollector(scene)
     await collect(scene, 'ann', ['a'], { rememberMs: 0 })
@@ -291,6 +309,7 @@ function describeRefusals(suite: ContractSuite): void {
       { items: Array.from({ length: 1_001 }, (_, index) => ({ ...item, id: `${index}` })) },
       { items: [{ ...item, id: '' }] },
       { items: [{ ...item, body: '' }] },
+      { items: [{ ...item, body: '"\ufffe"' }] },
       { items: [{ ...item, order: Number.NaN }] },
       { windowMs: -1 },
       { windowMs: 900_001 },

@@ -19,7 +19,8 @@ CREATE TABLE collector_key (
   batch_order   REAL,                   -- the batch's last item in order, and its last to arrive
   batch_last    INTEGER,
   batch_arrival INTEGER,
-  again         INTEGER NOT NULL        -- 1: a trigger is wanted as soon as the batch has ended
+  again         INTEGER NOT NULL,       -- 1: a trigger is wanted as soon as the batch has ended
+  noted         INTEGER NOT NULL        -- 1: it has many items, whose ids are in collector_memory
 ) STRICT;
 CREATE UNIQUE INDEX collector_key_by_name ON collector_key (collector, key);
 CREATE INDEX collector_key_by_look ON collector_key (look_at);
@@ -37,7 +38,7 @@ CREATE TABLE collector_item (
   PRIMARY KEY (key, item_order, arrival)
 ) STRICT, WITHOUT ROWID;
 
--- Ids of items that are staged, or were merged not long ago.
+-- Ids of items that were merged not long ago; of keys with many items, also of those that are staged.
 CREATE TABLE collector_memory (
   collector  TEXT NOT NULL,
   key        TEXT NOT NULL,
