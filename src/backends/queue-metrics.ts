@@ -52,7 +52,30 @@ const durations = (which: 'runs' | 'waits'): MetricKind => ({
   },
 })
 
-export const queueMetrics = {
+export const queueMetricNames = [
+  'ApproximateNumberOfMessagesVisible',
+  'ApproximateNumberOfMessagesNotVisible',
+  'ApproximateNumberOfMessagesDelayed',
+  'ApproximateAgeOfOldestMessage',
+  'NumberOfMessagesSent',
+  'NumberOfMessagesReceived',
+  'NumberOfMessagesDeleted',
+  'NumberOfEmptyReceives',
+  'NumberOfDeduplicatedSentMessages',
+  'NumberOfMessagesDeadLettered',
+  'NumberOfMessagesExpired',
+  'NumberOfMessagesRedriven',
+  'NumberOfFailedAttempts',
+  'ErrorRate',
+  'HandlerInvocations',
+  'HandlerErrors',
+  'HandlerDuration',
+  'HandlerWait',
+] as const
+
+export type QueueMetric = (typeof queueMetricNames)[number]
+
+export const queueMetrics: Readonly<Record<QueueMetric, MetricKind>> = {
   ApproximateNumberOfMessagesVisible: level(({ ready }) => ready),
   ApproximateNumberOfMessagesNotVisible: level(({ leased }) => leased),
   ApproximateNumberOfMessagesDelayed: level(({ delayed }) => delayed),
@@ -75,11 +98,7 @@ export const queueMetrics = {
   HandlerErrors: attempts(({ failed }) => failed),
   HandlerDuration: durations('runs'),
   HandlerWait: durations('waits'),
-} as const satisfies Readonly<Record<string, MetricKind>>
-
-export type QueueMetric = keyof typeof queueMetrics
-
-export const queueMetricNames: readonly QueueMetric[] = Object.keys(queueMetrics) as QueueMetric[] // of a record with exactly these keys
+}
 
 /** Every attempt is a sample, so that the average is the rate over the whole period. */
 function errorRate({ failedAttempts, acknowledged }: QueueMinute): Sample | undefined {
