@@ -63,7 +63,9 @@ export async function sendAll({ collectors }: BenchMill, all: readonly Planned[]
 
 export interface Received {
   readonly payloads: number
-  /** By sid: when its payload was in the hands of a consumer, by the wall clock. */
+  /** By sid: when its payload was in its queue, by the wall clock. */
+  readonly mergedAt: ReadonlyMap<number, number>
+  /** By sid: when its payload was in the hands of a consumer. */
   readonly arrivedAt: ReadonlyMap<number, number>
   /** The first message of each payload, which opened its window. */
   readonly firsts: readonly number[]
@@ -79,18 +81,20 @@ export async function receiveAll(
   all: readonly Planned[],
   patienceMs: number,
 ): Promise<Received> {
+  const mergedAt = new Map<number, number>()
   const arrivedAt = new Map<number, number>()
   const times = new Map(all.map(({ sid, at }) => [sid, at]))
   const firsts: number[] = []
+  const acknowledged: Promise<unknown>[] = []
   let payloads = 0
   let repeated = 0
   let disordered = 0
   let lastMs = performance.now()
   while (arrivedAt.size < all.length && performance.now() - lastMs < patienceMs) {
-    const deliveries = await queues.target.receive({ max: 100, wait: '1s' })
+    const deliveries = await queues.target.receive({ max: 1_000, wait: '1s' })
     const now = Date.now()
     if (deliveries.length > 0) lastMs = performance.now()
-    for (const { message } of deliveries) {
+    for (const { message, sentAt } of deliveries) {
       payloads += 1
       firsts.push(...message.sids.slice(0, 1))
       const order = message.sids.map((sid) => times.get(sid) ?? Number.NaN)
@@ -98,9 +102,12 @@ export async function receiveAll(
       for (const sid of message.sids) {
         if (arrivedAt.has(sid)) repeated += 1
         arrivedAt.set(sid, now)
+        mergedAt.set(sid, sentAt)
       }
     }
-    await Promise.all(deliveries.map((delivery) => delivery.acknowledge()))
+    // The next ones are asked for meanwhile.
+    acknowledged.push(...deliveries.map((delivery) => delivery.acknowledge()))
   }
-  return { payloads, firsts, arrivedAt, repeated, disordered }
+  await Promise.all(acknowledged)
+  return { payloads, firsts, mergedAt, arrivedAt, repeated, disordered }
 }

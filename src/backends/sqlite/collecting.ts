@@ -44,8 +44,9 @@ export function stageItems(tx: StoreTransaction, request: AddItems): readonly Ad
   let isAnyNew = false
   const answers = request.items.map((item): AddedItem => {
     if (!isNewItem(tx, request, key, item)) return { id: item.id, status: 'duplicate' }
-    key = withIdsNoted(tx, key ?? insertKey(tx, request))
+    key ??= insertKey(tx, request)
     insertItem(tx, key, item)
+    key = withIdsNoted(tx, key)
     isAnyNew = true
     return { id: item.id, status: 'staged' }
   })
