@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { pruneDeclarations } from './prune-declarations.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const bin = `${root}dist/surfaces/cli/main.js`
@@ -13,11 +14,21 @@ const bin = `${root}dist/surfaces/cli/main.js`
 rmSync(`${root}dist`, { recursive: true, force: true })
 
 const tsc = `${root}node_modules/typescript/bin/tsc`
-const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
-  cwd: root,
-  stdio: 'inherit',
-})
-if (status !== 0) process.exit(status ?? 1)
+// Comments are for those who read: they are in the declarations, and not a second time beside them.
+const passes = [
+  ['--emitDeclarationOnly'],
+  ['--declaration', 'false', '--isolatedDeclarations', 'false', '--removeComments'],
+]
+for (const options of passes) {
+  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...options], {
+    cwd: root,
+    stdio: 'inherit',
+  })
+  if (status !== 0) process.exit(status ?? 1)
+}
+
+// The entries that package.json names.
+pruneDeclarations(`${root}dist`, ['index.d.ts', 'server.d.ts', 'testing/index.d.ts'])
 
 if (!readFileSync(bin, 'utf8').startsWith('#!/usr/bin/env node\n')) {
   console.error('dist/surfaces/cli/main.js does not begin with its shebang line')
