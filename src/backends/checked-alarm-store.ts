@@ -18,7 +18,10 @@ export function checkedAlarmStore(store: AlarmStore): AlarmStore {
       return store.declareAlarms(request)
     },
     alarmStates: (request) => store.alarmStates(request),
-    readAlarm: (request) => store.readAlarm(request),
+    readAlarm: async (request) => {
+      check((into) => checkText(into, 'alarm', request.alarm, limits.alarmNameLength))
+      return store.readAlarm(request)
+    },
     recordEvaluations: async (request) => {
       check((into) => {
         for (const [index, evaluation] of request.evaluations.entries()) {

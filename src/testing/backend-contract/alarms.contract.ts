@@ -162,6 +162,7 @@ function describeDeclaring(suite: ContractSuite): void {
     await rejects(declare(scene, alarmRule('x'.repeat(256))), 'invalid_argument')
     const nobody = storeOf(scene).declareAlarms({ owner: '', rules: [] })
     await rejects(nobody, 'invalid_argument')
+    await rejects(storeOf(scene).readAlarm({ alarm: '' }), 'invalid_argument')
   })
 }
 
