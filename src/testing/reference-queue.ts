@@ -131,39 +131,29 @@ export function openMessages(queue: ModelQueue): ModelMessage[] {
 /** Groups whose messages came back wait behind those that had something then and were not served. */
 function turn(queue: ModelQueue, group: string | undefined): number {
   const head = inState(queue, 'ready').find(({ message }) => message.group === group)
-  return Math.max(2 * (head?.sentAt ?? 0), 2 * (queue.returnedAt.get(group ?? '') ?? 0) + 1)
+  const sentAt = head?.sentAt ?? 0
+  const returnedAt = queue.returnedAt.get(group ?? '') ?? 0
+  return sentAt < returnedAt ? 2 * returnedAt + 1 : 2 * sentAt
 }
 
 export function remove(queue: ModelQueue, message: ModelMessage): void {
   queue.messages = queue.messages.filter((candidate) => candidate !== message)
-  forgetEmptyGroups(queue)
 }
 
 /** Ends what time has overtaken: retention, leases, delays. */
 export function catchUp(queue: ModelQueue, now: number): void {
   const { retentionMs } = queue.record.settings
+  for (const { message, sentAt, visibleAt } of inState(queue, 'leased')) {
+    const { group = '' } = message
+    const before = queue.returnedAt.get(group) ?? 0
+    const cameBack = visibleAt <= now && visibleAt < sentAt + retentionMs
+    if (cameBack) queue.returnedAt.set(group, Math.max(before, visibleAt))
+  }
   const kept = queue.messages.filter(({ sentAt }) => sentAt + retentionMs > now)
   queue.totals.expired += queue.messages.length - kept.length
   queue.messages = kept
   for (const message of kept) {
-    if (message.state === 'ready' || message.visibleAt > now) continue
-    const { group = '' } = message.message
-    if (message.state === 'leased') {
-      const before = queue.returnedAt.get(group) ?? 0
-      queue.returnedAt.set(group, Math.max(before, message.visibleAt))
-    }
-    message.state = 'ready'
-  }
-  forgetEmptyGroups(queue)
-}
-
-/** What came back when is forgotten with the last message that can be received. */
-function forgetEmptyGroups(queue: ModelQueue): void {
-  for (const group of queue.returnedAt.keys()) {
-    const isHere = queue.messages.some(
-      ({ message, state }) => message.group === group && state !== 'delayed',
-    )
-    if (!isHere) queue.returnedAt.delete(group)
+    if (message.state !== 'ready' && message.visibleAt <= now) message.state = 'ready'
   }
 }
 

@@ -277,6 +277,55 @@ const wearOut: fc.Arbitrary<readonly Command[]> = fc
     return [receive, lapse, receive, lapse, receive]
   })
 
+/**
+ * Two groups whose messages come back, become ready late and expire, all within seconds: whose turn it
+ * is then must not depend on when the engine looked.
+ */
+const outlive: fc.Arbitrary<readonly Command[]> = fc
+  .record({
+    age: fc.constantFrom(55 * second, 57 * second, 58 * second),
+    steps: fc.array(
+      fc.oneof(
+        fc.record({
+          kind: fc.constant('send' as const),
+          queue: fc.constant('f.fifo' as const),
+          messages: fc.tuple(message),
+          allOrNothing: fc.constant(false),
+        }),
+        fc.record({
+          kind: fc.constant('receive' as const),
+          queue: fc.constant('f.fifo' as const),
+          max: fc.constantFrom(1, 2),
+          visibilityMs: fc.constantFrom(0, second, 2 * second, 90 * second),
+          attemptId: fc.constant(undefined),
+        }),
+        fc.record({
+          kind: fc.constant('advance' as const),
+          ms: fc.constantFrom(1, 500, second, 2 * second),
+        }),
+        fc.record({
+          kind: fc.constant('change' as const),
+          queue: fc.constant('f.fifo' as const),
+          settings: fc.record(
+            {
+              delayMs: fc.constantFrom(0, 2 * second),
+              retentionMs: fc.constantFrom(minute, 10 * minute),
+            },
+            { requiredKeys: [] },
+          ),
+        }),
+      ),
+      { minLength: 4, maxLength: 10 },
+    ),
+  })
+  .map(({ age, steps }) => {
+    const [first, ...rest] = steps
+    const settings = { retentionMs: minute, delayMs: 0, deadLetter: null }
+    const begin: Command[] = [{ kind: 'change', queue: 'f.fifo', settings }]
+    if (first !== undefined) begin.push(first)
+    return [...begin, { kind: 'advance', ms: age }, ...rest]
+  })
+
 const commandsMax = 40
 
 export const commands: fc.Arbitrary<readonly Command[]> = fc
@@ -286,6 +335,7 @@ export const commands: fc.Arbitrary<readonly Command[]> = fc
       { weight: 3, arbitrary: together.map((several): readonly Command[] => [several]) },
       { weight: 2, arbitrary: handover },
       { weight: 1, arbitrary: wearOut },
+      { weight: 1, arbitrary: outlive },
     ),
     { minLength: 5, maxLength: commandsMax, size: 'max' },
   )

@@ -3,7 +3,8 @@
  * that finding the next group to serve costs the same whatever waits behind a locked one.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { getRow } from './rows.ts'
+import { delayed, leased, ready } from './messages.ts'
+import { changed, getRow } from './rows.ts'
 import type { StoreTransaction } from './transaction.ts'
 
 export interface GroupStatements {
@@ -13,6 +14,7 @@ export interface GroupStatements {
   readonly read: StatementSync
   readonly write: StatementSync
   readonly drop: StatementSync
+  readonly rest: StatementSync
   readonly firstOpen: StatementSync
 }
 
@@ -29,13 +31,24 @@ export function prepareGroups(db: DatabaseSync): GroupStatements {
       ON CONFLICT DO UPDATE SET
         turn = CASE WHEN head IS NULL AND first_leased IS NULL THEN excluded.turn ELSE turn END,
         head = coalesce(head, excluded.head)`),
-    firstReady: first(0),
-    firstLeased: first(1),
+    firstReady: first(ready),
+    firstLeased: first(leased),
     read: db.prepare('SELECT returned_at FROM fifo_group WHERE generation = ? AND name = ?'),
     write: db.prepare(`
       INSERT OR REPLACE INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
       VALUES (?, ?, ?, ?, ?, ?)`),
-    drop: db.prepare('DELETE FROM fifo_group WHERE generation = ? AND name = ?'),
+    // A group whose messages are all delayed remembers when one of it came back last.
+    drop: db.prepare(`
+      DELETE FROM fifo_group WHERE generation = ? AND name = ?
+        AND (max(returned_at, ?) = 0 OR NOT EXISTS (
+          SELECT 1 FROM message INDEXED BY message_in_group
+          WHERE message.generation = fifo_group.generation AND group_name = fifo_group.name
+            AND state = ${delayed}
+        ))`),
+    rest: db.prepare(`
+      UPDATE fifo_group
+      SET head = NULL, first_leased = NULL, turn = NULL, returned_at = max(returned_at, ?)
+      WHERE generation = ? AND name = ?`),
     firstOpen: db.prepare(`
       SELECT name, first_leased FROM fifo_group INDEXED BY fifo_group_open
       WHERE generation = ? AND turn IS NOT NULL ORDER BY turn, head LIMIT 1`),
@@ -68,11 +81,11 @@ export function groupChanged(
   group: string,
   returnedAt = 0,
 ): void {
-  const { firstReady, firstLeased, read, write, drop } = tx.session.groups
+  const { firstReady, firstLeased, read, write, drop, rest } = tx.session.groups
   const head = getRow<EndRow>(firstReady, generation, group)
   const inFlight = getRow<EndRow>(firstLeased, generation, group)
   if (head === undefined && inFlight === undefined) {
-    drop.run(generation, group)
+    if (!changed(drop, generation, group, returnedAt)) rest.run(returnedAt, generation, group)
     return
   }
   const before = getRow<{ returned_at: number }>(read, generation, group)?.returned_at ?? 0
@@ -88,9 +101,12 @@ export function groupChanged(
   )
 }
 
-/** Who came back waits behind those who were there at that time and have not been served. */
+/**
+ * Who came back waits behind those who were there at that time and have not been served. It says
+ * nothing of what was sent since, so it does not matter when the row of an empty group goes.
+ */
 function turnOf({ since, returnedAt = 0 }: { since: number; returnedAt?: number }): number {
-  return Math.max(2 * since, 2 * returnedAt + 1)
+  return since < returnedAt ? 2 * returnedAt + 1 : 2 * since
 }
 
 export interface OpenGroup {

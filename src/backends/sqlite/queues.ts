@@ -97,9 +97,9 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   const queue = tx.queue(request.queue)
   const settings: QueueSettings = { ...queue.settings, ...request.changes }
   refuseSettings(tx, queue.name, settings, request.changes)
-  // What has expired stays so, even if messages may now live longer.
+  // What has expired or come back stays so, however long messages may live from now on.
+  if (settings.retentionMs !== queue.settings.retentionMs) catchUpFully(tx, queue)
   if (settings.retentionMs > queue.settings.retentionMs) {
-    catchUpFully(tx, queue)
     tx.session.upkeep.prolongBlocked.run(settings.retentionMs, queue.generation)
   }
   save(tx, queue, settings, queue.tags)

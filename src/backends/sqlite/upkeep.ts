@@ -109,7 +109,9 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
   const cutoff = retentionCutoff(queue, tx.now)
   for (const row of rows) {
     if (row.sent_at <= cutoff) {
-      expire(tx, queue, row)
+      const leaseEnd = row.held_until ?? row.due_at
+      const cameBack = leaseEnd < row.sent_at + queue.settings.retentionMs
+      expire(tx, queue, row, cameBack ? leaseEnd : undefined)
     } else if (row.held_until !== null && row.held_until > tx.now) {
       // The retention was prolonged: the message lives on, and so does its lease or delay.
       const { dueAt, heldUntil } = hold(queue, row.sent_at, row.held_until)
@@ -183,11 +185,16 @@ export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
   return rows.length
 }
 
-/** Removes a message whose retention has ended. */
+/**
+ * Removes a message whose retention has ended.
+ *
+ * @param returnedAt when its lease lapsed, if it did before that end: others have waited for it
+ */
 export function expire(
   tx: StoreTransaction,
   queue: Queue,
   row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name' | 'apart' | 'is_job' | 'unit'>,
+  returnedAt?: number,
 ): void {
   if (row.is_job === 1) {
     const error = 'The job expired before it was done.'
@@ -197,7 +204,7 @@ export function expire(
   if (row.apart === 1) tx.session.bodies.dropApart.run(row.sequence)
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'expired', 1)
-  noteInGroup(tx, queue, row)
+  noteInGroup(tx, queue, row, returnedAt)
   if (row.unit === null) return
   const { unit, sequence: message } = row
   endUnit(tx, { unit, state: 'dead', reason: 'Its message has expired.', message })
