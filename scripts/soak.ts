@@ -3,6 +3,7 @@
  * new seeds, until the time is up or a round fails. The seed of a failure is in its output.
  */
 import { spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 
 const minutes = Number(process.argv[2] ?? 30)
@@ -14,8 +15,9 @@ const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import
 const endsMs = performance.now() + minutes * 60_000
 let rounds = 0
 while (performance.now() < endsMs) {
-  const env = { ...process.env, MILLRACE_MODEL_RUNS: '5000' }
-  const args = [vitest, 'run', 'test/model/engine-against-model.test.ts', 'test/crash']
+  const seed = String(randomInt(2 ** 31))
+  const env = { ...process.env, MILLRACE_MODEL_RUNS: '5000', MILLRACE_SEED: seed }
+  const args = [vitest, 'run', 'test/model', 'test/crash']
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', env })
   if (status !== 0) process.exit(status ?? 1)
   rounds += 1

@@ -4,12 +4,12 @@ import { describe, test } from 'vitest'
 import { type Mill, open } from '../../src/index.ts'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { ChildProgram } from '../support/child-program.ts'
+import { seed } from '../support/seed.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 import { type MergeMessage, talksApp } from './talks.ts'
 import { sharedMs } from './workshop.ts'
 
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 const talks = 150
 const messagesPerTalk = 12
 /** Merges that begin between two kills. */

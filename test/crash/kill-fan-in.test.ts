@@ -7,6 +7,7 @@ import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { bodiesOf } from '../support/bodies-of.ts'
 import { ChildProgram } from '../support/child-program.ts'
+import { seed } from '../support/seed.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 import {
@@ -20,7 +21,6 @@ import {
   workQueue,
 } from './fan-in.ts'
 
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 const runs = 20
 const unitCount = new Set([...firstUnits, ...laterUnits]).size
 

@@ -5,11 +5,10 @@ import { describe, test } from 'vitest'
 import { type Mill, open } from '../../src/index.ts'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { ChildProgram } from '../support/child-program.ts'
+import { seed } from '../support/seed.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 import { type BegunMessage, press, tables } from './press.ts'
-
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 
 interface Scene {
   readonly mill: Mill<typeof press>

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { describe, test } from 'vitest'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { ChildProgram } from '../support/child-program.ts'
+import { seed } from '../support/seed.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 import { Journal } from './load.ts'
 import { assertNothingLost, prepareQueues } from './load-check.ts'
 
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 const runs = 30
 
 describe(`a process that is killed under load (MILLRACE_SEED=${seed})`, () => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { FinishedJob } from '../../src/index.ts'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
+import { seed } from '../support/seed.ts'
 import type { Task, WorkerArgument } from './workshop.ts'
 import { assertOneEffectEach, createLedger } from './workshop-effects.ts'
 import { inWorkshop, type WorkshopScene } from './workshop-scene.ts'
 
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 const tasks = 10_000
 /** Far more than a task can lose to kills by bad luck, so that none fails but those that shall. */
 const attempts = 8

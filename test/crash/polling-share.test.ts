@@ -5,9 +5,9 @@ import { z } from 'zod'
 import { defineApp, jobs, open, type Worker } from '../../src/index.ts'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { ChildProgram } from '../support/child-program.ts'
+import { seed } from '../support/seed.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 const randomness = seededRandomness(seed)
 
 const types = { TASK: z.number() }

@@ -6,12 +6,12 @@ import { describe, test } from 'vitest'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { ChildProgram } from '../support/child-program.ts'
 import { canMount, withMounted } from '../support/mounting.ts'
+import { seed } from '../support/seed.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 import { Journal } from './load.ts'
 import { assertNothingLost, prepareQueues } from './load-check.ts'
 
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 const cuts = 6
 
 describe.skipIf(!canMount)(`a power cut under load (MILLRACE_SEED=${seed})`, () => {

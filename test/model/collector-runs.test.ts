@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
+import { seed } from '../support/seed.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { CollectorRun, prepareQueues } from './collector-run.ts'
 import { CommitFaults } from './commit-faults.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 
 /** Set `MILLRACE_SEED` to the seed that a failure printed, and `MILLRACE_COLLECTOR_RUNS=1`. */
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 const runs = Number(process.env['MILLRACE_COLLECTOR_RUNS'] ?? 1_000)
 const runsPerStore = 125
 const stepsPerRun = 30

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
+import { seed } from '../support/seed.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { commands } from './commands.ts'
 import { runAgainstModel } from './engine-run.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 
-/** Set `MILLRACE_SEED` to the seed that a failure printed to run that one again. */
-const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 2 ** 31)
 const runs = Number(process.env['MILLRACE_MODEL_RUNS'] ?? 2_000)
 /** Short stretches end with a look into the file itself. */
 const runsPerStretch = 250
