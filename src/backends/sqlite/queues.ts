@@ -100,7 +100,10 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   // What has expired or come back stays so, however long messages may live from now on.
   if (settings.retentionMs !== queue.settings.retentionMs) catchUpFully(tx, queue)
   if (settings.retentionMs > queue.settings.retentionMs) {
-    tx.session.upkeep.prolongBlocked.run(settings.retentionMs, queue.generation)
+    const { retentionMs } = settings
+    const { prolongHeld, prolongBlocked } = tx.session.upkeep
+    prolongHeld.run(retentionMs, retentionMs, retentionMs, queue.generation)
+    prolongBlocked.run(retentionMs, queue.generation)
   }
   save(tx, queue, settings, queue.tags)
   const saved = tx.queue(queue.name)

@@ -38,7 +38,6 @@ export function prepareStatistics(db: DatabaseSync): StatisticsStatements {
 interface DueRow {
   readonly state: number
   readonly sent_at: number
-  readonly held_until: number | null
 }
 
 export function readStatistics(session: Session, queue: Queue, now: number): QueueStatistics {
@@ -57,7 +56,6 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
   ]
   for (const row of due) {
     const hasExpired = row.sent_at <= cutoff
-    if (!hasExpired && row.held_until !== null && row.held_until > now) continue
     if (row.state === leased) inFlight -= 1
     else held -= 1
     if (hasExpired) {

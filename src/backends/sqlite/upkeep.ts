@@ -7,7 +7,7 @@ import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
 import { endUnit } from './flow-ends.ts'
 import { groupChanged } from './groups.ts'
 import { leaseLapsed } from './handoff-events.ts'
-import { hold, retentionCutoff } from './holding.ts'
+import { retentionCutoff } from './holding.ts'
 import { finishJob, noteAttempt } from './job-history.ts'
 import {
   blocked,
@@ -34,11 +34,11 @@ export interface UpkeepStatements {
   readonly dueDelayed: StatementSync
   readonly dueBlocked: StatementSync
   readonly makeReady: StatementSync
-  readonly lookLater: StatementSync
   readonly remove: StatementSync
   readonly content: StatementSync
   readonly oldestReady: StatementSync
   readonly shortenDue: StatementSync
+  readonly prolongHeld: StatementSync
   readonly prolongBlocked: StatementSync
 }
 
@@ -48,7 +48,7 @@ export interface UpkeepStatements {
  */
 export function dueIn(state: number): string {
   return `
-    SELECT sequence, state, sent_at, due_at, held_until, group_name, body IS NULL AS apart,
+    SELECT sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
       job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit
     FROM message INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
@@ -61,20 +61,25 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
     dueBlocked: db.prepare(`${dueIn(blocked)} ${upTo}`),
     makeReady: db.prepare(`
       UPDATE message SET state = 0, held_until = NULL, lane = NULL WHERE sequence = ?`),
-    lookLater: db.prepare('UPDATE message SET due_at = ?, held_until = ? WHERE sequence = ?'),
     remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
     content: db.prepare(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
     oldestReady: db.prepare(`
-      SELECT sequence, state, sent_at, due_at, held_until, group_name, body IS NULL AS apart,
+      SELECT sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
         job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit
       FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
     shortenDue: db.prepare(`
       UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?
       WHERE generation = ? AND state > 0 AND due_at > sent_at + ?`),
+    // Whoever holds a message whose lease outlasts the old retention holds it for as long as promised.
+    prolongHeld: db.prepare(`
+      UPDATE message SET
+        due_at = min(held_until, sent_at + ?),
+        held_until = nullif(max(held_until, sent_at + ?), sent_at + ?)
+      WHERE generation = ? AND state > 0 AND state < ${blocked} AND held_until IS NOT NULL`),
     // Blocked messages are read in the order in which they are due.
     prolongBlocked: db.prepare(`
-      UPDATE message SET due_at = sent_at + ?
+      UPDATE message SET due_at = sent_at + ?, held_until = NULL
       WHERE generation = ? AND state = ${blocked} AND state > 0`),
   }
 }
@@ -84,7 +89,6 @@ interface UpkeepRow {
   readonly state: number
   readonly sent_at: number
   readonly due_at: number
-  readonly held_until: number | null
   readonly group_name: string | null
   readonly apart: 0 | 1
   readonly is_job: 0 | 1
@@ -104,19 +108,13 @@ export function catchUp(tx: StoreTransaction, queue: Queue): number {
 }
 
 function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): number {
-  const { makeReady, lookLater } = tx.session.upkeep
+  const { makeReady } = tx.session.upkeep
   const rows = allRows<UpkeepRow>(due, queue.generation, tx.now, upkeepSlice)
   const cutoff = retentionCutoff(queue, tx.now)
   for (const row of rows) {
     if (row.sent_at <= cutoff) {
-      const leaseEnd = row.held_until ?? row.due_at
-      const cameBack = leaseEnd < row.sent_at + queue.settings.retentionMs
-      expire(tx, queue, row, cameBack ? leaseEnd : undefined)
-    } else if (row.held_until !== null && row.held_until > tx.now) {
-      // The retention was prolonged: the message lives on, and so does its lease or delay.
-      const { dueAt, heldUntil } = hold(queue, row.sent_at, row.held_until)
-      lookLater.run(dueAt, heldUntil, row.sequence)
-      tx.wroteRow(queue)
+      const cameBack = row.due_at < row.sent_at + queue.settings.retentionMs
+      expire(tx, queue, row, cameBack ? row.due_at : undefined)
     } else {
       makeReady.run(row.sequence)
       tx.count(queue, countNameOf(row.state), -1)
@@ -124,9 +122,9 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): nu
       tx.gainedReady(queue)
       // What only waited for its retry was counted when it failed.
       if (row.state === leased && row.token !== nobodysToken) tx.count(queue, 'failed', 1)
-      if (row.state === leased) leaseLapsed(tx, row, row.held_until ?? row.due_at)
+      if (row.state === leased) leaseLapsed(tx, row, row.due_at)
       if (row.is_job === 1 && row.state === leased) endAttempt(tx, queue, row)
-      noteInGroup(tx, queue, row, row.held_until ?? row.due_at)
+      noteInGroup(tx, queue, row, row.due_at)
     }
   }
   return rows.length
@@ -170,18 +168,9 @@ export function expireReady(tx: StoreTransaction, queue: Queue): number {
 
 /** The same for messages that wait in lanes. */
 export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
-  const { dueBlocked, lookLater } = tx.session.upkeep
+  const { dueBlocked } = tx.session.upkeep
   const rows = allRows<UpkeepRow>(dueBlocked, queue.generation, tx.now, upkeepSlice)
-  const cutoff = retentionCutoff(queue, tx.now)
-  for (const row of rows) {
-    if (row.sent_at <= cutoff) {
-      expire(tx, queue, row)
-    } else {
-      // The retention was prolonged.
-      lookLater.run(row.sent_at + queue.settings.retentionMs, null, row.sequence)
-      tx.wroteRow(queue)
-    }
-  }
+  for (const row of rows) expire(tx, queue, row)
   return rows.length
 }
 
