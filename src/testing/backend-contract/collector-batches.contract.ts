@@ -1,5 +1,6 @@
 /** At most one batch per key at a time, and each item in exactly one that ended. */
 import assert from 'node:assert/strict'
+import type { Settlement } from '../../backends/backend.ts'
 import {
   assertNothingLeft,
   begin,
@@ -18,7 +19,7 @@ import {
   triggers,
   windowMs,
 } from './collector-scene.ts'
-import { type Scene, second } from './scene.ts'
+import { assertRefused, only, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeCollectorBatches(all: ContractSuite): void {
@@ -27,6 +28,7 @@ export function describeCollectorBatches(all: ContractSuite): void {
     describeLateArrivals(suite)
     describeContention(suite)
     describeLostHolders(suite)
+    describeRefusals(suite)
   })
 }
 
@@ -248,5 +250,38 @@ function describeLostHolders(suite: ContractSuite): void {
     assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'stale' })
     await scene.backend.purgeQueue({ queue: triggers })
     assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'gone' })
+  })
+
+  suite.test(
+    'a retry of a trigger whose items another one has merged is not waited for',
+    async (scene) => {
+      await openCollector(scene)
+      const { receipt } = await running(scene, 'a')
+      await scene.settle(triggers, receipt, { kind: 'retry', delayMs: second })
+      const other = await byHand(scene, 'ann')
+      await end(scene, 'ann', other, await begun(scene, 'ann', other))
+      await assertNothingLeft(scene, 'ann')
+      await collect(scene, 'ann', ['b'])
+      await scene.advance(second)
+      assert.deepEqual(await scene.receive(triggers), [])
+      await scene.advance(windowMs)
+      assert.equal(await mergeNext(scene), 'b')
+    },
+  )
+}
+
+function describeRefusals(suite: ContractSuite): void {
+  suite.test('a settlement that names no batch as it should changes nothing', async (scene) => {
+    await openCollector(scene)
+    const { receipt, items } = await running(scene, 'a')
+    const wrong: readonly unknown[] = [null, 'ann', {}, { collector }, { collector, key: 7 }, []]
+    for (const batch of wrong) {
+      const settlement = { receipt, outcome: { kind: 'acknowledge' }, batch } as Settlement
+      const settlements = [settlement]
+      const result = only(await scene.backend.settle({ queue: triggers, settlements }))
+      assertRefused(result, 'invalid_argument')
+    }
+    assert.equal((await look(scene, 'ann'))?.running, 1)
+    assert.equal((await end(scene, 'ann', receipt, items)).status, 'settled')
   })
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { KeySummary } from '../../backends/collector-store.ts'
 import {
   assertNothingLeft,
+  begin,
   begun,
   collect,
   collector,
@@ -65,6 +66,39 @@ function describeFlushing(suite: ContractSuite): void {
     assert.equal(await mergeNext(scene), 'b')
     await assertNothingLeft(scene, 'ann')
   })
+
+  suite.test(
+    'a receiver of the trigger that does not begin need not be waited for',
+    async (scene) => {
+      await openCollector(scene)
+      await collect(scene, 'ann', ['a'])
+      await scene.advance(windowMs)
+      const idle = await receiveTrigger(scene)
+      assert.equal(await flush(scene), true)
+      assert.equal(await flush(scene), true)
+      assert.equal(await mergeNext(scene), 'a')
+      assert.deepEqual(await begin(scene, 'ann', idle.receipt), { status: 'nothing' })
+      await scene.acknowledge(triggers, idle.receipt)
+      await assertNothingLeft(scene, 'ann')
+    },
+  )
+
+  suite.test(
+    'a receiver that begins after all leaves no trigger to end the next window',
+    async (scene) => {
+      await openCollector(scene)
+      await collect(scene, 'ann', ['a'])
+      await scene.advance(windowMs)
+      const { receipt } = await receiveTrigger(scene)
+      assert.equal(await flush(scene), true)
+      await end(scene, 'ann', receipt, await begun(scene, 'ann', receipt))
+      await assertNothingLeft(scene, 'ann')
+      await collect(scene, 'ann', ['b'])
+      assert.deepEqual(await scene.receive(triggers), [])
+      await scene.advance(windowMs)
+      assert.equal(await mergeNext(scene), 'b')
+    },
+  )
 
   suite.test('a retry need not be waited for, nor a purged or dead trigger', async (scene) => {
     await openCollector(scene)

@@ -161,6 +161,27 @@ function describeKeeping(suite: ContractSuite): void {
     assert.deepEqual(await historyOf(scene, id), [])
   })
 
+  suite.test(
+    'of claims without end the latest 1,000 entries are kept, and all notes',
+    async (scene) => {
+      const [id = ''] = await inbox(scene, 'first')
+      const handoffs = handoffsOf(scene)
+      await handoffs.note({ queue: 'inbox', id, by: 'ben', note: 'from the first day' })
+      const calls: Promise<unknown>[] = []
+      for (let times = 0; times < 505; times += 1) {
+        const by = `person ${times}`
+        calls.push(handoffs.claim({ queue: 'inbox', by }))
+        calls.push(handoffs.giveBack({ queue: 'inbox', id, by }))
+      }
+      await Promise.all(calls)
+      const [note, oldest, ...others] = await eventsOf(scene, id)
+      assert.deepEqual(note, ['noted', 'ben'])
+      assert.deepEqual(oldest, ['claimed', 'person 5'])
+      assert.equal(others.length, 999)
+      assert.deepEqual(others.at(-1), ['returned', 'person 504'])
+    },
+  )
+
   suite.test('inboxes are the queues in which people have done something', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
     await scene.queue('quiet')

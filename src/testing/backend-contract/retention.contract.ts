@@ -108,5 +108,22 @@ export function describeRetention(suite: ContractSuite): void {
       await scene.advance(6 * minute)
       assert.deepEqual(await scene.receiveBodies('q'), ['waiting', 'delayed'])
     })
+
+    suite.test('a longer retention keeps a lease that outlasted the old one', async (scene) => {
+      for (const queue of ['q', 'q.fifo']) {
+        await scene.queue(queue, { retentionMs: minute })
+        await scene.send(
+          queue,
+          queue === 'q' ? 'held' : { body: 'held', group: 'g', deduplicationId: 'd' },
+        )
+        const { receipt } = await scene.receiveOne(queue, { visibilityMs: 5 * minute })
+        await scene.advance(30 * second)
+        await scene.backend.changeQueue({ queue, changes: { retentionMs: 60 * minute } })
+        await scene.advance(minute)
+        // Nobody has looked at the queue since.
+        assert.equal((await scene.extend(queue, receipt, minute)).status, 'extended')
+        assert.equal((await scene.acknowledge(queue, receipt)).status, 'settled')
+      }
+    })
   })
 }
