@@ -1,11 +1,18 @@
+import { existsSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
 
-/** Tests that kill processes, measure time or need short leases: they get the machine for themselves. */
+/**
+ * Tests that kill processes, measure time or live on short leases: one at a time, on a real disk. All
+ * others run side by side, with their stores in memory where the system has a folder for that: what
+ * they ask does not depend on when a disk has written, and waiting for it is most of their time.
+ */
 const alone = [
   'test/crash/**/*.test.ts',
   'test/packaging/**/*.test.ts',
   'src/worker/lease-guard.test.ts',
 ]
+
+const memory = '/dev/shm'
 
 // Real processes and real disks: a slow machine is not a failure.
 const patience = { testTimeout: 60_000, hookTimeout: 60_000, pool: 'forks' as const }
@@ -22,6 +29,7 @@ export default defineConfig({
           typecheck: { enabled: true, include: ['test/types/**/*.test-d.ts'] },
           maxWorkers: '100%',
           sequence: { groupOrder: 0 },
+          env: existsSync(memory) ? { TMPDIR: memory } : {},
         },
       },
       {
