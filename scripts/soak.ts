@@ -16,7 +16,8 @@ const endsMs = performance.now() + minutes * 60_000
 let rounds = 0
 while (performance.now() < endsMs) {
   const seed = String(randomInt(2 ** 31))
-  const env = { ...process.env, MILLRACE_MODEL_RUNS: '5000', MILLRACE_SEED: seed }
+  const runs = { MILLRACE_MODEL_RUNS: '5000', MILLRACE_JOB_RUNS: '2000' }
+  const env = { ...process.env, ...runs, MILLRACE_SEED: seed }
   const args = [vitest, 'run', 'test/model', 'test/crash']
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', env })
   if (status !== 0) process.exit(status ?? 1)

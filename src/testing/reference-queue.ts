@@ -133,11 +133,19 @@ function turn(queue: ModelQueue, group: string | undefined): number {
   const head = inState(queue, 'ready').find(({ message }) => message.group === group)
   const sentAt = head?.sentAt ?? 0
   const returnedAt = queue.returnedAt.get(group ?? '') ?? 0
-  return sentAt < returnedAt ? 2 * returnedAt + 1 : 2 * sentAt
+  return sentAt <= returnedAt ? 2 * returnedAt + 1 : 2 * sentAt
 }
 
 export function remove(queue: ModelQueue, message: ModelMessage): void {
   queue.messages = queue.messages.filter((candidate) => candidate !== message)
+  forgetEmptyGroups(queue)
+}
+
+/** A group that has nothing left begins anew with what it is sent next. */
+function forgetEmptyGroups({ messages, returnedAt }: ModelQueue): void {
+  for (const group of returnedAt.keys()) {
+    if (!messages.some(({ message }) => (message.group ?? '') === group)) returnedAt.delete(group)
+  }
 }
 
 /** Ends what time has overtaken: retention, leases, delays. */
@@ -152,6 +160,7 @@ export function catchUp(queue: ModelQueue, now: number): void {
   const kept = queue.messages.filter(({ sentAt }) => sentAt + retentionMs > now)
   queue.totals.expired += queue.messages.length - kept.length
   queue.messages = kept
+  forgetEmptyGroups(queue)
   for (const message of kept) {
     if (message.state !== 'ready' && message.visibleAt <= now) message.state = 'ready'
   }

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import type { Backend, Outcome } from '../../src/backends/backend.ts'
 import type { CollectorStore } from '../../src/backends/collector-store.ts'
 import type { Randomness } from '../../src/core/ports.ts'
+import { Chances } from './chances.ts'
 import { assertMergedOnce, bodyOf } from './collector-merged.ts'
 import { CollectorModel, leaseMs, type ModelLease, maxReceives } from './collector-model.ts'
 import type { CommitFault, CommitFaults } from './commit-faults.ts'
@@ -30,6 +31,7 @@ export async function prepareQueues(backend: Backend): Promise<void> {
 }
 
 export class CollectorRun {
+  readonly #chances: Chances
   readonly #setup: CollectorRunSetup
   readonly #model: CollectorModel
   readonly #keys: readonly string[]
@@ -43,6 +45,7 @@ export class CollectorRun {
 
   constructor(setup: CollectorRunSetup) {
     this.#setup = setup
+    this.#chances = new Chances(setup.randomness)
     // Short memories let an id come back as another item.
     const rememberMs = this.#pick([0, windowMs, 86_400_000])
     this.#model = new CollectorModel(setup.engine.clock.now(), rememberMs)
@@ -70,7 +73,7 @@ export class CollectorRun {
   }
 
   async #step(fault: CommitFault | undefined): Promise<void> {
-    const choices: readonly (readonly [number, () => Promise<void>])[] = [
+    await this.#chances.take([
       [20, () => this.#add(fault)],
       [12, () => this.#receive(fault)],
       [12, () => this.#begin(fault)],
@@ -86,13 +89,7 @@ export class CollectorRun {
       [8, () => this.#advance(this.#pick([500, windowMs, leaseMs, leaseMs + 1]))],
       [2, () => this.#sweep()],
       [1, () => this.#reopen()],
-    ]
-    const total = choices.reduce((sum, [weight]) => sum + weight, 0)
-    let point = this.#setup.randomness.next() * total
-    for (const [weight, run] of choices) {
-      point -= weight
-      if (point < 0) return run()
-    }
+    ])
   }
 
   async #add(fault: CommitFault | undefined): Promise<void> {

@@ -95,7 +95,7 @@ const settings: fc.Arbitrary<Settings> = fc
   )
   .map((given) => ({ ...given }))
 
-const message: fc.Arbitrary<MessageDraft> = fc.record({
+export const message: fc.Arbitrary<MessageDraft> = fc.record({
   body: fc.constantFrom('x', 'y', 'z'),
   group: fc.constantFrom('g1', 'g1', 'g2', 'g3'),
   deduplicationId: fc.constantFrom('d1', 'd2', 'd3', 'd4', 'd5', 'd6', 'd7', 'd8'),
@@ -108,7 +108,7 @@ const message: fc.Arbitrary<MessageDraft> = fc.record({
 
 const receipt = fc.oneof({ weight: 6, arbitrary: fc.nat(3) }, { weight: 2, arbitrary: fc.nat(30) })
 
-const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+export const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'acknowledge' } as const) },
   { weight: 1, arbitrary: fc.constant({ kind: 'acknowledge', anyLease: true } as const) },
   {
@@ -122,7 +122,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ kind: 'bury', reason: 'random' } as const) },
 )
 
-const settlement: fc.Arbitrary<SettlementDraft> = fc.record({
+export const settlement: fc.Arbitrary<SettlementDraft> = fc.record({
   receipt,
   outcome,
   emits: fc.oneof(
@@ -139,7 +139,7 @@ const lease: fc.Arbitrary<LeaseDraft> = fc.record({
 
 const attemptId = fc.constantFrom(undefined, undefined, undefined, 'x', 'y')
 
-const single: fc.Arbitrary<SingleCommand> = fc.oneof(
+export const single: fc.Arbitrary<SingleCommand> = fc.oneof(
   {
     weight: 24,
     arbitrary: fc.record({
@@ -216,7 +216,7 @@ const single: fc.Arbitrary<SingleCommand> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('purge' as const), queue: slot }) },
 )
 
-const together: fc.Arbitrary<Command> = fc.record({
+export const together: fc.Arbitrary<Command> = fc.record({
   kind: fc.constant('together' as const),
   commands: fc.array(single.filter(canBeShared), { minLength: 2, maxLength: 5 }),
 })
@@ -227,119 +227,6 @@ function canBeShared({ kind }: SingleCommand): boolean {
     kind,
   )
 }
-
-const anyAttemptId = fc.constantFrom(undefined, 'x', 'y')
-
-/**
- * Somebody receives, hands back or loses the lease, somebody else receives, and the first one comes
- * again with what it remembers: the story in which fences matter, told often enough to be tested.
- */
-const handover: fc.Arbitrary<readonly Command[]> = fc
-  .record({
-    queue: fc.constantFrom<QueueSlot[]>('a', 'f.fifo', 'g.fifo'),
-    visibilityMs: fc.constantFrom(2 * second, 10 * second),
-    handBack: fc.oneof(
-      fc.record({
-        kind: fc.constant('settle' as const),
-        settlements: fc.tuple(
-          fc.record({ receipt: fc.constant(0), outcome, emits: fc.constant([]) }),
-        ),
-      }),
-      fc.record({
-        kind: fc.constant('advance' as const),
-        ms: fc.constantFrom(2 * second, 11 * second),
-      }),
-    ),
-    attempts: fc.tuple(anyAttemptId, anyAttemptId, anyAttemptId),
-  })
-  .map(({ queue, visibilityMs, handBack, attempts }) => {
-    const [first, next, last] = attempts.map(
-      (id): Command => ({ kind: 'receive', queue, max: 1, visibilityMs, attemptId: id }),
-    )
-    return [first, handBack, next, last].filter((part) => part !== undefined)
-  })
-
-/** Messages use up their receives, so that dead letters are not rare. */
-const wearOut: fc.Arbitrary<readonly Command[]> = fc
-  .record({
-    queue: fc.constantFrom<QueueSlot[]>('a', 'f.fifo'),
-    max: fc.integer({ min: 1, max: 4 }),
-  })
-  .map(({ queue, max }) => {
-    const receive: Command = {
-      kind: 'receive',
-      queue,
-      max,
-      visibilityMs: 2 * second,
-      attemptId: undefined,
-    }
-    const lapse: Command = { kind: 'advance', ms: 2 * second }
-    return [receive, lapse, receive, lapse, receive]
-  })
-
-/**
- * Two groups whose messages come back, become ready late and expire, all within seconds: whose turn it
- * is then must not depend on when the engine looked.
- */
-const outlive: fc.Arbitrary<readonly Command[]> = fc
-  .record({
-    age: fc.constantFrom(55 * second, 57 * second, 58 * second),
-    steps: fc.array(
-      fc.oneof(
-        fc.record({
-          kind: fc.constant('send' as const),
-          queue: fc.constant('f.fifo' as const),
-          messages: fc.tuple(message),
-          allOrNothing: fc.constant(false),
-        }),
-        fc.record({
-          kind: fc.constant('receive' as const),
-          queue: fc.constant('f.fifo' as const),
-          max: fc.constantFrom(1, 2),
-          visibilityMs: fc.constantFrom(0, second, 2 * second, 90 * second),
-          attemptId: fc.constant(undefined),
-        }),
-        fc.record({
-          kind: fc.constant('advance' as const),
-          ms: fc.constantFrom(1, 500, second, 2 * second),
-        }),
-        fc.record({
-          kind: fc.constant('change' as const),
-          queue: fc.constant('f.fifo' as const),
-          settings: fc.record(
-            {
-              delayMs: fc.constantFrom(0, 2 * second),
-              retentionMs: fc.constantFrom(minute, 10 * minute),
-            },
-            { requiredKeys: [] },
-          ),
-        }),
-      ),
-      { minLength: 4, maxLength: 10 },
-    ),
-  })
-  .map(({ age, steps }) => {
-    const [first, ...rest] = steps
-    const settings = { retentionMs: minute, delayMs: 0, deadLetter: null }
-    const begin: Command[] = [{ kind: 'change', queue: 'f.fifo', settings }]
-    if (first !== undefined) begin.push(first)
-    return [...begin, { kind: 'advance', ms: age }, ...rest]
-  })
-
-const commandsMax = 40
-
-export const commands: fc.Arbitrary<readonly Command[]> = fc
-  .array(
-    fc.oneof(
-      { weight: 30, arbitrary: single.map((one): readonly Command[] => [one]) },
-      { weight: 3, arbitrary: together.map((several): readonly Command[] => [several]) },
-      { weight: 2, arbitrary: handover },
-      { weight: 1, arbitrary: wearOut },
-      { weight: 1, arbitrary: outlive },
-    ),
-    { minLength: 5, maxLength: commandsMax, size: 'max' },
-  )
-  .map((parts) => parts.flat())
 
 /** What a draft means on a queue of this type. */
 export function newMessage(draft: MessageDraft, isFifo: boolean): NewMessage {

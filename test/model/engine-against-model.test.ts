@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { seed } from '../support/seed.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
-import { commands } from './commands.ts'
 import { runAgainstModel } from './engine-run.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
+import { commands } from './stories.ts'
 
 const runs = Number(process.env['MILLRACE_MODEL_RUNS'] ?? 2_000)
 /** Short stretches end with a look into the file itself. */

@@ -362,7 +362,7 @@ class EngineRun {
 }
 
 /** An answer, or the refusal; anything else that is thrown is a fault of the engine. */
-async function outcomeOf<T>(call: () => Promise<T>): Promise<T | MillraceError> {
+export async function outcomeOf<T>(call: () => Promise<T>): Promise<T | MillraceError> {
   try {
     return await call()
   } catch (error) {

@@ -5,6 +5,7 @@ import type { Backend, Outcome, Settlement } from '../../src/backends/backend.ts
 import type { FlowStore, NewUnit } from '../../src/backends/flow-store.ts'
 import type { Randomness } from '../../src/core/ports.ts'
 import { brokenFlows } from '../support/flow-inspection.ts'
+import { Chances } from './chances.ts'
 import type { CommitFault, CommitFaults } from './commit-faults.ts'
 import {
   FlowModel,
@@ -67,6 +68,7 @@ interface Held {
 }
 
 export class FlowRun {
+  readonly #chances: Chances
   readonly #setup: FlowRunSetup
   readonly #model = new FlowModel()
   readonly #held: Held[] = []
@@ -77,12 +79,13 @@ export class FlowRun {
 
   constructor(setup: FlowRunSetup) {
     this.#setup = setup
+    this.#chances = new Chances(setup.randomness)
     this.#model.now = setup.engine.clock.now()
   }
 
   async run(steps: number): Promise<void> {
     for (let step = 0; step < steps; step += 1) {
-      await this.#step(this.#isChance(0.08) ? this.#pick(['before', 'after']) : undefined)
+      await this.#step(this.#chances.is(0.08) ? this.#chances.pick(['before', 'after']) : undefined)
       await this.#compare()
     }
     await this.#heal()
@@ -99,7 +102,7 @@ export class FlowRun {
   }
 
   async #step(fault: CommitFault | undefined): Promise<void> {
-    const choices: readonly (readonly [number, () => Promise<void>])[] = [
+    await this.#chances.take([
       [6, () => this.#open(fault)],
       [4, () => this.#add(fault)],
       [3, () => this.#seal(fault)],
@@ -113,27 +116,21 @@ export class FlowRun {
       [2, () => this.#resume(fault)],
       [2, () => this.#redrive()],
       [0.3, () => this.#purge()],
-      [3, () => this.#advance(this.#pick([500, leaseMs, leaseMs + 1]))],
+      [3, () => this.#advance(this.#chances.pick([500, leaseMs, leaseMs + 1]))],
       [2, () => this.#sweep(fault)],
-    ]
-    const total = choices.reduce((sum, [weight]) => sum + weight, 0)
-    let point = this.#setup.randomness.next() * total
-    for (const [weight, run] of choices) {
-      point -= weight
-      if (point < 0) return run()
-    }
+    ])
   }
 
   async #open(fault: CommitFault | undefined): Promise<void> {
-    const isKnown = this.#isChance(0.2) ? this.#anyFlow() : undefined
+    const isKnown = this.#chances.is(0.2) ? this.#anyFlow() : undefined
     const id = isKnown?.id ?? this.#newName('flow')
-    const parent = this.#isChance(0.3)
+    const parent = this.#chances.is(0.3)
       ? this.#anyUnit(({ flow }) => flow.status === 'open')
       : undefined
-    const policy = this.#pick(['wait', 'fail', 'finalize'] as const)
+    const policy = this.#chances.pick(['wait', 'fail', 'finalize'] as const)
     const units = this.#newUnits(4)
-    const isSealed = this.#isChance(0.6)
-    const hasFinalize = this.#isChance(0.8)
+    const isSealed = this.#chances.is(0.6)
+    const hasFinalize = this.#chances.is(0.8)
     const request = {
       flow: name,
       id,
@@ -177,7 +174,7 @@ export class FlowRun {
   }
 
   async #receive(queue: ModelQueue, fault: CommitFault | undefined): Promise<void> {
-    const max = this.#pick([1, 2, 3])
+    const max = this.#chances.pick([1, 2, 3])
     const deliveries = await this.#tried(`receive from ${queue}`, fault, () =>
       this.#backend.receive({ queue, max, waitMs: 0 }),
     )
@@ -197,19 +194,26 @@ export class FlowRun {
   }
 
   async #settle(fault: CommitFault | undefined): Promise<void> {
-    const held = this.#pick(this.#held)
+    const held = this.#chances.pick(this.#held)
     if (held === undefined) return
-    const kind = this.#pick(['acknowledge', 'acknowledge', 'any', 'retry', 'release', 'bury'])
+    const kind = this.#chances.pick([
+      'acknowledge',
+      'acknowledge',
+      'any',
+      'retry',
+      'release',
+      'bury',
+    ])
     if (kind === 'bury' && held.queue !== 'work') return
     const outcomes: Readonly<Record<string, Outcome>> = {
       acknowledge: { kind: 'acknowledge' },
       any: { kind: 'acknowledge', anyLease: true },
-      retry: { kind: 'retry', delayMs: this.#pick([0, 5_000]) },
+      retry: { kind: 'retry', delayMs: this.#chances.pick([0, 5_000]) },
       release: { kind: 'release' },
       bury: { kind: 'bury', reason: 'unreadable' },
     }
     const outcome = outcomes[kind] ?? assert.fail()
-    const marked = this.#isChance(0.2) ? this.#anyUnit() : undefined
+    const marked = this.#chances.is(0.2) ? this.#anyUnit() : undefined
     const isDone = outcome.kind === 'acknowledge'
     const settlement: Settlement = {
       receipt: held.receipt,
@@ -255,7 +259,7 @@ export class FlowRun {
   async #mark(fault: CommitFault | undefined): Promise<void> {
     const unit = this.#anyUnit()
     if (unit === undefined) return
-    const state = this.#pick(['done', 'dead'] as const)
+    const state = this.#chances.pick(['done', 'dead'] as const)
     const request = markOf(unit, state)
     await this.#tried(`mark ${unit.id} ${state}`, fault, () => this.#flows.mark(request))
     if (fault !== 'before') this.#model.mark(unit, state)
@@ -436,10 +440,10 @@ export class FlowRun {
   }
 
   #newUnits(max: number): readonly NewModelUnit[] {
-    const count = Math.floor(this.#setup.randomness.next() * (max + 1))
+    const count = this.#chances.number(max + 1)
     return Array.from({ length: count }, () => {
       const id = this.#newName('unit')
-      return { id, body: this.#isChance(0.8) ? `work of ${id}` : undefined }
+      return { id, body: this.#chances.is(0.8) ? `work of ${id}` : undefined }
     })
   }
 
@@ -449,22 +453,12 @@ export class FlowRun {
   }
 
   #anyFlow(isWanted: (flow: ModelFlow) => boolean = () => true): ModelFlow | undefined {
-    return this.#pick([...this.#model.flows.values()].filter(isWanted))
+    return this.#chances.pick([...this.#model.flows.values()].filter(isWanted))
   }
 
   #anyUnit(isWanted: (unit: ModelUnit) => boolean = () => true): ModelUnit | undefined {
     const units = [...this.#model.flows.values()].flatMap((flow) => [...flow.units.values()])
-    return this.#pick(units.filter(isWanted))
-  }
-
-  #isChance(share: number): boolean {
-    return this.#setup.randomness.next() < share
-  }
-
-  #pick<const T>(items: readonly [T, ...T[]]): T
-  #pick<T>(items: readonly T[]): T | undefined
-  #pick<T>(items: readonly T[]): T | undefined {
-    return items[Math.floor(this.#setup.randomness.next() * items.length)]
+    return this.#chances.pick(units.filter(isWanted))
   }
 }
 

@@ -9,10 +9,10 @@ import { afterEach, describe, test } from 'vitest'
 import { openDatabase } from '../../src/backends/sqlite/database.ts'
 import { Statements } from '../../src/backends/sqlite/statements.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { commands } from './commands.ts'
 import { runAgainstModel } from './engine-run.ts'
 import { assertJobsAreFenced } from './jobs-fence.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
+import { commands } from './stories.ts'
 
 const seed = Number(process.env['MILLRACE_SEED'] ?? 20_260_101)
 const runsMax = 1_500

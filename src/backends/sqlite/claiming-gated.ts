@@ -27,7 +27,7 @@ import {
 import type { ContentRow } from './messages.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { upkeepSlice } from './upkeep.ts'
+import { expireBlocked, upkeepSlice } from './upkeep.ts'
 
 export interface GatedClaim extends Claim {
   readonly gate: Gate
@@ -184,6 +184,8 @@ class Source {
 
 /** Takes one message of each tenant in turn, beginning after the one that was served last. */
 function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
+  // Nobody's turn is spent on what has expired in a lane.
+  expireBlocked(tx, queue)
   sortIntoLanes(tx, queue)
   const { turns } = tx.session
   const deliveries: Delivery[] = []

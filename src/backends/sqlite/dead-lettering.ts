@@ -48,10 +48,19 @@ export function deadLetterQueue(tx: StoreTransaction, queue: Queue): Queue | und
   return deadLetter === null ? undefined : tx.session.topology.find(deadLetter.queue)
 }
 
-/** Takes a ready message out of the queue that must not be tried again; false when it has to stay. */
-export function moveUsedUp(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean {
+/**
+ * Takes a ready message out of the queue that must not be tried again; false when it has to stay.
+ *
+ * @param at when that was clear, if it is noticed only now
+ */
+export function moveUsedUp(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  at: number = tx.now,
+): boolean {
   const error = 'The last attempt ended without an answer.'
-  return moveReady(tx, queue, row, { error, reason: null })
+  return moveReady(tx, queue, row, { error, reason: null, at })
 }
 
 /** Takes a ready message out of the queue that a kill switch stops; false when it has to stay. */
@@ -61,7 +70,12 @@ export function divert(
   row: ContentRow,
   reason: string,
 ): boolean {
-  return moveReady(tx, queue, row, { error: reason, reason })
+  return moveReady(tx, queue, row, { error: reason, reason, at: tx.now })
+}
+
+interface Death {
+  readonly reason: string | null
+  readonly at: number
 }
 
 /** A message stays if there is no dead-letter queue and it is no job. */
@@ -69,17 +83,17 @@ function moveReady(
   tx: StoreTransaction,
   queue: Queue,
   row: ContentRow,
-  { error, reason }: { readonly error: string; readonly reason: string | null },
+  { error, ...death }: Death & { readonly error: string },
 ): boolean {
   const target = deadLetterQueue(tx, queue)
   if (row.job !== null) {
-    finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error })
+    finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error, at: death.at })
   }
   if (target === undefined) {
     if (row.job !== null) removeFinished(tx, queue, { ...row, state: ready }, error)
     return row.job !== null
   }
-  const values = movedValues(tx, queue, target, row, reason)
+  const values = movedValues(tx, queue, target, row, death)
   if (!changed(tx.session.deadLettering.moveReady, ...values)) return false
   finishMove(tx, { queue, target, row, sequence: values[0], from: 'ready', why: error })
   return true
@@ -110,7 +124,7 @@ export function moveBuried(
   row: ContentRow,
   burial: { readonly token: number; readonly reason: string },
 ): boolean {
-  const values = movedValues(tx, queue, target, row, burial.reason)
+  const values = movedValues(tx, queue, target, row, { reason: burial.reason, at: tx.now })
   const { moveLeased } = tx.session.deadLettering
   if (!changed(moveLeased, ...values, burial.token, tx.now)) return false
   finishMove(tx, { queue, target, row, sequence: values[0], from: 'leased', why: burial.reason })
@@ -126,11 +140,11 @@ function movedValues(
   queue: Queue,
   target: Queue,
   row: ContentRow,
-  reason: string | null,
+  { reason, at }: Death,
 ): [number, number, string | null, number, string | null, string, number, number] {
   const fifo = target.settings.type === 'fifo'
   const id = row.id ?? tx.session.messageIds.of(row.sequence)
-  const origin: DeadLetterOrigin = { source: queue.name, at: tx.now, reason }
+  const origin: DeadLetterOrigin = { source: queue.name, at, reason }
   return [
     fifo ? tx.nextSequence() : row.sequence,
     target.generation,

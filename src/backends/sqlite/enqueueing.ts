@@ -5,6 +5,7 @@ import { canonicalJson } from '../../core/canonical-json.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { EmittedJob, NewMessage } from '../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../job-store.ts'
+import { retentionCutoff } from './holding.ts'
 import { encodeDetails } from './job-details.ts'
 import { getRow } from './rows.ts'
 import { isPlain, type PlainJob, refuse, storeMessage, storePlainJobs } from './sending.ts'
@@ -26,7 +27,8 @@ export function prepareEnqueueing(db: DatabaseSync): EnqueueingStatements {
       VALUES (?, ?, ?, ?, ?)`),
     isWaiting: db.prepare(`
       SELECT 1 FROM message
-      WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0`),
+      WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
+        AND sent_at > ?`),
   }
 }
 
@@ -154,7 +156,8 @@ function findEarlier(
   const sequence = found.number
   const id = tx.session.messageIds.of(sequence)
   if (idempotency.coalesce) {
-    const waits = getRow(isWaiting, sequence, queue.generation) !== undefined
+    const cutoff = retentionCutoff(queue, tx.now)
+    const waits = getRow(isWaiting, sequence, queue.generation, cutoff) !== undefined
     return waits ? { status: 'coalesced', id, sequence } : undefined
   }
   if (found.fingerprint !== fingerprintOf(job)) return 'conflict'

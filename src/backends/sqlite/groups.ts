@@ -103,10 +103,10 @@ export function groupChanged(
 
 /**
  * Who came back waits behind those who were there at that time and have not been served. It says
- * nothing of what was sent since, so it does not matter when the row of an empty group goes.
+ * nothing of what is sent later, so it does not matter how late the row of an empty group goes.
  */
 function turnOf({ since, returnedAt = 0 }: { since: number; returnedAt?: number }): number {
-  return since < returnedAt ? 2 * returnedAt + 1 : 2 * since
+  return since <= returnedAt ? 2 * returnedAt + 1 : 2 * since
 }
 
 export interface OpenGroup {

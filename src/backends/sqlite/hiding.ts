@@ -18,7 +18,7 @@ export interface HidingStatements {
 }
 
 export function prepareHiding(db: DatabaseSync): HidingStatements {
-  const plain = 'WHERE sequence = ? AND generation = ? AND job_type IS NULL AND leased_at >= ?'
+  const plain = 'WHERE sequence = ? AND generation = ? AND job_type IS NULL'
   return {
     move: db.prepare(`
       UPDATE message SET due_at = ?, held_until = ? ${plain} AND state = ${leased}`),
@@ -44,17 +44,19 @@ export function hideUnheld(
   row: MessageRow,
   until: number,
 ): boolean {
+  // Also where nothing would change: the answer must not depend on whether a lapse was noticed.
+  if (row.leased_at < until - leaseMsMax) return false
   const { move, hide } = tx.session.hiding
   const { dueAt, heldUntil } = hold(queue, row.sent_at, until)
-  const fence = [row.sequence, queue.generation, until - leaseMsMax] as const
-  if (changed(move, dueAt, heldUntil, ...fence)) {
+  const message = [row.sequence, queue.generation] as const
+  if (changed(move, dueAt, heldUntil, ...message)) {
     tx.wroteRow(queue)
     return true
   }
   // What can be received stays so.
-  if (until <= tx.now) return row.state !== leased
+  if (until <= tx.now) return true
   const lane = queue.countsRunning ? inHand : null
-  if (!changed(hide, dueAt, heldUntil, lane, ...fence)) return false
+  if (!changed(hide, dueAt, heldUntil, lane, ...message)) return false
   tx.count(queue, 'ready', -1)
   tx.count(queue, 'leased', 1)
   tenantsLeased(tx, queue, [row])

@@ -15,6 +15,11 @@ export function hold(queue: Queue, sentAt: number, until: number): Hold {
     : { dueAt: retentionEnds, heldUntil: until }
 }
 
+/** When the retention of a message has ended: with a change of the queue, if that shortened it. */
+export function expiredAt(queue: Queue, sentAt: number): number {
+  return Math.max(sentAt + queue.settings.retentionMs, queue.changedAt)
+}
+
 /** The latest send that retention has caught up with. */
 export function retentionCutoff(queue: Queue, now: number): number {
   return now - queue.settings.retentionMs

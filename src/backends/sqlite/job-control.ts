@@ -14,11 +14,11 @@ import { endUnit, unitHasWorkAgain } from './flow-ends.ts'
 import { done, unitByNumber } from './flow-units.ts'
 import { finishJob } from './job-history.ts'
 import { readJob } from './job-reading.ts'
+import { catchUpWithJob } from './job-upkeep.ts'
 import { messageRemoved, type RemovedRow } from './removing.ts'
 import { changed, getRow } from './rows.ts'
 import { receiptFor, refusalOf } from './settling.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { catchUpFully } from './upkeep.ts'
 
 export interface JobControlStatements {
   readonly removeLive: StatementSync
@@ -42,11 +42,11 @@ export function prepareJobControl(db: DatabaseSync): JobControlStatements {
 }
 
 export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
+  // The job may have ended a moment ago, and that end counts.
+  catchUpWithJob(tx, id)
   const job = requireJob(tx, id)
   if (isFinished(job.status)) throw new MillraceError('job_finished')
   const queue = tx.queue(job.queue)
-  // The job may have expired a moment ago, and that end counts.
-  catchUpFully(tx, queue)
   const number = tx.session.messageIds.sequenceOf(id) ?? 0
   finishJob(tx, number, { queue: queue.name, status: 'cancelled' })
   const { removeLive } = tx.session.jobControl
@@ -65,6 +65,7 @@ interface CancelledRow extends RemovedRow {
 }
 
 export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
+  catchUpWithJob(tx, id)
   const job = requireJob(tx, id)
   if (job.status !== 'failed' && job.status !== 'cancelled') {
     throw new MillraceError('job_not_finished')

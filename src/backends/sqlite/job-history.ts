@@ -6,8 +6,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { FinishedJobStatus } from '../../core/job-state.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { JobAttempt } from '../job-store.ts'
+import { retentionCutoff } from './holding.ts'
 import { changed, getRow } from './rows.ts'
 import type { Session } from './session.ts'
+import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 
 export interface HistoryStatements {
@@ -32,7 +34,10 @@ export function prepareHistory(db: DatabaseSync): HistoryStatements {
     FROM message WHERE sequence = ? AND job_type IS NOT NULL`
   return {
     finish: db.prepare(finish),
-    finishHeld: db.prepare(`${finish} AND generation = ? AND token = ?`),
+    // What has ended is only not noticed yet, and stays ended: it has expired, or its last lease lapsed.
+    finishHeld: db.prepare(`
+      ${finish} AND generation = ? AND token = ? AND sent_at > ?
+        AND ((state = 1 AND due_at > ?) OR receive_count < (job ->> '$.max'))`),
     finishLive: db.prepare(`
       ${finish} AND generation = ? AND token = ? AND state = 1 AND due_at > ?`),
     addAttempt: db.prepare(`
@@ -48,6 +53,8 @@ export interface Ending {
   readonly status: FinishedJobStatus
   readonly result?: string | undefined
   readonly error?: string | undefined
+  /** When it ended, if that is noticed only now. */
+  readonly at?: number | undefined
 }
 
 /** Ends the job of a message that is about to go; nothing happens when the message is no job. */
@@ -57,19 +64,19 @@ export function finishJob(tx: StoreTransaction, sequence: number, ending: Ending
 
 export interface Lease {
   readonly receipt: Receipt
-  readonly generation: number
+  readonly queue: Queue
   /** A lapsed lease will do, as long as nobody else has got the message. */
   readonly mayHaveLapsed: boolean
 }
 
 /** The same for whoever holds the lease; false when it is no job, or the lease does not fit. */
 export function finishLeasedJob(tx: StoreTransaction, lease: Lease, ending: Ending): boolean {
-  const { receipt, generation, mayHaveLapsed } = lease
+  const { receipt, queue, mayHaveLapsed } = lease
   const { finishHeld, finishLive } = tx.session.history
-  const fence = [receipt.sequence, generation, receipt.token] as const
+  const fence = [receipt.sequence, queue.generation, receipt.token] as const
   const values = valuesOf(tx, ending)
   const isFinished = mayHaveLapsed
-    ? changed(finishHeld, ...values, ...fence)
+    ? changed(finishHeld, ...values, ...fence, retentionCutoff(queue, tx.now), tx.now)
     : changed(finishLive, ...values, ...fence, tx.now)
   if (isFinished) tx.wroteRow()
   return isFinished
@@ -77,9 +84,9 @@ export function finishLeasedJob(tx: StoreTransaction, lease: Lease, ending: Endi
 
 function valuesOf(
   tx: StoreTransaction,
-  { queue, status, result, error }: Ending,
+  { queue, status, result, error, at = tx.now }: Ending,
 ): readonly [string, string, string | null, string | null, number] {
-  return [queue, status, result ?? null, error ?? null, tx.now]
+  return [queue, status, result ?? null, error ?? null, at]
 }
 
 export interface EndedAttempt {
@@ -88,15 +95,16 @@ export interface EndedAttempt {
   readonly leased_at: number
 }
 
+interface AttemptEnd extends Pick<JobAttempt, 'outcome'> {
+  readonly error?: string | undefined
+  readonly at: number
+}
+
 /** Remembers an attempt after which the job lives on. */
-export function noteAttempt(
-  tx: StoreTransaction,
-  row: EndedAttempt,
-  outcome: JobAttempt['outcome'],
-  error: string | undefined,
-): void {
+export function noteAttempt(tx: StoreTransaction, row: EndedAttempt, end: AttemptEnd): void {
   const { sequence, receive_count, leased_at } = row
-  const values = [sequence, receive_count, leased_at, tx.now, outcome, error ?? null] as const
+  const { outcome, error = null, at } = end
+  const values = [sequence, receive_count, leased_at, at, outcome, error] as const
   tx.session.history.addAttempt.run(...values)
   tx.wroteRow()
 }

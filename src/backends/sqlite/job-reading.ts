@@ -92,7 +92,11 @@ export function readAttempts(session: Session, id: string): readonly JobAttempt[
   const ended = allRows<AttemptRow>(attempts, number).map(attemptFromRow)
   const end = getRow<FinishedRow>(finished, number)
   if (end !== undefined) {
-    const isNoted = ended.some(({ attempt }) => attempt === end.attempts)
+    const isLast = ({ attempt }: JobAttempt): boolean => attempt === end.attempts
+    // Whoever was late and has done it all the same has not lost the attempt.
+    if (end.status === 'completed')
+      return [...ended.filter((one) => !isLast(one)), lastAttempt(end)]
+    const isNoted = ended.some(isLast)
     return isNoted || end.last_started_at === null ? ended : [...ended, lastAttempt(end)]
   }
   const row = getRow<LiveRow>(live, number)

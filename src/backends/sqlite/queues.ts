@@ -19,7 +19,7 @@ import { nobodysToken } from './messages.ts'
 import { allRows, getRow, upTo } from './rows.ts'
 import { type Queue, queueFromRow, queueRecord } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
-import { catchUpFully } from './upkeep.ts'
+import { catchUpForLook, catchUpFully } from './upkeep.ts'
 
 export interface QueueStatements {
   readonly insert: StatementSync
@@ -97,23 +97,27 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   const queue = tx.queue(request.queue)
   const settings: QueueSettings = { ...queue.settings, ...request.changes }
   refuseSettings(tx, queue.name, settings, request.changes)
-  // What has expired or come back stays so, however long messages may live from now on.
-  if (settings.retentionMs !== queue.settings.retentionMs) catchUpFully(tx, queue)
   if (settings.retentionMs > queue.settings.retentionMs) {
+    // What has expired stays so, even if messages may now live longer.
+    catchUpFully(tx, queue)
     const { retentionMs } = settings
     const { prolongHeld, prolongBlocked } = tx.session.upkeep
     prolongHeld.run(retentionMs, retentionMs, retentionMs, queue.generation)
     prolongBlocked.run(retentionMs, queue.generation)
   }
+  const isShorter = settings.retentionMs < queue.settings.retentionMs
+  // What had come back from a lease has come back.
+  if (isShorter) catchUpForLook(tx, queue)
   save(tx, queue, settings, queue.tags)
   const saved = tx.queue(queue.name)
   // A ceiling counts what was taken before it was there.
   if (saved.countsRunning && !queue.countsRunning) {
     tx.session.gates.markRunning.run(queue.generation, nobodysToken)
   }
-  if (settings.retentionMs < queue.settings.retentionMs) {
+  if (isShorter) {
     // Leased and delayed messages may now expire before anybody would have looked at them.
     tx.session.upkeep.shortenDue.run(settings.retentionMs, queue.generation, settings.retentionMs)
+    catchUpForLook(tx, saved)
   }
   return queueRecord(saved)
 }
@@ -137,6 +141,8 @@ export function tagQueue(tx: StoreTransaction, request: TagQueue): QueueRecord {
 
 export function deleteQueue(tx: StoreTransaction, name: string): void {
   const queue = tx.queue(name)
+  // What has ended before has had its own end, and may lie among the dead letters.
+  catchUpForLook(tx, queue)
   const { remove, removeCounts, removeRate, discard, entomb } = tx.session.queues
   remove.run(queue.id)
   removeCounts.run(queue.id)

@@ -18,7 +18,7 @@ import type {
   SettleResult,
 } from '../backend.ts'
 import { refuseBatch } from './batches.ts'
-import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
+import { deadLetterQueue, hasUsedUpReceives, moveBuried, removeFinished } from './dead-lettering.ts'
 import { endUnit } from './flow-ends.ts'
 import { canBeHidden, hideUnheld } from './hiding.ts'
 import { hold, retentionCutoff } from './holding.ts'
@@ -53,10 +53,11 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
         AND unit IS NULL`),
     deleteJob: db.prepare(`
       DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`),
-    // Standard queues accept a late acknowledgement as long as nobody else has got the message.
-    deleteHeld: db.prepare(
-      `DELETE FROM message WHERE sequence = ? AND generation = ? AND token = ? ${deleted}`,
-    ),
+    // Standard queues accept a late acknowledgement as long as nobody else has got the message. The
+    // message of a job goes with the end of the job, or not at all.
+    deleteHeld: db.prepare(`
+      DELETE FROM message
+      WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ?) ${deleted}`),
     // The one statement without a token, for callers who ask for it: see `anyLease` in the port.
     deletePlainUnheld: db.prepare(`
       DELETE FROM message
@@ -208,13 +209,13 @@ function acknowledge(
   const fifo = queue.settings.type === 'fifo'
   const mayBePlain = !fifo && !jobQueues.has(queue)
   if (mayBePlain && deleteOutright(tx, queue, receipt, deletePlain)) return ended
-  const lease = { receipt, generation: queue.generation, mayHaveLapsed: !fifo }
+  const lease = { receipt, queue, mayHaveLapsed: !fifo }
   const isJob = finishLeasedJob(tx, lease, { queue: queue.name, status: 'completed', result })
   if (isJob) jobQueues.add(queue)
   if (isJob && !fifo && deleteOutright(tx, queue, receipt, deleteJob)) return ended
   let deleted = fifo
     ? getRow<DeletedRow>(deleteLive, sequence, queue.generation, token, tx.now)
-    : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token)
+    : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token, isJob ? 1 : 0)
   if (deleted === undefined && anyLease && !fifo) {
     deleted = getRow<DeletedRow>(deletePlainUnheld, sequence, queue.generation)
   }
@@ -223,8 +224,7 @@ function acknowledge(
   tx.count(queue, countNameOf(deleted.state), -1)
   if (deleted.state === leased) leaseEnded(tx, queue, deleted.group_name)
   if (fifo) tx.gainedReady(queue)
-  // A job that was done while its retention ended is done.
-  const hasExpired = !isJob && deleted.sent_at <= retentionCutoff(queue, tx.now)
+  const hasExpired = deleted.sent_at <= retentionCutoff(queue, tx.now)
   tx.count(queue, hasExpired ? 'expired' : 'acknowledged', 1)
   const { unit } = deleted
   if (!hasExpired) return { unit }
@@ -260,7 +260,7 @@ function holdBack(
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!changed(tx.session.settling.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
   tx.count(queue, 'failed', 1)
-  if (row.job !== null) noteAttempt(tx, row, 'retried', error)
+  if (row.job !== null) noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
   return ended
 }
 
@@ -276,7 +276,9 @@ function handBack(
   const { sequence, token } = receipt
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
   if (!changed(tx.session.settling.handBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
-  if (row.job !== null && countReceive) noteAttempt(tx, row, 'retried', error)
+  if (row.job !== null && countReceive) {
+    noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
+  }
   if (countReceive) tx.count(queue, 'failed', 1)
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'ready', 1)
@@ -288,7 +290,7 @@ function handBack(
 function bury(tx: StoreTransaction, queue: Queue, receipt: Receipt, reason: string): LeaseEnd {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
-  const lease = { receipt, generation: queue.generation, mayHaveLapsed: false }
+  const lease = { receipt, queue, mayHaveLapsed: false }
   const ending = { queue: queue.name, status: 'failed', error: reason } as const
   if (row.job !== null && !finishLeasedJob(tx, lease, ending)) {
     return whyNot(tx, row, receipt) ?? 'stale'
@@ -314,11 +316,18 @@ export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt):
   return whyNot(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
 }
 
-/** The message that a receipt names, if it is still in the queue and within its retention. */
+/** The message that a receipt names, if it is still in the queue and has not ended. */
 function findRow(view: StoreView, queue: Queue, receipt: Receipt): MessageRow | undefined {
   const row = getRow<MessageRow>(view.session.settling.find, receipt.sequence)
   if (row === undefined || row.generation !== queue.generation) return undefined
-  return row.sent_at <= retentionCutoff(queue, view.now) ? undefined : row
+  return hasEnded(queue, row, view.now) ? undefined : row
+}
+
+/** Whether retention, or the last lease of a job, was over before anybody noticed. */
+function hasEnded(queue: Queue, row: MessageRow, now: number): boolean {
+  if (row.sent_at <= retentionCutoff(queue, now)) return true
+  const hasLapsed = row.state === leased && row.due_at <= now && row.token !== nobodysToken
+  return hasLapsed && row.job !== null && hasUsedUpReceives(queue, row)
 }
 
 /** Why the lease cannot be used, as the row stands; the statement that changes it has the last word. */

@@ -19,8 +19,10 @@ import { enqueueJobs } from './enqueueing.ts'
 import { cancelJob, reportProgress, retryJob } from './job-control.ts'
 import { listJobs } from './job-listing.ts'
 import { readAttempts, readJob } from './job-reading.ts'
+import { catchUpWithJob, isJobBehind } from './job-upkeep.ts'
 import type { Session } from './session.ts'
 import { stuckJobs } from './stuck-jobs.ts'
+import { catchUpForLook, isBehind } from './upkeep.ts'
 import type { Writer } from './writer.ts'
 
 type Read = <T>(run: (session: Session, now: number) => T) => Promise<T>
@@ -51,10 +53,16 @@ export class SqliteJobStore implements JobStore {
   }
 
   read({ id }: JobId): Promise<JobRecord | undefined> {
-    return this.#read((session) => readJob(session, id))
+    return this.#readUpToDate(id, (session) => readJob(session, id))
   }
 
-  list(request: ListJobs): Promise<Page<JobRecord>> {
+  /** What was purged is listed once it is swept away. */
+  async list(request: ListJobs): Promise<Page<JobRecord>> {
+    const { queue } = request
+    const isLate = await this.#read((session, now) =>
+      isBehind(session, session.topology.require(queue), now),
+    )
+    if (isLate) await this.#writer.submit((tx) => catchUpForLook(tx, tx.queue(queue)))
     return this.#read((session) => listJobs(session, request))
   }
 
@@ -67,7 +75,7 @@ export class SqliteJobStore implements JobStore {
   }
 
   attempts({ id }: JobId): Promise<readonly JobAttempt[]> {
-    return this.#read((session) => readAttempts(session, id))
+    return this.#readUpToDate(id, (session) => readAttempts(session, id))
   }
 
   stuck(request: FindStuck): Promise<readonly StuckJob[]> {
@@ -76,5 +84,14 @@ export class SqliteJobStore implements JobStore {
 
   reportProgress(request: ReportProgress): Promise<ProgressResult> {
     return this.#writer.submit((tx) => reportProgress(tx, request))
+  }
+
+  async #readUpToDate<T>(id: string, run: (session: Session) => T): Promise<T> {
+    const seen = await this.#read((session, now) =>
+      isJobBehind(session, id, now) ? undefined : { answer: run(session) },
+    )
+    if (seen !== undefined) return seen.answer
+    await this.#writer.submit((tx) => catchUpWithJob(tx, id))
+    return this.#read(run)
   }
 }

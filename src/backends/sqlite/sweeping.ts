@@ -132,7 +132,7 @@ interface Discarded {
   readonly queue: string
 }
 
-interface DiscardedRow {
+export interface DiscardedRow {
   readonly sequence: number
   readonly apart: 0 | 1
   readonly is_job: 0 | 1
@@ -145,14 +145,19 @@ function discardMessages(
   { generation, queue }: Discarded,
 ): number {
   const rows = allRows<DiscardedRow>(next, generation)
-  const discarded = 'Its message went when the queue was purged or deleted.'
-  for (const { sequence, apart, is_job, unit } of rows) {
-    if (is_job === 1) finishJob(tx, sequence, { queue, status: 'cancelled' })
-    tx.session.upkeep.remove.run(sequence)
-    if (apart === 1) tx.session.bodies.dropApart.run(sequence)
-    if (unit !== null) endUnit(tx, { unit, state: 'dead', reason: discarded, message: sequence })
-  }
+  for (const row of rows) discardMessage(tx, queue, row)
   return rows.length
+}
+
+/** Removes a message that went with its generation. */
+export function discardMessage(tx: StoreTransaction, queue: string, row: DiscardedRow): void {
+  const { sequence, apart, is_job, unit } = row
+  if (is_job === 1) finishJob(tx, sequence, { queue, status: 'cancelled' })
+  tx.session.upkeep.remove.run(sequence)
+  if (apart === 1) tx.session.bodies.dropApart.run(sequence)
+  if (unit === null) return
+  const reason = 'Its message went when the queue was purged or deleted.'
+  endUnit(tx, { unit, state: 'dead', reason, message: sequence })
 }
 
 function forget(tx: StoreTransaction): number {

@@ -7,7 +7,7 @@ import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
 import { endUnit } from './flow-ends.ts'
 import { groupChanged } from './groups.ts'
 import { leaseLapsed } from './handoff-events.ts'
-import { retentionCutoff } from './holding.ts'
+import { expiredAt, retentionCutoff } from './holding.ts'
 import { finishJob, noteAttempt } from './job-history.ts'
 import {
   blocked,
@@ -17,8 +17,10 @@ import {
   delayed,
   leased,
   nobodysToken,
+  ready,
 } from './messages.ts'
 import { allRows, getRow, upTo } from './rows.ts'
+import type { Session } from './session.ts'
 import { leaseEnded } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -36,11 +38,16 @@ export interface UpkeepStatements {
   readonly makeReady: StatementSync
   readonly remove: StatementSync
   readonly content: StatementSync
+  readonly job: StatementSync
   readonly oldestReady: StatementSync
   readonly shortenDue: StatementSync
   readonly prolongHeld: StatementSync
   readonly prolongBlocked: StatementSync
 }
+
+/** What has to be known of a message to end what it waits for. */
+export const upkeepColumns = `sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
+  job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit`
 
 /**
  * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
@@ -48,9 +55,7 @@ export interface UpkeepStatements {
  */
 export function dueIn(state: number): string {
   return `
-    SELECT sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
-      job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit
-    FROM message INDEXED BY message_due
+    SELECT ${upkeepColumns} FROM message INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
 }
 
@@ -63,10 +68,14 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
       UPDATE message SET state = 0, held_until = NULL, lane = NULL WHERE sequence = ?`),
     remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
     content: db.prepare(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
+    job: db.prepare(`
+      SELECT ${upkeepColumns}, queue.name AS queue, discarded_generation.queue AS discarded
+      FROM message
+      LEFT JOIN queue ON queue.generation = message.generation
+      LEFT JOIN discarded_generation ON discarded_generation.generation = message.generation
+      WHERE sequence = ? AND job_type IS NOT NULL`),
     oldestReady: db.prepare(`
-      SELECT sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
-        job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit
-      FROM message INDEXED BY message_ready
+      SELECT ${upkeepColumns} FROM message INDEXED BY message_ready
       WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
     shortenDue: db.prepare(`
       UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?
@@ -84,7 +93,7 @@ export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
   }
 }
 
-interface UpkeepRow {
+export interface UpkeepRow {
   readonly sequence: number
   readonly state: number
   readonly sent_at: number
@@ -108,36 +117,47 @@ export function catchUp(tx: StoreTransaction, queue: Queue): number {
 }
 
 function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): number {
-  const { makeReady } = tx.session.upkeep
   const rows = allRows<UpkeepRow>(due, queue.generation, tx.now, upkeepSlice)
-  const cutoff = retentionCutoff(queue, tx.now)
-  for (const row of rows) {
-    if (row.sent_at <= cutoff) {
-      const cameBack = row.due_at < row.sent_at + queue.settings.retentionMs
-      expire(tx, queue, row, cameBack ? row.due_at : undefined)
-    } else {
-      makeReady.run(row.sequence)
-      tx.count(queue, countNameOf(row.state), -1)
-      tx.count(queue, 'ready', 1)
-      tx.gainedReady(queue)
-      // What only waited for its retry was counted when it failed.
-      if (row.state === leased && row.token !== nobodysToken) tx.count(queue, 'failed', 1)
-      if (row.state === leased) leaseLapsed(tx, row, row.due_at)
-      if (row.is_job === 1 && row.state === leased) endAttempt(tx, queue, row)
-      noteInGroup(tx, queue, row, row.due_at)
-    }
-  }
+  for (const row of rows) overtake(tx, queue, row)
   return rows.length
 }
 
-/** What the lapse of a lease means for a job: a lost attempt, and the end if it was the last. */
-function endAttempt(tx: StoreTransaction, queue: Queue, row: UpkeepRow): void {
-  // A job that only waited for its retry has lost nothing.
-  if (row.token === nobodysToken) return
-  noteAttempt(tx, row, 'lapsed', undefined)
+/**
+ * Does to a message what time has done to it, in the order in which it happened. A lease that lapsed
+ * before the retention ended has lapsed, noticed in between or not: a job may have failed by that.
+ */
+export function overtake(tx: StoreTransaction, queue: Queue, row: UpkeepRow): void {
+  const hasExpired = row.sent_at <= retentionCutoff(queue, tx.now)
+  const isHeld = row.state === leased || row.state === delayed
+  const cameBack =
+    isHeld && row.due_at <= tx.now && row.due_at < row.sent_at + queue.settings.retentionMs
+  const stays = !cameBack || comeBack(tx, queue, row)
+  if (stays && hasExpired) expire(tx, queue, cameBack ? { ...row, state: ready } : row)
+}
+
+/** The end of a lease or a delay; false when that was the end of a job. */
+function comeBack(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
+  tx.session.upkeep.makeReady.run(row.sequence)
+  tx.count(queue, countNameOf(row.state), -1)
+  tx.count(queue, 'ready', 1)
+  tx.gainedReady(queue)
+  // What only waited for its retry was counted when it failed, and has lost nothing.
+  const wasLost = row.state === leased && row.token !== nobodysToken
+  if (wasLost) tx.count(queue, 'failed', 1)
+  if (row.state === leased) leaseLapsed(tx, row, row.due_at)
+  const hasEnded = wasLost && row.is_job === 1 && endAttempt(tx, queue, row)
+  // What has ended did not come back, as when it is buried.
+  noteInGroup(tx, queue, row, hasEnded ? undefined : row.due_at)
+  return !hasEnded
+}
+
+/** A job has lost an attempt; true when it was the last. */
+function endAttempt(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
+  noteAttempt(tx, row, { outcome: 'lapsed', at: row.due_at })
   const content = getRow<ContentRow>(tx.session.upkeep.content, row.sequence)
+  if (content === undefined || !hasUsedUpReceives(queue, content)) return false
   // Nobody may ever receive from this queue again, and the job must end all the same.
-  if (content !== undefined && hasUsedUpReceives(queue, content)) moveUsedUp(tx, queue, content)
+  return moveUsedUp(tx, queue, content, row.due_at)
 }
 
 /** Leaves nothing in a queue that time has overtaken; the sweeper keeps this short. */
@@ -145,6 +165,25 @@ export function catchUpFully(tx: StoreTransaction, queue: Queue): void {
   while (catchUp(tx, queue) === upkeepSlice);
   while (expireReady(tx, queue) === upkeepSlice);
   while (expireBlocked(tx, queue) === upkeepSlice);
+}
+
+/** Whether there is anything to catch up with. */
+export function isBehind(session: Session, queue: Queue, now: number): boolean {
+  const { dueLeased, dueDelayed, dueBlocked, oldestReady } = session.upkeep
+  const isAnyDue = [dueLeased, dueDelayed, dueBlocked].some(
+    (due) => getRow(due, queue.generation, now, 1) !== undefined,
+  )
+  if (isAnyDue) return true
+  const oldest = getRow<UpkeepRow>(oldestReady, queue.generation)
+  return oldest !== undefined && oldest.sent_at <= retentionCutoff(queue, now)
+}
+
+/** As much of it as one call may take upon itself; the sweeper does the rest. */
+export function catchUpForLook(tx: StoreTransaction, queue: Queue): void {
+  for (let slices = receiveSlicesMax; slices > 0; slices -= 1) {
+    const counts = [catchUp(tx, queue), expireReady(tx, queue), expireBlocked(tx, queue)]
+    if (Math.max(...counts) < upkeepSlice) return
+  }
 }
 
 /** As much of it as a receive may take upon itself; what is left, the next ones and the sweeper do. */
@@ -174,26 +213,25 @@ export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
   return rows.length
 }
 
-/**
- * Removes a message whose retention has ended.
- *
- * @param returnedAt when its lease lapsed, if it did before that end: others have waited for it
- */
+/** Removes a message whose retention has ended. */
 export function expire(
   tx: StoreTransaction,
   queue: Queue,
-  row: Pick<UpkeepRow, 'sequence' | 'state' | 'group_name' | 'apart' | 'is_job' | 'unit'>,
-  returnedAt?: number,
+  row: Pick<
+    UpkeepRow,
+    'sequence' | 'state' | 'sent_at' | 'group_name' | 'apart' | 'is_job' | 'unit'
+  >,
 ): void {
   if (row.is_job === 1) {
     const error = 'The job expired before it was done.'
-    finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error })
+    const at = expiredAt(queue, row.sent_at)
+    finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error, at })
   }
   tx.session.upkeep.remove.run(row.sequence)
   if (row.apart === 1) tx.session.bodies.dropApart.run(row.sequence)
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'expired', 1)
-  noteInGroup(tx, queue, row, returnedAt)
+  noteInGroup(tx, queue, row)
   if (row.unit === null) return
   const { unit, sequence: message } = row
   endUnit(tx, { unit, state: 'dead', reason: 'Its message has expired.', message })

@@ -34,6 +34,7 @@ import { describeHeldMessages } from './held-messages.contract.ts'
 import { describeJobEmits } from './job-emits.contract.ts'
 import { describeJobHistory } from './job-history.contract.ts'
 import { describeJobIdempotency } from './job-idempotency.contract.ts'
+import { describeUnnoticedJobEnds } from './job-unnoticed-ends.contract.ts'
 import { describeJobs } from './jobs.contract.ts'
 import { describeKillSwitches } from './kill-switches.contract.ts'
 import { describeLateAcknowledgements } from './late-acknowledgement.contract.ts'
@@ -42,6 +43,7 @@ import { describeLongPolling } from './long-polling.contract.ts'
 import { describeMetricFigures } from './metric-figures.contract.ts'
 import { describeMetrics } from './metrics.contract.ts'
 import { describeMoveTasks } from './move-tasks.contract.ts'
+import { describeNotifications } from './notifications.contract.ts'
 import { describePeek } from './peek.contract.ts'
 import { describePurge } from './purge.contract.ts'
 import { describeQueues } from './queues.contract.ts'
@@ -86,11 +88,13 @@ const behaviours = [
   describeJobIdempotency,
   describeJobEmits,
   describeJobHistory,
+  describeUnnoticedJobEnds,
   describeCeilings,
   describeKillSwitches,
   describeHeldMessages,
   describeBudgets,
   describeAlarms,
+  describeNotifications,
   describeMetrics,
   describeMetricFigures,
   describeHandoffs,

@@ -246,6 +246,17 @@ function describeAnyLease(suite: ContractSuite): void {
     assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
   })
 
+  suite.test('where any lease will do, it ends for good when the longest would', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    await scene.advance(leaseMsMax + second)
+    const leases = [{ receipt, visibilityMs: 0, anyLease: true }]
+    const extend = async () => only(await scene.backend.extend({ queue: 'q', leases }))
+    assertRefused(await extend(), 'invalid_argument')
+    // The same when upkeep has noticed that the lease is over.
+    await scene.sweep()
+    assertRefused(await extend(), 'invalid_argument')
+  })
+
   suite
     .needing('fairTenants')
     .test('where any lease will do, a message that others go before is hidden', async (scene) => {

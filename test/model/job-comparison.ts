@@ -1,0 +1,101 @@
+/** Compares all that a store says about jobs with the plain model. */
+import assert from 'node:assert/strict'
+import type { JobAttempt } from '../../src/backends/job-store.ts'
+import { isFinished, jobStatuses } from '../../src/core/job-state.ts'
+import { errors, type JobModel, type ModelJob, type ModelQueue, names } from './job-model.ts'
+import type { JobStores, Side } from './job-stores.ts'
+
+export interface Compared {
+  readonly stores: JobStores
+  readonly side: Side
+  readonly model: JobModel
+  readonly queues: readonly ModelQueue[]
+}
+
+export async function compareJobs(compared: Compared): Promise<void> {
+  const { stores, side, model, queues } = compared
+  for (const job of model.jobs) {
+    await compareRecord(compared, job)
+    await compareAttempts(compared, job)
+  }
+  const { backend } = stores.store(side)
+  for (const queue of queues) {
+    const { ready, leased, delayed } = await backend.queueStatistics({ queue: queue.name })
+    const counted = { ready, leased, delayed }
+    assert.deepEqual(counted, countsOf(model, queue), `${side}: ${queue.name}`)
+  }
+}
+
+async function compareRecord({ stores, side }: Compared, job: ModelJob): Promise<void> {
+  const record = await stores.store(side).jobs.read({ id: stores.idOf(job, side) })
+  assert.ok(record !== undefined, `${side}: ${job.name} is unknown`)
+  const { status, attemptsMade, error, result, progress, startedAt, createdAt } = job
+  assert.deepEqual(
+    {
+      ...{ status: record.status, attemptsMade: record.attemptsMade, error: record.error },
+      ...{ result: record.result, progress: record.progress, startedAt: record.startedAt },
+      ...{ createdAt: record.createdAt, retryOf: record.retryOf },
+      finishedAt: hasExactEnd(job) ? record.finishedAt : null,
+    },
+    {
+      ...{ status, attemptsMade, error, result, progress, startedAt, createdAt },
+      retryOf: job.retryOf === null ? null : stores.idOf(job.retryOf, side),
+      finishedAt: hasExactEnd(job) ? job.finishedAt : null,
+    },
+    `${side}: ${job.name}`,
+  )
+}
+
+async function compareAttempts({ stores, side }: Compared, job: ModelJob): Promise<void> {
+  const attempts = await stores.store(side).jobs.attempts({ id: stores.idOf(job, side) })
+  const compared = hasExactEnd(job) ? (all: readonly JobAttempt[]) => all : withoutEnds
+  assert.deepEqual(compared(attempts), compared(historyOf(job)), `${side}: attempts of ${job.name}`)
+}
+
+export async function compareLists({ stores, side, model, queues }: Compared): Promise<void> {
+  const { jobs } = stores.store(side)
+  // What was purged is listed once it is swept away.
+  const stay = (all: readonly ModelJob[]): readonly ModelJob[] =>
+    all.filter(({ wasDiscarded }) => !wasDiscarded)
+  for (const queue of queues) {
+    const own = stay(model.jobs.filter((job) => job.queue === queue))
+    for (const status of jobStatuses) {
+      const { items } = await jobs.list({ queue: queue.name, status, limit: 1_000 })
+      assert.deepEqual(
+        names(stay(items.map(({ id }) => stores.jobOf(id, side)))).sort(),
+        names(own.filter((job) => job.status === status)).sort(),
+        `${side}: ${status} in ${queue.name}`,
+      )
+    }
+  }
+}
+
+/** What has expired, or was purged, ends in the record when it is noticed, at the latest. */
+function hasExactEnd({ error, wasDiscarded }: ModelJob): boolean {
+  return error !== errors.expired && !wasDiscarded
+}
+
+function withoutEnds(attempts: readonly JobAttempt[]): readonly JobAttempt[] {
+  return attempts.map((attempt) => ({ ...attempt, endedAt: null }))
+}
+
+function historyOf(job: ModelJob): readonly JobAttempt[] {
+  const { status, lease, attemptsMade: attempt, history } = job
+  if (status !== 'processing' || lease === undefined) return history
+  const { startedAt } = lease
+  return [...history, { attempt, startedAt, endedAt: null, outcome: 'running', error: null }]
+}
+
+function countsOf(
+  model: JobModel,
+  queue: ModelQueue,
+): { ready: number; leased: number; delayed: number } {
+  const counts = { ready: 0, leased: 0, delayed: 0 }
+  for (const job of model.jobs) {
+    if (job.queue !== queue || isFinished(job.status)) continue
+    if (job.readyAt <= model.now) counts.ready += 1
+    else if (job.attemptsMade > 0) counts.leased += 1
+    else counts.delayed += 1
+  }
+  return counts
+}

@@ -1,0 +1,314 @@
+/**
+ * Tracked jobs as a plain model in memory. It says what became of each job and of each of its attempts,
+ * at the moment at which it happened; which jobs a claim takes is only checked, not chosen here.
+ */
+import type { JobAttempt } from '../../src/backends/job-store.ts'
+import type { SwitchMode, SwitchScope } from '../../src/backends/switch-store.ts'
+import { isFinished, type JobStatus } from '../../src/core/job-state.ts'
+import type { Ceilings } from '../../src/core/queue-settings.ts'
+
+export const errors = {
+  expired: 'The job expired before it was done.',
+  lost: 'The last attempt ended without an answer.',
+  moved: 'It was moved, and is a new job now.',
+} as const
+
+export const noCeilings: Ceilings = {
+  running: null,
+  runningPerTenant: null,
+  runningPerType: {},
+  rate: null,
+}
+
+export interface ModelQueue {
+  readonly name: string
+  readonly isFifo: boolean
+  readonly deadLetters: string | null
+  retentionMs: number
+  ceilings: Ceilings
+  /** When jobs were claimed, as far as the latest rate is concerned. */
+  claims: number[]
+}
+
+/** What was said when it was enqueued. */
+export interface JobDraft {
+  readonly type: string
+  readonly payload: string
+  readonly maxAttempts: number
+  readonly tenant: string | null
+  readonly tier: string | null
+  readonly delayMs: number
+}
+
+export interface ModelKey {
+  readonly key: string
+  readonly lifetimeMs: number
+  readonly coalesce: boolean
+}
+
+export interface ModelJob extends JobDraft {
+  readonly name: string
+  readonly queue: ModelQueue
+  readonly retryOf: ModelJob | null
+  readonly createdAt: number
+  /** Its place in the queue. */
+  readonly order: number
+  status: JobStatus
+  attemptsMade: number
+  readonly history: JobAttempt[]
+  error: string | null
+  result: string | null
+  progress: number
+  startedAt: number | null
+  finishedAt: number | null
+  /** It can be claimed from then on, as far as its lease, its delay or its retry is concerned. */
+  readyAt: number
+  /** The latest, also when it has lapsed; undefined when it was handed back. */
+  lease: ModelLease | undefined
+  /** Its message lies in the dead-letter queue. */
+  isDeadLetter: boolean
+  /** It went with its queue, or when that was purged. */
+  wasDiscarded: boolean
+}
+
+/** A lease is known by the object. */
+export interface ModelLease {
+  readonly startedAt: number
+  until: number
+}
+
+interface RememberedKey {
+  readonly scope: string
+  readonly job: ModelJob
+  readonly payload: string
+  readonly until: number
+}
+
+export interface ModelSwitch {
+  readonly scope: SwitchScope
+  readonly value: string
+  readonly mode: SwitchMode
+  readonly until: number
+}
+
+export type Enqueued =
+  | { readonly status: 'created' | 'duplicate' | 'coalesced'; readonly job: ModelJob }
+  | 'conflict'
+
+export class JobModel {
+  now: number
+  readonly jobs: ModelJob[] = []
+  readonly switches: Map<string, ModelSwitch> = new Map()
+  readonly #keys = new Map<string, RememberedKey>()
+
+  constructor(now: number) {
+    this.now = now
+  }
+
+  advance(ms: number): void {
+    this.now += ms
+    this.overtake()
+  }
+
+  /** Ends what time has overtaken, each at its own time. */
+  overtake(): void {
+    for (const job of this.jobs) {
+      if (isFinished(job.status)) continue
+      const expiresAt = job.createdAt + job.queue.retentionMs
+      const { lease } = job
+      const hasLapsed =
+        job.status === 'processing' && lease !== undefined && lease.until <= this.now
+      if (hasLapsed && lease.until < expiresAt) this.#lapse(job, lease)
+      if (!isFinished(job.status) && expiresAt <= this.now) {
+        this.#end(job, { status: 'failed', error: errors.expired, at: expiresAt })
+      }
+    }
+  }
+
+  enqueue(queue: ModelQueue, draft: JobDraft, key: ModelKey | undefined): Enqueued {
+    const scope = JSON.stringify([queue.name, draft.type, key?.key])
+    const known = key === undefined ? undefined : this.#keys.get(scope)
+    if (key !== undefined && known !== undefined && known.until > this.now) {
+      const { job, payload } = known
+      if (!key.coalesce && payload !== draft.payload) return 'conflict'
+      if (!key.coalesce) return { status: 'duplicate', job }
+      if (job.status === 'pending' && job.attemptsMade === 0) return { status: 'coalesced', job }
+    }
+    const job = this.#add(queue, draft, null)
+    if (key !== undefined) {
+      const until = this.now + key.lifetimeMs
+      this.#keys.set(scope, { scope, job, payload: draft.payload, until })
+    }
+    return { status: 'created', job }
+  }
+
+  /** Jobs that could be claimed if nothing stopped them, in order. */
+  claimable(queue: ModelQueue): readonly ModelJob[] {
+    const own = this.jobs.filter((job) => job.queue === queue && !isFinished(job.status))
+    const isInFlight = ({ attemptsMade, readyAt }: ModelJob): boolean =>
+      attemptsMade > 0 && readyAt > this.now
+    return own
+      .filter((job) => job.readyAt <= this.now)
+      .filter((job) => {
+        const isBefore = (other: ModelJob): boolean =>
+          other.tenant === job.tenant && other.order < job.order
+        return !queue.isFifo || !own.some((other) => isBefore(other) && isInFlight(other))
+      })
+      .toSorted((left, right) => left.order - right.order)
+  }
+
+  /** Why a job may not be claimed, all switches and ceilings considered. */
+  stoppedBy(job: ModelJob): 'held' | 'diverted' | 'ceiling' | undefined {
+    const modes = this.#switchesOn(job)
+    if (modes.includes('hold')) return 'held'
+    if (modes.includes('divert')) return 'diverted'
+    const { running, runningPerTenant, runningPerType } = job.queue.ceilings
+    const inHand = this.jobs.filter(
+      ({ queue, status }) => queue === job.queue && status === 'processing',
+    )
+    const ofTenant = inHand.filter(({ tenant }) => tenant === job.tenant && tenant !== null)
+    const ofType = inHand.filter(({ type }) => type === job.type)
+    const isFull =
+      inHand.length >= (running ?? Number.POSITIVE_INFINITY) ||
+      ofTenant.length >= (runningPerTenant ?? Number.POSITIVE_INFINITY) ||
+      ofType.length >= (runningPerType[job.type] ?? Number.POSITIVE_INFINITY)
+    return isFull ? 'ceiling' : undefined
+  }
+
+  claim(job: ModelJob, visibilityMs: number): void {
+    if (job.attemptsMade === 0) job.startedAt = this.now
+    job.attemptsMade += 1
+    job.status = 'processing'
+    job.lease = { startedAt: this.now, until: this.now + visibilityMs }
+    job.readyAt = job.lease.until
+    job.queue.claims.push(this.now)
+    this.overtake()
+  }
+
+  /** Whether the lease is live; a standard queue takes late acknowledgements of the latest one. */
+  isLive(job: ModelJob, lease: ModelLease): boolean {
+    return job.status === 'processing' && job.lease === lease
+  }
+
+  mayComplete(job: ModelJob, lease: ModelLease): boolean {
+    if (job.queue.isFifo) return this.isLive(job, lease)
+    return !isFinished(job.status) && job.lease === lease
+  }
+
+  complete(job: ModelJob, lease: ModelLease, result: string): void {
+    // A late one has been written down as lost, and was not.
+    if (job.history.at(-1)?.attempt === job.attemptsMade) job.history.pop()
+    job.status = 'processing'
+    job.lease = lease
+    this.#end(job, { status: 'completed', error: null, at: this.now })
+    job.result = result
+    job.progress = 1
+  }
+
+  retryLater(job: ModelJob, delayMs: number, error: string): void {
+    this.#note(job, { outcome: 'retried', error, at: this.now })
+    this.#handBack(job, delayMs)
+  }
+
+  release(job: ModelJob): void {
+    job.attemptsMade -= 1
+    if (job.attemptsMade === 0) job.startedAt = null
+    this.#handBack(job, 0)
+  }
+
+  /** To the dead letters, if there is a place for them. */
+  fail(job: ModelJob, error: string, at: number = this.now): void {
+    this.#end(job, { status: 'failed', error, at })
+    job.isDeadLetter = job.queue.deadLetters !== null
+  }
+
+  extend(lease: ModelLease, job: ModelJob, visibilityMs: number): void {
+    lease.until = this.now + visibilityMs
+    job.readyAt = lease.until
+    this.overtake()
+  }
+
+  cancel(job: ModelJob): void {
+    this.#end(job, { status: 'cancelled', error: null, at: this.now })
+  }
+
+  purge(queue: ModelQueue): void {
+    for (const job of this.jobs) {
+      if (job.queue !== queue || isFinished(job.status)) continue
+      this.cancel(job)
+      job.wasDiscarded = true
+    }
+  }
+
+  /** A new job like it, which says so. */
+  again(job: ModelJob): ModelJob {
+    return this.#add(job.queue, { ...job, delayMs: 0 }, job)
+  }
+
+  #add(queue: ModelQueue, draft: JobDraft, retryOf: ModelJob | null): ModelJob {
+    const { type, payload, maxAttempts, tenant, tier, delayMs } = draft
+    const order = this.jobs.length + 1
+    const job: ModelJob = {
+      ...{ type, payload, maxAttempts, tenant, tier, delayMs },
+      ...{ name: `job ${order}`, queue, retryOf, createdAt: this.now, order },
+      ...{ status: 'pending', attemptsMade: 0, history: [], error: null, result: null },
+      ...{ progress: 0, startedAt: null, finishedAt: null, readyAt: this.now + delayMs },
+      ...{ lease: undefined, isDeadLetter: false, wasDiscarded: false },
+    }
+    this.jobs.push(job)
+    return job
+  }
+
+  #switchesOn({ queue, type, tier, tenant }: ModelJob): readonly SwitchMode[] {
+    const values = { queue: queue.name, type, tier, tenant, name: null } as const
+    return [...this.switches.values()]
+      .filter(({ scope, value, until }) => {
+        const concerns = values[scope] === value && (scope === 'queue' || !queue.isFifo)
+        return concerns && until > this.now
+      })
+      .map(({ mode }) => mode)
+  }
+
+  #lapse(job: ModelJob, { until }: ModelLease): void {
+    this.#note(job, { outcome: 'lapsed', error: null, at: until })
+    job.status = 'pending'
+    if (job.attemptsMade >= job.maxAttempts) this.fail(job, errors.lost, until)
+  }
+
+  #handBack(job: ModelJob, delayMs: number): void {
+    job.status = 'pending'
+    job.lease = undefined
+    job.readyAt = this.now + delayMs
+  }
+
+  #end(
+    job: ModelJob,
+    {
+      status,
+      error,
+      at,
+    }: { readonly status: JobStatus; readonly error: string | null; readonly at: number },
+  ): void {
+    if (job.status === 'processing') {
+      const outcome = status === 'completed' || status === 'cancelled' ? status : 'failed'
+      this.#note(job, { outcome, error, at })
+    }
+    Object.assign(job, { status, error, finishedAt: at })
+  }
+
+  #note(job: ModelJob, end: Pick<JobAttempt, 'outcome' | 'error'> & { readonly at: number }): void {
+    const { outcome, error, at: endedAt } = end
+    const startedAt = job.lease?.startedAt ?? this.now
+    job.history.push({ attempt: job.attemptsMade, startedAt, endedAt, outcome, error })
+    job.error = error
+  }
+}
+
+/** Its attempts are used up, and the next receive that meets it ends it. */
+export function isUsedUp({ attemptsMade, maxAttempts }: ModelJob): boolean {
+  return attemptsMade >= maxAttempts
+}
+
+export function names(jobs: readonly Pick<ModelJob, 'name'>[]): string[] {
+  return jobs.map(({ name }) => name)
+}
