@@ -68,7 +68,8 @@ export function checkItems(into: Violations, prefix: string, request: AddItems):
   checkRange(into, `${prefix}rememberMs`, rememberMs, limits.rememberMs)
 }
 
-function checkKey(into: Violations, prefix: string, { collector, key }: CollectorKey): void {
+/** Also for the batch that ends with a settlement. */
+export function checkKey(into: Violations, prefix: string, { collector, key }: CollectorKey): void {
   checkText(into, `${prefix}collector`, collector, limits.collectorNameLength)
   checkText(into, `${prefix}key`, key, limits.collectorKeyLength)
 }

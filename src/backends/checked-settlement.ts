@@ -1,9 +1,15 @@
 /** Checks the arguments of one settlement, as checked-backend.ts does for those of calls. */
-import { checkLength, checkOneOf, checkRange, type Violations } from '../core/checks.ts'
+import {
+  checkLength,
+  checkOneOf,
+  checkRange,
+  describeGiven,
+  type Violations,
+} from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { Outcome, Settlement } from './backend.ts'
-import { checkItems } from './checked-collector-store.ts'
+import { checkItems, checkKey } from './checked-collector-store.ts'
 import { checkMarks, checkOpening, checkStart } from './checked-flow-store.ts'
 import { checkJob } from './checked-job-store.ts'
 import { checkCount, refusal } from './checking.ts'
@@ -38,13 +44,18 @@ function hasMore({ flows, marks, starts, items, batch, within }: Settlement): bo
 }
 
 function checkMore(into: Violations, settlement: Settlement): void {
-  const { outcome, flows = [], marks = [], starts = [], items = [] } = settlement
+  const { outcome, flows = [], marks = [], starts = [], items = [], batch, within } = settlement
   checkOneOf(into, 'outcome.kind', outcome.kind, ['acknowledge'])
   for (const flow of flows) checkOpening(into, flow)
   checkTakeovers(into, flows)
   for (const request of marks) checkMarks(into, request)
   for (const request of starts) checkStart(into, request)
   for (const [index, request] of items.entries()) checkItems(into, `items[${index}].`, request)
+  // Plain JavaScript may have put anything there, null included.
+  if (batch !== undefined) checkKey(into, 'batch.', Object(batch))
+  if (within !== undefined && typeof within !== 'function') {
+    into.push({ field: 'within', given: describeGiven(within), allowed: 'a function' })
+  }
 }
 
 function checkTakeovers(into: Violations, flows: readonly EmittedFlow[]): void {

@@ -113,6 +113,9 @@ export const handoffHistoryMs = 7_776_000_000
 /** Notes that one message may have. */
 export const handoffNotesMax = 1_000
 
+/** Other entries in the history of one message; beyond them the oldest are forgotten. */
+export const handoffEventsMax = 1_000
+
 export function describeRange({ min, max, unit }: Range): string {
   return `${min} to ${max} ${unit}`
 }

@@ -139,6 +139,18 @@ describe('rows that a handler writes within its settlement', () => {
     assert.equal((await mill.queues.failures.statistics()).ready, 0)
   })
 
+  test.runIf('setAuthorizer' in DatabaseSync.prototype)(
+    "are the app's own: a handler that writes to a table of Millrace is told so",
+    async () => {
+      const { mill, clock, work } = await openChunks()
+      work((_, context) => context.within((db) => db.exec('DELETE FROM message')))
+      await mill.flows.extraction.open('d', { units: pagesOf('d', 1), finalize: endOf('d') })
+      await clock.advance(5_000)
+      const flow = await mill.flows.extraction.read('d')
+      assert.match(String(flow?.failure?.reason), /the table 'message', which is Millrace's own/)
+    },
+  )
+
   test('are written a moment later when the store is in trouble, at no cost of an attempt', async () => {
     const { mill, clock, work, texts } = await openChunks()
     const attempts: number[] = []

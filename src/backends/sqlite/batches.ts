@@ -9,10 +9,23 @@ import { formatReceipt, type Receipt } from '../../core/receipt.ts'
 import type { LeaseRefusal } from '../backend.ts'
 import type { BatchResult, BeginBatch, EndBatch } from '../collector-store.ts'
 import { isFull } from './collecting.ts'
-import { firstItems, hasStaged, type ItemRow, inBatch, stagedItem } from './collector-items.ts'
+import {
+  firstPlaces,
+  hasStaged,
+  type ItemPlace,
+  type ItemRow,
+  inBatch,
+  stagedItem,
+} from './collector-items.ts'
 import { findKey, isRunning, type KeyRow, saveKey, settingsOf } from './collector-keys.ts'
 import { type BatchPlace, rememberBatch } from './collector-memory.ts'
-import { scheduleTrigger, triggerOf, triggerQueue, withdrawTrigger } from './collector-triggers.ts'
+import {
+  isOnItsWay,
+  scheduleTrigger,
+  triggerOf,
+  triggerQueue,
+  withdrawTrigger,
+} from './collector-triggers.ts'
 import { allRows } from './rows.ts'
 import { leaseStates, receiptFor } from './settling.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -55,25 +68,26 @@ function begun(rows: readonly ItemRow[]): BatchResult {
 function take(tx: StoreTransaction, key: KeyRow, request: BeginBatch): readonly ItemRow[] {
   const { queue, receipt, maxItems, maxBytes } = request
   // One more than may be taken tells whether anything is left.
-  const found = firstItems(tx, key, maxItems + 1)
-  const rows = within(maxBytes, found.slice(0, maxItems))
-  const last = rows.at(-1)
-  saveKey(tx, {
+  const found = firstPlaces(tx, key, maxItems + 1)
+  const taken = within(maxBytes, found.slice(0, maxItems))
+  const last = taken.at(-1)
+  const held: KeyRow = {
     ...key,
     holder: receipt,
     holder_queue: queue,
-    batch_items: rows.length,
+    batch_items: taken.length,
     batch_order: last?.item_order ?? null,
     batch_last: last?.arrival ?? null,
-    batch_arrival: rows.reduce((latest, { arrival }) => Math.max(latest, arrival), 0),
+    batch_arrival: taken.reduce((latest, { arrival }) => Math.max(latest, arrival), 0),
     again: 0,
-    opened_at: rows.length === found.length ? null : (key.opened_at ?? tx.now),
-  })
-  return rows
+    opened_at: taken.length === found.length ? null : (key.opened_at ?? tx.now),
+  }
+  saveKey(tx, held)
+  return batchOf(tx, held)
 }
 
 /** As many as fit, and at least one: an item that is too large by itself must go too. */
-function within(maxBytes: number, rows: readonly ItemRow[]): readonly ItemRow[] {
+function within(maxBytes: number, rows: readonly ItemPlace[]): readonly ItemPlace[] {
   let bytes = 0
   for (const [index, row] of rows.entries()) {
     bytes += row.bytes
@@ -138,6 +152,6 @@ function followUp(tx: StoreTransaction, key: KeyRow, isWanted: boolean): void {
 function forgetKey(tx: StoreTransaction, key: KeyRow): void {
   const queue = triggerQueue(tx, key)
   const trigger = triggerOf(tx, queue, key)
-  if (queue !== undefined && trigger.state === 'waiting') withdrawTrigger(tx, queue, trigger)
+  if (queue !== undefined && isOnItsWay(trigger)) withdrawTrigger(tx, queue, trigger)
   tx.session.collectorKeys.remove.run(key.number)
 }

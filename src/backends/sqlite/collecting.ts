@@ -119,10 +119,11 @@ export function flushKey(tx: StoreTransaction, request: CollectorKey): boolean {
   return true
 }
 
+/** Whoever holds the trigger and has not begun may never do so; another one takes what is staged. */
 function hurried(tx: StoreTransaction, key: KeyRow): KeyRow {
   const queue = triggerQueue(tx, key)
   const trigger = triggerOf(tx, queue, key)
-  if (queue === undefined || trigger.state === 'held') return key
+  if (queue === undefined) return key
   if (!isOnItsWay(trigger)) return scheduleTrigger(tx, key, trigger, tx.now)
   hurryTrigger(tx, queue, trigger)
   return key

@@ -30,7 +30,7 @@ export function prepareCollectorItems(db: DatabaseSync): ItemStatements {
       INSERT INTO collector_item (key, item_order, arrival, id, staged_at, bytes, body)
       VALUES (?, ?, ?, ?, ?, ?, ?)`),
     first: db.prepare(`
-      SELECT ${columns} FROM collector_item
+      SELECT item_order, arrival, bytes FROM collector_item
       WHERE key = ? ORDER BY item_order, arrival ${upTo}`),
     waiting: db.prepare(`SELECT ${columns} ${waiting} ORDER BY item_order, arrival ${upTo}`),
     staged: db.prepare(`
@@ -57,13 +57,16 @@ export function insertItem(tx: StoreTransaction, { number }: KeyRow, item: NewIt
   tx.session.collectorItems.insert.run(number, order, arrival, id, tx.now, bytes, body)
 }
 
-/** The first in order, those of a batch included. */
-export function firstItems(
+/** Where an item stands, and how large it is. */
+export type ItemPlace = Pick<ItemRow, 'item_order' | 'arrival' | 'bytes'>
+
+/** The first in order, those of a batch included; their bodies may be too large to read them all. */
+export function firstPlaces(
   { session }: StoreView,
   { number }: KeyRow,
   limit: number,
-): readonly ItemRow[] {
-  return allRows<ItemRow>(session.collectorItems.first, number, limit)
+): readonly ItemPlace[] {
+  return allRows<ItemPlace>(session.collectorItems.first, number, limit)
 }
 
 /** A key at one moment: its row, and whether the batch runs that it names. */

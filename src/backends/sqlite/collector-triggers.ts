@@ -7,6 +7,7 @@ import type { TriggerState } from '../collector-store.ts'
 import { type KeyRow, settingsOf } from './collector-keys.ts'
 import { hold, retentionCutoff } from './holding.ts'
 import { delayed, leased, nobodysToken } from './messages.ts'
+import { messageRemoved, type RemovedRow } from './removing.ts'
 import { changed, getRow } from './rows.ts'
 import { storeMessage } from './sending.ts'
 import type { StoreView } from './settling.ts'
@@ -35,8 +36,9 @@ export function prepareTriggers(db: DatabaseSync): TriggerStatements {
     // Nobody has it in hand: it waits for its time, or for its retry.
     hurry: db.prepare(`UPDATE message SET state = 0, held_until = NULL, lane = NULL ${unheld}`),
     withdraw: db.prepare(`
-      DELETE FROM message WHERE sequence = ? AND generation = ? AND state = ${delayed}
-      RETURNING body IS NULL AS apart`),
+      DELETE FROM message
+      WHERE sequence = ? AND generation = ? AND (state <> ${leased} OR token = ${nobodysToken})
+      RETURNING sequence, state, group_name, body IS NULL AS apart`),
   }
 }
 
@@ -141,13 +143,12 @@ export function hurryTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigge
   if (row.state === leased) leaseEnded(tx, queue, row.group_name, tx.now)
 }
 
-/** Takes a trigger back that waits for its time and has nothing left to bring about. */
+/** Takes a trigger back that nobody has received, and that has nothing left to bring about. */
 export function withdrawTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
   if (row === undefined) return
   const { withdraw } = tx.session.collectorTriggers
-  const deleted = getRow<{ apart: 0 | 1 }>(withdraw, row.sequence, queue.generation)
+  const deleted = getRow<RemovedRow>(withdraw, row.sequence, queue.generation)
   if (deleted === undefined) return
-  if (deleted.apart === 1) tx.session.bodies.dropApart.run(row.sequence)
-  tx.count(queue, 'delayed', -1)
+  messageRemoved(tx, queue, deleted)
   tx.count(queue, 'acknowledged', 1)
 }

@@ -127,7 +127,8 @@ function workOf(
   const work = given ?? (kept === undefined ? undefined : decodeEmission(kept.work))
   if (work === undefined) {
     if (unit.started === 0 && flow.in_order === 0) return undefined
-    const allowed = 'a message or a job, since this flow remembers none'
+    const allowed =
+      'a message or a job: the flow remembers none, since it was opened without keepWork'
     throw MillraceError.invalid([{ field: 'work', given: 'none', allowed }])
   }
   const refusal = refuseEmission(tx, work)

@@ -81,8 +81,9 @@ export function failFlow(tx: StoreTransaction, flow: number, reason: string): vo
 }
 
 /** Ends an open flow; false when it is not open. Upkeep then takes back what nobody holds. */
-export function cancelOpenFlow(tx: StoreTransaction, { number, parent }: FlowRow): boolean {
-  if (!cancelAlone(tx, number)) return false
+export function cancelOpenFlow(tx: StoreTransaction, flow: FlowRow): boolean {
+  if (!cancelAlone(tx, flow.number)) return false
+  const parent = standsFor(tx, flow)
   const reason = 'The flow that stands for it was cancelled.'
   if (parent !== null) endUnit(tx, { unit: parent, state: 'dead', reason })
   return true
@@ -95,19 +96,33 @@ export function cancelAlone(tx: StoreTransaction, flow: number): boolean {
 }
 
 /** Nobody could be told of the end of a flow, and nobody will be: what waits for that is given up. */
-export function giveUpWhatIsOwed(tx: StoreTransaction, { owes, parent }: FlowRow): void {
-  if (owes !== 'finalize' || parent === null) return
+export function giveUpWhatIsOwed(tx: StoreTransaction, flow: FlowRow): void {
+  const parent = flow.owes === 'finalize' ? standsFor(tx, flow) : null
+  if (parent === null) return
   const reason = 'The queue did not take the message of the end of the flow that stands for it.'
   endUnit(tx, { unit: parent, state: 'dead', reason })
+}
+
+/**
+ * The unit that ends with the flow. A step of a chain may have been taken back since, when the chain was
+ * resumed: then it has no message yet or one of its own, and does not hear of the flow before that
+ * message lets the flow stand for it once more.
+ */
+function standsFor(tx: StoreTransaction, row: FlowRow | undefined): number | null {
+  const parent = row?.parent ?? null
+  const unit = parent === null ? undefined : unitByNumber(tx, parent)
+  if (unit === undefined) return parent
+  const isStep = flowByNumber(tx.session, unit.flow)?.in_order === 1
+  return isStep && (unit.started === 0 || unit.message !== null) ? null : parent
 }
 
 /**
  * The message of the end works on the unit that the flow stands for, so that unit is done when somebody
  * has acknowledged it. Without such a message it is done now.
  */
-function announceEnd(tx: StoreTransaction, flow: number): UnitEnd | undefined {
+export function announceEnd(tx: StoreTransaction, flow: number): UnitEnd | undefined {
   tx.wroteRow()
-  const parent = flowByNumber(tx.session, flow)?.parent ?? null
+  const parent = standsFor(tx, flowByNumber(tx.session, flow))
   const isToBeSent = sendEnd(tx, { flow, kind: 'finalize', parent })
   return isToBeSent || parent === null ? undefined : { unit: parent, state: 'done' }
 }
@@ -119,7 +134,7 @@ function announceFailure(
 ): UnitEnd | undefined {
   tx.wroteRow()
   sendEnd(tx, { flow, kind: 'failed', parent: null })
-  const parent = flowByNumber(tx.session, flow)?.parent ?? null
+  const parent = standsFor(tx, flowByNumber(tx.session, flow))
   if (parent === null) return undefined
   const reason = 'The flow that stands for it has failed.'
   return { unit: parent, state: 'dead', reason: why === null ? reason : `${reason} ${why}` }
@@ -153,11 +168,13 @@ function trySending(tx: StoreTransaction, end: End, text: string): MillraceError
 }
 
 /** Sends the message that a flow has owed since its end, if its queue takes it now. */
-export function payWhatIsOwed(tx: StoreTransaction, { number, owes, parent }: FlowRow): void {
+export function payWhatIsOwed(tx: StoreTransaction, flow: FlowRow): void {
   tx.wroteRow()
+  const { number, owes } = flow
   const text = owes === null ? undefined : readText(tx.session, number, owes)
   if (owes !== null && text !== undefined) {
-    const end: End = { flow: number, kind: owes, parent: owes === 'finalize' ? parent : null }
+    const parent = owes === 'finalize' ? standsFor(tx, flow) : null
+    const end: End = { flow: number, kind: owes, parent }
     if (trySending(tx, end, text) !== undefined) {
       tx.session.flows.owe.run(owes, tx.now + owedMs, number)
       return

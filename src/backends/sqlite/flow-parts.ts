@@ -3,7 +3,7 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import type { Settlement } from '../backend.ts'
 import type { EmittedFlow, EmittedStart, FlowKey, OpenFlow, UnitKey } from '../flow-store.ts'
 import { markUnits, refuseMarks, refuseStart, startUnit } from './flow-control.ts'
-import { endUnit, type UnitEnd } from './flow-ends.ts'
+import { announceEnd, endUnit, type UnitEnd } from './flow-ends.ts'
 import { openFlow, refuseOpening } from './flow-opening.ts'
 import { unitByNumber, unitKeyOf } from './flow-units.ts'
 import { refuseEmission } from './flow-work.ts'
@@ -121,15 +121,18 @@ function takeOver(
 /** The unit was tried again, and meets the flow that stood for it the first time. */
 function endOfTakenOver(
   tx: StoreTransaction,
-  { status, owes }: FlowRow,
+  { number, status, owes }: FlowRow,
   unit: number,
 ): UnitEnd | undefined {
   if (status === 'open') return undefined
   if (status !== 'finalized') {
-    return { unit, state: 'dead', reason: `The flow that stands for it has ${status}.` }
+    const how = status === 'failed' ? 'has failed' : 'was cancelled'
+    return { unit, state: 'dead', reason: `The flow that stands for it ${how}.` }
   }
   const isAwaited = owes !== null || unitByNumber(tx, unit)?.message !== null
-  return isAwaited ? undefined : { unit, state: 'done' }
+  if (isAwaited) return undefined
+  // The step after this one is given what the handler of that end answers, so it has to answer again.
+  return flowOf(tx, unit)?.in_order === 1 ? announceEnd(tx, number) : { unit, state: 'done' }
 }
 
 function flowOf(tx: StoreTransaction, unit: number): FlowRow | undefined {

@@ -3,7 +3,7 @@
  * nobody ended: a lapse is written down by the commit in which the message waits again.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { handoffHistoryMs } from '../../core/limits.ts'
+import { handoffEventsMax, handoffHistoryMs } from '../../core/limits.ts'
 import type { HandoffEvent, HandoffEventName, InboxRecord } from '../handoff-store.ts'
 import { allRows, getRow } from './rows.ts'
 import type { Session } from './session.ts'
@@ -16,6 +16,7 @@ export interface HandoffEventStatements {
   readonly claimOf: StatementSync
   readonly dropClaim: StatementSync
   readonly add: StatementSync
+  readonly trim: StatementSync
   readonly latest: StatementSync
   readonly moveRenewal: StatementSync
   readonly ofMessage: StatementSync
@@ -34,6 +35,12 @@ export function prepareHandoffEvents(db: DatabaseSync): HandoffEventStatements {
     dropClaim: db.prepare('DELETE FROM handoff_claim WHERE sequence = ?'),
     add: db.prepare(`
       INSERT INTO handoff_event (queue, message, event, by, note, at) VALUES (?, ?, ?, ?, ?, ?)`),
+    // Notes are what somebody wanted to be read: they have a bound of their own, and stay.
+    trim: db.prepare(`
+      DELETE FROM handoff_event WHERE number IN (
+        SELECT number ${ofMessage} AND event <> 'noted'
+        ORDER BY number DESC LIMIT -1 OFFSET ${handoffEventsMax}
+      )`),
     latest: db.prepare(`SELECT number, event, by ${ofMessage} ORDER BY number DESC LIMIT 1`),
     moveRenewal: db.prepare('UPDATE handoff_event SET at = ? WHERE number = ?'),
     ofMessage: db.prepare(`SELECT event, at, by, note ${ofMessage} ORDER BY number`),
@@ -79,8 +86,9 @@ export interface NewHandoffEvent {
 
 export function noteHandoff(tx: StoreTransaction, entry: NewHandoffEvent): void {
   const { queue, message, event, by, note = null, at } = entry
-  const { add, touchInbox } = tx.session.handoffEvents
+  const { add, trim, touchInbox } = tx.session.handoffEvents
   add.run(queue, message, event, by, note, at)
+  if (event !== 'noted') trim.run(queue, message)
   touchInbox.run(queue, at)
   tx.wroteRow()
 }

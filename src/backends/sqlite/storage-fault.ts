@@ -9,6 +9,7 @@ const ioError = 10
 const corrupt = 11
 const full = 13
 const cannotOpen = 14
+const unauthorized = 23
 const notADatabase = 26
 
 const storeWide: ReadonlySet<number> = new Set([
@@ -27,9 +28,20 @@ export function isBusy(error: unknown): boolean {
   return code === busy || code === locked
 }
 
+/** An authorizer did not let a statement be compiled. */
+export function isUnauthorized(error: unknown): boolean {
+  return resultCode(error) === unauthorized
+}
+
 /** The device failed: what the connection has in memory can no longer be trusted. */
 export function isDeviceFault(error: unknown): boolean {
   return resultCode(error) === ioError
+}
+
+/** The disk is full or failing, which concerns everybody who writes to it. */
+export function isDiskFault(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === full || code === ioError || code === corrupt
 }
 
 /** The store as a whole is affected, not just the operation that met the fault. */

@@ -276,6 +276,35 @@ export function describeFlowSettling(all: ContractSuite): void {
       },
     )
 
+    suite.test(
+      'stands for a step that was taken back only when that lets it once more',
+      async (scene) => {
+        await prepare(scene)
+        const steps = [...unitsOf('a'), { id: 'b' }, { id: 'c' }]
+        await open(scene, steps, { inOrder: true, keepsWork: true })
+        const step = (unit: string, follows: string) => ({
+          starts: [{ ...pages, unit, follows, work: message('work', unit) }],
+        })
+        const flows = taking({ finalize: message('ends', 'bind') })
+        const acknowledge = { kind: 'acknowledge' } as const
+        await settleNext(scene, acknowledge, step('b', 'a'))
+        await settleNext(scene, acknowledge, { flows })
+        await flowsOf(scene).resume({ ...pages, unit: 'a' })
+        await settleNext(scene)
+        await settleNext(scene)
+        await settleNext(scene, acknowledge, { queue: 'ends', ...step('c', 'b') })
+        assert.deepEqual(await states(scene), { a: 'pending', b: 'pending', c: 'pending' })
+        await settleNext(scene, acknowledge, step('b', 'a'))
+        assert.deepEqual(await scene.peekBodies('work', 'ready'), ['b'])
+        await settleNext(scene, acknowledge, { flows })
+        assert.deepEqual(await states(scene), { a: 'done', b: 'pending', c: 'pending' })
+        await settleNext(scene, acknowledge, { queue: 'ends', ...step('c', 'b') })
+        assert.deepEqual(await states(scene), { a: 'done', b: 'done', c: 'pending' })
+        await settleNext(scene)
+        assert.deepEqual(await heard(scene), ['book is done'])
+      },
+    )
+
     suite.test('is not opened for a flow that was cancelled meanwhile', async (scene) => {
       await prepare(scene)
       await open(scene, unitsOf('a'))

@@ -1,13 +1,10 @@
 /** What a caller may not do with the connection that a settlement lends it. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, onTestFinished, test } from 'vitest'
+import { describe, test } from 'vitest'
 import type { Backend, Settlement, SettleResult } from '../../../src/backends/backend.ts'
-import { openSqlite } from '../../../src/backends/sqlite/index.ts'
 import { MillraceError } from '../../../src/core/millrace-error.ts'
-import { virtualPorts } from '../../../src/testing/virtual-clock.ts'
-import { assertSoundStore } from '../../support/store-inspection.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openOrders } from './orders-store.ts'
 
 type Within = NonNullable<Settlement['within']>
 
@@ -18,15 +15,7 @@ interface Store {
 }
 
 async function openStore(): Promise<Store> {
-  const folder = await temporaryFolder('lent')
-  const file = folder.file('store.db')
-  const backend = await openSqlite({ file, ports: virtualPorts() })
-  onTestFinished(async () => {
-    await backend.close()
-    assertSoundStore(file)
-    await folder.remove()
-  })
-  await backend.createQueue({ queue: 'orders' })
+  const { backend } = await openOrders()
   await backend.send({ queue: 'orders', messages: [{ body: '1' }, { body: '2' }] })
   const deliveries = await backend.receive({ queue: 'orders', max: 2 })
   return {
@@ -98,6 +87,22 @@ describe('a lent connection', () => {
     })
     assert.ok(error.cause instanceof MillraceError)
     assert.equal(error.cause.code, 'invalid_argument')
+  })
+
+  test('fails one settlement when it is another connection that meets a fault', async () => {
+    const busy = await openStore()
+    const error = await assertRefusedAlone(busy, (db) => {
+      const other = new DatabaseSync(String(db.location()))
+      try {
+        other.exec('CREATE TABLE late (text TEXT)')
+      } finally {
+        other.close()
+      }
+    })
+    assert.match(String(error.cause), /database is locked/)
+    await assertRefusedAlone(await openStore(), (db) => {
+      new DatabaseSync(`${db.location()}/missing.db`).close()
+    })
   })
 
   test('fails one settlement with an error of ours too, and not the call', async () => {

@@ -174,11 +174,18 @@ describe('what is written within a settlement', () => {
     assert.deepEqual(shop.rows(), [])
   })
 
-  test('belongs to an acknowledgement', async () => {
+  test('belongs to an acknowledgement, and is a function', async () => {
     const shop = await openShop(1)
-    const [result] = await shop.settle({ outcome: { kind: 'release' }, within: writing('one') })
-    assert.ok(result?.status === 'refused')
-    assert.equal(result.error.code, 'invalid_argument')
+    const wrong: readonly Partial<Settlement>[] = [
+      { outcome: { kind: 'release' }, within: writing('one') },
+      { within: null as never },
+      { within: 'INSERT INTO chunk VALUES (1, 2)' as never },
+    ]
+    for (const parts of wrong) {
+      const [result] = await shop.settle(parts)
+      assert.ok(result?.status === 'refused')
+      assert.equal(result.error.code, 'invalid_argument')
+    }
     assert.deepEqual(shop.rows(), [])
   })
 })
