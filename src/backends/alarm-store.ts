@@ -29,14 +29,17 @@ export interface AlarmStore {
   }): Promise<readonly AlarmTransition[]>
   /** Sets a state by hand, until the next evaluation; undefined when the alarm is in it already. */
   setAlarmState(request: SetAlarmState): Promise<AlarmTransition | undefined>
-  /** Forgets alarms whose subject is gone, unless they were declared anew meanwhile. */
+  /** Forgets alarms whose queue is gone, unless it is there again, or they were declared anew. */
   forgetAlarms(request: {
     readonly alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[]
   }): Promise<void>
   /** Newest first. */
   alarmHistory(request: ListAlarmHistory): Promise<Page<AlarmTransition>>
 
-  /** Leases notifications that wait to be delivered. */
+  /**
+   * Leases notifications that wait to be delivered. A target gets those of an alarm in order: a later
+   * change is not handed out before the notification of an earlier one is settled for good.
+   */
   takeNotifications(request: TakeNotifications): Promise<readonly Notification[]>
   /** Does nothing when the lease has ended and somebody else has the notification. */
   settleNotification(request: SettleNotification): Promise<void>
@@ -67,7 +70,10 @@ export interface AlarmRecord {
   readonly reason: string
   /** Since when it has been in this state. */
   readonly since: number
-  /** The end of the periods that were looked at last; null before the first time. */
+  /**
+   * The end of the periods that were looked at last; null before the first time, and again when the
+   * rule is another one, unless it rang: then those who heard it have yet to hear how it ended.
+   */
   readonly evaluatedAt: number | null
 }
 

@@ -35,6 +35,10 @@ export function checkedMetricStore(store: MetricStore): MetricStore {
       })
       return store.values(request)
     },
+    latest: async (request) => {
+      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
+      return store.latest(request)
+    },
   }
 }
 

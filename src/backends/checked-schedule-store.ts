@@ -52,7 +52,10 @@ export function checkedScheduleStore(store: ScheduleStore): ScheduleStore {
     },
     read: (request) => store.read(request),
     list: (request) => store.list(request),
-    forgetOthers: (request) => store.forgetOthers(request),
+    renew: async (request) => {
+      check((into) => checkRange(into, 'abandonedAfterMs', request.abandonedAfterMs, moments))
+      return store.renew(request)
+    },
   }
 }
 

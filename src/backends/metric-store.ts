@@ -19,9 +19,11 @@ export interface MetricStore {
   /** Minutes of one queue, oldest first; minutes of which nothing is known are left out. */
   minutes(request: ReadMinutes): Promise<readonly QueueMinute[]>
   /** All queues as they are now, with their totals, in one read. */
-  snapshot(request: SnapshotPage): Promise<Page<QueueSnapshot>>
+  snapshot(request: MetricPage): Promise<Page<QueueSnapshot>>
   /** Values that an app has set under a name of its own, as minutes. */
   values(request: ReadValues): Promise<readonly ValueMinute[]>
+  /** All names that have values, in their order, with the value that was set last. */
+  latest(request: MetricPage): Promise<Page<LatestValue>>
 }
 
 export interface SampleReport {
@@ -91,9 +93,11 @@ export interface ReadMinutes {
   /** Both included, as milliseconds; a minute counts by its first one. */
   readonly from: number
   readonly to: number
+  /** Also the latest minute before these: what was not written since is known from it. */
+  readonly withLatestBefore?: boolean
 }
 
-export interface ReadValues extends Omit<ReadMinutes, 'queue'> {
+export interface ReadValues extends Pick<ReadMinutes, 'from' | 'to'> {
   readonly name: string
 }
 
@@ -105,7 +109,17 @@ export interface ValueMinute {
   readonly max: number
 }
 
-export interface SnapshotPage {
+/** What has been set under a name since the store knows it. */
+export interface LatestValue {
+  readonly name: string
+  readonly value: number
+  readonly at: number
+  /** How many values, and what they come to, the latest included. */
+  readonly count: number
+  readonly sum: number
+}
+
+export interface MetricPage {
   readonly after?: string
   readonly limit: number
 }

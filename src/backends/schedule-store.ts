@@ -23,8 +23,11 @@ export interface ScheduleStore {
   read(request: ScheduleName): Promise<ScheduleRecord | undefined>
   /** By name; those of one app, or all. */
   list(request: Partial<ScheduleScope>): Promise<readonly ScheduleRecord[]>
-  /** Forgets schedules of an app that it does not declare any more. */
-  forgetOthers(request: ForgetSchedules): Promise<number>
+  /**
+   * Says that an open app still has these. Others of its scope that no app has had for so long are
+   * forgotten. Answers which of these are missing, or go by a rule that no app has had for so long.
+   */
+  renew(request: RenewSchedules): Promise<readonly string[]>
 }
 
 export interface ScheduleName {
@@ -85,8 +88,9 @@ export interface ResumeSchedule extends ScheduleName {
   readonly nextAt: number | null
 }
 
-export interface ForgetSchedules extends ScheduleScope {
-  readonly keep: readonly string[]
+export interface RenewSchedules extends ScheduleScope {
+  readonly schedules: readonly Pick<EnsureSchedule, 'schedule' | 'rule'>[]
+  readonly abandonedAfterMs: number
 }
 
 export interface ScheduleRecord extends ScheduleName, ScheduleScope {

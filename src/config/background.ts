@@ -7,6 +7,7 @@ import { scopedName, valueName } from '../contracts/resolve-names.ts'
 import type { Topology } from '../contracts/resolve-topology.ts'
 import { scopeText } from '../contracts/scope-text.ts'
 import { durationMs } from '../core/durations.ts'
+import { minuteMs } from '../core/minutes.ts'
 import type { Ports } from '../core/ports.ts'
 import { planSchedules } from '../flows/planned-schedules.ts'
 import type { Agent, AgentFailure } from '../maintenance/agent.ts'
@@ -78,10 +79,13 @@ function schedulerOf(setup: BackgroundSetup): Agent | undefined {
   const { app, stage, topology, backend, ports, log, onNotice } = setup
   const { queues } = topology
   const schedules = planSchedules({ app, stage, queues, backend, ids: ports.ids })
-  if (backend.schedules === null || schedules.length === 0) return undefined
+  if (backend.schedules === null) return undefined
   return new Scheduler({
     store: backend.schedules,
+    scope: scopeText({ app: app.name, stage }),
     schedules,
+    // Without schedules there is only to forget what an earlier version had.
+    ...(schedules.length === 0 && { intervalMs: minuteMs }),
     timers: ports.timers,
     log,
     onTickFailure: (failure) => onNotice({ kind: 'tick_failed', ...failure }),

@@ -1,4 +1,5 @@
 /** The app that a module of the user declares: its default export, or the one export that is an app. */
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { App } from '../contracts/define-app.ts'
@@ -28,9 +29,15 @@ async function load(file: string, query: string): Promise<Readonly<Record<string
   try {
     return await import(pathToFileURL(file).href + query)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.split('\n', 1)[0] : 'unknown'
-    throw refused(`Cannot load the app from ${file}: ${reason}`, cause)
+    throw refused(`Cannot load the app from ${file}: ${reasonOf(cause, file)}`, cause)
   }
+}
+
+function reasonOf(cause: unknown, file: string): string {
+  // Node would name the file that imports it, which is one of ours.
+  if (!existsSync(file)) return 'there is no such file'
+  const [reason = ''] = cause instanceof Error ? cause.message.split('\n', 1) : ['unknown']
+  return reason
 }
 
 function refused(message: string, cause?: unknown): MillraceError {

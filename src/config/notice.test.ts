@@ -11,6 +11,25 @@ const refused = {
   error: new MillraceError('invalid_message'),
 } as const
 
+const ringing: Notice = {
+  kind: 'alarm',
+  alarm: 'q-dlq-not-empty',
+  state: 'ALARM',
+  was: 'OK',
+  severity: 'critical',
+  metric: 'ApproximateNumberOfMessagesVisible',
+  of: 'q-dlq',
+  threshold: 0,
+  reason: '1 message.',
+}
+
+test('an alarm that does not ring is nothing to be warned of', () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  onTestFinished(() => warned.mockRestore())
+  warnOf({ ...ringing, state: 'OK', was: 'ALARM' })
+  assert.deepEqual(warned.mock.calls, [])
+})
+
 test.each<[Notice, string]>([
   [
     { ...refused, fate: 'buried' },
@@ -53,6 +72,14 @@ test.each<[Notice, string]>([
     },
     'The janitor has found: 7 of q has waited for a worker since 1970-01-01T00:00:00.000Z.',
   ],
+  [
+    {
+      ...{ kind: 'tick_failed', schedule: 'nightly', at: new Date(0), tries: 1, retryInMs: 1_000 },
+      error: new Error('no payload today'),
+    },
+    'Try 1 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: no payload today. Next try in 1000 ms.',
+  ],
+  [ringing, 'The alarm q-dlq-not-empty rings: 1 message.'],
 ])('a notice that nobody listens to becomes a warning (%#)', (notice, text) => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => warned.mockRestore())

@@ -1,17 +1,19 @@
 /** What an open app has to tell beside its answers: things that no caller is waiting for. */
 import { errorSummary } from '../core/error-summary.ts'
 import type { RefusedDelivery } from '../leases/open-deliveries.ts'
+import type { AlarmChange } from '../maintenance/alarm-change.ts'
 import { describeFinding, type JanitorFinding } from '../maintenance/janitor-rules.ts'
 import type { UndeliveredNotification } from '../maintenance/relay.ts'
 import type { TickFailure } from '../maintenance/scheduler.ts'
 import type { SweepFailure } from '../maintenance/sweeper.ts'
-import type { LogFields, Logger } from '../observability/logger.ts'
+import { type LogFields, type Logger, silentLogger } from '../observability/logger.ts'
 
 export type Notice =
   | ({ readonly kind: 'delivery_refused' } & RefusedDelivery)
   | ({ readonly kind: 'sweep_failed' } & SweepFailure)
   | ({ readonly kind: 'tick_failed' } & TickFailure)
   | ({ readonly kind: 'janitor' } & JanitorFinding)
+  | ({ readonly kind: 'alarm' } & AlarmChange)
   | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
   | {
       readonly kind: 'agent_failed'
@@ -21,8 +23,29 @@ export type Notice =
       readonly retryInMs: number | null
     }
 
+/** Where notices go that nobody listens to: into the log, or out as process warnings. */
+export function noticesTo(log: Logger = silentLogger): (notice: Notice) => void {
+  return log === silentLogger ? warnOf : logOf(log)
+}
+
+export interface Listeners {
+  readonly log?: Logger | undefined
+  readonly onNotice?: ((notice: Notice) => void) | undefined
+}
+
+/** Alarms are in the log in any case, whoever else listens. */
+export function alarmTold({ log, onNotice }: Listeners): (change: AlarmChange) => void {
+  const listeners = [log && logOf(log), onNotice].filter((one) => one !== undefined)
+  const told = listeners.length === 0 ? [warnOf] : listeners
+  return (change) => {
+    for (const tell of told) tell({ kind: 'alarm', ...change })
+  }
+}
+
 /** Without a listener a notice becomes a process warning, so that it is not lost. */
 export function warnOf(notice: Notice): void {
+  // That all is well is nothing to be warned of.
+  if (notice.kind === 'alarm' && notice.state !== 'ALARM') return
   process.emitWarning(describe(notice), { type: 'MillraceWarning', code: notice.kind })
 }
 
@@ -34,7 +57,7 @@ export function logOf(log: Logger): (notice: Notice) => void {
 }
 
 interface Line {
-  readonly level: 'warn' | 'error'
+  readonly level: 'info' | 'warn' | 'error'
   readonly fields: LogFields
   readonly message: string
 }
@@ -63,6 +86,10 @@ function lineOf(notice: Notice): Line {
       const fields = { what, place, id, type, since: since?.toISOString() ?? null }
       return { level: 'warn', fields, message: 'janitor found' }
     }
+    case 'alarm': {
+      const { kind: _, ...fields } = notice
+      return { level: alarmLevel(notice), fields, message: `alarm ${notice.state}` }
+    }
     case 'delivery_refused': {
       const { queue, id, receiveCount: attempt, fate, error } = notice
       const fields = { queue, id, attempt, fate, error: error.message }
@@ -85,6 +112,11 @@ function levelOf({ retryInMs }: Failure): Line['level'] {
   return retryInMs === null ? 'error' : 'warn'
 }
 
+function alarmLevel({ state, severity }: AlarmChange): Line['level'] {
+  if (state !== 'ALARM') return 'info'
+  return severity === 'critical' ? 'error' : 'warn'
+}
+
 function describe(notice: Notice): string {
   switch (notice.kind) {
     case 'sweep_failed':
@@ -102,6 +134,8 @@ function describe(notice: Notice): string {
     }
     case 'janitor':
       return `The janitor has found: ${describeFinding(notice)}`
+    case 'alarm':
+      return `The alarm ${notice.alarm} rings: ${sentence(notice.reason)}`
     case 'delivery_refused': {
       const { queue, id, receiveCount, fate, error } = notice
       const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'
@@ -112,5 +146,10 @@ function describe(notice: Notice): string {
 
 function failed(what: string, { error, retryInMs }: Failure, end: string): string {
   const next = retryInMs === null ? end : `Next try in ${retryInMs} ms.`
-  return `${what} failed: ${errorSummary(error)} ${next}`
+  return `${what} failed: ${sentence(errorSummary(error))} ${next}`
+}
+
+/** With a full stop, unless it ends like one already. */
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`
 }

@@ -51,7 +51,7 @@ import { startBackground } from './background.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { heldNamesIn } from './held-names.ts'
-import { logOf, type Notice, warnOf } from './notice.ts'
+import { alarmTold, type Notice, noticesTo } from './notice.ts'
 import { openWorker } from './open-worker.ts'
 import { watchAppAlarms } from './watch-alarms.ts'
 
@@ -65,8 +65,8 @@ export interface OpenOptions {
   /** Time, chance and identity. Default: those of the machine. */
   readonly ports?: Ports
   /**
-   * Told of messages that were refused, of what failed in the background, and of what the janitor has
-   * found. Default: a line in the log, or a process warning without one.
+   * Told of messages that were refused, of what failed in the background, of what the janitor has found,
+   * and of alarms that change their state. Default: a line in the log, or a process warning without one.
    */
   readonly onNotice?: (notice: Notice) => void
   /** Gets one line per transition of a job; any logger with these four methods. Default: none. */
@@ -150,7 +150,8 @@ export async function open<const Opened extends App>(
   options: OpenOptions = {},
 ): Promise<Mill<Opened>> {
   const { ports = systemPorts, log = silentLogger } = options
-  const { onNotice = log === silentLogger ? warnOf : logOf(log) } = options
+  const { onNotice = noticesTo(options.log) } = options
+  const onChange = alarmTold(options)
   const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
   const topology = resolveTopology(app, stage)
   const heldNames = heldNamesIn(process.env, topology.planned)
@@ -161,7 +162,7 @@ export async function open<const Opened extends App>(
   const closeBackend = async (): Promise<void> => {
     if (options.backend === undefined) await backend.close()
   }
-  const alarmWatch = watchAppAlarms({ app, stage, topology, backend, ports, log, onNotice })
+  const alarmWatch = watchAppAlarms({ app, stage, topology, backend, ports, onChange, onNotice })
   try {
     refuseFlows(app, backend)
     refuseCollectors(app, backend)
@@ -221,7 +222,7 @@ export async function open<const Opened extends App>(
     switches: createSwitches({ backend, queues: topology.queues, heldNames }),
     budgets: createBudgetDesk(backend, app.budgets),
     metrics: createMetrics({ backend, clock: ports.clock, scope, queues: topology.queues }),
-    alarms: createAlarms({ backend, log, owner: appAlarmOwner({ app, stage }) }),
+    alarms: createAlarms({ backend, onChange, owner: appAlarmOwner({ app, stage }) }),
     schedules: createSchedules<Opened>({
       app,
       stage,

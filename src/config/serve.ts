@@ -11,7 +11,7 @@ import { pause } from '../core/pause.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { Sampler } from '../maintenance/sampler.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
-import { type Logger, silentLogger } from '../observability/logger.ts'
+import type { Logger } from '../observability/logger.ts'
 import { type Alarms, createAlarms } from '../operations/alarms.ts'
 import { createInbox, type Inbox } from '../operations/inbox.ts'
 import { createMetricReader, type MetricReader } from '../operations/metrics.ts'
@@ -21,7 +21,7 @@ import type { ObeyingQueue } from './held-names.ts'
 import { HeldReceives } from './held-receives.ts'
 import { listen } from './listen.ts'
 import { isLoopback } from './loopback.ts'
-import { logOf, warnOf } from './notice.ts'
+import { alarmTold, noticesTo, warnOf } from './notice.ts'
 import type { Mill } from './open.ts'
 import { openRelay } from './open-relay.ts'
 
@@ -107,7 +107,9 @@ export async function serveWith(
 ): Promise<RunningServer> {
   const { host, port, dataDirectory } = { ...serveDefaults, ...setup }
   const { ports = systemPorts, hasCredentials = false, environment = process.env } = setup
-  const { log = silentLogger } = setup
+  const { log } = setup
+  const onNotice = noticesTo(log)
+  const onChange = alarmTold({ log })
   if (!hasCredentials) refusePublicAddress(host)
 
   const data = await prepareDataDirectory(dataDirectory)
@@ -123,7 +125,7 @@ export async function serveWith(
     const { mill, close } = await keepUp({ backend, ports, ...setup })
     letGo.unshift(close)
     const { keepAlarms } = await import('./watch-alarms.ts')
-    const stopAlarms = await keepAlarms({ backend, ports, data, log })
+    const stopAlarms = await keepAlarms({ backend, ports, data, onChange, onNotice })
     letGo.unshift(stopAlarms)
     const held = new HeldReceives({
       backend,
@@ -139,7 +141,7 @@ export async function serveWith(
       store: held.store,
       inbox: (name) => createInbox({ backend: held.store, name }),
       metrics: mill?.metrics ?? createMetricReader({ backend, clock: ports.clock }),
-      alarms: createAlarms({ backend, log }),
+      alarms: createAlarms({ backend, onChange }),
       lookAtSwitches: (goingUp) => held.look(goingUp),
       isPublic: !isLoopback(host),
       ports,
@@ -210,7 +212,7 @@ async function keepUp({ backend, ports, app, stage, log }: KeepSetup): Promise<K
   sweeper.start()
   const sampler = samplerOf(backend, ports)
   sampler?.start()
-  const relay = openRelay({ backend, ports, onNotice: log === undefined ? warnOf : logOf(log) })
+  const relay = openRelay({ backend, ports, onNotice: noticesTo(log) })
   relay?.start()
   const close = async (): Promise<void> => {
     await Promise.all([relay?.stop(), sampler?.stop(), sweeper.stop()])

@@ -5,8 +5,8 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { minuteMs } from '../core/minutes.ts'
 import type { Ports } from '../core/ports.ts'
 import type { AgentFailure } from '../maintenance/agent.ts'
+import type { AlarmChange } from '../maintenance/alarm-change.ts'
 import { AlarmWatch } from '../maintenance/alarm-watch.ts'
-import { type Logger, silentLogger } from '../observability/logger.ts'
 import {
   appAlarmOwner,
   appAlarmSource,
@@ -14,19 +14,20 @@ import {
   stackAlarmSource,
 } from './alarm-sources.ts'
 import type { DataDirectory } from './data-directory.ts'
-import { logOf, type Notice, warnOf } from './notice.ts'
+import type { Notice } from './notice.ts'
 import { stackStoreAt } from './stack-store.ts'
 
 export interface AlarmWatchSetup {
   readonly backend: Backend
   readonly ports: Ports
-  readonly log: Logger
+  /** Told of changes of states. */
+  readonly onChange: (change: AlarmChange) => void
   readonly onNotice: (notice: Notice) => void
 }
 
 /** Undefined where the backend keeps no alarms; an app that declares some cannot be opened there. */
 export function watchAppAlarms(setup: AlarmWatchSetup & AlarmScope): AlarmWatch | undefined {
-  const { app, backend, ports, log } = setup
+  const { app, backend, ports, onChange } = setup
   if (backend.alarms === null || backend.metrics === null) {
     if (app.alarms === undefined || app.alarms.length === 0) return undefined
     const message = `The backend ${backend.capabilities.name} keeps no alarms.`
@@ -35,7 +36,7 @@ export function watchAppAlarms(setup: AlarmWatchSetup & AlarmScope): AlarmWatch 
   return new AlarmWatch({
     backend,
     timers: ports.timers,
-    log,
+    onChange,
     sources: [appAlarmSource(setup)],
     owner: appAlarmOwner(setup),
     onFailure: failureOf(setup),
@@ -47,15 +48,15 @@ export function watchAppAlarms(setup: AlarmWatchSetup & AlarmScope): AlarmWatch 
  * answers ends that.
  */
 export async function keepAlarms(
-  setup: Omit<AlarmWatchSetup, 'onNotice'> & { readonly data: DataDirectory },
+  setup: AlarmWatchSetup & { readonly data: DataDirectory },
 ): Promise<() => Promise<void>> {
-  const { backend, ports, log, data } = setup
-  const onFailure = failureOf({ onNotice: log === silentLogger ? warnOf : logOf(log) })
+  const { backend, ports, onChange, data } = setup
+  const onFailure = failureOf(setup)
   if (backend.alarms === null || backend.metrics === null) return async () => undefined
   const watch = new AlarmWatch({
     backend,
     timers: ports.timers,
-    log,
+    onChange,
     sources: [stackAlarmSource(stackStoreAt(data, ports)), deadLetterSource(backend)],
     onFailure,
   })

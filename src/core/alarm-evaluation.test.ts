@@ -79,16 +79,43 @@ describe('the state of an alarm', () => {
     const { reason } = evaluateAlarm(condition({ datapointsToAlarm: 2 }), range('0 0 X 0 X'), 'OK')
     assert.equal(
       reason,
-      '2 of the last 3 periods are above 10 (newest first: 11, 1, 11); 2 of 3 make an alarm.',
+      'Of the latest 3 numbers 2 are above 10 (newest first: 11, 1, 11); an alarm needs 2 of 3.',
     )
     const gaps = evaluateAlarm(condition({ missingData: 'breaching' }), range('- - - - X'), 'OK')
     assert.equal(
       gaps.reason,
-      '1 of the last 1 period is above 10 (newest first: 11; 2 missing, taken as breaching); ' +
-        '3 of 3 make an alarm.',
+      'Of the last 3 periods one has a number, 11, which is above 10; ' +
+        '2 are missing, taken as beyond the threshold; an alarm needs 3 of 3.',
     )
     const nothing = evaluateAlarm(condition(), range('- - - - -'), 'OK')
-    assert.equal(nothing.reason, 'No data for the last 3 periods, which counts as missing.')
+    assert.equal(nothing.reason, 'No data for the last 3 periods.')
+  })
+
+  test.each<[string, Partial<AlarmCondition>, string]>([
+    ['0', { evaluationPeriods: 1 }, 'The latest number is 1, which is not above 10.'],
+    ['X', { evaluationPeriods: 1 }, 'The latest number is 11, which is above 10.'],
+    ['-', { evaluationPeriods: 1 }, 'No data for the last period.'],
+    [
+      ...(['-', { evaluationPeriods: 1, missingData: 'not_breaching' }] as const),
+      'No data for the last period, taken as within the threshold.',
+    ],
+    [
+      ...(['0 0 0', {}] as const),
+      'Of the latest 3 numbers none is above 10 (newest first: 1, 1, 1); an alarm needs 3 of 3.',
+    ],
+    [
+      ...(['0 X 0', {}] as const),
+      'Of the latest 3 numbers 1 is above 10 (newest first: 1, 11, 1); an alarm needs 3 of 3.',
+    ],
+    [
+      ...(['0 X', { missingData: 'ignore' }] as const),
+      'Of the latest 2 numbers 1 is above 10 (newest first: 11, 1); 1 is missing, and ignored; ' +
+        'an alarm needs 3 of 3.',
+    ],
+  ])('says of %s in plain words why (%#)', (text, other, sentence) => {
+    const { evaluationPeriods = 3 } = other
+    const rule = condition({ datapointsToAlarm: evaluationPeriods, ...other })
+    assert.equal(evaluateAlarm(rule, range(text), 'OK').reason, sentence)
   })
 
   test.each([

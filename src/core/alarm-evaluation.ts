@@ -3,7 +3,7 @@
  * a range that is larger than N so that single gaps do not matter, and a say for what is missing only
  * where there is too little of what is not.
  */
-import type { AlarmComparison, AlarmCondition, AlarmState } from './alarm-rule.ts'
+import type { AlarmComparison, AlarmCondition, AlarmState, MissingData } from './alarm-rule.ts'
 
 export interface Datapoint {
   /** When its period began. */
@@ -123,21 +123,33 @@ const quotedMax = 5
 function reasonOf(condition: AlarmCondition, findings: Findings): string {
   const { comparison, threshold, datapointsToAlarm, evaluationPeriods, missingData } = condition
   const { points, breaching, missing } = findings
-  if (points.length === 0) {
-    return `No data for the last ${periodsOf(evaluationPeriods)}, which counts as ${missingData}.`
-  }
-  const quoted = points
-    .slice(-quotedMax)
-    .reverse()
-    .map(({ value }) => shortNumber(value))
-  const gaps = missing === 0 ? '' : `; ${missing} missing, taken as ${missingData}`
+  const span = evaluationPeriods === 1 ? 'period' : `${evaluationPeriods} periods`
+  const [latest, ...others] = points.map(({ value }) => shortNumber(value)).reverse()
+  if (latest === undefined) return `No data for the last ${span}${takenAs[missingData]}.`
   const limit = `${comparisonWords[comparison]} ${shortNumber(threshold)}`
-  const latest = `newest first: ${quoted.join(', ')}${points.length > quotedMax ? ', …' : ''}`
-  return `${breaching} of the last ${periodsOf(points.length)} ${breaching === 1 ? 'is' : 'are'} ${limit} (${latest}${gaps}); ${datapointsToAlarm} of ${evaluationPeriods} make an alarm.`
+  const beyond = breaching === 0 ? `not ${limit}` : limit
+  if (evaluationPeriods === 1) return `The latest number is ${latest}, which is ${beyond}.`
+  const gaps = missing === 0 ? '' : `; ${isOrAre(missing)} missing${takenAs[missingData]}`
+  const needed = `an alarm needs ${datapointsToAlarm} of ${evaluationPeriods}`
+  if (others.length === 0) {
+    return `Of the last ${span} one has a number, ${latest}, which is ${beyond}${gaps}; ${needed}.`
+  }
+  const quoted = [latest, ...others.slice(0, quotedMax - 1)].join(', ')
+  const rest = points.length > quotedMax ? ', …' : ''
+  return `Of the latest ${points.length} numbers ${isOrAre(breaching)} ${limit} (newest first: ${quoted}${rest})${gaps}; ${needed}.`
 }
 
-function periodsOf(count: number): string {
-  return count === 1 ? '1 period' : `${count} periods`
+/** What becomes of periods without a number. */
+const takenAs: Readonly<Record<MissingData, string>> = {
+  missing: '',
+  ignore: ', and ignored',
+  breaching: ', taken as beyond the threshold',
+  not_breaching: ', taken as within the threshold',
+}
+
+function isOrAre(count: number): string {
+  if (count === 0) return 'none is'
+  return count === 1 ? '1 is' : `${count} are`
 }
 
 function shortNumber(value: number): string {

@@ -1,6 +1,12 @@
-/** Brings the schedules in the store in line with the declared ones; what is not declared is forgotten. */
+/**
+ * Brings the schedules in the store in line with the declared ones. Versions of an app run side by side
+ * while it is deployed, so each says again and again what it declares: a schedule is forgotten, and a rule
+ * gives way to another, when no open app has had it for a while.
+ */
+import type { ScheduleStore } from '../backends/schedule-store.ts'
 import { scopeText } from '../contracts/scope-text.ts'
 import { MillraceError, type Violation } from '../core/millrace-error.ts'
+import { minuteMs } from '../core/minutes.ts'
 import { type PlannedSchedule, planSchedules, type SchedulePlan } from './planned-schedules.ts'
 
 export async function ensureSchedules(plan: SchedulePlan): Promise<void> {
@@ -17,8 +23,28 @@ export async function ensureSchedules(plan: SchedulePlan): Promise<void> {
     const nextAt = rule.nextAfter(now)
     await store.ensure({ schedule: name, scope, rule: rule.text, nextAt })
   }
-  const scope = scopeText({ app: app.name, stage })
-  await store.forgetOthers({ scope, keep: planned.map(({ name }) => name) })
+  await renewSchedules(store, planned, scopeText({ app: app.name, stage }))
+}
+
+/** How often an open app says what it declares. */
+export const renewalMs: number = minuteMs
+
+/** Longer than a process is silent that is alive. */
+const abandonedAfterMs = 5 * minuteMs
+
+export async function renewSchedules(
+  store: Pick<ScheduleStore, 'now' | 'renew' | 'ensure'>,
+  planned: readonly PlannedSchedule[],
+  scope: string,
+): Promise<void> {
+  const schedules = planned.map(({ name, rule }) => ({ schedule: name, rule: rule.text }))
+  const abandoned = await store.renew({ scope, schedules, abandonedAfterMs })
+  if (abandoned.length === 0) return
+  const now = await store.now()
+  for (const { name, rule } of planned) {
+    if (!abandoned.includes(name)) continue
+    await store.ensure({ schedule: name, scope, rule: rule.text, nextAt: rule.nextAfter(now) })
+  }
 }
 
 /** A message that is the same for every tick is held against its contract now, not when it is due. */

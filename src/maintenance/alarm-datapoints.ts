@@ -65,7 +65,7 @@ async function queueSamples(
   span: Span,
 ): Promise<Samples> {
   const { createdAt } = await backend.readQueue({ queue })
-  const minutes = await metrics.minutes({ queue, ...span })
+  const minutes = await metrics.minutes({ queue, ...span, withLatestBefore: true })
   const begins = Math.max(span.from, minuteOf(createdAt))
   const name = queueMetricNames.find((one) => one === alarmMetrics[metric].name)
   const samples = new Map<number, Sample>()
@@ -87,7 +87,7 @@ function withQuietMinutes(
   const written = new Map(minutes.map((minute) => [minute.minute, minute]))
   const last = minutes.at(-1)?.minute ?? Number.NEGATIVE_INFINITY
   const all: QueueMinute[] = []
-  let before: QueueMinute | undefined
+  let before = minutes.find(({ minute }) => minute < from)
   for (let minute = from; minute <= to; minute += minuteMs) {
     const found = written.get(minute)
     if (found !== undefined) all.push(found)

@@ -11,27 +11,24 @@ import type {
 import type { Backend } from '../backends/backend.ts'
 import type { MetricStore } from '../backends/metric-store.ts'
 import { evaluateAlarm } from '../core/alarm-evaluation.ts'
-import type { AlarmSeverity, AlarmState } from '../core/alarm-rule.ts'
-import { cloudWatchMetric } from '../core/cloudwatch-words.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { minuteOf } from '../core/minutes.ts'
 import { slicesOf } from '../core/slices-of.ts'
-import type { Logger } from '../observability/logger.ts'
+import { type AlarmChange, alarmChange } from './alarm-change.ts'
 import { alarmDatapoints, overdueValueName } from './alarm-datapoints.ts'
 import { alarmNotifications } from './alarm-notifications.ts'
+import { endAlarm } from './set-alarm.ts'
 
 export interface AlarmEvaluatorOptions {
   readonly backend: Pick<Backend, 'alarms' | 'metrics' | 'flows' | 'readQueue'>
-  readonly log: Logger
+  /** Told of every change, whatever else is to happen. */
+  readonly onChange: (change: AlarmChange) => void
   /** Whose alarms are evaluated. Default: all of the store. */
   readonly owner?: string
 }
 
 /** Alarms that are worked out in one go and share a commit; keeps it to a few milliseconds. */
 const evaluatedAtOnce = 50
-
-/** Flows are counted up to here: a threshold above it would make no difference. */
-const overdueMax = 1_000
 
 export class AlarmEvaluator {
   readonly #options: AlarmEvaluatorOptions
@@ -70,9 +67,9 @@ export class AlarmEvaluator {
   /** Nothing when the queue that it is about is gone: then the alarm goes too. */
   async #judge(record: AlarmRecord, now: number): Promise<AlarmEvaluation | undefined> {
     const { alarm, rule, revision, state: from } = record
-    const { backend } = this.#options
+    const { backend, onChange } = this.#options
     const { metrics, alarms } = backend
-    if (metrics === null) return undefined
+    if (metrics === null || alarms === null) return undefined
     const end = minuteOf(now)
     try {
       const points = await alarmDatapoints({ backend, metrics }, rule, end)
@@ -82,7 +79,8 @@ export class AlarmEvaluator {
       return { alarm, revision, from, to, reason, evaluatedAt: end, notify }
     } catch (error) {
       if (!(error instanceof MillraceError) || error.code !== 'queue_not_found') throw error
-      await alarms?.forgetAlarms({ alarms: [{ alarm, revision }] })
+      await endAlarm({ alarms, onChange }, record, 'Its queue was deleted.')
+      await alarms.forgetAlarms({ alarms: [{ alarm, revision }] })
       return undefined
     }
   }
@@ -91,15 +89,13 @@ export class AlarmEvaluator {
   async #countOverdue(flow: string): Promise<void> {
     const { flows, metrics } = this.#options.backend
     if (flows === null) return
-    const request = { prefix: flow, status: 'open', overdue: true, limit: overdueMax } as const
-    const { items } = await flows.list(request)
-    const value = items.filter((item) => item.flow === flow).length
+    const value = (await flows.counts()).find((one) => one.flow === flow)?.overdue ?? 0
     await metrics?.report({ queues: [], values: [{ name: overdueValueName(flow), value }] })
   }
 
   #tell(transition: AlarmTransition, records: readonly AlarmRecord[]): void {
     const record = records.find(({ alarm }) => alarm === transition.alarm)
-    if (record !== undefined) logAlarm(this.#options.log, record, transition)
+    if (record !== undefined) this.#options.onChange(alarmChange(record, transition))
   }
 }
 
@@ -114,21 +110,4 @@ async function sampledNow(alarms: AlarmStore, metrics: MetricStore): Promise<num
     const now = await alarms.now()
     if (minuteOf(now) === minuteOf(before)) return now
   }
-}
-
-/** One line for each change, whatever else is to happen. */
-export function logAlarm(
-  log: Logger,
-  { rule }: Pick<AlarmRecord, 'rule'>,
-  { alarm, from, to, reason }: AlarmTransition,
-): void {
-  const { severity, of, threshold } = rule
-  const { name: metric } = cloudWatchMetric(rule)
-  const fields = { alarm, state: to, was: from, severity, metric, of, threshold, reason }
-  log[levelOf(to, severity)](fields, `alarm ${to}`)
-}
-
-function levelOf(state: AlarmState, severity: AlarmSeverity): 'info' | 'warn' | 'error' {
-  if (state !== 'ALARM') return 'info'
-  return severity === 'critical' ? 'error' : 'warn'
 }

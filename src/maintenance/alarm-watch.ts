@@ -8,9 +8,10 @@ import type { AlarmRule } from '../core/alarm-rule.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { minuteMs, minuteOf } from '../core/minutes.ts'
 import type { Timers } from '../core/ports.ts'
-import type { Logger } from '../observability/logger.ts'
 import { Agent, type AgentFailure, type SliceEnd } from './agent.ts'
+import type { AlarmChange } from './alarm-change.ts'
 import { AlarmEvaluator } from './alarm-evaluator.ts'
+import { endAlarm } from './set-alarm.ts'
 
 export interface AlarmSource {
   /** Whose alarms they are. */
@@ -24,7 +25,7 @@ export interface AlarmSource {
 export interface AlarmWatchOptions {
   readonly backend: Backend
   readonly timers: Timers
-  readonly log: Logger
+  readonly onChange: (change: AlarmChange) => void
   readonly sources: readonly AlarmSource[]
   /** Evaluates alarms of this owner alone. Default: all of the store, whoever declared them. */
   readonly owner?: string
@@ -34,10 +35,13 @@ export interface AlarmWatchOptions {
 /** Time for the sampler to write the minute down; the watch would do it itself. */
 const afterMinuteMs = 5_000
 
+const endReason =
+  'It is not declared any more, its queue was deleted, or it is left to another alarm.'
+
 export class AlarmWatch extends Agent {
   readonly #options: AlarmWatchOptions
   readonly #evaluator: AlarmEvaluator
-  /** What each source had declared when this process last told the store. */
+  /** What each source had declared, and of which queues, when this process last told the store. */
   readonly #told = new Map<string, string>()
 
   constructor(options: AlarmWatchOptions) {
@@ -49,17 +53,36 @@ export class AlarmWatch extends Agent {
 
   /**
    * Tells the store what is declared, where that is not what it was told last. Whoever yields says it
-   * each time: the alarm that went before may be gone.
+   * each time: the alarm that went before may be gone. A source that fails does not hold up the others.
    */
   async declare(): Promise<void> {
-    const { backend, sources } = this.#options
-    for (const { owner, rules, yields } of sources) {
-      const present = await presentRules(backend, await rules())
-      const text = JSON.stringify(present)
-      if (!yields && this.#told.get(owner) === text) continue
-      const yielding = yields !== undefined && { yields }
-      await backend.alarms?.declareAlarms({ owner, rules: present, ...yielding })
-      this.#told.set(owner, text)
+    const failures: unknown[] = []
+    // One after the other: a later one leaves alone what an earlier one watches.
+    for (const source of this.#options.sources) {
+      await this.#tell(source).catch((error: unknown) => failures.push(error))
+    }
+    if (failures.length > 0) throw failures[0]
+  }
+
+  async #tell({ owner, rules, yields }: AlarmSource): Promise<void> {
+    const { backend } = this.#options
+    const present = await presentRules(backend, await rules())
+    const text = JSON.stringify(present)
+    if (!yields && this.#told.get(owner) === text) return
+    const yielding = yields !== undefined && { yields }
+    await this.#endOthers(owner, present.rules)
+    await backend.alarms?.declareAlarms({ owner, rules: present.rules, ...yielding })
+    this.#told.set(owner, text)
+  }
+
+  /** What is declared no more is about to be forgotten. */
+  async #endOthers(owner: string, rules: readonly AlarmRule[]): Promise<void> {
+    const { backend, onChange } = this.#options
+    const { alarms } = backend
+    if (alarms === null) return
+    const names = new Set(rules.map(({ name }) => name))
+    for (const record of await alarms.alarmStates({ prefix: '', owner })) {
+      if (!names.has(record.alarm)) await endAlarm({ alarms, onChange }, record, endReason)
     }
   }
 
@@ -80,27 +103,39 @@ function nextLook(now: number): number {
   return thisMinute > now ? thisMinute : thisMinute + minuteMs
 }
 
+interface PresentRules {
+  readonly rules: readonly AlarmRule[]
+  /**
+   * When their queues were created. One that is another than last time may have lost its alarms to
+   * somebody who looked while it was gone.
+   */
+  readonly createdAt: Readonly<Record<string, number>>
+}
+
 /** A queue that was deleted has no alarms, until it is there again. */
 async function presentRules(
   backend: Pick<Backend, 'readQueue'>,
   rules: readonly AlarmRule[],
-): Promise<readonly AlarmRule[]> {
-  const queues = new Set(
-    rules.filter(({ metric }) => alarmMetrics[metric].of === 'queue').map(({ of }) => of),
-  )
-  const gone = new Set<string>()
-  for (const queue of queues) {
-    if (!(await exists(backend, queue))) gone.add(queue)
+): Promise<PresentRules> {
+  const isOfQueue = ({ metric }: AlarmRule): boolean => alarmMetrics[metric].of === 'queue'
+  const createdAt: Record<string, number> = {}
+  for (const queue of new Set(rules.filter(isOfQueue).map(({ of }) => of))) {
+    const at = await creationOf(backend, queue)
+    if (at !== undefined) createdAt[queue] = at
   }
-  return rules.filter(({ metric, of }) => alarmMetrics[metric].of !== 'queue' || !gone.has(of))
+  const present = rules.filter((rule) => !isOfQueue(rule) || Object.hasOwn(createdAt, rule.of))
+  return { rules: present, createdAt }
 }
 
-async function exists(backend: Pick<Backend, 'readQueue'>, queue: string): Promise<boolean> {
+/** Undefined when there is no such queue. */
+async function creationOf(
+  backend: Pick<Backend, 'readQueue'>,
+  queue: string,
+): Promise<number | undefined> {
   try {
-    await backend.readQueue({ queue })
-    return true
+    return (await backend.readQueue({ queue })).createdAt
   } catch (error) {
-    if (error instanceof MillraceError && error.code === 'queue_not_found') return false
+    if (error instanceof MillraceError && error.code === 'queue_not_found') return undefined
     throw error
   }
 }

@@ -7,14 +7,16 @@ import type { DueSchedules, ScheduleRecord, ScheduleStore } from '../backends/sc
 import { errorSummary } from '../core/error-summary.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
+import { renewalMs, renewSchedules } from '../flows/ensure-schedules.ts'
 import { chooseTick } from '../flows/missed-ticks.ts'
 import type { PlannedSchedule } from '../flows/planned-schedules.ts'
 import type { Logger } from '../observability/logger.ts'
 import { Agent, type AgentFailure, type SliceEnd } from './agent.ts'
 
 export interface SchedulerOptions {
-  readonly store: Pick<ScheduleStore, 'due' | 'tick'>
-  /** Of one app, and therefore of one scope. */
+  readonly store: Pick<ScheduleStore, 'now' | 'due' | 'tick' | 'renew' | 'ensure'>
+  /** Which app and stage they are of. */
+  readonly scope: string
   readonly schedules: readonly PlannedSchedule[]
   readonly timers: Timers
   readonly log: Logger
@@ -58,10 +60,11 @@ interface Tries {
 export class Scheduler extends Agent {
   readonly #options: SchedulerOptions
   readonly #planned: ReadonlyMap<string, PlannedSchedule>
-  readonly #scope: string
   /** Ticks under way, by schedule. */
   readonly #running = new Map<string, Promise<void>>()
   readonly #tries = new Map<string, Tries>()
+  /** When to say next which schedules this process has, by the store's clock. */
+  #renewAt = 0
   #storeError: unknown
   #stopping = Promise.withResolvers<never>()
 
@@ -70,7 +73,6 @@ export class Scheduler extends Agent {
     super({ timers, intervalMs, onFailure, slice: () => this.#slice() })
     this.#options = options
     this.#planned = new Map(schedules.map((planned) => [planned.name, planned]))
-    this.#scope = schedules[0]?.scope ?? ''
     this.#stopping.promise.catch(() => undefined)
   }
 
@@ -84,22 +86,31 @@ export class Scheduler extends Agent {
   }
 
   async #slice(): Promise<SliceEnd> {
-    const due = await this.#options.store.due({ scope: this.#scope })
+    const { store, scope } = this.#options
+    const due = await store.due({ scope })
     const begun = due.schedules.flatMap((record) => this.#begin(record, due) ?? [])
     await this.#patiently(Promise.all(begun))
     const error = this.#storeError
     this.#storeError = undefined
     if (error !== undefined) throw error
+    await this.#renew(due.now)
     // What ticked may be due again at once, when several ticks are made up for.
     const nextInMs = due.nextAt === null ? undefined : due.nextAt - due.now
     return { more: begun.length > 0, ...(nextInMs !== undefined && { nextInMs }) }
+  }
+
+  async #renew(now: number): Promise<void> {
+    if (now < this.#renewAt) return
+    const { store, schedules, scope } = this.#options
+    await renewSchedules(store, schedules, scope)
+    this.#renewAt = now + renewalMs
   }
 
   /** Begins a tick, unless there is a reason to leave it for now. */
   #begin(record: ScheduleRecord, { now }: DueSchedules): Promise<void> | undefined {
     const { schedule: name, rule } = record
     const planned = this.#planned.get(name)
-    // Another version of the app has declared another rule, and will see to it.
+    // Another version of the app has declared another rule, and will see to it as long as it runs.
     if (planned === undefined || planned.rule.text !== rule) return undefined
     if (this.#running.has(name)) return undefined
     if ((this.#tries.get(name)?.retryAt ?? 0) > now) return undefined

@@ -111,6 +111,17 @@ describe('a webhook', () => {
     await closed.promise
   })
 
+  test('that would speak another protocol has not taken it', async () => {
+    const { port } = await listen((response) => {
+      response.socket?.write(
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n',
+      )
+    })
+    await assert.rejects(post(`http://127.0.0.1:${port}/`), {
+      message: 'The connection ended without an answer.',
+    })
+  })
+
   test('is given up when somebody says so, at whatever point', async () => {
     const { port } = await listen(() => undefined)
     const controller = new AbortController()

@@ -113,6 +113,8 @@ function statusOf(request: ClientRequest, body: string): Promise<number> {
     })
     // Also after the answer: what breaks when the connection is dropped is nobody's business.
     request.on('error', reject)
+    // An upgrade is neither an answer nor an error, and whoever waits would do so for ever.
+    request.once('close', () => reject(new Error('The connection ended without an answer.')))
     request.end(body)
   })
 }

@@ -2,7 +2,7 @@
  * Metrics in Prometheus' text format, version 0.0.4: one block for each metric, with its help and type
  * in front of its samples, and label values escaped.
  */
-export type MetricType = 'counter' | 'gauge' | 'histogram'
+export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary'
 
 export type Labels = Readonly<Record<string, string>>
 

@@ -3,9 +3,9 @@ import type { AlarmRecord, AlarmStore, AlarmTransition } from '../backends/alarm
 import type { Backend, Page } from '../backends/backend.ts'
 import type { AlarmState } from '../core/alarm-rule.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import { AlarmEvaluator, logAlarm } from '../maintenance/alarm-evaluator.ts'
-import { alarmNotifications } from '../maintenance/alarm-notifications.ts'
-import { type Logger, silentLogger } from '../observability/logger.ts'
+import type { AlarmChange } from '../maintenance/alarm-change.ts'
+import { AlarmEvaluator } from '../maintenance/alarm-evaluator.ts'
+import { setAlarm } from '../maintenance/set-alarm.ts'
 
 export interface Alarms {
   /** By name. */
@@ -42,12 +42,12 @@ export interface AlarmsSetup {
   /** Only the alarms of this owner. Default: all of the store. */
   readonly owner?: string
   /** Told of changes. Default: nobody. */
-  readonly log?: Logger
+  readonly onChange?: (change: AlarmChange) => void
 }
 
-export function createAlarms({ backend, owner, log = silentLogger }: AlarmsSetup): Alarms {
+export function createAlarms({ backend, owner, onChange = nobody }: AlarmsSetup): Alarms {
   const ofOwner = owner !== undefined && { owner }
-  const evaluator = new AlarmEvaluator({ backend, log, ...ofOwner })
+  const evaluator = new AlarmEvaluator({ backend, onChange, ...ofOwner })
   const find = async (name: string): Promise<AlarmRecord | undefined> => {
     const record = await storeOf(backend).readAlarm({ alarm: name })
     return owner === undefined || record?.owner === owner ? record : undefined
@@ -62,28 +62,16 @@ export function createAlarms({ backend, owner, log = silentLogger }: AlarmsSetup
         ...(after !== undefined && { after }),
       }),
     evaluate: async () => evaluator.evaluate(),
-    test: async (name, options) => {
+    test: async (name, { state: to, by, reason = 'to see that it works' }) => {
       const record = await find(name)
       if (record === undefined) throw new MillraceError('alarm_not_found')
-      const transition = await setState(storeOf(backend), record, options)
-      if (transition !== undefined) logAlarm(log, record, transition)
-      return transition
+      const given = { to, reason: `Set by ${by}: ${reason}` }
+      return setAlarm({ alarms: storeOf(backend), onChange }, record, given)
     },
   }
 }
 
-async function setState(
-  store: AlarmStore,
-  record: AlarmRecord,
-  { state: to, by, reason = 'to see that it works' }: TestAlarmOptions,
-): Promise<AlarmTransition | undefined> {
-  const { alarm, revision, state: from } = record
-  const said = `Set by ${by}: ${reason}`
-  const at = await store.now()
-  // Who tests an alarm wants to hear of it, also when it was never evaluated.
-  const notify = alarmNotifications({ ...record, evaluatedAt: at }, { to, reason: said, at })
-  return store.setAlarmState({ alarm, revision, from, to, reason: said, notify })
-}
+const nobody = (): void => undefined
 
 function storeOf({ alarms }: Pick<Backend, 'alarms'>): AlarmStore {
   if (alarms === null) throw new MillraceError('unsupported')

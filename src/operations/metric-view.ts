@@ -1,5 +1,5 @@
 /** Metrics as every way in shows them; the names of fields are API. */
-import type { QueueMinute } from '../backends/metric-store.ts'
+import type { LatestValue, QueueMinute } from '../backends/metric-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { MetricSeries } from './metric-data.ts'
 
@@ -31,6 +31,14 @@ export function metricDataView(queue: string, series: readonly MetricSeries[]): 
       }),
     ),
   }
+}
+
+export interface LatestValueView extends Omit<LatestValue, 'at'> {
+  readonly at: string
+}
+
+export function latestValueView({ name, value, at, count, sum }: LatestValue): LatestValueView {
+  return { name, value, at: isoTime(at), count, sum }
 }
 
 export interface MinuteView {

@@ -6,6 +6,7 @@ import type { Backend } from '../backends/backend.ts'
 import type { QueueSnapshot } from '../backends/metric-store.ts'
 import type { MetricFamily, MetricSample } from '../observability/prometheus-text.ts'
 import { everyPage } from './every-page.ts'
+import { latestValues } from './latest-values.ts'
 import { metricsOf } from './metrics-of.ts'
 import { handlerFamilies, queueFamilies } from './prometheus-queues.ts'
 import { sumOfSnapshots } from './sum-of-snapshots.ts'
@@ -39,6 +40,7 @@ export async function prometheusMetrics(
     inboxFamilies(backend, queues),
     alarmFamilies(backend),
     scheduleFamilies(backend),
+    valueFamilies(backend),
   ])
   const count = gauge('millrace_queues', 'Queues of the store.', [value(queues.length)])
   return [count, ...queueFamilies(shown), ...handlerFamilies(shown), ...others.flat()]
@@ -119,6 +121,33 @@ async function scheduleFamilies({ schedules }: MetricSources): Promise<readonly 
       'millrace_schedule_ticks_failed_total',
       (one) => one.failed,
     ),
+  ]
+}
+
+/** What apps and their janitors have noted; a store has a bounded number of names. */
+async function valueFamilies(backend: MetricSources): Promise<readonly MetricFamily[]> {
+  const values = await latestValues(backend)
+  const summed = values.flatMap(({ name, sum, count }) => [
+    { suffix: '_sum', labels: { name }, value: sum },
+    { suffix: '_count', labels: { name }, value: count },
+  ])
+  return [
+    gauge(
+      'millrace_value',
+      'The latest of the values that were noted under a name.',
+      values.map((one) => value(one.value, { name: one.name })),
+    ),
+    gauge(
+      'millrace_value_timestamp_seconds',
+      'When it was noted.',
+      values.map(({ name, at }) => value(at / 1_000, { name })),
+    ),
+    {
+      name: 'millrace_values',
+      help: 'All values that were noted under a name: what they come to, and how many they are.',
+      type: 'summary',
+      samples: summed,
+    },
   ]
 }
 

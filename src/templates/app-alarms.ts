@@ -21,11 +21,11 @@ export interface AppAlarm extends Omit<StackAlarm, 'queue' | 'at'> {
 
 const queueNamespace = 'AWS/SQS'
 
-/** What SQS has no metric for is left out, with a warning to the plan. */
+/** What SQS has no metric for is not among them, and what watches nothing is a warning to the plan. */
 export function appAlarms(plan: ExportPlan): readonly AppAlarm[] {
   const { app, stage } = plan
   const resolved = resolveAlarms({ app, stage, topology: resolveTopology(app, stage) })
-  for (const alarm of app.alarms ?? []) warnOf(plan, alarm, resolved)
+  for (const alarm of app.alarms ?? []) warnOfNothing(plan, alarm, resolved)
   return resolved.flatMap((alarm) => {
     const watched = plan.queues.find(({ planned }) => planned.queue === alarm.rule.of)
     const { namespace } = alarmMetrics[alarm.rule.metric]
@@ -60,16 +60,28 @@ function alarmOf(
   }
 }
 
-function warnOf({ warnings }: ExportPlan, alarm: Alarm, resolved: readonly ResolvedAlarm[]): void {
-  const isOnSqs =
-    alarm.metric === 'dead_letters' || alarmMetrics[alarm.metric].namespace === queueNamespace
-  if (!isOnSqs) {
+function warnOfNothing(
+  { warnings }: ExportPlan,
+  alarm: Alarm,
+  resolved: readonly ResolvedAlarm[],
+): void {
+  if (!isOnSqs(alarm) || alarm.queue === '*') return
+  if (resolved.some(({ declared }) => declared === alarm)) return
+  warnings.push(`The alarm on the dead letters of '${alarm.queue}' is left out: it has none.`)
+}
+
+/** The alarms that no template can have. Millrace evaluates them all the same. */
+export function warnOfOwnAlarms({ app, warnings }: ExportPlan): void {
+  for (const alarm of app.alarms ?? []) {
+    if (isOnSqs(alarm)) continue
     const of = alarm.queue ?? alarm.flow ?? alarm.value
     const figure = figures[alarm.metric] ?? alarm.metric.replaceAll('_', ' ')
     warnings.push(`The alarm on the ${figure} of '${of}' is left out: SQS has no such metric.`)
-  } else if (alarm.queue !== '*' && !resolved.some(({ declared }) => declared === alarm)) {
-    warnings.push(`The alarm on the dead letters of '${alarm.queue}' is left out: it has none.`)
   }
+}
+
+function isOnSqs({ metric }: Alarm): boolean {
+  return metric === 'dead_letters' || alarmMetrics[metric].namespace === queueNamespace
 }
 
 const figures: Readonly<Partial<Record<Alarm['metric'], string>>> = {

@@ -1,10 +1,11 @@
 /** The alarms of an app as resources of a template. */
 import { alarmType, severityTag } from './alarm-reader.ts'
-import { type AppAlarm, appAlarms } from './app-alarms.ts'
+import { type AppAlarm, appAlarms, warnOfOwnAlarms } from './app-alarms.ts'
 import { type ExportPlan, plainText, stagedName } from './export-plan.ts'
 import { getAtt, type TemplateRecord, type TemplateValue } from './template-text.ts'
 
 export function exportAlarms(plan: ExportPlan): TemplateRecord {
+  warnOfOwnAlarms(plan)
   return Object.fromEntries(
     appAlarms(plan).map((alarm) => [
       alarm.logicalId,

@@ -99,6 +99,22 @@ describe('the datapoints of a queue', () => {
     assert.deepEqual(await scene.values({ evaluationPeriods: 3 }), [0, 2, null, null, 2])
   })
 
+  test('are missing also when the messages were counted last before the first of them', async () => {
+    const scene = await bareStore()
+    await scene.backend.createQueue({ queue: 'q' })
+    await scene.send(2)
+    await scene.minute()
+    await scene.clock.advance(9 * minute)
+    await scene.minute()
+    const none = [null, null, null, null]
+    assert.deepEqual(await scene.values({ evaluationPeriods: 3 }), [...none, 2])
+    await scene.backend.purgeQueue({ queue: 'q' })
+    await scene.minute()
+    await scene.clock.advance(9 * minute)
+    await scene.minute()
+    assert.deepEqual(await scene.values({ evaluationPeriods: 3 }), [0, 0, 0, 0, 0])
+  })
+
   test('are taken from windows that slide with the minutes', async () => {
     const scene = await bareStore()
     await scene.backend.createQueue({ queue: 'q' })
@@ -155,7 +171,10 @@ describe('the datapoints of a queue', () => {
 describe('an alarm on something else than depth', () => {
   const shop = defineApp('shop', {
     queues: { orders: queue(), packing: queue() },
-    flows: { parcel: flow({ units: 'packing', deadline: '5m' }) },
+    flows: {
+      parcel: flow({ units: 'packing', deadline: '5m' }),
+      parcelAbroad: flow({ units: 'packing', deadline: '5m' }),
+    },
     alarms: [
       received('orders').above(1),
       emptyReceives('orders').above(2),
@@ -190,6 +209,15 @@ describe('an alarm on something else than depth', () => {
       'finalized',
     )
     assert.equal((await watch(alarm, 2)).at(-1), 'OK')
+  })
+
+  test('counts them however many others there are whose name begins alike', async () => {
+    const { mill, watch } = await openAlarmScene(shop)
+    const units = [{ id: 'u-1', message: 'pack' }]
+    await mill.flows.parcel.open('p-1', { units })
+    const many = Array.from({ length: 1_001 }, (_, index) => `a-${index}`)
+    await Promise.all(many.map((id) => mill.flows.parcelAbroad.open(id, { units })))
+    assert.equal((await watch('shop-dev-parcel-overdue', 8)).at(-1), 'ALARM')
   })
 
   test('compares a value of the app, if it has one', async () => {

@@ -9,12 +9,13 @@ import { resolveTopology } from '../../src/contracts/resolve-topology.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'
 import { defineApp, queue } from '../../src/index.ts'
 import { AlarmEvaluator } from '../../src/maintenance/alarm-evaluator.ts'
-import { silentLogger } from '../../src/observability/logger.ts'
 import { type VirtualClock, virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { minute } from './alarm-scene.ts'
 
 const rules = ['first', 'second'].map((of) => notEmptyRule(of, { name: `${of}-not-empty` }))
+
+const onChange = (): void => undefined
 
 interface Scene {
   readonly backend: Backend
@@ -50,8 +51,7 @@ async function statesOf({ alarms }: Scene): Promise<readonly string[]> {
 test('a minute that ends while the one before is written down is written down too', async () => {
   const scene = await openScene()
   const { backend, clock, metrics, alarms } = scene
-  const log = silentLogger
-  const evaluator = new AlarmEvaluator({ backend, log })
+  const evaluator = new AlarmEvaluator({ backend, onChange })
   await evaluator.evaluate()
   assert.deepEqual(await statesOf(scene), ['ALARM', 'ALARM'])
   let isSlow = true
@@ -69,7 +69,7 @@ test('a minute that ends while the one before is written down is written down to
   const readQueue: Backend['readQueue'] = (request) => backend.readQueue(request)
   const changed = await new AlarmEvaluator({
     backend: { alarms, metrics: slow, flows, readQueue },
-    log,
+    onChange,
   }).evaluate()
   assert.deepEqual([isSlow, changed], [false, []])
 })
@@ -83,7 +83,7 @@ test('an alarm that cannot be judged keeps no other from ringing, and is reporte
       : backend.readQueue(request)
   const { flows } = backend
   const partly = { alarms, metrics, flows, readQueue }
-  const evaluator = new AlarmEvaluator({ backend: partly, log: silentLogger })
+  const evaluator = new AlarmEvaluator({ backend: partly, onChange })
   await assert.rejects(evaluator.evaluate(), { code: 'unsupported' })
   assert.deepEqual(await statesOf(scene), ['INSUFFICIENT_DATA', 'ALARM'])
 })
@@ -102,7 +102,7 @@ test('an app leaves dead letters to a stack only while somebody evaluates its al
   const names = async (): Promise<readonly string[]> =>
     (await source.rules()).map(({ name }) => name)
   assert.deepEqual(await names(), ['shop-dev-orders-dlq-not-empty'])
-  await new AlarmEvaluator({ backend, log: silentLogger }).evaluate()
+  await new AlarmEvaluator({ backend, onChange }).evaluate()
   assert.deepEqual(await names(), [])
   await clock.advance(6 * minute)
   assert.deepEqual(await names(), ['shop-dev-orders-dlq-not-empty'])

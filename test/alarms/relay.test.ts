@@ -189,6 +189,28 @@ describe('the relay', () => {
     assert.equal(scene.failures.length, 1)
   })
 
+  test('tells a target of the changes of an alarm in their order, also when one fails', async () => {
+    const delivered: string[] = []
+    let failures = 3
+    const scene = await openRelayScene(async ({ url, body }) => {
+      if (url.includes('broken') && failures > 0) {
+        failures -= 1
+        throw new Error('no')
+      }
+      delivered.push(`${new URL(url).hostname} ${body}`)
+    })
+    const change = (body: string): Promise<void> =>
+      scene.notify(hook(body, 'https://broken.example/'), hook(body, 'https://other.example/'))
+    await change('1')
+    await scene.clock.advance(20_000)
+    await change('2')
+    await scene.clock.advance(5_000)
+    // Another target has nothing to do with it.
+    assert.deepEqual(delivered, ['other.example 1', 'other.example 2'])
+    await scene.clock.advance(60_000)
+    assert.deepEqual(delivered.slice(2), ['broken.example 1', 'broken.example 2'])
+  })
+
   test('delivers again what it could not say it had delivered', async () => {
     const delivered: string[] = []
     const scene = await openRelayScene(async ({ body }) => void delivered.push(body))

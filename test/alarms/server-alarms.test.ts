@@ -172,6 +172,27 @@ describe('a server', () => {
     await shows([['lost', 'stacks', 'ALARM']])
   })
 
+  test('ends the alarm of an app that makes way for one of a stack while it rings', async () => {
+    const { backend, clock, shows, openShop, up, data, lines } = await serverScene()
+    const mill = await openShop(
+      defineApp('shop', { queues: { orders: queue({ deadLetter: {} }) } }),
+    )
+    await backend.send({ queue: 'shop-dev-orders-dlq', messages: [{ body: 'dead' }] })
+    await clock.advance(2 * minute)
+    await shows([['shop-dev-orders-dlq-not-empty', 'app shop dev', 'ALARM']])
+    const file = `${data}/template.yaml`
+    await writeFile(file, stackWith('lost'))
+    await up(file)
+    await clock.advance(3 * minute)
+    await shows([['lost', 'stacks', 'ALARM']])
+    const { items } = await mill.alarms.history({ alarm: 'shop-dev-orders-dlq-not-empty' })
+    const [end] = items
+    assert.deepEqual([end?.from, end?.to], ['ALARM', 'OK'])
+    assert.match(end?.reason ?? '', /left to another alarm/)
+    const told = lines.filter(({ fields }) => fields['alarm'] === 'shop-dev-orders-dlq-not-empty')
+    assert.deepEqual([told.at(-1)?.message, told.at(-1)?.fields['was']], ['alarm OK', 'ALARM'])
+  })
+
   test('keeps the alarm of an app beside one of a stack that would tell nobody', async () => {
     const { clock, shows, openShop, up, data } = await serverScene()
     const file = `${data}/template.yaml`
@@ -233,9 +254,13 @@ describe('a server', () => {
     await writeFile(`${data}/stacks/${record}`, '{ broken')
     const messages = Array.from({ length: 4 }, () => ({ body: 'dead' }))
     await backend.send({ queue: 'shop-dev-orders-dlq', messages })
+    await backend.createQueue({ queue: 'failed' })
+    const deadLetter = { queue: 'failed', maxReceives: 3 }
+    await backend.createQueue({ queue: 'work', settings: { deadLetter } })
     await clock.advance(2 * minute)
     await shows([
       ['ai-multi-comms-TriggerDelayDLQ-NotEmpty-dev', 'stacks', 'OK'],
+      ['failed-not-empty', 'unwatched dead letters', 'OK'],
       ['shop-dev-orders-dlq-dead-letters', 'app shop dev', 'ALARM'],
     ])
     const failed = lines.find(({ fields }) => fields['agent'] === 'alarm watch')

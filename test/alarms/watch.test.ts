@@ -1,10 +1,12 @@
 /** Alarms of an open app: what is evaluated when, by whom, and who hears of it. */
 import assert from 'node:assert/strict'
-import { describe, onTestFinished, test } from 'vitest'
+import { describe, onTestFinished, test, vi } from 'vitest'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { type Mill, open } from '../../src/config/open.ts'
+import type { Notice } from '../../src/config/notice.ts'
+import { type Mill, type OpenOptions, open } from '../../src/config/open.ts'
 import { type App, defineApp, depth, queue, sent } from '../../src/index.ts'
+import { createAlarms } from '../../src/operations/alarms.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { collectingLogger, type LogLine, withTime } from '../support/worker-scene.ts'
@@ -36,10 +38,11 @@ async function sharedStore() {
   })
   return {
     clock,
-    async openApp(app: App) {
+    async openApp(app: App, told?: Pick<OpenOptions, 'log' | 'onNotice'>) {
       const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
       const lines: LogLine[] = []
-      const mill = await open(app, { backend, ports, log: collectingLogger(lines) })
+      const heard = told ?? { log: collectingLogger(lines) }
+      const mill = await open(app, { backend, ports, ...heard })
       opened.push({ mill, backend })
       return { mill, backend, lines }
     },
@@ -53,6 +56,40 @@ function alarmLines(lines: readonly LogLine[]): readonly (readonly unknown[])[] 
 }
 
 describe('the alarms of an open app', () => {
+  test('are process warnings when they ring in an app without a log', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    onTestFinished(() => warned.mockRestore())
+    const { clock, openApp } = await sharedStore()
+    const { mill, backend } = await openApp(shop, {})
+    await clock.advance(minute)
+    assert.deepEqual(warned.mock.calls, [])
+    const messages = [1, 2, 3].map(() => ({ body: '{}' }))
+    await backend.send({ queue: mill.queues['orders']?.name ?? '', messages })
+    await clock.advance(2 * minute)
+    assert.equal(warned.mock.calls.length, 1)
+    const [text, about] = warned.mock.calls[0] ?? []
+    assert.match(String(text), /^The alarm shop-dev-orders-depth rings: .*\bis above 2\b/)
+    assert.deepEqual(about, { type: 'MillraceWarning', code: 'alarm' })
+  })
+
+  test('are told to whoever listens to notices, beside the log', async () => {
+    const { openApp } = await sharedStore()
+    const notices: Notice[] = []
+    const lines: LogLine[] = []
+    const log = collectingLogger(lines)
+    const { mill } = await openApp(shop, { log, onNotice: (notice) => notices.push(notice) })
+    await mill.alarms.test(alarm, { state: 'ALARM', by: 'anna', reason: 'drill' })
+    const [notice, ...others] = notices
+    assert.deepEqual(others, [])
+    assert.ok(notice?.kind === 'alarm')
+    assert.deepEqual(
+      [notice.alarm, notice.state, notice.was],
+      [alarm, 'ALARM', 'INSUFFICIENT_DATA'],
+    )
+    assert.equal(notice.reason, 'Set by anna: drill')
+    assert.deepEqual(alarmLines(lines), [['error', 'alarm ALARM', alarm]])
+  })
+
   test('are there as soon as it is open, and evaluated within a minute', async () => {
     const { clock, openApp } = await sharedStore()
     const { mill } = await openApp(shop)
@@ -196,6 +233,20 @@ describe('alarms come and go', () => {
     assert.equal((await mill.alarms.get('shop-dev-other-depth'))?.state, 'OK')
   })
 
+  test('with their queue, also when it was gone between two looks of the app', async () => {
+    const { clock, openApp } = await sharedStore()
+    const { mill, backend } = await openApp(rising)
+    await clock.advance(minute + 10 * second)
+    await backend.deleteQueue({ queue: 'shop-dev-other' })
+    await clock.advance(minute - (clock.now() % minute))
+    // Another process looks first, and finds the queue gone.
+    await createAlarms({ backend }).evaluate()
+    assert.equal(await mill.alarms.get('shop-dev-other-depth'), undefined)
+    await backend.createQueue({ queue: 'shop-dev-other' })
+    await clock.advance(2 * minute)
+    assert.equal((await mill.alarms.get('shop-dev-other-depth'))?.state, 'OK')
+  })
+
   test('apart from those of other apps and stages', async () => {
     const { openApp } = await sharedStore()
     const { mill } = await openApp(rising)
@@ -207,6 +258,64 @@ describe('alarms come and go', () => {
     assert.equal((await names(mill)).length, 3)
     assert.ok((await names(staged.mill)).every((name) => name.startsWith('shop-prod-')))
     assert.equal(await other.mill.alarms.get('shop-dev-other-depth'), undefined)
+  })
+})
+
+describe('an alarm that rings', () => {
+  const withAlarms = (alarms: App['alarms'] = []): App =>
+    defineApp('shop', {
+      queues: { orders: queue(), events: queue() },
+      alarms,
+      alarmActions: [{ queue: 'events' }],
+    })
+  const watched = withAlarms([depth('orders').above(2)])
+
+  /** Rings for the app, which is closed then. */
+  async function ringing() {
+    const store = await sharedStore()
+    const { mill, backend } = await store.openApp(watched)
+    const messages = [{ body: '1' }, { body: '2' }, { body: '3' }]
+    await backend.send({ queue: 'shop-dev-orders', messages })
+    await store.clock.advance(2 * minute)
+    assert.equal((await mill.alarms.get(alarm))?.state, 'ALARM')
+    await withTime(store.clock, mill.close())
+    return {
+      ...store,
+      backend,
+      async told() {
+        await store.clock.advance(2 * minute)
+        const events = { queue: 'shop-dev-events', state: 'ready', limit: 9 } as const
+        const { items } = await backend.peek(events)
+        return items.map(({ body }) => JSON.parse(body)).map(told)
+      },
+    }
+  }
+
+  const rang = [alarm, 'INSUFFICIENT_DATA', 'ALARM']
+
+  test('is told to have ended when it is declared no more', async () => {
+    const scene = await ringing()
+    const { mill } = await scene.openApp(withAlarms())
+    assert.deepEqual(await scene.told(), [rang, [alarm, 'ALARM', 'OK']])
+    assert.equal(await mill.alarms.get(alarm), undefined)
+    const [end] = (await mill.alarms.history({ alarm })).items
+    assert.match(end?.reason ?? '', /not declared any more/)
+  })
+
+  test('is told to have ended when its queue is deleted', async () => {
+    const scene = await ringing()
+    await scene.backend.deleteQueue({ queue: 'shop-dev-orders' })
+    // Nobody has the app open; a server looks.
+    await scene.clock.advance(minute)
+    await createAlarms({ backend: scene.backend }).evaluate()
+    await scene.openApp(withAlarms())
+    assert.deepEqual(await scene.told(), [rang, [alarm, 'ALARM', 'OK']])
+  })
+
+  test('is told to have ended when it does not by another threshold', async () => {
+    const scene = await ringing()
+    await scene.openApp(withAlarms([depth('orders').above(5)]))
+    assert.deepEqual(await scene.told(), [rang, [alarm, 'INSUFFICIENT_DATA', 'OK']])
   })
 })
 

@@ -105,6 +105,10 @@ describe('a job that never ends', () => {
     await clock.advance(2 * minute)
     assert.deepEqual(findings(scene), [['warn', 'stuck_processing', mill.queues.scans.name, id]])
     assert.equal(await latest(mill, 'janitor_stuck_processing'), 1)
+    assert.match(
+      await mill.metrics.prometheus(),
+      /^millrace_value\{name="academy-dev-janitor_stuck_processing"\} 1$/m,
+    )
   })
 })
 

@@ -1,24 +1,12 @@
 import assert from 'node:assert/strict'
-import { describe, onTestFinished, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { z } from 'zod'
-import type { Backend } from '../../src/backends/backend.ts'
-import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { type Mill, open } from '../../src/config/open.ts'
 import { type App, defineApp } from '../../src/contracts/define-app.ts'
 import { jobs } from '../../src/contracts/jobs-declaration.ts'
 import { fifo, queue } from '../../src/contracts/queue-declaration.ts'
 import { schedule } from '../../src/contracts/schedule-declaration.ts'
-import { virtualPorts } from '../../src/testing/virtual-clock.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { openScene } from '../support/worker-scene.ts'
-
-const minute = 60_000
-
-/** The bodies in a queue, in order, without receiving them. */
-async function bodies(backend: Backend, name: string): Promise<readonly string[]> {
-  const { items } = await backend.peek({ queue: name, state: 'ready', limit: 1_000 })
-  return items.map(({ body }) => body)
-}
+import { bodies, minute, oneStore } from './schedule-scene.ts'
 
 describe('a schedule of an open app', () => {
   const app = defineApp('reports', {
@@ -140,32 +128,6 @@ describe('what a tick sends', () => {
   })
 })
 
-/** One store that apps are opened on one after the other, or at once. */
-async function oneStore(): Promise<{
-  readonly backend: Backend
-  readonly clock: ReturnType<typeof virtualPorts>['clock']
-  openApp<const Opened extends App>(app: Opened, stage?: string): Promise<Mill<Opened>>
-}> {
-  const folder = await temporaryFolder('schedules')
-  const ports = virtualPorts()
-  const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
-  const mills: Mill[] = []
-  onTestFinished(async () => {
-    for (const mill of mills) await mill.close()
-    await backend.close()
-    await folder.remove()
-  })
-  return {
-    backend,
-    clock: ports.clock,
-    openApp: async (app, stage = 'dev') => {
-      const mill = await open(app, { backend, ports, stage })
-      mills.push(mill as unknown as Mill)
-      return mill
-    },
-  }
-}
-
 const reportsWith = (every: '1m' | '10m' | undefined): App =>
   defineApp('reports', {
     queues: { reports: queue() },
@@ -210,17 +172,5 @@ describe('several processes, stages and versions of an app', () => {
     await openApp(reportsWith('10m'))
     await clock.advance(10 * minute)
     assert.equal((await bodies(backend, 'reports-dev-reports')).length, 1)
-  })
-
-  test('forget a schedule that is declared no more', async () => {
-    const { backend, clock, openApp } = await oneStore()
-    const old = await openApp(reportsWith('1m'))
-    await openApp(reportsWith(undefined))
-    await clock.advance(10 * minute)
-    assert.deepEqual(await bodies(backend, 'reports-dev-reports'), [])
-    assert.deepEqual(await backend.schedules?.list({}), [])
-    await assert.rejects(old.schedules['often']?.read() ?? Promise.resolve(), {
-      code: 'schedule_not_found',
-    })
   })
 })

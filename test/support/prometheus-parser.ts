@@ -24,7 +24,7 @@ interface Block {
 
 const nameForm = '[a-zA-Z_:][a-zA-Z0-9_:]*'
 const helpLine = new RegExp(`^# HELP (${nameForm}) (.+)$`)
-const typeLine = new RegExp(`^# TYPE (${nameForm}) (counter|gauge|histogram)$`)
+const typeLine = new RegExp(`^# TYPE (${nameForm}) (counter|gauge|histogram|summary)$`)
 const sampleLine = new RegExp(`^(${nameForm})(?:\\{(.*)\\})? (\\S+)$`)
 const labelPair = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)/
 
@@ -85,6 +85,7 @@ function parseLabels(text: string): Readonly<Record<string, string>> {
 }
 
 function belongs(sample: string, name: string, type: string): boolean {
+  if (type === 'summary') return ['_sum', '_count'].some((end) => sample === `${name}${end}`)
   if (type !== 'histogram') return sample === name
   return ['_bucket', '_sum', '_count'].some((suffix) => sample === `${name}${suffix}`)
 }
@@ -92,7 +93,10 @@ function belongs(sample: string, name: string, type: string): boolean {
 function checkFamily(name: string, { type, samples }: Block): void {
   assert.ok(samples.length > 0, `${name} has samples`)
   assert.equal(type === 'counter', name.endsWith('_total'), `the name of ${name} says its type`)
-  for (const { value } of samples) assert.ok(type === 'gauge' || value >= 0, name)
+  // What a summary sums up may be negative.
+  const canFall = (sample: string): boolean =>
+    type === 'gauge' || (type === 'summary' && sample.endsWith('_sum'))
+  for (const { name: one, value } of samples) assert.ok(canFall(one) || value >= 0, one)
   if (type !== 'histogram') return
   for (const count of samples.filter((one) => one.name.endsWith('_count'))) {
     const buckets = samples.filter(

@@ -1,5 +1,7 @@
 /** The script behind `npm start`, where everything is installed already. */
 import assert from 'node:assert/strict'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, test } from 'vitest'
 import { startCommand } from '../support/cli-process.ts'
@@ -38,6 +40,23 @@ describe('npm start', () => {
       await assert.rejects(fetch(`${url}/healthz`))
     }),
   )
+
+  test('refuses a Node that does not know the syntax, where the own one was not installed', () =>
+    inTemporaryFolder('run', async (folder) => {
+      for (const path of ['package-lock.json', 'node_modules/.package-lock.json']) {
+        await mkdir(dirname(join(folder.path, path)), { recursive: true })
+        await writeFile(join(folder.path, path), '{"packages":{}}')
+      }
+      const copy = join(folder.path, 'scripts/run.mjs')
+      await mkdir(dirname(copy))
+      await copyFile(script, copy)
+      const versions = "{ value: { ...process.versions, node: '22.18.0' } }"
+      const older = `data:text/javascript,Object.defineProperty(process, 'versions', ${versions})`
+      const args = ['--import', older, copy, 'start']
+      const { code, stderr } = await startCommand(process.execPath, args).ended
+      assert.equal(code, 1)
+      assert.match(stderr, /^Node 22\.18\.0 is too old, .* use Node 24 or newer\.\n$/)
+    }))
 
   test('refuses what it does not know', async () => {
     const { code, stderr } = await startCommand(process.execPath, [script, 'begin']).ended

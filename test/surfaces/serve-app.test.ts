@@ -86,7 +86,7 @@ describe('an app that the command serves', () => {
   })
 
   test.each([
-    ['lies nowhere', undefined, /Cannot load the app from .*missing\.ts/],
+    ['lies nowhere', undefined, /Cannot load the app from .*missing\.ts: there is no such file$/m],
     ['exports no app', 'export const app = { name: 1 }', /must export one app.*it has none/],
     [
       'exports two apps',

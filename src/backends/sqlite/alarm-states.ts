@@ -1,5 +1,6 @@
 /** Alarms: which there are, and in which state. Whoever changes one proves what it had read. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { alarmMetrics } from '../../core/alarm-metrics.ts'
 import type { AlarmState } from '../../core/alarm-rule.ts'
 import { canonicalJson } from '../../core/canonical-json.ts'
 import type {
@@ -37,7 +38,7 @@ export function prepareAlarms(db: DatabaseSync): AlarmStatements {
     find: db.prepare(`SELECT ${columns} FROM alarm WHERE name = ?`),
     begin: db.prepare(`
       INSERT OR REPLACE INTO alarm (name, owner, rule, revision, state, reason, since, evaluated_at)
-      VALUES (?, ?, ?, ?, 'INSUFFICIENT_DATA', ?, ?, NULL)`),
+      VALUES (?, ?, ?, ?, 'INSUFFICIENT_DATA', ?, ?, ?)`),
     takeOver: db.prepare('UPDATE alarm SET owner = ? WHERE name = ?'),
     forget: db.prepare('DELETE FROM alarm WHERE name = ? AND owner = ?'),
     forgetRevision: db.prepare('DELETE FROM alarm WHERE name = ? AND revision = ?'),
@@ -72,7 +73,7 @@ export function declareAlarms(tx: StoreTransaction, request: DeclareAlarms): voi
     const text = canonicalJson(JSON.stringify(rule))
     const found = getRow<AlarmRow>(alarms.find, rule.name)
     if (found === undefined) {
-      alarms.begin.run(rule.name, owner, text, 1, declared, tx.now)
+      alarms.begin.run(rule.name, owner, text, 1, declared, tx.now, null)
     } else if (found.owner !== owner && yields) {
       continue
     } else if (found.rule !== text) {
@@ -93,10 +94,12 @@ export function declareAlarms(tx: StoreTransaction, request: DeclareAlarms): voi
 /** What was found out about the old rule says nothing about the new one. */
 function beginAnew(
   tx: StoreTransaction,
-  { name, revision, state }: AlarmRow,
+  { name, revision, state, evaluated_at }: AlarmRow,
   { owner, text }: { readonly owner: string; readonly text: string },
 ): void {
-  tx.session.alarms.begin.run(name, owner, text, revision + 1, declaredAnew, tx.now)
+  const evaluatedAt = state === 'ALARM' ? evaluated_at : null
+  const { begin } = tx.session.alarms
+  begin.run(name, owner, text, revision + 1, declaredAnew, tx.now, evaluatedAt)
   if (state === 'INSUFFICIENT_DATA') return
   const to = 'INSUFFICIENT_DATA'
   noteTransition(tx, { alarm: name, from: state, to, reason: declaredAnew, at: tx.now })
@@ -150,8 +153,12 @@ export function forgetAlarms(
   tx: StoreTransaction,
   alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[],
 ): void {
+  const { session } = tx
   for (const { alarm, revision } of alarms) {
-    if (changed(tx.session.alarms.forgetRevision, alarm, revision)) tx.wroteRow()
+    const { metric, of } = findAlarm(session, alarm)?.rule ?? {}
+    const isOfQueue = metric !== undefined && alarmMetrics[metric].of === 'queue'
+    if (isOfQueue && of !== undefined && session.topology.find(of) !== undefined) continue
+    if (changed(session.alarms.forgetRevision, alarm, revision)) tx.wroteRow()
   }
 }
 
@@ -160,6 +167,6 @@ function passOn(tx: StoreTransaction, change: SetAlarmState): AlarmTransition {
   const { alarm, from, to, reason, notify } = change
   const transition = { alarm, from, to, reason, at: tx.now }
   noteTransition(tx, transition)
-  addNotifications(tx, notify)
+  addNotifications(tx, alarm, notify)
   return transition
 }

@@ -2,21 +2,22 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Page } from '../backend.ts'
 import type {
+  MetricPage,
   QueueCounts,
   QueueMinute,
   QueueSnapshot,
   ReadMinutes,
-  SnapshotPage,
 } from '../metric-store.ts'
 import { decodeHandlers } from './metric-handlers.ts'
 import { type Counter, counters } from './metrics.ts'
 import { oldestAge } from './oldest-age.ts'
-import { allRows, upTo } from './rows.ts'
+import { allRows, getRow, upTo } from './rows.ts'
 import type { Session } from './session.ts'
 import { readStatistics } from './statistics.ts'
 
 export interface MinuteStatements {
   readonly read: StatementSync
+  readonly latestBefore: StatementSync
   readonly page: StatementSync
 }
 
@@ -24,6 +25,9 @@ export function prepareMinutes(db: DatabaseSync): MinuteStatements {
   return {
     read: db.prepare(`
       SELECT * FROM metric_minute WHERE queue = ? AND minute BETWEEN ? AND ? ORDER BY minute`),
+    latestBefore: db.prepare(
+      'SELECT max(minute) AS minute FROM metric_minute WHERE queue = ? AND minute < ?',
+    ),
     page: db.prepare(`
       SELECT q.name, ${counters.map((name) => `c.${name}`).join(', ')}, h.total AS handlers
       FROM queue q JOIN queue_count c ON c.queue = q.id
@@ -48,8 +52,12 @@ interface MinuteRow extends CountedRow {
 
 export function readMinutes(session: Session, request: ReadMinutes): readonly QueueMinute[] {
   const { id } = session.topology.require(request.queue)
-  const { from, to } = request
-  return allRows<MinuteRow>(session.metricMinutes.read, id, from, to).map((row) => ({
+  const { to, withLatestBefore = false } = request
+  const { read, latestBefore } = session.metricMinutes
+  const before = withLatestBefore
+    ? getRow<{ minute: number | null }>(latestBefore, id, request.from)?.minute
+    : undefined
+  return allRows<MinuteRow>(read, id, before ?? request.from, to).map((row) => ({
     minute: row.minute,
     ...countsOf(row),
     ready: row.ready,
@@ -63,7 +71,7 @@ export function readMinutes(session: Session, request: ReadMinutes): readonly Qu
 
 export function readSnapshot(
   session: Session,
-  { after = '', limit }: SnapshotPage,
+  { after = '', limit }: MetricPage,
   now: number,
 ): Page<QueueSnapshot> {
   const { page } = session.metricMinutes

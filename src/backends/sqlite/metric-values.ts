@@ -3,15 +3,17 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { minuteOf } from '../../core/minutes.ts'
-import type { ReadValues, ValueMinute } from '../metric-store.ts'
-import { allRows, getRow } from './rows.ts'
+import type { Page } from '../backend.ts'
+import type { LatestValue, MetricPage, ReadValues, ValueMinute } from '../metric-store.ts'
+import { allRows, getRow, upTo } from './rows.ts'
 import type { Session } from './session.ts'
 import type { StoreTransaction } from './transaction.ts'
 
 export interface ValueStatements {
   readonly find: StatementSync
   readonly names: StatementSync
-  readonly addName: StatementSync
+  readonly noteName: StatementSync
+  readonly latest: StatementSync
   readonly add: StatementSync
   readonly read: StatementSync
   readonly forget: StatementSync
@@ -22,7 +24,14 @@ export function prepareValues(db: DatabaseSync): ValueStatements {
   return {
     find: db.prepare('SELECT id FROM metric_name WHERE name = ?'),
     names: db.prepare('SELECT count(*) AS count FROM metric_name'),
-    addName: db.prepare('INSERT INTO metric_name (name) VALUES (?) RETURNING id'),
+    noteName: db.prepare(`
+      INSERT INTO metric_name (name, count, sum, last, at) VALUES (?, 1, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum,
+        last = excluded.last, at = excluded.at
+      RETURNING id`),
+    latest: db.prepare(`
+      SELECT name, last AS value, at, count, sum FROM metric_name
+      WHERE name > ? ORDER BY name ${upTo}`),
     add: db.prepare(`
       INSERT INTO metric_value (name, minute, count, sum, min, max) VALUES (?, ?, 1, ?, ?, ?)
       ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum,
@@ -51,10 +60,10 @@ export interface NamedValue {
 export function addValues(tx: StoreTransaction, values: readonly NamedValue[]): void {
   if (values.length === 0) return
   refuseTooMany(tx, new Set(values.map(({ name }) => name)))
-  const { find, addName, add } = tx.session.metricValues
+  const { noteName, add } = tx.session.metricValues
   const minute = minuteOf(tx.now)
   for (const { name, value } of values) {
-    const id = (getRow<{ id: number }>(find, name) ?? getRow<{ id: number }>(addName, name))?.id
+    const id = getRow<{ id: number }>(noteName, name, value, value, tx.now)?.id
     if (id !== undefined) add.run(id, minute, value, value, value)
     tx.wroteRow()
   }
@@ -74,6 +83,16 @@ function refuseTooMany(tx: StoreTransaction, names: ReadonlySet<string>): void {
 export function readValues(session: Session, request: ReadValues): readonly ValueMinute[] {
   const { name, from, to } = request
   return allRows<ValueMinute>(session.metricValues.read, name, from, to).map((row) => ({ ...row }))
+}
+
+export function latestValues(
+  session: Session,
+  { after = '', limit }: MetricPage,
+): Page<LatestValue> {
+  const rows = allRows<LatestValue>(session.metricValues.latest, after, limit + 1)
+  const items = rows.slice(0, limit).map((row) => ({ ...row }))
+  const last = items.at(-1)
+  return rows.length > limit && last !== undefined ? { items, next: last.name } : { items }
 }
 
 /** Removes a slice of old values, and names that have none left. */

@@ -28,12 +28,18 @@ const waitingMax = 10_000
 export function prepareNotifications(db: DatabaseSync): NotificationStatements {
   return {
     add: db.prepare(`
-      INSERT INTO notification (kind, target, body, created_at, attempt, due_at)
-      VALUES (?, ?, ?, ?, 0, ?)`),
+      INSERT INTO notification (alarm, kind, target, body, created_at, attempt, due_at)
+      VALUES (?, ?, ?, ?, ?, 0, ?)`),
+    // Whoever hears of the end before the beginning takes an alarm for one that rings.
     due: db.prepare(`
       SELECT number, kind, target, body, created_at, attempt
-      FROM notification INDEXED BY notification_due
-      WHERE due_at <= ? ORDER BY due_at, number ${upTo}`),
+      FROM notification AS n INDEXED BY notification_due
+      WHERE due_at <= ? AND NOT EXISTS (
+        SELECT 1 FROM notification AS earlier INDEXED BY notification_by_alarm
+        WHERE earlier.alarm = n.alarm AND earlier.created_at < n.created_at
+          AND earlier.kind = n.kind AND earlier.target = n.target
+      )
+      ORDER BY due_at, number ${upTo}`),
     lease: db.prepare('UPDATE notification SET attempt = attempt + 1, due_at = ? WHERE number = ?'),
     retry: db.prepare(
       'UPDATE notification SET due_at = ?, error = ? WHERE number = ? AND attempt = ?',
@@ -45,11 +51,12 @@ export function prepareNotifications(db: DatabaseSync): NotificationStatements {
 
 export function addNotifications(
   tx: StoreTransaction,
+  alarm: string,
   notifications: readonly NewNotification[],
 ): void {
   const { add, removeOld } = tx.session.notifications
   for (const { kind, target, body } of notifications) {
-    const { lastInsertRowid } = add.run(kind, target, body, tx.now, tx.now)
+    const { lastInsertRowid } = add.run(alarm, kind, target, body, tx.now, tx.now)
     removeOld.run(Number(lastInsertRowid) - waitingMax)
     tx.wroteRow()
   }

@@ -7,8 +7,8 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import type {
   DueSchedules,
   EnsureSchedule,
-  ForgetSchedules,
   PauseSchedule,
+  RenewSchedules,
   ResumeSchedule,
   RunNow,
   ScheduleName,
@@ -25,6 +25,8 @@ import type { StoreTransaction } from './transaction.ts'
 export interface ScheduleStatements {
   readonly add: StatementSync
   readonly change: StatementSync
+  readonly renew: StatementSync
+  readonly abandoned: StatementSync
   readonly find: StatementSync
   readonly due: StatementSync
   readonly next: StatementSync
@@ -48,8 +50,13 @@ const columns = `
 export function prepareSchedules(db: DatabaseSync): ScheduleStatements {
   const waiting = 'FROM schedule INDEXED BY schedule_due WHERE scope = ? AND paused_at IS NULL'
   return {
-    add: db.prepare('INSERT INTO schedule (name, scope, rule, next_at) VALUES (?, ?, ?, ?)'),
-    change: db.prepare('UPDATE schedule SET rule = ?, next_at = ? WHERE name = ?'),
+    add: db.prepare(`
+      INSERT INTO schedule (name, scope, rule, next_at, declared_at) VALUES (?, ?, ?, ?, ?)`),
+    change: db.prepare(`
+      UPDATE schedule SET rule = ?, next_at = ?, declared_at = ? WHERE name = ?`),
+    renew: db.prepare(`
+      UPDATE schedule SET declared_at = ? WHERE name = ? AND scope = ? AND rule = ?`),
+    abandoned: db.prepare('SELECT name FROM schedule WHERE scope = ? AND declared_at <= ?'),
     find: db.prepare(`SELECT ${columns} FROM schedule WHERE name = ?`),
     due: db.prepare(`
       SELECT ${columns} ${waiting} AND next_at <= ? ORDER BY next_at LIMIT ${dueAtOnce}`),
@@ -74,12 +81,12 @@ export function prepareSchedules(db: DatabaseSync): ScheduleStatements {
 
 export function ensureSchedule(tx: StoreTransaction, request: EnsureSchedule): ScheduleRecord {
   const { schedule, scope, rule, nextAt } = request
-  const { add, change } = tx.session.schedules
+  const { add, change, renew } = tx.session.schedules
   const known = findSchedule(tx.session, request)
   if (known !== undefined && known.scope !== scope) throw ownedByAnother(known)
-  if (known?.rule === rule) return known
-  if (known === undefined) add.run(schedule, scope, rule, nextAt)
-  else change.run(rule, nextAt, schedule)
+  if (known === undefined) add.run(schedule, scope, rule, nextAt, tx.now)
+  else if (known.rule === rule) renew.run(tx.now, schedule, scope, rule)
+  else change.run(rule, nextAt, tx.now, schedule)
   tx.wroteRow()
   return required(tx.session, request)
 }
@@ -159,13 +166,25 @@ export function listSchedules(
   return rows.map(recordOf)
 }
 
-export function forgetSchedules(tx: StoreTransaction, { scope, keep }: ForgetSchedules): number {
-  const others = listSchedules(tx.session, { scope }).filter(
-    ({ schedule }) => !keep.includes(schedule),
+export function renewSchedules(tx: StoreTransaction, request: RenewSchedules): readonly string[] {
+  const { scope, schedules: declared, abandonedAfterMs } = request
+  const { renew, abandoned, remove } = tx.session.schedules
+  const others = declared.filter(
+    ({ schedule, rule }) => !changed(renew, tx.now, schedule, scope, rule),
   )
-  for (const { schedule } of others) tx.session.schedules.remove.run(schedule)
-  if (others.length > 0) tx.wroteRow()
-  return others.length
+  if (others.length < declared.length) tx.wroteRow()
+  const names = new Set(declared.map(({ schedule }) => schedule))
+  const left = allRows<{ name: string }>(abandoned, scope, tx.now - abandonedAfterMs)
+  for (const { name } of left) {
+    if (!names.has(name) && changed(remove, name)) tx.wroteRow()
+  }
+  return others
+    .map(({ schedule }) => schedule)
+    .filter(
+      (schedule) =>
+        findSchedule(tx.session, { schedule }) === undefined ||
+        left.some(({ name }) => name === schedule),
+    )
 }
 
 /** Rows arrive as objects without a prototype, which are not equal to any other object. */

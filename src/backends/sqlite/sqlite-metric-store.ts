@@ -1,6 +1,8 @@
 /** The port of metrics on SQLite. */
 import type { Page } from '../backend.ts'
 import type {
+  LatestValue,
+  MetricPage,
   MetricStore,
   QueueMinute,
   QueueSnapshot,
@@ -8,13 +10,12 @@ import type {
   ReadValues,
   ReportFigures,
   SampleReport,
-  SnapshotPage,
   ValueMinute,
 } from '../metric-store.ts'
 import type { EmptyReceives } from './empty-receives.ts'
 import { addToHandlers } from './metric-handlers.ts'
 import { readMinutes, readSnapshot } from './metric-minutes.ts'
-import { addValues, readValues } from './metric-values.ts'
+import { addValues, latestValues, readValues } from './metric-values.ts'
 import { addEmptyReceives, isSampleDue, nothingToSample, sampleMinute } from './metrics.ts'
 import type { Session } from './session.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -65,12 +66,16 @@ export class SqliteMetricStore implements MetricStore {
     return this.#read((session) => readMinutes(session, request))
   }
 
-  snapshot(request: SnapshotPage): Promise<Page<QueueSnapshot>> {
+  snapshot(request: MetricPage): Promise<Page<QueueSnapshot>> {
     return this.#read((session, now) => readSnapshot(session, request, now))
   }
 
   values(request: ReadValues): Promise<readonly ValueMinute[]> {
     return this.#read((session) => readValues(session, request))
+  }
+
+  latest(request: MetricPage): Promise<Page<LatestValue>> {
+    return this.#read((session) => latestValues(session, request))
   }
 
   /** Every commit of metrics takes along what was counted in memory, or leaves it there. */

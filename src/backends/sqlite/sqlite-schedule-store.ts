@@ -2,8 +2,8 @@
 import type {
   DueSchedules,
   EnsureSchedule,
-  ForgetSchedules,
   PauseSchedule,
+  RenewSchedules,
   ResumeSchedule,
   RunNow,
   ScheduleName,
@@ -17,9 +17,9 @@ import {
   dueSchedules,
   ensureSchedule,
   findSchedule,
-  forgetSchedules,
   listSchedules,
   pauseSchedule,
+  renewSchedules,
   resumeSchedule,
   runScheduleNow,
   tickSchedule,
@@ -74,7 +74,7 @@ export class SqliteScheduleStore implements ScheduleStore {
     return this.#read((session) => listSchedules(session, request))
   }
 
-  forgetOthers(request: ForgetSchedules): Promise<number> {
-    return this.#writer.submit((tx) => forgetSchedules(tx, request))
+  renew(request: RenewSchedules): Promise<readonly string[]> {
+    return this.#writer.submit((tx) => renewSchedules(tx, request))
   }
 }

@@ -101,10 +101,16 @@ async function showHistory(
     ...(alarm !== undefined && { alarm }),
     ...(after !== undefined && { after }),
   }
-  const { items, next = null } = await inAlarms(flags, (alarms) => alarms.history(request))
+  const { items, next = null } = await inAlarms(flags, async (alarms) => {
+    const page = await alarms.history(request)
+    // One that is forgotten still has its history.
+    const isKnown = alarm === undefined || page.items.length > 0 || after !== undefined
+    if (!isKnown && (await alarms.get(alarm)) === undefined) throw await missing(alarms, alarm)
+    return page
+  })
   const rows = items.map(alarmTransitionView)
   if (flags.json) return voice.tell({ changes: rows, next })
-  if (rows.length === 0) return voice.note('No state has ever changed.')
+  if (rows.length === 0) return voice.note('No state has changed in the last 90 days.')
   voice.say(table(['at', 'alarm', 'from', 'to', 'reason'], rows))
   if (next !== null) voice.note(`There is more: --after ${next}`)
 }

@@ -1,6 +1,6 @@
 /** `millrace flow`: the flows and chains of a store, also while workers do their units. */
 import type { Command } from 'commander'
-import type { FlowKey, FlowRecord, FlowStore } from '../../backends/flow-store.ts'
+import type { FlowKey, FlowRecord, FlowStore, UnitKey } from '../../backends/flow-store.ts'
 import type { OpenedStore } from '../../config/open-store.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -146,12 +146,17 @@ async function cancel(
   flow: string,
   id: string,
 ): Promise<void> {
-  const question = `This ends ${printable(flow)} ${printable(id)} for good.`
-  await confirm(shell, { question, name: id, yes: flags.yes })
+  const name = `${printable(flow)} ${printable(id)}`
+  const before = await inStore(flags, (store) => requireFlow(flowsOf(store), { flow, id }))
+  if (before.status === 'cancelled') {
+    const view = flowView(before)
+    if (flags.json) return voice.tell(view)
+    return voice.say(`${name} is cancelled already, since ${view.ended_at}.`)
+  }
+  await confirm(shell, { question: `This ends ${name} for good.`, name: id, yes: flags.yes })
   const record = await inStore(flags, (store) => flowsOf(store).cancel({ flow, id }))
-  const view = flowView(record)
-  if (flags.json) return voice.tell(view)
-  voice.say(`Cancelled ${printable(flow)} ${printable(id)}, ${doneOf(record)} done.`)
+  if (flags.json) return voice.tell(flowView(record))
+  voice.say(`Cancelled ${name}, ${doneOf(record)} done.`)
 }
 
 async function resume(
@@ -160,16 +165,57 @@ async function resume(
   id: string,
   unit?: string,
 ): Promise<void> {
-  const record = await inStore(flags, async (store) => {
+  const { record, place, wasUnderWay } = await inStore(flags, async (store) => {
     const flows = flowsOf(store)
-    const place = unit ?? (await requireFlow(flows, { flow, id })).failure?.unit
-    if (place) return flows.resume({ flow, id, unit: place })
-    const message = 'The flow has not stopped at a unit. Name one to do it once more.'
-    throw new CommandFailure(exitCodes.usage, message)
+    const before = await requireFlow(flows, { flow, id })
+    const place = unit ?? before.failure?.unit
+    if (!place) {
+      const message = 'The flow has not stopped at a unit. Name one to do it once more.'
+      throw new CommandFailure(exitCodes.usage, message)
+    }
+    const key = { flow, id, unit: place }
+    const wasUnderWay = before.status === 'open' && (await isUnderWay(flows, key))
+    const record = await flows.resume(key).catch(withAdvice)
+    return { record, place, wasUnderWay }
   })
-  const view = flowView(record)
-  if (flags.json) return voice.tell(view)
-  voice.say(`${printable(flow)} ${printable(id)} goes on, ${doneOf(record)} done.`)
+  if (flags.json) return voice.tell(flowView(record))
+  const name = `${printable(flow)} ${printable(id)}`
+  voice.say(
+    wasUnderWay
+      ? `Nothing was done: ${printable(place)} of ${name} has its work and has not ended.`
+      : `${name} goes on, ${doneOf(record)} done.`,
+  )
+}
+
+/** Its work is there: it waits for a worker, or one has it. */
+async function isUnderWay(flows: FlowStore, { flow, id, unit }: UnitKey): Promise<boolean> {
+  let after: string | undefined
+  do {
+    const limit = limits.pageSize.max
+    const page = {
+      flow,
+      id,
+      state: 'pending',
+      limit,
+      ...(after !== undefined && { after }),
+    } as const
+    const { items, next } = await flows.units(page)
+    const found = items.find((one) => one.unit === unit)
+    if (found !== undefined) return found.messageId !== null
+    after = next
+  } while (after !== undefined)
+  return false
+}
+
+/** The command has no work to give. */
+function withAdvice(error: unknown): never {
+  const needsWork =
+    error instanceof MillraceError && error.violations.some(({ field }) => field === 'work')
+  if (!needsWork) throw error
+  const message =
+    'The flow does not remember the work of its units. Declare it with keepWork, or resume it in ' +
+    'the app and give the work along.'
+  throw new CommandFailure(exitCodes.usage, message)
 }
 
 function doneOf({ units: { done, total } }: FlowRecord): string {

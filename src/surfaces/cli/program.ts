@@ -91,6 +91,11 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./switch-command.ts')).switchCommand,
   },
   {
+    name: 'metrics',
+    group: 'Look and act:',
+    load: async () => (await import('./metrics-command.ts')).metricsCommand,
+  },
+  {
     name: 'alarm',
     group: 'Look and act:',
     load: async () => (await import('./alarm-command.ts')).alarmCommand,

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import type { ScheduleRecord, ScheduleStore } from '../../backends/schedule-store.ts'
 import { loadApp } from '../../config/load-app.ts'
 import type { OpenedStore } from '../../config/open-store.ts'
+import { didYouMean } from '../../contracts/did-you-mean.ts'
 import { defaultStage } from '../../contracts/resolve-names.ts'
 import { resolveTopology } from '../../contracts/resolve-topology.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -106,8 +107,22 @@ async function showNext({ flags, voice }: Call<NextFlags>, schedule: string): Pr
 
 async function pause(call: Call<SignedFlags>, schedule: string): Promise<void> {
   const by = call.flags.by ?? userName()
-  const record = await inControl(call.flags, schedule, (control) => control.pause(by))
-  tell(call, record, `Paused ${printable(schedule)}.`)
+  const { before, record } = await inControl(call.flags, schedule, async (control) => ({
+    before: await control.read(),
+    record: await control.pause(by),
+  }))
+  const wasPaused = before.pausedAt !== null && before.pausedAt === record.pausedAt
+  const name = printable(schedule)
+  tell(
+    call,
+    record,
+    wasPaused ? `${name} is paused already, ${pauseText(record)}.` : `Paused ${name}.`,
+  )
+}
+
+function pauseText(record: ScheduleRecord): string {
+  const { paused_by, paused_at } = scheduleView(record)
+  return printable(`by ${paused_by} since ${paused_at}`)
 }
 
 async function resume(call: Call<SignedFlags>, schedule: string): Promise<void> {
@@ -130,13 +145,18 @@ async function runNow({ flags, voice, shell }: Call<RunFlags>, schedule: string)
   }
   const app = await loadApp(path)
   const stage = flags.stage || app.stage || defaultStage
-  const id = await inStore(flags, ({ backend }) => {
+  const { name, id } = await inStore(flags, async (store) => {
     const { queues } = resolveTopology(app, stage)
-    const setup = { app, stage, queues, backend, ids: shell.ports.ids, log: silentLogger }
-    const handles: Readonly<Record<string, ScheduleHandle>> = createSchedules(setup)
-    return handleFor(handles, schedule).runNow({ by })
+    const setup = { app, stage, queues, ids: shell.ports.ids, log: silentLogger }
+    const handles: Readonly<Record<string, ScheduleHandle>> = createSchedules({
+      ...setup,
+      backend: store.backend,
+    })
+    const handle = handleFor(handles, schedule)
+    const sent = await found(store, handle.name, handle.runNow({ by }))
+    return { name: handle.name, id: sent }
   })
-  if (flags.json) voice.tell({ name: schedule, id })
+  if (flags.json) voice.tell({ name, id })
   else voice.say(id)
 }
 
@@ -158,7 +178,22 @@ function inControl<T>(
   schedule: string,
   use: (control: ScheduleControl) => Promise<T>,
 ): Promise<T> {
-  return inStore(flags, (store) => use(scheduleControl(schedulesOf(store), schedule)))
+  return inStore(flags, (store) =>
+    found(store, schedule, use(scheduleControl(schedulesOf(store), schedule))),
+  )
+}
+
+/** What is done with a schedule; one that is not there is named, with one like it. */
+async function found<T>(store: OpenedStore, schedule: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code !== 'schedule_not_found') throw error
+    const names = (await schedulesOf(store).list({})).map((record) => record.schedule)
+    const hint = didYouMean(schedule, names)
+    const message = `There is no schedule '${printable(schedule)}' in the store${hint || '.'}`
+    throw new CommandFailure(exitCodes.notFound, message)
+  }
 }
 
 function schedulesOf({ backend }: OpenedStore): ScheduleStore {

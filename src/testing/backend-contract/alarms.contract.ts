@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
-import type {
-  AlarmEvaluation,
-  AlarmRecord,
-  AlarmState,
-  AlarmStore,
-  NewNotification,
-  Notification,
-} from '../../backends/alarm-store.ts'
-import type { AlarmRule } from '../../core/alarm-rule.ts'
+import type { AlarmState } from '../../backends/alarm-store.ts'
+import { alarmRule, declare, evaluate, evaluationOf, read, storeOf } from './alarm-scene.ts'
 import { day, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -18,62 +11,10 @@ export function describeAlarms(all: ContractSuite): void {
     describeEvaluating(suite)
     describeHistory(suite)
   })
-  suite.describe('notifications', () => describeNotifications(suite))
-}
-
-function storeOf({ backend }: Scene): AlarmStore {
-  assert.ok(backend.alarms !== null, 'the backend has no alarms')
-  return backend.alarms
-}
-
-export function alarmRule(name: string, parts: Partial<AlarmRule> = {}): AlarmRule {
-  return {
-    name,
-    description: null,
-    severity: 'warning',
-    metric: 'depth',
-    of: 'q',
-    statistic: 'maximum',
-    periodMs: minute,
-    evaluationPeriods: 1,
-    datapointsToAlarm: 1,
-    threshold: 100,
-    comparison: 'above',
-    missingData: 'missing',
-    targets: [],
-    ...parts,
-  }
-}
-
-async function declare(scene: Scene, ...rules: readonly AlarmRule[]): Promise<void> {
-  await storeOf(scene).declareAlarms({ owner: 'app', rules })
-}
-
-async function read(scene: Scene, alarm: string): Promise<AlarmRecord> {
-  const record = await storeOf(scene).readAlarm({ alarm })
-  assert.ok(record !== undefined, `there is no alarm ${alarm}`)
-  return record
 }
 
 async function names(scene: Scene, request = { prefix: '' }): Promise<readonly string[]> {
   return (await storeOf(scene).alarmStates(request)).map(({ alarm }) => alarm)
-}
-
-interface Result {
-  readonly to: AlarmState
-  readonly evaluatedAt: number
-  readonly notify?: readonly NewNotification[]
-}
-
-function evaluationOf(record: AlarmRecord, result: Result): AlarmEvaluation {
-  const { alarm, revision, state: from } = record
-  return { alarm, revision, from, reason: 'because', notify: [], ...result }
-}
-
-/** Whether the state has changed. */
-async function evaluate(scene: Scene, record: AlarmRecord, result: Result): Promise<boolean> {
-  const evaluations = [evaluationOf(record, result)]
-  return (await storeOf(scene).recordEvaluations({ evaluations })).length > 0
 }
 
 function describeDeclaring(suite: ContractSuite): void {
@@ -108,7 +49,7 @@ function describeDeclaring(suite: ContractSuite): void {
   suite.test('an alarm that is declared otherwise starts over', async (scene) => {
     await declare(scene, alarmRule('deep'))
     const old = await read(scene, 'deep')
-    await evaluate(scene, old, { to: 'ALARM', evaluatedAt: minute })
+    await evaluate(scene, old, { to: 'OK', evaluatedAt: minute })
     await declare(scene, alarmRule('deep', { threshold: 5 }))
     const { state, evaluatedAt, revision, rule } = await read(scene, 'deep')
     assert.deepEqual([state, evaluatedAt, rule.threshold], ['INSUFFICIENT_DATA', null, 5])
@@ -117,6 +58,17 @@ function describeDeclaring(suite: ContractSuite): void {
     assert.equal(await evaluate(scene, late, { to: 'ALARM', evaluatedAt: 9 * minute }), false)
     assert.equal((await read(scene, 'deep')).state, 'INSUFFICIENT_DATA')
   })
+
+  suite.test(
+    'an alarm that is declared otherwise while it rings is not a new one',
+    async (scene) => {
+      await declare(scene, alarmRule('deep'))
+      await evaluate(scene, await read(scene, 'deep'), { to: 'ALARM', evaluatedAt: minute })
+      await declare(scene, alarmRule('deep', { threshold: 5 }))
+      const { state, evaluatedAt } = await read(scene, 'deep')
+      assert.deepEqual([state, evaluatedAt], ['INSUFFICIENT_DATA', minute])
+    },
+  )
 
   suite.test('what an owner does not declare any more is forgotten', async (scene) => {
     await declare(scene, alarmRule('a'), alarmRule('b'))
@@ -156,6 +108,15 @@ function describeDeclaring(suite: ContractSuite): void {
       assert.deepEqual(await names(scene), ['a'])
     },
   )
+
+  suite.test('an alarm is not forgotten while its queue is there', async (scene) => {
+    await declare(scene, alarmRule('a'), alarmRule('b', { of: 'other' }))
+    const alarms = await storeOf(scene).alarmStates({ prefix: '' })
+    // It is there again, though whoever looked had found it gone.
+    await scene.queue('q')
+    await storeOf(scene).forgetAlarms({ alarms })
+    assert.deepEqual(await names(scene), ['a'])
+  })
 
   suite.test('names outside their limits are refused', async (scene) => {
     await rejects(declare(scene, alarmRule('')), 'invalid_argument')
@@ -297,84 +258,5 @@ function describeHistory(suite: ContractSuite): void {
     await scene.advance(91 * day)
     await change(scene, 'a', 1)
     assert.equal((await storeOf(scene).alarmHistory({ limit: 10 })).items.length, 1)
-  })
-}
-
-const hook: NewNotification = { kind: 'webhook', target: 'https://example.com/', body: '{"a":1}' }
-
-async function notify(scene: Scene, ...notifications: readonly NewNotification[]): Promise<void> {
-  await declare(scene, alarmRule('told'))
-  const record = await read(scene, 'told')
-  const to = record.state === 'ALARM' ? 'OK' : 'ALARM'
-  const evaluatedAt = (record.evaluatedAt ?? 0) + minute
-  assert.equal(await evaluate(scene, record, { to, evaluatedAt, notify: notifications }), true)
-}
-
-function take(scene: Scene, limit = 10): Promise<readonly Notification[]> {
-  return storeOf(scene).takeNotifications({ limit, leaseMs: 30 * second })
-}
-
-function describeNotifications(suite: ContractSuite): void {
-  suite.test('come to exist with the change, once', async (scene) => {
-    await declare(scene, alarmRule('told'))
-    const record = await read(scene, 'told')
-    const result = { to: 'ALARM', evaluatedAt: minute, notify: [hook] } as const
-    await Promise.all([evaluate(scene, record, result), evaluate(scene, record, result)])
-    const { id, key, createdAt, ...taken } = only(await take(scene))
-    assert.deepEqual(taken, { ...hook, attempt: 1 })
-    assert.ok(createdAt <= (await storeOf(scene).now()))
-    assert.notEqual(id, key)
-  })
-
-  suite.test('are with one who delivers at a time, oldest first', async (scene) => {
-    await notify(scene, hook, { ...hook, kind: 'queue', target: 'q' })
-    const [first] = await take(scene, 1)
-    const [second_] = await take(scene)
-    assert.deepEqual([first?.kind, second_?.kind], ['webhook', 'queue'])
-    assert.deepEqual(await take(scene), [])
-    await scene.advance(31 * second)
-    assert.deepEqual(
-      (await take(scene)).map(({ attempt }) => attempt),
-      [2, 2],
-    )
-  })
-
-  suite.test('are gone when they were delivered, or given up', async (scene) => {
-    await notify(scene, hook, hook)
-    const [first, last] = await take(scene)
-    assert.ok(first && last)
-    const store = storeOf(scene)
-    await store.settleNotification({ id: first.id, outcome: 'delivered' })
-    await store.settleNotification({ id: last.id, outcome: 'given_up', error: 'nobody there' })
-    await scene.advance(day)
-    assert.deepEqual(await take(scene), [])
-  })
-
-  suite.test('come again when they failed, after the time asked for', async (scene) => {
-    await notify(scene, hook)
-    const { id, key } = only(await take(scene))
-    const store = storeOf(scene)
-    const failed = { id, outcome: 'retry', delayMs: 5 * second, error: 'HTTP 500' } as const
-    await store.settleNotification(failed)
-    await scene.advance(4 * second)
-    assert.deepEqual(await take(scene), [])
-    await scene.advance(second)
-    const again = only(await take(scene))
-    assert.deepEqual([again.attempt, again.key], [2, key])
-  })
-
-  suite.test('cannot be settled by somebody whose lease has ended', async (scene) => {
-    await notify(scene, hook)
-    const late = only(await take(scene))
-    await scene.advance(31 * second)
-    const now = only(await take(scene))
-    const store = storeOf(scene)
-    await store.settleNotification({ id: late.id, outcome: 'delivered' })
-    const soon = { outcome: 'retry', delayMs: 0, error: 'HTTP 500' } as const
-    await store.settleNotification({ id: late.id, ...soon })
-    assert.deepEqual(await take(scene), [])
-    await store.settleNotification({ id: now.id, ...soon })
-    assert.equal(only(await take(scene)).attempt, 3)
-    await rejects(store.settleNotification({ id: 'x', outcome: 'delivered' }), 'invalid_argument')
   })
 }

@@ -176,6 +176,28 @@ function describeReports(suite: ContractSuite): void {
       assert.deepEqual(await valuesOf(scene, 'other'), [])
     })
 
+    suite.test('the latest value of each name is known, and what all come to', async (scene) => {
+      const put = (name: string, ...values: number[]): Promise<void> =>
+        store(scene).report({ queues: [], values: values.map((value) => ({ name, value })) })
+      assert.deepEqual((await store(scene).latest({ limit: 10 })).items, [])
+      await put('cost', 2, -1.5, 4)
+      await put('age', 9)
+      await scene.advance(hour)
+      await put('cost', 0.5)
+      const { items, next } = await store(scene).latest({ limit: 1 })
+      const [age] = items
+      assert.ok(age && next)
+      assert.deepEqual(age, { name: 'age', value: 9, at: age.at, count: 1, sum: 9 })
+      const rest = await store(scene).latest({ limit: 1, after: next })
+      assert.deepEqual(rest, {
+        items: [{ name: 'cost', value: 0.5, at: age.at + hour, count: 4, sum: 5 }],
+      })
+      await scene.advance(3 * day - hour + minute)
+      while ((await store(scene).sample()).more);
+      assert.equal(only((await store(scene).latest({ limit: 10 })).items).name, 'cost')
+      await rejects(store(scene).latest({ limit: 0 }), 'invalid_argument')
+    })
+
     suite.test('a store keeps a thousand names, and frees them after three days', async (scene) => {
       const names = Array.from({ length: 1_000 }, (_, index) => ({ name: `n${index}`, value: 1 }))
       await store(scene).report({ queues: [], values: names })

@@ -154,6 +154,19 @@ export function describeMetrics(all: ContractSuite): void {
       await rejects(store(scene).minutes({ queue: 'q', ...turned }), 'invalid_argument')
     })
 
+    suite.test('the latest minute before them is answered too, if asked for', async (scene) => {
+      await scene.queue('q')
+      await scene.send('q', 'a')
+      await nextMinute(scene)
+      const counted = only(await minutesOf(scene, 'q'))
+      const long = { from: counted.minute + hour, to: counted.minute + 2 * hour }
+      const minutes = (span: { readonly from: number; readonly to: number }) =>
+        store(scene).minutes({ queue: 'q', ...span, withLatestBefore: true })
+      assert.deepEqual(await minutes(long), [counted])
+      assert.deepEqual(await minutes({ from: 0, to: counted.minute }), [counted])
+      assert.deepEqual(await minutes({ from: 0, to: counted.minute - 1 }), [])
+    })
+
     suite.test('minutes are forgotten after three days', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'a')

@@ -268,9 +268,49 @@ function describeDeclarations(suite: ContractSuite): void {
     assert.deepEqual(await names({ scope }), [schedule])
     assert.deepEqual(await names({}), [schedule, other.schedule])
     assert.equal(only((await store.due({ scope: other.scope })).schedules).schedule, other.schedule)
-    assert.equal(await store.forgetOthers({ scope, keep: [] }), 1)
+    assert.deepEqual(await store.renew({ scope, schedules: [], abandonedAfterMs: 0 }), [])
     assert.deepEqual(await names({}), [other.schedule])
-    assert.equal(await store.forgetOthers({ scope: other.scope, keep: [other.schedule] }), 0)
+  })
+
+  suite.test('are forgotten when no app has had them for long enough', async (scene) => {
+    await scheduled(scene)
+    const store = schedulesOf(scene)
+    const left = { schedule: 'reports-dev-left', scope, rule, nextAt: null }
+    await store.ensure(left)
+    const renewed = { scope, schedules: [{ schedule, rule }], abandonedAfterMs: 5 * minute }
+    for (let passed = 0; passed < 4; passed += 1) {
+      await scene.advance(minute)
+      assert.deepEqual(await store.renew(renewed), [])
+    }
+    assert.equal((await store.list({ scope })).length, 2)
+    await scene.advance(minute)
+    assert.deepEqual(await store.renew(renewed), [])
+    assert.equal(only(await store.list({ scope })).schedule, schedule)
+    // Those who declare it are told that it is missing.
+    const missing = { ...renewed, schedules: [left] }
+    assert.deepEqual(await store.renew(missing), [left.schedule])
+  })
+
+  suite.test('keep their rule while some app has it', async (scene) => {
+    await scheduled(scene)
+    const store = schedulesOf(scene)
+    const claim = (text: string): Promise<readonly string[]> => {
+      const schedules = [{ schedule, rule: text }]
+      return store.renew({ scope, schedules, abandonedAfterMs: 5 * minute })
+    }
+    await scene.advance(4 * minute)
+    assert.deepEqual(await claim('every 1h'), [])
+    assert.deepEqual(await claim(rule), [])
+    await scene.advance(4 * minute)
+    assert.deepEqual(await claim('every 1h'), [])
+    await scene.advance(minute)
+    assert.deepEqual(await claim('every 1h'), [schedule])
+    assert.equal((await read(scene)).rule, rule)
+    const nowhere = { scope: 'other/dev', schedules: [], abandonedAfterMs: 0 }
+    await store.renew(nowhere)
+    assert.equal((await read(scene)).rule, rule)
+    const nonsense = store.renew({ scope, schedules: [], abandonedAfterMs: -1 })
+    await rejects(nonsense, 'invalid_argument')
   })
 
   suite.test('keep names apart that look alike to others', async (scene) => {

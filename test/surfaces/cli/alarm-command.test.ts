@@ -103,9 +103,26 @@ describe('alarms', () => {
     assert.deepEqual([changes.length, next], [1, null])
   })
 
+  test('that are forgotten still have their history', async () => {
+    const { backend, run, read } = await alarmScene()
+    await backend.alarms?.declareAlarms({ owner: 'app shop dev', rules: [quiet] })
+    assertRefused(await run('alarm', 'show', 'orders-deep'), 3, /no alarm/)
+    const { changes } = await read('alarm', 'history', 'orders-deep')
+    assert.deepEqual([changes.length, changes[0].alarm], [1, 'orders-deep'])
+  })
+
+  test('that never changed have an empty history', async () => {
+    const { backend, run } = await alarmScene()
+    const fresh = { ...quiet, name: 'fresh' }
+    await backend.alarms?.declareAlarms({ owner: 'app shop dev', rules: [fresh] })
+    const { code, stdout, stderr } = await run('alarm', 'history', 'fresh')
+    assert.deepEqual([code, stdout], [0, ''])
+    assert.match(stderr, /No state has changed/)
+  })
+
   test('that do not exist are not found, and one like it is offered', async () => {
     const { run } = await alarmScene()
-    for (const verb of ['show', 'test']) {
+    for (const verb of ['show', 'test', 'history']) {
       assertRefused(await run('alarm', verb, 'orders-dep'), 3, /no alarm.*'orders-deep'/)
     }
     const wrong = await run('alarm', 'test', 'orders-deep', '--state', 'RED')

@@ -5,6 +5,7 @@ import { describe, test } from 'vitest'
 import { assertRefused, type CliScene, cliScene } from './cli-scene.ts'
 
 const tutor = fileURLToPath(new URL('../tutor.ts', import.meta.url))
+const library = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))
 
 const template = (visibility: number): string => `Transform: AWS::Serverless-2016-10-31
 Resources:
@@ -77,6 +78,24 @@ describe('the doctor', () => {
     const scene = await cliScene()
     const { findings } = await scene.read('doctor', tutor)
     assert.ok(findings.some(({ subject }: Found) => subject === 'tutor-dev-classify'))
+  })
+
+  test('has nothing against alarms of an app that only an export would leave out', async () => {
+    const { good, read, run, write } = await cliScene()
+    const app = await write(
+      'app.ts',
+      `import { defineApp, metric, queue } from ${JSON.stringify(library)}
+      export default defineApp('shop', {
+        queues: { orders: queue({ deadLetter: {} }) },
+        alarms: [metric('basket value').above(10)],
+      })`,
+    )
+    const { problems } = await read('doctor', app)
+    assert.deepEqual(problems, [])
+    assert.doesNotMatch((await run('up', app)).stderr, /left out/)
+    const exported = await run('template', 'export', '--app', app)
+    assert.match(exported.stderr, /value of 'basket value' is left out: SQS has no such metric/)
+    await good('doctor', app)
   })
 
   test('says what it could not read', async () => {

@@ -117,12 +117,15 @@ describe('flows', () => {
     const view = await read('flow', 'cancel', extraction, 'open', '--yes')
     assert.equal(view.status, 'cancelled')
     assertRefused(await run('flow', 'cancel', extraction, 'done', '--yes'), 1, /has ended/)
+    const again = await run('flow', 'cancel', extraction, 'open')
+    assert.equal(again.stdout, `${extraction} open is cancelled already, since ${view.ended_at}.\n`)
+    assert.equal(again.code, 0)
   })
 
   test('go on from where they stopped, if they remember the work', async () => {
     const { run, good, mill } = await withFlows()
     // This one remembers none.
-    assertRefused(await run('flow', 'resume', strict, 'broken'), 2, /work: got none/)
+    assertRefused(await run('flow', 'resume', strict, 'broken'), 2, /Declare it with keepWork, or/)
     const payload = { documentId: 'd', page: 1 }
     const units = [{ id: 'a', type: 'SCAN', payload }] as const
     await mill.flows.scans.open('s', { units, finalize: endOf('d') })
@@ -130,6 +133,11 @@ describe('flows', () => {
     const text = await good('flow', 'resume', 'library-dev-scans', 's')
     assert.equal(text, 'library-dev-scans s goes on, 0 of 1 units done.\n')
     assert.equal((await mill.flows.scans.read('s'))?.units.pending, 1)
+    const sent = await mill.queues.scan.statistics()
+    const again = await good('flow', 'resume', 'library-dev-scans', 's', 'a')
+    const nothing = 'Nothing was done: a of library-dev-scans s has its work and has not ended.\n'
+    assert.equal(again, nothing)
+    assert.deepEqual((await mill.queues.scan.statistics()).totals, sent.totals)
     assertRefused(await run('flow', 'resume', extraction, 'open'), 2, /has not stopped at a unit/)
   })
 })
@@ -140,6 +148,7 @@ describe('the command refuses', () => {
     ['units of a flow that there is not', ['units', 'other', 'open'], 3, /no such flow/],
     ['to resume a unit that there is not', ['resume', strict, 'broken', 'x'], 3, /no such unit/],
     ['to cancel a flow that there is not', ['cancel', extraction, 'x', '--yes'], 3, /no such flow/],
+    ['to cancel a flow that there is not, first', ['cancel', extraction, 'x'], 3, /no such flow/],
     ['a status that is none', ['list', '--status', 'ready'], 2, /one of open, finalized/],
     ['a state that is none', ['units', extraction, 'open', '--state', 'x'], 2, /one of pending/],
     ['a place that is none', ['list', '--after', 'x'], 2, /after/],

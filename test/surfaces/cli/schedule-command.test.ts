@@ -73,7 +73,10 @@ describe('millrace schedule next', () => {
     const { next, paused } = await read('schedule', 'next', 'reports-dev-nightly')
     assert.deepEqual([next, paused], [lines.slice(0, 1), false])
     const missing = await run('schedule', 'next', 'reports-dev-hourly')
-    assert.deepEqual([missing.code, missing.stderr], [3, 'error: There is no such schedule.\n'])
+    const named = "There is no schedule 'reports-dev-hourly' in the store"
+    assert.deepEqual([missing.code, missing.stderr.includes(named)], [3, true])
+    const mistyped = await run('schedule', 'next', 'reports-dev-nightl')
+    assert.match(mistyped.stderr, /'reports-dev-nightl'.*did you mean 'reports-dev-nightly'\?/)
     assert.equal((await run('schedule', 'next', 'reports-dev-nightly', '--count', '0')).code, 2)
   })
 })
@@ -95,10 +98,23 @@ describe('millrace schedule pause and resume', () => {
     assert.ok(nextAt !== null)
   })
 
+  test('say so when somebody has paused it before', async () => {
+    const { good, read } = await sceneWithStore()
+    const name = 'reports-dev-nightly'
+    assert.equal(await good('schedule', 'pause', name, '--by', 'anna'), `Paused ${name}.\n`)
+    const again = await good('schedule', 'pause', name, '--by', 'ben')
+    const { paused_at, paused_by } = await read('schedule', 'pause', name, '--by', 'ben')
+    assert.equal(again, `${name} is paused already, by anna since ${paused_at}.\n`)
+    assert.equal(paused_by, 'anna')
+  })
+
   test('know schedules that do not exist', async () => {
     const { run } = await sceneWithStore()
-    assert.equal((await run('schedule', 'pause', 'none')).code, 3)
-    assert.equal((await run('schedule', 'resume', 'none')).code, 3)
+    for (const verb of ['pause', 'resume']) {
+      const message = "error: There is no schedule 'none' in the store.\n"
+      const { code, stderr } = await run('schedule', verb, 'none')
+      assert.deepEqual([code, stderr], [3, message])
+    }
   })
 })
 
@@ -107,7 +123,10 @@ describe('millrace schedule run', () => {
     const { data, write, good, read } = await sceneWithStore()
     const app = await write('app.ts', appFile)
     const id = (await good('schedule', 'run', 'yearly', '--app', app, '--by', 'anna')).trim()
-    const again = await read('schedule', 'run', 'reports-dev-yearly', '--app', app)
+    const again = await read('schedule', 'run', 'yearly', '--app', app)
+    assert.equal(again.name, 'reports-dev-yearly')
+    const named = await read('schedule', 'run', 'reports-dev-yearly', '--app', app)
+    assert.equal(named.name, 'reports-dev-yearly')
     await using mill = await open(reports, { data })
     const { items } = await mill.queues.reports.peek()
     assert.deepEqual(
@@ -115,6 +134,7 @@ describe('millrace schedule run', () => {
       [
         [id, '{"year":true}'],
         [again.id, '{"year":true}'],
+        [named.id, '{"year":true}'],
       ],
     )
     assert.equal((await mill.schedules.yearly.read()).ticks, 0)
@@ -133,5 +153,6 @@ describe('millrace schedule run', () => {
     )
     const elsewhere = await run('schedule', 'run', 'yearly', '--app', app, '--stage', 'prod')
     assert.equal(elsewhere.code, 3)
+    assert.match(elsewhere.stderr, /no schedule 'reports-prod-yearly' in the store/)
   })
 })

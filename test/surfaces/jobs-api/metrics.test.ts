@@ -134,6 +134,37 @@ describe('metrics for Prometheus', () => {
     assert.equal(sampleOf(families, 'millrace_schedules', { state: 'active' }), 0)
   })
 
+  test('tell of values of an app and of its janitor, whatever their names are', async () => {
+    const { backend, clock, get } = await serveStore()
+    const name = 'shop-dev-a "quoted\\"\nname'
+    const put = (value: number): Promise<void> | undefined =>
+      backend.metrics?.report({ queues: [], values: [{ name, value }] })
+    await put(-4)
+    await clock.advance(30_000)
+    await put(1.5)
+    const noted = clock.now()
+    const janitor = { name: 'shop-dev-janitor_stuck_pending', value: 3 }
+    await backend.metrics?.report({ queues: [], values: [janitor] })
+    const families = parsePrometheus((await get('/metrics')).text)
+    assert.equal(sampleOf(families, 'millrace_value', { name }), 1.5)
+    assert.equal(sampleOf(families, 'millrace_value_timestamp_seconds', { name }), noted / 1_000)
+    assert.equal(sampleOf(families, 'millrace_values_sum', { name }), -2.5)
+    assert.equal(sampleOf(families, 'millrace_values_count', { name }), 2)
+    assert.equal(sampleOf(families, 'millrace_value', { name: janitor.name }), 3)
+  })
+
+  test('have a bounded number of series for values', async () => {
+    const { backend, get } = await serveStore()
+    const values = Array.from({ length: 1_000 }, (_, index) => ({ name: `n${index}`, value: 1 }))
+    await backend.metrics?.report({ queues: [], values })
+    await assert.rejects(async () =>
+      backend.metrics?.report({ queues: [], values: [{ name: 'one more', value: 1 }] }),
+    )
+    const families = parsePrometheus((await get('/metrics')).text)
+    assert.equal(families.get('millrace_value')?.samples.length, 1_000)
+    assert.equal(sampleOf(families, 'millrace_value', { name: 'one more' }), undefined)
+  })
+
   test('are read by a Prometheus that sends a bearer token, and nobody logs it', async () => {
     const lines: LogLine[] = []
     const { get } = await serveStore({ app: academy, auth, log: collectingLogger(lines) })

@@ -1,21 +1,22 @@
 /** Schedules, and when they tick next; and what the janitor has found. */
 export const schedules = `
 CREATE TABLE schedule (
-  name       TEXT PRIMARY KEY,
-  scope      TEXT NOT NULL,      -- which app and stage it belongs to
-  rule       TEXT NOT NULL,
-  next_at    INTEGER,            -- null: it never ticks again
-  last_at    INTEGER,
-  ticks      INTEGER NOT NULL DEFAULT 0,
-  skipped    INTEGER NOT NULL DEFAULT 0,
-  failed     INTEGER NOT NULL DEFAULT 0,
-  last_error TEXT,
-  paused_at  INTEGER,
-  paused_by  TEXT,
-  resumed_at INTEGER,
-  resumed_by TEXT,
-  ran_at     INTEGER,
-  ran_by     TEXT
+  name        TEXT PRIMARY KEY,
+  scope       TEXT NOT NULL,      -- which app and stage it belongs to
+  rule        TEXT NOT NULL,
+  declared_at INTEGER NOT NULL,   -- when an open app last said that it has it, by this rule
+  next_at     INTEGER,            -- null: it never ticks again
+  last_at     INTEGER,
+  ticks       INTEGER NOT NULL DEFAULT 0,
+  skipped     INTEGER NOT NULL DEFAULT 0,
+  failed      INTEGER NOT NULL DEFAULT 0,
+  last_error  TEXT,
+  paused_at   INTEGER,
+  paused_by   TEXT,
+  resumed_at  INTEGER,
+  resumed_by  TEXT,
+  ran_at      INTEGER,
+  ran_by      TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedule_due ON schedule (scope, next_at) WHERE paused_at IS NULL;
 

@@ -64,8 +64,12 @@ CREATE TABLE metric_handlers (
 
 -- Values that apps set under names of their own.
 CREATE TABLE metric_name (
-  id   INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE
+  id    INTEGER PRIMARY KEY,
+  name  TEXT NOT NULL UNIQUE,
+  count INTEGER NOT NULL DEFAULT 0,   -- of all values since the name is known, and their sum
+  sum   REAL NOT NULL DEFAULT 0,
+  last  REAL NOT NULL DEFAULT 0,
+  at    INTEGER NOT NULL DEFAULT 0    -- when the last one was set
 ) STRICT;
 CREATE TABLE metric_value (
   name   INTEGER NOT NULL,

@@ -25,6 +25,7 @@ CREATE INDEX alarm_event_by_alarm ON alarm_event (alarm, number);
 -- The outbox. The number of attempts is also the token of the latest lease.
 CREATE TABLE notification (
   number     INTEGER PRIMARY KEY AUTOINCREMENT,
+  alarm      TEXT NOT NULL,
   kind       TEXT NOT NULL,
   target     TEXT NOT NULL,
   body       TEXT NOT NULL,
@@ -34,4 +35,5 @@ CREATE TABLE notification (
   error      TEXT                  -- of the latest attempt
 ) STRICT;
 CREATE INDEX notification_due ON notification (due_at);
+CREATE INDEX notification_by_alarm ON notification (alarm, created_at);
 `

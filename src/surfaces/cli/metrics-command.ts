@@ -1,0 +1,43 @@
+/** `millrace metrics`: the values that apps and their janitors have noted, by name. */
+import type { Command } from 'commander'
+import { latestValues } from '../../operations/latest-values.ts'
+import { type LatestValueView, latestValueView } from '../../operations/metric-view.ts'
+import { boldHead } from './queue-sheet.ts'
+import type { Colours, Shell } from './shell.ts'
+import { type Call, inStore, run, type StoreFlags, storeCommand } from './store-command.ts'
+import { table } from './table.ts'
+
+interface MetricsFlags extends StoreFlags {
+  readonly prefix: string
+}
+
+export function metricsCommand(parent: Command, shell: Shell): void {
+  const command = storeCommand(parent, {
+    usage: 'metrics',
+    description:
+      'Show the values that apps and their janitors have noted, the latest of each name.',
+    examples: ['metrics', 'metrics --prefix shop-dev-janitor_ --json'],
+  }).option('--prefix <text>', 'those whose names begin like this', '')
+  run(shell, command, showValues)
+}
+
+async function showValues({ flags, voice }: Call<MetricsFlags>): Promise<void> {
+  const all = await inStore(flags, ({ backend }) => latestValues(backend))
+  const values = all.filter(({ name }) => name.startsWith(flags.prefix)).map(latestValueView)
+  if (flags.json) return voice.tell({ values })
+  if (values.length === 0) return voice.note('No such values were noted in the last three days.')
+  voice.say(valueTable(values, voice.paint))
+}
+
+function valueTable(values: readonly LatestValueView[], paint: Pick<Colours, 'bold'>): string {
+  const rows = values.map(({ name, value, at, count, sum }) => ({
+    name,
+    value: String(value),
+    at,
+    count: String(count),
+    sum: String(sum),
+  }))
+  const numbers = ['value', 'count', 'sum'] as const
+  const columns = ['name', 'value', 'at', 'count', 'sum'] as const
+  return boldHead(table(columns, rows, { rightAligned: numbers }), paint)
+}
