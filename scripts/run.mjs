@@ -111,11 +111,12 @@ function nodeBinary() {
   const own = join(modules, 'node', 'bin', name)
   if (existsSync(own)) return own
   // Where install scripts are switched off the package is there without its binary.
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  if (major > 22 || (major === 22 && minor >= 18)) return process.execPath
+  // The package runs on Node 22.18, but its sources have `using`, which Node 24 is the first to know.
+  const [major = 0] = process.versions.node.split('.').map(Number)
+  if (major >= 24) return process.execPath
   return fail(
     `Node ${process.versions.node} is too old, and the project's own Node was not installed: ` +
-      'allow install scripts, or use Node 22.18 or newer.',
+      'allow install scripts, or use Node 24 or newer.',
   )
 }
 

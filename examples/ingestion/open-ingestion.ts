@@ -34,8 +34,11 @@ export async function openIngestion(
   const mill = await open(ingestionApp(environment), {
     data: join(folder, 'queues'),
     log,
-    onNotice: (notice) =>
-      log.error({ kind: notice.kind, code: codeIn(notice) }, 'behind the scenes'),
+    onNotice: (notice) => {
+      const { kind } = notice
+      // An alarm is in the log as it is.
+      if (kind !== 'alarm') log.error({ kind, code: codeIn(notice) }, 'behind the scenes')
+    },
     ...options,
   })
   const { clock } = options.ports ?? systemPorts

@@ -13,6 +13,8 @@ export function openMill(
     log,
     onNotice: (notice) => {
       const { kind } = notice
+      // An alarm is in the log as it is.
+      if (kind === 'alarm') return
       const message = 'behind the scenes'
       if (kind === 'janitor') log.warn({ kind, what: notice.what, id: notice.id }, message)
       else log.error({ kind, code: codeOf(notice.error) }, message)

@@ -48,9 +48,10 @@ export function missing(c: Context): Response {
   return refusal(c, 404, 'There is no such thing.')
 }
 
-/** The name of an error and not its text, which may quote anything. */
+/** The name and code of an error and not its text, which may quote anything. */
 function answerFailure(c: Context, log: Logger, error: Error): Response {
-  log.error({ name: error.name, path: c.req.routePath }, 'request failed')
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  log.error({ name: error.name, code, path: c.req.routePath }, 'request failed')
   return c.json({ error: 'The request failed.' }, 500)
 }
 

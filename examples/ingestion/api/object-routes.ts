@@ -14,15 +14,30 @@ import { objectCreated } from '../runtime/object-created.ts'
 import { type ApiEnv, type ApiSetup, missing, refusal } from './create-api.ts'
 import { tooLarge } from './upload-routes.ts'
 
-/** As S3 writes it: keys are encoded like a form. */
-const Notification = z.object({
-  Records: z.array(
-    z.object({
-      eventName: z.string(),
-      s3: z.object({ object: z.object({ key: z.string().max(3_000) }) }),
-    }),
-  ),
-})
+const Key = z.string().max(3_000)
+
+/** As S3 writes it to a topic or a queue: several objects, their keys encoded like a form. */
+const Records = z
+  .object({
+    Records: z.array(
+      z.object({ eventName: z.string(), s3: z.object({ object: z.object({ key: Key }) }) }),
+    ),
+  })
+  .transform((notification) =>
+    notification.Records.filter(({ eventName }) => /^(?:s3:)?ObjectCreated:/.test(eventName)).map(
+      ({ s3 }) => decoded(s3.object.key),
+    ),
+  )
+
+/** As EventBridge passes it on: one object, its key as it is. */
+const BridgedEvent = z
+  .object({ 'detail-type': z.string(), detail: z.object({ object: z.object({ key: Key }) }) })
+  .transform(({ 'detail-type': type, detail }) =>
+    type === 'Object Created' ? [detail.object.key] : [],
+  )
+
+/** Which objects have come to exist. */
+const Notification = z.union([Records, BridgedEvent])
 const notificationBytesMax = 256 * 1_024
 
 export function objectRoutes(app: Hono<ApiEnv>, setup: ApiSetup): void {
@@ -37,9 +52,7 @@ export function objectRoutes(app: Hono<ApiEnv>, setup: ApiSetup): void {
     const notification = Notification.safeParse(await c.req.json().catch(() => undefined))
     if (!notification.success) return refusal(c, 400, 'This is no notification of S3.')
     let documents = 0
-    for (const { eventName, s3 } of notification.data.Records) {
-      if (!/^(?:s3:)?ObjectCreated:/.test(eventName)) continue
-      const key = decoded(s3.object.key)
+    for (const key of notification.data) {
       if (key !== undefined && (await objectCreated(setup, key))) documents += 1
     }
     return c.json({ documents }, 202)
@@ -47,7 +60,7 @@ export function objectRoutes(app: Hono<ApiEnv>, setup: ApiSetup): void {
 }
 
 function putRoute(app: Hono<ApiEnv>, setup: ApiSetup): void {
-  const { uploadFolder, signer } = setup
+  const { uploadFolder, signer, log } = setup
   app.put('/objects/*', async (c) => {
     if (uploadFolder === undefined) return missing(c)
     const key = c.req.path.slice('/objects/'.length)
@@ -71,7 +84,10 @@ function putRoute(app: Hono<ApiEnv>, setup: ApiSetup): void {
     } catch (error) {
       if (error instanceof TooLarge) return cutOff(tooLarge(bytesMax))
       if (error instanceof ObjectExists) return refusal(c, 409, 'The file is here already.')
-      throw error
+      if (!c.req.raw.signal.aborted) throw error
+      // Who has gone is no failure of ours, and may come again.
+      log.info({ key }, 'upload broken off')
+      return refusal(c, 400, 'The upload was broken off.')
     }
     await objectCreated(setup, key)
     return c.body(null, 200)

@@ -1,7 +1,12 @@
 /** What is wrong is refused at the door or ends its document, with a reason, and leaves nothing behind. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { virtualPorts } from '../../../src/testing/virtual-clock.ts'
+import { until } from '../../shared/until.ts'
 import { type Minted, send } from '../demo/ingestion-client.ts'
 import { millChapters, samplePdf } from '../demo/sample-files.ts'
 import { encryptedPdf } from './encrypted-pdf.ts'
@@ -126,6 +131,25 @@ describe('an upload', () => {
     assert.equal(await scene.ingestion.uploads.head(minted.objectKey), undefined)
   })
 
+  test('that is broken off is no failure of the server, and may come again', async () => {
+    const scene = await openScene()
+    const client = await (await scene.startApi()).as(ada)
+    const minted = await client.mint(kbId, 'a.pdf', pdf)
+    const headers = { 'content-type': 'application/pdf', expect: '100-continue' }
+    const upload = request(minted.uploadUrl, { method: 'PUT', headers })
+    upload.flushHeaders()
+    await once(upload, 'continue')
+    upload.write(pdf, () => upload.destroy())
+    await once(upload, 'error')
+    const isTold = () => scene.lines.some(({ message }) => message === 'upload broken off')
+    await until(isTold, 'the log tells of it')
+    assert.deepEqual(
+      scene.lines.filter(({ level }) => level === 'error'),
+      [],
+    )
+    assert.equal((await send(minted, pdf)).status, 200)
+  })
+
   test('comes too late after a quarter of an hour', async () => {
     const ports = virtualPorts()
     const scene = await openScene({ ports })
@@ -186,6 +210,21 @@ describe('page images', () => {
     assert.equal(await status('org-a/..%2f..%2fqueues%2fmillrace.db'), 404)
     assert.equal((await fetch(`${api.url}/api/cache/org-a/doc/pages/0001.png`)).status, 401)
   })
+
+  test('that cannot be read are a failure, which the log names by its code', async () => {
+    const scene = await openScene()
+    const client = await (await scene.startApi()).as(ada)
+    const image = 'org-a/doc/pages/0001.png'
+    await mkdir(join(scene.ingestion.environment.INGESTION_DATA, 'cache', image), {
+      recursive: true,
+    })
+    assert.equal((await client.ask(`/api/cache/${image}`)).status, 500)
+    assert.deepEqual(scene.lines.at(-1), {
+      level: 'error',
+      message: 'request failed',
+      fields: { name: 'Error', code: 'EISDIR', path: '/api/cache/*' },
+    })
+  })
 })
 
 describe('notifications of S3', () => {
@@ -200,16 +239,7 @@ describe('notifications of S3', () => {
       eventName,
       s3: { object: { key: encodeURIComponent(key) } },
     })
-    const tell = async (Records: unknown, token = EVENTS_SECRET) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      const body = JSON.stringify({ Records })
-      const answer = await fetch(`${api.url}/events/object-created`, {
-        method: 'POST',
-        headers,
-        body,
-      })
-      return [answer.status, await answer.json()]
-    }
+    const tell = (Records: unknown, token?: string) => notify(api.url, { Records }, token)
     assert.equal((await tell([record(objectKey)], 'guessed'))[0], 401)
     assert.equal((await tell('nonsense'))[0], 400)
     const others = [record(objectKey, 'ObjectRemoved:Delete'), record('org-a/unknown'), record('%')]
@@ -217,4 +247,29 @@ describe('notifications of S3', () => {
     assert.deepEqual(await tell([record(objectKey)]), [202, { documents: 1 }])
     assert.equal((await scene.ingestion.mill.queues.ingest.statistics()).totals.sent, 1)
   })
+
+  test('may come by way of EventBridge', async () => {
+    const scene = await openScene({ variables: { EVENTS_SECRET } })
+    const api = await scene.startApi()
+    const { objectKey } = await (await api.as(ada)).mint(kbId, 'a.pdf', pdf)
+    const tell = (type: string, key = objectKey) =>
+      notify(api.url, {
+        source: 'aws.s3',
+        'detail-type': type,
+        detail: { bucket: { name: 'uploads' }, object: { key, size: 1 } },
+      })
+    assert.deepEqual(await tell('Object Deleted'), [202, { documents: 0 }])
+    assert.deepEqual(await tell('Object Created', 'org-a/unknown'), [202, { documents: 0 }])
+    assert.deepEqual(await tell('Object Created'), [202, { documents: 1 }])
+    assert.equal((await scene.ingestion.mill.queues.ingest.statistics()).totals.sent, 1)
+  })
+
+  async function notify(url: string, event: unknown, token = EVENTS_SECRET): Promise<unknown[]> {
+    const answer = await fetch(`${url}/events/object-created`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(event),
+    })
+    return [answer.status, await answer.json()]
+  }
 })

@@ -6,16 +6,17 @@ import { Provider } from './provider.ts'
 import { sampleConversations } from './sample-conversations.ts'
 
 const [who, ...texts] = process.argv.slice(2)
+const writer = sampleConversations.find(({ conversation_id }) => conversation_id === `conv-${who}`)
+if (writer === undefined || texts.length === 0) {
+  const names = sampleConversations.map(({ conversation_id }) => conversation_id.slice(5))
+  console.error(`Expected one of ${names.join(', ')}, and what they write.`)
+  process.exit(2)
+}
 const { port, publicUrl, twilioAuthToken, emailSecret, conversationsFile } =
   readWebhookEnvironment()
 const book = new ConversationBook(conversationsFile)
 for (const conversation of sampleConversations) book.add(conversation)
 book.close()
-const writer = sampleConversations.find(({ conversation_id }) => conversation_id === `conv-${who}`)
-if (writer === undefined || texts.length === 0) {
-  const names = sampleConversations.map(({ conversation_id }) => conversation_id.slice(5))
-  throw new Error(`Expected one of ${names.join(', ')}, and what they write.`)
-}
 const { customer: from, line: to, channel_type: channel } = writer
 const url = publicUrl ?? `http://127.0.0.1:${port}`
 const provider = new Provider({ url, twilioAuthToken, emailSecret })

@@ -5,6 +5,18 @@ import { describe, test } from 'vitest'
 import { startCommand } from '../../../test/support/cli-process.ts'
 
 const main = join(import.meta.dirname, '..', 'main.ts')
+const write = join(import.meta.dirname, '..', 'demo', 'write.ts')
+
+describe('writing by hand', () => {
+  test.each([
+    ['somebody who is none of the sample conversations', ['zoe', 'Hello']],
+    ['nothing', ['ada']],
+  ])('as %s is one line that says who can', async (_, args) => {
+    const { code, stdout, stderr } = await startCommand(process.execPath, [write, ...args]).ended
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.equal(stderr, 'Expected one of ada, ben, cleo, dora, emil, and what they write.\n')
+  })
+})
 
 describe('the example', () => {
   test('plays its story with one command, and ends well', async () => {

@@ -39,6 +39,11 @@ async function nothingStaged({ mill }: Scene): Promise<void> {
   assert.equal((await mill.queues.triggerDelay.statistics()).delayed, 0)
 }
 
+/** What the log says of messages that were refused. */
+function refusals({ lines }: Scene): Scene['lines'] {
+  return lines.filter(({ message }) => message === 'message refused')
+}
+
 describe("Twilio's signature", () => {
   test('is the one that the documentation works out', () => {
     const url = 'https://mycompany.com/myapp.php?foo=1&bar=2'
@@ -153,6 +158,10 @@ describe('a message that cannot be answered', () => {
     assert.deepEqual(book.refused, [
       { message_sid: 'SM1', channel_type: 'sms', because: 'unknown_conversation', at },
     ])
+    const fields = { channel: 'sms', message_sid: 'SM1', status: 'unknown_conversation' }
+    const line = { level: 'warn', message: 'message refused' }
+    const logged = { ...line, fields: { ...fields, conversationId: null } }
+    assert.deepEqual(refusals(scene), [logged, logged])
     await nothingStaged(scene)
   })
 
@@ -169,6 +178,14 @@ describe('a message that cannot be answered', () => {
       book.refused.map((refused) => refused.because),
       [because],
     )
+    const [line, ...others] = refusals(scene)
+    assert.deepEqual(others, [])
+    assert.deepEqual(line?.fields, {
+      channel: 'sms',
+      message_sid: 'SM1',
+      status: because,
+      conversationId: conversation.conversation_id,
+    })
     await nothingStaged(scene)
   })
 })

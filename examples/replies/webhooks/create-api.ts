@@ -86,9 +86,13 @@ async function stage(
   if (message === undefined) return refuse(setup, c, [400, 'fields_missing_or_wrong'])
   const result = await stageMessage(setup, message)
   const { sid, channel } = message
-  setup.log.info({ channel, message_sid: sid, ...result }, 'message received')
   const status = statusOf[result.status]
-  if (status !== 200) return c.json({ error: result.status }, status)
+  const facts = { channel, message_sid: sid, ...result }
+  if (status !== 200) {
+    setup.log.warn(facts, 'message refused')
+    return c.json({ error: result.status }, status)
+  }
+  setup.log.info(facts, 'message received')
   c.header(statusHeader, result.status)
   // Twilio takes nothing but XML for an answer, and reads in it what to say: nothing, for now.
   return channel === 'email' ? c.json(result) : c.body(silence, 200, xml)

@@ -9,7 +9,11 @@ import type { IncomingMessage } from './incoming-message.ts'
 
 export type StagingResult =
   | { readonly status: 'staged' | 'duplicate'; readonly conversationId: string }
-  | { readonly status: RefusedMessage['because'] }
+  | {
+      readonly status: RefusedMessage['because']
+      /** Null when nobody knows the conversation. */
+      readonly conversationId: string | null
+    }
 
 export interface StagingSetup {
   readonly mill: RepliesMill
@@ -23,11 +27,11 @@ export async function stageMessage(
 ): Promise<StagingResult> {
   const { sid, channel, sender, recipient, body } = message
   const receivedAt = now().toISOString()
+  const conversation = book.find(channel, sender, recipient)
   const refuse = (because: RefusedMessage['because']): StagingResult => {
     book.noteRefused({ message_sid: sid, channel_type: channel, because, at: receivedAt })
-    return { status: because }
+    return { status: because, conversationId: conversation?.conversation_id ?? null }
   }
-  const conversation = book.find(channel, sender, recipient)
   if (conversation === undefined) return refuse('unknown_conversation')
   const verdict = judge(conversation, body)
   if (!verdict.accepted) return refuse(verdict.because)
