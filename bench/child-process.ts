@@ -12,6 +12,10 @@ export class BenchChild<Asked extends Request> {
 
   constructor(file: URL, ...options: readonly string[]) {
     this.#child = fork(file, options, { stdio: 'inherit' })
+    this.#child.once('exit', (code) => {
+      // Nobody may be asking: then the bench would wait for what will never be done.
+      if (code !== 0) throw new Error('The other process of the bench has failed.')
+    })
   }
 
   ask<T>(request: Asked): Promise<T> {

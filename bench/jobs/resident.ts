@@ -1,5 +1,6 @@
 /** What a worker process occupies: one that runs the built package, after some time under load. */
 import { spawnSync } from 'node:child_process'
+import { copyFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { BenchChild, type Request } from '../child-process.ts'
@@ -13,6 +14,9 @@ type Library = 'valibot' | 'zod'
 /** How much of it is the schema library's is seen by comparing two of them. */
 export async function residentRows(folder: string, seconds: number): Promise<readonly Row[]> {
   const entry = buildPackage(join(folder, 'dist'))
+  // The package looks for its version, and for what it depends on, beside it.
+  copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const what = `resident memory of a worker after ${seconds} s at ${jobsPerSecond} jobs/s`
   const measure = (library: Library): Promise<number> =>
     residentMegabytes({ entry, data: join(folder, library), library, seconds })
