@@ -171,6 +171,11 @@ export type SendResult =
 
 export interface Receive extends QueueName {
   readonly max: number
+  /**
+   * How many messages the caller could start in the next moments, beyond `max`. A backend gives them
+   * only if at least as many stay ready for other receivers and no limit counts them; it may ignore it.
+   */
+  readonly prefetch?: number
   /** Defaults to the queue's own. */
   readonly visibilityMs?: number
   /** Defaults to the queue's own. */
@@ -208,6 +213,8 @@ export interface OtherThread {
 export interface LeaseRenewer {
   /** Extends leases and waits for the store as long as that takes; never throws for a lost lease. */
   extend(request: Extend): readonly LeaseResult[]
+  /** Releases leases whose handlers have not started; a lost lease is skipped. */
+  release(request: LeaseStates): void
   close(): void
 }
 

@@ -93,6 +93,9 @@ export function checkedBackend(backend: Backend): Backend {
     receive: async (request) => {
       check((into) => {
         checkRange(into, 'max', request.max, limits.messagesPerCall)
+        optional(request.prefetch, (count) =>
+          checkRange(into, 'prefetch', count, limits.messagesPerCall),
+        )
         optional(request.visibilityMs, (ms) =>
           checkRange(into, 'visibilityMs', ms, limits.visibilityMs),
         )

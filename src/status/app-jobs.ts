@@ -110,9 +110,15 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
     if (queue === undefined || !isJobsQueue(queue.declared)) throw noJobsQueue(key, queues)
     return { ...queue, declared: queue.declared }
   }
+  const producers = new Map<string, JobProducer>()
   const producerOf = (key: string): JobProducer => {
-    const { name, declared } = named(key)
-    return createJobProducer({ store: stored(), name, declared })
+    let producer = producers.get(key)
+    if (producer === undefined) {
+      const { name, declared } = named(key)
+      producer = createJobProducer({ store: stored(), name, declared })
+      producers.set(key, producer)
+    }
+    return producer
   }
   const withTier = <Options extends JobOptions>(
     queue: string,
@@ -218,7 +224,12 @@ function safeSummary(error: unknown): string {
 
 /** What is thrown becomes a rejection, except where a caller's transaction must not go on. */
 function promised<T>({ tx }: EnqueueTogether = {}, run: () => Promise<T>): Promise<T> {
-  return tx === undefined ? (async () => run())() : run()
+  if (tx !== undefined) return run()
+  try {
+    return run()
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 /** A status that does not exist would be an empty list, which reads as good news. */

@@ -83,6 +83,11 @@ export class VirtualClock implements Clock, Timers {
     await settleTurns()
   }
 
+  /** Moves both clocks and fires nothing, as a handler does that blocks the event loop. */
+  block(ms: number): void {
+    this.#moveTo(this.#monotonicMs + ms)
+  }
+
   /** Moves wall time alone, in either direction, as a correction of the system's clock does. */
   jumpWall(ms: number): void {
     this.#wallMs += ms

@@ -1,12 +1,14 @@
 /**
- * The one loop that takes work for all queues of a worker. It claims only what it has free slots for,
- * shares the slots by weight between the queues that have work, and watches the others until they do.
- * Claims and settlements of one turn of the event loop share a commit of the store.
+ * The one loop that claims for all queues of a worker. It claims for its free slots, and ahead of them
+ * when handlers are fast. It shares the claims by weight between the queues that have work, and watches
+ * the others until they do. Claims and settlements of one turn of the event loop share a commit.
  */
 import type { Backend, Delivery } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
 import type { Ports } from '../core/ports.ts'
 import { WeightedRotation } from '../core/weighted-rotation.ts'
+import { type Claimed, ClaimsAhead } from './claims-ahead.ts'
+import type { HeldLease } from './lease-keeper.ts'
 import type { Source } from './source.ts'
 
 /** First and longest rest after a claim that failed. */
@@ -15,20 +17,38 @@ const restMsMax = 10_000
 
 export interface ClaimLoopSetup {
   readonly backend: Pick<Backend, 'receive' | 'whenReady'>
-  readonly ports: Pick<Ports, 'timers'>
+  readonly ports: Pick<Ports, 'clock' | 'timers'>
   readonly sources: readonly Source[]
   readonly concurrency: number
   /** Kill switches that the environment of this process has on. */
   readonly heldNames: readonly string[]
-  /** Takes a delivery over; `onFreed` gives its slot back. */
-  readonly run: (source: Source, delivery: Delivery, onFreed: () => void) => void
-  /** Takes a delivery that must not be run now, and gives it back to its queue. */
-  readonly handBack: (source: Source, delivery: Delivery) => Promise<void>
+  /** Keeps the lease of a delivery, counted from the claim. */
+  readonly hold: (source: Source, delivery: Delivery, claim: Claim) => HeldLease
+  /** Runs a delivery; `onFreed` is called when its slot is free again. */
+  readonly run: (claimed: Claimed, onFreed: () => void) => void
+  /** Releases a delivery that must not be run now, as if it had not been received. */
+  readonly release: (claimed: Claimed) => Promise<void>
+  /** No delivery is waiting any more: settlements that wait for company can be written. */
+  readonly onDrained: () => void
   readonly onFailure: (source: Source, error: unknown, retryInMs: number) => void
+}
+
+/** One call that claims deliveries, and when it was made. */
+export interface Claim {
+  readonly claimedMs: number
+  /** Whether the delivery has to wait for a slot. */
+  readonly isWaiting: boolean
+}
+
+/** How many deliveries to claim from a queue: for free slots, and ahead of them. */
+interface Wanted {
+  slots: number
+  ahead: number
 }
 
 export class ClaimLoop {
   readonly #setup: ClaimLoopSetup
+  readonly #ahead: ClaimsAhead
   readonly #rotation = new WeightedRotation<Source>()
   readonly #stopping = new AbortController()
   readonly #failures = new Map<Source, number>()
@@ -36,21 +56,32 @@ export class ClaimLoop {
   readonly #claims = new Set<Promise<void>>()
   #free: number
   #isScheduled = false
+  #isStarting = false
   /** A queue with a job that must run alone. */
   #alone: Source | undefined
 
   constructor(setup: ClaimLoopSetup) {
     this.#setup = setup
     this.#free = setup.concurrency
+    this.#ahead = new ClaimsAhead({
+      ports: setup.ports,
+      release: (waiting) => this.#releaseAll(waiting),
+    })
+  }
+
+  /** Whether claimed deliveries wait for a slot, so that more settlements will follow soon. */
+  get hasWaiting(): boolean {
+    return this.#ahead.size > 0
   }
 
   start(): void {
     this.#schedule()
   }
 
-  /** Claims nothing more; answers when what was on its way has come and is being handed back. */
+  /** Claims nothing more. Resolves when claims under way have returned; what does not run is released. */
   async stop(): Promise<void> {
     this.#stopping.abort()
+    this.#releaseAll(this.#ahead.clear())
     await Promise.all(this.#claims)
   }
 
@@ -66,24 +97,49 @@ export class ClaimLoop {
     // Slots that come free while a claim is on its way would all go to the others.
     if (this.#claims.size > 0) return
     if (this.#alone !== undefined) {
-      if (this.#free === this.#setup.concurrency) this.#begin(this.#alone, 1)
+      if (this.#free === this.#setup.concurrency) this.#begin(this.#alone, { slots: 1, ahead: 0 })
       return
     }
-    const wanted = new Map<Source, number>()
-    const isWilling = (source: Source): boolean =>
-      source.state === 'lively' &&
-      source.running + (wanted.get(source) ?? 0) < source.setup.concurrency &&
-      (wanted.get(source) ?? 0) < limits.messagesPerCall.max
-    for (let slots = this.#free; slots > 0; slots -= 1) {
-      const source = this.#rotation.next(this.#setup.sources.filter(isWilling))
-      if (source === undefined) break
-      wanted.set(source, (wanted.get(source) ?? 0) + 1)
-    }
-    for (const [source, count] of wanted) this.#begin(source, count)
+    for (const [source, wanted] of this.#wanted()) this.#begin(source, wanted)
   }
 
-  #begin(source: Source, count: number): void {
-    this.#waitFor(this.#claim(source, count))
+  /** Shares free slots, and then claims ahead, by weight between the queues that have work. */
+  #wanted(): ReadonlyMap<Source, Wanted> {
+    const wanted = new Map<Source, Wanted>()
+    const willing = this.#setup.sources.filter(
+      (source) => source.state === 'lively' && !this.#ahead.hasOf(source),
+    )
+    const countOf = ({ slots, ahead }: Wanted): number => slots + ahead
+    const share = (
+      count: number,
+      kind: keyof Wanted,
+      accepts: (source: Source) => boolean,
+    ): void => {
+      for (let left = count; left > 0; left -= 1) {
+        const source = this.#rotation.next(willing.filter(accepts))
+        if (source === undefined) return
+        const one = wanted.get(source) ?? { slots: 0, ahead: 0 }
+        one[kind] += 1
+        wanted.set(source, one)
+      }
+    }
+    const isBelowMax = (source: Source): boolean =>
+      countOf(wanted.get(source) ?? { slots: 0, ahead: 0 }) < limits.messagesPerCall.max
+    const free = this.#free
+    share(free, 'slots', (source) => {
+      const slots = wanted.get(source)?.slots ?? 0
+      return source.running + slots < source.setup.concurrency && isBelowMax(source)
+    })
+    share(
+      this.#ahead.expectedStarts(free) - free,
+      'ahead',
+      (source) => wanted.has(source) && isBelowMax(source),
+    )
+    return wanted
+  }
+
+  #begin(source: Source, wanted: Wanted): void {
+    this.#waitFor(this.#claim(source, wanted))
   }
 
   /** Claims nothing before this is done. */
@@ -95,27 +151,31 @@ export class ClaimLoop {
     this.#claims.add(waiting)
   }
 
-  async #claim(source: Source, count: number): Promise<void> {
-    this.#occupy(source, count)
+  async #claim(source: Source, wanted: Wanted): Promise<void> {
+    const { slots } = wanted
+    this.#occupy(source, slots)
     source.state = 'claiming'
+    const claimedMs = this.#setup.ports.clock.monotonic()
     try {
-      const deliveries = await this.#receive(source, count)
+      const deliveries = await this.#receive(source, wanted)
       this.#failures.delete(source)
-      this.#take(source, count, deliveries)
+      this.#take(source, slots, this.#held(source, deliveries, slots, claimedMs))
     } catch (error) {
-      this.#vacate(source, count)
+      this.#vacate(source, slots)
       this.#rest(source, error)
     }
   }
 
-  async #receive(source: Source, max: number): Promise<readonly Delivery[]> {
+  async #receive(source: Source, { slots: max, ahead }: Wanted): Promise<readonly Delivery[]> {
     const { backend, heldNames } = this.#setup
     const request = {
       queue: source.setup.name,
       waitMs: 0,
       ...(heldNames.length > 0 && { heldNames }),
     }
-    if (!source.isFifo) return backend.receive({ ...request, max })
+    if (!source.isFifo) {
+      return backend.receive({ ...request, max, ...(ahead > 0 && { prefetch: ahead }) })
+    }
     // One receive may be given several messages of a group, and they must not be run at once. A group
     // that has given one is closed to the next receive, though they share a transaction.
     const singles = Array.from({ length: max }, () => backend.receive({ ...request, max: 1 }))
@@ -126,30 +186,76 @@ export class ClaimLoop {
     return received
   }
 
-  #take(source: Source, count: number, deliveries: readonly Delivery[]): void {
-    const missing = count - deliveries.length
+  /** Keeps every lease before any of the deliveries is looked at: they all run out from now on. */
+  #held(
+    source: Source,
+    deliveries: readonly Delivery[],
+    slots: number,
+    claimedMs: number,
+  ): readonly Claimed[] {
+    return deliveries.map((delivery, index) => ({
+      source,
+      delivery,
+      lease: this.#setup.hold(source, delivery, { claimedMs, isWaiting: index >= slots }),
+    }))
+  }
+
+  #take(source: Source, slots: number, claimed: readonly Claimed[]): void {
+    const missing = Math.max(0, slots - claimed.length)
     if (missing > 0) this.#vacate(source, missing)
     if (this.#stopping.signal.aborted) {
-      for (const delivery of deliveries) void this.#setup.handBack(source, delivery)
-      this.#vacate(source, deliveries.length)
+      this.#releaseAll(claimed)
+      this.#vacate(source, slots - missing)
       return
     }
-    const isAlone = this.#alone === source && count === 1
-    for (const delivery of deliveries) {
-      if (isAlone || !isSuspect(delivery)) {
-        this.#setup.run(source, delivery, () => {
+    const isAlone = this.#alone === source && slots === 1
+    // Before any handler starts: a handler that blocks must not keep the rest from being released.
+    this.#ahead.add(claimed.slice(slots))
+    for (const one of claimed.slice(0, slots)) {
+      if (isAlone || !isSuspect(one.delivery)) {
+        this.#run(one, () => {
           if (isAlone) this.#alone = undefined
-          this.#vacate(source, 1)
         })
       } else {
         this.#alone = source
-        this.#waitFor(this.#setup.handBack(source, delivery))
+        this.#waitFor(this.#setup.release(one))
         this.#vacate(source, 1)
       }
     }
-    if (isAlone && deliveries.length === 0) this.#alone = undefined
+    if (isAlone && claimed.length === 0) this.#alone = undefined
     if (missing === 0) source.state = 'lively'
     else void this.#watch(source)
+  }
+
+  /** Runs a delivery in a slot that is occupied. */
+  #run(claimed: Claimed, onFreed?: () => void): void {
+    const { clock } = this.#setup.ports
+    const startedMs = clock.monotonic()
+    this.#setup.run(claimed, () => {
+      onFreed?.()
+      this.#ahead.noteEnd(clock.monotonic() - startedMs)
+      this.#vacate(claimed.source, 1)
+    })
+  }
+
+  /** Starts waiting deliveries in free slots. */
+  #startWaiting(): void {
+    // A handler that ends at once frees its slot in here, and this loop goes on with it.
+    if (this.#isStarting || this.#ahead.size === 0) return
+    this.#isStarting = true
+    while (this.#free > 0) {
+      const next = this.#ahead.next(({ running, setup }) => running < setup.concurrency)
+      if (next === undefined) break
+      this.#occupy(next.source, 1)
+      this.#run(next)
+    }
+    this.#isStarting = false
+    if (this.#ahead.size === 0) this.#setup.onDrained()
+  }
+
+  #releaseAll(claimed: readonly Claimed[]): void {
+    for (const one of claimed) void this.#setup.release(one)
+    this.#setup.onDrained()
   }
 
   /** Leaves an empty queue alone until there may be something in it. */
@@ -198,6 +304,7 @@ export class ClaimLoop {
   #vacate(source: Source, count: number): void {
     this.#free += count
     source.running -= count
+    this.#startWaiting()
     this.#schedule()
   }
 }

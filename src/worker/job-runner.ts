@@ -19,6 +19,8 @@ import { type ReadMessage, readMessage } from '../leases/read-message.ts'
 import type { Drafts } from './attempt-drafts.ts'
 import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
 import { eventAfter, eventOf, factsOf, type Particulars } from './attempt-facts.ts'
+import type { Claim } from './claim-loop.ts'
+import type { Claimed } from './claims-ahead.ts'
 import { endOf } from './handler-answer.ts'
 import { AttemptContext, type ContextSetup } from './handler-context.ts'
 import { hiddenValues } from './hidden-values.ts'
@@ -62,12 +64,9 @@ type HandlerEnd =
   | { readonly how: 'answered'; readonly answer: unknown }
   | Extract<AttemptEnd, { readonly how: 'threw' | 'given_up' }>
 
-interface Attempt {
-  readonly source: Source
-  readonly delivery: Delivery
+interface Attempt extends Claimed {
   readonly work: Work
   readonly context: AttemptContext
-  readonly lease: HeldLease
   readonly startedMs: number
 }
 
@@ -92,19 +91,25 @@ export class JobRunner {
     for (const attempt of [...this.running]) attempt.giveUp()
   }
 
-  /** `onFreed` is called once, when the handler has ended and its slot may be used again. */
-  run(source: Source, delivery: Delivery, onFreed: () => void): void {
-    this.#track(this.#run(source, delivery, onFreed))
+  hold(source: Source, { receipt, job }: Delivery, claim: Claim): HeldLease {
+    const { name: queue, visibilityMs } = source.setup
+    return this.#setup.keeper.hold({ queue, receipt, visibilityMs, jobId: job?.id, ...claim })
   }
 
-  /** Hands back a delivery that nobody will work on, as if it had not been received. */
-  handBack(source: Source, { receipt }: Delivery): Promise<void> {
+  /** `onFreed` is called once, when the handler has ended and its slot may be used again. */
+  run(claimed: Claimed, onFreed: () => void): void {
+    this.#track(this.#run(claimed, onFreed))
+  }
+
+  /** Releases a delivery that will not be run here, as if it had not been received. */
+  release({ source, delivery: { receipt }, lease }: Claimed): Promise<void> {
+    const { settler, keeper } = this.#setup
     const settlement: Settlement = { receipt, outcome: { kind: 'release' } }
-    const { settler } = this.#setup
+    const end = (): void => keeper.drop(lease)
     // If that fails, its lease lapses: it comes back, and has cost an attempt.
-    const handed = settler.settle(source.setup.name, settlement, () => false).then(nothing, nothing)
-    this.#track(handed)
-    return handed
+    const released = settler.settle(source.setup.name, settlement, () => false).then(end, end)
+    this.#track(released)
+    return released
   }
 
   #track(work: Promise<unknown>): void {
@@ -112,23 +117,45 @@ export class JobRunner {
     void work.finally(() => this.#unsettled.delete(work))
   }
 
-  async #run(source: Source, delivery: Delivery, onFreed: () => void): Promise<void> {
+  async #run(claimed: Claimed, onFreed: () => void): Promise<void> {
+    const { keeper } = this.#setup
+    let isFreed = false
+    const free = (): void => {
+      if (isFreed) return
+      isFreed = true
+      onFreed()
+    }
+    try {
+      await this.#attempt(claimed, free)
+    } finally {
+      keeper.drop(claimed.lease)
+      free()
+    }
+  }
+
+  async #attempt(claimed: Claimed, onFreed: () => void): Promise<void> {
+    const { source, delivery, lease } = claimed
+    const { keeper, ports } = this.#setup
+    // The guard has released it while this thread was blocked.
+    if (!keeper.start(lease)) return
     const work = this.#workFor(source, delivery)
     if (typeof work === 'string') {
       onFreed()
       return this.#refuse(source, delivery, work)
     }
-    const read = await readMessage(work.payload, delivery.body)
+    const soon = readMessage(work.payload, delivery.body)
+    const read = soon instanceof Promise ? await soon : soon
     if (read.status === 'unfit') {
       onFreed()
       const why = `invalid_message: ${read.error.message}`
       return this.#refuse(source, delivery, why, valuesToHide(work, delivery))
     }
     const payload = read.status === 'read' ? read.message : undefined
-    const context = this.#contextOf(source, delivery, payload)
-    const { keeper, ports } = this.#setup
-    const { queue, receipt, visibilityMs } = leaseOf(source, delivery)
-    const lease = keeper.hold({ queue, receipt, visibilityMs, context })
+    const context = this.#contextOf(claimed, payload)
+    while (!keeper.mayLive(lease)) {
+      if (!(await this.#isRenewed(lease))) return this.#tellLost(context)
+    }
+    lease.onLost = (loss) => context.abort(loss)
     const startedMs = ports.clock.monotonic()
     const attempt: Attempt = { source, delivery, work, context, lease, startedMs }
     const isFirst = context.attempt === 1
@@ -140,7 +167,20 @@ export class JobRunner {
         : ({ how: 'threw', error: read.error } as const)
     onFreed()
     await this.#settleEnd(attempt, end, () => valuesToHide(work, delivery, read))
-    keeper.drop(lease)
+  }
+
+  /** A handler never starts on an expired lease, whatever has blocked this process since the claim. */
+  async #isRenewed(lease: HeldLease): Promise<boolean> {
+    try {
+      return await this.#setup.keeper.renew(lease)
+    } catch {
+      return false
+    }
+  }
+
+  #tellLost(context: AttemptContext): void {
+    const error = 'The lease expired before the handler could start.'
+    this.#setup.observe?.(eventOf('lost', context, { error }))
   }
 
   /** How the delivery is to be run, or why it is not. */
@@ -154,9 +194,9 @@ export class JobRunner {
     return this.#setup.misplacement(place) ?? work
   }
 
-  #contextOf(source: Source, delivery: Delivery, payload: unknown): AttemptContext {
-    const { context, backend } = this.#setup
-    const { queue, receipt } = leaseOf(source, delivery)
+  #contextOf({ source, delivery, lease }: Claimed, payload: unknown): AttemptContext {
+    const { context, backend, keeper } = this.#setup
+    const { queue, receipt } = lease
     const attempt: AttemptContext = new AttemptContext({
       ...context,
       facts: factsOf(source, delivery),
@@ -170,7 +210,7 @@ export class JobRunner {
         // A handler that is too late learns it here, before the keeper's next look.
         if (noted.status !== 'noted') {
           const job = await backend.jobs.read({ id: attempt.id })
-          attempt.abort(job?.status === 'cancelled' ? 'cancelled' : 'lease_lost')
+          keeper.lose(lease, job?.status === 'cancelled' ? 'cancelled' : 'lease_lost')
         }
       },
     })
@@ -306,8 +346,6 @@ export class JobRunner {
   }
 }
 
-const nothing = (): void => undefined
-
 function settlementOf(receipt: string, outcome: Outcome, drafts: Drafts | undefined): Settlement {
   return drafts === undefined ? { receipt, outcome } : { ...drafts, receipt, outcome }
 }
@@ -315,13 +353,6 @@ function settlementOf(receipt: string, outcome: Outcome, drafts: Drafts | undefi
 /** A write of the handler's own that threw is a failure of the handler, with the handler's error. */
 function thrownBy(error: MillraceError): unknown {
   return error.code === 'within_failed' && error.cause !== undefined ? error.cause : error
-}
-
-function leaseOf(
-  { setup }: Source,
-  { receipt }: Delivery,
-): { readonly queue: string; readonly receipt: string; readonly visibilityMs: number } {
-  return { queue: setup.name, receipt, visibilityMs: setup.visibilityMs }
 }
 
 /** Of the payload as it was sent, and of what its schema has made of it. */

@@ -1,4 +1,7 @@
-/** The thread of a lease guard: looks at the shared table and renews what is about to end. */
+/**
+ * The thread of a lease guard. It renews leases of running handlers that are about to end, and
+ * releases those that wait behind a handler which blocks the event loop.
+ */
 import { workerData } from 'node:worker_threads'
 import type { LeaseRenewer } from '../backends/backend.ts'
 import type { GuardThreadData } from './lease-guard.ts'
@@ -7,6 +10,12 @@ import { LeaseTable, monotonicMs } from './lease-table.ts'
 /** The event loop renews long before this part of a lease is left. */
 const lastPart = 1 / 3
 
+/** The event loop starts or releases a waiting lease sooner than this, unless it is blocked. */
+const waitMsMax = 50
+
+/** Time between two looks at the table. */
+const lookMsMax = 50
+
 const { store, queues, leaseMsMin, table: shared }: GuardThreadData = workerData
 const table = new LeaseTable(shared)
 
@@ -14,31 +23,61 @@ const table = new LeaseTable(shared)
 const { openRenewer } = await import(store.module)
 let renewer: LeaseRenewer | undefined
 
-while (!table.sleep(Math.max(5, leaseMsMin / 12))) {
+while (!table.sleep(Math.min(lookMsMax, Math.max(5, leaseMsMin / 12)))) {
   try {
-    for (const [queue, slots] of endingSoon()) {
-      renewer ??= openRenewer(store.options) as LeaseRenewer
-      renew(renewer, queue, slots)
-    }
+    for (const [queue, slots] of byQueue(isStuck)) releaseAll(theRenewer(), queue, slots)
+    for (const [queue, slots] of byQueue(isEndingSoon)) renew(theRenewer(), queue, slots)
   } catch {
     // A store that could not be written is tried again, as long as there is something to keep.
   }
 }
 renewer?.close()
 
-function endingSoon(): ReadonlyMap<string, readonly number[]> {
+function theRenewer(): LeaseRenewer {
+  renewer ??= openRenewer(store.options) as LeaseRenewer
+  return renewer
+}
+
+function isEndingSoon(slot: number, leftMs: number, visibilityMs: number): boolean {
+  return !table.isWaiting(slot) && leftMs <= visibilityMs * lastPart
+}
+
+function isStuck(slot: number, leftMs: number, visibilityMs: number): boolean {
+  return table.isWaiting(slot) && visibilityMs - leftMs > waitMsMax
+}
+
+function byQueue(
+  concerns: (slot: number, leftMs: number, visibilityMs: number) => boolean,
+): ReadonlyMap<string, readonly number[]> {
   const nowMs = monotonicMs()
   const found = new Map<string, number[]>()
   for (let slot = 0; slot < table.slots; slot += 1) {
     const expiry = table.expiry(slot)
-    if (expiry === 0) continue
-    const entry = table.read(slot)
-    const queue = entry && queues[entry.queue]
-    if (entry === undefined || queue === undefined) continue
-    if (expiry - nowMs > entry.visibilityMs * lastPart) continue
-    found.set(queue, [...(found.get(queue) ?? []), slot])
+    if (expiry === 0 || !concerns(slot, expiry - nowMs, table.visibilityMs(slot))) continue
+    const queue = queues[table.queue(slot)]
+    if (queue === undefined) continue
+    const slots = found.get(queue)
+    if (slots === undefined) found.set(queue, [slot])
+    else slots.push(slot)
   }
   return found
+}
+
+function releaseAll(store: LeaseRenewer, queue: string, slots: readonly number[]): void {
+  const receipts = slots.flatMap((slot) => {
+    const entry = table.read(slot)
+    if (entry === undefined || !table.release(slot)) return []
+    if (table.read(slot)?.version === entry.version) return [entry.receipt]
+    // The event loop has put another lease here in the meantime.
+    table.keepWaiting(slot)
+    return []
+  })
+  try {
+    if (receipts.length > 0) store.release({ queue, receipts })
+  } catch (error) {
+    for (const slot of slots) table.keepWaiting(slot)
+    throw error
+  }
 }
 
 function renew(store: LeaseRenewer, queue: string, slots: readonly number[]): void {

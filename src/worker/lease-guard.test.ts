@@ -26,6 +26,10 @@ function guarding(store: OtherThread, slots = 2): LeaseGuard {
   return guard
 }
 
+function hold(guard: LeaseGuard, name: string, receipt: string, leaseMs: number): number {
+  return guard.hold({ queue: name, receipt, visibilityMs: leaseMs })
+}
+
 async function received(backend: Backend): Promise<string> {
   await backend.send({ queue, messages: [{ body: '1' }] })
   const [delivery] = await backend.receive({ queue, max: 1 })
@@ -53,7 +57,7 @@ describe('a lease guard', () => {
     const { backend, store } = await openStore()
     const guard = guarding(store)
     const receipt = await received(backend)
-    const slot = guard.hold(queue, receipt, visibilityMs)
+    const slot = hold(guard, queue, receipt, visibilityMs)
     for (let time = 0; time < 3; time += 1) await renewal(guard, slot)
     assert.deepEqual(await backend.leaseStates({ queue, receipts: [receipt] }), ['live'])
     assert.deepEqual(await backend.receive({ queue, max: 1 }), [])
@@ -62,24 +66,24 @@ describe('a lease guard', () => {
   test('has a place for as many leases as it was made for, and gives places back', async () => {
     const { store } = await openStore()
     const guard = guarding(store, 2)
-    const [first, second] = [guard.hold(queue, 'a', 60_000), guard.hold(queue, 'b', 60_000)]
+    const [first, second] = [hold(guard, queue, 'a', 60_000), hold(guard, queue, 'b', 60_000)]
     assert.deepEqual([first, second].sort(), [0, 1])
-    assert.equal(guard.hold(queue, 'c', 60_000), -1)
+    assert.equal(hold(guard, queue, 'c', 60_000), -1)
     assert.equal(guard.remainingMs(-1), 0)
     // What has no place is not kept here, and nothing else changes.
     guard.renewed(-1, 60_000)
     guard.drop(-1)
-    assert.equal(guard.hold(queue, 'c', 60_000), -1)
+    assert.equal(hold(guard, queue, 'c', 60_000), -1)
     guard.drop(first)
-    assert.equal(guard.hold('another queue', 'd', 60_000), -1)
-    assert.equal(guard.hold(queue, 'x'.repeat(2_000), 60_000), -1)
-    assert.equal(guard.hold(queue, 'd', 60_000), first)
+    assert.equal(hold(guard, 'another queue', 'd', 60_000), -1)
+    assert.equal(hold(guard, queue, 'x'.repeat(2_000), 60_000), -1)
+    assert.equal(hold(guard, queue, 'd', 60_000), first)
   })
 
   test('knows how long a lease has left', async () => {
     const { store } = await openStore()
     const guard = guarding(store)
-    const slot = guard.hold(queue, 'a', 60_000)
+    const slot = hold(guard, queue, 'a', 60_000)
     assert.ok(guard.remainingMs(slot) <= 60_000 && guard.remainingMs(slot) > 50_000)
     guard.renewed(slot, 120_000)
     assert.ok(guard.remainingMs(slot) > 60_000)
@@ -91,7 +95,7 @@ describe('a lease guard', () => {
     const { backend, store } = await openStore()
     const guard = guarding(store)
     const receipt = await received(backend)
-    const slot = guard.hold(queue, receipt, visibilityMs)
+    const slot = hold(guard, queue, receipt, visibilityMs)
     await backend.purgeQueue({ queue })
     await until(() => guard.remainingMs(slot) === 0)
     assert.deepEqual(await backend.leaseStates({ queue, receipts: [receipt] }), ['gone'])
@@ -110,14 +114,14 @@ describe('a lease guard', () => {
       })`
     const module = `data:text/javascript,${encodeURIComponent(program)}`
     const guard = guarding({ module, options: {} })
-    const slot = guard.hold(queue, 'a', visibilityMs)
+    const slot = hold(guard, queue, 'a', visibilityMs)
     await renewal(guard, slot)
     assert.ok(guard.remainingMs(slot) > 0)
   })
 
   test('does not end the process when its store cannot be reached at all', async () => {
     const guard = guarding({ module: 'data:text/javascript,throw new Error()', options: {} })
-    const slot = guard.hold(queue, 'a', visibilityMs)
+    const slot = hold(guard, queue, 'a', visibilityMs)
     await until(() => guard.remainingMs(slot) === 0)
     await guard.stop()
   })

@@ -1,12 +1,15 @@
 /**
  * Renews leases from a thread of its own when the event loop is blocked, so that a handler which
- * computes for longer than its lease does not lose it. Both threads share a table of what is held;
- * noting a lease there costs next to nothing, and the thread acts only on leases that the event loop
- * has let come close to their end.
+ * computes for longer than its lease does not lose it. It releases jobs that wait behind such a
+ * handler. Both threads share a table of leases; an entry costs about a microsecond. The thread starts
+ * with the first lease, so a worker without work does not pay for it.
  */
 import { Worker } from 'node:worker_threads'
 import type { OtherThread } from '../backends/backend.ts'
-import { LeaseTable, monotonicMs } from './lease-table.ts'
+import { type LeaseEntry, LeaseTable, monotonicMs } from './lease-table.ts'
+
+/** Shorter leases may run out while the thread starts, so for them it starts with the worker. */
+const shortLeaseMs = 10_000
 
 export interface LeaseGuardSetup {
   readonly store: OtherThread
@@ -24,41 +27,39 @@ export interface GuardThreadData extends LeaseGuardSetup {
 }
 
 export class LeaseGuard {
+  readonly #setup: LeaseGuardSetup
+  readonly #shared: SharedArrayBuffer
   readonly #table: LeaseTable
   readonly #queues: ReadonlyMap<string, number>
   readonly #free: number[]
-  readonly #thread: Worker
+  #thread: Worker | undefined
 
   constructor(setup: LeaseGuardSetup) {
-    const table = LeaseTable.allocate(setup.slots)
-    this.#table = new LeaseTable(table)
+    this.#setup = setup
+    this.#shared = LeaseTable.allocate(setup.slots)
+    this.#table = new LeaseTable(this.#shared)
     this.#queues = new Map(setup.queues.map((name, index) => [name, index]))
     this.#free = Array.from({ length: setup.slots }, (_, index) => index)
-    const workerData: GuardThreadData = { ...setup, table }
-    // Beside this file, whether that is the source or what was built from it.
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    this.#thread = new Worker(new URL(`./lease-guard-thread.${extension}`, import.meta.url), {
-      workerData,
-      name: 'millrace lease guard',
-      resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
-    })
-    // Leases are then renewed by the event loop alone, as without a guard.
-    this.#thread.on('error', () => undefined)
-    this.#thread.unref()
+    if (setup.leaseMsMin < shortLeaseMs) this.#start()
   }
 
-  /** Notes a lease; the answer names its place, or is -1 when there is none for it. */
-  hold(queue: string, receipt: string, visibilityMs: number): number {
-    const index = this.#queues.get(queue)
+  /** Notes a lease. Returns its slot, or -1 when there is none for it. */
+  hold(lease: Omit<LeaseEntry, 'queue'> & { readonly queue: string }): number {
+    this.#start()
+    const queue = this.#queues.get(lease.queue)
     const slot = this.#free.pop()
-    if (slot === undefined || index === undefined) {
+    if (slot === undefined || queue === undefined) {
       if (slot !== undefined) this.#free.push(slot)
       return -1
     }
-    const noted = this.#table.write(slot, { queue: index, receipt, visibilityMs })
-    if (noted) return slot
+    if (this.#table.write(slot, { ...lease, queue })) return slot
     this.#free.push(slot)
     return -1
+  }
+
+  /** The handler of a waiting lease is about to start; false when the thread has released the lease. */
+  start(slot: number): boolean {
+    return slot < 0 || this.#table.start(slot)
   }
 
   renewed(slot: number, visibilityMs: number): void {
@@ -78,8 +79,26 @@ export class LeaseGuard {
     this.#free.push(slot)
   }
 
+  #start(): void {
+    this.#thread ??= startThread({ ...this.#setup, table: this.#shared })
+  }
+
   async stop(): Promise<void> {
     this.#table.close()
-    await this.#thread.terminate()
+    await this.#thread?.terminate()
   }
+}
+
+function startThread(workerData: GuardThreadData): Worker {
+  // Beside this file, whether that is the source or what was built from it.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const thread = new Worker(new URL(`./lease-guard-thread.${extension}`, import.meta.url), {
+    workerData,
+    name: 'millrace lease guard',
+    resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
+  })
+  // Without the thread, only the event loop renews leases.
+  thread.on('error', () => undefined)
+  thread.unref()
+  return thread
 }

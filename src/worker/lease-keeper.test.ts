@@ -4,10 +4,13 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts'
 import type { Backend, Extend, LeaseStates } from '../backends/backend.ts'
 import { openSqlite } from '../backends/sqlite/index.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import { silentLogger } from '../observability/logger.ts'
 import { type VirtualPorts, virtualPorts } from '../testing/virtual-clock.ts'
-import { AttemptContext } from './handler-context.ts'
-import { type HeldLease, LeaseKeeper, type LeaseKeeperSetup } from './lease-keeper.ts'
+import {
+  type ClaimedLease,
+  type HeldLease,
+  LeaseKeeper,
+  type LeaseKeeperSetup,
+} from './lease-keeper.ts'
 
 const queue = 'jobs'
 const visibilityMs = 30_000
@@ -73,47 +76,15 @@ async function openKeeper(
       }
       const [delivery] = await backend.receive({ queue, max: 1 })
       assert.ok(delivery)
-      const { job, id, receipt, token } = delivery
-      const context = contextOf(job?.type ?? null, job?.id ?? id, token)
-      return keeper.hold({ queue, receipt, visibilityMs: leaseMs, context })
+      const { job, receipt } = delivery
+      return keeper.hold({ ...claimed(ports), receipt, visibilityMs: leaseMs, jobId: job?.id })
     },
   }
   return scene
 }
 
-function contextOf(type: string | null, id: string, token: number): AttemptContext {
-  const unused = async (): Promise<never> => assert.fail('nobody asked for it')
-  return new AttemptContext({
-    facts: {
-      queue,
-      type,
-      id,
-      attempt: 1,
-      maxAttempts: 3,
-      owner: null,
-      tenant: null,
-      tier: null,
-      traceId: null,
-      tags: [],
-      token,
-    },
-    payload: undefined,
-    lease: { queue, receipt: '' },
-    unit: null,
-    log: () => silentLogger,
-    draftMessage: unused,
-    draftJob: unused,
-    draftItem: unused,
-    flows: {
-      nameUnit: () => assert.fail('nobody asked for it'),
-      open: unused,
-      start: unused,
-      mark: unused,
-      successor: unused,
-    },
-    reportProgress: unused,
-    spend: unused,
-  })
+function claimed(ports: VirtualPorts): Omit<ClaimedLease, 'receipt' | 'jobId'> {
+  return { queue, visibilityMs, claimedMs: ports.clock.monotonic(), isWaiting: false }
 }
 
 describe('a lease that is kept', () => {
@@ -126,7 +97,7 @@ describe('a lease that is kept', () => {
     assert.deepEqual(extended, [{ queue, leases: [{ receipt: held.receipt, visibilityMs }] }])
     await ports.clock.advance(120_000)
     assert.equal(extended.length, 13)
-    assert.equal(held.context.abortKind, undefined)
+    assert.equal(held.loss, undefined)
     assert.equal((await backend.receive({ queue, max: 1 })).length, 0)
     keeper.drop(held)
     await ports.clock.advance(120_000)
@@ -138,8 +109,8 @@ describe('a lease that is kept', () => {
     const { hold, keeper, ports, extended, looked, backend } = await openKeeper()
     const messages = Array.from({ length: 1_000 }, () => ({ body: '1' }))
     await backend.send({ queue, messages })
-    for (const { id, receipt, token } of await backend.receive({ queue, max: 1_000 })) {
-      keeper.hold({ queue, receipt, visibilityMs, context: contextOf(null, id, token) })
+    for (const { receipt } of await backend.receive({ queue, max: 1_000 })) {
+      keeper.hold({ ...claimed(ports), receipt, jobId: undefined })
     }
     await hold()
     await ports.clock.advance(1_000)
@@ -159,12 +130,12 @@ describe('a lease that is kept', () => {
     const { hold, ports, extended, backend } = await openKeeper(5 * hours)
     const held = await hold()
     await ports.clock.advance(11.9 * hours)
-    assert.equal(held.context.abortKind, undefined)
+    assert.equal(held.loss, undefined)
     const [last] = extended.at(-1)?.leases ?? []
     assert.ok(last && last.visibilityMs < 5 * hours)
     assert.equal((await backend.receive({ queue, max: 1 })).length, 0)
     await ports.clock.advance(0.1 * hours)
-    assert.equal(held.context.abortKind, 'lease_lost')
+    assert.equal(held.loss, 'lease_lost')
   })
 
   test('needs nothing of the store when it has just been given', async () => {
@@ -188,12 +159,11 @@ describe('a lease that is kept', () => {
     }
     const keeper = new LeaseKeeper({ backend: silent, ports: scene.ports, guard: undefined })
     onTestFinished(() => keeper.stop())
-    const context = contextOf('RUN', 'a job', 1)
-    const held = keeper.hold({ queue, receipt: 'r', visibilityMs, context })
+    const held = keeper.hold({ ...claimed(scene.ports), receipt: 'r', jobId: 'a job' })
     await scene.ports.clock.advance(29_000)
-    assert.deepEqual([asked, held.context.abortKind], [1, undefined])
+    assert.deepEqual([asked, held.loss], [1, undefined])
     await scene.ports.clock.advance(1_000)
-    assert.equal(held.context.abortKind, 'lease_lost')
+    assert.equal(held.loss, 'lease_lost')
   })
 })
 
@@ -202,10 +172,10 @@ describe('a lease that is lost', () => {
     const { hold, ports, backend, keeper } = await openKeeper()
     const held = await hold()
     const other = await hold()
-    await backend.jobs?.cancel({ id: held.context.id })
+    await backend.jobs?.cancel({ id: held.jobId ?? '' })
     assert.equal(keeper.mayLive(held), true)
     await ports.clock.advance(1_000)
-    assert.deepEqual([held.context.abortKind, other.context.abortKind], ['cancelled', undefined])
+    assert.deepEqual([held.loss, other.loss], ['cancelled', undefined])
     assert.equal(keeper.mayLive(held), false)
   })
 
@@ -214,7 +184,7 @@ describe('a lease that is lost', () => {
     const held = await hold('message')
     await backend.purgeQueue({ queue })
     await ports.clock.advance(1_000)
-    assert.equal(held.context.abortKind, 'lease_lost')
+    assert.equal(held.loss, 'lease_lost')
   })
 
   test('because somebody else was given the message is told as lost', async () => {
@@ -224,7 +194,7 @@ describe('a lease that is lost', () => {
     await backend.sweep()
     assert.equal((await backend.receive({ queue, max: 1 })).length, 1)
     await ports.clock.advance(1_000)
-    assert.equal(held.context.abortKind, 'lease_lost')
+    assert.equal(held.loss, 'lease_lost')
   })
 
   test('because the store failed for a whole lease is told as lost, and not before', async () => {
@@ -232,10 +202,10 @@ describe('a lease that is lost', () => {
     const held = await scene.hold()
     scene.fault = new MillraceError('store_failed')
     await scene.ports.clock.advance(29_999)
-    assert.equal(held.context.abortKind, undefined)
+    assert.equal(held.loss, undefined)
     assert.equal(scene.keeper.mayLive(held), true)
     await scene.ports.clock.advance(1)
-    assert.equal(held.context.abortKind, 'lease_lost')
+    assert.equal(held.loss, 'lease_lost')
     assert.equal(scene.keeper.mayLive(held), false)
   })
 
@@ -246,7 +216,7 @@ describe('a lease that is lost', () => {
     await scene.ports.clock.advance(25_000)
     scene.fault = undefined
     await scene.ports.clock.advance(60_000)
-    assert.equal(held.context.abortKind, undefined)
+    assert.equal(held.loss, undefined)
   })
 
   test('of a short lease is noticed in time as well', async () => {
@@ -255,7 +225,7 @@ describe('a lease that is lost', () => {
     await ports.clock.advance(200)
     assert.equal(extended.length, 1)
     await ports.clock.advance(10_000)
-    assert.equal(held.context.abortKind, undefined)
+    assert.equal(held.loss, undefined)
   })
 })
 
@@ -268,6 +238,7 @@ describe('a guard', () => {
         calls.push('hold')
         return 7
       },
+      start: () => true,
       renewed: (slot: number) => void calls.push(`renewed ${slot}`),
       drop: (slot: number) => void calls.push(`drop ${slot}`),
       remainingMs: (slot: number) => (slot === 7 ? remainingMs() : 0),
@@ -292,10 +263,10 @@ describe('a guard', () => {
     const held = await scene.hold()
     scene.fault = new MillraceError('store_busy')
     await scene.ports.clock.advance(34_000)
-    assert.equal(held.context.abortKind, undefined)
+    assert.equal(held.loss, undefined)
     assert.equal(scene.keeper.mayLive(held), true)
     remaining = 0
     await scene.ports.clock.advance(1_000)
-    assert.equal(held.context.abortKind, 'lease_lost')
+    assert.equal(held.loss, 'lease_lost')
   })
 })

@@ -1,13 +1,13 @@
 /**
- * Keeps the leases of running handlers alive, and notices when one is lost: because the job was
- * cancelled, by whomever, or because the lease could not be kept. The handler learns it through its
- * signal.
+ * Keeps the leases of a worker from claim to settlement, and notices when one is lost: because the
+ * job was cancelled, or because the lease could not be renewed in time. A running handler learns it
+ * through its signal; a handler that has not started is not started.
  */
 import type { Backend, LeaseResult, LeaseState } from '../backends/backend.ts'
 import { leaseMsMax, limits } from '../core/limits.ts'
 import type { Ports } from '../core/ports.ts'
 import { slicesOf } from '../core/slices-of.ts'
-import type { AttemptContext } from './handler-context.ts'
+import type { AbortKind } from './abort-reason.ts'
 import type { LeaseGuard } from './lease-guard.ts'
 
 /** A cancelled job's handler is told within this time. */
@@ -16,27 +16,41 @@ const lookMs = 1_000
 /** A lease is renewed when this part of it has passed, and looked at twice as often. */
 const renewAfter = 1 / 3
 
-/** So long ago, at most, was a lease given when its keeper hears of it. */
-const lateMs = 1_000
+/** How a lease can end under its holder. */
+export type LeaseLoss = Extract<AbortKind, 'lease_lost' | 'cancelled'>
 
-export interface HeldLease {
+/** A lease as it was claimed. Times are of the monotonic clock. */
+export interface ClaimedLease {
   /** The queue's name on the backend. */
   readonly queue: string
   readonly receipt: string
   readonly visibilityMs: number
-  readonly context: AttemptContext
-  /** No extension goes beyond this. Like the other times here it is of the monotonic clock. */
+  /** Undefined for a message that is not a job. */
+  readonly jobId: string | undefined
+  /** When the claim was sent to the store. The lease began then, or later. */
+  readonly claimedMs: number
+  /** Whether its handler starts later: until `start`, the guard releases it instead of renewing it. */
+  readonly isWaiting: boolean
+}
+
+export interface HeldLease extends ClaimedLease {
+  /** No extension goes beyond this. */
   readonly lastMs: number
   renewAtMs: number
   expiresAtMs: number
   slot: number
+  loss: LeaseLoss | undefined
+  /** Called once, when the lease is lost while its handler runs. */
+  onLost: ((loss: LeaseLoss) => void) | undefined
 }
 
 export interface LeaseKeeperSetup {
   readonly backend: Pick<Backend, 'extend' | 'leaseStates' | 'jobs'>
   readonly ports: Pick<Ports, 'clock' | 'timers'>
   /** Renews from another thread while this one is blocked. */
-  readonly guard: Pick<LeaseGuard, 'hold' | 'renewed' | 'drop' | 'remainingMs'> | undefined
+  readonly guard:
+    | Pick<LeaseGuard, 'hold' | 'start' | 'renewed' | 'drop' | 'remainingMs'>
+    | undefined
 }
 
 export class LeaseKeeper {
@@ -51,23 +65,28 @@ export class LeaseKeeper {
     this.#setup = setup
   }
 
-  hold(lease: Pick<HeldLease, 'queue' | 'receipt' | 'visibilityMs' | 'context'>): HeldLease {
-    const { queue, receipt, visibilityMs, context } = lease
-    const nowMs = this.#setup.ports.clock.monotonic()
+  /** Keeps a lease from its claim on. Call it before anything waits: the lease is running out. */
+  hold(lease: ClaimedLease): HeldLease {
+    const { queue, receipt, visibilityMs, claimedMs, isWaiting } = lease
+    const elapsedMs = this.#setup.ports.clock.monotonic() - claimedMs
     const held: HeldLease = {
-      queue,
-      receipt,
-      visibilityMs,
-      context,
-      lastMs: nowMs + leaseMsMax - lateMs,
-      renewAtMs: nowMs + visibilityMs * renewAfter,
-      expiresAtMs: nowMs + visibilityMs,
-      slot: this.#setup.guard?.hold(queue, receipt, visibilityMs) ?? -1,
+      ...lease,
+      lastMs: claimedMs + leaseMsMax,
+      renewAtMs: claimedMs + visibilityMs * renewAfter,
+      expiresAtMs: claimedMs + visibilityMs,
+      slot: this.#setup.guard?.hold({ queue, receipt, visibilityMs, elapsedMs, isWaiting }) ?? -1,
+      loss: undefined,
+      onLost: undefined,
     }
     this.#held.add(held)
     this.#tickMs = Math.min(this.#tickMs, (visibilityMs * renewAfter) / 2)
     if (this.#cancelTimer === undefined) this.#plan()
     return held
+  }
+
+  /** Whether a handler may start now: false when the guard has released the lease in the meantime. */
+  start(held: HeldLease): boolean {
+    return this.#setup.guard?.start(held.slot) ?? true
   }
 
   drop(held: HeldLease): void {
@@ -77,7 +96,22 @@ export class LeaseKeeper {
 
   /** Whether the lease may still be alive, as far as this process knows. */
   mayLive(held: HeldLease): boolean {
-    return !isOver(held) && !this.#hasExpired(held, this.#setup.ports.clock.monotonic())
+    return held.loss === undefined && !this.#hasExpired(held, this.#setup.ports.clock.monotonic())
+  }
+
+  /** Renews a lease that looks expired; false when the store has given it to another receiver. */
+  async renew(held: HeldLease): Promise<boolean> {
+    if (held.loss === undefined) {
+      await this.#renew(held.queue, [held], this.#setup.ports.clock.monotonic())
+    }
+    return held.loss === undefined
+  }
+
+  /** Notes that a lease was lost, and calls its holder. */
+  lose(held: HeldLease, loss: LeaseLoss): void {
+    if (held.loss !== undefined) return
+    held.loss = loss
+    held.onLost?.(loss)
   }
 
   stop(): void {
@@ -100,7 +134,7 @@ export class LeaseKeeper {
     const nowMs = this.#setup.ports.clock.monotonic()
     const queues = new Map<string, HeldLease[]>()
     for (const held of this.#held) {
-      if (isOver(held)) continue
+      if (held.loss !== undefined) continue
       if (this.#hasExpired(held, nowMs)) {
         // The store could not be reached for a whole lease: somebody else may have the message.
         void this.#lost(held)
@@ -170,22 +204,17 @@ export class LeaseKeeper {
   async #lost(lease: HeldLease): Promise<void> {
     const isCancelled = await this.#isCancelled(lease)
     // It may have been settled while the store was asked.
-    if (this.#held.has(lease)) lease.context.abort(isCancelled ? 'cancelled' : 'lease_lost')
+    if (this.#held.has(lease)) this.lose(lease, isCancelled ? 'cancelled' : 'lease_lost')
   }
 
-  async #isCancelled({ context: { type, id } }: HeldLease): Promise<boolean> {
-    if (type === null) return false
+  async #isCancelled({ jobId }: HeldLease): Promise<boolean> {
+    if (jobId === undefined) return false
     try {
-      return (await this.#setup.backend.jobs?.read({ id }))?.status === 'cancelled'
+      return (await this.#setup.backend.jobs?.read({ id: jobId }))?.status === 'cancelled'
     } catch {
       return false
     }
   }
-}
-
-/** The handler has been told that the lease is not its own any more. */
-function isOver({ context: { abortKind } }: HeldLease): boolean {
-  return abortKind === 'lease_lost' || abortKind === 'cancelled'
 }
 
 /** A lease that is as long as it can get is only looked at until it ends. */

@@ -10,14 +10,21 @@ const entryBytes = headerBytes + receiptBytesMax
 /** In front of the entries: a flag that tells the thread to end, on which it also sleeps. */
 const preambleBytes = 64
 
+/** What an entry is for. Both threads move a waiting lease on; the first one wins. */
+const leasePhase = { running: 0, waiting: 1, released: 2 } as const
+
 export interface LeaseEntry {
   /** Index of the queue's name in a list that both threads have. */
   readonly queue: number
   readonly receipt: string
   readonly visibilityMs: number
+  /** How much of it has passed; 0 by default. */
+  readonly elapsedMs?: number
+  /** Whether its handler has not started yet; false by default. */
+  readonly isWaiting?: boolean
 }
 
-export interface ReadEntry extends LeaseEntry {
+export interface ReadEntry extends Pick<LeaseEntry, 'queue' | 'receipt' | 'visibilityMs'> {
   /** Another one stands in the place when this is no longer its version. */
   readonly version: number
 }
@@ -48,7 +55,8 @@ export class LeaseTable {
   }
 
   /** False when the receipt is too long to be noted. */
-  write(slot: number, { queue, receipt, visibilityMs }: LeaseEntry): boolean {
+  write(slot: number, entry: LeaseEntry): boolean {
+    const { queue, receipt, visibilityMs, elapsedMs = 0, isWaiting = false } = entry
     const at = intAt(slot)
     const start = preambleBytes + slot * entryBytes + headerBytes
     Atomics.add(this.#ints, at, 1)
@@ -60,9 +68,33 @@ export class LeaseTable {
     this.#ints[at + 1] = fits ? written : 0
     this.#ints[at + 2] = queue
     this.#ints[at + 3] = visibilityMs
-    this.#floats[(at >> 1) + 2] = monotonicMs() + visibilityMs
+    this.#ints[at + 6] = isWaiting ? leasePhase.waiting : leasePhase.running
+    this.#floats[(at >> 1) + 2] = monotonicMs() - elapsedMs + visibilityMs
     Atomics.add(this.#ints, at, 1)
     return fits
+  }
+
+  /** Takes a waiting lease to run it; false when the other thread has taken it to release it. */
+  start(slot: number): boolean {
+    return this.#leaveWaiting(slot, leasePhase.running) !== leasePhase.released
+  }
+
+  /** Takes a waiting lease to release it; false when it is not waiting. */
+  release(slot: number): boolean {
+    return this.#leaveWaiting(slot, leasePhase.released) === leasePhase.waiting
+  }
+
+  /** Puts a lease back that could not be released. */
+  keepWaiting(slot: number): void {
+    Atomics.compareExchange(this.#ints, intAt(slot) + 6, leasePhase.released, leasePhase.waiting)
+  }
+
+  isWaiting(slot: number): boolean {
+    return Atomics.load(this.#ints, intAt(slot) + 6) === leasePhase.waiting
+  }
+
+  #leaveWaiting(slot: number, phase: number): number {
+    return Atomics.compareExchange(this.#ints, intAt(slot) + 6, leasePhase.waiting, phase)
   }
 
   clear(slot: number): void {
@@ -74,6 +106,15 @@ export class LeaseTable {
     const at = intAt(slot)
     if (Atomics.load(this.#ints, at + 1) === 0) return 0
     return this.#floats[(at >> 1) + 2] ?? 0
+  }
+
+  /** Index of the queue's name. */
+  queue(slot: number): number {
+    return this.#ints[intAt(slot) + 2] ?? 0
+  }
+
+  visibilityMs(slot: number): number {
+    return this.#ints[intAt(slot) + 3] ?? 0
   }
 
   setExpiry(slot: number, ms: number, version?: number): void {

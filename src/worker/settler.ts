@@ -1,7 +1,7 @@
 /**
- * Settles what handlers have finished. What ends in the same turn of the event loop is handed to the
- * backend in one call per queue, since each call has its price. While the store fails, a settlement is
- * tried again for as long as its lease may live: the work is done, only the note of it is missing.
+ * Settles attempts that have ended, in groups: one call per queue for all that end in the same turn of
+ * the event loop, or within a few milliseconds while further handlers are about to start. While the
+ * store fails, a settlement is retried for as long as its lease may live.
  */
 import type { Backend, Settlement, SettleResult } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
@@ -14,6 +14,9 @@ import { slicesOf } from '../core/slices-of.ts'
 const retryMs = 50
 const retryMsMax = 1_000
 
+/** How long a settlement waits for others while further handlers are about to start. */
+const groupMs = 2
+
 interface Waiting {
   readonly settlement: Settlement
   readonly resolve: (result: SettleResult) => void
@@ -25,12 +28,15 @@ export interface SettlerSetup {
   readonly ports: Pick<Ports, 'timers'>
   /** Told when a settlement could not be written and is tried again. */
   readonly onTrouble: (queue: string, error: unknown, retryInMs: number) => void
+  /** Whether further settlements will follow within milliseconds. By default they do not. */
+  readonly expectsMore?: () => boolean
 }
 
 export class Settler {
   readonly #setup: SettlerSetup
   #waiting = new Map<string, Waiting[]>()
   #isScheduled = false
+  #cancelGathering: (() => void) | undefined
 
   constructor(setup: SettlerSetup) {
     this.#setup = setup
@@ -62,14 +68,22 @@ export class Settler {
         this.#waiting.set(queue, waiting)
       }
       waiting.push({ settlement, resolve, reject })
-      if (this.#isScheduled) return
-      this.#isScheduled = true
-      this.#setup.ports.timers.soon(() => this.#flush())
+      if (!this.#setup.expectsMore?.()) this.flushSoon()
+      else this.#cancelGathering ??= this.#setup.ports.timers.after(groupMs, () => this.#flush())
     })
+  }
+
+  /** Writes what has been gathered at the end of this turn of the event loop. */
+  flushSoon(): void {
+    if (this.#isScheduled || this.#waiting.size === 0) return
+    this.#isScheduled = true
+    this.#setup.ports.timers.soon(() => this.#flush())
   }
 
   #flush(): void {
     this.#isScheduled = false
+    this.#cancelGathering?.()
+    this.#cancelGathering = undefined
     const waiting = this.#waiting
     this.#waiting = new Map()
     for (const [queue, entries] of waiting) {

@@ -9,6 +9,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import type { Ports } from '../core/ports.ts'
 import { ClaimLoop } from './claim-loop.ts'
+import { claimsAheadMax } from './claims-ahead.ts'
 import { JobRunner, type JobRunnerSetup } from './job-runner.ts'
 import { LeaseGuard } from './lease-guard.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
@@ -126,18 +127,20 @@ class Shift {
     this.#setup = setup
     this.#guard = guardOf(setup)
     this.#keeper = new LeaseKeeper({ backend, ports, guard: this.#guard })
+    const settler = new Settler({
+      backend,
+      ports,
+      onTrouble: (queue, error, retryInMs) => {
+        const source = sources.find(({ setup: { name } }) => name === queue)
+        setup.onFailure('settle', source?.setup.key ?? queue, error, retryInMs)
+      },
+      expectsMore: () => this.#loop.hasWaiting,
+    })
     const runner = new JobRunner({
       ports,
       backend,
       keeper: this.#keeper,
-      settler: new Settler({
-        backend,
-        ports,
-        onTrouble: (queue, error, retryInMs) => {
-          const source = sources.find(({ setup: { name } }) => name === queue)
-          setup.onFailure('settle', source?.setup.key ?? queue, error, retryInMs)
-        },
-      }),
+      settler,
       layers,
       context,
       misplacement,
@@ -151,8 +154,10 @@ class Shift {
       sources,
       concurrency: setup.concurrency,
       heldNames: setup.heldNames,
-      run: (source, delivery, onFreed) => runner.run(source, delivery, onFreed),
-      handBack: (source, delivery) => runner.handBack(source, delivery),
+      hold: (source, delivery, claim) => runner.hold(source, delivery, claim),
+      run: (claimed, onFreed) => runner.run(claimed, onFreed),
+      release: (claimed) => runner.release(claimed),
+      onDrained: () => settler.flushSoon(),
       onFailure: ({ setup: { key } }, error, retryInMs) => {
         setup.onFailure('claim', key, error, retryInMs)
         if (error instanceof MillraceError && error.code === 'store_closed') onClosed()
@@ -206,8 +211,8 @@ function guardOf({ backend, guarded, sources, concurrency }: WorkerSetup): Lease
   if (!guarded || backend.otherThread === null) return undefined
   return new LeaseGuard({
     store: backend.otherThread,
-    // A lease is let go when it is settled, a moment after its slot was given to the next.
-    slots: concurrency * 2,
+    // A lease is dropped when it is settled, some time after its slot was given to the next.
+    slots: concurrency * 2 + claimsAheadMax * 2,
     queues: sources.map(({ setup: { name } }) => name),
     leaseMsMin: Math.min(...sources.map(({ setup: { visibilityMs } }) => visibilityMs)),
   })

@@ -33,4 +33,33 @@ describe('a handler that blocks the event loop for longer than its lease', () =>
       await mill.jobs.waitFor(next.id)
       assert.deepEqual(taken, [next.id])
     }))
+
+  test('does not keep the jobs that wait behind it: another worker runs them', () =>
+    inTemporaryFolder('waiting', async ({ path: data }) => {
+      await using mill = await open(forge, { data })
+      const fast = { type: 'WORK', payload: { ms: 0 } } as const
+      const slow = { type: 'WORK', payload: { ms: 4_000, atOnce: true } } as const
+      // The worker has found its pace when it meets the one that blocks.
+      const jobs = [...Array(800).fill(fast), slow, ...Array(199).fill(fast)]
+      const ids = (await mill.jobs.enqueueMany('basic', jobs)).map(({ id }) => id)
+      const [slowId = '', ...behind] = ids.slice(800)
+      const child = new ChildProgram(blockingFile, { data })
+      const statusOf = async (id: string) => (await mill.jobs.get(id))?.status
+      while ((await statusOf(slowId)) === 'pending') await turn()
+      const other = mill.worker({ poll: ['basic'], handle: { WORK: () => 'elsewhere' } })
+      other.start()
+      for (const id of behind) {
+        while ((await statusOf(id)) !== 'completed') await turn()
+      }
+      assert.equal(await statusOf(slowId), 'processing')
+      assert.equal((await mill.jobs.waitFor(slowId)).result, 'spun')
+      child.send({ kind: 'stop' })
+      await child.ended()
+      await other.stop()
+      const { items } = await mill.jobs.list('basic', { limit: 1_000 })
+      const ends = new Set(items.map(({ status, attemptsMade }) => `${status} ${attemptsMade}`))
+      assert.deepEqual([...ends], ['completed 1'])
+    }))
 })
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -61,10 +61,24 @@ export function receiveNow(
   const budget = { setAside: upkeepSlice }
   const noisy = new NoisyTenants(tx, queue)
   const leaseExpiresAt = now + visibilityMs
-  const deliveries = claim(tx, queue, { max, leaseExpiresAt, budget, gate, noisy })
+  const ahead = gate === undefined ? aheadOf(tx, queue, request, max) : 0
+  const deliveries = claim(tx, queue, { max, ahead, leaseExpiresAt, budget, gate, noisy })
   gate?.noteClaims(tx, deliveries.length)
   rememberAttempt(tx, queue, request.attemptId, deliveries)
   return deliveries
+}
+
+/** How many messages a worker may claim ahead: as many stay ready, so no idle receiver finds none. */
+function aheadOf(
+  tx: StoreTransaction,
+  queue: Queue,
+  { prefetch = 0 }: Receive,
+  max: number,
+): number {
+  if (prefetch === 0 || queue.settings.type === 'fifo') return 0
+  const left = tx.counted(queue, 'ready') - max
+  const room = inFlightMax - tx.counted(queue, 'leased') - max
+  return Math.max(0, Math.min(prefetch, room, Math.floor(left / 2)))
 }
 
 function claim(tx: StoreTransaction, queue: Queue, wanted: Claim): readonly Delivery[] {
@@ -77,16 +91,26 @@ function claim(tx: StoreTransaction, queue: Queue, wanted: Claim): readonly Deli
 
 function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
   const { pick } = tx.session.claiming
-  const rows = contents(pick, queue.generation, claim.max)
-  if (rows.some((row) => claim.noisy.has(row.group_name))) {
+  const rows = contents(pick, queue.generation, claim.max + claim.ahead)
+  const asked = rows.slice(0, claim.max)
+  if (asked.some((row) => claim.noisy.has(row.group_name))) {
     const { session, now } = tx
     const gate = new Gate({ session, queue, now, heldNames: undefined })
     return claimGated(tx, queue, { ...claim, gate })
   }
-  if (!rows.every((row) => isNewAndLasting(queue, row, claim))) {
+  if (!asked.every((row) => isNewAndLasting(queue, row, claim))) {
     return claimInOrder(tx, queue, claim, (count) => contents(pick, queue.generation, count))
   }
-  return leaseTogether(tx, queue, rows, claim)
+  const end = rows.findIndex((row, index) => index >= claim.max && !isForAhead(queue, row, claim))
+  return leaseTogether(tx, queue, end === -1 ? rows : rows.slice(0, end), claim)
+}
+
+/**
+ * A crash costs a message that was claimed ahead an attempt, so only one that has all of them is. A
+ * tenant's share counts what is leased, not what is claimed ahead.
+ */
+function isForAhead(queue: Queue, row: ContentRow, claim: Claim): boolean {
+  return row.group_name === null && isNewAndLasting(queue, row, claim)
 }
 
 function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {

@@ -88,6 +88,7 @@ function leaseChosen(
   if (gate?.isHeld || (gate?.room ?? 1) <= 0) return undefined
   const delivery = leaseOrSetAside(tx, queue, row, {
     max: 1,
+    ahead: 0,
     leaseExpiresAt: now + leaseMsOf(queue, request),
     budget: { setAside: 1 },
     gate,

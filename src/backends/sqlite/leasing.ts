@@ -51,6 +51,8 @@ export function prepareLeasing(db: DatabaseSync): LeasingStatements {
 
 export interface Claim {
   readonly max: number
+  /** How many more may be claimed, if they are new. */
+  readonly ahead: number
   readonly leaseExpiresAt: number
   /** How many more messages may be set aside, so that no receive holds the others up for long. */
   readonly budget: { setAside: number }

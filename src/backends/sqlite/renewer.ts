@@ -1,14 +1,15 @@
 /**
- * Extends leases from a thread of its own, on a connection of its own, while the thread that holds
- * them is busy with a handler. It has nothing else to do, so it waits for the store where it stands.
+ * Extends and releases leases from a thread of its own, on a connection of its own, while the thread
+ * that holds them is busy with a handler. It has nothing else to do, so it waits for the store where it stands.
  */
 import { MillraceError } from '../../core/millrace-error.ts'
 import { systemPorts } from '../../core/ports.ts'
-import type { LeaseRenewer, LeaseResult, OtherThread } from '../backend.ts'
+import type { LeaseRenewer, OtherThread } from '../backend.ts'
+import { Bell } from './bell.ts'
 import { Courtesy } from './courtesy.ts'
 import { openDatabase } from './database.ts'
 import { Session } from './session.ts'
-import { extendLeases } from './settling.ts'
+import { extendLeases, settleLeases } from './settling.ts'
 import { isDeviceFault, storageError } from './storage-fault.ts'
 import { StoreClock } from './store-clock.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -34,6 +35,13 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
   }
   let session: Session | undefined = open()
   const courtesy = new Courtesy(`${path}-bell`, clock)
+  const bell = new Bell({
+    file: `${path}-bell`,
+    ports: systemPorts,
+    version: () => 0,
+    onChange: () => undefined,
+    isAwaited: () => false,
+  })
 
   const begin = (on: Session): StoreTransaction => {
     const startedMs = clock.monotonic()
@@ -46,22 +54,31 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
     }
   }
 
+  const commit = <T>(apply: (tx: StoreTransaction) => T): T => {
+    session ??= open()
+    try {
+      const tx = begin(session)
+      const result = apply(tx)
+      session.commit(tx)
+      return result
+    } catch (error) {
+      session = afterFault(session, error)
+      throw storageError(error)
+    }
+  }
+
   return {
-    extend(request) {
-      session ??= open()
-      try {
-        const tx = begin(session)
-        const results: readonly LeaseResult[] = extendLeases(tx, request)
-        session.commit(tx)
-        return results
-      } catch (error) {
-        session = afterFault(session, error)
-        throw storageError(error)
-      }
+    extend: (request) => commit((tx) => extendLeases(tx, request)),
+    release({ queue, receipts }) {
+      const outcome = { kind: 'release' } as const
+      const settlements = receipts.map((receipt) => ({ receipt, outcome }))
+      commit((tx) => settleLeases(tx, { queue, settlements }))
+      bell.ring()
     },
     close() {
       session?.close()
       courtesy.close()
+      bell.close()
     },
   }
 }

@@ -29,6 +29,13 @@ function describeRunning(suite: ContractSuite): void {
     assert.deepEqual([third.body, third.receiveCount], ['c', 1])
   })
 
+  suite.test('a prefetch takes no room that another receiver could use', async (scene) => {
+    await scene.queue('q', ceilings({ running: 3 }))
+    await scene.send('q', 'a', 'b', 'c', 'd', 'e', 'f')
+    assert.deepEqual(await scene.receiveBodies('q', { max: 1, prefetch: 10 }), ['a'])
+    assert.deepEqual(await scene.receiveBodies('q', { max: 10 }), ['b', 'c'])
+  })
+
   suite.test('a lease counts until it lapses, and not longer', async (scene) => {
     await scene.queue('q', ceilings({ running: 1 }))
     await scene.send('q', 'a', 'b')

@@ -13,6 +13,28 @@ export function describeReceiving(suite: ContractSuite): void {
       assert.deepEqual(await scene.receiveBodies('q', { max: 2 }), [])
     })
 
+    suite.test('a prefetch leaves at least as many messages for other receivers', async (scene) => {
+      await scene.queue('q')
+      const bodies = Array.from({ length: 11 }, (_, index) => `${index}`)
+      await scene.send('q', ...bodies)
+      const ahead = await scene.receiveBodies('q', { max: 1, prefetch: 100 })
+      assert.ok(ahead.length >= 1 && ahead.length <= 6, `${ahead.length} of 11`)
+      assert.deepEqual(ahead, bodies.slice(0, ahead.length))
+      const rest = bodies.length - ahead.length
+      assert.equal((await scene.counts('q')).ready, rest)
+      // The last messages go to the receivers that have room for them now.
+      await scene.receiveBodies('q', { max: rest - 2 })
+      assert.equal((await scene.receiveBodies('q', { max: 1, prefetch: 100 })).length, 1)
+    })
+
+    suite.test('a prefetch does not take messages that were received before', async (scene) => {
+      await scene.queue('q', { visibilityMs: 5 * second })
+      await scene.send('q', 'a', 'b', 'c', 'd', 'e', 'f')
+      await scene.receiveBodies('q', { max: 2 })
+      await scene.advance(6 * second)
+      assert.deepEqual(await scene.receiveBodies('q', { max: 1, prefetch: 100 }), ['a'])
+    })
+
     suite.test('a message whose lease lapsed comes before younger ones', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'one', 'two', 'three')
