@@ -26,20 +26,25 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Report
 export interface BenchOptions {
   /** Fewer rounds and smaller backlogs, to see that the bench itself works. */
   readonly isQuick: boolean
+  /** The one group of rows to measure, in the benches that have groups. */
+  readonly only?: string
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean' }, write: { type: 'boolean' } },
+  options: { only: { type: 'string' }, quick: { type: 'boolean' }, write: { type: 'boolean' } },
 })
 const name = positionals[0] ?? ''
+const { only } = values
 const bench = benches[name]
-if (bench === undefined) {
-  console.error(`Usage: npm run bench -- ${Object.keys(benches).join(' | ')} [--quick] [--write]`)
+// A page is written as a whole, and only the bench of jobs has groups.
+if (bench === undefined || (only !== undefined && (name !== 'jobs' || values.write))) {
+  console.error(`Usage: npm run bench -- ${Object.keys(benches).join(' | ')} [--quick] [--write]
+       npm run bench -- jobs --only <group> [--quick]`)
   process.exit(2)
 }
 
-const report = await bench({ isQuick: values.quick === true })
+const report = await bench({ isQuick: values.quick === true, ...(only !== undefined && { only }) })
 const text = renderReport(report, machineLines())
 console.log(text)
 if (values.write) {

@@ -49,7 +49,7 @@ export function ratioRow<Round extends Readonly<Record<keyof Round, number>>>(
   rounds: readonly Round[],
   what: string,
   [ours, theirs]: readonly [keyof Round, keyof Round],
-  bar: number,
+  bar: number | undefined,
   name: string,
 ): Row {
   const ratio = median(rounds.map((round) => round[ours] / round[theirs]))
@@ -57,8 +57,7 @@ export function ratioRow<Round extends Readonly<Record<keyof Round, number>>>(
     what,
     measured: formatRate(median(rounds.map((round) => round[ours]))),
     beside: `${name} ${formatRate(median(rounds.map((round) => round[theirs])))}: ${formatRatio(ratio)}`,
-    bar: `at least ${formatRatio(bar)}`,
-    isMet: ratio >= bar,
+    ...(bar !== undefined && { bar: `at least ${formatRatio(bar)}`, isMet: ratio >= bar }),
   }
 }
 

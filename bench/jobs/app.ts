@@ -1,6 +1,7 @@
 /** The app of the job benches: one queue, one type, a payload of 200 bytes that is really checked. */
 import { z } from 'zod'
 import { type App, defineApp, type JobsQueue, jobs, type Mill, open } from '../../src/index.ts'
+import { perSecond } from '../report.ts'
 
 const Payload = z.string().max(1_000)
 
@@ -41,6 +42,18 @@ export async function enqueueBulk(mill: BenchMill, count: number): Promise<void>
   }
 }
 
+/** Jobs one by one; jobs a second. */
+export function timedEnqueue(mill: BenchMill, count: number, inFlight: number): Promise<number> {
+  return timed(count, () => enqueueSingles(mill, count, inFlight))
+}
+
+/** So many things done; things a second. */
+export async function timed(count: number, run: () => Promise<void>): Promise<number> {
+  const startedMs = performance.now()
+  await run()
+  return perSecond(count, performance.now() - startedMs)
+}
+
 /** Waits until so many jobs have been completed since the store was made; answers how many were. */
 export async function untilCompleted(mill: BenchMill, count: number): Promise<number> {
   for (;;) {
@@ -69,4 +82,28 @@ export async function enqueueSteadily(mill: BenchMill, count: number): Promise<v
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   await Promise.all(pending)
+}
+
+/** A worker that starts with a full queue and stops after so many jobs; jobs a second. */
+export async function processJobs(
+  mill: BenchMill,
+  count: number,
+  concurrency: number,
+): Promise<number> {
+  const before = (await mill.queues.bench.statistics()).totals.acknowledged
+  const handled = Promise.withResolvers<void>()
+  let started = 0
+  const OCR = (): void => {
+    started += 1
+    if (started === count) handled.resolve()
+  }
+  const worker = mill.worker({ poll: ['bench'], concurrency, handle: { OCR } })
+  const startedMs = performance.now()
+  worker.start()
+  // The store is asked only now, so that asking costs the worker nothing.
+  await handled.promise
+  const done = await untilCompleted(mill, before + count)
+  const rate = perSecond(done - before, performance.now() - startedMs)
+  await worker.stop()
+  return rate
 }

@@ -5,33 +5,68 @@ import { inScratchFolder } from '../load.ts'
 import type { BenchOptions } from '../main.ts'
 import type { Report, Row } from '../report.ts'
 import { enqueueBulk, openBench } from './app.ts'
-import { lifeCycleRows } from './life-cycle.ts'
-import { pickupRows } from './pickup.ts'
+import { type EnqueueSize, enqueueRows } from './enqueue.ts'
+import { type LifeCycleSize, lifeCycleRows } from './life-cycle.ts'
+import { type PickupSize, pickupRows } from './pickup.ts'
 import { residentRows } from './resident.ts'
-import { stepRows } from './steps.ts'
+import { type StepsSize, stepRows } from './steps.ts'
+import { type WorkerRatesSize, workerRateRows } from './worker-rates.ts'
 
-export async function benchJobs({ isQuick }: BenchOptions): Promise<Report> {
-  const steps = isQuick
-    ? { rounds: 2, batch: 10_000, history: 20_000 }
-    : { rounds: 9, batch: 20_000, history: 1_000_000 }
-  const cycle = isQuick ? { rounds: 3, batch: 10_000 } : { rounds: 9, batch: 40_000 }
-  const pickup = isQuick ? { idle: 100, loadSeconds: 3 } : { idle: 1_000, loadSeconds: 20 }
-  return inScratchFolder(async (folder) => ({
+export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report> {
+  const size = isQuick ? quick : full
+  const groups: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
+    cycle: (folder) => lifeCycleRows(folder, size.cycle),
+    steps: (folder) => stepRows(folder, size.steps),
+    enqueue: (folder) => enqueueRows(folder, size.enqueue),
+    worker: (folder) => workerRateRows(folder, size.worker),
+    pickup: (folder) => pickupRows(join(folder, 'pickup'), size.pickup),
+    memory: (folder) => residentRows(folder, size.pickup.loadSeconds),
+    disk: async (folder) => [await diskRow(folder, size.steps.batch)],
+  }
+  const names = only === undefined ? Object.keys(groups) : [only]
+  const rows: Row[] = []
+  for (const name of names) {
+    const group = groups[name]
+    if (group === undefined) {
+      throw new Error(`--only takes one of ${Object.keys(groups).join(', ')}; it was "${name}".`)
+    }
+    rows.push(...(await inScratchFolder(group)))
+  }
+  return {
     title: 'Tracked jobs in the embedded store',
     notes: [
-      `Payloads of 200 bytes, checked by a schema; jobs with an owner; durable commits`,
-      `Rates are medians: of ${cycle.rounds} rounds for the whole life of jobs, of ${steps.rounds} for single steps, in which all take turns`,
+      'Payloads of 200 bytes, checked by a schema; jobs with an owner; durable commits',
+      `Rates are medians: of ${size.cycle.rounds} rounds for the whole life of jobs, of ${size.steps.rounds} for single steps, of ${size.enqueue.rounds} for enqueueing and of ${size.worker.rounds} for workers beside others; in a round all take turns`,
       'Raw: bare statements of node:sqlite on a table with one index, 100 a commit unless said otherwise',
       'Handlers do nothing; workers are those of the library, here or in a process of their own',
+      'plainjob: on node:sqlite, with WAL and synchronous = FULL (it sets NORMAL itself)',
+      'graphile-worker: on Postgres through a Unix socket, fsync and synchronous_commit on; localQueue of 500, completions in groups (completeJobBatchDelay 0), vacuumed before each round',
     ],
-    rows: [
-      ...(await lifeCycleRows(folder, cycle)),
-      ...(await stepRows(folder, steps)),
-      ...(await pickupRows(join(folder, 'pickup'), pickup)),
-      ...(await residentRows(folder, pickup.loadSeconds)),
-      await diskRow(folder, steps.batch),
-    ],
-  }))
+    rows,
+  }
+}
+
+interface Size {
+  readonly cycle: LifeCycleSize
+  readonly steps: StepsSize
+  readonly enqueue: EnqueueSize
+  readonly worker: WorkerRatesSize
+  readonly pickup: PickupSize
+}
+
+const full: Size = {
+  cycle: { rounds: 9, batch: 40_000 },
+  steps: { rounds: 9, batch: 20_000, history: 1_000_000 },
+  enqueue: { rounds: 15, singles: 1_000, bulk: 20_000 },
+  worker: { rounds: 9, batch: 20_000 },
+  pickup: { idle: 1_000, loadSeconds: 20 },
+}
+const quick: Size = {
+  cycle: { rounds: 3, batch: 10_000 },
+  steps: { rounds: 2, batch: 10_000, history: 20_000 },
+  enqueue: { rounds: 5, singles: 500, bulk: 20_000 },
+  worker: { rounds: 3, batch: 5_000 },
+  pickup: { idle: 100, loadSeconds: 3 },
 }
 
 async function diskRow(folder: string, count: number): Promise<Row> {

@@ -1,8 +1,8 @@
 /** Each step of a job's life alone, beside the raw limit of the store, and with a long past or queue. */
 import { join } from 'node:path'
 import { RawStore } from '../raw-sqlite.ts'
-import { formatRate, median, perSecond, type Row, ratioRow } from '../report.ts'
-import { type BenchMill, enqueueBulk, enqueueSingles, openBench, untilCompleted } from './app.ts'
+import { type Row, ratioRow } from '../report.ts'
+import { type BenchMill, enqueueBulk, openBench, processJobs, timed, timedEnqueue } from './app.ts'
 
 export interface StepsSize {
   readonly rounds: number
@@ -31,7 +31,6 @@ export async function stepRows(folder: string, size: StepsSize): Promise<readonl
   await enqueueBulk(finished, history)
   await processJobs(finished, history, 100)
   const rounds: Round[] = []
-  const few: { enqueue: number[]; process: number[] }[] = []
   // The first round warms up and does not count.
   for (let round = 0; round <= count; round += 1) {
     const insert = raw.insert(batch)
@@ -46,9 +45,7 @@ export async function stepRows(folder: string, size: StepsSize): Promise<readonl
     const bulkEnqueue = await timed(batch, () => enqueueBulk(fresh, batch))
     raw.claimAndDelete(batch)
     await processJobs(fresh, batch, 100)
-    const steps = await fewAtOnce(fresh, batch)
     if (round === 0) continue
-    few.push(steps)
     rounds.push({
       ...{ insert, bulkInsert, claim, enqueue, bulkEnqueue, process: processing },
       ...{ enqueueWaiting, processWaiting, enqueueFinished, processFinished },
@@ -56,7 +53,7 @@ export async function stepRows(folder: string, size: StepsSize): Promise<readonl
   }
   raw.close()
   for (const mill of [fresh, waiting, finished]) await mill.close()
-  return [...rowsOf(rounds, history), ...fewRows(few)]
+  return rowsOf(rounds, history)
 }
 
 /** One after the other, beginning with another one each time; answers in the order of the stores. */
@@ -97,53 +94,4 @@ function rowsOf(rounds: readonly Round[], history: number): readonly Row[] {
     row(`enqueue, ${many} finished`, ['enqueueFinished', 'enqueue'], 0.9, 'none finished'),
     row(`claim + complete, ${many} finished`, ['processFinished', 'process'], 0.9, 'none finished'),
   ]
-}
-
-/** One and ten at once: there is little for a commit to share, so the disk decides. */
-async function fewAtOnce(
-  mill: BenchMill,
-  batch: number,
-): Promise<{ enqueue: number[]; process: number[] }> {
-  const enqueue: number[] = []
-  const processed: number[] = []
-  for (const inFlight of [1, 10]) {
-    const count = (batch * inFlight) / 100
-    enqueue.push(await timedEnqueue(mill, count, inFlight))
-    processed.push(await processJobs(mill, count, inFlight))
-  }
-  return { enqueue, process: processed }
-}
-
-function fewRows(rounds: readonly { enqueue: number[]; process: number[] }[]): readonly Row[] {
-  const rate = (step: 'enqueue' | 'process', index: number): string =>
-    formatRate(median(rounds.map((round) => round[step][index] ?? Number.NaN)))
-  return [
-    { what: 'enqueue one by one, 1 in flight', measured: rate('enqueue', 0) },
-    { what: 'enqueue one by one, 10 in flight', measured: rate('enqueue', 1) },
-    { what: 'claim + complete, 1 handler at once', measured: rate('process', 0) },
-    { what: 'claim + complete, 10 handlers at once', measured: rate('process', 1) },
-  ]
-}
-
-function timedEnqueue(mill: BenchMill, count: number, inFlight: number): Promise<number> {
-  return timed(count, () => enqueueSingles(mill, count, inFlight))
-}
-
-/** A worker that starts with a full queue and stops after so many jobs; jobs a second. */
-async function processJobs(mill: BenchMill, count: number, concurrency: number): Promise<number> {
-  const before = (await mill.queues.bench.statistics()).totals.acknowledged
-  const handle = { OCR: () => undefined }
-  const worker = mill.worker({ poll: ['bench'], concurrency, handle })
-  const startedMs = performance.now()
-  worker.start()
-  const done = await untilCompleted(mill, before + count)
-  const rate = perSecond(done - before, performance.now() - startedMs)
-  await worker.stop()
-  return rate
-}
-
-async function timed(count: number, run: () => Promise<void>): Promise<number> {
-  const startedMs = performance.now()
-  await run()
-  return perSecond(count, performance.now() - startedMs)
 }

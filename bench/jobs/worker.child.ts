@@ -1,9 +1,16 @@
 /** The worker process of the job benches. */
 import { answerRequests } from '../child-process.ts'
-import { type BenchMill, openBench } from './app.ts'
+import { type BenchMill, enqueueBulk, openBench, processJobs } from './app.ts'
 
 export type WorkerRequest =
   | { readonly kind: 'work'; readonly data: string; readonly concurrency: number }
+  /** Enqueues so many, then runs a worker until they are completed; jobs a second. */
+  | {
+      readonly kind: 'process'
+      readonly data: string
+      readonly count: number
+      readonly concurrency: number
+    }
   /** Milliseconds from each enqueue to the start of its handler, since the last time. */
   | { readonly kind: 'pickups'; readonly count: number }
 
@@ -19,6 +26,10 @@ answerRequests(async (request: WorkerRequest) => {
         .worker({ poll: ['bench'], concurrency: request.concurrency, handle: { OCR: pickUp } })
         .start()
       return 0
+    case 'process':
+      mill ??= await openBench(request.data)
+      await enqueueBulk(mill, request.count)
+      return processJobs(mill, request.count, request.concurrency)
     case 'pickups':
       while (pickups.length < request.count) {
         await new Promise<void>((resolve) => {

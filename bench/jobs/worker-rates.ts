@@ -1,0 +1,89 @@
+/** A worker on a full queue with 1, 10 and 100 handlers at once, beside graphile-worker's. */
+import { join } from 'node:path'
+import { BenchChild } from '../child-process.ts'
+import { loadPeer, type Skipped } from '../peers.ts'
+import { type Postgres, startPostgres } from '../postgres.ts'
+import { formatRate, median, type Row, ratioRow } from '../report.ts'
+import type { GraphileRequest } from './graphile.child.ts'
+import type { WorkerRequest } from './worker.child.ts'
+
+export interface WorkerRatesSize {
+  readonly rounds: number
+  /** Jobs of each measurement, in thousands that are enqueued together. */
+  readonly batch: number
+}
+
+const concurrencies = [1, 10, 100] as const
+type Concurrency = (typeof concurrencies)[number]
+type Rates = Record<`ours${Concurrency}` | `graphile${Concurrency}`, number>
+
+export async function workerRateRows(
+  folder: string,
+  { rounds: count, batch }: WorkerRatesSize,
+): Promise<readonly Row[]> {
+  const data = join(folder, 'worker')
+  const ours = new BenchChild<WorkerRequest>(new URL('./worker.child.ts', import.meta.url))
+  const peer = await startGraphile()
+  const rounds: Rates[] = []
+  // The first round warms up and does not count.
+  for (let round = 0; round <= count; round += 1) {
+    const rates: Rates = {
+      ...{ ours1: 0, ours10: 0, ours100: 0 },
+      ...{ graphile1: 0, graphile10: 0, graphile100: 0 },
+    }
+    for (let turn = 0; turn < concurrencies.length; turn += 1) {
+      const concurrency = concurrencies[(round + turn) % concurrencies.length] ?? 1
+      const request = { kind: 'process', count: batch, concurrency } as const
+      const measureOurs = async (): Promise<void> => {
+        rates[`ours${concurrency}`] = await ours.ask<number>({ ...request, data })
+      }
+      const measureTheirs = async (): Promise<void> => {
+        if ('skipped' in peer) return
+        rates[`graphile${concurrency}`] = await peer.child.ask<number>(request)
+      }
+      const inTurn = [measureOurs, measureTheirs]
+      for (const measure of round % 2 === 0 ? inTurn : inTurn.toReversed()) await measure()
+    }
+    if (round > 0) rounds.push(rates)
+  }
+  await ours.end()
+  if (!('skipped' in peer)) {
+    await peer.child.end()
+    await peer.postgres.stop()
+  }
+  return rowsOf(rounds, 'skipped' in peer ? peer.skipped : undefined)
+}
+
+function rowsOf(rounds: readonly Rates[], skipped: string | undefined): readonly Row[] {
+  const rows = ([1, 10] as const).map((concurrency) =>
+    ratioRow(rounds, whatOf(concurrency), [`ours${concurrency}`, 'ours100'], 0.9, 'with 100'),
+  )
+  const peerRows = concurrencies.map((concurrency) => {
+    const compared = [`ours${concurrency}`, `graphile${concurrency}`] as const
+    const what = whatOf(concurrency)
+    if (skipped !== undefined) {
+      const measured = formatRate(median(rounds.map((rates) => rates[`ours${concurrency}`])))
+      return { what, measured, beside: `graphile-worker skipped: ${skipped}` }
+    }
+    return ratioRow(rounds, what, compared, concurrency === 100 ? 1 : undefined, 'graphile-worker')
+  })
+  return [...rows, ...peerRows]
+}
+
+function whatOf(concurrency: Concurrency): string {
+  return `worker with ${concurrency} ${concurrency === 1 ? 'handler' : 'handlers'} at once, full queue`
+}
+
+interface Graphile {
+  readonly postgres: Postgres
+  readonly child: BenchChild<GraphileRequest>
+}
+
+async function startGraphile(): Promise<Graphile | Skipped> {
+  const peer = await loadPeer('graphile-worker', () => import('graphile-worker'))
+  if ('skipped' in peer) return peer
+  const postgres = await startPostgres()
+  if ('skipped' in postgres) return postgres
+  const file = new URL('./graphile.child.ts', import.meta.url)
+  return { postgres, child: new BenchChild<GraphileRequest>(file, postgres.url) }
+}

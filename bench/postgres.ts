@@ -1,0 +1,99 @@
+/**
+ * A Postgres server for the peers that need one: in a directory of its own, reached only through a
+ * socket in that directory, and as durable as the embedded store (an answer is on the disk).
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Skipped } from './peers.ts'
+
+export interface Postgres {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** Settings of a server that is meant to be fast and must not lose a commit. */
+const settings: Readonly<Record<string, string>> = {
+  listen_addresses: '',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  shared_buffers: '512MB',
+  max_wal_size: '4GB',
+  checkpoint_timeout: '15min',
+  max_connections: '200',
+}
+
+export async function startPostgres(): Promise<Postgres | Skipped> {
+  const bin = binaries()
+  if (bin === undefined) return { skipped: 'Postgres is not installed' }
+  const user = serverUser()
+  if (user === undefined) return { skipped: 'Postgres does not run as root' }
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-postgres-'))
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']
+  execFileSync(join(bin, 'initdb'), init, { ...user, cwd: folder, stdio: 'pipe' })
+  const options = { ...settings, unix_socket_directories: folder }
+  const args = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  // The shell stops the server when its input ends, so it stops however the bench ends.
+  const script = '"$@" <&- & cat >/dev/null; kill -INT $!; wait'
+  const server = spawn('sh', ['-c', script, 'sh', join(bin, 'postgres'), '-D', data, ...args], {
+    ...user,
+    cwd: folder,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+  const exit = once(server, 'exit')
+  const log: string[] = []
+  const lines = createInterface({ input: server.stderr })
+  await new Promise<void>((resolve, reject) => {
+    lines.on('line', (line) => {
+      log.push(line)
+      if (line.includes('ready to accept connections')) resolve()
+      // The shell waits for its input, so only the log shows that the server has given up.
+      if (line.includes('FATAL')) reject(new Error(`Postgres did not start:\n${log.join('\n')}`))
+    })
+    lines.once('close', () => reject(new Error(`Postgres has ended:\n${log.join('\n')}`)))
+  })
+  return {
+    url: `postgres:///postgres?host=${encodeURIComponent(folder)}&user=postgres`,
+    stop: async () => {
+      server.stdin.end()
+      await exit
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The newest of Debian's, or those on the path. */
+function binaries(): string | undefined {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian) : []
+  const folders = versions
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map((version) => join(debian, version, 'bin'))
+  const path = (process.env['PATH'] ?? '').split(':')
+  return [...folders, ...path].find(
+    (folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')),
+  )
+}
+
+/** Postgres refuses to run as root, so root starts it as the user that its package creates. */
+function serverUser(): { readonly uid: number; readonly gid: number } | Own | undefined {
+  if (process.getuid?.() !== 0) return own
+  try {
+    const id = (flag: string): number =>
+      Number(execFileSync('id', [flag, 'postgres'], { stdio: 'pipe', encoding: 'utf8' }))
+    return { uid: id('-u'), gid: id('-g') }
+  } catch {
+    return undefined
+  }
+}
+
+interface Own {
+  readonly uid?: never
+  readonly gid?: never
+}
+const own: Own = {}
