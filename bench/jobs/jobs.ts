@@ -19,7 +19,7 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
     steps: (folder) => stepRows(folder, size.steps),
     enqueue: (folder) => enqueueRows(folder, size.enqueue),
     worker: (folder) => workerRateRows(folder, size.worker),
-    pickup: (folder) => pickupRows(join(folder, 'pickup'), size.pickup),
+    pickup: (folder) => pickupRows(folder, size.pickup),
     memory: (folder) => residentRows(folder, size.pickup.loadSeconds),
     disk: async (folder) => [await diskRow(folder, size.steps.batch)],
   }
