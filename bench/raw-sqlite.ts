@@ -1,6 +1,6 @@
 /**
- * The limit that `node:sqlite` itself sets: bare prepared statements on a table with one index, with
- * the settings of the store and nothing around them. No queue on this store can be faster.
+ * The limit that `node:sqlite` itself sets: bare prepared statements on a table with one index, WAL
+ * and FULL, with nothing around them. No queue on this store can be faster.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { body } from './load.ts'
@@ -16,13 +16,12 @@ export class RawStore {
   readonly #claim: StatementSync
   readonly #delete: StatementSync
 
-  constructor(file: string) {
+  constructor(file: string, settings = '') {
     this.#db = new DatabaseSync(file)
     this.#db.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
-      PRAGMA cache_size = -16000;
-      PRAGMA wal_autocheckpoint = 2000;
+      ${settings}
       CREATE TABLE item (
         id INTEGER PRIMARY KEY, queue INTEGER, due INTEGER, token INTEGER, count INTEGER, body TEXT
       );

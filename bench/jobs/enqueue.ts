@@ -14,9 +14,12 @@ export interface EnqueueSize {
 type Rate = 'bare' | 'ours' | 'plainjob' | 'ten' | 'bareBulk' | 'oursBulk' | 'plainjobBulk'
 type Rates = Record<Rate, number>
 
+/** As the embedded store has them, so that both write their logs back equally often. */
+const storeSettings = 'PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 2000;'
+
 export async function enqueueRows(folder: string, size: EnqueueSize): Promise<readonly Row[]> {
   const { rounds: count, singles, bulk } = size
-  const raw = new RawStore(join(folder, 'enqueue-raw.db'))
+  const raw = new RawStore(join(folder, 'enqueue-raw.db'), storeSettings)
   const plainjob = await Plainjob.open(join(folder, 'plainjob.db'))
   const mill = await openBench(join(folder, 'enqueue'))
   const peer = 'skipped' in plainjob ? undefined : plainjob
