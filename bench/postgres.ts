@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -38,11 +38,12 @@ export async function startPostgres(): Promise<Postgres | Skipped> {
   execFileSync(join(bin, 'initdb'), init, { ...user, cwd: folder, stdio: 'pipe' })
   const options = { ...settings, unix_socket_directories: folder }
   const args = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  // The shell stops the server when its input ends, so it stops however the bench ends.
-  const script = '"$@" <&- & cat >/dev/null; kill -INT $!; wait'
-  const server = spawn('sh', ['-c', script, 'sh', join(bin, 'postgres'), '-D', data, ...args], {
+  // The shell's input ends however the bench ends; then the shell stops the server and cleans up.
+  const script = '"$@" <&- & cat >/dev/null; kill -INT $!; wait; rm -rf "$0"'
+  const command = [join(bin, 'postgres'), '-D', data, ...args]
+  const server = spawn('sh', ['-c', script, folder, ...command], {
     ...user,
-    cwd: folder,
+    cwd: '/',
     stdio: ['pipe', 'ignore', 'pipe'],
   })
   const exit = once(server, 'exit')
@@ -62,7 +63,6 @@ export async function startPostgres(): Promise<Postgres | Skipped> {
     stop: async () => {
       server.stdin.end()
       await exit
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

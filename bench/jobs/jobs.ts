@@ -57,14 +57,14 @@ interface Size {
 const full: Size = {
   cycle: { rounds: 9, batch: 40_000 },
   steps: { rounds: 9, batch: 20_000, history: 1_000_000 },
-  enqueue: { rounds: 15, singles: 1_000, bulk: 20_000 },
+  enqueue: { rounds: 45, singles: 250, bulk: 5_000 },
   worker: { rounds: 9, batch: 20_000 },
   pickup: { idle: 1_000, loadSeconds: 20 },
 }
 const quick: Size = {
   cycle: { rounds: 3, batch: 10_000 },
   steps: { rounds: 2, batch: 10_000, history: 20_000 },
-  enqueue: { rounds: 5, singles: 500, bulk: 20_000 },
+  enqueue: { rounds: 15, singles: 100, bulk: 5_000 },
   worker: { rounds: 3, batch: 5_000 },
   pickup: { idle: 100, loadSeconds: 3 },
 }
