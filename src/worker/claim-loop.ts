@@ -211,6 +211,8 @@ export class ClaimLoop {
     const isAlone = this.#alone === source && slots === 1
     // Before any handler starts: a handler that blocks must not keep the rest from being released.
     this.#ahead.add(claimed.slice(slots))
+    // In order: a slot that is free again at once must not overtake the others of this claim.
+    this.#isStarting = true
     for (const one of claimed.slice(0, slots)) {
       if (isAlone || !isSuspect(one.delivery)) {
         this.#run(one, () => {
@@ -222,6 +224,8 @@ export class ClaimLoop {
         this.#vacate(source, 1)
       }
     }
+    this.#isStarting = false
+    this.#startWaiting()
     if (isAlone && claimed.length === 0) this.#alone = undefined
     if (missing === 0) source.state = 'lively'
     else void this.#watch(source)
@@ -231,7 +235,10 @@ export class ClaimLoop {
   #run(claimed: Claimed, onFreed?: () => void): void {
     const { clock } = this.#setup.ports
     const startedMs = clock.monotonic()
+    let isFreed = false
     this.#setup.run(claimed, () => {
+      if (isFreed) return
+      isFreed = true
       onFreed?.()
       this.#ahead.noteEnd(clock.monotonic() - startedMs)
       this.#vacate(claimed.source, 1)

@@ -1,5 +1,5 @@
 /** Checks and encodes what a handler has returned, before any of it is settled. */
-import { validateMessage } from '../contracts/validate-message.ts'
+import { validateMessageSoon } from '../contracts/validate-message.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { encodeMessage } from '../producer/encode-message.ts'
@@ -9,17 +9,19 @@ import type { Work } from './source.ts'
 
 const encoder = new TextEncoder()
 
-/** Throws when the result does not fit the contract of its type. */
-export async function endOf(answer: unknown, { result: schema }: Work): Promise<AttemptEnd> {
+/** At once, unless the schema has to wait. Throws when the result does not fit its contract. */
+export function endOf(answer: unknown, { result: schema }: Work): AttemptEnd | Promise<AttemptEnd> {
   if (isOutcome(answer)) return { how: 'chose', outcome: answer }
-  if (answer === undefined || answer === null) {
-    if (schema !== undefined) await validateMessage(schema, answer, 'result')
-    return { how: 'returned', result: undefined }
+  let value = answer ?? undefined
+  let result: string | undefined
+  if (value !== undefined) {
+    result = encodeMessage(value, 'result')
+    refuseSize(result)
+    if (schema !== undefined) value = JSON.parse(result)
   }
-  const result = encodeMessage(answer, 'result')
-  refuseSize(result)
-  if (schema !== undefined) await validateMessage(schema, JSON.parse(result), 'result')
-  return { how: 'returned', result }
+  const end: AttemptEnd = { how: 'returned', result }
+  const checked = schema && validateMessageSoon(schema, value, 'result')
+  return checked instanceof Promise ? checked.then(() => end) : end
 }
 
 function refuseSize(result: string): void {

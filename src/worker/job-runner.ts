@@ -73,16 +73,22 @@ interface Attempt extends Claimed {
 export class JobRunner {
   readonly #setup: JobRunnerSetup
   readonly running: Set<RunningAttempt> = new Set()
-  readonly #unsettled = new Set<Promise<unknown>>()
+  /** Deliveries that are being run, settled or released. */
+  #unsettled = 0
+  #whenIdle: (() => void)[] = []
   #hasGivenUp = false
 
   constructor(setup: JobRunnerSetup) {
     this.#setup = setup
   }
 
-  /** Answers when nothing is being run or settled. */
+  /** Resolves when nothing is being run or settled. */
   async idle(): Promise<void> {
-    while (this.#unsettled.size > 0) await Promise.all(this.#unsettled)
+    while (this.#unsettled > 0) {
+      await new Promise<void>((resolve) => {
+        this.#whenIdle.push(resolve)
+      })
+    }
   }
 
   /** Waits neither for handlers nor for a store that fails: what is left is handed back, or lapses. */
@@ -96,77 +102,69 @@ export class JobRunner {
     return this.#setup.keeper.hold({ queue, receipt, visibilityMs, jobId: job?.id, ...claim })
   }
 
-  /** `onFreed` is called once, when the handler has ended and its slot may be used again. */
+  /** `onFreed` is called when the handler has ended and its slot may be used again; only once counts. */
   run(claimed: Claimed, onFreed: () => void): void {
-    this.#track(this.#run(claimed, onFreed))
+    this.#unsettled += 1
+    void this.#run(claimed, onFreed)
   }
 
   /** Releases a delivery that will not be run here, as if it had not been received. */
   release({ source, delivery: { receipt }, lease }: Claimed): Promise<void> {
-    const { settler, keeper } = this.#setup
+    this.#unsettled += 1
     const settlement: Settlement = { receipt, outcome: { kind: 'release' } }
-    const end = (): void => keeper.drop(lease)
+    const end = (): void => this.#ended(lease)
     // If that fails, its lease lapses: it comes back, and has cost an attempt.
-    const released = settler.settle(source.setup.name, settlement, () => false).then(end, end)
-    this.#track(released)
-    return released
+    return this.#setup.settler.settle(source.setup.name, settlement, () => false).then(end, end)
   }
 
-  #track(work: Promise<unknown>): void {
-    this.#unsettled.add(work)
-    void work.finally(() => this.#unsettled.delete(work))
+  #ended(lease: HeldLease): void {
+    this.#setup.keeper.drop(lease)
+    this.#unsettled -= 1
+    if (this.#unsettled > 0) return
+    for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
   async #run(claimed: Claimed, onFreed: () => void): Promise<void> {
-    const { keeper } = this.#setup
-    let isFreed = false
-    const free = (): void => {
-      if (isFreed) return
-      isFreed = true
-      onFreed()
-    }
-    try {
-      await this.#attempt(claimed, free)
-    } finally {
-      keeper.drop(claimed.lease)
-      free()
-    }
-  }
-
-  async #attempt(claimed: Claimed, onFreed: () => void): Promise<void> {
     const { source, delivery, lease } = claimed
     const { keeper, ports } = this.#setup
-    // The guard has released it while this thread was blocked.
-    if (!keeper.start(lease)) return
-    const work = this.#workFor(source, delivery)
-    if (typeof work === 'string') {
+    try {
+      // The guard has released it while this thread was blocked.
+      if (!keeper.start(lease)) return
+      const work = this.#workFor(source, delivery)
+      if (typeof work === 'string') {
+        onFreed()
+        return await this.#refuse(source, delivery, work)
+      }
+      // Most schemas and many handlers are done at once, and a promise for each has its price.
+      const reading = readMessage(work.payload, delivery.body)
+      const read = reading instanceof Promise ? await reading : reading
+      if (read.status === 'unfit') {
+        onFreed()
+        const why = `invalid_message: ${read.error.message}`
+        return await this.#refuse(source, delivery, why, valuesToHide(work, delivery))
+      }
+      const payload = read.status === 'read' ? read.message : undefined
+      const context = this.#contextOf(claimed, payload)
+      while (!keeper.mayLive(lease)) {
+        if (!(await this.#isRenewed(lease))) return this.#tellLost(context)
+      }
+      lease.onLost = (loss) => context.abort(loss)
+      const startedMs = ports.clock.monotonic()
+      const attempt: Attempt = { source, delivery, work, context, lease, startedMs }
+      const isFirst = context.attempt === 1
+      const waitedMs = isFirst ? Math.max(0, ports.clock.now() - delivery.sentAt) : null
+      this.#tell('started', { waitedMs }, attempt)
+      const handling: HandlerEnd | Promise<HandlerEnd> =
+        read.status === 'read'
+          ? this.#handle(attempt, read.message)
+          : { how: 'threw', error: read.error }
+      const end = handling instanceof Promise ? await handling : handling
       onFreed()
-      return this.#refuse(source, delivery, work)
-    }
-    const soon = readMessage(work.payload, delivery.body)
-    const read = soon instanceof Promise ? await soon : soon
-    if (read.status === 'unfit') {
+      await this.#settleEnd(attempt, end, () => valuesToHide(work, delivery, read))
+    } finally {
       onFreed()
-      const why = `invalid_message: ${read.error.message}`
-      return this.#refuse(source, delivery, why, valuesToHide(work, delivery))
+      this.#ended(lease)
     }
-    const payload = read.status === 'read' ? read.message : undefined
-    const context = this.#contextOf(claimed, payload)
-    while (!keeper.mayLive(lease)) {
-      if (!(await this.#isRenewed(lease))) return this.#tellLost(context)
-    }
-    lease.onLost = (loss) => context.abort(loss)
-    const startedMs = ports.clock.monotonic()
-    const attempt: Attempt = { source, delivery, work, context, lease, startedMs }
-    const isFirst = context.attempt === 1
-    const waitedMs = isFirst ? Math.max(0, ports.clock.now() - delivery.sentAt) : null
-    this.#tell('started', { waitedMs }, attempt)
-    const end =
-      read.status === 'read'
-        ? await this.#handle(attempt, read.message)
-        : ({ how: 'threw', error: read.error } as const)
-    onFreed()
-    await this.#settleEnd(attempt, end, () => valuesToHide(work, delivery, read))
   }
 
   /** A handler never starts on an expired lease, whatever has blocked this process since the claim. */
@@ -217,11 +215,26 @@ export class JobRunner {
     return attempt
   }
 
-  #handle(attempt: Attempt, message: unknown): Promise<HandlerEnd> {
+  #handle(attempt: Attempt, message: unknown): HandlerEnd | Promise<HandlerEnd> {
     const { context, work } = attempt
     const { layers } = this.#setup
+    let answer: unknown
+    try {
+      answer =
+        layers.length === 0
+          ? work.handler(message, context)
+          : withMiddleware(layers, () => work.handler(message, context))(context)
+    } catch (error) {
+      return { how: 'threw', error }
+    }
+    return isThenable(answer) ? this.#wait(attempt, answer) : { how: 'answered', answer }
+  }
+
+  /** Waits for a handler, until it has ended, or is given up. */
+  #wait(attempt: Attempt, answer: PromiseLike<unknown>): Promise<HandlerEnd> {
     return new Promise((resolve) => {
       const stopWatching = this.#watchTime(attempt)
+      const { context } = attempt
       const running: RunningAttempt = { context, giveUp: () => finish({ how: 'given_up' }) }
       this.running.add(running)
       const finish = (end: HandlerEnd): void => {
@@ -229,18 +242,10 @@ export class JobRunner {
         this.running.delete(running)
         resolve(end)
       }
-      const call = (): unknown =>
-        layers.length === 0
-          ? work.handler(message, context)
-          : withMiddleware(layers, () => work.handler(message, context))(context)
-      const answered = (answer: unknown): void => finish({ how: 'answered', answer })
-      try {
-        const answer = call()
-        if (isThenable(answer)) answer.then(answered, (error) => finish({ how: 'threw', error }))
-        else answered(answer)
-      } catch (error) {
-        finish({ how: 'threw', error })
-      }
+      answer.then(
+        (value) => finish({ how: 'answered', answer: value }),
+        (error: unknown) => finish({ how: 'threw', error }),
+      )
     })
   }
 
@@ -277,9 +282,12 @@ export class JobRunner {
     let outcome: Outcome
     let drafts: Drafts | undefined
     try {
-      const ended = end.how === 'answered' ? await endOf(end.answer, work) : end
-      outcome = outcomeOf(ended, circumstances)
-      if (outcome.kind === 'acknowledge') drafts = await context.drafts(outcome.result)
+      const ending = end.how === 'answered' ? endOf(end.answer, work) : end
+      outcome = outcomeOf(ending instanceof Promise ? await ending : ending, circumstances)
+      if (outcome.kind === 'acknowledge') {
+        const drafting = context.drafts(outcome.result)
+        drafts = drafting instanceof Promise ? await drafting : drafting
+      }
     } catch (error) {
       // The result, or something that the handler sent, does not fit its contract.
       outcome = outcomeOf({ how: 'threw', error }, { ...circumstances, hide: hide() })

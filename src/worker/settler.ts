@@ -42,20 +42,29 @@ export class Settler {
     this.#setup = setup
   }
 
-  /** `worthwhile` says whether the lease may still be alive, when the store could not be written. */
-  async settle(
+  /** `worthwhile` returns whether the lease may still be alive, when the store could not be written. */
+  settle(queue: string, settlement: Settlement, worthwhile: () => boolean): Promise<SettleResult> {
+    return this.#submit(queue, settlement).catch((error: unknown) =>
+      this.#retry(queue, settlement, worthwhile, error),
+    )
+  }
+
+  async #retry(
     queue: string,
     settlement: Settlement,
     worthwhile: () => boolean,
+    failure: unknown,
   ): Promise<SettleResult> {
+    let error = failure
     for (let delayMs = retryMs; ; delayMs = Math.min(retryMsMax, delayMs * 2)) {
+      const mayPass = error instanceof MillraceError && error.retryable
+      if (!mayPass || !worthwhile()) throw error
+      this.#setup.onTrouble(queue, error, delayMs)
+      await pause(this.#setup.ports.timers, delayMs)
       try {
         return await this.#submit(queue, settlement)
-      } catch (error) {
-        const mayPass = error instanceof MillraceError && error.retryable
-        if (!mayPass || !worthwhile()) throw error
-        this.#setup.onTrouble(queue, error, delayMs)
-        await pause(this.#setup.ports.timers, delayMs)
+      } catch (again) {
+        error = again
       }
     }
   }
