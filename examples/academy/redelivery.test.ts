@@ -23,10 +23,11 @@ let folder: TemporaryFolder
 let academy: OpenAcademy
 let minutesPassed = 0
 
-/** The clock of this process, which the test can set forward. */
+/** The clock of this process, which the test can set forward, as if the machine had slept. */
 const clock = {
   ...systemPorts.clock,
   now: () => systemPorts.clock.now() + minutesPassed * 60_000,
+  uptime: () => ({ boot: 'test', ms: performance.now() + minutesPassed * 60_000 }),
 }
 
 beforeAll(async () => {

@@ -17,6 +17,7 @@ export function openMill(
       if (kind === 'alarm') return
       const message = 'behind the scenes'
       if (kind === 'janitor') log.warn({ kind, what: notice.what, id: notice.id }, message)
+      else if (kind === 'clock') log.warn({ kind, what: notice.what }, message)
       else log.error({ kind, code: codeOf(notice.error) }, message)
     },
     ...options,

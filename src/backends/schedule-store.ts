@@ -1,12 +1,12 @@
 /**
  * Schedules: the part of a backend that makes each tick happen once. Who ticks compares the moment that
  * was due in the statement that writes the next one, and the message of the tick is in that commit.
- * What is due is decided by the store's clock, which never runs backwards.
+ * What is due is decided by wall time, as far as the store believes it: jumps do not count until they last.
  */
 import type { Emission } from './backend.ts'
 
 export interface ScheduleStore {
-  /** The time of the store, from which a next tick is worked out. */
+  /** Wall time, as the store believes it, from which a next tick is worked out. */
   now(): Promise<number>
   /** Brings a declared schedule into the store. The rest of it is kept while its rule is the same. */
   ensure(request: EnsureSchedule): Promise<ScheduleRecord>
@@ -43,7 +43,7 @@ export interface ScheduleScope {
 export interface EnsureSchedule extends ScheduleName, ScheduleScope {
   /** The rule in one text, so that another rule is noticed. */
   readonly rule: string
-  /** The first tick, if the schedule is new or has another rule. Null: it never ticks. */
+  /** The first tick from now; the next one is never later than this. Null: it never ticks. */
   readonly nextAt: number | null
 }
 
@@ -89,7 +89,7 @@ export interface ResumeSchedule extends ScheduleName {
 }
 
 export interface RenewSchedules extends ScheduleScope {
-  readonly schedules: readonly Pick<EnsureSchedule, 'schedule' | 'rule'>[]
+  readonly schedules: readonly Omit<EnsureSchedule, 'scope'>[]
   readonly abandonedAfterMs: number
 }
 

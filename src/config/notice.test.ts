@@ -52,6 +52,14 @@ test.each<[Notice, string]>([
     'The work of the janitor failed: Broken. It has stopped.',
   ],
   [
+    { kind: 'clock', what: 'ahead', offsetMs: 432_000_003, believedAfterMs: 300_000 },
+    'The wall clock is 5d ahead of the time that has passed. Check it: the store follows it if it stays there for 5m.',
+  ],
+  [
+    { kind: 'clock', what: 'believed', offsetMs: -3_999, believedAfterMs: 300_000 },
+    'The wall clock is 4s behind the time that has passed. It has been for 5m, so the store follows it.',
+  ],
+  [
     {
       ...{ kind: 'tick_failed', schedule: 'nightly', at: new Date(0), error: new Error('Gone.') },
       ...{ tries: 3, retryInMs: null },

@@ -1,5 +1,8 @@
 /** What an open app has to tell beside its answers: things that no caller is waiting for. */
+import type { ClockChange } from '../core/clock-change.ts'
+import { formatDuration } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
+import { minuteMs } from '../core/minutes.ts'
 import type { RefusedDelivery } from '../leases/open-deliveries.ts'
 import type { AlarmChange } from '../maintenance/alarm-change.ts'
 import { describeFinding, type JanitorFinding } from '../maintenance/janitor-rules.ts'
@@ -14,6 +17,7 @@ export type Notice =
   | ({ readonly kind: 'tick_failed' } & TickFailure)
   | ({ readonly kind: 'janitor' } & JanitorFinding)
   | ({ readonly kind: 'alarm' } & AlarmChange)
+  | ({ readonly kind: 'clock' } & ClockChange)
   | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
   | {
       readonly kind: 'agent_failed'
@@ -46,6 +50,7 @@ export function alarmTold({ log, onNotice }: Listeners): (change: AlarmChange) =
 export function warnOf(notice: Notice): void {
   // That all is well is nothing to be warned of.
   if (notice.kind === 'alarm' && notice.state !== 'ALARM') return
+  if (notice.kind === 'clock' && notice.what === 'returned') return
   process.emitWarning(describe(notice), { type: 'MillraceWarning', code: notice.kind })
 }
 
@@ -89,6 +94,11 @@ function lineOf(notice: Notice): Line {
     case 'alarm': {
       const { kind: _, ...fields } = notice
       return { level: alarmLevel(notice), fields, message: `alarm ${notice.state}` }
+    }
+    case 'clock': {
+      const { what, offsetMs: offset_ms } = notice
+      const fields = { what, offset_ms, detail: describeClock(notice) }
+      return { level: what === 'returned' ? 'info' : 'warn', fields, message: `wall clock ${what}` }
     }
     case 'delivery_refused': {
       const { queue, id, receiveCount: attempt, fate, error } = notice
@@ -136,12 +146,26 @@ function describe(notice: Notice): string {
       return `The janitor has found: ${describeFinding(notice)}`
     case 'alarm':
       return `The alarm ${notice.alarm} rings: ${sentence(notice.reason)}`
+    case 'clock':
+      return describeClock(notice)
     case 'delivery_refused': {
       const { queue, id, receiveCount, fate, error } = notice
       const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'
       return `Message ${id} of ${queue}, received ${receiveCount} times, ${place}: ${error.message}`
     }
   }
+}
+
+function describeClock({ what, offsetMs, believedAfterMs }: ClockChange): string {
+  const unitMs = Math.abs(offsetMs) < 2 * minuteMs ? 1_000 : minuteMs
+  const size = formatDuration(Math.round(Math.abs(offsetMs) / unitMs) * unitMs)
+  const distance = `${size} ${offsetMs > 0 ? 'ahead of' : 'behind'}`
+  if (what === 'returned')
+    return `The wall clock was ${distance} the time that has passed, and is right again.`
+  const now = `The wall clock is ${distance} the time that has passed.`
+  return what === 'believed'
+    ? `${now} It has been for ${formatDuration(believedAfterMs)}, so the store follows it.`
+    : `${now} Check it: the store follows it if it stays there for ${formatDuration(believedAfterMs)}.`
 }
 
 function failed(what: string, { error, retryInMs }: Failure, end: string): string {

@@ -8,6 +8,7 @@ import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { resolveTopology, type Topology } from '../contracts/resolve-topology.ts'
+import type { ClockChange } from '../core/clock-change.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
@@ -66,7 +67,7 @@ export interface OpenOptions {
   readonly ports?: Ports
   /**
    * Told of messages that were refused, of what failed in the background, of what the janitor has found,
-   * and of alarms that change their state. Default: a line in the log, or a process warning without one.
+   * of alarms that change their state, and of jumps of the wall clock. Default: a line in the log, or a process warning without one.
    */
   readonly onNotice?: (notice: Notice) => void
   /** Gets one line per transition of a job; any logger with these four methods. Default: none. */
@@ -157,7 +158,7 @@ export async function open<const Opened extends App>(
   const heldNames = heldNamesIn(process.env, topology.planned)
   const { backend, file: storeFile } =
     options.backend === undefined
-      ? await openEmbedded(options, ports)
+      ? await openEmbedded(options, ports, onNotice)
       : { backend: options.backend, file: null }
   const closeBackend = async (): Promise<void> => {
     if (options.backend === undefined) await backend.close()
@@ -246,12 +247,17 @@ export async function open<const Opened extends App>(
   }
 }
 
-async function openEmbedded(options: OpenOptions, ports: Ports): Promise<EmbeddedStore> {
+async function openEmbedded(
+  options: OpenOptions,
+  ports: Ports,
+  onNotice: (notice: Notice) => void,
+): Promise<EmbeddedStore> {
   const { data = process.env['MILLRACE_DATA'] || '.millrace', busyTimeout } = options
   const busy = busyTimeout && { busyTimeoutMs: durationMs(busyTimeout, 'busyTimeout') }
   const { file } = await prepareDataDirectory(data)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
-  return { backend: await openSqlite({ file, ports, ...busy }), file }
+  const onClockChange = (change: ClockChange): void => onNotice({ kind: 'clock', ...change })
+  return { backend: await openSqlite({ file, ports, ...busy, onClockChange }), file }
 }
 
 interface EmbeddedStore {

@@ -114,7 +114,12 @@ export async function serveWith(
 
   const data = await prepareDataDirectory(dataDirectory)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
-  const backend = await openSqlite({ file: data.file, ports, busyTimeoutMs })
+  const backend = await openSqlite({
+    file: data.file,
+    ports,
+    busyTimeoutMs,
+    onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
+  })
   const letGo: (() => Promise<void>)[] = [() => backend.close()]
   const stopping = new AbortController()
   const stop = async (): Promise<void> => {

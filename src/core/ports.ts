@@ -5,8 +5,17 @@
 export interface Clock {
   /** Wall time in milliseconds since the epoch. May jump in either direction. */
   now(): number
-  /** Milliseconds from an arbitrary origin. Never runs backwards. */
+  /** Milliseconds from an arbitrary origin. Never runs backwards. May stand still while the machine sleeps. */
   monotonic(): number
+  /** How long the machine has been up. Leave it out where nothing but the wall clock knows. */
+  uptime?(): Uptime | undefined
+}
+
+export interface Uptime {
+  /** Which start of the machine it counts from. */
+  readonly boot: string
+  /** Milliseconds since then, sleep included. */
+  readonly ms: number
 }
 
 export interface TimerOptions {

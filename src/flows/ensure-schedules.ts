@@ -37,13 +37,13 @@ export async function renewSchedules(
   planned: readonly PlannedSchedule[],
   scope: string,
 ): Promise<void> {
-  const schedules = planned.map(({ name, rule }) => ({ schedule: name, rule: rule.text }))
-  const abandoned = await store.renew({ scope, schedules, abandonedAfterMs })
-  if (abandoned.length === 0) return
   const now = await store.now()
-  for (const { name, rule } of planned) {
-    if (!abandoned.includes(name)) continue
-    await store.ensure({ schedule: name, scope, rule: rule.text, nextAt: rule.nextAfter(now) })
+  const schedules = planned.map(({ name, rule }) => ({
+    ...{ schedule: name, rule: rule.text, nextAt: rule.nextAfter(now) },
+  }))
+  const abandoned = await store.renew({ scope, schedules, abandonedAfterMs })
+  for (const declared of schedules) {
+    if (abandoned.includes(declared.schedule)) await store.ensure({ ...declared, scope })
   }
 }
 

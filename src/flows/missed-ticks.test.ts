@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { ruleOf } from '../contracts/schedule-rule.ts'
-import { chooseTick, type TickChoice } from './missed-ticks.ts'
+import { chooseTick as choose, type DueTick, type TickChoice } from './missed-ticks.ts'
 
 const minute = 60_000
 const rule = ruleOf({ every: '1m' })
 const everySecond = ruleOf({ every: '1s' })
+
+/** No tick was made before, unless a test says so. */
+const chooseTick = (tick: Omit<DueTick, 'lastAt'> & Partial<DueTick>): TickChoice =>
+  choose({ lastAt: null, ...tick })
 
 describe('a tick that is made in time', () => {
   test.each(['skip', 'once', 'all'] as const)('is the one that was due (%s)', (missed) => {
@@ -61,5 +65,30 @@ describe('ticks that nobody was there to make', () => {
       assert.deepEqual(once, { at: now, nextAt: now + 1_000, skipped: 100 })
     }
     assert.ok(performance.now() - before < 500)
+  })
+})
+
+describe('a tick that was made while the clock was ahead', () => {
+  const lastAt = 20 * minute
+
+  test('is not made again when its moment comes, nor is anything before it made up for', () => {
+    for (const missed of ['skip', 'once', 'all'] as const) {
+      const choice = { at: null, nextAt: 21 * minute, skipped: 0 }
+      for (const dueAt of [15 * minute, lastAt]) {
+        const now = lastAt + 10
+        assert.deepEqual(chooseTick({ rule, missed, dueAt, lastAt, now }), choice)
+      }
+    }
+  })
+
+  test('does not keep the ticks before it from being made in time', () => {
+    const choice = chooseTick({
+      rule,
+      missed: 'once',
+      dueAt: 15 * minute,
+      lastAt,
+      now: 15 * minute,
+    })
+    assert.deepEqual(choice, { at: 15 * minute, nextAt: 16 * minute, skipped: 0 })
   })
 })

@@ -7,6 +7,8 @@ export interface DueTick {
   readonly missed: MissedTicks
   /** The tick that is due by now. */
   readonly dueAt: number
+  /** The latest tick that was made. */
+  readonly lastAt: number | null
   readonly now: number
 }
 
@@ -15,7 +17,7 @@ export interface TickChoice {
   readonly at: number | null
   /** The tick after that. */
   readonly nextAt: number | null
-  /** Ticks that are passed over; counting stops at so many as are made up for. */
+  /** Ticks that nobody made and that are passed over; counting stops at so many as are made up for. */
   readonly skipped: number
 }
 
@@ -25,7 +27,11 @@ export const madeUpForMax = 100
 /** A tick that nobody made within this time is missed, though none has followed it yet. */
 export const missedAfterMs = 60_000
 
-export function chooseTick({ rule, missed, dueAt, now }: DueTick): TickChoice {
+export function chooseTick({ rule, missed, dueAt, lastAt, now }: DueTick): TickChoice {
+  if (lastAt !== null && dueAt <= lastAt && lastAt <= now) {
+    // Made while the clock was ahead. It was set right, and has now come to that moment again.
+    return { at: null, nextAt: rule.nextAfter(lastAt), skipped: 0 }
+  }
   const due = ticksFrom(rule, dueAt, now)
   const kept = missed === 'all' ? due.slice(-madeUpForMax) : due.slice(-1)
   const [at = dueAt] = kept

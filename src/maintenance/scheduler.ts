@@ -53,8 +53,8 @@ interface Tries {
   /** The tick that is due, whichever is made in its place. */
   readonly dueAt: number
   readonly failures: number
-  /** By the store's clock. */
-  readonly retryAt: number
+  readonly failedAt: number
+  readonly retryInMs: number
 }
 
 export class Scheduler extends Agent {
@@ -63,8 +63,8 @@ export class Scheduler extends Agent {
   /** Ticks under way, by schedule. */
   readonly #running = new Map<string, Promise<void>>()
   readonly #tries = new Map<string, Tries>()
-  /** When to say next which schedules this process has, by the store's clock. */
-  #renewAt = 0
+  /** When it was last said which schedules this process has. */
+  #renewedAt = 0
   #storeError: unknown
   #stopping = Promise.withResolvers<never>()
 
@@ -100,10 +100,10 @@ export class Scheduler extends Agent {
   }
 
   async #renew(now: number): Promise<void> {
-    if (now < this.#renewAt) return
+    if (isWithin(renewalMs, { from: this.#renewedAt, now })) return
     const { store, schedules, scope } = this.#options
     await renewSchedules(store, schedules, scope)
-    this.#renewAt = now + renewalMs
+    this.#renewedAt = now
   }
 
   /** Begins a tick, unless there is a reason to leave it for now. */
@@ -113,7 +113,8 @@ export class Scheduler extends Agent {
     // Another version of the app has declared another rule, and will see to it as long as it runs.
     if (planned === undefined || planned.rule.text !== rule) return undefined
     if (this.#running.has(name)) return undefined
-    if ((this.#tries.get(name)?.retryAt ?? 0) > now) return undefined
+    const tries = this.#tries.get(name)
+    if (tries && isWithin(tries.retryInMs, { from: tries.failedAt, now })) return undefined
     const tick = this.#tick(planned, record, now)
       .catch((error: unknown) => {
         this.#storeError = error
@@ -126,11 +127,12 @@ export class Scheduler extends Agent {
   async #tick(planned: PlannedSchedule, record: ScheduleRecord, now: number): Promise<void> {
     const { name, rule, missed } = planned
     const dueAt = record.nextAt ?? now
-    const choice = chooseTick({ rule, missed, dueAt, now })
+    const choice = chooseTick({ rule, missed, dueAt, lastAt: record.lastAt, now })
     const move = { schedule: name, rule: rule.text, dueAt, ...choice, at: choice.at ?? dueAt }
     if (choice.at === null) {
       const { status } = await this.#options.store.tick(move)
-      if (status === 'ticked') this.#log(planned, 'schedule skipped', { skipped: choice.skipped })
+      if (status === 'ticked' && choice.skipped > 0)
+        this.#log(planned, 'schedule skipped', { skipped: choice.skipped })
       return
     }
     try {
@@ -164,7 +166,7 @@ export class Scheduler extends Agent {
       // Somebody else had more luck with it, or has reported it already.
       if (status === 'taken') return
     } else {
-      this.#tries.set(planned.name, { dueAt, failures: tries, retryAt: now + retryInMs })
+      this.#tries.set(planned.name, { dueAt, failures: tries, failedAt: now, retryInMs })
     }
     const facts = { schedule: planned.key, at: new Date(at), error, tries, retryInMs }
     this.#options.onTickFailure(facts)
@@ -199,6 +201,11 @@ export class Scheduler extends Agent {
     await Promise.race([work, enough.promise])
     cancel()
   }
+}
+
+/** Wall time may be set back, and must not keep anything waiting for longer than asked. */
+function isWithin(ms: number, { from, now }: { from: number; now: number }): boolean {
+  return now >= from && now - from < ms
 }
 
 /** It says nothing about this schedule: the agent waits, and everything is tried again. */

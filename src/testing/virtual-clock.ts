@@ -2,7 +2,7 @@
  * Time that moves only when told to. Wall time and monotonic time are kept apart, so that a test can
  * set the wall clock back while durations go on as they do on a real machine.
  */
-import type { Clock, Ids, Ports, Randomness, Timers } from '../core/ports.ts'
+import type { Clock, Ids, Ports, Randomness, Timers, Uptime } from '../core/ports.ts'
 
 interface PendingTimer {
   readonly dueAt: number
@@ -31,6 +31,7 @@ const turnsToSettle = 8
 export class VirtualClock implements Clock, Timers {
   #wallMs: number
   #monotonicMs = 0
+  #sleptMs = 0
   #created = 0
   readonly #pending = new Set<PendingTimer>()
 
@@ -44,6 +45,10 @@ export class VirtualClock implements Clock, Timers {
 
   monotonic(): number {
     return this.#monotonicMs
+  }
+
+  uptime(): Uptime {
+    return { boot: 'virtual', ms: this.#monotonicMs + this.#sleptMs }
   }
 
   /** How many timers wait: a closed system must leave none. */
@@ -90,6 +95,12 @@ export class VirtualClock implements Clock, Timers {
 
   /** Moves wall time alone, in either direction, as a correction of the system's clock does. */
   jumpWall(ms: number): void {
+    this.#wallMs += ms
+  }
+
+  /** The machine sleeps: wall time and uptime pass, monotonic time and timers stand still. */
+  sleep(ms: number): void {
+    this.#sleptMs += ms
     this.#wallMs += ms
   }
 

@@ -190,7 +190,7 @@ describe('a lease that is lost', () => {
   test('because somebody else was given the message is told as lost', async () => {
     const { hold, ports, backend } = await openKeeper()
     const held = await hold()
-    ports.clock.jumpWall(visibilityMs + 1)
+    ports.clock.sleep(visibilityMs + 1)
     await backend.sweep()
     assert.equal((await backend.receive({ queue, max: 1 })).length, 1)
     await ports.clock.advance(1_000)

@@ -257,8 +257,8 @@ describe('a job that was given to somebody else', () => {
     const { id } = await mill.jobs.enqueue('basic', 'SLOW', null)
     await settle()
     const queue = mill.queues.basic.name
-    // The store is moved on as if nobody had renewed: the wall clock alone runs.
-    clock.jumpWall(31_000)
+    // The store is moved on as if nobody had renewed: the machine sleeps.
+    clock.sleep(31_000)
     await backend.sweep()
     const [delivery] = await backend.receive({ queue, max: 1 })
     assert.ok(delivery)

@@ -34,7 +34,7 @@ export type SingleCommand =
   | { readonly kind: 'extend'; readonly leases: readonly LeaseDraft[]; readonly foreign: boolean }
   | { readonly kind: 'settle'; readonly settlements: readonly SettlementDraft[] }
   | { readonly kind: 'advance'; readonly ms: number }
-  | { readonly kind: 'jumpBack' | 'sweep' | 'reopen' | 'cancelMove' }
+  | { readonly kind: 'jumpBack' | 'jumpAhead' | 'sweep' | 'reopen' | 'cancelMove' }
   | {
       readonly kind: 'startMove'
       readonly source: QueueSlot
@@ -188,6 +188,7 @@ export const single: fc.Arbitrary<SingleCommand> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.constant({ kind: 'jumpBack' } as const) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'jumpAhead' } as const) },
   { weight: 8, arbitrary: fc.constant({ kind: 'sweep' } as const) },
   { weight: 1, arbitrary: fc.constant({ kind: 'reopen' } as const) },
   {
@@ -223,9 +224,16 @@ export const together: fc.Arbitrary<Command> = fc.record({
 
 /** Time and the store itself belong to nobody, so these are never called at once with others. */
 function canBeShared({ kind }: SingleCommand): boolean {
-  return !['advance', 'jumpBack', 'sweep', 'reopen', 'peek', 'startMove', 'cancelMove'].includes(
-    kind,
-  )
+  return ![
+    'advance',
+    'jumpBack',
+    'jumpAhead',
+    'sweep',
+    'reopen',
+    'peek',
+    'startMove',
+    'cancelMove',
+  ].includes(kind)
 }
 
 /** What a draft means on a queue of this type. */

@@ -25,6 +25,10 @@ interface HeldReceipt {
 }
 
 const hourMs = 3_600_000
+
+/** Longer than any retention, and gone again after the next three seconds. */
+const jumpMs = 5 * 24 * hourMs
+const aheadForMs = 3_000
 const messageBytesMax = 1_024
 
 /** Runs the commands on fresh queues; rejects with the first difference. */
@@ -45,6 +49,7 @@ class EngineRun {
   readonly #watch = new LeaseWatch()
   readonly #receipts: HeldReceipt[] = []
   readonly #shortestRetentionMs = new Map<string, number>()
+  #isAhead = false
   #latest: Promise<unknown> = Promise.resolve()
   readonly #latestTasks: { readonly engine: string; readonly model: string }[] = []
 
@@ -136,13 +141,18 @@ class EngineRun {
   async #performOnStore(
     command: Extract<
       Command,
-      { kind: 'advance' | 'jumpBack' | 'sweep' | 'reopen' | 'startMove' | 'cancelMove' }
+      {
+        kind: 'advance' | 'jumpBack' | 'jumpAhead' | 'sweep' | 'reopen' | 'startMove' | 'cancelMove'
+      }
     >,
   ): Promise<void> {
     switch (command.kind) {
       case 'advance':
-        await this.#engine.clock.advance(command.ms)
-        this.#model.advance(command.ms)
+        await this.#advance(command.ms)
+        return
+      case 'jumpAhead':
+        if (!this.#isAhead) this.#engine.clock.jumpWall(jumpMs)
+        this.#isAhead = true
         return
       case 'jumpBack':
         this.#engine.clock.jumpWall(-hourMs)
@@ -323,6 +333,17 @@ class EngineRun {
       (backend) => backend.cancelMoveTask({ id: latest.engine }),
       (model) => model.cancelMoveTask({ id: latest.model }),
     )
+  }
+
+  /** A wall clock that is ahead stays so over other commands, and changes none of their answers. */
+  async #advance(ms: number): Promise<void> {
+    const { clock } = this.#engine
+    const aheadMs = this.#isAhead ? Math.min(ms, aheadForMs) : 0
+    await clock.advance(aheadMs)
+    if (this.#isAhead) clock.jumpWall(-jumpMs)
+    this.#isAhead = false
+    await clock.advance(ms - aheadMs)
+    this.#model.advance(ms)
   }
 
   async #sweep(): Promise<void> {

@@ -12,7 +12,7 @@ const by = { by: 'anna' }
 
 /** Most of the time passes for the clock on the wall alone: nobody has to look every second. */
 async function pass({ clock }: { readonly clock: VirtualClock }, ms: number): Promise<void> {
-  clock.jumpWall(ms - 2_000)
+  clock.sleep(ms - 2_000)
   await clock.advance(2_000)
 }
 
@@ -88,8 +88,8 @@ describe('an app that nobody had open for five hours', () => {
       schedules: { hourly: schedule(options) },
     })
     const scene = await openScene(catching)
-    // Nobody has it open: the wall clock alone moves on.
-    scene.clock.jumpWall(5 * hour + 30 * minute)
+    // As good as closed: the machine sleeps.
+    scene.clock.sleep(5 * hour + 30 * minute)
     await scene.clock.advance(2_000)
     const { items } = await scene.mill.queues.reports.peek({ limit: 100 })
     const hours = items.map(({ body }) => new Date(JSON.parse(body).at).getUTCHours())
@@ -118,7 +118,7 @@ describe('an app that nobody had open for five hours', () => {
       schedules: { often: schedule({ every: '1s', queue: 'reports', missed: 'all' }) },
     })
     const { mill, clock } = await openScene(often)
-    clock.jumpWall(hour)
+    clock.sleep(hour)
     await clock.advance(1_999)
     for (let turn = 0; turn < 100; turn += 1) await clock.advance(0)
     const { ticks, skipped } = await mill.schedules.often.read()

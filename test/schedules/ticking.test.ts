@@ -8,6 +8,8 @@ import { schedule } from '../../src/contracts/schedule-declaration.ts'
 import { openScene } from '../support/worker-scene.ts'
 import { bodies, minute, oneStore } from './schedule-scene.ts'
 
+const day = 24 * 60 * minute
+
 describe('a schedule of an open app', () => {
   const app = defineApp('reports', {
     queues: { reports: queue({ message: z.object({ at: z.string() }) }) },
@@ -47,6 +49,32 @@ describe('a schedule of an open app', () => {
     await clock.advance(2 * minute)
     const { ticks, skipped } = await mill.schedules.everyMinute.read()
     assert.deepEqual([ticks, skipped], [4, 0])
+  })
+
+  test('does not tick because the wall clock is ahead for three seconds', async () => {
+    const { mill, clock } = await openScene(app)
+    await clock.advance(2 * minute)
+    clock.jumpWall(5 * day)
+    await clock.advance(3_000)
+    clock.jumpWall(-5 * day)
+    await clock.advance(2 * minute)
+    const { ticks, skipped, nextAt } = await mill.schedules.everyMinute.read()
+    assert.deepEqual([ticks, skipped, nextAt?.getTime()], [4, 0, clock.now() + minute - 3_000])
+  })
+
+  test('comes back when a clock that was ahead for long is set right', async () => {
+    const { mill, clock } = await openScene(app)
+    await clock.advance(minute)
+    clock.jumpWall(5 * day)
+    // Until the jump is believed it ticks as ever, and then makes up for what it seems to have missed.
+    await clock.advance(10 * minute)
+    const { lastAt, ticks } = await mill.schedules.everyMinute.read()
+    assert.ok((lastAt?.getTime() ?? 0) > clock.now() - 2 * minute)
+    clock.jumpWall(-5 * day)
+    await clock.advance(10 * minute)
+    const after = await mill.schedules.everyMinute.read()
+    assert.ok((after.nextAt?.getTime() ?? 0) <= clock.now() + minute, 'it is still shifted')
+    assert.ok(after.ticks - ticks >= 8, `${after.ticks - ticks} ticks in ten minutes`)
   })
 
   test('leaves no timer behind when the app is closed', async () => {

@@ -15,7 +15,7 @@ async function stuckAlarm({ ingestion }: Scene): Promise<string | undefined> {
 
 /** The last minute passes as it does, with all that happens in it; those before it are skipped. */
 async function pass(clock: VirtualClock, minutes: number): Promise<void> {
-  clock.jumpWall((minutes - 1) * minuteMs)
+  clock.sleep((minutes - 1) * minuteMs)
   await clock.advance(minuteMs)
 }
 

@@ -78,7 +78,7 @@ describe('a provider', () => {
       const document = await troubled(status)
       await calls(document, 1)
       assert.equal(await isHeld(document), true)
-      document.clock.jumpWall(9 * 60_000)
+      document.clock.sleep(9 * 60_000)
       await document.clock.advance(30_000)
       assert.equal(document.claude.requests.length, 1)
       await document.clock.advance(60_000)

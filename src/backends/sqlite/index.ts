@@ -2,6 +2,7 @@
  * The embedded store: one SQLite file that any number of processes of one machine may open at once.
  * Nothing is installed and nothing listens; acknowledged writes are on the disk.
  */
+import type { ClockChange } from '../../core/clock-change.ts'
 import { type Ports, systemPorts } from '../../core/ports.ts'
 import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
@@ -14,12 +15,14 @@ export interface SqliteOptions {
   readonly ports?: Ports
   /** How long operations wait for other processes before they fail. Default: one minute. */
   readonly busyTimeoutMs?: number
+  /** Told when the wall clock jumps, comes back, or is followed to where it went. */
+  readonly onClockChange?: (change: ClockChange) => void
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
-  const { file, ports = systemPorts, busyTimeoutMs = 60_000 } = options
+  const { file, ports = systemPorts, busyTimeoutMs = 60_000, onClockChange } = options
   try {
-    return checkedBackend(new SqliteBackend({ file, ports, busyTimeoutMs }))
+    return checkedBackend(new SqliteBackend({ file, ports, busyTimeoutMs, onClockChange }))
   } catch (error) {
     throw storageError(error)
   }

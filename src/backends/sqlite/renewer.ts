@@ -8,6 +8,7 @@ import type { LeaseRenewer, OtherThread } from '../backend.ts'
 import { Bell } from './bell.ts'
 import { Courtesy } from './courtesy.ts'
 import { openDatabase } from './database.ts'
+import { uptimeOf } from './machine-uptime.ts'
 import { Session } from './session.ts'
 import { extendLeases, settleLeases } from './settling.ts'
 import { isDeviceFault, storageError } from './storage-fault.ts'
@@ -25,7 +26,7 @@ const cacheKilobytes = 512
 
 export function openRenewer(options: OtherThread['options']): LeaseRenewer {
   const { clock, ids } = systemPorts
-  const storeClock = new StoreClock(clock)
+  const storeClock = new StoreClock({ clock, uptime: uptimeOf(clock) })
   const path = String(options['file'])
   const busyTimeoutMs = Number(options['busyTimeoutMs'] ?? defaultBusyTimeoutMs)
   const open = (): Session => {

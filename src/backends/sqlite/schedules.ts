@@ -54,8 +54,10 @@ export function prepareSchedules(db: DatabaseSync): ScheduleStatements {
       INSERT INTO schedule (name, scope, rule, next_at, declared_at) VALUES (?, ?, ?, ?, ?)`),
     change: db.prepare(`
       UPDATE schedule SET rule = ?, next_at = ?, declared_at = ? WHERE name = ?`),
+    // A next tick that is too far away was worked out while the clock was ahead.
     renew: db.prepare(`
-      UPDATE schedule SET declared_at = ? WHERE name = ? AND scope = ? AND rule = ?`),
+      UPDATE schedule SET declared_at = ?, next_at = min(next_at, coalesce(?, next_at))
+      WHERE name = ? AND scope = ? AND rule = ?`),
     abandoned: db.prepare('SELECT name FROM schedule WHERE scope = ? AND declared_at <= ?'),
     find: db.prepare(`SELECT ${columns} FROM schedule WHERE name = ?`),
     due: db.prepare(`
@@ -63,9 +65,10 @@ export function prepareSchedules(db: DatabaseSync): ScheduleStatements {
     next: db.prepare(`SELECT min(next_at) AS nextAt ${waiting} AND next_at > ?`),
     tick: db.prepare(`
       UPDATE schedule SET
-        next_at = ?, last_at = coalesce(?, last_at), ticks = ticks + ?, skipped = skipped + ?,
-        failed = failed + ?, last_error = coalesce(?, last_error)
-      WHERE name = ? AND rule = ? AND next_at = ? AND next_at <= ? AND paused_at IS NULL`),
+        next_at = ?1, last_at = max(coalesce(last_at, ?2), coalesce(?2, last_at)),
+        ticks = ticks + ?3, skipped = skipped + ?4, failed = failed + ?5,
+        last_error = coalesce(?6, last_error)
+      WHERE name = ?7 AND rule = ?8 AND next_at = ?9 AND next_at <= ?10 AND paused_at IS NULL`),
     noteRun: db.prepare('UPDATE schedule SET ran_at = ?, ran_by = ? WHERE name = ?'),
     pause: db.prepare(`
       UPDATE schedule SET paused_at = ?, paused_by = ? WHERE name = ? AND paused_at IS NULL`),
@@ -85,17 +88,14 @@ export function ensureSchedule(tx: StoreTransaction, request: EnsureSchedule): S
   const known = findSchedule(tx.session, request)
   if (known !== undefined && known.scope !== scope) throw ownedByAnother(known)
   if (known === undefined) add.run(schedule, scope, rule, nextAt, tx.now)
-  else if (known.rule === rule) renew.run(tx.now, schedule, scope, rule)
+  else if (known.rule === rule) renew.run(tx.now, nextAt, schedule, scope, rule)
   else change.run(rule, nextAt, tx.now, schedule)
   tx.wroteRow()
   return required(tx.session, request)
 }
 
-export function dueSchedules(
-  session: Session,
-  { scope }: ScheduleScope,
-  now: number,
-): DueSchedules {
+export function dueSchedules(session: Session, { scope }: ScheduleScope): DueSchedules {
+  const now = session.clock.wallMs
   const schedules = allRows<ScheduleRecord>(session.schedules.due, scope, now)
   const next = getRow<{ nextAt: number | null }>(session.schedules.next, scope, now)
   return { now, schedules: schedules.map(recordOf), nextAt: next?.nextAt ?? null }
@@ -115,7 +115,7 @@ export function tickSchedule(tx: StoreTransaction, request: Tick): TickResult {
     schedule,
     rule,
     dueAt,
-    tx.now,
+    tx.session.clock.wallMs,
   )
   if (!moved) return { status: 'taken' }
   tx.wroteRow()
@@ -170,7 +170,7 @@ export function renewSchedules(tx: StoreTransaction, request: RenewSchedules): r
   const { scope, schedules: declared, abandonedAfterMs } = request
   const { renew, abandoned, remove } = tx.session.schedules
   const others = declared.filter(
-    ({ schedule, rule }) => !changed(renew, tx.now, schedule, scope, rule),
+    ({ schedule, rule, nextAt }) => !changed(renew, tx.now, nextAt, schedule, scope, rule),
   )
   if (others.length < declared.length) tx.wroteRow()
   const names = new Set(declared.map(({ schedule }) => schedule))

@@ -19,7 +19,7 @@ export class Session extends Statements {
   readonly jobQueues: WeakSet<Queue> = new WeakSet()
   /** Where tenants take turns: the lane that was served last, by queue. */
   readonly turns: Map<number, string> = new Map()
-  readonly #clock: StoreClock
+  readonly clock: StoreClock
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #rollback: StatementSync
@@ -28,13 +28,15 @@ export class Session extends Statements {
   constructor(db: DatabaseSync, clock: StoreClock, ids: Ids) {
     super(db)
     this.ids = ids
-    this.#clock = clock
+    this.clock = clock
     this.topology = new Topology(db)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#rollback = db.prepare('ROLLBACK')
     this.#store = db.prepare(`
-      SELECT last_sequence, last_token, last_generation, clock_ms, topology_version FROM store`)
+      SELECT last_sequence, last_token, last_generation, clock_ms, topology_version,
+        wall_ms, uptime_ms, boot
+      FROM store`)
     const prefix = db.prepare('SELECT id_prefix FROM store').get()?.['id_prefix']
     this.messageIds = new MessageIds(String(prefix))
   }
@@ -81,7 +83,7 @@ export class Session extends Statements {
 
   /** Brings the cached topology up to date for a read outside of a transaction; answers the time. */
   refresh(): number {
-    return this.#clock.now(this.#readStore().clock_ms)
+    return this.clock.now(this.#readStore())
   }
 
   /** Whether its statements still belong to an open connection. */
@@ -99,7 +101,7 @@ export class Session extends Statements {
 
   #joined(): StoreTransaction {
     const store = this.#readStore()
-    return new StoreTransaction(this, store, this.#clock.now(store.clock_ms))
+    return new StoreTransaction(this, store, this.clock.now(store))
   }
 
   #readStore(): StoreRow {

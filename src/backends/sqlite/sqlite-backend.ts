@@ -1,5 +1,6 @@
 /** The port on SQLite: each method hands one operation to the writer, or reads at once. */
 import { resolve } from 'node:path'
+import type { ClockChange } from '../../core/clock-change.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
 import type { AlarmStore } from '../alarm-store.ts'
@@ -52,6 +53,7 @@ import { receiveNow } from './claiming.ts'
 import { Courtesy } from './courtesy.ts'
 import { openDatabase } from './database.ts'
 import { EmptyReceives } from './empty-receives.ts'
+import { uptimeOf } from './machine-uptime.ts'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from './moving.ts'
 import { Parking } from './parking.ts'
 import { peekMessages } from './peeking.ts'
@@ -82,6 +84,7 @@ export interface SqliteBackendOptions {
   readonly file: string
   readonly ports: Ports
   readonly busyTimeoutMs: number
+  readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
 /** It lies beside this file, which runs from the sources and from the build. */
@@ -107,8 +110,13 @@ export class SqliteBackend implements Backend {
   readonly #emptyReceives = new EmptyReceives()
   #closed: Promise<void> | undefined
 
-  constructor({ file, ports, busyTimeoutMs }: SqliteBackendOptions) {
-    const clock = new StoreClock(ports.clock)
+  constructor({ file, ports, busyTimeoutMs, onClockChange }: SqliteBackendOptions) {
+    const clock = new StoreClock({
+      clock: ports.clock,
+      uptime: uptimeOf(ports.clock),
+      // Not from within the transaction that has noticed it.
+      onChange: onClockChange && ((change) => ports.timers.soon(() => onClockChange(change))),
+    })
     const openSession = (): Session => new Session(openDatabase(file), clock, ports.ids)
     // Opened first: nothing is put beside a file that turns out not to be a store.
     const session = openSession()

@@ -39,7 +39,7 @@ export class SqliteScheduleStore implements ScheduleStore {
   }
 
   now(): Promise<number> {
-    return this.#read((_session, now) => now)
+    return this.#read(({ clock }) => clock.wallMs)
   }
 
   ensure(request: EnsureSchedule): Promise<ScheduleRecord> {
@@ -47,7 +47,7 @@ export class SqliteScheduleStore implements ScheduleStore {
   }
 
   due(request: ScheduleScope): Promise<DueSchedules> {
-    return this.#read((session, now) => dueSchedules(session, request, now))
+    return this.#read((session) => dueSchedules(session, request))
   }
 
   tick(request: Tick): Promise<TickResult> {

@@ -6,6 +6,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { getRow } from './rows.ts'
 import type { Session } from './session.ts'
+import type { WrittenTime } from './store-clock.ts'
 import type { Queue } from './topology.ts'
 
 export interface Counts {
@@ -26,11 +27,10 @@ export interface Counts {
 
 export type CountName = keyof Counts
 
-export interface StoreRow {
+export interface StoreRow extends WrittenTime {
   readonly last_sequence: number
   readonly last_token: number
   readonly last_generation: number
-  readonly clock_ms: number
   readonly topology_version: number
 }
 
@@ -52,7 +52,8 @@ export function prepareTransactions(db: DatabaseSync): TransactionStatements {
       WHERE queue = ?`),
     writeStore: db.prepare(`
       UPDATE store SET
-        last_sequence = ?, last_token = ?, last_generation = ?, clock_ms = ?, topology_version = ?`),
+        last_sequence = ?, last_token = ?, last_generation = ?, clock_ms = ?, topology_version = ?,
+        wall_ms = ?, uptime_ms = ?, boot = ?`),
   }
 }
 
@@ -187,7 +188,17 @@ export class StoreTransaction {
     if (this.#writes === 0) return
     this.writeCounts()
     const { writeStore } = this.session.transactions
-    writeStore.run(this.#sequence, this.#token, this.#generation, this.now, this.#topologyVersion)
+    const { wallMs, uptimeMs, boot } = this.session.clock
+    writeStore.run(
+      this.#sequence,
+      this.#token,
+      this.#generation,
+      this.now,
+      this.#topologyVersion,
+      wallMs,
+      uptimeMs,
+      boot,
+    )
   }
 
   /** Brings the counters in the store up to date, for those who read them in this transaction. */

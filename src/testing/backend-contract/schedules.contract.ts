@@ -6,7 +6,7 @@ import type {
   Tick,
   TickResult,
 } from '../../backends/schedule-store.ts'
-import { hour, minute, only, rejects, type Scene, second } from './scene.ts'
+import { day, hour, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeSchedules(all: ContractSuite): void {
@@ -119,6 +119,35 @@ function describeTicks(suite: ContractSuite): void {
     assert.equal(only((await schedulesOf(scene).due({ scope })).schedules).nextAt, dueAt + minute)
     assert.equal((await tick(scene, dueAt + minute)).status, 'ticked')
     assert.equal((await scene.counts('q')).ready, 2)
+  })
+
+  suite.needing('jumpWall').test('do not tick while the wall clock is ahead', async (scene) => {
+    const dueAt = await scheduled(scene, hour)
+    scene.jumpWall(5 * day)
+    const { now, schedules, nextAt } = await schedulesOf(scene).due({ scope })
+    assert.deepEqual([schedules, nextAt, now < dueAt], [[], dueAt, true])
+    assert.equal((await tick(scene, dueAt)).status, 'taken')
+    await scene.advance(3 * second)
+    scene.jumpWall(-5 * day)
+    await scene.advance(hour)
+    assert.equal((await tick(scene, dueAt)).status, 'ticked')
+  })
+
+  suite.test('are never further away than their rule says', async (scene) => {
+    const dueAt = await scheduled(scene)
+    const store = schedulesOf(scene)
+    const renew = (nextAt: number | null): Promise<readonly string[]> =>
+      store.renew({ scope, schedules: [{ schedule, rule, nextAt }], abandonedAfterMs: minute })
+    // As it is worked out by a clock that is five days ahead.
+    await tick(scene, dueAt, { at: dueAt + 5 * day, nextAt: dueAt + 5 * day + minute })
+    await renew(dueAt + 5 * day + 2 * minute)
+    await renew(null)
+    assert.equal((await read(scene)).nextAt, dueAt + 5 * day + minute)
+    await renew(dueAt + minute)
+    assert.equal((await read(scene)).nextAt, dueAt + minute)
+    await scene.advance(minute)
+    await tick(scene, dueAt + minute)
+    assert.equal((await read(scene)).lastAt, dueAt + 5 * day)
   })
 
   suite.needing('reopen').test('have one next tick after fifty restarts', async (scene) => {
@@ -277,7 +306,11 @@ function describeDeclarations(suite: ContractSuite): void {
     const store = schedulesOf(scene)
     const left = { schedule: 'reports-dev-left', scope, rule, nextAt: null }
     await store.ensure(left)
-    const renewed = { scope, schedules: [{ schedule, rule }], abandonedAfterMs: 5 * minute }
+    const renewed = {
+      scope,
+      schedules: [{ schedule, rule, nextAt: null }],
+      abandonedAfterMs: 5 * minute,
+    }
     for (let passed = 0; passed < 4; passed += 1) {
       await scene.advance(minute)
       assert.deepEqual(await store.renew(renewed), [])
@@ -295,7 +328,7 @@ function describeDeclarations(suite: ContractSuite): void {
     await scheduled(scene)
     const store = schedulesOf(scene)
     const claim = (text: string): Promise<readonly string[]> => {
-      const schedules = [{ schedule, rule: text }]
+      const schedules = [{ schedule, rule: text, nextAt: null }]
       return store.renew({ scope, schedules, abandonedAfterMs: 5 * minute })
     }
     await scene.advance(4 * minute)

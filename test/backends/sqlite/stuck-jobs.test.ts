@@ -23,7 +23,7 @@ describe('looking for stuck jobs', () => {
       await backend.jobs.enqueue({ queue: 'q', jobs: thousand })
     }
     for (let call = 0; call < 20; call += 1) await backend.receive({ queue: 'q', max: 1_000 })
-    ports.clock.jumpWall(7 * hour)
+    ports.clock.sleep(7 * hour)
     const request = { queue: 'q', olderThanMs: hour, limit: 100 }
     for (const status of ['pending', 'processing'] as const) {
       const found = await backend.jobs.stuck({ ...request, status })

@@ -10,6 +10,7 @@ import { schedules } from './0009-schedules.ts'
 import { metrics } from './0010-metrics.ts'
 import { handoffs } from './0011-handoffs.ts'
 import { alarms } from './0012-alarms.ts'
+import { clock } from './0013-clock.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -25,4 +26,5 @@ export const migrations: readonly string[] = [
   metrics,
   handoffs,
   alarms,
+  clock,
 ]
