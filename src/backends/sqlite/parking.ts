@@ -9,6 +9,7 @@ import type { Ports } from '../../core/ports.ts'
 import type { Delivery, Receive, WhenReady } from '../backend.ts'
 import { receiveNow } from './claiming.ts'
 import type { Session } from './session.ts'
+import { queueNotFound } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { worthwhileAt } from './waking.ts'
 
@@ -33,6 +34,8 @@ interface Parked {
 /** Those who wait for the same queue, with the same kill switches of their own. */
 interface Waiting {
   readonly queue: string
+  /** A receive waits for this very queue and not for its successor; who only watches goes by the name. */
+  readonly queueId: number | null
   readonly heldNames: readonly string[]
   /** In order of arrival. */
   readonly receives: Set<Parked>
@@ -42,7 +45,7 @@ interface Waiting {
 
 export class Parking {
   readonly #options: ParkingOptions
-  /** By queue, then by the names that hold. */
+  /** By the queue's name, then by its id and the names that hold. */
   readonly #waiting = new Map<string, Map<string, Waiting>>()
   /** Queues that may have something for a parked receive. */
   readonly #promising = new Set<string>()
@@ -59,16 +62,16 @@ export class Parking {
    * Others wait for the same already. Whatever changes makes them look, so whoever joins them knows
    * what they know.
    */
-  hasCompanyFor({ queue, heldNames = [] }: Receive): boolean {
-    const waiting = this.#waiting.get(queue)?.get(namesKey(heldNames))
+  hasCompanyFor({ queue, heldNames = [] }: Receive, queueId: number): boolean {
+    const waiting = this.#waiting.get(queue)?.get(keyOf({ queueId, heldNames }))
     return waiting?.cancelTimer !== undefined
   }
 
   /** Waits until a message can be leased, the time is up, or the caller gives up. */
-  park(request: Receive, waitMs: number): Promise<readonly Delivery[]> {
+  park(request: Receive, queueId: number, waitMs: number): Promise<readonly Delivery[]> {
     return new Promise((resolve, reject) => {
       const { signal } = request
-      const waiting = this.#waitingFor(request)
+      const waiting = this.#waitingFor(request, queueId)
       const parked: Parked = {
         request,
         finish: (outcome) => {
@@ -96,7 +99,7 @@ export class Parking {
     const { signal } = request
     if (signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
-      const waiting = this.#waitingFor(request)
+      const waiting = this.#waitingFor(request, null)
       const finish = (): void => {
         signal.removeEventListener('abort', finish)
         waiting.watchers.delete(finish)
@@ -133,8 +136,8 @@ export class Parking {
 
   /** Ends all parked receives empty-handed, and tells the others to look for themselves. */
   clear(): void {
-    for (const byNames of [...this.#waiting.values()]) {
-      for (const { receives, watchers } of [...byNames.values()]) {
+    for (const byKey of [...this.#waiting.values()]) {
+      for (const { receives, watchers } of [...byKey.values()]) {
         for (const parked of [...receives]) parked.finish({ deliveries: [] })
         for (const finish of [...watchers]) finish()
       }
@@ -142,9 +145,10 @@ export class Parking {
   }
 
   #serveQueue(tx: StoreTransaction, name: string, served: (() => void)[]): void {
-    for (const { receives } of this.#waiting.get(name)?.values() ?? []) {
+    for (const { receives, queueId } of this.#waiting.get(name)?.values() ?? []) {
       for (const parked of receives) {
         try {
+          if (tx.queue(name).id !== queueId) throw queueNotFound(name)
           const deliveries = receiveNow(tx, parked.request, true)
           if (deliveries.length === 0) break
           served.push(() => parked.finish({ deliveries }))
@@ -157,9 +161,9 @@ export class Parking {
   }
 
   #lookAt(name: string): void {
-    const byNames = this.#waiting.get(name)
-    if (byNames === undefined) return
-    for (const waiting of [...byNames.values()]) this.#look(waiting)
+    const byKey = this.#waiting.get(name)
+    if (byKey === undefined) return
+    for (const waiting of [...byKey.values()]) this.#look(waiting)
   }
 
   /** Serves the queue soon if it has something, or plans to look again when it will. */
@@ -183,13 +187,13 @@ export class Parking {
   }
 
   /** How long until a receive may find something, as far as is known now; 0 when it may already. */
-  #worthwhileIn({ queue: name, heldNames }: Waiting): number {
+  #worthwhileIn({ queue: name, queueId, heldNames }: Waiting): number {
     try {
       const session = this.#options.session()
       const now = session.refresh()
       const queue = session.topology.find(name)
       // A receive from a queue that is gone has an answer too.
-      if (queue === undefined) return 0
+      if (queue === undefined || (queueId !== null && queueId !== queue.id)) return 0
       return Math.max(0, worthwhileAt({ session, queue, now, heldNames }) - now)
     } catch {
       // Nobody waits for this look, so a store that fails is not reported here but tried again.
@@ -197,23 +201,27 @@ export class Parking {
     }
   }
 
-  #waitingFor({ queue, heldNames = [] }: Pick<Receive, 'queue' | 'heldNames'>): Waiting {
-    let byNames = this.#waiting.get(queue)
-    if (byNames === undefined) {
-      byNames = new Map()
-      this.#waiting.set(queue, byNames)
+  #waitingFor(
+    { queue, heldNames = [] }: Pick<Receive, 'queue' | 'heldNames'>,
+    queueId: number | null,
+  ): Waiting {
+    let byKey = this.#waiting.get(queue)
+    if (byKey === undefined) {
+      byKey = new Map()
+      this.#waiting.set(queue, byKey)
     }
-    const key = namesKey(heldNames)
-    let waiting = byNames.get(key)
+    const key = keyOf({ queueId, heldNames })
+    let waiting = byKey.get(key)
     if (waiting === undefined) {
       waiting = {
         queue,
+        queueId,
         heldNames,
         receives: new Set(),
         watchers: new Set(),
         cancelTimer: undefined,
       }
-      byNames.set(key, waiting)
+      byKey.set(key, waiting)
     }
     return waiting
   }
@@ -221,13 +229,14 @@ export class Parking {
   #leave(waiting: Waiting): void {
     if (waiting.receives.size > 0 || waiting.watchers.size > 0) return
     waiting.cancelTimer?.()
-    const { queue, heldNames } = waiting
-    const byNames = this.#waiting.get(queue)
-    byNames?.delete(namesKey(heldNames))
-    if (byNames?.size === 0) this.#waiting.delete(queue)
+    const { queue } = waiting
+    const byKey = this.#waiting.get(queue)
+    byKey?.delete(keyOf(waiting))
+    if (byKey?.size === 0) this.#waiting.delete(queue)
   }
 }
 
-function namesKey(heldNames: readonly string[]): string {
-  return heldNames.length === 0 ? '' : JSON.stringify(heldNames)
+function keyOf({ queueId, heldNames }: Pick<Waiting, 'queueId' | 'heldNames'>): string {
+  const id = queueId === null ? '' : `${queueId}`
+  return heldNames.length === 0 ? id : `${id}${JSON.stringify(heldNames)}`
 }

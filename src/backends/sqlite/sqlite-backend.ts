@@ -221,19 +221,22 @@ export class SqliteBackend implements Backend {
   async receive(request: Receive): Promise<readonly Delivery[]> {
     const { signal } = request
     let waitMs = request.waitMs ?? 0
-    if (waitMs === 0 || !this.#hasToWait(request)) {
-      const deliveries = await this.#writer.submit((tx) => {
+    let queueId = waitMs === 0 ? undefined : this.#emptyQueue(request)
+    if (queueId === undefined) {
+      const [deliveries, id] = await this.#writer.submit((tx) => {
         if (signal?.aborted) throw new MillraceError('aborted')
-        waitMs = request.waitMs ?? tx.queue(request.queue).settings.receiveWaitMs
-        return receiveNow(tx, request, waitMs > 0)
+        const queue = tx.queue(request.queue)
+        waitMs = request.waitMs ?? queue.settings.receiveWaitMs
+        return [receiveNow(tx, request, waitMs > 0), queue.id] as const
       })
       if (deliveries.length > 0) return deliveries
       if (waitMs === 0) return this.#foundNothing(request)
+      queueId = id
     }
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
     this.#bell.listen()
-    const deliveries = await this.#parking.park(request, waitMs)
+    const deliveries = await this.#parking.park(request, queueId, waitMs)
     return deliveries.length > 0 ? deliveries : this.#foundNothing(request)
   }
 
@@ -325,15 +328,19 @@ export class SqliteBackend implements Backend {
     }
   }
 
-  /** Many programs wait for queues that are empty nearly always: it must not take a transaction. */
-  #hasToWait(request: Receive): boolean {
-    const { queue, attemptId } = request
-    if (attemptId !== undefined) return false
-    if (this.#parking.hasCompanyFor(request)) return true
+  /**
+   * The id of a queue that has nothing for the receive. Many programs wait for queues that are empty
+   * nearly always: it must not take a transaction.
+   */
+  #emptyQueue(request: Receive): number | undefined {
+    if (request.attemptId !== undefined) return undefined
     try {
       const { session } = this.#writer
       session.refresh()
-      return !hasSomethingReady(session, session.topology.require(queue))
+      const queue = session.topology.require(request.queue)
+      const isEmpty =
+        this.#parking.hasCompanyFor(request, queue.id) || !hasSomethingReady(session, queue)
+      return isEmpty ? queue.id : undefined
     } catch (error) {
       throw storageError(error)
     }

@@ -218,4 +218,59 @@ function describeLeaving(suite: ContractSuite): void {
     const ended = end instanceof MillraceError ? end.code === 'queue_not_found' : true
     assert.ok(ended, String(end))
   })
+  suite.test('a queue that is deleted and created again is another one', async (scene) => {
+    const recreate: ((scene: Scene) => Promise<unknown>)[] = [
+      async ({ backend }) => {
+        await backend.deleteQueue({ queue: 'q' })
+        await scene.queue('q')
+        await scene.send('q', 'of the successor')
+      },
+      // In one commit, where the backend shares commits.
+      ({ backend }) =>
+        Promise.all([
+          backend.deleteQueue({ queue: 'q' }),
+          scene.queue('q'),
+          scene.send('q', 'of the successor'),
+        ]),
+    ]
+    await scene.queue('q')
+    for (const run of recreate) {
+      const old = [scene.receive('q', { waitMs }), scene.receive('q', { waitMs, max: 1 })]
+      const ends = Promise.allSettled(old)
+      await scene.advance(second)
+      await run(scene)
+      await scene.advance(second)
+      for (const end of await ends) {
+        assert.equal(end.status, 'rejected')
+        assert.ok(end.reason instanceof MillraceError)
+        assert.equal(end.reason.code, 'queue_not_found')
+      }
+      const { body, receipt, receiveCount } = await scene.receiveOne('q', { waitMs })
+      assert.deepEqual([body, receiveCount], ['of the successor', 1])
+      await scene.acknowledge('q', receipt)
+    }
+  })
+
+  suite.test('a receive that comes afterwards waits on the successor', async (scene) => {
+    await scene.queue('q')
+    const old = scene.receive('q', { waitMs }).catch((error: unknown) => error)
+    await scene.advance(second)
+    await scene.backend.deleteQueue({ queue: 'q' })
+    await scene.queue('q')
+    const { answer } = await park(scene)
+    await scene.send('q', 'body')
+    const [delivery] = await answer
+    assert.equal(delivery?.body, 'body')
+    assert.ok((await old) instanceof MillraceError)
+  })
+
+  suite.test('purging the queue does not end the receives that wait on it', async (scene) => {
+    await scene.queue('q')
+    const { answer } = await park(scene)
+    await scene.backend.purgeQueue({ queue: 'q' })
+    await scene.advance(second)
+    await scene.send('q', 'after the purge')
+    const [delivery] = await answer
+    assert.equal(delivery?.body, 'after the purge')
+  })
 }

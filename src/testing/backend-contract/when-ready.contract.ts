@@ -101,6 +101,14 @@ function describeLeaving(suite: ContractSuite): void {
     await endsWith(scene, state, () => scene.backend.deleteQueue({ queue: 'q' }))
     assert.equal((await watch(scene, { queue: 'missing' })).isOver, true)
   })
+
+  suite.test('it ends for the message of a queue that took the name', async (scene) => {
+    await scene.queue('q')
+    await scene.backend.deleteQueue({ queue: 'q' })
+    await scene.queue('q')
+    const state = await watch(scene)
+    await endsWith(scene, state, () => scene.send('q', 'body'))
+  })
 }
 
 function describeCeilings(suite: ContractSuite): void {

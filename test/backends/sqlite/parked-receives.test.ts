@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { onTestFinished, test } from 'vitest'
+import { openSqlite } from '../../../src/backends/sqlite/index.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+test('a receive takes nothing of a queue that another connection put in the place of its own', async () => {
+  const folder = await temporaryFolder('parked')
+  const file = folder.file('store.db')
+  const one = await openSqlite({ file })
+  const other = await openSqlite({ file })
+  onTestFinished(async () => {
+    await one.close()
+    await other.close()
+    await folder.remove()
+  })
+  await one.createQueue({ queue: 'q' })
+  const controller = new AbortController()
+  const ready = one.whenReady({ queue: 'q', signal: controller.signal })
+  const old = one.receive({ queue: 'q', max: 1, waitMs: 20_000 })
+  const refused = assert.rejects(old, { code: 'queue_not_found' })
+  await Promise.all([
+    other.deleteQueue({ queue: 'q' }),
+    other.createQueue({ queue: 'q' }),
+    other.send({ queue: 'q', messages: [{ body: 'of the successor' }] }),
+  ])
+  await refused
+  await ready
+  const [delivery] = await one.receive({ queue: 'q', max: 1, waitMs: 20_000 })
+  assert.deepEqual([delivery?.body, delivery?.receiveCount], ['of the successor', 1])
+})
