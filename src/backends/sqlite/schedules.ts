@@ -65,10 +65,10 @@ export function prepareSchedules(db: DatabaseSync): ScheduleStatements {
     next: db.prepare(`SELECT min(next_at) AS nextAt ${waiting} AND next_at > ?`),
     tick: db.prepare(`
       UPDATE schedule SET
-        next_at = ?1, last_at = max(coalesce(last_at, ?2), coalesce(?2, last_at)),
-        ticks = ticks + ?3, skipped = skipped + ?4, failed = failed + ?5,
-        last_error = coalesce(?6, last_error)
-      WHERE name = ?7 AND rule = ?8 AND next_at = ?9 AND next_at <= ?10 AND paused_at IS NULL`),
+        next_at = ?, last_at = max(coalesce(last_at, ?), coalesce(?, last_at)),
+        ticks = ticks + ?, skipped = skipped + ?, failed = failed + ?,
+        last_error = coalesce(?, last_error)
+      WHERE name = ? AND rule = ? AND next_at = ? AND next_at <= ? AND paused_at IS NULL`),
     noteRun: db.prepare('UPDATE schedule SET ran_at = ?, ran_by = ? WHERE name = ?'),
     pause: db.prepare(`
       UPDATE schedule SET paused_at = ?, paused_by = ? WHERE name = ? AND paused_at IS NULL`),
@@ -107,6 +107,7 @@ export function tickSchedule(tx: StoreTransaction, request: Tick): TickResult {
   const moved = changed(
     tx.session.schedules.tick,
     nextAt,
+    emitted,
     emitted,
     emission === undefined ? 0 : 1,
     skipped,
