@@ -1,6 +1,6 @@
 /** The collectors of an app, held against its queues. */
 import { checkRange, describeGiven, type Violations } from '../core/checks.ts'
-import { type Duration, durationMs, formatDuration } from '../core/durations.ts'
+import { formatDuration } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { checkPartName } from './check-part-name.ts'
@@ -16,6 +16,7 @@ import {
   checkSchema,
   type Fields,
   isRecord,
+  msOf,
 } from './setting-checks.ts'
 
 const neededFunctions: readonly string[] = ['key', 'id', 'merge']
@@ -106,14 +107,6 @@ function checkMaxWait(into: Violations, field: string, { window, maxWait }: Fiel
 }
 
 /** Undefined for what is no duration, which is somebody else's complaint. */
-function msOf(value: unknown): number | undefined {
-  try {
-    return durationMs(value as Duration)
-  } catch {
-    return undefined
-  }
-}
-
 function checkTrigger(into: Violations, { field, options, queues, served }: CollectorCheck): void {
   const { triggers: key, trigger, keyOf } = options
   if ((trigger === undefined) !== (keyOf === undefined)) {

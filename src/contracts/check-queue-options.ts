@@ -2,9 +2,10 @@
  * The settings of one declared queue, each checked on its own. What was declared may come from
  * plain JavaScript, so nothing is taken for granted.
  */
-import { checkQueueName, checkTags, isFifoName } from '../core/check-queue.ts'
+import { checkDelayFits, checkQueueName, checkTags, isFifoName } from '../core/check-queue.ts'
 import { checkOneOf, checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { limits, type Range } from '../core/limits.ts'
+import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { queueControlChecks } from './check-controls.ts'
 import { checkJobTypes, checkPaths } from './check-job-types.ts'
 import { isTriggersQueue } from './collector-declaration.ts'
@@ -19,6 +20,7 @@ import {
   type Fields,
   fifoOnly,
   isRecord,
+  msOf,
 } from './setting-checks.ts'
 
 const durations: Readonly<Record<string, Range>> = {
@@ -86,6 +88,10 @@ export function checkQueueOptions(
   for (const [key, range] of Object.entries(durations)) {
     if (options[key] !== undefined) checkDuration(into, `${field}.${key}`, options[key], range)
   }
+  checkDelayFits(into, `${field}.delay`, {
+    delayMs: msOf(options['delay']) ?? defaultQueueSettings.delayMs,
+    retentionMs: msOf(options['retention']) ?? defaultQueueSettings.retentionMs,
+  })
   if (type === 'fifo') {
     checkEach(into, field, options, {
       deduplication: (to, at, value) => checkOneOf(to, at, value, ['content', 'explicit']),

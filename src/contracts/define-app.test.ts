@@ -26,7 +26,7 @@ describe('an app', () => {
       name: 'jobs',
       delay: '15m',
       visibilityTimeout: '12h',
-      retention: '1m',
+      retention: '14d',
       receiveWait: '20s',
       maxMessageBytes: 1_024,
       tags: { team: 'media' },
@@ -35,6 +35,8 @@ describe('an app', () => {
       one: queue({ ...settings, deadLetter: { after: 1, name: 'dead', retention: '14d' } }),
       two: fifo({
         ...settings,
+        delay: '59s',
+        retention: '1m',
         deduplication: 'content',
         deduplicationScope: 'group',
         deadLetter: { after: 1_000, name: 'dead.fifo' },
@@ -90,6 +92,10 @@ describe('the settings of a queue', () => {
     ],
     [{ retention: '59s' }, 'q0.retention: got 59s, expected a duration, 1m to 14d'],
     [{ receiveWait: '21s' }, 'q0.receiveWait: got 21s, expected a duration, 0ms to 20s'],
+    [
+      { delay: '10m', retention: '10m' },
+      'q0.delay: got 10m, expected less than the retention of the queue, 10m: the message would expire before it is due',
+    ],
     [{ delay: 5 }, "q0.delay: got 5, expected a duration, 0ms to 15m, written as '30s'"],
     [
       { maxMessageBytes: 1_023 },

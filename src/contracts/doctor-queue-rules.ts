@@ -1,4 +1,5 @@
 /** The doctor's rules about queues and their dead letters. */
+import { outlastsRetention } from '../core/check-queue.ts'
 import { formatDuration } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import type { DoctorRule, Observation } from './doctor.ts'
@@ -100,6 +101,19 @@ export const queueRules: readonly DoctorRule[] = [
         reason:
           'A message has one chance: a deploy, a crash or a throttled call at the wrong moment makes it a dead letter.',
         fix: 'Allow at least 3 receives; 5 where Lambda consumes.',
+      }
+    }),
+  },
+  {
+    name: 'delay-beyond-retention',
+    severity: 'error',
+    finds: 'a queue that delays messages for as long as it keeps them',
+    look: eachQueue(({ settings }) => {
+      if (!outlastsRetention(settings)) return undefined
+      const { delayMs, retentionMs } = settings
+      return {
+        reason: `It delays messages for ${formatDuration(delayMs)} and keeps them for ${formatDuration(retentionMs)}: they expire before they can be received. SQS accepts that; Millrace refuses the sends.`,
+        fix: `Set the retention well above ${formatDuration(delayMs)}, or lower the delay.`,
       }
     }),
   },

@@ -73,6 +73,7 @@ describe('the doctor', () => {
     ['redrive-not-allowed', changed({ dead: { deadLetterSources: ['others'] } })],
     ['batch-needs-window', changed({ worker: { batchSize: 11 } })],
     ['whole-batch-fails', changed({ worker: { reportsBatchItemFailures: false } })],
+    ['delay-beyond-retention', changed({ orders: { delayMs: 901_000, retentionMs: 901_000 } })],
     ['retention-below-retries', changed({ orders: { retentionMs: 900_000 } })],
     [
       'concurrency-above-reserved',

@@ -85,3 +85,12 @@ export function checkFlag(into: Violations, field: string, value: unknown): void
 export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Undefined for what is no duration; that is reported elsewhere. */
+export function msOf(value: unknown): number | undefined {
+  try {
+    return durationMs(value as Duration)
+  } catch {
+    return undefined
+  }
+}

@@ -7,7 +7,10 @@ const standard: MessageRules = {
   type: 'standard',
   messageBytesMax: 1_024,
   deduplicateByContent: false,
+  delayMs: 0,
+  retentionMs: 3_600_000,
 }
+const shortLived = { ...standard, retentionMs: 60_000 }
 const fifo: MessageRules = { ...standard, type: 'fifo' }
 
 const refusal = (message: unknown, rules = standard): string | undefined => {
@@ -23,6 +26,8 @@ const text = (value: string): unknown => ({ type: 'String', value })
 describe('a message is taken', () => {
   test.each<[string, unknown, MessageRules]>([
     ['with a body alone', { body: '{}' }, standard],
+    ['with a delay below the retention', { body: 'x', delayMs: 59_999 }, shortLived],
+    ['with no delay of its own', { body: 'x', delayMs: 0 }, { ...shortLived, delayMs: 60_000 }],
     ['in any language', { body: 'größe 漢字 👍\t\r\n' }, standard],
     ['with a delay and a group', { body: 'x', delayMs: 900_000, group: 'tenant-1' }, standard],
     ['with system attributes', { body: 'x', systemAttributes: { sender: 'me' } }, standard],
@@ -55,6 +60,18 @@ describe('a message is refused', () => {
     ['with U+FFFF', { body: '\uffff' }, standard, 'invalid_message body'],
     ['when too large', { body: 'x'.repeat(1_025) }, standard, 'message_too_large message'],
     ['when too large in UTF-8', { body: '漢'.repeat(400) }, standard, 'message_too_large message'],
+    [
+      'with a delay as long as the retention',
+      { body: 'x', delayMs: 60_000 },
+      shortLived,
+      'invalid_argument delayMs',
+    ],
+    [
+      "with the queue's delay, if that is as long as the retention",
+      { body: 'x' },
+      { ...shortLived, delayMs: 60_000 },
+      'invalid_argument delayMs',
+    ],
     [
       'with too long a delay',
       { body: 'x', delayMs: 900_001 },

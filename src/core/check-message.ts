@@ -2,6 +2,7 @@
  * What a message may contain, checked the same way for every backend and every way in. This runs
  * for every message sent, so the common case (a body, no attributes) allocates nothing.
  */
+import { checkDelayFits } from './check-queue.ts'
 import {
   checkLength,
   checkRange,
@@ -19,6 +20,16 @@ export interface MessageRules {
   readonly type: 'standard' | 'fifo'
   readonly messageBytesMax: number
   readonly deduplicateByContent: boolean
+  readonly delayMs: number
+  readonly retentionMs: number
+}
+
+/** How long a message of a queue waits before it can be received. */
+export function delayOf(
+  { delayMs }: Pick<NewMessage, 'delayMs'>,
+  rules: Pick<MessageRules, 'type' | 'delayMs'>,
+): number {
+  return rules.type === 'fifo' ? rules.delayMs : (delayMs ?? rules.delayMs)
 }
 
 /** Anything outside the character set of XML 1.0, lone surrogates included. */
@@ -58,15 +69,20 @@ export function refuseMessage(message: NewMessage, rules: MessageRules): Millrac
     )
   }
   const isPlain = attributes === undefined && systemAttributes === undefined && group === undefined
-  if (isPlain && delayMs === undefined && deduplicationId === undefined) {
+  const mayBePlain = rules.delayMs === 0 && delayMs === undefined
+  if (isPlain && mayBePlain && deduplicationId === undefined) {
     return refuseForType(message, rules) ?? refuseForSize(message, rules.messageBytesMax)
   }
   const violations: Violations = []
+  if (delayMs !== undefined) checkRange(violations, 'delayMs', delayMs, limits.delayMs)
+  if (violations.length === 0) {
+    const { retentionMs } = rules
+    checkDelayFits(violations, 'delayMs', { delayMs: delayOf(message, rules), retentionMs })
+  }
   if (attributes !== undefined) checkAttributes(violations, attributes)
   if (systemAttributes !== undefined) {
     checkStringRecord(violations, 'systemAttributes', systemAttributes)
   }
-  if (delayMs !== undefined) checkRange(violations, 'delayMs', delayMs, limits.delayMs)
   if (group !== undefined) checkId(violations, 'group', group, limits.groupLength.max)
   if (deduplicationId !== undefined) {
     checkId(violations, 'deduplicationId', deduplicationId, limits.deduplicationIdLength.max)

@@ -8,6 +8,7 @@ import {
   describeGiven,
   type Violations,
 } from './checks.ts'
+import { formatDuration } from './durations.ts'
 import { describeRange, limits } from './limits.ts'
 
 const namePattern = /^[A-Za-z0-9_-]{1,80}$/
@@ -101,6 +102,23 @@ export function checkQueueSettings(
   check('ceilings', (path, value) => checkCeilings(into, path, value))
   check('obeys', (path, value) => checkObeys(into, path, value))
   check('history', (path, value) => checkHistory(into, path, value))
+}
+
+export interface DelayAndRetention {
+  readonly delayMs: number
+  readonly retentionMs: number
+}
+
+/** A message that is delayed for as long as it is kept expires before it can be received. */
+export function outlastsRetention({ delayMs, retentionMs }: DelayAndRetention): boolean {
+  return delayMs >= retentionMs
+}
+
+export function checkDelayFits(into: Violations, field: string, given: DelayAndRetention): void {
+  if (!outlastsRetention(given)) return
+  const { delayMs, retentionMs } = given
+  const allowed = `less than the retention of the queue, ${formatDuration(retentionMs)}: the message would expire before it is due`
+  into.push({ field, given: formatDuration(delayMs), allowed })
 }
 
 export function checkTags(into: Violations, field: string, tags: unknown): void {

@@ -1,7 +1,7 @@
 /** Stores new messages: checks them against the queue, recognises duplicates, keeps order. */
 import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { refuseMessage } from '../../core/check-message.ts'
+import { delayOf, refuseMessage } from '../../core/check-message.ts'
 import { deduplicationWindowMs } from '../../core/limits.ts'
 import type { MillraceError } from '../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../backend.ts'
@@ -177,8 +177,7 @@ interface Identity {
 function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identity: Identity): void {
   const { settings, generation } = queue
   const { group, attributes, systemAttributes } = message
-  const delayMs =
-    settings.type === 'fifo' ? settings.delayMs : (message.delayMs ?? settings.delayMs)
+  const delayMs = delayOf(message, settings)
   const hasExtras =
     group !== undefined ||
     attributes !== undefined ||

@@ -1,6 +1,9 @@
 /** `millrace queue`: the queues of a store, also while servers and workers use it. */
 import type { Command } from 'commander'
-import { isFifoName } from '../../core/check-queue.ts'
+import { checkDelayFits, type DelayAndRetention, isFifoName } from '../../core/check-queue.ts'
+import type { Violations } from '../../core/checks.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { defaultQueueSettings } from '../../core/queue-settings.ts'
 import { listQueues } from '../../operations/list-queues.ts'
 import { viewQueue } from '../../operations/queue-view.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -144,6 +147,7 @@ async function create({ flags, voice }: Call<CreateFlags>, name: string): Promis
   }
   const { tag: tags = {} } = flags
   const settings = settingsOf(flags)
+  refuseLongDelay({ ...defaultQueueSettings, ...settings })
   const { created, queue } = await inStore(
     flags,
     async ({ backend }) => {
@@ -168,6 +172,7 @@ async function set(
       if (Object.keys(changes).length === 0) {
         throw new CommandFailure(exitCodes.usage, 'Say which setting is to be changed.')
       }
+      refuseLongDelay({ ...settings, ...changes })
       await backend.changeQueue({ queue: name, changes })
       return viewQueue(backend, name)
     },
@@ -175,6 +180,14 @@ async function set(
   )
   if (flags.json) voice.tell(queue)
   else voice.say(queueSheet(queue, voice.paint))
+}
+
+/** The store takes such settings, because SQS does; a person should hear of it. */
+function refuseLongDelay(settings: DelayAndRetention): void {
+  const violations: Violations = []
+  checkDelayFits(violations, '--delay', settings)
+  if (violations.length === 0) return
+  throw new CommandFailure(exitCodes.usage, MillraceError.invalid(violations).message)
 }
 
 async function tag({ flags, voice }: Call<TagFlags>, name: string): Promise<void> {

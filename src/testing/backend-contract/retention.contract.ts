@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { minute, second } from './scene.ts'
+import { assertRefused, created, grouped, minute, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeRetention(suite: ContractSuite): void {
@@ -39,9 +39,45 @@ export function describeRetention(suite: ContractSuite): void {
       assert.deepEqual([totals.expired, totals.acknowledged], [1, 0])
     })
 
-    suite.test('a message can expire before its delay ends', async (scene) => {
+    suite.test('a delay that is as long as the retention is refused', async (scene) => {
       await scene.queue('q', { retentionMs: minute })
+      for (const delayMs of [minute, 2 * minute]) {
+        assertRefused(await scene.sendOne('q', { body: 'x', delayMs }), 'invalid_argument')
+      }
+      await scene.send('q', { body: 'just in time', delayMs: minute - 1 })
+      await scene.advance(minute - 1)
+      assert.deepEqual(await scene.receiveBodies('q'), ['just in time'])
+    })
+
+    suite.test('so is the delay of a queue, for messages that bring none', async (scene) => {
+      await scene.queue('q', { delayMs: 10 * minute })
+      await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: 10 * minute } })
+      assertRefused(await scene.sendOne('q', { body: 'x' }), 'invalid_argument')
+      created(await scene.sendOne('q', { body: 'x', delayMs: 0 }))
+      const rest = { queue: 'q', messages: [{ body: 'x' }], allOrNothing: true }
+      await rejects(scene.backend.send(rest), 'invalid_argument')
+      assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
+    })
+
+    suite.needing('fifo').test('and that of a FIFO queue', async (scene) => {
+      await scene.fifoQueue('q.fifo', { delayMs: minute, retentionMs: minute })
+      assertRefused(await scene.sendOne('q.fifo', grouped('g', 'x')), 'invalid_argument')
+    })
+
+    suite.test('nothing is settled when such a message is emitted', async (scene) => {
+      await scene.queue('q', { retentionMs: minute })
+      await scene.send('q', 'body')
+      const { receipt } = await scene.receiveOne('q')
+      const emit = { queue: 'q', message: { body: 'x', delayMs: minute } }
+      const result = await scene.settle('q', receipt, { kind: 'acknowledge' }, [emit])
+      assertRefused(result, 'invalid_argument')
+      assert.equal((await scene.acknowledge('q', receipt)).status, 'settled')
+    })
+
+    suite.test('a shorter retention can end before a delay does', async (scene) => {
+      await scene.queue('q')
       await scene.send('q', { body: 'never', delayMs: 2 * minute })
+      await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: minute } })
       await scene.advance(minute + second)
       await scene.sweep()
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
@@ -76,8 +112,9 @@ export function describeRetention(suite: ContractSuite): void {
     })
 
     suite.test('a longer retention brings nothing back that had expired', async (scene) => {
-      await scene.queue('q', { retentionMs: minute })
+      await scene.queue('q')
       await scene.send('q', 'waiting', { body: 'delayed', delayMs: 2 * minute })
+      await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: minute } })
       await scene.advance(minute + second)
       await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: 60 * minute } })
       await scene.advance(2 * minute)
@@ -96,8 +133,9 @@ export function describeRetention(suite: ContractSuite): void {
     })
 
     suite.test('a longer retention counts for messages that are already there', async (scene) => {
-      await scene.queue('q', { retentionMs: minute })
+      await scene.queue('q')
       await scene.send('q', 'waiting', { body: 'delayed', delayMs: 5 * minute })
+      await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: minute } })
       const { receipt } = await scene.receiveOne('q', { visibilityMs: 5 * minute })
       await scene.advance(30 * second)
       await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: 60 * minute } })

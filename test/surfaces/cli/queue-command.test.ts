@@ -50,11 +50,23 @@ describe('a queue that the command creates', () => {
     ['a name that is none', ['or ders'], /A-Z a-z 0-9/],
     ['a duration that is none', ['orders', '--visibility', 'soon'], /such as '90s'/],
     ['a duration beyond the limits', ['orders', '--retention', '15d'], /from 1m to 14d/],
+    [
+      'a delay as long as the retention',
+      ['orders', '--delay', '1m', '--retention', '1m'],
+      /--delay: got 1m, expected less than the retention/,
+    ],
     ['receives without a dead-letter queue', ['orders', '--max-receives', '5'], /needs --dlq/],
     ['a tag without a value', ['orders', '--tag', 'team'], /name=value/],
   ])('is refused for %s', async (_name, args, line) => {
     const { run } = await cliScene()
     assertRefused(await run('queue', 'create', ...args), 2, line)
+  })
+
+  test('is not given a retention that its delay outlasts', async () => {
+    const { good, run, read } = await withOrders()
+    await good('queue', 'set', 'orders', '--delay', '5m')
+    assertRefused(await run('queue', 'set', 'orders', '--retention', '5m'), 2, /--delay: got 5m/)
+    await read('queue', 'set', 'orders', '--retention', '5m', '--delay', '4m')
   })
 
   test('is refused when its dead-letter queue does not exist', async () => {

@@ -38,6 +38,17 @@ describe('a message that is sent', () => {
     assert.deepEqual(await scene.bodies(queue), ['queue'])
   })
 
+  test('is refused when its delay is as long as the retention of the queue', async () => {
+    const scene = await openScene()
+    const queue = await scene.queue('q', { retentionMs: minute, delayMs: 15 * minute })
+    for (const fields of [{ DelaySeconds: 60 }, {}]) {
+      const { code, message } = await refusal(scene.send(queue, 'x', fields))
+      assert.equal(code, 'InvalidParameterValue')
+      assert.match(message, /less than the retention of the queue, 1m/)
+    }
+    await scene.send(queue, 'in time', { DelaySeconds: 59 })
+  })
+
   test('goes once its retention is over', async () => {
     const scene = await openScene()
     const queue = await scene.queue('q', { retentionMs: minute })
