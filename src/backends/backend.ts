@@ -244,6 +244,8 @@ export interface Delivery extends StoredMessage {
   readonly receipt: string
   /** Rises with every lease of the store: the fencing token for a handler's own writes. */
   readonly token: number
+  /** When the lease began and when it ends, by the store's clock; other clocks may differ from it. */
+  readonly leasedAt: number
   readonly leaseExpiresAt: number
   /** What is known about the job, when the message is one. */
   readonly job: DeliveredJob | null

@@ -74,6 +74,7 @@ function delivery(given: Partial<Delivery>, index: number): Delivery {
     deadLetter: null,
     receipt: `receipt-${index}`,
     token: 10 + index,
+    leasedAt: 2_000,
     leaseExpiresAt: 32_000,
     job: null,
     unit: null,

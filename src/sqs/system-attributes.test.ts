@@ -22,6 +22,7 @@ const plain: Delivery = {
   deadLetter: null,
   receipt: 'r',
   token: 1,
+  leasedAt: 4_000,
   leaseExpiresAt: 5_000,
   job: null,
   unit: null,

@@ -299,7 +299,7 @@ export class ReferenceModel {
     message.receiveCount += 1
     message.firstReceivedAt ??= this.#now
     queue.totals.received += 1
-    return delivery(queue, message, message.token)
+    return delivery(queue, message, { token: message.token, leasedAt: this.#now })
   }
 
   /** The same messages for the same attempt, as long as nobody touched one of them. */
@@ -323,7 +323,7 @@ export class ReferenceModel {
       .filter((message) => message !== undefined)
       .map((message) => {
         message.visibleAt = this.#now + visibilityMs
-        return delivery(queue, message, message.token ?? 0)
+        return delivery(queue, message, { token: message.token ?? 0, leasedAt: this.#now })
       })
   }
 

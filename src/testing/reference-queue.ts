@@ -176,11 +176,16 @@ export function stored(message: ModelMessage): Omit<PeekedMessage, 'state' | 'du
   }
 }
 
-export function delivery(queue: ModelQueue, message: ModelMessage, token: number): Delivery {
+export function delivery(
+  queue: ModelQueue,
+  message: ModelMessage,
+  { token, leasedAt }: { readonly token: number; readonly leasedAt: number },
+): Delivery {
   return {
     ...stored(message),
     receipt: `${queue.id}/${message.sequence}/${token}`,
     token,
+    leasedAt,
     leaseExpiresAt: message.visibleAt,
     job: null,
     unit: null,

@@ -152,7 +152,7 @@ export class JobRunner {
       const startedMs = ports.clock.monotonic()
       const attempt: Attempt = { source, delivery, work, context, lease, startedMs }
       const isFirst = context.attempt === 1
-      const waitedMs = isFirst ? Math.max(0, ports.clock.now() - delivery.sentAt) : null
+      const waitedMs = isFirst ? Math.max(0, delivery.leasedAt - delivery.sentAt) : null
       this.#tell('started', { waitedMs }, attempt)
       const handling: HandlerEnd | Promise<HandlerEnd> =
         read.status === 'read'

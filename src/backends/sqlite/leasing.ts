@@ -170,6 +170,7 @@ function deliver(
   return deliveryFromRow(row, tx.session, {
     queueId: queue.id,
     token,
+    leasedAt: tx.now,
     leaseExpiresAt: claim.leaseExpiresAt,
     receiveCount: row.receive_count + 1,
     firstReceivedAt: row.receive_count === 0 ? tx.now : row.first_received_at,

@@ -167,6 +167,7 @@ export function decodeAttributes(
 export interface Lease {
   readonly queueId: number
   readonly token: number
+  readonly leasedAt: number
   readonly leaseExpiresAt: number
   readonly receiveCount: number
   readonly firstReceivedAt: number
@@ -176,7 +177,7 @@ export interface Lease {
 
 export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease): Delivery {
   const { sequence } = row
-  const { queueId, token, leaseExpiresAt, receiveCount, firstReceivedAt } = lease
+  const { queueId, token, leasedAt, leaseExpiresAt, receiveCount, firstReceivedAt } = lease
   const { attributes, systemAttributes } = decodeAttributes(row.attributes)
   return {
     id: row.id ?? session.messageIds.of(row.sequence),
@@ -192,6 +193,7 @@ export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease)
     deadLetter: decodeOrigin(row.origin),
     receipt: formatReceipt({ queueId, sequence, token }),
     token,
+    leasedAt,
     leaseExpiresAt,
     job: row.job === null ? null : deliveredJob(row.job, row, session, receiveCount),
     unit: row.unit === null ? null : unitKeyOf(session, row.unit),

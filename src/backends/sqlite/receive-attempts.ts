@@ -65,6 +65,7 @@ export function recallAttempt(
     return deliveryFromRow(row, tx.session, {
       queueId: queue.id,
       token,
+      leasedAt: tx.now,
       leaseExpiresAt,
       receiveCount: row.receive_count,
       firstReceivedAt: row.first_received_at,

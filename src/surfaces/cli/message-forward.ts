@@ -29,7 +29,7 @@ async function post(
 ): Promise<boolean> {
   const { clock, timers } = shell.ports
   const leaseOver = new AbortController()
-  const cancel = timers.after(delivery.leaseExpiresAt - clock.now(), () => leaseOver.abort())
+  const cancel = timers.after(delivery.leaseExpiresAt - delivery.leasedAt, () => leaseOver.abort())
   const startedAt = clock.monotonic()
   const answer = await statusOf(
     fetch(url, {

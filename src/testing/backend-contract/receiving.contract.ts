@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { limits } from '../../core/limits.ts'
-import { only, rejects, second } from './scene.ts'
+import { minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeReceiving(suite: ContractSuite): void {
@@ -41,6 +41,18 @@ export function describeReceiving(suite: ContractSuite): void {
       await scene.receiveOne('q', { visibilityMs: 5 * second })
       await scene.advance(6 * second)
       assert.deepEqual(await scene.receiveBodies('q'), ['one', 'two', 'three'])
+    })
+
+    suite.needing('jumpWall').test('a delivery says how long its lease is', async (scene) => {
+      await scene.queue('q', { visibilityMs: 5 * second })
+      await scene.send('q', 'body')
+      for (const given of [{}, { visibilityMs: 7 * second }]) {
+        scene.jumpWall(-minute)
+        const { leasedAt, leaseExpiresAt, sentAt } = await scene.receiveOne('q', given)
+        assert.equal(leaseExpiresAt - leasedAt, given.visibilityMs ?? 5 * second)
+        assert.ok(leasedAt >= sentAt)
+        await scene.advance(5 * second)
+      }
     })
 
     suite.test(

@@ -105,7 +105,7 @@ export class BatchCollector {
 /** When leases that were given just now end, on a clock that never jumps. */
 export function leaseEnd(deliveries: readonly Delivery[], clock: Ports['clock']): number {
   const [first] = deliveries
-  return clock.monotonic() + (first === undefined ? 0 : first.leaseExpiresAt - clock.now())
+  return clock.monotonic() + (first === undefined ? 0 : first.leaseExpiresAt - first.leasedAt)
 }
 
 class GrowingBatch {
