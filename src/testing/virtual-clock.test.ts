@@ -70,6 +70,20 @@ describe('the virtual clock', () => {
     assert.equal(firedAt, 100)
   })
 
+  test('lets wall time and uptime pass while the machine sleeps, and timers stand still', async () => {
+    const clock = new VirtualClock({ startAt: 0 })
+    let fired = 0
+    clock.after(100, () => {
+      fired += 1
+    })
+    await clock.advance(50)
+    clock.sleep(3_600_000)
+    assert.deepEqual([clock.now(), clock.uptime().ms], [3_600_050, 3_600_050])
+    assert.deepEqual([clock.monotonic(), fired], [50, 0])
+    await clock.advance(50)
+    assert.equal(fired, 1)
+  })
+
   test('refuses to run backwards', async () => {
     await assert.rejects(new VirtualClock().advance(-1), RangeError)
     await assert.rejects(new VirtualClock().advance(Number.NaN), RangeError)

@@ -122,6 +122,17 @@ describe('the clock of a store', () => {
     clock.jumpWall(5 * day)
     assert.deepEqual([one.now(), one.changes], [start + 9 * hour, [['ahead', 5 * day]]])
   })
+
+  test('takes a sleep for one where the uptime is in whole seconds', async () => {
+    const { clock, process, start } = machine()
+    const { ms } = clock.uptime()
+    clock.uptime = () => ({ boot: 'virtual', ms })
+    const one = process()
+    one.now()
+    clock.uptime = () => ({ boot: 'virtual', ms: ms + 8 * hour - 1_200 })
+    clock.sleep(8 * hour)
+    assert.deepEqual([one.now(), one.changes], [start + 8 * hour, []])
+  })
 })
 
 describe('a process that starts', () => {
@@ -143,6 +154,15 @@ describe('a process that starts', () => {
     assert.equal(process().now(), start + minute)
     await clock.advance(believedAfterMs)
     assert.equal(late.now(), clock.now())
+  })
+
+  test('does so right after a commit, though an uptime is not exact', async () => {
+    const { clock, process, start } = machine()
+    await clock.advance(hour)
+    process().commit()
+    const rounded = new VirtualClock({ startAt: start + hour + 5 * day })
+    rounded.uptime = () => ({ boot: 'virtual', ms: hour - 9 })
+    assert.equal(process(rounded).now(), start + hour)
   })
 
   test('believes the wall clock after a reboot', () => {

@@ -10,6 +10,9 @@ import type { Clock, Uptime } from '../../core/ports.ts'
 /** Corrections up to this size are followed at once: they are common, and no lease is this short. */
 const stepMsMax = 1_000
 
+/** How far an uptime may be off: some systems give it in whole seconds. */
+const uptimeErrorMs = 1_000
+
 /** How long the wall clock must stay where it jumped to; NTP daemons wait as long before they step. */
 export const believedAfterMs = 300_000
 
@@ -84,11 +87,10 @@ export class StoreClock {
    */
   #start(written: WrittenTime, readMs: number, monotonicMs: number): void {
     this.#readUptime(monotonicMs)
-    const uptime = this.#uptime
+    const isSameBoot = this.#uptime !== undefined && this.#uptime.boot === written.boot
+    const upMs = (this.#uptime?.ms ?? 0) - written.uptime_ms
     const passedMs =
-      uptime !== undefined && uptime.boot === written.boot && uptime.ms >= written.uptime_ms
-        ? uptime.ms - written.uptime_ms
-        : Number.POSITIVE_INFINITY
+      isSameBoot && upMs >= -uptimeErrorMs ? Math.max(0, upMs) : Number.POSITIVE_INFINITY
     this.#wallMs = Math.max(written.wall_ms, Math.min(readMs, written.wall_ms + passedMs))
     this.#monotonicMs = monotonicMs
   }
@@ -107,7 +109,9 @@ export class StoreClock {
       // The monotonic clock stops while the machine sleeps, its uptime does not.
       const sleptMs = Math.max(0, Math.min(this.#sleptMs(monotonicMs), offsetMs))
       offsetMs -= sleptMs
-      if (Math.abs(offsetMs) <= stepMsMax) return this.#settled(readMs)
+      if (sleptMs > 0 && Math.abs(offsetMs) <= stepMsMax + uptimeErrorMs) {
+        return this.#settled(readMs)
+      }
       this.#jump = { offsetMs, sinceMonotonicMs: monotonicMs }
       this.#tell(offsetMs > 0 ? 'ahead' : 'behind', offsetMs)
       return expectedMs + sleptMs
