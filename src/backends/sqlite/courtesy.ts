@@ -36,7 +36,9 @@ export class Courtesy {
     try {
       const bytes = readSync(this.#descriptor, this.#knock, 0, 16, position)
       const [knockedMs = 0, waitedMs = 0] = this.#knock
-      return bytes === 16 && knockedMs >= wallMs ? waitedMs : undefined
+      if (bytes !== 16 || knockedMs < wallMs) return undefined
+      // A time that is yet to come was written before the wall clock was set back.
+      return knockedMs <= this.#clock.now() ? waitedMs : undefined
     } catch {
       return undefined
     }
