@@ -39,15 +39,30 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
+/** Refuses what is neither a store nor an empty database, before anything is written to it. */
 function refuseForeign(db: DatabaseSync, file: string): void {
   const id = pragma(db, 'application_id')
-  if (id === applicationId) return
-  const tables = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()
-  if (id === 0 && tables?.['count'] === 0) return
-  throw new MillraceError('store_foreign', {
-    message: `${file} is a database of another program. Choose another path, or move the file away.`,
+  const found = pragma(db, 'user_version')
+  const { tables, stores } = { ...db.prepare(countTables).get() }
+  if (id === 0 && found === 0 && tables === 0) return
+  if (id !== applicationId) {
+    throw new MillraceError('store_foreign', {
+      message: `${file} is a database of another program. Choose another path, or move the file away.`,
+    })
+  }
+  if (found >= 1 && stores === 1) return
+  // A new store gets its tables, its version and its mark in one commit.
+  const reason = found >= 1 ? 'its tables are missing' : `its schema version is ${found}`
+  throw new MillraceError('store_corrupt', {
+    message:
+      `${file} is marked as a Millrace store, but ${reason}: it is damaged, or another program ` +
+      'changed it. Restore it from a backup, or move the file away to start anew.',
   })
 }
+
+const countTables = `
+  SELECT count(*) AS tables, count(*) FILTER (WHERE type = 'table' AND name = 'store') AS stores
+  FROM sqlite_schema`
 
 function requireWal(db: DatabaseSync, file: string): void {
   const mode = db.prepare('PRAGMA journal_mode').get()?.['journal_mode']

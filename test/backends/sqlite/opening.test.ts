@@ -40,6 +40,13 @@ async function makeStore(file: string, messages = 0): Promise<void> {
   await backend.close()
 }
 
+/** Changes a store as another program would, and leaves one file behind. */
+function changeStore(file: string, sql: string): void {
+  const db = new DatabaseSync(file)
+  db.exec(`${sql}; PRAGMA journal_mode = DELETE`)
+  db.close()
+}
+
 describe('a file that is not a store', () => {
   test('is refused when it is no database at all', () =>
     inTemporaryFolder('opening', async (folder) => {
@@ -55,6 +62,15 @@ describe('a file that is not a store', () => {
       other.exec('CREATE TABLE customer (name TEXT); INSERT INTO customer VALUES (1)')
       other.close()
       await refuses(file, 'store_foreign', /other\.db is a database of another program/)
+    }))
+
+  test('is refused when it has a version, but neither a mark nor tables', () =>
+    inTemporaryFolder('opening', async (folder) => {
+      const file = folder.file('versioned.db')
+      const other = new DatabaseSync(file)
+      other.exec('PRAGMA user_version = 3')
+      other.close()
+      await refuses(file, 'store_foreign', /versioned\.db is a database of another program/)
     }))
 
   test('is refused when it is a folder', () =>
@@ -81,10 +97,7 @@ describe('a store of another version', () => {
     inTemporaryFolder('opening', async (folder) => {
       const file = folder.file('newer.db')
       await makeStore(file)
-      const db = new DatabaseSync(file)
-      db.exec(`PRAGMA user_version = ${migrations.length + 1}`)
-      db.exec('PRAGMA journal_mode = DELETE')
-      db.close()
+      changeStore(file, `PRAGMA user_version = ${migrations.length + 1}`)
       await refuses(
         file,
         'store_too_new',
@@ -138,6 +151,26 @@ function makeFirstStore(file: string): void {
 }
 
 describe('a damaged store', () => {
+  test.each([0, -1, -2_147_483_648])('is refused when its version is %d', (version) =>
+    inTemporaryFolder('opening', async (folder) => {
+      const file = folder.file('versioned.db')
+      await makeStore(file)
+      changeStore(file, `PRAGMA user_version = ${version}`)
+      await refuses(
+        file,
+        'store_corrupt',
+        new RegExp(`versioned\\.db is marked.* version is ${version}: .*backup`),
+      )
+    }),
+  )
+
+  test('is refused when its tables are missing', () =>
+    inTemporaryFolder('opening', async (folder) => {
+      const file = folder.file('bare.db')
+      changeStore(file, `PRAGMA user_version = 1; PRAGMA application_id = ${0x4d694c72}`)
+      await refuses(file, 'store_corrupt', /bare\.db is marked.* tables are missing/)
+    }))
+
   test('is refused when it was cut short', () =>
     inTemporaryFolder('opening', async (folder) => {
       const file = folder.file('short.db')
