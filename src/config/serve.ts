@@ -4,7 +4,7 @@
  * caller, so that this file knows the store and they do not.
  */
 import type { RequestListener } from 'node:http'
-import type { Backend } from '../backends/backend.ts'
+import type { Backend, SweepReport } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
@@ -86,6 +86,8 @@ export interface RunningServer {
   readonly url: string
   /** Absolute. */
   readonly dataDirectory: string
+  /** Resolves with the reason when the files of the store were replaced, and nothing can be served. */
+  readonly lost: Promise<MillraceError>
   /** Finishes the requests at hand and lets go of the store. Further calls share one promise. */
   stop(): Promise<void>
 }
@@ -114,12 +116,13 @@ export async function serveWith(
 
   const data = await prepareDataDirectory(dataDirectory)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
-  const backend = await openSqlite({
+  const opened = await openSqlite({
     file: data.file,
     ports,
     busyTimeoutMs,
     onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
   })
+  const { backend, lost } = watchLoss(opened)
   const letGo: (() => Promise<void>)[] = [() => backend.close()]
   const stopping = new AbortController()
   const stop = async (): Promise<void> => {
@@ -165,6 +168,7 @@ export async function serveWith(
       port: listener.port,
       url: listener.url,
       dataDirectory: data.path,
+      lost,
       stop() {
         stopped ??= stop()
         return stopped
@@ -174,6 +178,25 @@ export async function serveWith(
     await stop()
     throw error
   }
+}
+
+interface WatchedStore {
+  readonly backend: Backend
+  readonly lost: Promise<MillraceError>
+}
+
+/** The store is swept every second, so that also an idle server learns in time that it is gone. */
+function watchLoss(opened: Backend): WatchedStore {
+  const { promise: lost, resolve } = Promise.withResolvers<MillraceError>()
+  const sweep = async (): Promise<SweepReport> => {
+    try {
+      return await opened.sweep()
+    } catch (error) {
+      if (error instanceof MillraceError && error.code === 'store_replaced') resolve(error)
+      throw error
+    }
+  }
+  return { backend: { ...opened, sweep }, lost }
 }
 
 /** A supervisor wants an answer, also while another process holds the store. */

@@ -115,6 +115,11 @@ export const errorCodes = {
     retryable: false,
     message: 'The store cannot be opened in this place.',
   },
+  store_replaced: {
+    retryable: false,
+    message:
+      'A file of the open store was removed, moved or replaced. Nothing more is written; restart the program.',
+  },
   address_unavailable: { retryable: false, message: 'The server cannot listen on this address.' },
 } as const
 

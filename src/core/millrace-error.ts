@@ -44,3 +44,11 @@ export class MillraceError extends Error {
     return new MillraceError(code, { message: lines.join('\n'), violations })
   }
 }
+
+/** The store cannot be used again by this process: there is nothing to try again. */
+export function isStoreGone(error: unknown): error is MillraceError {
+  return (
+    error instanceof MillraceError &&
+    (error.code === 'store_closed' || error.code === 'store_replaced')
+  )
+}

@@ -2,7 +2,7 @@
  * Work that comes up again and again in the background: a slice at a time, again at once while there
  * is more to do, and less often while it fails.
  */
-import { MillraceError } from '../core/millrace-error.ts'
+import { isStoreGone } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
 
 export interface AgentOptions {
@@ -26,7 +26,7 @@ export interface AgentFailure {
   readonly error: unknown
   /** Failures in a row, this one included. */
   readonly failures: number
-  /** Null when the store is closed and there is nothing left to do. */
+  /** Null when the store is closed or was replaced, and there is nothing left to do. */
   readonly retryInMs: number | null
 }
 
@@ -78,9 +78,8 @@ export class Agent {
       return more ? 0 : Math.max(0, Math.min(intervalMs, nextInMs))
     } catch (error) {
       run.failures += 1
-      const closed = error instanceof MillraceError && error.code === 'store_closed'
       const backoffMs = Math.min(intervalMs * 2 ** run.failures, retryMsMax)
-      const retryInMs = closed ? null : backoffMs
+      const retryInMs = isStoreGone(error) ? null : backoffMs
       onFailure?.({ error, failures: run.failures, retryInMs })
       return retryInMs
     }

@@ -250,6 +250,22 @@ describe('starting and stopping', () => {
     await withTime(clock, run)
     assert.ok(lines.some(({ message }) => message === 'work could not be claimed'))
   })
+
+  test('ends with the error when the files of the store were replaced under the worker', async () => {
+    let isReplaced = false
+    const wrap = (backend: Backend): Backend => ({
+      ...backend,
+      receive: (request) =>
+        isReplaced ? Promise.reject(new MillraceError('store_replaced')) : backend.receive(request),
+    })
+    const { mill, worker, settle, clock } = await shop(() => undefined, { wrap })
+    const run = assert.rejects(worker.run(), { code: 'store_replaced' })
+    await settle()
+    isReplaced = true
+    await mill.jobs.enqueue('basic', 'RUN', 1)
+    await withTime(clock, run)
+    assert.equal(worker.running, 0)
+  })
 })
 
 describe('a worker without work', () => {

@@ -5,7 +5,7 @@
 import type { Backend } from '../backends/backend.ts'
 import { checkRange, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
-import { MillraceError } from '../core/millrace-error.ts'
+import { isStoreGone, MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import type { Ports } from '../core/ports.ts'
 import { ClaimLoop } from './claim-loop.ts'
@@ -32,7 +32,10 @@ export interface Worker {
    * ended in time.
    */
   stop(options?: { readonly timeoutMs?: number }): Promise<void>
-  /** Starts, and stops at SIGTERM or SIGINT; answers when it has stopped. */
+  /**
+   * Starts, and stops at SIGTERM or SIGINT; resolves when it has stopped. Rejects when the files of the
+   * store were replaced under it.
+   */
   run(): Promise<void>
   /** Changes the weight of a queue from the next claim on. */
   setWeight(queue: string, weight: number): void
@@ -68,10 +71,17 @@ export interface WorkerSetup {
 export function createWorker(setup: WorkerSetup): Worker {
   let shift: Shift | undefined
   let stopping: Promise<void> | undefined
+  /** Why the store cannot be used any more. */
+  let loss: MillraceError | undefined
   const worker: Worker = {
     start() {
       if (stopping !== undefined) throw stillStopping()
-      shift ??= new Shift(setup, () => void worker.stop())
+      if (shift !== undefined) return
+      loss = undefined
+      shift = new Shift(setup, (error) => {
+        loss = error
+        void worker.stop()
+      })
     },
     stop({ timeoutMs = setup.stopTimeoutMs } = {}) {
       if (shift === undefined) return Promise.resolve()
@@ -92,6 +102,7 @@ export function createWorker(setup: WorkerSetup): Worker {
       await ended
       stopListening()
       await worker.stop()
+      if (loss?.code === 'store_replaced') throw loss
     },
     setWeight(queue, weight) {
       const source = setup.sources.find(({ setup: { key } }) => key === queue)
@@ -121,8 +132,8 @@ class Shift {
   readonly #onEnd: (() => void)[] = []
   #letGo: () => void = () => undefined
 
-  /** `onClosed`: the store was closed under the worker, so there is nothing to come back for. */
-  constructor(setup: WorkerSetup, onClosed: () => void) {
+  /** `onGone`: the store was closed or replaced under the worker, so there is nothing to come back for. */
+  constructor(setup: WorkerSetup, onGone: (error: MillraceError) => void) {
     const { backend, ports, sources, layers, context, misplacement, observe, onEnqueued } = setup
     this.#setup = setup
     this.#guard = guardOf(setup)
@@ -160,7 +171,7 @@ class Shift {
       onDrained: () => settler.flushSoon(),
       onFailure: ({ setup: { key } }, error, retryInMs) => {
         setup.onFailure('claim', key, error, retryInMs)
-        if (error instanceof MillraceError && error.code === 'store_closed') onClosed()
+        if (isStoreGone(error)) onGone(error)
       },
     })
     for (const source of sources) source.state = 'lively'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'vitest'
-import type { Backend } from '../../src/backends/backend.ts'
+import type { Backend, Delivery, Outcome } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'
 import { canMount, withMounted } from '../support/mounting.ts'
@@ -9,25 +9,72 @@ import { assertSoundStore } from '../support/store-inspection.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 
 /** Runs on a disk of a few megabytes. */
-function onSmallDisk(run: (disk: string) => Promise<void>): Promise<void> {
+function onSmallDisk(run: (disk: string) => Promise<void>, size = '6m'): Promise<void> {
   return inTemporaryFolder('full-disk', (folder) =>
-    withMounted(['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs'], folder.file('disk'), run),
+    withMounted(['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs'], folder.file('disk'), run),
   )
 }
 
 const batch = Array.from({ length: 10 }, () => ({ body: 'b'.repeat(1_000) }))
 
 /** Sends batches of ten until the disk is full; the answer is how many batches were acknowledged. */
-async function fillUp(backend: Backend): Promise<number> {
+async function fillUp(
+  backend: Backend,
+  messages: readonly { body: string }[] = batch,
+): Promise<number> {
   for (let acknowledged = 0; ; acknowledged += 1) {
     try {
-      await backend.send({ queue: 'q', messages: batch })
+      await backend.send({ queue: 'q', messages })
     } catch (error) {
       assert.ok(error instanceof MillraceError)
       assert.equal(error.code, 'store_full')
       return acknowledged
     }
   }
+}
+
+/** Another program takes what is left of the disk. */
+function fillWithBallast(disk: string): string {
+  const ballast = `${disk}/ballast`
+  for (const bytes of [2 ** 20, 2 ** 16, 2 ** 12]) {
+    try {
+      for (;;) writeFileSync(ballast, Buffer.alloc(bytes), { flag: 'a' })
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
+    }
+  }
+  return ballast
+}
+
+async function settleAll(
+  backend: Backend,
+  deliveries: readonly Delivery[],
+  outcome: Outcome,
+): Promise<void> {
+  const settlements = deliveries.map(({ receipt }) => ({ receipt, outcome }))
+  const results = await backend.settle({ queue: 'q', settlements })
+  for (const { status } of results) assert.equal(status, 'settled')
+}
+
+/** Receives and acknowledges until the queue is empty; the answer is how many there were. */
+async function drain(backend: Backend, queue = 'q'): Promise<number> {
+  for (let drained = 0; ; ) {
+    const deliveries = await backend.receive({ queue, max: 10 })
+    if (deliveries.length === 0) return drained
+    const outcome = { kind: 'acknowledge' } as const
+    const settlements = deliveries.map(({ receipt }) => ({ receipt, outcome }))
+    const results = await backend.settle({ queue, settlements })
+    for (const { status } of results) assert.equal(status, 'settled')
+    drained += deliveries.length
+  }
+}
+
+async function openQueues(file: string): Promise<Backend> {
+  const backend = await openSqlite({ file })
+  await backend.createQueue({ queue: 'dead' })
+  const deadLetter = { queue: 'dead', maxReceives: 5 }
+  await backend.createQueue({ queue: 'q', settings: { deadLetter } })
+  return backend
 }
 
 describe.skipIf(!canMount)('a full disk', () => {
@@ -49,6 +96,122 @@ describe.skipIf(!canMount)('a full disk', () => {
       assert.ok(more > 0, 'the freed space was not used')
       const expected = (acknowledged + more) * 10
       assert.equal((await backend.queueStatistics({ queue: 'q' })).ready, expected)
+      await backend.close()
+      assertSoundStore(file)
+    }))
+
+  test.each([
+    ['3m', 1_000],
+    ['16m', 1_000],
+    ['16m', 100_000],
+    ['80m', 200_000],
+  ])('of %s can be drained, and takes messages again (%d bytes each)', (size, bytes) =>
+    onSmallDisk(async (disk) => {
+      const file = `${disk}/store.db`
+      const backend = await openQueues(file)
+      const messages = batch.map(() => ({ body: 'b'.repeat(bytes) }))
+      const sent = (await fillUp(backend, messages)) * messages.length
+      assert.ok(sent > 0)
+
+      const receive = (): Promise<readonly Delivery[]> => backend.receive({ queue: 'q', max: 3 })
+      await settleAll(backend, await receive(), { kind: 'retry', delayMs: 0 })
+      await settleAll(backend, await receive(), { kind: 'bury', reason: 'no use' })
+      await backend.sweep()
+      await backend.check()
+      assert.equal(await drain(backend), sent - 3)
+      assert.equal(await drain(backend, 'dead'), 3)
+
+      // The room in the file is used again.
+      const again = (await fillUp(backend, messages)) * messages.length
+      assert.ok(again >= sent / 2, `took only ${again} of ${sent}`)
+      await backend.purgeQueue({ queue: 'q' })
+      while ((await backend.sweep()).more);
+      assert.ok((await fillUp(backend, messages)) > 0)
+      await backend.close()
+      assertSoundStore(file)
+    }, size),
+  )
+
+  test('can be drained after the store was opened anew', () =>
+    onSmallDisk(async (disk) => {
+      const file = `${disk}/store.db`
+      const first = await openQueues(file)
+      const sent = (await fillUp(first)) * batch.length
+      await first.close()
+      fillWithBallast(disk)
+
+      const backend = await openSqlite({ file })
+      await assert.rejects(backend.send({ queue: 'q', messages: batch }), { code: 'store_full' })
+      assert.equal(await drain(backend), sent)
+      await backend.close()
+      assertSoundStore(file)
+    }))
+
+  test('filled by another program can be drained; sends wait until there is room again', () =>
+    onSmallDisk(async (disk) => {
+      const file = `${disk}/store.db`
+      const backend = await openQueues(file)
+      await backend.send({ queue: 'q', messages: batch })
+      const sent = batch.length + (await fillUp(backend)) * batch.length
+      const other = await openSqlite({ file })
+      const ballast = fillWithBallast(disk)
+
+      const refuses = async (store: Backend): Promise<void> => {
+        await assert.rejects(store.send({ queue: 'q', messages: batch }), { code: 'store_full' })
+        assert.ok(store.jobs !== null)
+        const jobs = [{ type: 'A', payload: '1', maxAttempts: 1 }]
+        await assert.rejects(store.jobs.enqueue({ queue: 'q', jobs }), { code: 'store_full' })
+      }
+      let drained = 0
+      const reserve = `${file}-reserve`
+      // One after the other, so that the write-ahead log needs more room than there is.
+      for (; existsSync(reserve) && drained < sent; drained += 1) {
+        const deliveries = await backend.receive({ queue: 'q', max: 1 })
+        await settleAll(backend, deliveries, { kind: 'acknowledge' })
+      }
+      assert.ok(!existsSync(reserve), 'the reserve was not needed')
+      await refuses(backend)
+      await refuses(other)
+      assert.equal(await drain(other), sent - drained)
+      await other.close()
+      const third = await openSqlite({ file })
+      await refuses(third)
+
+      rmSync(ballast)
+      await third.send({ queue: 'q', messages: batch })
+      assert.ok(statSync(reserve).size > 0)
+      await backend.send({ queue: 'q', messages: batch })
+      assert.equal(await drain(backend), 2 * batch.length)
+      await third.close()
+      await backend.close()
+      assertSoundStore(file)
+    }))
+
+  test('lets settlements emit while there is room, and always lets plain ones through', () =>
+    onSmallDisk(async (disk) => {
+      const file = `${disk}/store.db`
+      const backend = await openQueues(file)
+      const sent = (await fillUp(backend)) * batch.length
+      let emitted = 0
+      let refused = 0
+      for (let received = 0; received < sent; received += 1) {
+        const [delivery] = await backend.receive({ queue: 'q', max: 1 })
+        assert.ok(delivery !== undefined)
+        const { receipt } = delivery
+        const outcome = { kind: 'acknowledge' } as const
+        const emits = batch.map((message) => ({ queue: 'dead', message }))
+        const settled = backend.settle({ queue: 'q', settlements: [{ receipt, outcome, emits }] })
+        try {
+          assert.equal((await settled)[0]?.status, 'settled')
+          emitted += emits.length
+        } catch (error) {
+          assert.equal((error as MillraceError).code, 'store_full')
+          refused += 1
+          await settleAll(backend, [delivery], outcome)
+        }
+      }
+      assert.ok(emitted > 0 && refused > 0, `emitted ${emitted}, refused ${refused}`)
+      assert.equal(await drain(backend, 'dead'), emitted)
       await backend.close()
       assertSoundStore(file)
     }))

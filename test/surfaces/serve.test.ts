@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
@@ -37,6 +37,14 @@ describe('a served store', () => {
     const response = await fetch(`${url}/healthz`, { method: 'HEAD' })
     assert.equal(response.status, 200)
     assert.equal(await response.text(), '')
+  })
+
+  test('ends with an error when its files are removed', async () => {
+    const { server, data } = await serve()
+    await rm(data, { recursive: true })
+    const { code, stderr } = await server.ended
+    assert.equal(code, 1)
+    assert.match(stderr, /error: .*millrace\.db was removed, moved or replaced/)
   })
 
   test('has nothing elsewhere', async () => {

@@ -7,6 +7,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports } from '../../core/ports.ts'
+import type { DiskRoom } from './disk-room.ts'
 import { isLent } from './lent-connection.ts'
 import { Session } from './session.ts'
 import { isBusy, storageError } from './storage-fault.ts'
@@ -27,6 +28,7 @@ export interface CallerTransactionsOptions {
   readonly clock: StoreClock
   /** The store's own connection. */
   readonly own: () => Session
+  readonly disk: DiskRoom
   /** A transaction has ended, by a commit or otherwise. */
   readonly onEnd: () => void
 }
@@ -50,11 +52,25 @@ export class CallerTransactions {
     if (!this.#sessions.has(db)) requireSameFile(db, own.db)
     try {
       db.exec(takeLock)
-      const result = this.#sessionOn(db).within(apply)
+      const result = this.#keepingRoom(this.#sessionOn(db), apply)
       this.#watch(db)
       return result
     } catch (error) {
       throw isBusy(error) ? busyError(error) : storageError(error)
+    }
+  }
+
+  /** What callers add leaves as much room on the disk as what is sent. */
+  #keepingRoom<T>(session: Session, apply: (tx: StoreTransaction) => T): T {
+    const { disk } = this.#options
+    if (!disk.isLow) return session.within(apply)
+    disk.look()
+    if (disk.isFull) throw new MillraceError('store_full')
+    session.limitPages(disk.pageLimit({ adds: true }))
+    try {
+      return session.within(apply)
+    } finally {
+      session.limitPages(undefined)
     }
   }
 

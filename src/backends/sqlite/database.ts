@@ -4,6 +4,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { releaseReserve } from './disk-room.ts'
 import { migrations } from './migrations/index.ts'
 import { isBusy, storageError } from './storage-fault.ts'
 
@@ -14,6 +15,18 @@ const applicationId = 0x4d694c72
 const openTimeoutMs = 10_000
 
 export function openDatabase(file: string): DatabaseSync {
+  try {
+    return openOnce(file)
+  } catch (error) {
+    // Opening creates the log and its index. Where those do not fit, SQLite may call it a fault.
+    const { code } = error as Partial<MillraceError>
+    const mayBeFull = code === 'store_full' || code === 'store_failed'
+    if (!mayBeFull || !releaseReserve(file)) throw error
+    return openOnce(file)
+  }
+}
+
+function openOnce(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: openTimeoutMs })
@@ -25,9 +38,8 @@ export function openDatabase(file: string): DatabaseSync {
       PRAGMA synchronous = FULL;
       PRAGMA cache_size = -16000;
       PRAGMA temp_store = MEMORY;
-      PRAGMA wal_autocheckpoint = 2000;
-      PRAGMA journal_size_limit = 67108864;
     `)
+    boundLog(db, { isTight: false })
     requireWal(db, file)
     migrate(db, file)
     // From here on the writer waits for the lock itself, without blocking the event loop.
@@ -37,6 +49,12 @@ export function openDatabase(file: string): DatabaseSync {
     if (db?.isOpen) db.close()
     throw openError(error, file)
   }
+}
+
+/** Checkpoints often and gives room back at once where the disk is nearly full. */
+export function boundLog(db: DatabaseSync, { isTight }: { readonly isTight: boolean }): void {
+  const [pages, bytes] = isTight ? [50, 2 ** 18] : [2_000, 2 ** 26]
+  db.exec(`PRAGMA wal_autocheckpoint = ${pages}; PRAGMA journal_size_limit = ${bytes}`)
 }
 
 /** Refuses what is neither a store nor an empty database, before anything is written to it. */

@@ -134,11 +134,11 @@ export class Parking {
     }
   }
 
-  /** Ends all parked receives empty-handed, and tells the others to look for themselves. */
-  clear(): void {
+  /** Ends all parked receives, empty-handed or with an error, and tells the others to look for themselves. */
+  clear(outcome: Parameters<Parked['finish']>[0] = { deliveries: [] }): void {
     for (const byKey of [...this.#waiting.values()]) {
       for (const { receives, watchers } of [...byKey.values()]) {
-        for (const parked of [...receives]) parked.finish({ deliveries: [] })
+        for (const parked of [...receives]) parked.finish(outcome)
         for (const finish of [...watchers]) finish()
       }
     }

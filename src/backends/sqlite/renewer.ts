@@ -8,10 +8,11 @@ import type { LeaseRenewer, OtherThread } from '../backend.ts'
 import { Bell } from './bell.ts'
 import { Courtesy } from './courtesy.ts'
 import { openDatabase } from './database.ts'
+import { releaseReserve } from './disk-room.ts'
 import { uptimeOf } from './machine-uptime.ts'
 import { Session } from './session.ts'
 import { extendLeases, settleLeases } from './settling.ts'
-import { isDeviceFault, storageError } from './storage-fault.ts'
+import { isDeviceFault, isFull, storageError } from './storage-fault.ts'
 import { StoreClock } from './store-clock.ts'
 import type { StoreTransaction } from './transaction.ts'
 
@@ -55,7 +56,7 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
     }
   }
 
-  const commit = <T>(apply: (tx: StoreTransaction) => T): T => {
+  const tryOnce = <T>(apply: (tx: StoreTransaction) => T): T => {
     session ??= open()
     try {
       const tx = begin(session)
@@ -64,6 +65,14 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
       return result
     } catch (error) {
       session = afterFault(session, error)
+      throw error
+    }
+  }
+  const commit = <T>(apply: (tx: StoreTransaction) => T): T => {
+    try {
+      return tryOnce(apply)
+    } catch (error) {
+      if (isFull(error) && releaseReserve(path)) return tryOnce(apply)
       throw storageError(error)
     }
   }

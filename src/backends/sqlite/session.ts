@@ -1,6 +1,8 @@
 /** One connection to the store with its prepared statements. It is rebuilt whole after a disk fault. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../core/ports.ts'
+import { boundLog } from './database.ts'
+import { pageBytes } from './disk-room.ts'
 import { MessageIds } from './message-ids.ts'
 import { getRow } from './rows.ts'
 import { Statements } from './statements.ts'
@@ -8,6 +10,9 @@ import { isBusy } from './storage-fault.ts'
 import type { StoreClock } from './store-clock.ts'
 import { type Queue, Topology } from './topology.ts'
 import { type StoreRow, StoreTransaction } from './transaction.ts'
+
+/** As many as SQLite allows. */
+const pagesMax = 4_294_967_294
 
 const savepoint = 'millrace_work'
 
@@ -24,6 +29,7 @@ export class Session extends Statements {
   readonly #commit: StatementSync
   readonly #rollback: StatementSync
   readonly #store: StatementSync
+  #isLimited = false
 
   constructor(db: DatabaseSync, clock: StoreClock, ids: Ids) {
     super(db)
@@ -79,6 +85,29 @@ export class Session extends Statements {
     // SQLite has already rolled back after some faults.
     if (this.db.isTransaction) this.#rollback.run()
     this.topology.forget()
+  }
+
+  /** The size of the store, whether it is in the file yet or in its log. */
+  bytes(): number {
+    return Number(this.db.prepare('PRAGMA page_count').get()?.['page_count']) * pageBytes
+  }
+
+  /** Limits the size of the file and of its log, on a disk that is nearly full. */
+  limitPages(pages: number | undefined): void {
+    if (pages === undefined && !this.#isLimited) return
+    const isTight = pages !== undefined
+    if (isTight !== this.#isLimited) boundLog(this.db, { isTight })
+    this.#isLimited = isTight
+    this.db.exec(`PRAGMA max_page_count = ${pages ?? pagesMax}`)
+  }
+
+  /** Moves the log into the file and empties it, as far as other connections allow. */
+  emptyLog(): void {
+    try {
+      this.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // The next checkpoint does it.
+    }
   }
 
   /** Brings the cached topology up to date for a read outside of a transaction; answers the time. */

@@ -52,7 +52,9 @@ import { sqliteCapabilities } from './capabilities.ts'
 import { receiveNow } from './claiming.ts'
 import { Courtesy } from './courtesy.ts'
 import { openDatabase } from './database.ts'
+import { DiskRoom } from './disk-room.ts'
 import { EmptyReceives } from './empty-receives.ts'
+import { FileIdentity } from './file-identity.ts'
 import { uptimeOf } from './machine-uptime.ts'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from './moving.ts'
 import { Parking } from './parking.ts'
@@ -121,8 +123,12 @@ export class SqliteBackend implements Backend {
     // Opened first: nothing is put beside a file that turns out not to be a store.
     const session = openSession()
     this.#courtesy = new Courtesy(`${file}-bell`, ports.clock)
+    const disk = new DiskRoom(file)
     this.#writer = new Writer({
       session,
+      disk,
+      files: new FileIdentity(file),
+      onLoss: (error) => this.#parking.clear({ error }),
       reopen: openSession,
       ports,
       courtesy: this.#courtesy,
@@ -134,6 +140,7 @@ export class SqliteBackend implements Backend {
       ports,
       clock,
       own: () => this.#writer.session,
+      disk,
       onEnd: () => this.#heardOfOthers(),
     })
     this.jobs = new SqliteJobStore({
@@ -168,7 +175,7 @@ export class SqliteBackend implements Backend {
   }
 
   createQueue(request: CreateQueue): Promise<CreatedQueue> {
-    return this.#writer.submit((tx) => createQueue(tx, request))
+    return this.#writer.add((tx) => createQueue(tx, request))
   }
 
   readQueue({ queue }: QueueName): Promise<QueueRecord> {
@@ -215,7 +222,7 @@ export class SqliteBackend implements Backend {
   }
 
   send(request: Send): Promise<readonly SendResult[]> {
-    return this.#writer.submit((tx) => sendMessages(tx, request))
+    return this.#writer.add((tx) => sendMessages(tx, request))
   }
 
   async receive(request: Receive): Promise<readonly Delivery[]> {
@@ -241,7 +248,7 @@ export class SqliteBackend implements Backend {
   }
 
   async whenReady(request: WhenReady): Promise<void> {
-    if (this.#closed !== undefined) return
+    if (this.#closed !== undefined || this.#writer.isLost) return
     this.#bell.listen()
     await this.#parking.watch(request)
   }
@@ -284,7 +291,7 @@ export class SqliteBackend implements Backend {
 
   check(): Promise<void> {
     // A commit of its own: a full disk can be read, and would otherwise pass for a good one.
-    return this.#writer.submit((tx) => tx.wroteRow())
+    return this.#writer.add((tx) => tx.wroteRow())
   }
 
   close(): Promise<void> {

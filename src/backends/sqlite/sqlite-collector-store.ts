@@ -33,7 +33,7 @@ export class SqliteCollectorStore implements CollectorStore {
   }
 
   add(request: AddItems): Promise<readonly AddedItem[]> {
-    return this.#writer.submit((tx) => {
+    return this.#writer.add((tx) => {
       const refusal = refuseItems(tx, request)
       if (refusal !== undefined) throw refusal
       return stageItems(tx, request)

@@ -44,11 +44,11 @@ export class SqliteFlowStore implements FlowStore {
   }
 
   open(request: OpenFlow): Promise<OpenedFlow> {
-    return this.#unlessRefused(request, refuseOpening, openFlow)
+    return this.#writer.add((tx) => unlessRefused(tx, request, refuseOpening, openFlow))
   }
 
   add(request: AddUnits): Promise<AddedUnits> {
-    return this.#writer.submit((tx) => addUnits(tx, request))
+    return this.#writer.add((tx) => addUnits(tx, request))
   }
 
   seal(request: FlowKey): Promise<FlowRecord> {
@@ -56,11 +56,11 @@ export class SqliteFlowStore implements FlowStore {
   }
 
   mark(request: MarkUnits): Promise<FlowRecord> {
-    return this.#unlessRefused(request, refuseMarks, markUnits)
+    return this.#writer.submit((tx) => unlessRefused(tx, request, refuseMarks, markUnits))
   }
 
   start(request: StartUnit): Promise<FlowRecord> {
-    return this.#unlessRefused(request, refuseStart, startUnit)
+    return this.#writer.add((tx) => unlessRefused(tx, request, refuseStart, startUnit))
   }
 
   cancel(request: FlowKey): Promise<FlowRecord> {
@@ -68,7 +68,7 @@ export class SqliteFlowStore implements FlowStore {
   }
 
   resume(request: ResumeFlow): Promise<FlowRecord> {
-    return this.#writer.submit((tx) => resumeFlow(tx, request))
+    return this.#writer.add((tx) => resumeFlow(tx, request))
   }
 
   read(request: FlowKey): Promise<FlowRecord | undefined> {
@@ -89,16 +89,15 @@ export class SqliteFlowStore implements FlowStore {
   counts(): Promise<readonly FlowCounts[]> {
     return this.#read(countFlows)
   }
+}
 
-  #unlessRefused<Request, Answer>(
-    request: Request,
-    refuse: (tx: StoreTransaction, request: Request) => Error | undefined,
-    apply: (tx: StoreTransaction, request: Request) => Answer,
-  ): Promise<Answer> {
-    return this.#writer.submit((tx) => {
-      const refusal = refuse(tx, request)
-      if (refusal !== undefined) throw refusal
-      return apply(tx, request)
-    })
-  }
+function unlessRefused<Request, Answer>(
+  tx: StoreTransaction,
+  request: Request,
+  refuse: (tx: StoreTransaction, request: Request) => Error | undefined,
+  apply: (tx: StoreTransaction, request: Request) => Answer,
+): Answer {
+  const refusal = refuse(tx, request)
+  if (refusal !== undefined) throw refusal
+  return apply(tx, request)
 }

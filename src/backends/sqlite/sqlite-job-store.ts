@@ -45,7 +45,7 @@ export class SqliteJobStore implements JobStore {
   }
 
   enqueue(request: EnqueueJobs): Promise<readonly EnqueuedJob[]> {
-    return this.#writer.submit((tx) => enqueueJobs(tx, request))
+    return this.#writer.add((tx) => enqueueJobs(tx, request))
   }
 
   enqueueWithin({ transaction, ...request }: EnqueueWithin): readonly EnqueuedJob[] {
@@ -71,7 +71,7 @@ export class SqliteJobStore implements JobStore {
   }
 
   retry({ id }: JobId): Promise<EnqueuedJob> {
-    return this.#writer.submit((tx) => retryJob(tx, id))
+    return this.#writer.add((tx) => retryJob(tx, id))
   }
 
   attempts({ id }: JobId): Promise<readonly JobAttempt[]> {

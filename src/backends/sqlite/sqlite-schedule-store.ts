@@ -51,11 +51,11 @@ export class SqliteScheduleStore implements ScheduleStore {
   }
 
   tick(request: Tick): Promise<TickResult> {
-    return this.#writer.submit((tx) => tickSchedule(tx, request))
+    return this.#writer.add((tx) => tickSchedule(tx, request))
   }
 
   runNow(request: RunNow): Promise<TickResult> {
-    return this.#writer.submit((tx) => runScheduleNow(tx, request))
+    return this.#writer.add((tx) => runScheduleNow(tx, request))
   }
 
   pause(request: PauseSchedule): Promise<ScheduleRecord | undefined> {

@@ -38,6 +38,10 @@ export function isDeviceFault(error: unknown): boolean {
   return resultCode(error) === ioError
 }
 
+export function isFull(error: unknown): boolean {
+  return resultCode(error) === full
+}
+
 /** The disk is full or failing, which concerns everybody who writes to it. */
 export function isDiskFault(error: unknown): boolean {
   const code = resultCode(error)

@@ -7,8 +7,10 @@
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ports, Timers } from '../../core/ports.ts'
 import type { Courtesy } from './courtesy.ts'
+import type { DiskRoom } from './disk-room.ts'
+import type { FileIdentity } from './file-identity.ts'
 import type { Session } from './session.ts'
-import { isDeviceFault, isStoreWideFault, storageError } from './storage-fault.ts'
+import { isDeviceFault, isFull, isStoreWideFault, storageError } from './storage-fault.ts'
 import type { StoreTransaction } from './transaction.ts'
 
 /** After this long a group is committed, so that a flood does not hold the event loop. */
@@ -16,6 +18,9 @@ const groupMsMax = 10
 
 /** So long a busy store is tried again in every turn of the loop, before timers take over. */
 const eagerMs = 3
+
+/** How often a process that uses the store looks whether its files are still in place. */
+const lookEveryMs = 250
 
 /** How long a process waits between two tries after that. */
 const retryMs = 1
@@ -32,6 +37,8 @@ type Apply<T> = (tx: StoreTransaction) => T
 
 interface Operation {
   readonly apply: Apply<unknown>
+  /** Adds messages, and so must leave the room that settling needs. */
+  readonly adds: boolean
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
   result: unknown
@@ -44,6 +51,10 @@ export interface WriterOptions {
   readonly reopen: () => Session
   readonly ports: Ports
   readonly courtesy: Courtesy
+  readonly disk: DiskRoom
+  readonly files: FileIdentity
+  /** Called once when the files of the store are not its own any more. */
+  readonly onLoss: (error: MillraceError) => void
   /** How long operations wait for other processes before they fail. */
   readonly busyTimeoutMs: number
   /** Runs last in every transaction; what it answers runs after the commit. */
@@ -56,27 +67,54 @@ export class Writer {
   #pending: Operation[] = []
   #isScheduled = false
   #isClosed = false
+  /** Why the store can never be used again. */
+  #loss: MillraceError | undefined
+  /** When the files and the disk are looked at next. */
+  #lookAtMs: number
   #busySinceMs: number | undefined
   /** How long the process has waited that is owed room. */
   #owedAfterMs: number | undefined
+  /** The group at hand did not fit on the disk, and is tried again. */
+  #isSecondTry = false
+  /** So many operations get a transaction each, since together they did not fit on the disk. */
+  #alone = 0
   #whenIdle: (() => void) | undefined
 
   constructor(options: WriterOptions) {
     this.#options = options
     this.#session = options.session
+    this.#lookAtMs = options.ports.clock.monotonic() + lookEveryMs
+  }
+
+  get isLost(): boolean {
+    return this.#loss !== undefined
   }
 
   /** The connection, for reads that need no transaction. */
   get session(): Session {
     if (this.#isClosed) throw new MillraceError('store_closed')
-    this.#session ??= this.#options.reopen()
+    if (this.#loss !== undefined) throw this.#loss
+    const nowMs = this.#options.ports.clock.monotonic()
+    if (nowMs >= this.#lookAtMs || this.#session === undefined) this.#look(nowMs)
+    this.#session ??= this.#reopen()
     return this.#session
   }
 
+  /** Settles, receives, changes or tidies: also when the disk is full, as long as the reserve lasts. */
   submit<T>(apply: Apply<T>): Promise<T> {
+    return this.#submit(apply, false)
+  }
+
+  /** Adds messages: refused when the disk is full. */
+  add<T>(apply: Apply<T>): Promise<T> {
+    return this.#submit(apply, true)
+  }
+
+  #submit<T>(apply: Apply<T>, adds: boolean): Promise<T> {
     if (this.#isClosed) return Promise.reject(new MillraceError('store_closed'))
+    if (this.#loss !== undefined) return Promise.reject(this.#loss)
     return new Promise<T>((resolve, reject) => {
-      this.#pending.push({ apply, resolve, reject, result: undefined, refusal: undefined })
+      this.#pending.push({ apply, adds, resolve, reject, result: undefined, refusal: undefined })
       this.#schedule()
     })
   }
@@ -130,6 +168,7 @@ export class Writer {
         return undefined
       }
       this.#busySinceMs = undefined
+      this.#keepRoom(tx.session)
       return tx
     } catch (error) {
       this.#recover(error)
@@ -144,11 +183,13 @@ export class Writer {
     try {
       if (!this.#applyPending(tx, group)) return
       afterCommit = this.#options.beforeCommit(tx)
-      this.session.commit(tx)
+      tx.session.commit(tx)
+      this.#isSecondTry = false
     } catch (error) {
       this.#recover(error)
       const typed = storageError(error)
-      for (const operation of group) operation.reject(operation.refusal ?? typed)
+      if (isFull(error)) this.#makeRoom(group, typed)
+      else failAll(group, typed)
       return
     }
     for (const operation of group) {
@@ -163,8 +204,11 @@ export class Writer {
     const { clock } = this.#options.ports
     const pending = this.#pending
     const startedMs = clock.monotonic()
+    const countMax = this.#alone > 0 ? 1 : pending.length
+    this.#alone = Math.max(0, this.#alone - 1)
     let taken = 0
     for (const operation of pending) {
+      if (taken === countMax) break
       // Reading the clock is not free either.
       if (taken % 16 === 15 && clock.monotonic() - startedMs > groupMsMax) break
       taken += 1
@@ -194,6 +238,79 @@ export class Writer {
     this.#pending = group.filter((operation) => operation !== offender).concat(rest)
     for (const operation of this.#pending) operation.refusal = undefined
     offender.reject(offender.refusal)
+  }
+
+  #reopen(): Session {
+    const session = this.#options.reopen()
+    this.#options.files.reopened()
+    return session
+  }
+
+  #look(nowMs: number): void {
+    this.#lookAtMs = nowMs + lookEveryMs
+    const { files, disk } = this.#options
+    try {
+      files.check(this.#session)
+    } catch (error) {
+      if (error instanceof MillraceError) this.#lose(error)
+      throw error
+    }
+    disk.look({ mayRestore: !this.#isSecondTry })
+  }
+
+  /** Nothing is read or written any more: it would be another store, or none. */
+  #lose(loss: MillraceError): void {
+    this.#loss = loss
+    this.#failPending(loss)
+    try {
+      this.#session?.close()
+    } catch {
+      // The files are not there to be closed properly.
+    }
+    this.#session = undefined
+    this.#options.onLoss(loss)
+  }
+
+  /** On a disk that is nearly full, what adds messages leaves room to settle those that are there. */
+  #keepRoom(session: Session): void {
+    const { disk } = this.#options
+    if (disk.isLow) disk.look({ mayRestore: !this.#isSecondTry })
+    if (disk.isFull) {
+      const adding = this.#pending.filter(({ adds }) => adds)
+      this.#pending = this.#pending.filter(({ adds }) => !adds)
+      failAll(adding, new MillraceError('store_full'))
+    }
+    const adds = this.#pending.some((operation) => operation.adds)
+    session.limitPages(disk.isLow ? disk.pageLimit({ adds }) : undefined)
+  }
+
+  /**
+   * A group did not fit on the disk. What adds messages is refused. The rest is tried without it, then
+   * with the reserve, then one by one: what emits much must not keep others from being settled.
+   */
+  #makeRoom(group: readonly Operation[], error: Error): void {
+    const kept = group.filter(({ adds }) => !adds)
+    failAll(
+      group.filter(({ adds }) => adds),
+      error,
+    )
+    const hasMoreRoom = kept.length < group.length || this.#releaseReserve()
+    this.#isSecondTry = hasMoreRoom || kept.length > 1
+    if (!this.#isSecondTry) {
+      failAll(kept, error)
+      return
+    }
+    if (!hasMoreRoom) this.#alone = kept.length
+    for (const operation of kept) operation.refusal = undefined
+    this.#pending = kept.concat(this.#pending)
+    // A parked receive may be all that is to be served.
+    this.#schedule()
+  }
+
+  #releaseReserve(): boolean {
+    const wasThere = this.#options.disk.release()
+    if (wasThere) this.session.emptyLog()
+    return wasThere
   }
 
   /** After a fault of the disk nothing that the connection holds is trusted: it is made anew. */
@@ -236,8 +353,12 @@ export class Writer {
   #failPending(error: Error): void {
     const pending = this.#pending
     this.#pending = []
-    for (const operation of pending) operation.reject(error)
+    failAll(pending, error)
   }
+}
+
+function failAll(operations: readonly Operation[], error: Error): void {
+  for (const { reject, refusal } of operations) reject(refusal ?? error)
 }
 
 /** Runs it after so many turns of the event loop, without sleeping. */

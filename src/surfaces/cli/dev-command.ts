@@ -68,9 +68,11 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
   voice.say(greeting(running, exports))
   const keys = listenKeys(shell, running)
   if (keys !== undefined) voice.note(keys.help)
-  await Promise.race([signalled, ...(keys === undefined ? [] : [keys.quit])])
+  const quit = keys === undefined ? [] : [keys.quit]
+  const loss = await Promise.race([signalled, running.lost, ...quit])
   keys?.end()
   await running.stop()
+  if (loss !== undefined) throw loss
 }
 
 /** Where frameworks look for a template when nobody names one. */

@@ -55,8 +55,9 @@ async function run(flags: Flags): Promise<void> {
   })
   const exports = { url: server.url, region: place.region, ...shownKey(credentials) }
   console.log(`${greeting(server, exports)}\nStop with Ctrl-C.`)
-  await signalled
+  const loss = await Promise.race([signalled, server.lost])
   await server.stop()
+  if (loss !== undefined) throw loss
 }
 
 export function greeting({ url, dataDirectory }: RunningServer, exports: AwsExports): string {

@@ -228,6 +228,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   store_busy: 'unavailable',
   store_full: 'unavailable',
   store_failed: 'unavailable',
+  store_replaced: 'unavailable',
 
   invalid_contract: 'internal',
   unsupported: 'internal',

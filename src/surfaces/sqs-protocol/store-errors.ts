@@ -59,6 +59,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   store_busy: unavailable,
   store_full: unavailable,
   store_failed: unavailable,
+  store_replaced: unavailable,
 
   // What no action of the wire can bring about.
   invalid_contract: unexpected,

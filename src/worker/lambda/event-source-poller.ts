@@ -5,7 +5,7 @@
  */
 import type { Backend, Delivery, Outcome } from '../../backends/backend.ts'
 import { isFifoName } from '../../core/check-queue.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
+import { isStoreGone } from '../../core/millrace-error.ts'
 import { pause } from '../../core/pause.ts'
 import type { Ports } from '../../core/ports.ts'
 import type { QueuePlace } from '../../sqs/queue-address.ts'
@@ -111,7 +111,7 @@ export class EventSourcePoller {
         failures = 0
       } catch (error) {
         // There is nothing to come back for.
-        if (error instanceof MillraceError && error.code === 'store_closed') return
+        if (isStoreGone(error)) return
         const delayMs = Math.min(restMsMax, restMs * 2 ** failures)
         failures += 1
         onFailure('receive', error, delayMs)

@@ -156,34 +156,54 @@ describe('an operation that fails', () => {
     }))
 })
 
+/** Two sends and a receive share a commit, which fails. */
+async function failOnce(
+  backend: Backend,
+  errcode: number,
+): Promise<readonly PromiseSettledResult<readonly object[]>[]> {
+  let failures = 1
+  watchStatements((sql) => {
+    if (sql === 'COMMIT' && failures-- > 0) throw sqliteError(errcode)
+  })
+  return Promise.allSettled([
+    send(backend, 'a'),
+    send(backend, 'b'),
+    backend.receive({ queue: 'q', max: 1 }),
+  ])
+}
+
+function refusedWith(result: PromiseSettledResult<unknown> | undefined, code: string): void {
+  assert.ok(result?.status === 'rejected')
+  assert.equal(result.reason.code, code)
+  assert.equal(result.reason.retryable, true)
+}
+
 describe('a commit that fails', () => {
-  test.each([
-    ['because the disk is full', diskFull, 'store_full'],
-    ['because the device fails', deviceFault, 'store_failed'],
-  ])('%s fails all its operations with a typed error, and nothing is kept', (_, errcode, code) =>
+  test('because the device fails fails all its operations with a typed error, and nothing is kept', () =>
     onStore(async (backend) => {
       await send(backend, 'kept')
-      let failures = 1
-      watchStatements((sql) => {
-        if (sql === 'COMMIT' && failures-- > 0) throw sqliteError(errcode)
-      })
-      const results = await Promise.allSettled([
-        send(backend, 'a'),
-        send(backend, 'b'),
-        backend.receive({ queue: 'q', max: 1 }),
-      ])
-      for (const result of results) {
-        assert.equal(result.status, 'rejected')
-        assert.equal(result.reason.code, code)
-        assert.equal(result.reason.retryable, true)
-      }
+      const results = await failOnce(backend, deviceFault)
+      for (const result of results) refusedWith(result, 'store_failed')
       assert.deepEqual(await bodies(backend), ['kept'])
       const statistics = await backend.queueStatistics({ queue: 'q' })
       assert.deepEqual([statistics.ready, statistics.leased, statistics.totals.sent], [1, 0, 1])
       await send(backend, 'afterwards')
       assert.deepEqual(await bodies(backend), ['kept', 'afterwards'])
-    }),
-  )
+    }))
+
+  test('because the disk is full fails its sends with a typed error, and the rest is committed', () =>
+    onStore(async (backend) => {
+      await send(backend, 'kept')
+      const [first, second, received] = await failOnce(backend, diskFull)
+      refusedWith(first, 'store_full')
+      refusedWith(second, 'store_full')
+      assert.ok(received?.status === 'fulfilled')
+      assert.equal(received.value.length, 1)
+      const statistics = await backend.queueStatistics({ queue: 'q' })
+      assert.deepEqual([statistics.ready, statistics.leased, statistics.totals.sent], [0, 1, 1])
+      await send(backend, 'afterwards')
+      assert.deepEqual(await bodies(backend), ['afterwards'])
+    }))
 
   test('leaves parked receives parked, and they are served later', () =>
     onStore(async (backend) => {

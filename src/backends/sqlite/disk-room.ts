@@ -1,0 +1,112 @@
+/**
+ * Keeps a nearly full disk usable. Settling and receiving need room for the write-ahead log and for
+ * checkpoints, so sends have to leave some: they may let the store grow by at most half of what is
+ * free, and a reserve file beside the store holds room that other programs cannot take. The reserve
+ * is released when a settlement does not fit. While it is missing, every process refuses sends.
+ */
+import { randomFillSync } from 'node:crypto'
+import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** With less than this free, each transaction looks at the disk before it writes. */
+const lowBytes = 64 * 2 ** 20
+
+/** Enough for some hundred frames of the log; on a small disk it is an eighth of the disk. */
+const reserveBytesMax = 2 ** 20
+const reservePart = 8
+
+export const pageBytes = 4_096
+
+/** Cannot be compressed, so the file takes up its size on every file system. */
+const chunkBytes = 128 * 2 ** 10
+
+export class DiskRoom {
+  readonly #file: string
+  #isLow = false
+  #hasReserve = true
+  #freeBytes = 0
+  #reserveBytes = 0
+
+  constructor(file: string) {
+    this.#file = file
+    this.look({ mayRestore: false })
+    // A short-lived process on a disk with plenty of room does not pay for the reserve.
+    if (this.#isLow) this.look()
+  }
+
+  /** The disk is so full that room has to be kept. */
+  get isLow(): boolean {
+    return this.#isLow
+  }
+
+  /** Sends have to wait until the reserve fits on the disk again. */
+  get isFull(): boolean {
+    return this.#isLow && !this.#hasReserve
+  }
+
+  /** Looks at the disk, and makes the reserve where it is missing and there is room for it. */
+  look({ mayRestore = true } = {}): void {
+    try {
+      const { bavail, blocks, bsize } = statfsSync(dirname(this.#file))
+      this.#freeBytes = bavail * bsize
+      this.#isLow = this.#freeBytes < lowBytes
+      this.#reserveBytes = Math.min(reserveBytesMax, Math.floor((blocks * bsize) / reservePart))
+      const found = statSync(reserveOf(this.#file), { throwIfNoEntry: false })
+      this.#hasReserve = found !== undefined && found.size >= this.#reserveBytes
+      if (this.#hasReserve || !mayRestore) return
+      // With a little more, or the next settlement would release it again.
+      if (this.#freeBytes < this.#reserveBytes * 1.25) return
+      writeReserve(this.#file, this.#reserveBytes)
+      this.#hasReserve = true
+      this.#freeBytes -= this.#reserveBytes
+    } catch {
+      // Without the reserve sends are refused once the disk is nearly full.
+    }
+  }
+
+  /** Gives the reserved room to whoever writes next; false when it was not there. */
+  release(): boolean {
+    this.#hasReserve = false
+    return releaseReserve(this.#file)
+  }
+
+  /**
+   * How many pages the store may have. Half of what is free, because a new page is written to the log
+   * first and to the file later; and some of it stays free for transactions that only rewrite pages.
+   */
+  pageLimit({ adds }: { readonly adds: boolean }): number {
+    const keptBytes = this.#reserveBytes / (adds ? 2 : 4)
+    const growthBytes = Math.max(0, this.#freeBytes - keptBytes) / 2
+    const fileBytes = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0
+    return Math.max(1, Math.floor((fileBytes + growthBytes) / pageBytes))
+  }
+}
+
+/** For a store that cannot be opened, or a lease that cannot be extended, because the disk is full. */
+export function releaseReserve(file: string): boolean {
+  try {
+    rmSync(reserveOf(file))
+    return true
+  } catch {
+    return false
+  }
+}
+
+function reserveOf(file: string): string {
+  return `${file}-reserve`
+}
+
+function writeReserve(file: string, bytes: number): void {
+  const descriptor = openSync(reserveOf(file), 'w', 0o600)
+  try {
+    const chunk = randomFillSync(Buffer.allocUnsafe(chunkBytes))
+    for (let written = 0; written < bytes; ) {
+      written += writeSync(descriptor, chunk, 0, Math.min(chunkBytes, bytes - written))
+    }
+  } catch (error) {
+    releaseReserve(file)
+    throw error
+  } finally {
+    closeSync(descriptor)
+  }
+}

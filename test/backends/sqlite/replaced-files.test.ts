@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'vitest'
+import type { Backend } from '../../../src/backends/backend.ts'
+import { openSqlite } from '../../../src/backends/sqlite/index.ts'
+import { type VirtualClock, virtualPorts } from '../../../src/testing/virtual-clock.ts'
+import { inTemporaryFolder } from '../../support/temporary-folder.ts'
+
+const replaced = { code: 'store_replaced', retryable: false }
+
+interface Scene {
+  readonly backend: Backend
+  readonly clock: VirtualClock
+  readonly folder: string
+  readonly file: string
+}
+
+/** Makes a store in a folder of its own, with messages in it. */
+async function onStore(run: (scene: Scene) => Promise<void>): Promise<void> {
+  await inTemporaryFolder('replaced', async (temporary) => {
+    const folder = temporary.file('data')
+    mkdirSync(folder)
+    const file = `${folder}/store.db`
+    const ports = virtualPorts()
+    const backend = await openSqlite({ file, ports })
+    await backend.createQueue({ queue: 'q' })
+    await sendMany(backend)
+    await run({ backend, clock: ports.clock, folder, file })
+    await backend.close()
+  })
+}
+
+async function sendMany(backend: Backend): Promise<void> {
+  const messages = Array.from({ length: 10 }, () => ({ body: 'b'.repeat(10_000) }))
+  for (let batch = 0; batch < 10; batch += 1) await backend.send({ queue: 'q', messages })
+}
+
+/** Sends every 100 ms for as long as the store takes it, and at most for a second. */
+async function sendUntilRefused({ backend, clock }: Scene): Promise<void> {
+  await assert.rejects(async () => {
+    for (let sent = 0; sent < 10; sent += 1) {
+      await backend.send({ queue: 'q', messages: [{ body: 'late' }] })
+      await clock.advance(100)
+    }
+  }, replaced)
+}
+
+const changes: Readonly<Record<string, (folder: string, file: string) => void>> = {
+  'its folder is removed': (folder) => rmSync(folder, { recursive: true }),
+  'its folder is moved': (folder) => renameSync(folder, `${folder}-moved`),
+  'its file is removed': (_, file) => rmSync(file),
+  'its log is removed': (_, file) => rmSync(`${file}-wal`),
+  'its index is removed': (_, file) => rmSync(`${file}-shm`),
+  'another file takes its place': (_, file) => {
+    copyFileSync(file, `${file}-copy`)
+    renameSync(`${file}-copy`, file)
+  },
+  'a shorter one is copied over it': (_, file) => writeFileSync(file, 'not a store'),
+}
+
+describe('an open store', () => {
+  test.each(Object.keys(changes))('stops within a second when %s', (name) =>
+    onStore(async (scene) => {
+      const { backend, folder, file } = scene
+      // The file itself has to hold something, or nothing could be shorter.
+      const other = new DatabaseSync(file)
+      other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      other.close()
+      await backend.send({ queue: 'q', messages: [{ body: 'before' }] })
+      changes[name]?.(folder, file)
+      await sendUntilRefused(scene)
+      await assert.rejects(backend.receive({ queue: 'q', max: 1 }), replaced)
+      await assert.rejects(backend.receive({ queue: 'q', max: 1, waitMs: 1_000 }), replaced)
+      await assert.rejects(backend.readQueue({ queue: 'q' }), replaced)
+      await assert.rejects(backend.sweep(), replaced)
+      await assert.rejects(backend.check(), replaced)
+      await backend.whenReady({ queue: 'q', signal: new AbortController().signal })
+    }),
+  )
+
+  test('ends parked receives with the error', () =>
+    onStore(async ({ backend, clock, folder }) => {
+      await backend.createQueue({ queue: 'empty' })
+      const parked = backend.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
+      const watched = backend.whenReady({
+        queue: 'empty',
+        signal: new AbortController().signal,
+      })
+      await backend.sweep()
+      rmSync(folder, { recursive: true })
+      const ended = assert.rejects(parked, replaced)
+      await clock.advance(1_000)
+      await ended
+      await watched
+    }))
+
+  test('leaves the files alone that took the place of its own', () =>
+    onStore(async (scene) => {
+      const { backend, folder, file } = scene
+      renameSync(folder, `${folder}-moved`)
+      mkdirSync(folder)
+      const next = await openSqlite({ file })
+      await next.createQueue({ queue: 'next' })
+      await sendUntilRefused(scene)
+      await backend.close()
+      await next.send({ queue: 'next', messages: [{ body: 'kept' }] })
+      await next.close()
+      const again = await openSqlite({ file })
+      assert.equal((await again.receive({ queue: 'next', max: 1 })).length, 1)
+      await again.close()
+    }))
+
+  test('goes on after another connection has made the file shorter', () =>
+    onStore(async ({ backend, clock, file }) => {
+      await backend.purgeQueue({ queue: 'q' })
+      while ((await backend.sweep()).more);
+      const other = new DatabaseSync(file)
+      other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      // Looks at the file while it is long.
+      await clock.advance(300)
+      await backend.check()
+      other.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+      other.close()
+      await clock.advance(300)
+      await backend.check()
+    }))
+})
