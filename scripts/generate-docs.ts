@@ -118,6 +118,7 @@ const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, stri
   schedules: 'Schedules of which each tick happens once',
   metrics: 'Metrics by the minute, and alarms',
   handoffs: 'Handoff: messages that people claim',
+  backups: 'A copy of the store while it is in use',
   delayMsMax: 'Longest delay of a message',
 }
 

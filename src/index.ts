@@ -8,6 +8,8 @@ export type { AlarmRecord, AlarmTransition } from './backends/alarm-store.ts'
 export type * as port from './backends/backend.ts'
 export type {
   Backend,
+  BackupProgress,
+  BackupReport,
   DeadLetterOrigin,
   LeaseRefusal,
   MessageAttribute,
@@ -47,6 +49,7 @@ export type {
 } from './backends/switch-store.ts'
 export type { Notice } from './config/notice.ts'
 export {
+  type BackupOptions,
   type DeadLetterHandle,
   type HandleOf,
   type JobsQueueHandle,

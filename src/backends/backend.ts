@@ -8,6 +8,7 @@ import type { MessageState } from '../core/message-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { AlarmStore } from './alarm-store.ts'
+import type { Backup, BackupReport } from './backup.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
 import type { FindingStore } from './finding-store.ts'
@@ -18,6 +19,7 @@ import type { MetricStore } from './metric-store.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { SwitchStore } from './switch-store.ts'
 
+export type { Backup, BackupProgress, BackupReport } from './backup.ts'
 export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
 
 export interface Backend {
@@ -79,6 +81,11 @@ export interface Backend {
   sweep(): Promise<SweepReport>
   /** Answers when the store can be read and written; rejects with the reason when it cannot. */
   check(): Promise<void>
+  /**
+   * Copies the store as it is now into a new file, while it is in use, and verifies the copy. Rejects
+   * with `file_exists` where there is a file, and with `unsupported` without the capability.
+   */
+  backup(request: Backup): Promise<BackupReport>
   /** Settles what has arrived, ends parked receives empty-handed, and lets go of the store. */
   close(): Promise<void>
 }

@@ -35,5 +35,7 @@ export interface Capabilities {
   readonly metrics: boolean
   /** Messages that people claim. */
   readonly handoffs: boolean
+  /** The store can be copied while it is in use. */
+  readonly backups: boolean
   readonly delayMsMax: number
 }

@@ -156,6 +156,14 @@ export function checkedBackend(backend: Backend): Backend {
 
     sweep: () => backend.sweep(),
     check: () => backend.check(),
+    backup: async (request) => {
+      check((into) => {
+        const { file } = request
+        if (typeof file === 'string' && file !== '') return
+        into.push({ field: 'file', given: 'no path', allowed: 'the path of a new file' })
+      })
+      return backend.backup(request)
+    },
     close: () => backend.close(),
   }
 }

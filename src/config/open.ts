@@ -2,7 +2,7 @@
  * Opens an app: brings its queues into being on a backend, starts the upkeep, and hands out one typed
  * handle per queue and one for all jobs. This is the one place where the environment is read and a backend is chosen.
  */
-import type { Backend, MoveTask } from '../backends/backend.ts'
+import type { Backend, Backup, BackupReport, MoveTask } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
@@ -140,11 +140,18 @@ export interface Mill<Opened extends App = App> extends AsyncDisposable {
     options: WorkerOptions<Opened['queues'], Polled, Opened>,
   ): Worker
   /**
+   * Copies the store into a new file while it is in use, and verifies the copy. The file gets its name
+   * when it is whole; one that exists is refused.
+   */
+  backup(file: string, options?: BackupOptions): Promise<BackupReport>
+  /**
    * Stops the workers, ends parked receives, finishes what has begun, lets go of the store. Calls
    * share one promise.
    */
   close(): Promise<void>
 }
+
+export type BackupOptions = Omit<Backup, 'file'>
 
 export async function open<const Opened extends App>(
   app: Opened,
@@ -242,6 +249,7 @@ export async function open<const Opened extends App>(
       workers.push(worker)
       return worker
     },
+    backup: (file, given) => backend.backup({ ...given, file }),
     close,
     [Symbol.asyncDispose]: close,
   }

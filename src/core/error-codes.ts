@@ -120,6 +120,11 @@ export const errorCodes = {
     message:
       'A file of the open store was removed, moved or replaced. Nothing more is written; restart the program.',
   },
+  backup_failed: { retryable: true, message: 'The backup could not be written.' },
+  file_exists: {
+    retryable: false,
+    message: 'The file exists, and is not overwritten. Choose another path, or move it away.',
+  },
   address_unavailable: { retryable: false, message: 'The server cannot listen on this address.' },
 } as const
 

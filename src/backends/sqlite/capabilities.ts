@@ -19,5 +19,6 @@ export const sqliteCapabilities: Capabilities = {
   schedules: true,
   metrics: true,
   handoffs: true,
+  backups: true,
   delayMsMax: limits.delayMs.max,
 }

@@ -78,6 +78,15 @@ function refuseForeign(db: DatabaseSync, file: string): void {
   })
 }
 
+/** Refuses what is not a store that this program can open. The name is only shown. */
+export function requireStore(db: DatabaseSync, name: string): void {
+  refuseForeign(db, name)
+  if (version(db, name) > 0) return
+  throw new MillraceError('store_foreign', {
+    message: `${name} is an empty database, not a Millrace store.`,
+  })
+}
+
 const countTables = `
   SELECT count(*) AS tables, count(*) FILTER (WHERE type = 'table' AND name = 'store') AS stores
   FROM sqlite_schema`

@@ -2,10 +2,12 @@
 import { resolve } from 'node:path'
 import type { ClockChange } from '../../core/clock-change.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { Ports } from '../../core/ports.ts'
+import type { Ids, Ports } from '../../core/ports.ts'
 import type { AlarmStore } from '../alarm-store.ts'
 import type {
   Backend,
+  Backup,
+  BackupReport,
   CancelMoveTask,
   ChangeQueue,
   CreatedQueue,
@@ -109,10 +111,12 @@ export class SqliteBackend implements Backend {
   readonly #bell: Bell
   readonly #courtesy: Courtesy
   readonly #callers: CallerTransactions
+  readonly #ids: Ids
   readonly #emptyReceives = new EmptyReceives()
   #closed: Promise<void> | undefined
 
   constructor({ file, ports, busyTimeoutMs, onClockChange }: SqliteBackendOptions) {
+    this.#ids = ports.ids
     const clock = new StoreClock({
       clock: ports.clock,
       uptime: uptimeOf(ports.clock),
@@ -292,6 +296,13 @@ export class SqliteBackend implements Backend {
   check(): Promise<void> {
     // A commit of its own: a full disk can be read, and would otherwise pass for a good one.
     return this.#writer.add((tx) => tx.wroteRow())
+  }
+
+  async backup(request: Backup): Promise<BackupReport> {
+    const { backUpStore } = await import('./backup.ts')
+    // Asked for first: the path must still lead to the open store.
+    const source = this.#writer.session.db.location() ?? ''
+    return backUpStore({ ...request, source, ids: this.#ids })
   }
 
   close(): Promise<void> {

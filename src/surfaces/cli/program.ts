@@ -101,6 +101,16 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./alarm-command.ts')).alarmCommand,
   },
   {
+    name: 'backup',
+    group: 'Keep safe:',
+    load: async () => (await import('./backup-command.ts')).backupCommand,
+  },
+  {
+    name: 'restore',
+    group: 'Keep safe:',
+    load: async () => (await import('./restore-command.ts')).restoreCommand,
+  },
+  {
     name: 'completion',
     group: 'Help:',
     load: async () => (await import('./completion-command.ts')).completionCommand,

@@ -1,6 +1,11 @@
 /** How far long work is: a bar that moves on a terminal, else a line now and then; always on stderr. */
 import type { Call } from './store-command.ts'
 
+interface ProgressFlags {
+  readonly json?: true
+  readonly jsonl?: true
+}
+
 export interface Progress extends Disposable {
   show(state: { readonly done: number; readonly of: number }): void
   /** Leaves the line of the bar. May be called again. */
@@ -10,7 +15,7 @@ export interface Progress extends Disposable {
 const barWidth = 30
 const lineEveryMs = 5_000
 
-export function createProgress(call: Call<{ readonly jsonl?: true }>, label: string): Progress {
+export function createProgress(call: Call<ProgressFlags>, label: string): Progress {
   // Programs read the events.
   if (call.flags.jsonl) return disposable({ show: () => {}, end: () => {} })
   return disposable(call.shell.err.isTerminal ? bar(call, label) : lines(call, label))

@@ -229,6 +229,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   store_full: 'unavailable',
   store_failed: 'unavailable',
   store_replaced: 'unavailable',
+  backup_failed: 'unavailable',
 
   invalid_contract: 'internal',
   unsupported: 'internal',
@@ -237,5 +238,6 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   store_foreign: 'internal',
   store_too_new: 'internal',
   store_unusable: 'internal',
+  file_exists: 'internal',
   address_unavailable: 'internal',
 }

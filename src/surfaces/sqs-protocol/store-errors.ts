@@ -80,6 +80,8 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   store_foreign: unexpected,
   store_too_new: unexpected,
   store_unusable: unexpected,
+  backup_failed: unexpected,
+  file_exists: unexpected,
   address_unavailable: unexpected,
 }
 

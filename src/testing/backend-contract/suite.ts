@@ -36,7 +36,10 @@ type Flag = {
 }[keyof Capabilities]
 
 /** What a test needs beyond the port itself. */
-export type Need = Exclude<Flag, 'durable' | 'callerTransactions'> | 'jumpWall' | 'reopen'
+export type Need =
+  | Exclude<Flag, 'durable' | 'callerTransactions' | 'backups'>
+  | 'jumpWall'
+  | 'reopen'
 
 const reasons: Readonly<Record<Need, string>> = {
   atomicSettle: 'the backend does not settle and emit in one transaction',

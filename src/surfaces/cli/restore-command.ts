@@ -1,0 +1,30 @@
+/** `millrace restore`: makes a store of a backup, where there is none. */
+import type { Command } from 'commander'
+import { restoreInto } from '../../config/restore-store.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { kilobytes } from './backup-command.ts'
+import { CommandFailure } from './command-failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Shell } from './shell.ts'
+import { type Call, run, type StoreFlags, storeCommand } from './store-command.ts'
+import { printable } from './table.ts'
+
+export function restoreCommand(parent: Command, shell: Shell): void {
+  const command = storeCommand(parent, {
+    usage: 'restore <file>',
+    description: 'Verify a backup and make a store of it; a store that exists is not overwritten.',
+    examples: ['restore millrace-backup.db', 'restore /backups/monday.db --data restored'],
+  })
+  run(shell, command, restore)
+}
+
+async function restore({ flags, voice }: Call<StoreFlags>, file: string): Promise<void> {
+  const report = await restoreInto(flags.data, file).catch((error: unknown) => {
+    if (!(error instanceof MillraceError)) throw error
+    const isRefused = error.code === 'file_exists' || error.code === 'backup_failed'
+    const exitCode = isRefused ? exitCodes.failed : exitCodes.cannotOpen
+    throw new CommandFailure(exitCode, error.message)
+  })
+  if (flags.json) return voice.tell(report)
+  voice.say(`Restored ${printable(report.file)}, ${kilobytes(report.bytes)} kB, verified.`)
+}
