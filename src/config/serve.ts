@@ -4,11 +4,12 @@
  * caller, so that this file knows the store and they do not.
  */
 import type { RequestListener } from 'node:http'
-import type { Backend, SweepReport } from '../backends/backend.ts'
+import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
+import { Agent, type AgentFailure, type SliceEnd } from '../maintenance/agent.ts'
 import { Sampler } from '../maintenance/sampler.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -116,13 +117,12 @@ export async function serveWith(
 
   const data = await prepareDataDirectory(dataDirectory)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
-  const opened = await openSqlite({
+  const backend = await openSqlite({
     file: data.file,
     ports,
     busyTimeoutMs,
     onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
   })
-  const { backend, lost } = watchLoss(opened)
   const letGo: (() => Promise<void>)[] = [() => backend.close()]
   const stopping = new AbortController()
   const stop = async (): Promise<void> => {
@@ -162,6 +162,10 @@ export async function serveWith(
       ...(setup.connections !== undefined && { limits: setup.connections }),
     })
     letGo.unshift(() => listener.close())
+    const { promise: lost, resolve: onLoss } = Promise.withResolvers<MillraceError>()
+    const watch = watchLoss(backend, ports, onLoss)
+    watch.start()
+    letGo.unshift(() => watch.stop())
     let stopped: Promise<void> | undefined
     return {
       host: listener.host,
@@ -180,23 +184,23 @@ export async function serveWith(
   }
 }
 
-interface WatchedStore {
-  readonly backend: Backend
-  readonly lost: Promise<MillraceError>
-}
+/** Twice before a second is over. */
+const lookEveryMs = 400
 
-/** The store is swept every second, so that also an idle server learns in time that it is gone. */
-function watchLoss(opened: Backend): WatchedStore {
-  const { promise: lost, resolve } = Promise.withResolvers<MillraceError>()
-  const sweep = async (): Promise<SweepReport> => {
-    try {
-      return await opened.sweep()
-    } catch (error) {
-      if (error instanceof MillraceError && error.code === 'store_replaced') resolve(error)
-      throw error
-    }
+/** Any read of the store finds out, and an idle server has to know as well. */
+function watchLoss(
+  backend: Backend,
+  { timers }: Ports,
+  onLoss: (error: MillraceError) => void,
+): Agent {
+  const slice = async (): Promise<SliceEnd> => {
+    await backend.listQueues({ limit: 1 })
+    return {}
   }
-  return { backend: { ...opened, sweep }, lost }
+  const onFailure = ({ error }: AgentFailure): void => {
+    if (error instanceof MillraceError && error.code === 'store_replaced') onLoss(error)
+  }
+  return new Agent({ timers, intervalMs: lookEveryMs, slice, onFailure })
 }
 
 /** A supervisor wants an answer, also while another process holds the store. */

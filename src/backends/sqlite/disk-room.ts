@@ -45,7 +45,7 @@ export class DiskRoom {
   }
 
   /** Looks at the disk, and makes the reserve where it is missing and there is room for it. */
-  look({ mayRestore = true } = {}): void {
+  look({ mayRestore = true }: { readonly mayRestore?: boolean } = {}): void {
     try {
       const { bavail, blocks, bsize } = statfsSync(dirname(this.#file))
       this.#freeBytes = bavail * bsize

@@ -1,57 +1,105 @@
 /**
- * Notices when the files of an open store are removed, moved or replaced. The open connection would
- * go on with the old files, and what it acknowledges would be gone with them.
+ * Notices when the files of an open store are removed, moved, replaced or written over. The open
+ * connection would go on with the old files, and what it acknowledges would be gone with them.
  */
 import { statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { getRow } from './rows.ts'
 
 /** All of them stay where they are for as long as any connection is open. */
 const suffixes = ['', '-wal', '-shm'] as const
 
+/** What a store says of itself; the numbers only rise. */
+const readMark = 'SELECT id_prefix, last_sequence, last_token FROM store'
+
+interface Mark {
+  readonly id_prefix: string
+  readonly last_sequence: number
+  readonly last_token: number
+}
+
 export class FileIdentity {
   readonly #file: string
   #identities: readonly string[]
-  #bytes: number
+  /** When the file had been written last, the last time its content was in order. */
+  #writtenAt: bigint | undefined
+  #mark: Mark | undefined
+  /** The content could not be read the last time. */
+  #isDoubtful = false
 
   /** Takes the files as they are; call it right after they were opened. */
   constructor(file: string) {
     this.#file = file
-    this.#identities = suffixes.map((suffix) => identityOf(file + suffix))
-    this.#bytes = sizeOf(file)
+    this.#identities = identitiesOf(file)
   }
 
   /**
-   * Throws when a path leads to another file than before. Without a connection only the store's own
-   * file is looked at: the last one that closes removes the others.
+   * Throws when the paths do not lead to the open store any more. Without a connection only the
+   * store's own file is looked at: the last connection that closes removes the others.
    */
-  check(connection: { bytes(): number } | undefined): void {
-    for (const [index, suffix] of suffixes.entries()) {
-      if (connection === undefined && index > 0) break
-      const path = this.#file + suffix
-      if (identityOf(path) !== this.#identities[index]) throw replaced(path)
+  check(connection: { readonly db: DatabaseSync } | undefined): void {
+    const found = identitiesOf(this.#file)
+    const changed = suffixes.find((_, index) => found[index] !== this.#identities[index])
+    if (changed === '' || (changed !== undefined && connection !== undefined)) {
+      throw replaced(this.#file + changed)
     }
-    const bytes = sizeOf(this.#file)
-    // Copying over a file keeps its identity. A VACUUM makes it shorter too, but the connection knows.
-    if (bytes < this.#bytes && connection !== undefined && bytes < connection.bytes()) {
-      throw replaced(this.#file)
-    }
-    this.#bytes = bytes
+    const writtenAt = writeTimeOf(this.#file)
+    if (writtenAt === this.#writtenAt || connection === undefined) return
+    if (this.#isOwnContent(connection.db)) this.#writtenAt = writtenAt
+    // It may be in the middle of a checkpoint, but not twice.
+    else if (this.#isDoubtful) throw replaced(this.#file)
+    else this.#isDoubtful = true
   }
 
   /** The same store has another connection, and maybe another log. */
   reopened(): void {
-    this.#identities = suffixes.map((suffix) => identityOf(this.#file + suffix))
+    this.#identities = identitiesOf(this.#file)
+  }
+
+  /** Copying over a file keeps its identity. A checkpoint leaves the same store, and no older one. */
+  #isOwnContent(db: DatabaseSync): boolean {
+    const mark = markIn(this.#file)
+    // All of a new store is in its log.
+    if (mark === 'none') return this.#mark === undefined
+    if (mark === 'unreadable') return false
+    const { id_prefix: prefix, last_sequence: sequence, last_token: token } = mark
+    if (prefix !== getRow<Mark>(db.prepare(readMark))?.id_prefix) throw replaced(this.#file)
+    const before = this.#mark
+    if (before !== undefined && (sequence < before.last_sequence || token < before.last_token)) {
+      throw replaced(this.#file)
+    }
+    this.#mark = mark
+    this.#isDoubtful = false
+    return true
   }
 }
 
-/** The same for as long as a path leads to the same file. */
-function identityOf(path: string): string {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found === undefined ? '' : `${found.dev} ${found.ino}`
+/** Reads the file alone, without its log and without locks. */
+function markIn(file: string): Mark | 'none' | 'unreadable' {
+  const url = pathToFileURL(file)
+  url.searchParams.set('immutable', '1')
+  try {
+    using db = new DatabaseSync(url, { readOnly: true })
+    const { tables } = { ...db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() }
+    if (tables === 0) return 'none'
+    return getRow<Mark>(db.prepare(readMark)) ?? 'unreadable'
+  } catch {
+    return 'unreadable'
+  }
 }
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** Each is the same for as long as its path leads to the same file. */
+function identitiesOf(file: string): readonly string[] {
+  return suffixes.map((suffix) => {
+    const found = statSync(file + suffix, { bigint: true, throwIfNoEntry: false })
+    return found === undefined ? '' : `${found.dev} ${found.ino}`
+  })
+}
+
+function writeTimeOf(file: string): bigint | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })?.mtimeNs
 }
 
 function replaced(path: string): MillraceError {

@@ -2,7 +2,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../core/ports.ts'
 import { boundLog } from './database.ts'
-import { pageBytes } from './disk-room.ts'
 import { MessageIds } from './message-ids.ts'
 import { getRow } from './rows.ts'
 import { Statements } from './statements.ts'
@@ -85,11 +84,6 @@ export class Session extends Statements {
     // SQLite has already rolled back after some faults.
     if (this.db.isTransaction) this.#rollback.run()
     this.topology.forget()
-  }
-
-  /** The size of the store, whether it is in the file yet or in its log. */
-  bytes(): number {
-    return Number(this.db.prepare('PRAGMA page_count').get()?.['page_count']) * pageBytes
   }
 
   /** Limits the size of the file and of its log, on a disk that is nearly full. */

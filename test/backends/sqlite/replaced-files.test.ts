@@ -24,7 +24,6 @@ async function onStore(run: (scene: Scene) => Promise<void>): Promise<void> {
     const file = `${folder}/store.db`
     const ports = virtualPorts()
     const backend = await openSqlite({ file, ports })
-    await backend.createQueue({ queue: 'q' })
     await sendMany(backend)
     await run({ backend, clock: ports.clock, folder, file })
     await backend.close()
@@ -33,6 +32,7 @@ async function onStore(run: (scene: Scene) => Promise<void>): Promise<void> {
 
 async function sendMany(backend: Backend): Promise<void> {
   const messages = Array.from({ length: 10 }, () => ({ body: 'b'.repeat(10_000) }))
+  await backend.createQueue({ queue: 'q' })
   for (let batch = 0; batch < 10; batch += 1) await backend.send({ queue: 'q', messages })
 }
 
@@ -46,6 +46,13 @@ async function sendUntilRefused({ backend, clock }: Scene): Promise<void> {
   }, replaced)
 }
 
+/** Moves everything into the file, as another connection does it. */
+function checkpoint(file: string, before = ''): void {
+  const other = new DatabaseSync(file)
+  other.exec(`${before}; PRAGMA wal_checkpoint(TRUNCATE)`)
+  other.close()
+}
+
 const changes: Readonly<Record<string, (folder: string, file: string) => void>> = {
   'its folder is removed': (folder) => rmSync(folder, { recursive: true }),
   'its folder is moved': (folder) => renameSync(folder, `${folder}-moved`),
@@ -56,17 +63,22 @@ const changes: Readonly<Record<string, (folder: string, file: string) => void>> 
     copyFileSync(file, `${file}-copy`)
     renameSync(`${file}-copy`, file)
   },
-  'a shorter one is copied over it': (_, file) => writeFileSync(file, 'not a store'),
+  'a text is copied over it': (_, file) => writeFileSync(file, 'not a store'),
+  'an older copy of it is copied over it': (folder, file) => copyFileSync(`${folder}-old`, file),
+  'another store is copied over it': (folder, file) => copyFileSync(`${folder}-other`, file),
 }
 
 describe('an open store', () => {
   test.each(Object.keys(changes))('stops within a second when %s', (name) =>
     onStore(async (scene) => {
-      const { backend, folder, file } = scene
-      // The file itself has to hold something, or nothing could be shorter.
-      const other = new DatabaseSync(file)
-      other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-      other.close()
+      const { backend, clock, folder, file } = scene
+      await backend.backup({ file: `${folder}-old` })
+      const other = await openSqlite({ file: `${folder}-other` })
+      await sendMany(other)
+      await other.close()
+      await sendMany(backend)
+      checkpoint(file)
+      await clock.advance(300)
       await backend.send({ queue: 'q', messages: [{ body: 'before' }] })
       changes[name]?.(folder, file)
       await sendUntilRefused(scene)
@@ -115,13 +127,11 @@ describe('an open store', () => {
     onStore(async ({ backend, clock, file }) => {
       await backend.purgeQueue({ queue: 'q' })
       while ((await backend.sweep()).more);
-      const other = new DatabaseSync(file)
-      other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      checkpoint(file)
       // Looks at the file while it is long.
       await clock.advance(300)
       await backend.check()
-      other.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
-      other.close()
+      checkpoint(file, 'VACUUM')
       await clock.advance(300)
       await backend.check()
     }))
