@@ -214,5 +214,5 @@ describe.skipIf(!canMount)('a full disk', () => {
       assert.equal(await drain(backend, 'dead'), emitted)
       await backend.close()
       assertSoundStore(file)
-    }))
+    }, '3m'))
 })

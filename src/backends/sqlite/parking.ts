@@ -171,6 +171,8 @@ export class Parking {
     waiting.cancelTimer?.()
     waiting.cancelTimer = undefined
     const waitMs = this.#worthwhileIn(waiting)
+    // The look may have found that the store is gone, which ends every wait.
+    if (waiting.receives.size === 0 && waiting.watchers.size === 0) return
     if (waitMs === 0) {
       for (const finish of [...waiting.watchers]) finish()
       if (waiting.receives.size === 0) return

@@ -247,13 +247,16 @@ export class SqliteBackend implements Backend {
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
     this.#bell.listen()
+    if (this.#writer.loss !== undefined) throw this.#writer.loss
     const deliveries = await this.#parking.park(request, queueId, waitMs)
     return deliveries.length > 0 ? deliveries : this.#foundNothing(request)
   }
 
   async whenReady(request: WhenReady): Promise<void> {
-    if (this.#closed !== undefined || this.#writer.isLost) return
+    if (this.#closed !== undefined) return
     this.#bell.listen()
+    // Listening looks at the store. The receive that follows rejects with the reason.
+    if (this.#writer.loss !== undefined) return
     await this.#parking.watch(request)
   }
 

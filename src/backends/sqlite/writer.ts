@@ -67,7 +67,6 @@ export class Writer {
   #pending: Operation[] = []
   #isScheduled = false
   #isClosed = false
-  /** Why the store can never be used again. */
   #loss: MillraceError | undefined
   /** When the files and the disk are looked at next. */
   #lookAtMs: number
@@ -86,8 +85,9 @@ export class Writer {
     this.#lookAtMs = options.ports.clock.monotonic() + lookEveryMs
   }
 
-  get isLost(): boolean {
-    return this.#loss !== undefined
+  /** Why the store can never be used again, once that is so. */
+  get loss(): MillraceError | undefined {
+    return this.#loss
   }
 
   /** The connection, for reads that need no transaction. */

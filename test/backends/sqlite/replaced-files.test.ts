@@ -107,6 +107,19 @@ describe('an open store', () => {
       await watched
     }))
 
+  test.each(['receive', 'whenReady'] as const)('ends a %s that is the first to notice', (call) =>
+    onStore(async ({ backend, clock, folder }) => {
+      await backend.createQueue({ queue: 'empty' })
+      await backend.sweep()
+      rmSync(folder, { recursive: true })
+      await clock.advance(300)
+      const { signal } = new AbortController()
+      if (call === 'whenReady') await backend.whenReady({ queue: 'empty', signal })
+      const parked = backend.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
+      await assert.rejects(parked, replaced)
+    }),
+  )
+
   test('leaves the files alone that took the place of its own', () =>
     onStore(async (scene) => {
       const { backend, folder, file } = scene
