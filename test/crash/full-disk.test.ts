@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
 import type { Backend, Delivery, Outcome } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
@@ -161,6 +162,10 @@ describe.skipIf(!canMount)('a full disk', () => {
         assert.ok(store.jobs !== null)
         const jobs = [{ type: 'A', payload: '1', maxAttempts: 1 }]
         await assert.rejects(store.jobs.enqueue({ queue: 'q', jobs }), { code: 'store_full' })
+        using transaction = new DatabaseSync(file)
+        transaction.exec('BEGIN')
+        const within = { queue: 'q', jobs, transaction }
+        assert.throws(() => store.jobs?.enqueueWithin(within), { code: 'store_full' })
       }
       let drained = 0
       const reserve = `${file}-reserve`

@@ -4,7 +4,6 @@
  * free, and a reserve file beside the store holds room that other programs cannot take. The reserve
  * is released when a settlement does not fit. While it is missing, every process refuses sends.
  */
-import { randomFillSync } from 'node:crypto'
 import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
@@ -96,10 +95,19 @@ function reserveOf(file: string): string {
   return `${file}-reserve`
 }
 
+function randomChunk(): Uint8Array {
+  const chunk = new Uint8Array(chunkBytes)
+  // More than 64 KiB are refused at a time.
+  for (let at = 0; at < chunkBytes; at += 2 ** 16) {
+    crypto.getRandomValues(chunk.subarray(at, at + 2 ** 16))
+  }
+  return chunk
+}
+
 function writeReserve(file: string, bytes: number): void {
   const descriptor = openSync(reserveOf(file), 'w', 0o600)
   try {
-    const chunk = randomFillSync(Buffer.allocUnsafe(chunkBytes))
+    const chunk = randomChunk()
     for (let written = 0; written < bytes; ) {
       written += writeSync(descriptor, chunk, 0, Math.min(chunkBytes, bytes - written))
     }

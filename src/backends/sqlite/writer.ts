@@ -274,14 +274,18 @@ export class Writer {
   /** On a disk that is nearly full, what adds messages leaves room to settle those that are there. */
   #keepRoom(session: Session): void {
     const { disk } = this.#options
-    if (disk.isLow) disk.look({ mayRestore: !this.#isSecondTry })
+    if (!disk.isLow) {
+      session.limitPages(undefined)
+      return
+    }
+    disk.look({ mayRestore: !this.#isSecondTry })
     if (disk.isFull) {
       const adding = this.#pending.filter(({ adds }) => adds)
       this.#pending = this.#pending.filter(({ adds }) => !adds)
       failAll(adding, new MillraceError('store_full'))
     }
     const adds = this.#pending.some((operation) => operation.adds)
-    session.limitPages(disk.isLow ? disk.pageLimit({ adds }) : undefined)
+    session.limitPages(disk.pageLimit({ adds }))
   }
 
   /**
