@@ -97,6 +97,20 @@ describe('settlements', () => {
     )
   })
 
+  test('are repeated one by one when the disk was too full for one of them', async () => {
+    const full = { status: 'refused', error: new MillraceError('store_full') } as const
+    const { settler, calls, clock } = settling(async (request, call) =>
+      call === 1 ? [full, settled] : allSettled(request, call),
+    )
+    const all = ['a', 'b'].map((receipt) => settler.settle('jobs', settlement(receipt), always))
+    await clock.advance(1_000)
+    assert.deepEqual(await Promise.all(all), [settled, settled])
+    assert.deepEqual(
+      calls.map(({ settlements }) => settlements.map(({ receipt }) => receipt)),
+      [['a', 'b'], ['a']],
+    )
+  })
+
   test('are given up when the lease cannot be alive any more', async () => {
     const { settler, calls, clock } = settling(() =>
       Promise.reject(new MillraceError('store_failed')),

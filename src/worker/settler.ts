@@ -108,6 +108,8 @@ export class Settler {
         const result = results[index]
         // A backend answers each entry, so this is a backend that breaks the port.
         if (result === undefined) reject(new MillraceError('store_failed'))
+        // A full disk refuses one that emits much; it is tried again while its lease lives.
+        else if (result.status === 'refused' && result.error.retryable) reject(result.error)
         else resolve(result)
       }
     } catch (error) {

@@ -1,10 +1,12 @@
 /**
- * Settlements that write rows of the caller's own, which the caller's own function does. Each of them
- * is an operation by itself, so that one that throws is undone alone and its neighbours are settled.
+ * Settlements that write rows of the caller's own, which the caller's own function does, and those that
+ * did not fit on the disk together. Each of them is an operation by itself, so that one that fails is
+ * undone alone and its neighbours are settled.
  */
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Settle, SettleResult } from '../backend.ts'
 import { settleLeases } from './settling.ts'
+import { isFull } from './storage-fault.ts'
 import type { Writer } from './writer.ts'
 
 export function hasWithin({ settlements }: Settle): boolean {
@@ -20,14 +22,16 @@ export async function settleOneByOne(
     settlements.map((settlement) =>
       writer
         .submit((tx) => settleLeases(tx, { queue, settlements: [settlement] }))
-        .catch(refusedWithin),
+        .catch(refusedAlone),
     ),
   )
   return results.flat()
 }
 
-/** What the caller's function threw is the answer of its own settlement, and of no other. */
-function refusedWithin(error: unknown): readonly SettleResult[] {
-  if (!(error instanceof MillraceError) || error.code !== 'within_failed') throw error
+/** What the caller's function threw, or did not fit on the disk, concerns no other settlement. */
+function refusedAlone(error: unknown): readonly SettleResult[] {
+  const isItsOwn =
+    error instanceof MillraceError && (error.code === 'within_failed' || isFull(error))
+  if (!isItsOwn) throw error
   return [{ status: 'refused', error }]
 }

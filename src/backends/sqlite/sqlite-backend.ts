@@ -76,7 +76,7 @@ import { SqliteMetricStore } from './sqlite-metric-store.ts'
 import { SqliteScheduleStore } from './sqlite-schedule-store.ts'
 import { SqliteSwitchStore } from './sqlite-switch-store.ts'
 import { readStatistics } from './statistics.ts'
-import { storageError } from './storage-fault.ts'
+import { isFull, storageError } from './storage-fault.ts'
 import { StoreClock } from './store-clock.ts'
 import { sweepSlice } from './sweeping.ts'
 import { queueRecord } from './topology.ts'
@@ -270,7 +270,13 @@ export class SqliteBackend implements Backend {
 
   settle(request: Settle): Promise<readonly SettleResult[]> {
     if (hasWithin(request)) return settleOneByOne(this.#writer, request)
-    return this.#writer.submit((tx) => settleLeases(tx, request))
+    const settled = this.#writer.submit((tx) => settleLeases(tx, request))
+    if (request.settlements.length === 1) return settled
+    return settled.catch((error: unknown) => {
+      // On a full disk, one that emits much must not hold up the others.
+      if (!isFull(error)) throw error
+      return settleOneByOne(this.#writer, request)
+    })
   }
 
   peek(request: Peek): Promise<Page<PeekedMessage>> {

@@ -38,7 +38,9 @@ export function isDeviceFault(error: unknown): boolean {
   return resultCode(error) === ioError
 }
 
+/** As SQLite reports it, or as our own error. */
 export function isFull(error: unknown): boolean {
+  if (error instanceof MillraceError) return error.code === 'store_full'
   return resultCode(error) === full
 }
 
