@@ -370,7 +370,7 @@ export interface StartMoveTask {
 
 export type MoveTaskStatus = 'running' | 'cancelling' | 'cancelled' | 'completed' | 'failed'
 
-/** The destination is gone, or a message does not say where it died. */
+/** The queue for a message does not exist, or the message does not say in which queue it died. */
 export type MoveTaskFailure = 'queue_not_found' | 'origin_unknown'
 
 export interface MoveTask {
@@ -383,6 +383,11 @@ export interface MoveTask {
   readonly moved: number
   /** Messages that were there to move when the task started. */
   readonly toMove: number
+  /**
+   * Messages without a queue to go back to, by reason. They stay in the source. A task that skipped any
+   * ends as failed, after it has moved the others.
+   */
+  readonly skipped: Readonly<Record<MoveTaskFailure, number>>
   readonly failure: MoveTaskFailure | null
 }
 

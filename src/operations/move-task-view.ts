@@ -10,6 +10,8 @@ export interface MoveTaskView {
   readonly status: MoveTaskStatus
   readonly moved: number
   readonly to_move: number
+  /** Messages that stay because they have no queue to go back to, by reason. */
+  readonly skipped: Readonly<Record<MoveTaskFailure, number>>
   readonly rate: number | null
   readonly started_at: string
   readonly failure: MoveTaskFailure | null
@@ -23,6 +25,7 @@ export function moveTaskView(task: MoveTask): MoveTaskView {
     status: task.status,
     moved: task.moved,
     to_move: task.toMove,
+    skipped: task.skipped,
     rate: task.movesPerSecond,
     started_at: isoTime(task.startedAt),
     failure: task.failure,

@@ -2,10 +2,13 @@
  * Sends dead letters back to where they died, at a rate, while the operator watches or goes away:
  * the store keeps the progress, and any process that has the app open carries it on.
  */
-import type { Backend, MoveTask } from '../backends/backend.ts'
+import type { Backend, MoveTask, MoveTaskFailure, QueueRecord } from '../backends/backend.ts'
+import { checkMoveDestination } from '../backends/move-destination.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import type { Timers } from '../core/ports.ts'
+import { surveyDeadLetters } from './dead-letters.ts'
+import { allQueues } from './list-queues.ts'
 
 export interface RedriveOptions {
   /** Messages a second, 1 to 500. Default: as fast as the store can. */
@@ -45,6 +48,11 @@ export async function redrive(
     ...(to === undefined ? {} : { destination: to }),
     ...(perSecond === undefined ? {} : { movesPerSecond: perSecond }),
   })
+  return redriveOf({ backend, timers, source }, id)
+}
+
+/** A redrive that was started before, also by another process. */
+export function redriveOf({ backend, timers, source }: RedriveSetup, id: string): Redrive {
   const progress = async (): Promise<MoveTask> => {
     const tasks = await backend.listMoveTasks({ source, limit: tasksLooked })
     const task = tasks.find((one) => one.id === id)
@@ -59,9 +67,61 @@ export async function redrive(
       for (;;) {
         signal?.throwIfAborted()
         const task = await progress()
-        if (task.status !== 'running' && task.status !== 'cancelling') return task
+        if (!isActive(task)) return task
         await pause(timers, lookAgainMs, signal)
       }
     },
   }
+}
+
+export function isActive({ status }: MoveTask): boolean {
+  return status === 'running' || status === 'cancelling'
+}
+
+/** What a redrive would do, as far as the dead letters were looked at. */
+export interface RedrivePlan {
+  readonly moves: readonly { readonly to: string; readonly messages: number }[]
+  /** Messages that would stay because they have no queue to go back to, by reason. */
+  readonly skipped: Readonly<Record<MoveTaskFailure, number>>
+  readonly looked_at: number
+  readonly complete: boolean
+}
+
+export async function planRedrive(
+  backend: Pick<Backend, 'peek' | 'listQueues' | 'readQueue' | 'listMoveTasks'>,
+  source: string,
+  to?: string,
+): Promise<RedrivePlan> {
+  const queues = await allQueues(backend)
+  await checkStart({ backend, queues, source, to })
+  const { groups, looked_at, complete } = await surveyDeadLetters(backend, source)
+  const names = new Set(queues.map(({ name }) => name))
+  const skipped = { queue_not_found: 0, origin_unknown: 0 }
+  const byTarget = new Map<string, number>()
+  for (const { source: origin, messages } of groups) {
+    const target = to ?? origin
+    if (target === null) skipped.origin_unknown += messages
+    else if (!names.has(target)) skipped.queue_not_found += messages
+    else byTarget.set(target, (byTarget.get(target) ?? 0) + messages)
+  }
+  const moves = [...byTarget].map(([target, messages]) => ({ to: target, messages }))
+  return { moves, skipped, looked_at, complete }
+}
+
+interface Start {
+  readonly backend: Pick<Backend, 'readQueue' | 'listMoveTasks'>
+  readonly queues: readonly QueueRecord[]
+  readonly source: string
+  readonly to: string | undefined
+}
+
+/** Refuses what the start of the redrive would refuse. */
+async function checkStart({ backend, queues, source, to }: Start): Promise<void> {
+  const queue = await backend.readQueue({ queue: source })
+  if (!queues.some(({ settings }) => settings.deadLetter?.queue === source)) {
+    throw new MillraceError('not_a_dead_letter_queue')
+  }
+  const [latest] = await backend.listMoveTasks({ source, limit: 1 })
+  if (latest !== undefined && isActive(latest)) throw new MillraceError('move_task_running')
+  if (to !== undefined) checkMoveDestination(queue, await backend.readQueue({ queue: to }))
 }

@@ -24,6 +24,8 @@ interface ModelMoveTask {
   readonly task: Mutable<MoveTask>
   readonly queueId: number
   readonly sequenceMax: number
+  /** The sequence number of the last skipped message. */
+  passed: number
 }
 
 export class ReferenceMoveTasks {
@@ -55,10 +57,11 @@ export class ReferenceMoveTasks {
       startedAt: this.#model.now(),
       moved: 0,
       toMove: inState(queue, 'ready').length,
+      skipped: { queue_not_found: 0, origin_unknown: 0 },
       failure: null,
     }
     const sequenceMax = this.#model.lastSequence()
-    this.#tasks.push({ task: { ...task }, queueId: queue.id, sequenceMax })
+    this.#tasks.push({ task: { ...task }, queueId: queue.id, sequenceMax, passed: 0 })
     return task
   }
 
@@ -83,7 +86,8 @@ export class ReferenceMoveTasks {
     }
   }
 
-  #move({ task, queueId, sequenceMax }: ModelMoveTask): void {
+  #move(entry: ModelMoveTask): void {
+    const { task, queueId, sequenceMax } = entry
     const { queues } = this.#model
     const source = queues.find(({ id }) => id === queueId)
     if (source === undefined) {
@@ -91,26 +95,29 @@ export class ReferenceMoveTasks {
       return
     }
     while (task.moved < this.#allowed(task)) {
-      const left = inState(source, 'ready').filter(({ sequence }) => sequence <= sequenceMax)
+      const left = inState(source, 'ready').filter(
+        ({ sequence }) => sequence > entry.passed && sequence <= sequenceMax,
+      )
       const next = left.find((message) => !isLocked(source, message))
       if (next === undefined) {
-        if (left.length === 0) task.status = 'completed'
+        if (left.length === 0) end(task)
         return
       }
       const destination = task.destination ?? next.deadLetter?.source
-      if (destination === undefined) {
-        fail(task, 'origin_unknown')
-        return
-      }
-      const target = queueNamed(queues, destination)
-      if (target === undefined) {
+      const target = destination === undefined ? undefined : queueNamed(queues, destination)
+      if (target !== undefined) {
+        remove(source, next)
+        const identity = { ...this.#model.nextIdentity(), sentAt: this.#model.now() }
+        target.messages.push(movedMessage(next, identity))
+        task.moved += 1
+      } else if (task.destination === null) {
+        const reason = destination === undefined ? 'origin_unknown' : 'queue_not_found'
+        task.skipped = { ...task.skipped, [reason]: task.skipped[reason] + 1 }
+        entry.passed = next.sequence
+      } else {
         fail(task)
         return
       }
-      remove(source, next)
-      const identity = { ...this.#model.nextIdentity(), sentAt: this.#model.now() }
-      target.messages.push(movedMessage(next, identity))
-      task.moved += 1
     }
   }
 
@@ -123,6 +130,12 @@ export class ReferenceMoveTasks {
 
 function isActive({ status }: MoveTask): boolean {
   return status === 'running' || status === 'cancelling'
+}
+
+function end(task: Mutable<MoveTask>): void {
+  if (task.skipped.queue_not_found > 0) fail(task)
+  else if (task.skipped.origin_unknown > 0) fail(task, 'origin_unknown')
+  else task.status = 'completed'
 }
 
 function fail(task: Mutable<MoveTask>, failure: MoveTaskFailure = 'queue_not_found'): void {

@@ -1,7 +1,8 @@
 /**
  * Move tasks: dead letters go back to where they died, or to a named queue, oldest first and at a
  * rate. A task's progress lies in the store, and each slice is one transaction that checks it, so
- * any process may carry it on and a crash neither loses nor doubles a message.
+ * any process may carry it on and a crash neither loses nor doubles a message. A message whose queue
+ * does not exist is skipped and counted; the task does not look at it again.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -12,6 +13,7 @@ import type {
   MoveTaskStatus,
   StartMoveTask,
 } from '../backend.ts'
+import { checkMoveDestination } from '../move-destination.ts'
 import { unitHasWorkAgain } from './flow-ends.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { decodeDetails } from './job-details.ts'
@@ -23,7 +25,7 @@ import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { catchUpFully } from './upkeep.ts'
 
-/** Messages moved in one transaction. */
+/** Messages looked at in one transaction. */
 const moveSlice = 200
 
 export interface MoveStatements {
@@ -33,7 +35,7 @@ export interface MoveStatements {
   readonly latest: StatementSync
   readonly byId: StatementSync
   readonly setStatus: StatementSync
-  readonly addMoved: StatementSync
+  readonly addProgress: StatementSync
   readonly running: StatementSync
   readonly next: StatementSync
   readonly remaining: StatementSync
@@ -55,7 +57,10 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
     byId: db.prepare('SELECT * FROM move_task WHERE id = ?'),
     setStatus: db.prepare(`
       UPDATE move_task SET status = ?, failure = ? WHERE id = ? AND status = ?`),
-    addMoved: db.prepare('UPDATE move_task SET moved = moved + ? WHERE id = ?'),
+    addProgress: db.prepare(`
+      UPDATE move_task SET
+        moved = moved + ?, queue_gone = queue_gone + ?, origin_unknown = origin_unknown + ?, passed = ?
+      WHERE id = ?`),
     running: db.prepare(`
       SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
     // A message of a FIFO group that is in flight keeps the later ones of its group back.
@@ -63,7 +68,7 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
       SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart,
         unit
       FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 AND sequence <= ? AND NOT EXISTS (
+      WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? AND NOT EXISTS (
         SELECT 1 FROM fifo_group
         WHERE fifo_group.generation = message.generation AND name = group_name
           AND first_leased < message.sequence
@@ -71,7 +76,7 @@ export function prepareMoving(db: DatabaseSync): MoveStatements {
       ORDER BY sequence ${upTo}`),
     remaining: db.prepare(`
       SELECT 1 FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 AND sequence <= ? LIMIT 1`),
+      WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? LIMIT 1`),
     move: db.prepare(`
       UPDATE message SET
         sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
@@ -92,6 +97,9 @@ interface TaskRow {
   readonly moved: number
   readonly to_move: number
   readonly sequence_max: number
+  readonly queue_gone: number
+  readonly origin_unknown: number
+  readonly passed: number
   readonly failure: MoveTaskFailure | null
 }
 
@@ -101,7 +109,7 @@ export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): Mov
   if (getRow(hasSource, source.name) === undefined)
     throw new MillraceError('not_a_dead_letter_queue')
   if (getRow(active, source.id) !== undefined) throw new MillraceError('move_task_running')
-  if (request.destination !== undefined) refuseDestination(source, tx.queue(request.destination))
+  if (request.destination !== undefined) checkMoveDestination(source, tx.queue(request.destination))
   catchUpFully(tx, source)
   const id = tx.session.ids.next()
   insert.run(
@@ -155,25 +163,29 @@ function advance(tx: StoreTransaction, task: TaskRow): Step {
   const source = tx.session.topology.find(task.source)
   if (source?.id !== task.source_queue) return endTask(tx, task, 'failed', 'queue_not_found')
   catchUpFully(tx, source)
-  const { next, remaining, addMoved } = tx.session.moving
-  const quota = Math.min(moveSlice, allowedBy(tx.now, task) - task.moved)
-  if (quota > 0) {
-    unblock(tx, source, { lastSequence: task.sequence_max, count: quota })
-    const rows = allRows<MovedRow>(next, source.generation, task.sequence_max, quota)
-    const moved = moveRows(tx, source, task, rows)
-    if (moved > 0) {
-      addMoved.run(moved, task.id)
-      tx.count(source, 'redriven', moved)
-    }
-    const stuck = rows[moved]
-    if (stuck !== undefined) return endTask(tx, task, 'failed', whyStuck(task, stuck))
-    if (rows.length === quota) return { changed: moved, more: task.moves_per_second === null }
-    if (getRow(remaining, source.generation, task.sequence_max) !== undefined) {
-      return { changed: moved, more: false }
-    }
-    return { changed: moved + endTask(tx, task, 'completed').changed, more: false }
+  const quota = allowedBy(tx.now, task) - task.moved
+  if (quota <= 0) return { changed: 0, more: false }
+  const { sequence_max } = task
+  unblock(tx, source, { lastSequence: sequence_max, count: Math.min(moveSlice, quota) })
+  const { next, remaining } = tx.session.moving
+  const rows = allRows<MovedRow>(next, source.generation, task.passed, sequence_max, moveSlice)
+  const slice = moveRows(tx, { source, task, rows, quota })
+  if (slice.end === 'destination_gone') return endTask(tx, task, 'failed', 'queue_not_found')
+  const { moved, skipped, passed } = slice
+  const changed = moved + skipped.queue_not_found + skipped.origin_unknown
+  if (slice.end === 'rate_used') return { changed, more: false }
+  if (rows.length === moveSlice) return { changed, more: true }
+  if (getRow(remaining, source.generation, passed, sequence_max) !== undefined) {
+    return { changed, more: false }
   }
-  return { changed: 0, more: false }
+  const failure = firstReason(task, skipped)
+  const end = endTask(tx, task, failure === null ? 'completed' : 'failed', failure)
+  return { changed: changed + end.changed, more: false }
+}
+
+function firstReason(task: TaskRow, skipped: Slice['skipped']): MoveTaskFailure | null {
+  if (task.queue_gone + skipped.queue_not_found > 0) return 'queue_not_found'
+  return task.origin_unknown + skipped.origin_unknown > 0 ? 'origin_unknown' : null
 }
 
 /** How many messages the rate allows since the start of the task. */
@@ -196,44 +208,72 @@ interface MovedRow {
 /** The end of a job that waited in the source: it goes on elsewhere, as another one. */
 const movedAway = { status: 'cancelled', error: 'It was moved, and is a new job now.' } as const
 
-/** Moves rows in order until one has nowhere to go; the answer is how many went. */
-function moveRows(
-  tx: StoreTransaction,
-  source: Queue,
-  task: TaskRow,
-  rows: readonly MovedRow[],
-): number {
-  for (const [index, row] of rows.entries()) {
-    const target = destinationOf(tx, task, row)
-    if (target === undefined) return index
-    const sequence = tx.nextSequence()
-    if (row.lives === 1) finishJob(tx, row.sequence, { ...movedAway, queue: source.name })
-    const { type, owner, details } = newJobOf(tx, row)
-    tx.session.moving.move.run(
-      sequence,
-      target.generation,
-      tx.now,
-      type,
-      owner,
-      details,
-      row.sequence,
-      source.generation,
-    )
-    if (row.apart === 1) tx.session.bodies.renumberApart.run(sequence, row.sequence)
-    if (row.unit !== null) unitHasWorkAgain(tx, row.unit, sequence)
-    tx.count(source, 'ready', -1)
-    tx.count(target, 'ready', 1)
-    tx.gainedReady(target)
-    if (source.settings.type === 'fifo' && row.group_name !== null) {
-      groupChanged(tx, source.generation, row.group_name)
-      groupGained(tx, target.generation, row.group_name, sequence)
-    }
-  }
-  return rows.length
+interface Slice {
+  readonly end: 'rows_used' | 'rate_used' | 'destination_gone'
+  readonly moved: number
+  readonly skipped: Record<MoveTaskFailure, number>
+  readonly passed: number
 }
 
-function whyStuck({ destination }: TaskRow, { origin }: MovedRow): MoveTaskFailure {
-  return destination === null && origin === null ? 'origin_unknown' : 'queue_not_found'
+interface Rows {
+  readonly source: Queue
+  readonly task: TaskRow
+  readonly rows: readonly MovedRow[]
+  readonly quota: number
+}
+
+/** Moves rows in order and skips those without a queue to go to; skipping costs nothing of the rate. */
+function moveRows(tx: StoreTransaction, { source, task, rows, quota }: Rows): Slice {
+  const skipped = { queue_not_found: 0, origin_unknown: 0 }
+  let isDestinationGone = false
+  let moved = 0
+  let { passed } = task
+  for (const row of rows) {
+    const target = destinationOf(tx, task, row)
+    if (typeof target !== 'string') {
+      moveRow(tx, source, target, row)
+      moved += 1
+    } else if (task.destination === null) {
+      skipped[target] += 1
+      passed = row.sequence
+    } else {
+      isDestinationGone = true
+    }
+    if (isDestinationGone || moved === quota) break
+  }
+  if (moved > 0) tx.count(source, 'redriven', moved)
+  if (moved > 0 || passed > task.passed) {
+    const { queue_not_found, origin_unknown } = skipped
+    tx.session.moving.addProgress.run(moved, queue_not_found, origin_unknown, passed, task.id)
+    tx.wroteRow()
+  }
+  const end = moved === quota ? 'rate_used' : 'rows_used'
+  return { end: isDestinationGone ? 'destination_gone' : end, moved, skipped, passed }
+}
+
+function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedRow): void {
+  const sequence = tx.nextSequence()
+  if (row.lives === 1) finishJob(tx, row.sequence, { ...movedAway, queue: source.name })
+  const { type, owner, details } = newJobOf(tx, row)
+  tx.session.moving.move.run(
+    sequence,
+    target.generation,
+    tx.now,
+    type,
+    owner,
+    details,
+    row.sequence,
+    source.generation,
+  )
+  if (row.apart === 1) tx.session.bodies.renumberApart.run(sequence, row.sequence)
+  if (row.unit !== null) unitHasWorkAgain(tx, row.unit, sequence)
+  tx.count(source, 'ready', -1)
+  tx.count(target, 'ready', 1)
+  tx.gainedReady(target)
+  if (source.settings.type === 'fifo' && row.group_name !== null) {
+    groupChanged(tx, source.generation, row.group_name)
+    groupGained(tx, target.generation, row.group_name, sequence)
+  }
 }
 
 /** The failed job stays as it is; what is sent back is a new job that names it. */
@@ -247,11 +287,21 @@ function newJobOf(
   return { type: failed.type, owner: failed.owner ?? null, details: JSON.stringify(details) }
 }
 
-function destinationOf(tx: StoreTransaction, task: TaskRow, row: MovedRow): Queue | undefined {
-  if (task.destination !== null) return tx.session.topology.find(task.destination)
-  if (row.origin === null) return undefined
-  const origin: DeadLetterOrigin = JSON.parse(row.origin)
-  return tx.session.topology.find(origin.source)
+/** The queue for a message, or why there is none. */
+function destinationOf(
+  tx: StoreTransaction,
+  { destination }: TaskRow,
+  { origin }: MovedRow,
+): Queue | MoveTaskFailure {
+  const name = destination ?? sourceIn(origin)
+  if (name === undefined) return 'origin_unknown'
+  return tx.session.topology.find(name) ?? 'queue_not_found'
+}
+
+function sourceIn(origin: string | null): string | undefined {
+  if (origin === null) return undefined
+  const { source }: DeadLetterOrigin = JSON.parse(origin)
+  return source
 }
 
 function endTask(
@@ -263,17 +313,6 @@ function endTask(
   tx.session.moving.setStatus.run(status, failure, task.id, task.status)
   tx.wroteRow()
   return { changed: 1, more: false }
-}
-
-function refuseDestination(source: Queue, destination: Queue): void {
-  if (destination.id !== source.id && destination.settings.type === source.settings.type) return
-  throw MillraceError.invalid([
-    {
-      field: 'destination',
-      given: `'${destination.name}', a ${destination.settings.type} queue`,
-      allowed: `another ${source.settings.type} queue than the source`,
-    },
-  ])
 }
 
 function readTask(tx: StoreTransaction, id: string): MoveTask {
@@ -292,6 +331,7 @@ function taskFromRow(row: TaskRow): MoveTask {
     startedAt: row.started_at,
     moved: row.moved,
     toMove: row.to_move,
+    skipped: { queue_not_found: row.queue_gone, origin_unknown: row.origin_unknown },
     failure: row.failure,
   }
 }

@@ -10,7 +10,7 @@ import {
 import { moveTaskView } from '../../operations/move-task-view.ts'
 import { type QueueView, viewQueue } from '../../operations/queue-view.ts'
 import { age } from './age.ts'
-import { redriveQueue } from './dlq-redrive.ts'
+import { cancelRedrive, followRedrive, redriveQueue, skippedOf } from './dlq-redrive.ts'
 import { wholeNumberIn } from './option-values.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Shell } from './shell.ts'
@@ -50,6 +50,14 @@ export function dlqCommand(parent: Command, shell: Shell): void {
   run(
     shell,
     storeCommand(dlq, {
+      usage: 'follow <queue>',
+      description: 'Watch the running redrive of a queue, and move its messages while watching.',
+    }).option('--jsonl', progressLines),
+    followRedrive,
+  )
+  run(
+    shell,
+    storeCommand(dlq, {
       usage: 'tasks <queue>',
       description: 'Show the latest redrives out of a dead-letter queue, newest first.',
     }).option('--limit <number>', 'how many at most', wholeNumberIn(limits.pageSize), 10),
@@ -61,9 +69,11 @@ export function dlqCommand(parent: Command, shell: Shell): void {
       usage: 'cancel <task>',
       description: 'Stop a redrive where it is; what was moved stays moved.',
     }),
-    cancel,
+    cancelRedrive,
   )
 }
+
+const progressLines = 'progress as lines of JSON on stdout'
 
 function redriveCommand(parent: Command): Command {
   return storeCommand(parent, {
@@ -79,10 +89,10 @@ function redriveCommand(parent: Command): Command {
     .option('--rate <number>', 'messages a second', wholeNumberIn(limits.movesPerSecond))
     .option('--yes', 'do not ask')
     .option('--dry-run', 'only say what would be moved')
-    .option('--jsonl', 'progress as lines of JSON on stdout')
+    .option('--jsonl', progressLines)
     .addHelpText(
       'after',
-      '\nCtrl-C once leaves the redrive running and prints its id; twice cancels it.',
+      '\nCtrl-C once leaves the redrive to other processes on the store; twice cancels it.',
     )
 }
 
@@ -157,15 +167,19 @@ async function tasks(
   const rows = views.map((task) => ({
     ...task,
     moved: `${task.moved} of ${task.to_move}`,
+    skipped: String(skippedOf(task)),
     to: task.destination ?? 'where they died',
     rate: task.rate === null ? null : `${task.rate}/s`,
   }))
-  const columns = ['id', 'status', 'moved', 'to', 'rate', 'started_at', 'failure'] as const
+  const columns = [
+    'id',
+    'status',
+    'moved',
+    'skipped',
+    'to',
+    'rate',
+    'started_at',
+    'failure',
+  ] as const
   voice.say(boldHead(table(columns, rows), voice.paint))
-}
-
-async function cancel({ flags, voice }: Call<StoreFlags>, id: string): Promise<void> {
-  const task = moveTaskView(await inStore(flags, ({ backend }) => backend.cancelMoveTask({ id })))
-  if (flags.json) return voice.tell(task)
-  voice.say(`Cancelled after ${task.moved} of ${task.to_move}.`)
 }

@@ -1,13 +1,18 @@
 /**
- * `millrace dlq redrive`: starts a move task and stays with it. The store keeps the progress, so the
- * command may leave at any time; while it is there it also does the moving, should nobody else.
+ * `millrace dlq redrive`, `follow` and `cancel`. The store keeps the progress of a redrive, and any
+ * process that runs maintenance on the store moves its messages; so does this command while it runs.
  */
-import type { MoveTask } from '../../backends/backend.ts'
+import type { MoveTask, MoveTaskFailure } from '../../backends/backend.ts'
 import type { OpenedStore } from '../../config/open-store.ts'
 import { pause } from '../../core/pause.ts'
-import { type DeadLetterSurvey, surveyDeadLetters } from '../../operations/dead-letters.ts'
 import { moveTaskView } from '../../operations/move-task-view.ts'
-import { type Redrive, redrive } from '../../operations/redrive.ts'
+import {
+  isActive,
+  planRedrive,
+  type Redrive,
+  redrive,
+  redriveOf,
+} from '../../operations/redrive.ts'
 import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -16,12 +21,15 @@ import { createProgress, type Progress } from './progress.ts'
 import { type Call, inStore, type StoreFlags } from './store-command.ts'
 import { printable } from './table.ts'
 
-interface RedriveFlags extends StoreFlags {
+interface FollowFlags extends StoreFlags {
+  readonly jsonl?: true
+}
+
+interface RedriveFlags extends FollowFlags {
   readonly to?: string
   readonly rate?: number
   readonly yes?: true
   readonly dryRun?: true
-  readonly jsonl?: true
 }
 
 export async function redriveQueue(call: Call<RedriveFlags>, source: string): Promise<void> {
@@ -30,14 +38,50 @@ export async function redriveQueue(call: Call<RedriveFlags>, source: string): Pr
     async (store) => {
       if (call.flags.dryRun) return foretell(call, store, source)
       const { ready } = await store.backend.queueStatistics({ queue: source })
-      const { to, yes } = call.flags
+      const { to, rate, yes } = call.flags
       const target = to === undefined ? 'where they died' : printable(to)
       const question = `This will move ${ready} messages out of ${printable(source)}, to ${target}.`
       await confirm(call.shell, { question, name: source, yes })
-      await watch(call, store, source)
+      const task = await redrive(
+        { backend: store.backend, timers: call.shell.ports.timers, source },
+        { ...(to !== undefined && { to }), ...(rate !== undefined && { perSecond: rate }) },
+      )
+      await watch(call, store, task)
     },
     { queue: source },
   )
+}
+
+/** Stays with a redrive that was started before. */
+export async function followRedrive(call: Call<FollowFlags>, source: string): Promise<void> {
+  await inStore(
+    call.flags,
+    async (store) => {
+      const { backend } = store
+      const [latest] = await backend.listMoveTasks({ source, limit: 1 })
+      if (latest === undefined || !isActive(latest)) {
+        const message = `No redrive of ${printable(source)} is running.`
+        throw new CommandFailure(exitCodes.notFound, message)
+      }
+      const { timers } = call.shell.ports
+      await watch(call, store, redriveOf({ backend, timers, source }, latest.id))
+    },
+    { queue: source },
+  )
+}
+
+export async function cancelRedrive(call: Call<StoreFlags>, id: string): Promise<void> {
+  const { flags, voice, shell } = call
+  const { timers } = shell.ports
+  const task = await inStore(flags, async (store) => {
+    const { backend } = store
+    const { source } = await backend.cancelMoveTask({ id })
+    await using _maintenance = store.keepUp()
+    return await redriveOf({ backend, timers, source }, id).finished()
+  })
+  const view = moveTaskView(task)
+  if (flags.json) return voice.tell(view)
+  voice.say(`Cancelled after ${view.moved} of ${view.to_move}.`)
 }
 
 async function foretell(
@@ -45,97 +89,137 @@ async function foretell(
   { backend }: OpenedStore,
   source: string,
 ): Promise<void> {
-  const { to } = flags
-  if (to !== undefined) await backend.readQueue({ queue: to })
   const { ready } = await backend.queueStatistics({ queue: source })
-  const survey = await surveyDeadLetters(backend, source)
-  const moves = movesOf(survey, to)
+  const plan = await planRedrive(backend, source, flags.to)
+  const { moves, skipped, looked_at, complete } = plan
   if (flags.json || flags.jsonl) {
-    const { complete, looked_at } = survey
-    const document = { queue: source, messages: ready, moves, looked_at, complete, dry_run: true }
+    const document = { queue: source, messages: ready, ...plan, dry_run: true }
     return flags.json ? voice.tell(document) : voice.event(document)
   }
-  voice.say(`Would move ${ready} messages out of ${printable(source)}.`)
-  for (const { to: target, messages } of moves) {
-    voice.say(`  ${messages} to ${printable(target ?? 'nowhere: it is not known where they died')}`)
-  }
-  if (!survey.complete) voice.note(`Only the first ${survey.looked_at} were looked at.`)
+  const count = moves.reduce((sum, { messages }) => sum + messages, 0)
+  const rest = complete ? '' : ` of the first ${looked_at}`
+  voice.say(`Would move ${count}${rest} of ${ready} messages out of ${printable(source)}.`)
+  for (const { to, messages } of moves) voice.say(`  ${messages} to ${printable(to)}`)
+  for (const line of skippedLines(skipped)) voice.say(line)
+  if (!complete) voice.note(`Only the first ${looked_at} were looked at.`)
 }
 
-/** How many would go where. */
-function movesOf(
-  { groups }: DeadLetterSurvey,
-  to: string | undefined,
-): readonly { readonly to: string | null; readonly messages: number }[] {
-  const byTarget = new Map<string | null, number>()
-  for (const { source, messages } of groups) {
-    const target = to ?? source
-    byTarget.set(target, (byTarget.get(target) ?? 0) + messages)
-  }
-  return [...byTarget].map(([target, messages]) => ({ to: target, messages }))
+const stays: Readonly<Record<MoveTaskFailure, { one: string; many: string }>> = {
+  queue_not_found: {
+    one: 'stays: the queue in which it died does not exist',
+    many: 'stay: the queue in which they died does not exist',
+  },
+  origin_unknown: {
+    one: 'stays: it does not say where it died',
+    many: 'stay: they do not say where they died',
+  },
+}
+
+function skippedLines(skipped: MoveTask['skipped']): readonly string[] {
+  return (['queue_not_found', 'origin_unknown'] as const)
+    .filter((reason) => skipped[reason] > 0)
+    .map(
+      (reason) => `  ${skipped[reason]} ${stays[reason][skipped[reason] === 1 ? 'one' : 'many']}`,
+    )
 }
 
 /** Often enough for a bar that moves. */
 const lookAgainMs = 200
 
-async function watch(call: Call<RedriveFlags>, store: OpenedStore, source: string): Promise<void> {
-  const { flags, shell } = call
-  const { to, rate } = flags
-  const task = await redrive(
-    { backend: store.backend, timers: shell.ports.timers, source },
-    { ...(to !== undefined && { to }), ...(rate !== undefined && { perSecond: rate }) },
-  )
-  await using _upkeep = store.keepUp()
-  using interruptions = new Interruptions(shell)
+async function watch(call: Call<FollowFlags>, store: OpenedStore, task: Redrive): Promise<void> {
+  using interruptions = new Interruptions(call.shell)
   using progress = createProgress(call, 'Moved')
-  const end = await follow({ call, task, interruptions, progress })
+  let end: MoveTask | undefined
+  {
+    await using _maintenance = store.keepUp()
+    end = await follow({ call, task, interruptions, progress })
+  }
   progress.end()
+  end ??= await leave({ call, store, task, interruptions })
   finish(call, end)
 }
 
 interface Following {
-  readonly call: Call<RedriveFlags>
+  readonly call: Call<FollowFlags>
   readonly task: Redrive
   readonly interruptions: Interruptions
   readonly progress: Progress
 }
 
-/** Until the task ends, or the user leaves it. */
-async function follow({ call, task, interruptions, progress }: Following): Promise<MoveTask> {
+/** Until the task ends; undefined when the user leaves it. */
+async function follow(following: Following): Promise<MoveTask | undefined> {
+  const { call, task, interruptions, progress } = following
   const { flags, voice, shell } = call
-  for (;;) {
+  while (!interruptions.signal.aborted) {
     const state = await task.progress()
     progress.show({ done: state.moved, of: state.toMove })
     if (flags.jsonl) voice.event({ event: 'progress', ...moveTaskView(state) })
-    if (state.status !== 'running' && state.status !== 'cancelling') return state
+    if (!isActive(state)) return state
     await pause(shell.ports.timers, lookAgainMs, interruptions.signal)
-    if (!interruptions.signal.aborted) continue
-    progress.end()
-    voice.note(`The redrive ${task.id} goes on. Ctrl-C again cancels it.`)
-    if (!(await interruptions.isMeant())) throw left(task)
-    return task.cancel()
   }
+  return undefined
 }
 
-function left({ id }: Redrive): CommandFailure {
-  const message =
-    `Left the redrive ${id} to the server or workers of this store; ` +
-    `stop it with: millrace dlq cancel ${id}`
-  return new CommandFailure(exitCodes.interrupted, message)
+interface Leaving extends Omit<Following, 'progress'> {
+  readonly store: OpenedStore
 }
 
-function finish({ flags, voice }: Call<RedriveFlags>, task: MoveTask): void {
+/**
+ * While it waits for a second Ctrl-C this command moves nothing, so what moves by then is moved by
+ * another process.
+ */
+async function leave({ call, store, task, interruptions }: Leaving): Promise<MoveTask> {
+  const before = await task.progress()
+  call.voice.note(
+    `This command moves no more messages. Ctrl-C again cancels the redrive ${task.id}.`,
+  )
+  if (await interruptions.isMeant()) {
+    await task.cancel()
+    await using _maintenance = store.keepUp()
+    return await task.finished()
+  }
+  const after = await task.progress()
+  if (!isActive(after)) return after
+  const { id, source } = after
+  const follow = `millrace dlq follow ${printable(source)}`
+  const first = hasMoved(before, after)
+    ? `Another process continues the redrive ${id}; watch it with: ${follow};`
+    : `The redrive ${id} waits: no other process moves its messages now. ` +
+      `A server or worker on this store will; or continue it with: ${follow};`
+  const message = `${first} stop it with: millrace dlq cancel ${id}`
+  throw new CommandFailure(exitCodes.interrupted, message)
+}
+
+function hasMoved(before: MoveTask, after: MoveTask): boolean {
+  return after.moved + skippedOf(after) > before.moved + skippedOf(before)
+}
+
+export function skippedOf({ skipped }: Pick<MoveTask, 'skipped'>): number {
+  return skipped.queue_not_found + skipped.origin_unknown
+}
+
+function finish({ flags, voice }: Call<FollowFlags>, task: MoveTask): void {
   const view = moveTaskView(task)
   if (flags.json) voice.tell(view)
   else if (flags.jsonl) voice.event({ event: 'end', ...view })
-  else voice.say(`Moved ${view.moved} of ${view.to_move}: ${view.status}.`)
+  else {
+    voice.say(`Moved ${view.moved} of ${view.to_move}: ${view.status}.`)
+    for (const line of skippedLines(view.skipped)) voice.say(line)
+  }
   if (view.status === 'completed') return
   if (view.status !== 'failed') {
     throw new CommandFailure(exitCodes.interrupted, `Cancelled the redrive ${view.id}.`)
   }
-  const reason =
-    view.failure === 'queue_not_found'
-      ? 'a queue in which a message died does not exist any more; name another with --to'
-      : 'a message does not say where it died; name a queue with --to'
-  throw new CommandFailure(view.moved > 0 ? exitCodes.partlyDone : exitCodes.failed, `${reason}.`)
+  throw new CommandFailure(
+    view.moved > 0 ? exitCodes.partlyDone : exitCodes.failed,
+    whyFailed(view),
+  )
+}
+
+function whyFailed(task: Pick<MoveTask, 'source' | 'skipped'>): string {
+  const count = skippedOf(task)
+  if (count === 0) return 'A queue of this redrive was deleted while it ran.'
+  const messages = count === 1 ? '1 message stays' : `${count} messages stay`
+  const them = count === 1 ? 'it' : 'them'
+  return `${messages} in ${printable(task.source)}; name a queue for ${them} with --to.`
 }

@@ -7,6 +7,7 @@ export function describeMoveTasks(suite: ContractSuite): void {
   suite.describe('move tasks', () => {
     describeMoves(suite)
     describeProgress(suite)
+    describeSkips(suite)
     describeRefusals(suite)
   })
 }
@@ -252,6 +253,87 @@ function describeProgress(suite: ContractSuite): void {
       ids.slice(0, 2),
     )
     await rejects(scene.backend.listMoveTasks({ source: 'nowhere', limit: 2 }), 'queue_not_found')
+  })
+}
+
+function describeSkips(suite: ContractSuite): void {
+  /** A dead-letter queue for messages of `gone`, which is deleted, and of `kept`. */
+  async function withGoneSource(scene: Scene): Promise<void> {
+    await scene.queue('dead')
+    for (const name of ['gone', 'kept']) {
+      await scene.queue(name, { deadLetter: { queue: 'dead', maxReceives: 3 } })
+    }
+  }
+
+  suite.test(
+    'messages without a queue to go back to are skipped, counted and stay; the others move',
+    async (scene) => {
+      await withGoneSource(scene)
+      await bury(scene, 'gone', 'one', 'two')
+      await bury(scene, 'kept', 'three')
+      await scene.send('dead', 'sent straight here')
+      await bury(scene, 'kept', 'four')
+      await scene.backend.deleteQueue({ queue: 'gone' })
+      const { skipped: none } = await scene.backend.startMoveTask({ source: 'dead' })
+      assert.deepEqual(none, { queue_not_found: 0, origin_unknown: 0 })
+      await scene.sweep()
+      const { status, failure, moved, toMove, skipped } = await latest(scene, 'dead')
+      assert.deepEqual([status, failure, moved, toMove], ['failed', 'queue_not_found', 2, 5])
+      assert.deepEqual(skipped, { queue_not_found: 2, origin_unknown: 1 })
+      assert.deepEqual(await scene.receiveBodies('kept'), ['three', 'four'])
+      const left = await scene.receiveBodies('dead')
+      assert.deepEqual(left, ['one', 'two', 'sent straight here'])
+    },
+  )
+
+  suite.test('a skipped message costs nothing of the rate, and is counted once', async (scene) => {
+    await withGoneSource(scene)
+    const many = Array.from({ length: 10 }, (_, index) => `m${index}`)
+    await bury(scene, 'gone', ...many)
+    await bury(scene, 'kept', 'a', 'b', 'c')
+    await scene.backend.deleteQueue({ queue: 'gone' })
+    await scene.backend.startMoveTask({ source: 'dead', movesPerSecond: 1 })
+    await scene.sweep()
+    const first = await latest(scene, 'dead')
+    assert.deepEqual([first.status, first.moved], ['running', 1])
+    assert.equal(first.skipped.queue_not_found, 10)
+    await work(scene, 3)
+    const last = await latest(scene, 'dead')
+    assert.deepEqual([last.status, last.moved], ['failed', 3])
+    assert.equal(last.skipped.queue_not_found, 10)
+  })
+
+  suite.test(
+    'a later task moves what was skipped, once the queue is there again',
+    async (scene) => {
+      await withGoneSource(scene)
+      await bury(scene, 'gone', 'one')
+      await bury(scene, 'kept', 'two')
+      await scene.backend.deleteQueue({ queue: 'gone' })
+      await scene.backend.startMoveTask({ source: 'dead' })
+      await scene.sweep()
+      await scene.advance(2 * minute)
+      await scene.queue('gone')
+      await scene.backend.startMoveTask({ source: 'dead' })
+      await scene.sweep()
+      const { status, moved, skipped } = await latest(scene, 'dead')
+      assert.deepEqual([status, moved, skipped.queue_not_found], ['completed', 1, 0])
+      assert.deepEqual(await scene.receiveBodies('gone'), ['one'])
+    },
+  )
+
+  suite.test('many skipped messages at the head are passed once', async (scene) => {
+    await withGoneSource(scene)
+    for (let batch = 0; batch < 50; batch += 1) {
+      await bury(scene, 'gone', ...Array.from({ length: 10 }, (_, index) => `m${batch}.${index}`))
+    }
+    await bury(scene, 'kept', 'last')
+    await scene.backend.deleteQueue({ queue: 'gone' })
+    await scene.backend.startMoveTask({ source: 'dead' })
+    await scene.sweep()
+    const { status, moved, skipped } = await latest(scene, 'dead')
+    assert.deepEqual([status, moved, skipped.queue_not_found], ['failed', 1, 500])
+    assert.deepEqual(await scene.receiveBodies('kept'), ['last'])
   })
 }
 

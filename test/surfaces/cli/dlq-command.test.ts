@@ -117,6 +117,55 @@ describe('a redrive', () => {
     assert.match(cancelled.status, /^cancel/)
   })
 
+  test('that is left says that no process moves it, and how to continue it', async () => {
+    const { start, good, read } = await withDeadLetters(50)
+    const redrive = start(['dlq', 'redrive', 'orders-dlq', '--rate', '50', '--yes', '--jsonl'])
+    await redrive.output(/"progress"/)
+    redrive.interrupt()
+    const { stderr } = await redrive.ended
+    assert.match(stderr, /no other process moves/)
+    assert.match(stderr, /millrace dlq follow orders-dlq/)
+    assert.doesNotMatch(stderr, /goes on|continues it/)
+    assert.match(await good('dlq', 'follow', 'orders-dlq'), /^Moved 50 of 50: completed\.$/m)
+    const [task] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
+    assert.deepEqual([task.status, task.moved], ['completed', 50])
+  })
+
+  test('that is left goes on in another process that has the store open', async () => {
+    const { start, store, backend } = await withDeadLetters(50)
+    const redrive = start(['dlq', 'redrive', 'orders-dlq', '--rate', '5', '--yes', '--jsonl'])
+    await redrive.output(/"progress"/)
+    await using _server = (await store()).keepUp()
+    redrive.interrupt()
+    const { code, stderr } = await redrive.ended
+    assert.equal(code, 130)
+    assert.match(stderr, /Another process continues the redrive/)
+    assert.doesNotMatch(stderr, /no other process/)
+    const [task] = await backend.listMoveTasks({ source: 'orders-dlq', limit: 1 })
+    assert.ok(task)
+    await backend.cancelMoveTask({ id: task.id })
+  })
+
+  test('that is cancelled where no process moves it is over at once', async () => {
+    const { start, read, good } = await withDeadLetters(50)
+    const redrive = start(['dlq', 'redrive', 'orders-dlq', '--rate', '1', '--yes', '--jsonl'])
+    await redrive.output(/"progress"/)
+    redrive.interrupt()
+    await redrive.ended
+    const [task] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
+    assert.equal((await read('dlq', 'cancel', task.id)).status, 'cancelled')
+    assert.match(await good('dlq', 'redrive', 'orders-dlq', '--yes'), /completed/)
+  })
+
+  test('can be followed only while it runs', async () => {
+    const { run } = await withDeadLetters(1)
+    assertRefused(
+      await run('dlq', 'follow', 'orders-dlq'),
+      3,
+      /No redrive of orders-dlq is running/,
+    )
+  })
+
   test('is cancelled at the second one', async () => {
     const { start, read } = await withDeadLetters(50)
     const redrive = start(['dlq', 'redrive', 'orders-dlq', '--rate', '1', '--yes', '--jsonl'])
@@ -133,13 +182,39 @@ describe('a redrive', () => {
     assert.match(task.status, /^cancel/)
   })
 
-  test('that fails half way says so', async () => {
-    const { run, backend } = await withDeadLetters(2)
+  test('skips what has no queue to go back to, says so, and moves the others', async () => {
+    const { run, read, good, backend } = await withDeadLetters(2)
     await backend.send({ queue: 'orders-dlq', messages: [{ body: 'by hand' }] })
+    await bury(backend, 'mails', 1)
+    await backend.deleteQueue({ queue: 'orders' })
+    const plan = await read('dlq', 'redrive', 'orders-dlq', '--dry-run')
+    const skipped = { queue_not_found: 2, origin_unknown: 1 }
+    assert.deepEqual([plan.moves, plan.skipped], [[{ to: 'mails', messages: 1 }], skipped])
+    const foretold = await good('dlq', 'redrive', 'orders-dlq', '--dry-run')
+    assert.match(foretold, /^Would move 1 of 4 messages out of orders-dlq\.$/m)
+    assert.match(foretold, /^ {2}1 to mails$/m)
+    assert.match(foretold, /^ {2}2 stay: the queue in which they died does not exist$/m)
+    assert.match(foretold, /^ {2}1 stays: it does not say where it died$/m)
     const end = await run('dlq', 'redrive', 'orders-dlq', '--yes')
     assert.equal(end.code, 5)
-    assert.match(end.stdout, /^Moved 2 of 3: failed\.$/m)
-    assert.match(end.stderr, /does not say where it died; name a queue with --to/)
+    assert.match(end.stdout, /^Moved 1 of 4: failed\.$/m)
+    assert.match(end.stdout, /^ {2}2 stay: the queue in which they died does not exist$/m)
+    assert.match(end.stdout, /^ {2}1 stays: it does not say where it died$/m)
+    assert.match(end.stderr, /3 messages stay in orders-dlq; name a queue for them with --to/)
+    const [task] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
+    assert.deepEqual([task.moved, task.skipped, task.status], [1, skipped, 'failed'])
+    assert.match(await good('dlq', 'tasks', 'orders-dlq'), /failed +1 of 4 +3 /)
+  })
+
+  test.each([
+    ['of a queue without sources', ['orders'], 1, /dead-letter queue of some queue/],
+    ['to itself', ['orders-dlq', '--to', 'orders-dlq'], 2, /another standard queue/],
+    ['to a FIFO queue', ['orders-dlq', '--to', 'steps.fifo'], 2, /another standard queue/],
+  ])('%s is refused by its dry run too', async (_name, args, code, line) => {
+    const { run, backend } = await withDeadLetters(2)
+    await backend.createQueue({ queue: 'steps.fifo' })
+    assertRefused(await run('dlq', 'redrive', ...args, '--dry-run'), code, line)
+    assertRefused(await run('dlq', 'redrive', ...args, '--yes'), code, line)
   })
 
   test.each([

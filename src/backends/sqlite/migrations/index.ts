@@ -11,6 +11,7 @@ import { metrics } from './0010-metrics.ts'
 import { handoffs } from './0011-handoffs.ts'
 import { alarms } from './0012-alarms.ts'
 import { clock } from './0013-clock.ts'
+import { skippedMoves } from './0016-skipped-moves.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -27,4 +28,5 @@ export const migrations: readonly string[] = [
   handoffs,
   alarms,
   clock,
+  skippedMoves,
 ]
