@@ -87,6 +87,6 @@ export interface BudgetState {
   readonly limit: number
   /** When the present window ends; null when it never does. */
   readonly windowEndsAt: number | null
-  /** Whether this very call turned the switch on. */
+  /** From `spend`: whether this call turned the switch on. From `budget`: whether the limit is reached. */
   readonly tripped: boolean
 }

@@ -2,6 +2,7 @@
 import { outlastsRetention } from '../core/check-queue.ts'
 import { formatDuration } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
+import type { QueueSettings } from '../core/queue-settings.ts'
 import type { DoctorRule, Observation } from './doctor.ts'
 import type { ExaminedFacts, QueueFacts } from './examined-facts.ts'
 
@@ -62,14 +63,10 @@ export const queueRules: readonly DoctorRule[] = [
     name: 'no-dead-letters',
     severity: 'warning',
     finds: 'a queue that is consumed and has no dead-letter queue',
-    look: eachQueue(({ settings, isConsumed, sources }) => {
+    look: eachQueue(({ settings, isConsumed, hasJobs, sources }) => {
       if (!isConsumed || settings.deadLetter !== null || sources.length > 0) return undefined
-      const fate =
-        settings.type === 'fifo'
-          ? 'holds up its group'
-          : `comes back every ${formatDuration(settings.visibilityMs)}`
       return {
-        reason: `It has no dead-letter queue: a message that always fails ${fate} until its retention of ${formatDuration(settings.retentionMs)} ends, and is then gone.`,
+        reason: `It has no dead-letter queue: ${hasJobs ? fateOfJob(settings) : fateOfMessage(settings)}.`,
         fix: 'Give it a dead-letter queue with a retention of 14 days.',
       }
     }),
@@ -186,4 +183,17 @@ function wayOfDeadLetters(start: QueueFacts): readonly string[] | undefined {
     next = next.deadLetters
   }
   return next?.name === start.name ? [...names, start.name] : undefined
+}
+
+function fateOfMessage({ type, visibilityMs, retentionMs }: QueueSettings): string {
+  const fate =
+    type === 'fifo' ? 'holds up its group' : `comes back every ${formatDuration(visibilityMs)}`
+  return `a message that always fails ${fate} until its retention of ${formatDuration(retentionMs)} ends, and is then gone`
+}
+
+/** Attempts end a job, not retention; the failed job is kept, and its message is not. */
+function fateOfJob({ history: { failedMs } }: QueueSettings): string {
+  const end =
+    failedMs === null ? 'is never removed' : `is removed after ${formatDuration(failedMs)}`
+  return `a job that uses up its attempts ends as failed and ${end}. No redrive can send it back, and no alarm on dead letters reports it`
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { z } from 'zod'
 import { defineApp } from './define-app.ts'
 import {
   doctorRules,
@@ -9,6 +10,7 @@ import {
   examine,
 } from './doctor.ts'
 import { examineApp } from './examine-app.ts'
+import { jobs } from './jobs-declaration.ts'
 import { fifo, queue } from './queue-declaration.ts'
 import { resolveTopology } from './resolve-topology.ts'
 
@@ -217,6 +219,16 @@ describe('the doctor', () => {
 })
 
 describe('the doctor on an app', () => {
+  test('knows that attempts end a job, and retention does not', () => {
+    const app = defineApp('app', {
+      queues: { work: jobs({ types: { MAIL: z.object({}) }, keepFinished: { failed: '7d' } }) },
+    })
+    const [found, ...others] = examineApp(resolveTopology(app, 'dev'))
+    assert.deepEqual([found?.rule, others], ['no-dead-letters', []])
+    assert.match(found?.reason ?? '', /uses up its attempts ends as failed and is removed after 7d/)
+    assert.doesNotMatch(found?.reason ?? '', /comes back|retention/)
+  })
+
   const rulesFor = (app: Parameters<typeof resolveTopology>[0]): readonly string[] =>
     examineApp(resolveTopology(app, 'dev')).map(({ rule, subject }) => `${subject}: ${rule}`)
 

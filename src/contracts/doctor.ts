@@ -19,6 +19,8 @@ export interface ExaminedQueue {
   readonly settings: Partial<QueueSettings>
   /** Whether somebody other than the consumers takes messages out of it. */
   readonly isConsumed?: boolean
+  /** Whether its messages are tracked jobs. */
+  readonly hasJobs?: boolean
   /** Whether an alarm watches its depth; undefined when that is not known here. */
   readonly isWatched?: boolean
   readonly at?: ExaminedPlace

@@ -1,5 +1,6 @@
 /** An app before the doctor. Its workers renew their leases, so Lambda's rules are not theirs. */
 import { type ExaminedTopology, examine, type Finding } from './doctor.ts'
+import { isJobsQueue } from './jobs-declaration.ts'
 import type { Topology } from './resolve-topology.ts'
 
 export function examineApp(topology: Topology): readonly Finding[] {
@@ -8,12 +9,16 @@ export function examineApp(topology: Topology): readonly Finding[] {
 
 export function examinedApp({ planned, queues }: Topology): ExaminedTopology {
   const declared = new Set(queues.map(({ name }) => name))
+  const withJobs = new Set(
+    queues.flatMap(({ name, declared: one }) => (isJobsQueue(one) ? name : [])),
+  )
   const targets = new Set(planned.map(({ settings }) => settings.deadLetter?.queue))
   return {
     queues: planned.map(({ queue, settings }) => ({
       name: queue,
       settings,
       isConsumed: declared.has(queue) && !targets.has(queue),
+      hasJobs: withJobs.has(queue),
     })),
     consumers: [],
   }

@@ -16,6 +16,7 @@ export interface QueueFacts {
   readonly sources: readonly string[]
   readonly consumers: readonly ExaminedConsumer[]
   readonly isConsumed: boolean
+  readonly hasJobs: boolean
   readonly isWatched: boolean | undefined
   readonly place: Placed
 }
@@ -45,6 +46,7 @@ export function factsOf({ queues, consumers }: ExaminedTopology): ExaminedFacts 
       sources: sources.map(({ name }) => name),
       consumers: own,
       isConsumed: queue.isConsumed === true || own.length > 0,
+      hasJobs: queue.hasJobs === true,
       isWatched: queue.isWatched,
       place: placed(queue.at),
     })

@@ -21,6 +21,10 @@ export function prepareBudgets(db: DatabaseSync): BudgetStatements {
 /** So much of a limit may be lost in a long sum of fractions without anybody having saved it. */
 const roundingError = 1e-9
 
+function isReached(spent: number, limit: number): boolean {
+  return spent >= limit * (1 - roundingError)
+}
+
 export function spend(tx: StoreTransaction, request: Spend): BudgetState {
   const { budget, limit, amount } = request
   const { start, end } = windowAt(request, tx.now)
@@ -28,7 +32,7 @@ export function spend(tx: StoreTransaction, request: Spend): BudgetState {
   const spent = before + amount
   tx.session.budgets.write.run(budget, start, spent)
   tx.wroteRow()
-  const tripped = spent >= limit * (1 - roundingError) && trip(tx, request, end)
+  const tripped = isReached(spent, limit) && trip(tx, request, end)
   return { spent, limit, windowEndsAt: end, tripped }
 }
 
@@ -36,7 +40,7 @@ export function budgetState(session: Session, request: BudgetWindow, now: number
   const { budget, limit } = request
   const { start, end } = windowAt(request, now)
   const spent = spentSince(session, budget, start)
-  return { spent, limit, windowEndsAt: end, tripped: false }
+  return { spent, limit, windowEndsAt: end, tripped: isReached(spent, limit) }
 }
 
 /** Turns the switch on, unless it is on at least as long; false when there was nothing to do. */

@@ -131,7 +131,9 @@ async function show({ flags, voice }: Call<StoreFlags>, name: string): Promise<v
   voice.say(`visible          ${queue.visible}`)
   voice.say(`in flight        ${queue.in_flight}`)
   if (survey.groups.length > 0) voice.say(`\n${groupTable(survey)}`)
-  if (!survey.complete) voice.note(`Only the first ${survey.looked_at} were looked at.`)
+  if (!survey.complete) {
+    voice.say(`\nOnly the first ${survey.looked_at} of ${queue.visible} were looked at.`)
+  }
 }
 
 function countsOf(queue: QueueView): object {

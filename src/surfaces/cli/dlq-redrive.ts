@@ -101,7 +101,6 @@ async function foretell(
   voice.say(`Would move ${count}${rest} of ${ready} messages out of ${printable(source)}.`)
   for (const { to, messages } of moves) voice.say(`  ${messages} to ${printable(to)}`)
   for (const line of skippedLines(skipped)) voice.say(line)
-  if (!complete) voice.note(`Only the first ${looked_at} were looked at.`)
 }
 
 const stays: Readonly<Record<MoveTaskFailure, { one: string; many: string }>> = {

@@ -5,6 +5,7 @@ import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { printMessages } from './message-sheet.ts'
 import { type Call, inStore, type StoreFlags } from './store-command.ts'
+import { printable } from './table.ts'
 
 interface ReceiveFlags extends StoreFlags {
   readonly max: number
@@ -33,8 +34,10 @@ export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): 
       const receipts = messages.map(({ receipt }) => receipt)
       // Not before they are printed: what was not printed must come back.
       if (flags.delete) return acknowledge(backend, queue, receipts)
-      if (!flags.json && !flags.jsonl)
-        voice.note(`Hidden from others until ${messages[0]?.due_at}.`)
+      if (flags.json || flags.jsonl) return
+      voice.note(`Hidden from others until ${messages[0]?.due_at}.`)
+      if (!flags.body)
+        voice.note(`Delete with: millrace message delete ${printable(queue)} <receipt>`)
     },
     { queue },
   )

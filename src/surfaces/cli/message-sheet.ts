@@ -1,5 +1,5 @@
 /** Messages for people and programs: a table, whole documents, or the bodies alone. */
-import type { MessageView } from '../../operations/message-view.ts'
+import type { DeliveryView, MessageView } from '../../operations/message-view.ts'
 import { age } from './age.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Shell } from './shell.ts'
@@ -13,7 +13,7 @@ export interface MessageFlags {
 }
 
 export interface MessagePage {
-  readonly messages: readonly MessageView[]
+  readonly messages: readonly (MessageView | DeliveryView)[]
   readonly next?: string | null
 }
 
@@ -55,7 +55,7 @@ export function printMessage(
 const bodyWidth = 80
 const bodyWidthMin = 20
 
-function messageTable({ shell }: Call<MessageFlags>, messages: readonly MessageView[]): string {
+function messageTable({ shell }: Call<MessageFlags>, messages: MessagePage['messages']): string {
   const now = shell.ports.clock.now()
   const rows = messages.map((message) => ({
     id: message.id,
@@ -65,9 +65,19 @@ function messageTable({ shell }: Call<MessageFlags>, messages: readonly MessageV
     due_at: message.due_at,
     died_in: message.dead_letter?.source ?? null,
     reason: message.dead_letter?.reason ?? null,
+    receipt: 'receipt' in message ? message.receipt : null,
     body: message.body,
   }))
-  const columns = ['id', 'age', 'receives', 'group', 'due_at', 'died_in', 'reason'] as const
+  const columns = [
+    'id',
+    'age',
+    'receives',
+    'group',
+    'due_at',
+    'died_in',
+    'reason',
+    'receipt',
+  ] as const
   const rightAligned = ['age', 'receives'] as const
   return tableWithBodies(shell, { columns, body: 'body', rows, rightAligned })
 }

@@ -76,7 +76,9 @@ function describeTripping(suite: ContractSuite): void {
     assert.deepEqual([record?.by, record?.until], ['budget llm', windowEndsAt])
     assert.deepEqual(await scene.receiveBodies('q'), [])
     assert.equal((await spend(scene, 5)).tripped, false, 'it is on already')
+    assert.equal((await switchesOf(scene).budget(window)).tripped, true)
     await scene.advance(day)
+    assert.equal((await switchesOf(scene).budget(window)).tripped, false)
     assert.equal(await isPaused(scene), false)
     assert.deepEqual(await scene.receiveBodies('q'), ['a'])
     const { items } = await switchesOf(scene).history({ limit: 10 })
@@ -114,5 +116,6 @@ function describeTripping(suite: ContractSuite): void {
     let tripped = false
     for (let part = 0; part < 100; part += 1) tripped = (await spend(scene, 0.1)).tripped
     assert.equal(tripped, true)
+    assert.equal((await switchesOf(scene).budget(window)).tripped, true)
   })
 }

@@ -59,6 +59,22 @@ describe('dead-letter queues', () => {
   })
 })
 
+describe('a long dead-letter queue', () => {
+  test('says that only its first ten thousand were looked at', async () => {
+    const { good, read, backend } = await withDeadLetters(0)
+    for (let sent = 0; sent < 10_001; sent += 1_000) {
+      const messages = Array.from({ length: Math.min(1_000, 10_001 - sent) }, () => ({ body: 'x' }))
+      await backend.send({ queue: 'orders-dlq', messages })
+    }
+    const shown = await good('dlq', 'show', 'orders-dlq')
+    assert.match(shown, /^Only the first 10000 of 10001 were looked at\.$/m)
+    const { looked_at, complete } = await read('dlq', 'show', 'orders-dlq')
+    assert.deepEqual([looked_at, complete], [10_000, false])
+    const foretold = await good('dlq', 'redrive', 'orders-dlq', '--dry-run')
+    assert.match(foretold, /^Would move 0 of the first 10000 of 10001 messages/)
+  })
+})
+
 describe('a redrive', () => {
   test('sends everything back, and tells how it went on', async () => {
     const { start, backend } = await withDeadLetters(5)

@@ -133,6 +133,16 @@ describe('receiving', () => {
     assertRefused(half, 5, /1 of 2 could not be deleted/)
   })
 
+  test('prints the receipt for people too', async () => {
+    const { run, good, backend } = await ordersScene()
+    await backend.send({ queue: 'orders', messages: [{ body: 'one' }] })
+    const { stdout, stderr } = await run('message', 'receive', 'orders')
+    const [, receipt = ''] = /(r1-[\d-]+) +one$/m.exec(stdout) ?? []
+    assert.match(stderr, /millrace message delete orders <receipt>/)
+    assert.equal(await good('message', 'delete', 'orders', receipt), 'Deleted 1.\n')
+    assert.equal((await backend.queueStatistics({ queue: 'orders' })).leased, 0)
+  })
+
   test('deletes what it has printed when it is told to', async () => {
     const { good, backend } = await ordersScene()
     await backend.send({ queue: 'orders', messages: [{ body: 'a' }, { body: 'b' }, { body: 'c' }] })
