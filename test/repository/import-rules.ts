@@ -171,7 +171,7 @@ export const importRules: readonly ImportRule[] = [
       'config',
       'server.ts',
     ],
-    outside: ['node:', 'commander', 'pino', 'picocolors', '@clack/prompts'],
+    outside: ['node:', 'commander', 'pino', 'picocolors'],
   },
   {
     part: 'testing',

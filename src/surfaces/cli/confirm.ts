@@ -1,4 +1,6 @@
 /** Asks before anything is destroyed: the name has to be typed, or `--yes` given where nobody can type. */
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
@@ -21,14 +23,34 @@ export async function confirm(
   if (!isInteractive) {
     throw new CommandFailure(exitCodes.notConfirmed, `${question} Say --yes to go on.`)
   }
-  const { isCancel, text } = await import('@clack/prompts')
-  const typed = await text({
-    message: `${question} Type ${printable(name)} to go on.`,
-    input: stdin,
-    output: process.stderr,
+  const typed = await ask(stdin, `${question} Type ${printable(name)} to go on: `)
+  if (typed === name) return
+  throw typed === interrupted
+    ? new CommandFailure(exitCodes.interrupted, 'Nothing was done.')
+    : new CommandFailure(exitCodes.notConfirmed, notTyped(typed))
+}
+
+function notTyped(typed: string | undefined): string {
+  return typed === undefined ? 'Nothing was done.' : 'That is another name; nothing was done.'
+}
+
+const interrupted = Symbol('Ctrl-C')
+
+/** The line that was typed; undefined when the input ends first, such as by Ctrl-D. */
+function ask(input: Readable, question: string): Promise<string | typeof interrupted | undefined> {
+  const lines = createInterface({ input, output: process.stderr })
+  return new Promise((resolve) => {
+    let end: string | typeof interrupted | undefined
+    const close = (how: string | typeof interrupted): void => {
+      end = how
+      lines.close()
+    }
+    lines.once('SIGINT', () => close(interrupted))
+    lines.question(question, close)
+    lines.once('close', () => {
+      // Without Enter the cursor is still behind the question.
+      if (typeof end !== 'string') process.stderr.write('\n')
+      resolve(end)
+    })
   })
-  if (isCancel(typed)) throw new CommandFailure(exitCodes.interrupted, 'Nothing was done.')
-  if (typed !== name) {
-    throw new CommandFailure(exitCodes.notConfirmed, 'That is another name; nothing was done.')
-  }
 }

@@ -21,6 +21,10 @@ async function visible({ read }: CliScene): Promise<number> {
   return (await read('queue', 'show', 'orders')).visible
 }
 
+function isCursorShown(raw: string): boolean {
+  return raw.lastIndexOf('\u001B[?25h') >= raw.lastIndexOf('\u001B[?25l')
+}
+
 describe('a purge on a terminal', () => {
   test('happens when the name of the queue is typed', async () => {
     const scene = await withOrders()
@@ -35,12 +39,16 @@ describe('a purge on a terminal', () => {
   test.each([
     ['something else is typed', 'order\r', 4],
     ['Ctrl-C is pressed', '\u0003', 130],
+    ['Ctrl-D is pressed', '\u0004', 4],
   ])('does not happen when %s', async (_name, keys, code) => {
     const scene = await withOrders()
     const purge = onTerminal(['queue', 'purge', 'orders', '--data', scene.data])
     await purge.shows(/Type orders/)
     purge.type(keys)
-    assert.equal((await purge.ended).code, code)
+    const { code: ended, screen } = await purge.ended
+    assert.equal(ended, code, screen)
+    assert.match(screen, /nothing was done|Nothing was done/)
+    assert.equal(isCursorShown(purge.raw), true)
     assert.equal(await visible(scene), 1)
   })
 })
