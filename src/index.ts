@@ -2,6 +2,7 @@
  * Millrace: durable queues declared once, in one typed value. Declare an app with `defineApp`, open
  * it with `open`, send and receive through `mill.queues`, enqueue and follow jobs through `mill.jobs`.
  */
+import './config/require-node.ts'
 
 export type { AlarmRecord, AlarmTransition } from './backends/alarm-store.ts'
 /** Requests and answers of the backend port, for those who call it or write a backend. */

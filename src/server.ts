@@ -2,6 +2,7 @@
  * `millrace/server`: the server as a library, and its HTTP API for other servers. This file joins the
  * ways in to the store; everything else is in the folders it names.
  */
+import './config/require-node.ts'
 import type { RequestListener } from 'node:http'
 import { type DevOptions as DevServerOptions, type RunningDev, startDevWith } from './config/dev.ts'
 import { type RunningServer, type ServerOptions, type Services, serveWith } from './config/serve.ts'

@@ -2,11 +2,12 @@
  * The MD5 sums with which SQS answers sends and receives. Clients compare them with their own, so
  * every byte and its order counts.
  */
-import { hash } from 'node:crypto'
+// Not by name: an older Node must get as far as saying that it is too old.
+import crypto from 'node:crypto'
 import type { MessageAttribute } from '../core/message.ts'
 
 export function digestOfBody(body: string): string {
-  return hash('md5', body)
+  return crypto.hash('md5', body)
 }
 
 /** Of the attributes that are given; undefined when there are none, since SQS then answers no sum. */
@@ -20,14 +21,14 @@ export function digestOfAttributes(
     const attribute = attributes[name]
     if (attribute !== undefined) addAttribute(parts, name, attribute)
   }
-  return hash('md5', Buffer.concat(parts))
+  return crypto.hash('md5', Buffer.concat(parts))
 }
 
 /** SQS takes the trace header for an attribute of type String, and digests it like one. */
 export function digestOfTraceHeader(header: string): string {
   const parts: Uint8Array[] = []
   addAttribute(parts, 'AWSTraceHeader', { type: 'String', value: header })
-  return hash('md5', Buffer.concat(parts))
+  return crypto.hash('md5', Buffer.concat(parts))
 }
 
 /** Tells text from bytes where lengths and contents could be equal. */

@@ -130,4 +130,40 @@ describe('the package', () => {
     const { stdout } = await execute(command, ['--version'], { env: { PATH } })
     assert.equal(stdout.trim(), manifest.version)
   })
+
+  test.each(['millrace', 'millrace/server'])('says in %s which Node it needs', async (name) => {
+    const code = `await import('${name}').catch(({ code, message }) => console.log(code, message))`
+    const stdout = await node([...olderNode, '--input-type=module', '--eval', code])
+    assert.match(stdout, /^unsupported Millrace needs Node 22\.18 or newer; this is Node 20\.19\.0/)
+  })
+
+  test('has a command that says which Node it needs, in one line', async () => {
+    const command = join(installed, manifest.bin.millrace)
+    const run = execute(process.execPath, [...olderNode, command, '--version'])
+    await assert.rejects(run, ({ code, stdout, stderr }) => {
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, /^error: Millrace needs Node 22\.18 or newer.*\n$/)
+      return true
+    })
+  })
+
+  test('has a command that runs where modules have no compile cache', async () => {
+    const preload = preloading(`
+      import modules, { syncBuiltinESMExports } from 'node:module'
+      delete modules.enableCompileCache
+      syncBuiltinESMExports()
+    `)
+    const command = join(installed, manifest.bin.millrace)
+    const { stdout } = await execute(process.execPath, [...preload, command, '--version'])
+    assert.equal(stdout.trim(), manifest.version)
+  })
 })
+
+function preloading(code: string): readonly string[] {
+  return ['--import', `data:text/javascript,${encodeURIComponent(code)}`]
+}
+
+/** Lets a process take its Node for an older one. */
+const olderNode = preloading(
+  "Object.defineProperty(process.versions, 'node', { value: '20.19.0' })",
+)

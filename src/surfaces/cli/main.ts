@@ -1,14 +1,23 @@
 #!/usr/bin/env node
 /**
  * The `millrace` command. Data goes to stdout, everything else to stderr; what exit codes mean is in
- * exit-codes.ts.
+ * exit-codes.ts. Older versions of Node can run this file, so that it can say what is missing.
  */
-import { enableCompileCache } from 'node:module'
+import * as modules from 'node:module'
 import { join } from 'node:path'
+import { nodeVersionProblem } from '../../core/node-version.ts'
+
+const problem = nodeVersionProblem(process.versions)
+if (problem !== undefined) {
+  console.error(`error: ${problem}`)
+  process.exit(1)
+}
 
 // The next call starts in half the time. Not in a folder for all users: what lies there is run.
+// Deno has no such cache.
 const { XDG_CACHE_HOME: cache, HOME: home } = process.env
-if (cache || home) enableCompileCache(join(cache || join(home ?? '', '.cache'), 'millrace'))
+if (cache || home)
+  modules.enableCompileCache?.(join(cache || join(home ?? '', '.cache'), 'millrace'))
 
 // The reader of a pipe may leave first; that is no failure of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -2,7 +2,8 @@
  * The one text that stands for a request in Signature Version 4. It is made from what arrived, byte
  * by byte: whatever a parser later understands by those bytes, they are the ones that were signed.
  */
-import { hash } from 'node:crypto'
+// Not by name: an older Node must get as far as saying that it is too old.
+import crypto from 'node:crypto'
 
 /** The parts of a request before its body. */
 export interface RequestHead {
@@ -85,7 +86,7 @@ export function queryParameters(query: string): readonly QueryParameter[] {
 
 /** Node hands over headers and addresses with one character for each byte. */
 export function sha256Hex(data: string | Uint8Array): string {
-  return hash('sha256', typeof data === 'string' ? Buffer.from(data, 'latin1') : data, 'hex')
+  return crypto.hash('sha256', typeof data === 'string' ? Buffer.from(data, 'latin1') : data, 'hex')
 }
 
 /** Signers leave out empty and dotted parts, and encode what is encoded already once more. */
