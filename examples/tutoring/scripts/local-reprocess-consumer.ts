@@ -35,6 +35,22 @@ async function reprocess(backend: Backend, message: Message): Promise<void> {
   }
 }
 
+/** What is missing, and what to do about it; anything else is a defect, and needs its stack. */
+function whyStopped(error: unknown, url: string): string {
+  const { name, code, stack, message } = error as NodeJS.ErrnoException
+  if (name === 'QueueDoesNotExist') {
+    const create = 'npx node src/surfaces/cli/main.ts up examples/tutoring/serverless.yml'
+    return `There is no queue ${url}. Create the queues of the template first: ${create}`
+  }
+  if (name === 'CredentialsProviderError') {
+    return 'There are no credentials for the queues. Copy examples/tutoring/.env.example to .env beside it.'
+  }
+  if (code === 'ECONNREFUSED') {
+    return `No server listens at ${new URL(url).origin}. Start one first: npm start`
+  }
+  return stack ?? message
+}
+
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
 const backend = openBackend()
@@ -46,7 +62,10 @@ try {
     isMore = isWatching || messages.length > 0
   }
 } catch (error) {
-  if (!stopping.signal.aborted) throw error
+  if (!stopping.signal.aborted) {
+    console.error(`error: ${whyStopped(error, backend.environment.SQS_ATTEMPT_REPROCESS_URL)}`)
+    process.exitCode = 1
+  }
 } finally {
   backend[Symbol.dispose]()
 }

@@ -177,6 +177,31 @@ describe('npm run consume:reprocess', () => {
     assert.ok(scene.backend.stores.attempts.ofSubmission(submissionId))
   })
 
+  test('says in one line what is missing, and what to do', async () => {
+    const scene = await openScene()
+    const url = scene.variables['SQS_ATTEMPT_REPROCESS_URL'] ?? ''
+    const consumeWith = async (changes: Record<string, string>): Promise<string> => {
+      const variables = { ...scene.variables, ...changes }
+      const { code, stdout, stderr } = await startCommand(process.execPath, [script], variables)
+        .ended
+      assert.deepEqual([code, stdout], [1, ''], stderr)
+      assert.match(stderr, /^error: [^\n]+\n$/)
+      return stderr
+    }
+    const fresh = await consumeWith({ SQS_ATTEMPT_REPROCESS_URL: `${url}-2` })
+    assert.match(fresh, /There is no queue .*main\.ts up examples\/tutoring\/serverless\.yml/)
+    // Nothing listens at the port of another protocol.
+    const nobodyThere = 'http://127.0.0.1:9/000000000000/q'
+    const noServer = await consumeWith({
+      SQS_ATTEMPT_STREAM_URL: nobodyThere,
+      SQS_ATTEMPT_REPROCESS_URL: nobodyThere,
+    })
+    assert.match(
+      noServer,
+      /No server listens at http:\/\/127\.0\.0\.1:9\. Start one first: npm start/,
+    )
+  })
+
   test('leaves what fails in the queue, and says so', async () => {
     const scene = await openScene()
     const { attemptReprocessQueue } = scene.mill.queues
