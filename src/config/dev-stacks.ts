@@ -44,7 +44,7 @@ export class DevStacks {
       hostEnvironment: { ...place.environment, ...signingVariables(options) },
       ...(log !== undefined && { log }),
       ...(onLogLine !== undefined && { onLogLine }),
-      ...(onInvocation !== undefined && { onInvocation }),
+      ...(onInvocation !== undefined && { onInvocation, logsInvocations: false }),
     })
     this.#watcher = new CodeWatcher({
       timers: ports.timers,

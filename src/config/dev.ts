@@ -39,6 +39,7 @@ export interface DevOptions
   readonly onProblems?: (problems: readonly TemplateProblem[]) => void
   /** The lines of the functions' logs. Default: they go to `log`. */
   readonly onLogLine?: (line: LambdaLogLine) => void
+  /** Called when an invocation has ended and its messages are settled. Default: it goes to `log`. */
   readonly onInvocation?: (report: InvocationReport) => void
 }
 

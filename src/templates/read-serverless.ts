@@ -50,6 +50,7 @@ export function readServerless(options: VariablesOptions): Template {
     problems,
   )
   warnOfConstructs(document, problems)
+  warnOfRegion(variables, options)
   const resources = new Map(cloudFormation.resources)
   for (const resource of serverlessFunctions(variables, options, stackName)) {
     resources.set(resource.logicalId, resource)
@@ -114,5 +115,20 @@ function warnOfConstructs(document: Node, problems: Problems): void {
     constructs,
     "'constructs' belong to a plugin and are not read. `serverless package` writes them out as a " +
       'template in .serverless, which can be read.',
+  )
+}
+
+/** A stack goes up in one region, that of the server. */
+function warnOfRegion(
+  variables: ServerlessVariables,
+  { region, problems }: VariablesOptions,
+): void {
+  const declared = problems.quietly(() => variables.lookUp('provider.region'))
+  if (declared?.kind !== 'scalar' || declared.text === region) return
+  const other = declared.hidden ? 'another region' : declared.text
+  problems.warning(
+    declared,
+    `The template is for ${other}, and its queues and functions are in ${region} here. ` +
+      'Set the region of the server with --region.',
   )
 }

@@ -6,7 +6,7 @@ import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
 import { CommandFailure } from './command-failure.ts'
 import { listenKeys } from './dev-keys.ts'
-import { DevLog } from './dev-log.ts'
+import { DevLog, type DevLogFlags } from './dev-log.ts'
 import { exitCodes } from './exit-codes.ts'
 import { addListenOptions, type ListenFlags } from './listen-options.ts'
 import { logOn, logOption } from './log-on.ts'
@@ -18,7 +18,7 @@ import { addStackOptions, placeOf, type StackFlags } from './stack-options.ts'
 import { type Call, newCommand, run } from './store-command.ts'
 import { untilSignal } from './until-signal.ts'
 
-interface DevFlags extends ListenFlags, StackFlags {
+interface DevFlags extends ListenFlags, StackFlags, DevLogFlags {
   readonly envFile?: readonly string[]
 }
 
@@ -31,6 +31,7 @@ export function devCommand(parent: Command, shell: Shell): void {
   })
   addStackOptions(addListenOptions(command))
     .option('--env-file <path>', 'variables for templates, any number of times', many)
+    .option('--reports', 'write START, END and REPORT of each invocation, as CloudWatch has them')
     .addOption(logOption('warn'))
   addCredentialsHelp(command)
   run(shell, command, dev)

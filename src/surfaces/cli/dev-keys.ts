@@ -1,7 +1,6 @@
 /** Single keys while `millrace dev` runs on a terminal. */
 import { ReadStream } from 'node:tty'
 import type { RunningDev } from '../../server.ts'
-import { openBrowser } from './open-browser.ts'
 import type { Shell } from './shell.ts'
 
 export interface Keys {
@@ -19,7 +18,7 @@ const interrupt = '\u0003'
 /** Nothing when nobody is there to press them. */
 export function listenKeys(
   { stdin, isInteractive, err }: Shell,
-  running: Pick<RunningDev, 'url' | 'reload'>,
+  running: Pick<RunningDev, 'reload'>,
 ): Keys | undefined {
   if (!isInteractive || !(stdin instanceof ReadStream)) return undefined
   const { promise: quit, resolve } = Promise.withResolvers<void>()
@@ -28,14 +27,13 @@ export function listenKeys(
       if (key === 'q') resolve()
       // Whoever presses it twice means it, as without this listener.
       else if (key === interrupt) process.kill(process.pid, 'SIGINT')
-      else if (key === 'b') openBrowser(running.url)
       else if (key === 'c') err.write(clearScreen)
       else if (key === 'r') void running.reload()
     }
   }
   stdin.setRawMode(true).on('data', onKeys).resume()
   return {
-    help: 'Keys: b browser, c clear, r reload, q quit',
+    help: 'Keys: c clear, r reload, q quit',
     quit,
     end: () => void stdin.off('data', onKeys).setRawMode(false).pause(),
   }

@@ -6,10 +6,15 @@ import { tellProblems } from './problem-lines.ts'
 import type { Call } from './store-command.ts'
 import { printable } from './table.ts'
 
-export class DevLog {
-  readonly #call: Call<object>
+export interface DevLogFlags {
+  /** Also START, END and REPORT of each invocation. */
+  readonly reports?: true
+}
 
-  constructor(call: Call<object>) {
+export class DevLog {
+  readonly #call: Call<DevLogFlags>
+
+  constructor(call: Call<DevLogFlags>) {
     this.#call = call
   }
 
@@ -30,15 +35,17 @@ export class DevLog {
     tellProblems(problems, this.#call)
   }
 
-  /** What a function wrote itself, and why it failed; the rest is in the line of its invocation. */
+  /** What a function wrote itself, and why it failed; the rest is also in the line of its invocation. */
   line({ function: name, requestId, kind, level, text }: LambdaLogLine): void {
-    if (kind !== 'output' && kind !== 'error') return
-    const { voice } = this.#call
+    const { flags, voice } = this.#call
+    if (kind !== 'output' && kind !== 'error' && !flags.reports) return
     const { cyan, dim, red, yellow } = voice.notePaint
     const colour = level === 'error' ? red : level === 'warn' ? yellow : String
-    for (const line of text.split('\n')) {
+    for (const line of text.split(/\r?\n/)) {
       const from = `${cyan(printable(name))} ${dim(requestId ?? 'init')}`
-      voice.note(`${from} ${colour(printable(line))}`)
+      // A tab moves nothing but the text behind it.
+      const shown = line.split('\t').map(printable).join('\t')
+      voice.note(`${from} ${colour(shown)}`)
     }
   }
 

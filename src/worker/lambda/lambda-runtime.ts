@@ -39,6 +39,8 @@ export interface LambdaRuntimeOptions {
   readonly onLogLine?: (line: LambdaLogLine) => void
   /** Told when an invocation has ended and its messages are settled. */
   readonly onInvocation?: (report: InvocationReport) => void
+  /** Whether each invocation is also written to `log`. Default: true. */
+  readonly logsInvocations?: boolean
   /** The environment of this process, of which functions get a small part. Default: none of it. */
   readonly hostEnvironment?: Readonly<Record<string, string | undefined>>
   /** Names of kill switches that the environment of this process has on. */
@@ -267,8 +269,9 @@ export class LambdaRuntime {
 
   #report(source: LambdaEventSource, report: BatchReport): void {
     const told = invocationReport(source, report)
-    logInvocation(this.#log, told)
-    this.#options.onInvocation?.(told)
+    const { logsInvocations = true, onInvocation } = this.#options
+    if (logsInvocations) logInvocation(this.#log, told)
+    onInvocation?.(told)
   }
 
   #warnOfShortLease(

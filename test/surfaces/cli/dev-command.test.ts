@@ -74,6 +74,51 @@ resources:
     assert.match(stderr, /^hi-dev-greet [0-9a-f-]{36} done 1 of 1 done/m)
   })
 
+  /** A function that writes a line with a tab and fails, in a template for another region. */
+  async function failingDev(...flags: readonly string[]): Promise<string> {
+    const folder = await newFolder()
+    await writeFile(
+      folder.file('work.mjs'),
+      `export const handler = async () => { console.log('a\\tb\\r\\nc'); throw new Error('it broke') }`,
+    )
+    await writeFile(
+      folder.file('serverless.yml'),
+      `service: hi
+provider: { name: aws, runtime: nodejs22.x, region: eu-west-1 }
+functions:
+  work: { handler: work.handler, events: [{ sqs: !GetAtt Jobs.Arn }] }
+resources:
+  Resources:
+    Jobs: { Type: AWS::SQS::Queue, Properties: { QueueName: jobs } }
+`,
+    )
+    const data = folder.file('data')
+    const dev = startDev([folder.file('serverless.yml'), '--data', data, ...flags])
+    const [, url = ''] = await dev.output(/AWS_ENDPOINT_URL_SQS=(\S+)\n/)
+    const QueueUrl = `${url}/000000000000/jobs`
+    const body = new URLSearchParams({ Action: 'SendMessage', QueueUrl, MessageBody: 'x' })
+    assert.equal((await fetch(url, { method: 'POST', body })).status, 200)
+    await dev.notice(/failed 0 of 1 done/)
+    return stop(dev)
+  }
+
+  test('keeps tabs, tells a failure once, and warns of another region', async () => {
+    const stderr = await failingDev()
+    assert.match(stderr, /^hi-dev-work [0-9a-f-]{36} a\tb$/m)
+    assert.match(stderr, /^hi-dev-work [0-9a-f-]{36} c$/m)
+    assert.match(stderr, /^hi-dev-work [0-9a-f-]{36} Invoke Error\t\{"errorType":"Error"/m)
+    assert.doesNotMatch(stderr, /function failed|\uFFFD|START|REPORT/)
+    assert.match(stderr, /serverless\.yml:2:\d+.*for eu-west-1.*in us-east-1 here/)
+  })
+
+  test('writes START, END and REPORT when they are asked for', async () => {
+    const stderr = await failingDev('--reports', '--region', 'eu-west-1')
+    assert.match(stderr, / START RequestId: [0-9a-f-]{36} Version: \$LATEST$/m)
+    assert.match(stderr, / END RequestId: [0-9a-f-]{36}$/m)
+    assert.match(stderr, / REPORT RequestId: [0-9a-f-]{36}\tDuration: [\d.]+ ms\t.*Status: error$/m)
+    assert.doesNotMatch(stderr, /for eu-west-1/)
+  })
+
   test('says what is wrong with a template, and exits with 1', async () => {
     const folder = await newFolder()
     await writeFile(folder.file('bad.yml'), 'nothing: here\n')
