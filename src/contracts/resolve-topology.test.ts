@@ -110,6 +110,7 @@ describe('the planned queues', () => {
       ceilings: { running: null, runningPerTenant: null, runningPerType: {}, rate: null },
       obeys: { queue: [], types: {} },
       history: { completedMs: 2_592_000_000, failedMs: 7_776_000_000 },
+      hidden: [],
     }
     assert.deepEqual(resolveTopology(app, 'dev').planned, [
       { queue: 'app-dev-plain', settings: defaults, tags: {} },

@@ -8,6 +8,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
 import { checkApp } from './check-app.ts'
 import type { App } from './define-app.ts'
+import { hiddenPathsOf } from './hidden-paths.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue, OwnDeadLetterQueue } from './queue-declaration.ts'
 import { ceilingsOf, historyOf, obeyedSwitchesOf } from './resolve-controls.ts'
@@ -55,24 +56,41 @@ function plan(
   const key = sharedDeadLetter(queue.declared)
   const shared = key === undefined ? undefined : named.get(key)
   if (shared !== undefined) plan(shared, named, into)
+  const hidden = hiddenIn(queue, named)
   const add = (name: string, settings: PlannedSettings): void =>
     void into.set(name, { queue: name, settings, tags })
 
   if (queue.ownDeadLetter !== null) {
     const { retention = deadLetterRetention }: Partial<OwnDeadLetterQueue> = { ...deadLetter }
-    add(queue.ownDeadLetter, settingsOf({ type, options: { retention } }, null))
+    add(
+      queue.ownDeadLetter,
+      settingsOf({ type, options: { retention } }, { deadLetter: null, hidden }),
+    )
   }
   const target = shared?.name ?? queue.ownDeadLetter
   const redirect =
     target === null || deadLetter === undefined
       ? null
       : { queue: target, maxReceives: receivesOf(queue.declared) }
-  add(queue.name, settingsOf(queue.declared, redirect))
+  add(queue.name, settingsOf(queue.declared, { deadLetter: redirect, hidden }))
+}
+
+/** Of its own messages, and of the dead letters that it takes. */
+function hiddenIn(queue: NamedQueue, named: ReadonlyMap<string, NamedQueue>): readonly string[] {
+  // Those whose dead letters become dead letters again are found while the set grows.
+  const sources = new Set([queue])
+  for (const target of sources) {
+    for (const other of named.values()) {
+      const key = sharedDeadLetter(other.declared)
+      if (key !== undefined && named.get(key) === target) sources.add(other)
+    }
+  }
+  return [...new Set([...sources].flatMap(({ declared }) => hiddenPathsOf(declared)))]
 }
 
 function settingsOf(
   declared: DeclaredQueue,
-  deadLetter: PlannedSettings['deadLetter'],
+  { deadLetter, hidden }: Pick<PlannedSettings, 'deadLetter' | 'hidden'>,
 ): PlannedSettings {
   const { delay, visibilityTimeout, retention, receiveWait, maxMessageBytes } = declared.options
   const defaults = defaultQueueSettings
@@ -90,6 +108,7 @@ function settingsOf(
     ceilings: ceilingsOf(declared),
     obeys: obeyedSwitchesOf(declared),
     history: historyOf(declared),
+    hidden,
   }
 }
 

@@ -70,6 +70,7 @@ const knownSettings: readonly string[] = [
   'ceilings',
   'obeys',
   'history',
+  'hidden',
 ]
 
 /** Settings that are given, whether to create a queue or to change one. */
@@ -102,6 +103,7 @@ export function checkQueueSettings(
   check('ceilings', (path, value) => checkCeilings(into, path, value))
   check('obeys', (path, value) => checkObeys(into, path, value))
   check('history', (path, value) => checkHistory(into, path, value))
+  check('hidden', (path, value) => checkHidden(into, path, value))
 }
 
 export interface DelayAndRetention {
@@ -131,6 +133,11 @@ export function checkTags(into: Violations, field: string, tags: unknown): void 
     checkLength(into, `${field}: key`, key, limits.tagKeyLength)
     checkLength(into, `${field}.${key.slice(0, 40)}`, value, limits.tagValueLength)
   }
+}
+
+function checkHidden(into: Violations, field: string, value: unknown): void {
+  if (Array.isArray(value) && value.every((path) => typeof path === 'string')) return
+  into.push({ field, given: describeGiven(value), allowed: 'an array of paths' })
 }
 
 function checkDeadLetter(into: Violations, field: string, value: unknown): void {

@@ -20,6 +20,8 @@ export interface QueueSettings {
   readonly ceilings: Ceilings
   readonly obeys: ObeyedSwitches
   readonly history: HistoryLifetime
+  /** Paths in the bodies, such as `card.number`, that are masked wherever messages are shown. */
+  readonly hidden: readonly string[]
 }
 
 /** What holds for all who take messages out of the queue, together. Null: no ceiling. */
@@ -71,4 +73,5 @@ export const defaultQueueSettings: Omit<QueueSettings, 'type'> = {
   ceilings: { running: null, runningPerTenant: null, runningPerType: {}, rate: null },
   obeys: { queue: [], types: {} },
   history: { completedMs: 30 * 86_400_000, failedMs: 90 * 86_400_000 },
+  hidden: [],
 }

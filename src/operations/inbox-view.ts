@@ -2,6 +2,7 @@
 import type { HandoffCounts, HandoffEvent } from '../backends/handoff-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { InboxItem } from './inbox.ts'
+import { jsonOf, maskMessage } from './mask-payload.ts'
 import { type AttributeView, attributesView, type DeadLetterView } from './message-view.ts'
 
 export interface InboxItemView extends Pick<InboxItem, 'id' | 'state' | 'group' | 'notes'> {
@@ -32,12 +33,13 @@ export interface InboxCountsView {
   readonly all: number
 }
 
-export function inboxItemView(item: InboxItem): InboxItemView {
+/** @param hidden paths in the message that are masked */
+export function inboxItemView(item: InboxItem, hidden: readonly string[] = []): InboxItemView {
   const { id, state, group, notes, claim, deadLetter } = item
   return {
     id,
     state,
-    message: jsonOf(item.body),
+    message: maskMessage(jsonOf(item.body), hidden),
     attributes: attributesView(item.attributes),
     group,
     sent_at: isoTime(item.sentAt),
@@ -55,12 +57,4 @@ export function inboxEventView({ event, by, note, at }: HandoffEvent): InboxEven
 export function inboxCountsView(counts: HandoffCounts): InboxCountsView {
   const { waiting, claimed, mine, elsewhere } = counts
   return { mine, unassigned: waiting, all: waiting + claimed + elsewhere }
-}
-
-function jsonOf(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return body
-  }
 }

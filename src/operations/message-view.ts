@@ -2,6 +2,7 @@
 import type { Delivery, MessageAttribute, PeekedMessage } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { MessageState } from '../core/message-state.ts'
+import { maskBody } from './mask-payload.ts'
 
 export interface MessageView {
   readonly id: string
@@ -36,21 +37,25 @@ export interface DeliveryView extends MessageView {
   readonly receipt: string
 }
 
-export function messageView(message: PeekedMessage): MessageView {
-  return { ...commonView(message), state: message.state, due_at: isoTime(message.dueAt) }
+/** @param hidden paths in the body that are masked */
+export function messageView(message: PeekedMessage, hidden: readonly string[]): MessageView {
+  return { ...commonView(message, hidden), state: message.state, due_at: isoTime(message.dueAt) }
 }
 
-export function deliveryView(delivery: Delivery): DeliveryView {
+export function deliveryView(delivery: Delivery, hidden: readonly string[]): DeliveryView {
   const due_at = isoTime(delivery.leaseExpiresAt)
-  return { ...commonView(delivery), state: 'leased', due_at, receipt: delivery.receipt }
+  return { ...commonView(delivery, hidden), state: 'leased', due_at, receipt: delivery.receipt }
 }
 
-function commonView(message: PeekedMessage | Delivery): Omit<MessageView, 'state' | 'due_at'> {
+function commonView(
+  message: PeekedMessage | Delivery,
+  hidden: readonly string[],
+): Omit<MessageView, 'state' | 'due_at'> {
   const { deadLetter } = message
   return {
     id: message.id,
     sequence: message.sequence,
-    body: message.body,
+    body: maskBody(message.body, hidden),
     attributes: attributesView(message.attributes),
     group: message.group,
     deduplication_id: message.deduplicationId,

@@ -41,6 +41,8 @@ export interface QueueSettingsView {
   readonly concurrency: number | null
   readonly tenant_concurrency: number | null
   readonly obeys: readonly string[]
+  /** Paths in the bodies that are masked. */
+  readonly hidden: readonly string[]
   /** What ways in keep with the queue, such as an access policy. */
   readonly annotations: Readonly<Record<string, string>>
 }
@@ -105,6 +107,7 @@ function settingsView({ settings }: QueueRecord): QueueSettingsView {
     concurrency: settings.ceilings.running,
     tenant_concurrency: settings.ceilings.runningPerTenant,
     obeys: settings.obeys.queue,
+    hidden: settings.hidden,
     annotations: settings.annotations,
   }
 }

@@ -129,11 +129,12 @@ function wholeSeconds(plan: ExportPlan, queue: string, ms: number, what: string)
 }
 
 function warnOfOwnSettings({ warnings }: ExportPlan, { planned }: ExportedQueue): void {
-  const { ceilings, obeys, history } = planned.settings
+  const { ceilings, obeys, history, hidden } = planned.settings
   const own = [
     [ceilings, defaults.ceilings, 'ceilings on concurrency and rate'],
     [obeys, defaults.obeys, 'kill switches'],
     [history, defaults.history, 'how long finished jobs are kept'],
+    [hidden, defaults.hidden, 'secret and personal fields'],
   ] as const
   const lost = own
     .filter(([value, other]) => JSON.stringify(value) !== JSON.stringify(other))

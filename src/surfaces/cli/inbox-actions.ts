@@ -9,6 +9,7 @@ import {
 import { inboxItemView } from '../../operations/inbox-view.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
+import { hiddenIn } from './hidden-fields.ts'
 import { missing, type PersonFlags } from './inbox-look.ts'
 import { type Call, inStore } from './store-command.ts'
 import { printable } from './table.ts'
@@ -28,9 +29,9 @@ export async function claimItem(
   id?: string,
 ): Promise<void> {
   const wanted = { ...person(flags), ...lastingOf(flags), ...(id !== undefined && { id }) }
-  const result = await inInbox(flags, queue, (inbox) => inbox.claim(wanted))
+  const { result, hidden } = await inInbox(flags, queue, (inbox) => inbox.claim(wanted))
   if (result.status !== 'claimed') throw notClaimed(result, queue, id)
-  const view = inboxItemView(result.item)
+  const view = inboxItemView(result.item, hidden)
   if (flags.json) return voice.tell(view)
   voice.say(`Claimed ${view.id} until ${view.claim?.until}.`)
 }
@@ -41,8 +42,9 @@ export async function renewItem(
   id: string,
 ): Promise<void> {
   const wanted = { ...person(flags), ...lastingOf(flags) }
-  const item = handled(await inInbox(flags, queue, (inbox) => inbox.renew(id, wanted)), queue, id)
-  const view = item && inboxItemView(item)
+  const { result, hidden } = await inInbox(flags, queue, (inbox) => inbox.renew(id, wanted))
+  const item = handled(result, queue, id)
+  const view = item && inboxItemView(item, hidden)
   if (flags.json && view) return voice.tell(view)
   voice.say(`Kept until ${view?.claim?.until}.`)
 }
@@ -54,8 +56,9 @@ export async function noteOnItem(
   note: string,
 ): Promise<void> {
   const wanted = { ...person(flags), note }
-  const item = handled(await inInbox(flags, queue, (inbox) => inbox.note(id, wanted)), queue, id)
-  if (flags.json && item) return voice.tell(inboxItemView(item))
+  const { result, hidden } = await inInbox(flags, queue, (inbox) => inbox.note(id, wanted))
+  const item = handled(result, queue, id)
+  if (flags.json && item) return voice.tell(inboxItemView(item, hidden))
   voice.say('Noted.')
 }
 
@@ -67,7 +70,8 @@ export async function endItem(
   const [queue = '', id = ''] = place
   const { note } = flags
   const wanted = { ...person(flags), ...(note !== undefined && { note }) }
-  handled(await inInbox(flags, queue, (inbox) => inbox[action](id, wanted)), queue, id)
+  const { result } = await inInbox(flags, queue, (inbox) => inbox[action](id, wanted))
+  handled(result, queue, id)
   const done = action === 'resolve' ? 'resolved' : 'returned'
   if (flags.json) return voice.tell({ queue, id, by: wanted.by, [done]: true })
   voice.say(action === 'resolve' ? `Resolved ${printable(id)}.` : `Returned ${printable(id)}.`)
@@ -77,8 +81,15 @@ function inInbox<T>(
   flags: PersonFlags,
   queue: string,
   use: (inbox: Inbox) => Promise<T>,
-): Promise<T> {
-  return inStore(flags, ({ backend }) => use(createInbox({ backend, name: queue })), { queue })
+): Promise<{ readonly result: T; readonly hidden: readonly string[] }> {
+  return inStore(
+    flags,
+    async ({ backend }) => ({
+      hidden: await hiddenIn(backend, queue, flags),
+      result: await use(createInbox({ backend, name: queue })),
+    }),
+    { queue },
+  )
 }
 
 function person({ by = userName() }: PersonFlags): { readonly by: string } {

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { limits } from '../../core/limits.ts'
 import { inboxTabs } from '../../operations/inbox-tabs.ts'
+import { addReveal } from './hidden-fields.ts'
 import { claimItem, endItem, noteOnItem, renewItem } from './inbox-actions.ts'
 import { listInbox, showItem } from './inbox-look.ts'
 import { durationIn, oneOf, wholeNumberIn } from './option-values.ts'
@@ -18,22 +19,26 @@ export function inboxCommand(parent: Command, shell: Shell): void {
       "inbox resolve handoff <id> --note 'called back'",
     ],
   })
-  run(shell, listCommand(inbox), listInbox)
+  run(shell, addReveal(listCommand(inbox)), listInbox)
   run(
     shell,
-    storeCommand(inbox, {
-      usage: 'show <queue> <id>',
-      description: 'Show a message, who has it, and what people did with it.',
-    }),
+    addReveal(
+      storeCommand(inbox, {
+        usage: 'show <queue> <id>',
+        description: 'Show a message, who has it, and what people did with it.',
+      }),
+    ),
     showItem,
   )
   run(
     shell,
-    lasting(
-      personCommand(inbox, {
-        usage: 'claim <queue> [id]',
-        description: 'Take a message, or the one that has waited longest; nobody else gets it.',
-      }),
+    addReveal(
+      lasting(
+        personCommand(inbox, {
+          usage: 'claim <queue> [id]',
+          description: 'Take a message, or the one that has waited longest; nobody else gets it.',
+        }),
+      ),
     ),
     claimItem,
   )

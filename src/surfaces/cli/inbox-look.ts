@@ -11,13 +11,14 @@ import {
 import { age } from './age.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
+import { hiddenIn, type RevealFlags } from './hidden-fields.ts'
 import { tableWithBodies } from './message-sheet.ts'
 import { boldHead } from './queue-sheet.ts'
 import { type Call, inStore, type StoreFlags } from './store-command.ts'
 import { printable, table } from './table.ts'
 import { userName } from './user-name.ts'
 
-export interface PersonFlags extends StoreFlags {
+export interface PersonFlags extends StoreFlags, RevealFlags {
   readonly by?: string
 }
 
@@ -35,15 +36,19 @@ export async function listInbox(call: Call<ListFlags>, queue: string): Promise<v
     ...(after !== undefined && { after }),
     ...tabOptions(tab, by),
   }
-  const [{ items, next = null }, counted] = await inStore(
+  const [{ items, next = null }, counted, hidden] = await inStore(
     flags,
     ({ backend }) => {
       const inbox = createInbox({ backend, name: queue })
-      return Promise.all([inbox.list(options), inbox.counts({ by })])
+      return Promise.all([
+        inbox.list(options),
+        inbox.counts({ by }),
+        hiddenIn(backend, queue, flags),
+      ])
     },
     { queue },
   )
-  const rows = items.map(inboxItemView)
+  const rows = items.map((item) => inboxItemView(item, hidden))
   const counts = inboxCountsView(counted)
   if (flags.json) return voice.tell({ items: rows, counts, next })
   if (rows.length > 0) voice.say(boldHead(itemTable(call, rows), voice.paint))
@@ -77,20 +82,20 @@ function textOf(message: unknown): string {
 }
 
 export async function showItem(
-  { flags, voice }: Call<StoreFlags>,
+  { flags, voice }: Call<StoreFlags & RevealFlags>,
   queue: string,
   id: string,
 ): Promise<void> {
-  const [found, events] = await inStore(
+  const [found, events, hidden] = await inStore(
     flags,
     ({ backend }) => {
       const inbox = createInbox({ backend, name: queue })
-      return Promise.all([inbox.read(id), inbox.history(id)])
+      return Promise.all([inbox.read(id), inbox.history(id), hiddenIn(backend, queue, flags)])
     },
     { queue },
   )
   if (found === undefined && events.length === 0) throw missing(queue, id)
-  const item = found ? inboxItemView(found) : null
+  const item = found ? inboxItemView(found, hidden) : null
   const history = events.map(inboxEventView)
   if (flags.json) return voice.tell({ item, history })
   voice.say(voice.paint.bold(printable(id)))

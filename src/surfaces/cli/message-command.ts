@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import { limits } from '../../core/limits.ts'
 import { dataOption } from './data-option.ts'
+import { addReveal } from './hidden-fields.ts'
 import { attribute } from './message-attribute.ts'
 import { peekMessages, tailQueue } from './message-look.ts'
 import { deleteMessages, receiveMessages } from './message-receive.ts'
@@ -19,7 +20,7 @@ export function messageCommand(parent: Command, shell: Shell): void {
     description: 'Send, receive and look at messages.',
   })
   run(shell, sendCommand(message), sendMessage)
-  run(shell, receiveCommand(message), receiveMessages)
+  run(shell, addReveal(receiveCommand(message)), receiveMessages)
   run(
     shell,
     storeCommand(message, {
@@ -28,8 +29,8 @@ export function messageCommand(parent: Command, shell: Shell): void {
     }),
     deleteMessages,
   )
-  run(shell, peekCommand(message), peekMessages)
-  run(shell, tailCommand(message), tailQueue)
+  run(shell, addReveal(peekCommand(message)), peekMessages)
+  run(shell, addReveal(tailCommand(message)), tailQueue)
 }
 
 function sendCommand(parent: Command): Command {

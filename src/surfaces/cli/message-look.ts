@@ -3,31 +3,36 @@ import type { MessageState } from '../../core/message-state.ts'
 import { inspectorOf } from '../../operations/inspect.ts'
 import { messageView } from '../../operations/message-view.ts'
 import { tailMessages } from '../../operations/tail-messages.ts'
+import { hiddenIn, type RevealFlags } from './hidden-fields.ts'
 import { forwardQueue } from './message-forward.ts'
 import { type MessageFlags, printMessage, printMessages } from './message-sheet.ts'
 import type { Shell } from './shell.ts'
 import { type Call, inStore, type StoreFlags } from './store-command.ts'
 
-interface PeekFlags extends StoreFlags, MessageFlags {
+interface PeekFlags extends StoreFlags, MessageFlags, RevealFlags {
   readonly state: MessageState
   readonly limit: number
   readonly after?: string
 }
 
-export interface TailFlags extends Pick<StoreFlags, 'data'>, MessageFlags {
+export interface TailFlags extends Pick<StoreFlags, 'data'>, MessageFlags, RevealFlags {
   readonly fromStart?: true
   readonly forwardTo?: string
 }
 
 export async function peekMessages(call: Call<PeekFlags>, queue: string): Promise<void> {
   const { state, limit, after } = call.flags
-  const { items, next = null } = await inStore(
+  const request = { state, limit, ...(after !== undefined && { after }) }
+  const page = await inStore(
     call.flags,
-    ({ backend }) =>
-      inspectorOf(backend, queue).peek({ state, limit, ...(after !== undefined && { after }) }),
+    async ({ backend }) => {
+      const hidden = await hiddenIn(backend, queue, call.flags)
+      const { items, next = null } = await inspectorOf(backend, queue).peek(request)
+      return { messages: items.map((message) => messageView(message, hidden)), next }
+    },
     { queue },
   )
-  printMessages(call, { messages: items.map(messageView), next })
+  printMessages(call, page)
 }
 
 export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<void> {
@@ -52,7 +57,8 @@ export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<v
         },
         signal: stopped,
       })
-      for await (const message of messages) printMessage(call, messageView(message))
+      const hidden = await hiddenIn(backend, queue, flags)
+      for await (const message of messages) printMessage(call, messageView(message, hidden))
       if (missed > 0) voice.note(`${missed} more came and went between two looks.`)
     },
     { queue },

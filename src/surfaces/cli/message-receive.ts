@@ -3,11 +3,12 @@ import type { Backend } from '../../backends/backend.ts'
 import { deliveryView } from '../../operations/message-view.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
+import { hiddenIn, type RevealFlags } from './hidden-fields.ts'
 import { printMessages } from './message-sheet.ts'
 import { type Call, inStore, type StoreFlags } from './store-command.ts'
 import { printable } from './table.ts'
 
-interface ReceiveFlags extends StoreFlags {
+interface ReceiveFlags extends StoreFlags, RevealFlags {
   readonly max: number
   readonly wait?: number
   readonly visibility?: number
@@ -22,13 +23,18 @@ export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): 
   await inStore(
     flags,
     async ({ backend }) => {
+      const hidden = await hiddenIn(backend, queue, flags)
+      if (flags.delete && hidden.length > 0) {
+        const message = `Fields of ${printable(queue)} are hidden, and --delete would lose them. Say --reveal too.`
+        throw new CommandFailure(exitCodes.usage, message)
+      }
       const deliveries = await backend.receive({
         queue,
         max,
         waitMs: wait ?? 0,
         ...(visibility !== undefined && { visibilityMs: visibility }),
       })
-      const messages = deliveries.map(deliveryView)
+      const messages = deliveries.map((delivery) => deliveryView(delivery, hidden))
       printMessages(call, { messages })
       if (messages.length === 0) return
       const receipts = messages.map(({ receipt }) => receipt)

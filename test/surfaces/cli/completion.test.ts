@@ -32,7 +32,14 @@ describe('a word is completed', () => {
   test('to commands and their verbs', async () => {
     const { complete } = await withQueues()
     assert.deepEqual(await complete('d'), ['dev', 'dlq', 'doctor'])
-    assert.deepEqual(await complete('dlq', ''), ['cancel', 'list', 'redrive', 'show', 'tasks'])
+    assert.deepEqual(await complete('dlq', ''), [
+      'cancel',
+      'follow',
+      'list',
+      'redrive',
+      'show',
+      'tasks',
+    ])
   })
 
   test('to the queues that there are, as an argument and as the value of an option', async () => {

@@ -18,3 +18,26 @@ function maskAt(value: unknown, steps: readonly string[]): unknown {
     ]),
   )
 }
+
+/** A message as JSON. In a text it is unknown what is secret: JSON that was cut off, or JSON in a string. */
+export function maskMessage(message: unknown, paths: readonly string[]): unknown {
+  return typeof message === 'string' && paths.length > 0 ? masked : maskPayload(message, paths)
+}
+
+/** The same for a body as it was sent. */
+export function maskBody(body: string, paths: readonly string[]): string {
+  if (paths.length === 0) return body
+  const message = jsonOf(body)
+  const shown = maskMessage(message, paths)
+  if (shown === message) return body
+  return typeof shown === 'string' ? shown : JSON.stringify(shown)
+}
+
+/** The body itself when it is not JSON. */
+export function jsonOf(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return body
+  }
+}
