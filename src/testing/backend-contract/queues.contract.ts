@@ -32,6 +32,7 @@ function describeLifeOfQueues(suite: ContractSuite): void {
       ceilings: { running: null, runningPerTenant: null, runningPerType: {}, rate: null },
       obeys: { queue: [], types: {} },
       history: { completedMs: 30 * day, failedMs: 90 * day },
+      hidden: [],
     })
     assert.deepEqual(await backend.readQueue({ queue: 'plain' }), queue)
   })
@@ -53,6 +54,19 @@ function describeLifeOfQueues(suite: ContractSuite): void {
     await rejects(scene.queue('again', { visibilityMs: 6 * second }), 'queue_exists')
     await rejects(scene.queue('again', { delayMs: second }), 'queue_exists')
     assert.equal((await scene.backend.readQueue({ queue: 'again' })).settings.delayMs, 0)
+  })
+
+  suite.test('the fields to mask are kept with the queue, and must be paths', async (scene) => {
+    const hidden = ['card.number', 'to']
+    await scene.queue('q', { hidden })
+    assert.deepEqual((await scene.backend.readQueue({ queue: 'q' })).settings.hidden, hidden)
+    await scene.backend.changeQueue({ queue: 'q', changes: { hidden: [] } })
+    assert.deepEqual((await scene.backend.readQueue({ queue: 'q' })).settings.hidden, [])
+    const notPaths = [7] as unknown as readonly string[]
+    await rejects(
+      scene.backend.changeQueue({ queue: 'q', changes: { hidden: notPaths } }),
+      'invalid_argument',
+    )
   })
 
   suite.test('after a change, the new settings are those that count', async (scene) => {
