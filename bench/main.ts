@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- engine`, `collectors`, `flows`, `jobs`, `sqs` or `writer`. Figures are printed beside a raw limit
+ * `npm run bench -- engine`, `collectors`, `flows`, `footprint`, `jobs`, `sqs` or `writer`. Figures are printed beside a raw limit
  * measured in the same run, because machines differ and are noisy. `--write` keeps the report under
  * `docs/benchmarks/`; no figure in the docs is typed by hand.
  */
@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { benchCollectors } from './collectors/collectors.ts'
 import { benchEngine } from './engine/engine.ts'
 import { benchFlows } from './flows/flows.ts'
+import { benchFootprint } from './footprint/footprint.ts'
 import { benchJobs } from './jobs/jobs.ts'
 import { machineLines } from './machine.ts'
 import { type Report, renderReport } from './report.ts'
@@ -18,6 +19,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Report
   collectors: benchCollectors,
   engine: benchEngine,
   flows: benchFlows,
+  footprint: benchFootprint,
   jobs: benchJobs,
   sqs: benchSqs,
   writer: benchWriter,
@@ -28,11 +30,18 @@ export interface BenchOptions {
   readonly isQuick: boolean
   /** The one group of rows to measure, in the benches that have groups. */
   readonly only?: string
+  /** Whether `footprint` also measures a fresh clone, which downloads packages. */
+  readonly isInstalling: boolean
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { only: { type: 'string' }, quick: { type: 'boolean' }, write: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    quick: { type: 'boolean' },
+    write: { type: 'boolean' },
+    install: { type: 'boolean' },
+  },
 })
 const name = positionals[0] ?? ''
 const { only } = values
@@ -40,11 +49,16 @@ const bench = benches[name]
 // A page is written as a whole, and only the bench of jobs has groups.
 if (bench === undefined || (only !== undefined && (name !== 'jobs' || values.write))) {
   console.error(`Usage: npm run bench -- ${Object.keys(benches).join(' | ')} [--quick] [--write]
-       npm run bench -- jobs --only <group> [--quick]`)
+       npm run bench -- jobs --only <group> [--quick]
+       npm run bench -- footprint [--install]`)
   process.exit(2)
 }
 
-const report = await bench({ isQuick: values.quick === true, ...(only !== undefined && { only }) })
+const report = await bench({
+  isQuick: values.quick === true,
+  isInstalling: values.install === true,
+  ...(only !== undefined && { only }),
+})
 const text = renderReport(report, machineLines())
 console.log(text)
 if (values.write) {

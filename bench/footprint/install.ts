@@ -1,0 +1,74 @@
+/** A fresh clone with an empty npm cache: what `npm start` installs, and when the server answers. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../built-package.ts'
+import type { Row } from '../report.ts'
+
+const installedMbMax = 250
+const servesWithinS = 60
+
+export async function installRows(folder: string): Promise<readonly Row[]> {
+  const clone = join(folder, 'clone')
+  execFileSync('git', ['clone', '--quiet', root, clone])
+  const cache = join(folder, 'npm-cache')
+  mkdirSync(cache)
+  const startedMs = performance.now()
+  const server = spawn('npm', ['start', '--', '--port', '0'], {
+    cwd: clone,
+    env: { ...environmentWithoutNpm(), npm_config_cache: cache },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  try {
+    await untilServing(server.stdout)
+    const seconds = (performance.now() - startedMs) / 1_000
+    const mb = installedMb(join(clone, 'node_modules'))
+    return [
+      {
+        what: '`npm start` in a fresh clone, disk space of what it installs',
+        measured: `${mb} MB`,
+        bar: `at most ${installedMbMax} MB`,
+        isMet: mb <= installedMbMax,
+      },
+      {
+        what: '`npm start` in a fresh clone with an empty npm cache, time until it serves',
+        measured: `${seconds.toFixed(1)} s`,
+        bar: `at most ${servesWithinS} s`,
+        isMet: seconds <= servesWithinS,
+      },
+    ]
+  } finally {
+    if (server.exitCode === null && server.pid !== undefined) {
+      // npm and its shell pass no signal on, so the whole group gets it.
+      process.kill(-server.pid, 'SIGTERM')
+      await once(server, 'close')
+    }
+  }
+}
+
+async function untilServing(output: AsyncIterable<Buffer>): Promise<void> {
+  let printed = ''
+  for await (const chunk of output) {
+    printed += String(chunk)
+    const [, url] = /listening on (http:\S+)/.exec(printed) ?? []
+    if (url === undefined) continue
+    const { ok } = await fetch(`${url}/healthz`)
+    if (!ok) throw new Error('The server is not healthy.')
+    return
+  }
+  throw new Error('`npm start` ended before it served.')
+}
+
+/** As du counts: blocks on the disk. */
+function installedMb(folder: string): number {
+  const output = execFileSync('du', ['-sm', folder], { encoding: 'utf8' })
+  return Number.parseInt(output, 10)
+}
+
+/** The settings of the `npm run` that started the bench are not those of a new user. */
+function environmentWithoutNpm(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))
+  return Object.fromEntries(entries)
+}
