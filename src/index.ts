@@ -48,16 +48,16 @@ export type {
   SwitchRecord,
   SwitchScope,
 } from './backends/switch-store.ts'
+export { open } from './config/lazy-open.ts'
 export type { Notice } from './config/notice.ts'
-export {
-  type BackupOptions,
-  type DeadLetterHandle,
-  type HandleOf,
-  type JobsQueueHandle,
-  type Mill,
-  type OpenOptions,
-  open,
-  type QueueHandle,
+export type {
+  BackupOptions,
+  DeadLetterHandle,
+  HandleOf,
+  JobsQueueHandle,
+  Mill,
+  OpenOptions,
+  QueueHandle,
 } from './config/open.ts'
 export {
   type Alarm,

@@ -4,7 +4,7 @@ import { describeGiven } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
 import { Relay } from '../maintenance/relay.ts'
-import { createWebhook } from '../maintenance/webhook.ts'
+import type { Webhook } from '../maintenance/webhook.ts'
 import type { Notice } from './notice.ts'
 import { version } from './version.ts'
 
@@ -27,12 +27,22 @@ export function openRelay({
   return new Relay({
     alarms: backend.alarms,
     backend,
-    webhook: createWebhook({ allowPrivate, userAgent: `millrace/${version}` }),
+    webhook: lazyWebhook(allowPrivate),
     timers: ports.timers,
     onUndelivered: (failure) => onNotice({ kind: 'notification_failed', ...failure }),
     onFailure: ({ error, retryInMs }) =>
       onNotice({ kind: 'agent_failed', agent: 'relay', error, retryInMs }),
   })
+}
+
+/** Node's HTTP client takes 15 MB, so a process that never posts does not load it. */
+function lazyWebhook(allowPrivate: boolean): Webhook {
+  let webhook: Webhook | undefined
+  return async (call) => {
+    const { createWebhook } = await import('../maintenance/webhook.ts')
+    webhook ??= createWebhook({ allowPrivate, userAgent: `millrace/${version}` })
+    await webhook(call)
+  }
 }
 
 const variable = 'MILLRACE_PRIVATE_WEBHOOKS'

@@ -29,6 +29,14 @@ const names = subpaths.map((path) => join(manifest.name, path))
 /** Far above today's size, far below what a stray folder would add. */
 const tarballBytesMax = 600_000
 
+/** Each module costs time and memory; the modules that run an app are three times as many. */
+const modulesOfEntryMax = 65
+
+/** Node's own HTTP and TLS, which take 15 MB. */
+function isHttp(builtin: string): boolean {
+  return /undici|^https?$|^_http|^_tls/.test(builtin)
+}
+
 let folder: TemporaryFolder
 let tarball: string
 let installed: string
@@ -60,6 +68,46 @@ async function node(args: readonly string[]): Promise<string> {
     const { message, stdout } = error as Error & { readonly stdout: string }
     throw new Error(`${message}\n${stdout}`, { cause: error })
   }
+}
+
+interface Loaded {
+  /** Files of the package. */
+  readonly modules: readonly string[]
+  /** Other packages. */
+  readonly packages: readonly string[]
+  /** Parts of Node, those that it loads for itself included. */
+  readonly builtins: readonly string[]
+}
+
+/** What a process of its own has loaded after this code. */
+async function loadedBy(code: string): Promise<Loaded> {
+  const stdout = await node([
+    '--input-type=module',
+    '--eval',
+    `import { registerHooks } from 'node:module'
+    const files = []
+    const load = (url, context, next) => {
+      if (url.startsWith('file:')) files.push(url)
+      return next(url, context)
+    }
+    registerHooks({ load })
+    ${code}
+    const builtins = process.moduleLoadList
+    process.stdout.write(JSON.stringify({ files, builtins }))`,
+  ])
+  const { files, builtins } = JSON.parse(stdout) as Record<'files' | 'builtins', string[]>
+  const isOwn = (file: string): boolean => file.includes(`/node_modules/${manifest.name}/dist/`)
+  const others = files.filter((file) => !isOwn(file)).map((file) => packageOf(file))
+  return {
+    modules: files.filter(isOwn),
+    packages: [...new Set(others)].sort(),
+    builtins: builtins.map((name) => name.replace(/^\S+ /, '')),
+  }
+}
+
+function packageOf(file: string): string {
+  const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file) ?? []
+  return name ?? file
 }
 
 describe('the package', () => {
@@ -100,6 +148,36 @@ describe('the package', () => {
     const code = `console.log(Object.keys(await import('${name}')).length)`
     const stdout = await node(['--input-type=module', '--eval', code])
     assert.ok(Number(stdout) > 0, `${name} exports nothing`)
+  })
+
+  test('costs little to import: only what declares an app, and no store', async () => {
+    const { modules, packages, builtins } = await loadedBy("await import('millrace')")
+    assert.ok(modules.length < modulesOfEntryMax, `${modules.length} modules`)
+    assert.deepEqual(
+      modules.filter((file) => /\/(?:backends|maintenance|operations)\//.test(file)),
+      [],
+    )
+    assert.deepEqual(packages, ['croner'])
+    assert.deepEqual(builtins.filter(isHttp), [])
+  })
+
+  test('opens an app and runs a worker without a server and an HTTP client', async () => {
+    const { modules, packages, builtins } = await loadedBy(`
+      const { defineApp, jobs, open } = await import('millrace')
+      const validate = (value) => ({ value })
+      const anything = { '~standard': { version: 1, vendor: 'test', validate } }
+      const app = defineApp('small', { queues: { work: jobs({ types: { ANY: anything } }) } })
+      const mill = await open(app, { data: 'small' })
+      const done = Promise.withResolvers()
+      const handle = { ANY: () => done.resolve() }
+      mill.worker({ poll: ['work'], handle }).start()
+      await mill.jobs.enqueue('work', 'ANY', 1)
+      await done.promise
+      await mill.close()
+    `)
+    assert.ok(modules.some((file) => file.includes('/backends/sqlite/')))
+    assert.deepEqual(packages, ['croner'])
+    assert.deepEqual(builtins.filter(isHttp), [])
   })
 
   test('has types that hold in a strict project that also checks its libraries', async () => {
