@@ -4,7 +4,15 @@
  * nothing but npm. Further arguments go to the server, the test runner or the example.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +22,7 @@ const modules = join(root, 'node_modules')
 const [command, ...args] = process.argv.slice(2)
 
 if (command === 'start') {
-  install()
+  installServer()
   process.exitCode = await run('src/surfaces/cli/main.ts', ['serve', ...args])
 } else if (command === 'test') {
   install()
@@ -31,12 +39,56 @@ if (command === 'start') {
   fail('usage: node scripts/run.mjs start|test|example NAME [arguments]', 2)
 }
 
+/** Everything: the server, and the tools and libraries of tests, benches and examples. */
 function install() {
-  if (isInstalled()) return
+  const wanted = wantedPackages()
+  const present = presentPackages()
+  const isComplete = Object.entries(wanted).every(([path, entry]) => {
+    // Packages for other platforms are in the lock but never on this disk.
+    if (path === '' || (present[path] === undefined && entry.optional === true)) return true
+    return isSame(present[path], entry)
+  })
+  if (!isComplete) npmCi(root)
+}
+
+/**
+ * The server needs a fraction of that: what users of the package install, and Node where the machine's
+ * own is too old. npm cannot install a part of the development dependencies, so it gets a manifest with
+ * that part and the same lock, and its result is moved here as a whole.
+ */
+function installServer() {
+  const manifest = readJson(join(root, 'package.json')) ?? fail('package.json is unreadable.')
+  const { node, ...others } = manifest.devDependencies
+  const wanted = wantedPackages()
+  const present = presentPackages()
+  const needsNode = nodeMajor() < 24 || process.execPath.startsWith(modules)
+  const dependencies = { ...manifest.dependencies, ...(needsNode && { node }) }
+  const isPresent = (name) => present[`node_modules/${name}`] !== undefined
+  const isCurrent = ([path, entry]) => wanted[path] === undefined || isSame(entry, wanted[path])
+  if (Object.keys(dependencies).every(isPresent) && Object.entries(present).every(isCurrent)) return
+  // Whoever develops here keeps their tools.
+  if (Object.keys(others).some(isPresent)) return npmCi(root)
+  const { name, version, allowScripts } = manifest
+  const part = { name, version, dependencies, allowScripts }
+  const lock = readJson(join(root, 'package-lock.json'))
+  const folder = join(root, '.install')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(part))
+  const packages = { ...lock.packages, '': part }
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ ...lock, packages }))
+  copyFileSync(join(root, '.npmrc'), join(folder, '.npmrc'))
+  npmCi(folder)
+  rmSync(modules, { recursive: true, force: true })
+  renameSync(join(folder, 'node_modules'), modules)
+  rmSync(folder, { recursive: true })
+}
+
+function npmCi(folder) {
   process.stderr.write('Installing dependencies, once ...\n')
   const npm = process.env.npm_execpath
   const npmArgs = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
-  const options = { cwd: root, encoding: 'utf8' }
+  const options = { cwd: folder, encoding: 'utf8' }
   const result = npm
     ? spawnSync(process.execPath, [npm, ...npmArgs], options)
     : spawnSync('npm', npmArgs, { ...options, shell: process.platform === 'win32' })
@@ -47,24 +99,23 @@ function install() {
   }
 }
 
-/** npm writes its own copy of the lock last, so an interrupted install never looks complete. */
-function isInstalled() {
-  const wanted = packagesOf(join(root, 'package-lock.json'))
-  const present = packagesOf(join(modules, '.package-lock.json'))
-  if (wanted === undefined) fail('package-lock.json is missing or unreadable.')
-  if (present === undefined) return false
-  return Object.entries(wanted).every(([path, entry]) => {
-    if (path === '') return true
-    const copy = present[path]
-    // Packages for other platforms are in the lock but never on this disk.
-    if (copy === undefined) return entry.optional === true
-    return copy.version === entry.version && copy.integrity === entry.integrity
-  })
+function wantedPackages() {
+  const lock = readJson(join(root, 'package-lock.json'))
+  return lock?.packages ?? fail('package-lock.json is missing or unreadable.')
 }
 
-function packagesOf(file) {
+/** npm writes its own copy of the lock last, so an interrupted install never looks complete. */
+function presentPackages() {
+  return readJson(join(modules, '.package-lock.json'))?.packages ?? {}
+}
+
+function isSame(one, other) {
+  return one?.version === other.version && one?.integrity === other.integrity
+}
+
+function readJson(file) {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')).packages
+    return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
     return undefined
   }
@@ -112,12 +163,15 @@ function nodeBinary() {
   if (existsSync(own)) return own
   // Where install scripts are switched off the package is there without its binary.
   // The package runs on Node 22.18, but its sources have `using`, which Node 24 is the first to know.
-  const [major = 0] = process.versions.node.split('.').map(Number)
-  if (major >= 24) return process.execPath
+  if (nodeMajor() >= 24) return process.execPath
   return fail(
     `Node ${process.versions.node} is too old, and the project's own Node was not installed: ` +
       'allow install scripts, or use Node 24 or newer.',
   )
+}
+
+function nodeMajor() {
+  return Number.parseInt(process.versions.node, 10)
 }
 
 /** Runs a script on the project's Node and answers its exit code. */

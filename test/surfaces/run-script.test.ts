@@ -1,6 +1,6 @@
-/** The script behind `npm start`, where everything is installed already. */
+/** The script behind `npm start`: what it installs, and what becomes of signals and exit codes. */
 import assert from 'node:assert/strict'
-import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, test } from 'vitest'
@@ -43,19 +43,70 @@ describe('npm start', () => {
 
   test('refuses a Node that does not know the syntax, where the own one was not installed', () =>
     inTemporaryFolder('run', async (folder) => {
-      for (const path of ['package-lock.json', 'node_modules/.package-lock.json']) {
-        await mkdir(dirname(join(folder.path, path)), { recursive: true })
-        await writeFile(join(folder.path, path), '{"packages":{}}')
-      }
-      const copy = join(folder.path, 'scripts/run.mjs')
-      await mkdir(dirname(copy))
-      await copyFile(script, copy)
-      const versions = "{ value: { ...process.versions, node: '22.18.0' } }"
-      const older = `data:text/javascript,Object.defineProperty(process, 'versions', ${versions})`
-      const args = ['--import', older, copy, 'start']
+      const copy = await cloneInto(folder.path)
+      await writeIn(folder.path, 'node_modules/.package-lock.json', { packages: locked })
+      const args = [...pretendingToBe('22.18.0'), copy, 'start']
       const { code, stderr } = await startCommand(process.execPath, args).ended
       assert.equal(code, 1)
       assert.match(stderr, /^Node 22\.18\.0 is too old, .* use Node 24 or newer\.\n$/)
+    }))
+
+  test('installs what the server needs, and the rest when that is asked for', () =>
+    inTemporaryFolder('run', async (folder) => {
+      const copy = await cloneInto(folder.path)
+      const npm = join(folder.path, 'npm.mjs')
+      await writeFile(npm, fakeNpm)
+      const run = async (args: readonly string[]): Promise<string> => {
+        const environment = { npm_execpath: npm }
+        const { code, stdout } = await startCommand(
+          process.execPath,
+          [...pretendingToBe('24.0.0'), copy, ...args],
+          environment,
+        ).ended
+        assert.equal(code, 0)
+        return stdout
+      }
+      const installed = (): Promise<readonly string[]> => installedIn(folder.path)
+
+      assert.equal(await run(['start', '--quietly']), 'serve,--quietly\n')
+      assert.deepEqual(await installed(), ['node_modules/yaml'])
+      assert.deepEqual((await readdir(folder.path)).sort(), [
+        '.npmrc',
+        'examples',
+        'installs',
+        'node_modules',
+        'npm.mjs',
+        'package-lock.json',
+        'package.json',
+        'scripts',
+        'src',
+      ])
+      await run(['start'])
+      assert.equal(await installsIn(folder.path), 1)
+
+      assert.equal(await run(['example', 'small']), 'example\n')
+      assert.deepEqual(await installed(), Object.keys(locked))
+      await run(['example', 'small'])
+      await run(['start'])
+      assert.equal(await installsIn(folder.path), 2)
+
+      // Whoever has everything keeps everything when the lock changes.
+      const newer = { ...locked, 'node_modules/yaml': { version: '2.0.1' } }
+      await writeIn(folder.path, 'package-lock.json', { packages: { '': {}, ...newer } })
+      await run(['start'])
+      assert.deepEqual(await installed(), Object.keys(newer))
+    }))
+
+  test('installs Node too, where that of the machine is too old', () =>
+    inTemporaryFolder('run', async (folder) => {
+      const copy = await cloneInto(folder.path)
+      const npm = join(folder.path, 'npm.mjs')
+      await writeFile(npm, fakeNpm)
+      const args = [...pretendingToBe('20.0.0'), copy, 'start']
+      const { stderr } = await startCommand(process.execPath, args, { npm_execpath: npm }).ended
+      // The binary that the real package brings is missing here.
+      assert.match(stderr, /Node 20\.0\.0 is too old/)
+      assert.deepEqual(await installedIn(folder.path), ['node_modules/yaml', 'node_modules/node'])
     }))
 
   test('refuses what it does not know', async () => {
@@ -64,3 +115,65 @@ describe('npm start', () => {
     assert.match(stderr, /usage/)
   })
 })
+
+const locked = {
+  'node_modules/yaml': { version: '2.0.0' },
+  'node_modules/node': { version: '24.0.0' },
+  'node_modules/vitest': { version: '5.0.0' },
+}
+
+/** A repository with the script and hardly anything else; answers the path of the script. */
+async function cloneInto(folder: string): Promise<string> {
+  await writeIn(folder, 'package.json', {
+    dependencies: { yaml: '2' },
+    devDependencies: { node: '24', vitest: '5' },
+  })
+  await writeIn(folder, 'package-lock.json', { packages: { '': {}, ...locked } })
+  await writeFile(join(folder, '.npmrc'), '')
+  const server = 'console.log(process.argv.slice(2).join())'
+  await writeIn(folder, 'src/surfaces/cli/main.ts', server)
+  await writeIn(folder, 'examples/small/main.ts', 'console.log("example")')
+  const copy = join(folder, 'scripts/run.mjs')
+  await mkdir(dirname(copy))
+  await copyFile(script, copy)
+  return copy
+}
+
+async function writeIn(folder: string, path: string, content: string | object): Promise<void> {
+  const file = join(folder, path)
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+/** `npm ci` as far as the script can see: it installs what the manifest names, as the lock has it. */
+const fakeNpm = `
+  import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const names = Object.keys({ ...dependencies, ...devDependencies })
+  const paths = names.map((name) => 'node_modules/' + name)
+  const packages = Object.fromEntries(paths.map((path) => [path, lock.packages[path]]))
+  rmSync('node_modules', { recursive: true, force: true })
+  mkdirSync('node_modules')
+  writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }))
+  appendFileSync(new URL('installs', import.meta.url), process.argv[2] + ' ')
+`
+
+async function installedIn(folder: string): Promise<readonly string[]> {
+  const file = join(folder, 'node_modules/.package-lock.json')
+  return Object.keys(JSON.parse(await readFile(file, 'utf8')).packages)
+}
+
+async function installsIn(folder: string): Promise<number> {
+  const commands = (await readFile(join(folder, 'installs'), 'utf8')).trimEnd().split(' ')
+  assert.ok(commands.every((command) => command === 'ci'))
+  return commands.length
+}
+
+function pretendingToBe(version: string): readonly string[] {
+  const versions = `{ value: { ...process.versions, node: '${version}' } }`
+  return [
+    '--import',
+    `data:text/javascript,Object.defineProperty(process, 'versions', ${versions})`,
+  ]
+}
