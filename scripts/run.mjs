@@ -68,8 +68,8 @@ function installServer() {
   if (Object.keys(dependencies).every(isPresent) && Object.entries(present).every(isCurrent)) return
   // Whoever develops here keeps their tools.
   if (Object.keys(others).some(isPresent)) return npmCi(root)
-  const { name, version, allowScripts } = manifest
-  const part = { name, version, dependencies, allowScripts }
+  const { name, version, overrides, allowScripts } = manifest
+  const part = { name, version, dependencies, overrides, allowScripts }
   const lock = readJson(join(root, 'package-lock.json'))
   const folder = join(root, '.install')
   rmSync(folder, { recursive: true, force: true })
