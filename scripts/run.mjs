@@ -180,7 +180,12 @@ function run(script, scriptArgs) {
   const child = spawn(binary, [join(root, script), ...scriptArgs], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}` },
+    env: {
+      // Types are stripped once and not at every start, which takes time and 25 MB of memory.
+      NODE_COMPILE_CACHE: join(modules, '.cache', 'millrace'),
+      ...process.env,
+      PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}`,
+    },
   })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   const forward = (signal) => child.kill(signal)

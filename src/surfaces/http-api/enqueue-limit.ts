@@ -1,15 +1,18 @@
 /** How often one caller may enqueue; what is left is told with every answer. */
 import type { MiddlewareHandler } from 'hono'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { RateLimiterMemory } from 'rate-limiter-flexible'
 import type { ApiEnv } from './api-env.ts'
 import type { ApiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 
 export function enqueueLimit({ enqueueRate }: ApiSettings): MiddlewareHandler<ApiEnv> {
   const { max, perMs } = enqueueRate
-  const limiter = new RateLimiterMemory({ points: max, duration: perMs / 1_000 })
+  let limiter: RateLimiterMemory | undefined
   return async (c, next) => {
     const { identity } = c.get('caller')
+    // It comes with limiters for a dozen databases, so it is loaded when something is enqueued.
+    const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible')
+    limiter ??= new RateLimiterMemory({ points: max, duration: perMs / 1_000 })
     // It answers a refusal by throwing the same kind of value.
     const state = await limiter.consume(identity).catch((refusal: unknown) => refusal)
     if (!(state instanceof RateLimiterRes)) throw state

@@ -3,7 +3,7 @@
  * not taken for a secret, and `none` is no algorithm at all.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose'
+import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { isLoopback } from '../../config/loopback.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -76,22 +76,37 @@ function verifierOf({ secret, publicKey, jwksUrl }: JwtAuth): Verify {
 }
 
 function verifyWith(key: KeyObject | Uint8Array, algorithms: readonly string[]): Verify {
-  return (token, options) =>
-    jwtVerify(token, key, { ...options, algorithms: [...algorithms] }).then(
+  return async (token, options) => {
+    const { jwtVerify } = await loadJose()
+    return jwtVerify(token, key, { ...options, algorithms: [...algorithms] }).then(
       ({ payload }) => payload,
       () => undefined,
     )
+  }
 }
 
 function verifyRemotely(url: URL): Verify {
-  const keys = createRemoteJWKSet(url)
   const algorithms = [...rsaAlgorithms, ...Object.values(ecAlgorithms), ...edwardsAlgorithms]
-  return (token, options) =>
-    jwtVerify(token, keys, { ...options, algorithms }).then(({ payload }) => payload, refusal)
+  let keys: JWTVerifyGetKey | undefined
+  return async (token, options) => {
+    const { createRemoteJWKSet, errors, jwtVerify } = await loadJose()
+    keys ??= createRemoteJWKSet(url)
+    return jwtVerify(token, keys, { ...options, algorithms }).then(
+      ({ payload }) => payload,
+      (error: unknown) => refusal(error, errors),
+    )
+  }
+}
+
+type Jose = typeof import('jose')
+
+/** When the first token arrives: a server without tokens does not pay for reading them. */
+function loadJose(): Promise<Jose> {
+  return import('jose')
 }
 
 /** A token that proves nothing is no caller; keys that cannot be fetched are nobody's fault. */
-function refusal(error: unknown): undefined {
+function refusal(error: unknown, errors: Jose['errors']): undefined {
   const aboutToken =
     error instanceof errors.JWTExpired ||
     error instanceof errors.JWTClaimValidationFailed ||
