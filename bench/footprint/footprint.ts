@@ -32,6 +32,7 @@ export async function benchFootprint({ isQuick, isInstalling }: BenchOptions): P
       {
         what: "import 'millrace', time",
         measured: formatMs(imported.ms),
+        beside: `CPU ${formatMs(imported.cpuMs)}`,
         bar: `at most ${importMsMax} ms`,
         isMet: imported.ms <= importMsMax,
       },

@@ -17,7 +17,7 @@ export interface Measured {
   readonly option?: string
 }
 
-export type Figures = Readonly<Record<'ms' | 'mb' | 'peakMb' | 'done', number>>
+export type Figures = Readonly<Record<'ms' | 'cpuMs' | 'mb' | 'peakMb' | 'done', number>>
 
 /** The figures that the process printed. */
 export async function measure({ kind, dist, data, option = '' }: Measured): Promise<Figures> {
@@ -36,5 +36,5 @@ export async function measureOften(measured: Measured, rounds: number): Promise<
     all.push(await measure({ ...measured, data: `${measured.data}-${round}` }))
   }
   const of = (name: keyof Figures): number => median(all.map((figures) => figures[name]))
-  return { ms: of('ms'), mb: of('mb'), peakMb: of('peakMb'), done: of('done') }
+  return { ms: of('ms'), cpuMs: of('cpuMs'), mb: of('mb'), peakMb: of('peakMb'), done: of('done') }
 }

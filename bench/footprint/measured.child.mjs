@@ -11,8 +11,10 @@ const kinds = {
   bare: () => ({ mb: residentMb() }),
   async import() {
     const startedMs = performance.now()
+    const before = process.cpuUsage()
     await import(`${dist}/index.js`)
-    return { ms: performance.now() - startedMs, mb: residentMb() }
+    const { user, system } = process.cpuUsage(before)
+    return { ms: performance.now() - startedMs, cpuMs: (user + system) / 1_000, mb: residentMb() }
   },
   async idleWorker() {
     await startWorker({ concurrency: 10 })

@@ -18,6 +18,7 @@ import { buildSources } from '../worker/build-sources.ts'
 import { createWorker, type Worker, type WorkerSetup } from '../worker/worker.ts'
 import type { WorkerEvent } from '../worker/worker-event.ts'
 import { type UntypedWorkerOptions, workerDefaults } from '../worker/worker-options.ts'
+import { limitYoungGeneration } from '../worker/young-generation.ts'
 
 export interface OpenWorkerSetup {
   readonly app: App
@@ -36,6 +37,8 @@ export interface OpenWorkerSetup {
 export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions): Worker {
   const { app, topology, backend, ports, log, heldNames } = setup
   const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
+  // On any other clock there is no load that lasts, and no process of its own.
+  if (ports === systemPorts) limitYoungGeneration(ports.timers)
   return createWorker({
     backend,
     ports,
