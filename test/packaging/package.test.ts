@@ -180,6 +180,29 @@ describe('the package', () => {
     assert.deepEqual(builtins.filter(isHttp), [])
   })
 
+  test('serves without what only some servers need', async () => {
+    const { packages } = await loadedBy(`
+      const { serve } = await import('millrace/server')
+      const server = await serve({ port: 0, dataDirectory: 'served' })
+      const { status } = await fetch(server.url + '/healthz')
+      if (status !== 200) throw new Error('status ' + status)
+      await server.stop()
+    `)
+    assert.ok(packages.includes('hono'))
+    const needless = [
+      '@clack/prompts',
+      'commander',
+      'jose',
+      'pino',
+      'rate-limiter-flexible',
+      'yaml',
+    ]
+    assert.deepEqual(
+      packages.filter((name) => needless.includes(name)),
+      [],
+    )
+  })
+
   test('has types that hold in a strict project that also checks its libraries', async () => {
     await link('@types/node')
     await link('undici-types')
