@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { root } from '../built-package.ts'
 import type { Row } from '../report.ts'
 
@@ -67,8 +67,10 @@ function installedMb(folder: string): number {
   return Number.parseInt(output, 10)
 }
 
-/** The settings of the `npm run` that started the bench are not those of a new user. */
+/** A new user has neither the settings of the `npm run` that started the bench nor the Node it uses. */
 function environmentWithoutNpm(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))
-  return Object.fromEntries(entries)
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const PATH = folders.filter((folder) => !folder.includes('node_modules')).join(delimiter)
+  return { ...Object.fromEntries(entries), PATH }
 }
