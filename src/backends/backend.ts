@@ -275,7 +275,7 @@ export interface Extension {
   readonly visibilityMs: number
   /**
    * Also by a receipt whose lease has lapsed, or was followed by another one, as SQS has it: only on
-   * standard queues, and never a job. Who holds the message by now keeps its lease, with a new end.
+   * standard queues, never a job, and never while another lease on the message is live.
    */
   readonly anyLease?: boolean
 }
@@ -288,8 +288,14 @@ export type LeaseRefusal = 'gone' | 'stale' | 'lapsed'
 
 export type LeaseResult =
   | { readonly status: 'extended'; readonly leaseExpiresAt: number }
-  | { readonly status: LeaseRefusal }
+  | RefusedLease
   | { readonly status: 'refused'; readonly error: MillraceError }
+
+export interface RefusedLease {
+  readonly status: LeaseRefusal
+  /** Set where `anyLease` was asked for and could be granted, but another lease is live. */
+  readonly isHeld?: true
+}
 
 export type Outcome =
   /** Done: the message is deleted, and a job completed with its result, which is JSON. */
@@ -297,8 +303,8 @@ export type Outcome =
       readonly kind: 'acknowledge'
       readonly result?: string
       /**
-       * Also by a receipt of an earlier lease, as SQS has it: only on standard queues, and never a
-       * job, whose end belongs to the holder of its lease.
+       * Also by a receipt of an earlier lease, as SQS has it: only on standard queues, never while
+       * another lease is live, and never a job, whose end belongs to the holder of its lease.
        */
       readonly anyLease?: boolean
     }
@@ -352,7 +358,7 @@ export type SettleResult =
       readonly emitted: readonly SendResult[]
       readonly enqueued: readonly EnqueuedJob[]
     }
-  | { readonly status: LeaseRefusal }
+  | RefusedLease
   | { readonly status: 'refused'; readonly error: MillraceError }
 
 export interface Peek extends QueueName {

@@ -41,6 +41,7 @@ import {
   emptyQueue,
   findHeld,
   inState,
+  isInHand,
   type ModelMessage,
   type ModelQueue,
   openMessages,
@@ -174,11 +175,14 @@ export class ReferenceModel {
       if (message === undefined) return { status: refusal }
       const isLateButFine = anyLease && queue.record.settings.type === 'standard'
       if (refusal !== undefined && !isLateButFine) return { status: refusal }
+      if (refusal === 'stale' && isInHand(message)) return { status: refusal, isHeld: true }
       const leaseExpiresAt = this.#now + visibilityMs
       if (leaseExpiresAt > message.leasedAt + leaseMsMax) {
         return { status: 'refused', error: new MillraceError('invalid_argument') }
       }
       Object.assign(message, { state: 'leased', visibleAt: leaseExpiresAt })
+      // The lease of a later receipt does not begin again because an older one hid the message.
+      if (refusal === 'stale') message.token = null
       this.#catchUp(queue)
       return { status: 'extended', leaseExpiresAt }
     })
@@ -344,13 +348,18 @@ export class ReferenceModel {
       if (error !== undefined) return { status: 'refused', error }
     }
     const { refusal, message } = held
-    // Whoever finished late may say so on a standard queue, as long as nobody else began, or also then
-    // if that was asked for.
+    // A late acknowledgement counts on a standard queue while no other lease was given, or, where any
+    // lease will do, while no other lease is live.
+    const mayBeOlder =
+      outcome.kind === 'acknowledge' && type === 'standard' && outcome.anyLease === true
     const isLateButFine =
       outcome.kind === 'acknowledge' &&
       type === 'standard' &&
-      (refusal === 'lapsed' || (refusal === 'stale' && outcome.anyLease === true))
+      (refusal === 'lapsed' || (refusal === 'stale' && mayBeOlder))
     if (message === undefined) return { status: refusal }
+    if (refusal === 'stale' && mayBeOlder && isInHand(message)) {
+      return { status: refusal, isHeld: true }
+    }
     if (refusal !== undefined && !isLateButFine) return { status: refusal }
     this.#apply(queue, message, outcome)
     this.#catchUp(queue)

@@ -197,6 +197,11 @@ export type Held =
   | { readonly refusal: Exclude<LeaseRefusal, 'gone'>; readonly message: ModelMessage }
   | { readonly refusal: 'gone'; readonly message?: undefined }
 
+/** Whether a receiver has it; one that waits for its retry is leased to nobody. */
+export function isInHand({ state, token }: ModelMessage): boolean {
+  return state === 'leased' && token !== null
+}
+
 /** The message that a receipt names, or why the receipt cannot be used. */
 export function findHeld(queue: ModelQueue, receipt: string): Held | 'invalid' {
   const [queueId, sequence, token] = receipt.split('/').map(Number)

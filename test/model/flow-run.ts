@@ -238,7 +238,12 @@ export class FlowRun {
       return false
     }
     if (outcome.kind !== 'acknowledge') return model.isLive(message, lease)
-    return outcome.anyLease === true || model.isLatest(message, lease)
+    if (outcome.anyLease === true) {
+      return (
+        message.lease === undefined || message.lease === lease || message.lease.until <= model.now
+      )
+    }
+    return model.isLatest(message, lease)
   }
 
   #apply(message: ModelMessage, outcome: Outcome): void {

@@ -1,12 +1,13 @@
 /**
- * Changes the visibility of a message for somebody who does not hold it any more: see `anyLease` in the
- * port. The receipt names the message and fences nothing, so jobs and FIFO queues are left alone.
+ * Changes the visibility of a message for a receiver whose lease has ended: see `anyLease` in the port.
+ * The receipt only names the message, so jobs, FIFO queues and messages under another live lease are
+ * left alone.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { leaseMsMax } from '../../core/limits.ts'
 import { hold } from './holding.ts'
 import { inHand } from './lanes.ts'
-import { blocked, leased, type MessageRow, ready } from './messages.ts'
+import { blocked, leased, type MessageRow, nobodysToken, ready } from './messages.ts'
 import { changed } from './rows.ts'
 import { tenantsLeased } from './tenants.ts'
 import type { Queue } from './topology.ts'
@@ -17,46 +18,63 @@ export interface HidingStatements {
   readonly hide: StatementSync
 }
 
+/** The condition that no lease on the message is live; its parameter is the time. */
+export const isUnheld = `NOT (state = ${leased} AND token <> ${nobodysToken} AND due_at > ?)`
+
+/** The same, the other way round, of a row that was read. A message that waits for its retry is not held. */
+export function isHeld({ state, token, due_at }: MessageRow, now: number): boolean {
+  return state === leased && token !== nobodysToken && due_at > now
+}
+
 export function prepareHiding(db: DatabaseSync): HidingStatements {
   const plain = 'WHERE sequence = ? AND generation = ? AND job_type IS NULL'
+  // The latest receipt holds the message again. Hidden by an older one, the message is held by none, so
+  // that its lease does not shut out the receipt that hid it.
+  const token = `token = CASE token WHEN ? THEN token ELSE ${nobodysToken} END`
   return {
     move: db.prepare(`
-      UPDATE message SET due_at = ?, held_until = ? ${plain} AND state = ${leased}`),
-    // The token stays, so that the latest holder has the message in hand again.
+      UPDATE message SET due_at = ?, held_until = ?, ${token}
+      ${plain} AND state = ${leased} AND ${isUnheld}`),
     hide: db.prepare(`
-      UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, lane = ?
+      UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, ${token}, lane = ?
       ${plain} AND (state = ${ready} OR state = ${blocked})`),
   }
 }
 
-/** Whether any receipt may change when the message can be received: not a job, and not in FIFO order. */
-export function canBeHidden({ settings }: Queue, { job }: MessageRow): boolean {
+/** Whether any receipt may change the message: not a job, and not in FIFO order. */
+export function isForAnyLease({ settings }: Queue, { job }: MessageRow): boolean {
   return settings.type === 'standard' && job === null
 }
 
+export interface VisibilityChange {
+  readonly until: number
+  /** Of the receipt that asks for it. */
+  readonly token: number
+}
+
 /**
- * Moves the end of whatever lease the message has, or hides it again if it has none; false when it
- * was received too long ago for that.
+ * Hides a message again that no live lease holds, or moves the time of its retry; false when it was
+ * received too long ago for that.
  */
 export function hideUnheld(
   tx: StoreTransaction,
   queue: Queue,
   row: MessageRow,
-  until: number,
+  { until, token }: VisibilityChange,
 ): boolean {
   // Also where nothing would change: the answer must not depend on whether a lapse was noticed.
   if (row.leased_at < until - leaseMsMax) return false
   const { move, hide } = tx.session.hiding
   const { dueAt, heldUntil } = hold(queue, row.sent_at, until)
   const message = [row.sequence, queue.generation] as const
-  if (changed(move, dueAt, heldUntil, ...message)) {
+  if (changed(move, dueAt, heldUntil, token, ...message, tx.now)) {
     tx.wroteRow(queue)
     return true
   }
   // What can be received stays so.
   if (until <= tx.now) return true
   const lane = queue.countsRunning ? inHand : null
-  if (!changed(hide, dueAt, heldUntil, lane, ...message)) return false
+  if (!changed(hide, dueAt, heldUntil, token, lane, ...message)) return false
   tx.count(queue, 'ready', -1)
   tx.count(queue, 'leased', 1)
   tenantsLeased(tx, queue, [row])

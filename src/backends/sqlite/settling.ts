@@ -20,7 +20,7 @@ import type {
 import { refuseBatch } from './batches.ts'
 import { deadLetterQueue, hasUsedUpReceives, moveBuried, removeFinished } from './dead-lettering.ts'
 import { endUnit } from './flow-ends.ts'
-import { canBeHidden, hideUnheld } from './hiding.ts'
+import { hideUnheld, isForAnyLease, isHeld, isUnheld } from './hiding.ts'
 import { hold, retentionCutoff } from './holding.ts'
 import { finishLeasedJob, noteAttempt } from './job-history.ts'
 import { countNameOf, leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
@@ -58,10 +58,11 @@ export function prepareSettling(db: DatabaseSync): SettlingStatements {
     deleteHeld: db.prepare(`
       DELETE FROM message
       WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ?) ${deleted}`),
-    // The one statement without a token, for callers who ask for it: see `anyLease` in the port.
+    // The one statement without the token of the receipt, for callers who ask for it: see `anyLease` in
+    // the port.
     deletePlainUnheld: db.prepare(`
       DELETE FROM message
-      WHERE sequence = ? AND generation = ? AND job_type IS NULL ${deleted}`),
+      WHERE sequence = ? AND generation = ? AND job_type IS NULL AND ${isUnheld} ${deleted}`),
     deleteLive: db.prepare(`DELETE FROM message ${live} ${deleted}`),
     // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
     holdBack: db.prepare(
@@ -102,8 +103,10 @@ function extendLease(
   }
   const refusal = whyNot(tx, row, receipt)
   if (refusal !== undefined) {
-    if (!anyLease || !canBeHidden(queue, row)) return { status: refusal }
-    if (hideUnheld(tx, queue, row, leaseExpiresAt)) return { status: 'extended', leaseExpiresAt }
+    if (!anyLease || !isForAnyLease(queue, row)) return { status: refusal }
+    if (isHeld(row, tx.now)) return { status: refusal, isHeld: true }
+    const change = { until: leaseExpiresAt, token }
+    if (hideUnheld(tx, queue, row, change)) return { status: 'extended', leaseExpiresAt }
   }
   const violation = {
     field: 'visibilityMs',
@@ -134,6 +137,7 @@ export function settleLeases(tx: StoreTransaction, request: Settle): readonly Se
     const { batch } = settlement
     const end =
       (batch && refuseBatch(tx, receipt, batch)) ?? settleLease(tx, queue, receipt, settlement)
+    if (end === 'held') return { status: 'stale', isHeld: true }
     if (typeof end === 'string') return { status: end }
     return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
   })
@@ -155,7 +159,7 @@ function refuseSettlement(
 }
 
 /** How a lease ended, or why it did not. */
-type LeaseEnd = LeaseRefusal | EndedLease
+type LeaseEnd = LeaseRefusal | 'held' | EndedLease
 
 interface EndedLease {
   /** The unit of a flow whose message was acknowledged. */
@@ -217,9 +221,13 @@ function acknowledge(
     ? getRow<DeletedRow>(deleteLive, sequence, queue.generation, token, tx.now)
     : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token, isJob ? 1 : 0)
   if (deleted === undefined && anyLease && !fifo) {
-    deleted = getRow<DeletedRow>(deletePlainUnheld, sequence, queue.generation)
+    deleted = getRow<DeletedRow>(deletePlainUnheld, sequence, queue.generation, tx.now)
   }
-  if (deleted === undefined) return refusalOf(tx, queue, receipt)
+  if (deleted === undefined) {
+    const row = anyLease ? findRow(tx, queue, receipt) : undefined
+    const isHeldByAnother = row && isForAnyLease(queue, row) && isHeld(row, tx.now)
+    return isHeldByAnother ? 'held' : refusalOf(tx, queue, receipt)
+  }
   if (deleted.apart === 1) tx.session.bodies.dropApart.run(sequence)
   tx.count(queue, countNameOf(deleted.state), -1)
   if (deleted.state === leased) leaseEnded(tx, queue, deleted.group_name)

@@ -26,16 +26,38 @@ function describeLateAcknowledgement(suite: ContractSuite): void {
   )
 
   suite.test(
-    'where any lease will do, an old receipt acknowledges what somebody else has now',
+    'where any lease will do, an old receipt acknowledges nothing while another lease is live',
     async (scene) => {
       const { receipt: old } = await leasedOne(scene)
       await scene.advance(11 * second)
       const { receipt: current } = await scene.receiveOne('q')
       assert.deepEqual(await scene.acknowledge('q', old), { status: 'stale' })
       const anyLease = { kind: 'acknowledge', anyLease: true } as const
-      assert.equal((await scene.settle('q', old, anyLease)).status, 'settled')
+      const held = { status: 'stale', isHeld: true }
+      assert.deepEqual(await scene.settle('q', old, anyLease), held)
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
+      assert.equal((await scene.acknowledge('q', current)).status, 'settled')
       assert.deepEqual(await scene.settle('q', old, anyLease), { status: 'gone' })
-      assert.deepEqual(await scene.acknowledge('q', current), { status: 'gone' })
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
+    },
+  )
+
+  suite.test(
+    'where any lease will do, an old receipt acknowledges once the later lease has ended',
+    async (scene) => {
+      const anyLease = { kind: 'acknowledge', anyLease: true } as const
+      const { receipt: old } = await leasedOne(scene)
+      await scene.advance(11 * second)
+      await scene.receiveOne('q')
+      await scene.advance(11 * second)
+      assert.equal((await scene.settle('q', old, anyLease)).status, 'settled')
+      // A message that waits for its retry is leased, but no receiver holds it.
+      await scene.send('q', 'again')
+      const { receipt: first } = await scene.receiveOne('q')
+      await scene.advance(11 * second)
+      const { receipt: second_ } = await scene.receiveOne('q')
+      await scene.settle('q', second_, { kind: 'retry', delayMs: minute })
+      assert.equal((await scene.settle('q', first, anyLease)).status, 'settled')
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
     },
   )

@@ -215,13 +215,34 @@ function describeAnyLease(suite: ContractSuite): void {
     assert.equal((await scene.receiveOne('q')).receiveCount, 2)
   })
 
-  suite.test('where any lease will do, an old one moves the end of a newer one', async (scene) => {
+  suite.test(
+    'where any lease will do, an old one changes nothing under a live one',
+    async (scene) => {
+      const { receipt: old } = await leasedOne(scene)
+      await scene.advance(11 * second)
+      const { receipt: current } = await scene.receiveOne('q')
+      for (const visibilityMs of [0, 20 * second, hour]) {
+        const leases = [{ receipt: old, visibilityMs, anyLease: true }]
+        const result = only(await scene.backend.extend({ queue: 'q', leases }))
+        assert.deepEqual(result, { status: 'stale', isHeld: true })
+      }
+      assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
+      await scene.advance(9 * second)
+      assert.equal((await scene.extend('q', current, second)).status, 'extended')
+      await scene.advance(second)
+      assert.equal((await scene.receiveOne('q')).receiveCount, 3)
+    },
+  )
+
+  suite.test('where any lease will do, whoever hides a message again can go on', async (scene) => {
     const { receipt: old } = await leasedOne(scene)
     await scene.advance(11 * second)
-    const { receipt: current } = await scene.receiveOne('q')
+    const { receipt: later } = await scene.receiveOne('q')
+    await scene.advance(11 * second)
     assert.equal(await extendAny(scene, old, 20 * second), 'extended')
-    await scene.advance(15 * second)
-    assert.equal((await scene.extend('q', current, 20 * second)).status, 'extended')
+    // The later receipt is nobody's lease by now, so both of them may change the message.
+    assert.deepEqual(await scene.extend('q', later, minute), { status: 'stale' })
+    assert.equal(await extendAny(scene, later, 30 * second), 'extended')
     assert.equal(await extendAny(scene, old, 0), 'extended')
     assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
     assert.equal((await scene.receiveOne('q')).receiveCount, 3)

@@ -202,10 +202,10 @@ describe.concurrent.each(clientKinds)('messages, with $name', (kind) => {
     const queue = await newQueue(client)
     await send(client, queue, 'twice')
     const { ReceiptHandle } = await receiveOne(client, queue, { VisibilityTimeout: 0 })
-    await receiveOne(client, queue)
+    await receiveOne(client, queue, { VisibilityTimeout: 0 })
     await client.call('DeleteMessage', { QueueUrl: queue.url, ReceiptHandle })
-    const { ApproximateNumberOfMessagesNotVisible } = await attributesOf(client, queue)
-    assert.equal(ApproximateNumberOfMessagesNotVisible, '0')
+    const { ApproximateNumberOfMessages } = await attributesOf(client, queue)
+    assert.equal(ApproximateNumberOfMessages, '0')
   })
 
   test('a standard queue takes a change of visibility after the timeout', async () => {
@@ -218,14 +218,21 @@ describe.concurrent.each(clientKinds)('messages, with $name', (kind) => {
     assert.deepEqual(await receive(client, queue), [])
   })
 
-  test('a handle of an earlier receive ends the visibility timeout of a later one', async () => {
+  test('a handle of an earlier receive changes nothing while another receiver holds the message', async () => {
     const client = open()
     const queue = await newQueue(client)
     await send(client, queue, 'shared')
     const { ReceiptHandle } = await receiveOne(client, queue, { VisibilityTimeout: 0 })
-    await receiveOne(client, queue, { VisibilityTimeout: 30 })
+    const holder = await receiveOne(client, queue, { VisibilityTimeout: 30 })
     const input = { QueueUrl: queue.url, ReceiptHandle, VisibilityTimeout: 0 }
-    await client.call('ChangeMessageVisibility', input)
+    await assertRefused(client.call('ChangeMessageVisibility', input), {
+      code: 'InvalidParameterValue',
+      message: `Value ${ReceiptHandle} for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.`,
+    })
+    await client.call('DeleteMessage', { QueueUrl: queue.url, ReceiptHandle })
+    assert.deepEqual(await receive(client, queue), [])
+    const release = { ...input, ReceiptHandle: holder.ReceiptHandle }
+    await client.call('ChangeMessageVisibility', release)
     await receiveOne(client, queue)
   })
 

@@ -37,13 +37,25 @@ describe('deleting on a standard queue', () => {
     assert.deepEqual(await scene.receive(queue), [])
   })
 
-  test('works with an older handle, while somebody else has the message', async () => {
+  test('with an older handle is accepted and deletes nothing while another receiver has it', async () => {
     const { scene, queue, handle } = await inHand()
     await scene.clock.advance(10 * second)
     const { ReceiptHandle: newer } = await scene.receiveOne(queue)
     await scene.delete(queue, handle)
+    await scene.clock.advance(10 * second)
+    const { ReceiptHandle: newest } = await scene.receiveOne(queue)
     await scene.delete(queue, newer)
+    await scene.delete(queue, newest)
     await scene.clock.advance(minute)
+    assert.deepEqual(await scene.receive(queue), [])
+  })
+
+  test('works with an older handle once no receiver has the message', async () => {
+    const { scene, queue, handle } = await inHand()
+    await scene.clock.advance(10 * second)
+    await scene.receiveOne(queue)
+    await scene.clock.advance(10 * second)
+    await scene.delete(queue, handle)
     assert.deepEqual(await scene.receive(queue), [])
   })
 
@@ -142,16 +154,35 @@ describe('changing the visibility', () => {
     assert.equal((await scene.receiveOne(queue)).Body, 'body')
   })
 
-  test('with an older handle ends or moves the timeout of a newer one, on a standard queue', async () => {
+  test('with an older handle is refused while another receiver has the message', async () => {
+    const { scene, queue, handle } = await inHand()
+    await scene.clock.advance(10 * second)
+    const { ReceiptHandle: newer } = await scene.receiveOne(queue)
+    for (const seconds of [0, 60]) {
+      assert.deepEqual(await refusal(scene.changeVisibility(queue, handle, seconds)), {
+        code: 'InvalidParameterValue',
+        message: `Value ${handle} for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.`,
+      })
+      assert.deepEqual(await scene.receive(queue), [])
+    }
+    // The end of the newer timeout is where it was.
+    await scene.clock.advance(10 * second - 1)
+    assert.deepEqual(await scene.receive(queue), [])
+    await scene.changeVisibility(queue, newer, 1)
+    await scene.clock.advance(second)
+    assert.equal((await scene.receiveOne(queue)).Body, 'body')
+  })
+
+  test('with an older handle hides the message again once no receiver has it', async () => {
     const { scene, queue, handle } = await inHand()
     await scene.clock.advance(10 * second)
     await scene.receiveOne(queue)
-    const waiting = scene.receiveOne(queue, { WaitTimeSeconds: 5 })
-    await scene.clock.advance(second)
-    await scene.changeVisibility(queue, handle, 0)
-    assert.equal((await waiting).Body, 'body')
+    await scene.clock.advance(10 * second)
     await scene.changeVisibility(queue, handle, 60)
     await scene.clock.advance(59 * second)
+    assert.deepEqual(await scene.receive(queue), [])
+    await scene.delete(queue, handle)
+    await scene.clock.advance(minute)
     assert.deepEqual(await scene.receive(queue), [])
   })
 

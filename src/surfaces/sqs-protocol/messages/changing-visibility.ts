@@ -1,6 +1,7 @@
 /**
  * When messages become visible again. 0 hands a message back at once, and its receive counts; any other
- * time moves the end of the lease, or on a standard queue hides again what has become visible.
+ * time moves the end of the lease, or on a standard queue hides again what has become visible. An older
+ * receipt changes nothing while another receiver holds the message.
  */
 import type { LeaseResult, SettleResult } from '../../../backends/backend.ts'
 import { isFifoName } from '../../../core/check-queue.ts'
@@ -38,7 +39,7 @@ export function changeVisibility(
 async function handBack(context: ActionContext, handle: string): Promise<Result> {
   const settlements = [{ receipt: handle, outcome: { kind: 'retry', delayMs: 0 } } as const]
   const [result] = await context.store.settle({ queue: context.queue().name, settlements })
-  // On a standard queue a handle may come late, and also end what somebody else has begun since.
+  // On a standard queue a late handle is accepted while no other receiver holds the message.
   const isLate = result?.status === 'stale' || result?.status === 'lapsed'
   return isLate ? hide(context, handle, 0) : result
 }
@@ -61,17 +62,17 @@ function refusalOf(
     case 'settled':
       return undefined
     case 'gone':
-      return refusedHandle(
-        handle,
-        'Message does not exist or is not available for visibility timeout change.',
-      )
+      return refusedHandle(handle, notAvailable)
     case 'lapsed':
     case 'stale':
-      return isFifo ? refusedHandle(handle, expired) : notInFlight()
+      if (isFifo) return refusedHandle(handle, expired)
+      return result.isHeld ? refusedHandle(handle, notAvailable) : notInFlight()
     default:
       return storeRefusal(handle, seconds, result?.error)
   }
 }
+
+const notAvailable = 'Message does not exist or is not available for visibility timeout change.'
 
 /** Of a tracked job, whose lease is the only one that counts. */
 function notInFlight(): SqsError {

@@ -1,7 +1,7 @@
 /**
- * Deleting messages by their receipt handles. On standard queues a handle does for as long as the
- * message exists, whoever has it by now; on FIFO queues, and for tracked jobs, only while the
- * message is in the hands of who received it.
+ * Deleting messages by their receipt handles. On standard queues an older handle is accepted, and deletes
+ * the message unless another receiver holds it. On FIFO queues, and for tracked jobs, only the handle of
+ * the current receive is accepted.
  */
 import type { SettleResult } from '../../../backends/backend.ts'
 import type { ActionContext } from '../action.ts'
@@ -11,7 +11,7 @@ import { expired, handleIsInvalid, refusedHandle } from './receipt-handles.ts'
 
 const deletion = { kind: 'acknowledge', anyLease: true } as const
 
-/** Why each of the messages could not be deleted; undefined where it is gone, now or before. */
+/** Why each of the handles was refused; undefined where it was accepted. */
 export async function deleteMessages(
   context: ActionContext,
   handles: readonly string[],
@@ -28,7 +28,8 @@ function refusalOf(result: SettleResult, handle: string): SqsError | undefined {
       return undefined
     case 'stale':
     case 'lapsed':
-      return refusedHandle(handle, expired)
+      // AWS asks for the most recent handle; with an older one the request succeeds and deletes nothing.
+      return result.isHeld ? undefined : refusedHandle(handle, expired)
     case 'refused':
       return result.error.code === 'receipt_invalid'
         ? handleIsInvalid(handle)
