@@ -215,9 +215,9 @@ export {
   type StoreConnection,
 } from './flows/replace-rows.ts'
 export type { Schedule, ScheduleHandle, Schedules } from './flows/schedules.ts'
+export type { RefusedDelivery } from './leases/check-deliveries.ts'
 export type { Extended, Settled } from './leases/lease-desk.ts'
 export { type MessageCodec, messageCodec } from './leases/message-codec.ts'
-export type { RefusedDelivery } from './leases/open-deliveries.ts'
 export type { QueueConsumer, ReceiveOptions } from './leases/queue-consumer.ts'
 export type { TypedDelivery } from './leases/typed-delivery.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'

@@ -5,6 +5,7 @@ import { resolveTopology } from '../contracts/resolve-topology.ts'
 import { appAlarms } from '../templates/app-alarms.ts'
 import { planExport } from '../templates/export-plan.ts'
 import type { Place, ReadTemplate, TemplateProblem } from '../templates/stack.ts'
+import type { QueueContract } from './wire-contracts.ts'
 
 export interface AppStackRequest {
   readonly app: App
@@ -13,7 +14,11 @@ export interface AppStackRequest {
   readonly file: string
 }
 
-export function appStack({ app, stage, file }: AppStackRequest): ReadTemplate {
+export interface AppStack extends ReadTemplate {
+  readonly contracts: readonly QueueContract[]
+}
+
+export function appStack({ app, stage, file }: AppStackRequest): AppStack {
   const at: Place = { file, line: 1, column: 1 }
   const { planned, queues } = resolveTopology(app, stage)
   const keys = new Map(queues.map(({ name, key }) => [name, key]))
@@ -42,5 +47,5 @@ export function appStack({ app, stage, file }: AppStackRequest): ReadTemplate {
   const problems = plan.warnings.map(
     (message): TemplateProblem => ({ severity: 'warning', path: 'alarms', message, at }),
   )
-  return { stack, problems, exports: {}, files: [file] }
+  return { stack, problems, exports: {}, files: [file], contracts: queues }
 }

@@ -106,6 +106,7 @@ export class DevStacks {
     this.#tell([...planned.problems, ...stacks.flatMap(foreignFunctions)])
     if (planned.hasErrors) return undefined
     await services.lookAtSwitches(stacks.flatMap(({ queues }) => queues))
+    services.setContracts(sources.flatMap(({ contracts = [] }) => contracts))
     await bringUp(request, planned)
     this.#plans = planned.plans
     options.onUp?.(planned.plans)

@@ -40,6 +40,7 @@ function join(template: StackSource, app: StackSource): StackSource {
     stack: { ...template.stack, queues, alarms: joinAlarms(template.stack, app.stack) },
     problems,
     files: [...template.files, ...app.files],
+    contracts: [...(template.contracts ?? []), ...(app.contracts ?? [])],
   }
 }
 

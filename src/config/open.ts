@@ -25,7 +25,7 @@ import {
   refuseFlows,
 } from '../flows/flow-desk.ts'
 import { createSchedules, type Schedules } from '../flows/schedules.ts'
-import type { RefusedDelivery } from '../leases/open-deliveries.ts'
+import type { RefusedDelivery } from '../leases/check-deliveries.ts'
 import { createConsumer, type QueueConsumer } from '../leases/queue-consumer.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import { HandlerTally } from '../observability/handler-tally.ts'

@@ -25,6 +25,7 @@ import { isLoopback } from './loopback.ts'
 import { alarmTold, noticesTo, warnOf } from './notice.ts'
 import type { Mill } from './open.ts'
 import { openRelay } from './open-relay.ts'
+import { type QueueContract, WireContracts } from './wire-contracts.ts'
 
 export interface ServerOptions {
   /** A loopback address; any other only with credentials. Default: 127.0.0.1. */
@@ -65,9 +66,12 @@ export interface Services {
   readonly mill: Mill | null
   /**
    * For ways in that speak of queues as they are, whoever declared them. Receives are held by the
-   * kill switches that the environment has on.
+   * kill switches that the environment has on. Messages of declared queues are checked against
+   * their contracts.
    */
   readonly store: Backend
+  /** Says which queues an app declares, in place of those that were known. */
+  setContracts(queues: readonly QueueContract[]): void
   /** A queue of the store as people work in it, whoever declared it. */
   inbox(queue: string): Inbox
   /** How the queues of the store fare, whoever declared them. */
@@ -141,12 +145,19 @@ export async function serveWith(
       ...(setup.log !== undefined && { log: setup.log }),
     })
     await held.look()
+    const contracts = new WireContracts({
+      backend: held.store,
+      clock: ports.clock,
+      onRefused: (refused) => onNotice({ kind: 'delivery_refused', ...refused }),
+    })
+    contracts.set(contractsOf(mill, setup.app))
     const ready = (): Promise<void> => checkedSoon(backend, ports)
     const services: Services = {
       ready,
       stopping: stopping.signal,
       mill,
-      store: held.store,
+      store: contracts.store,
+      setContracts: (queues) => contracts.set(queues),
       inbox: (name) => createInbox({ backend: held.store, name }),
       metrics: mill?.metrics ?? createMetricReader({ backend, clock: ports.clock }),
       alarms: createAlarms({ backend, onChange }),
@@ -250,6 +261,13 @@ async function keepUp({ backend, ports, app, stage, log }: KeepSetup): Promise<K
     await Promise.all([relay?.stop(), sampler?.stop(), sweeper.stop()])
   }
   return { mill: null, close }
+}
+
+function contractsOf(mill: Mill | null, app: App | undefined): readonly QueueContract[] {
+  return Object.entries(app?.queues ?? {}).map(([key, declared]) => ({
+    name: mill?.queues[key]?.name ?? key,
+    declared,
+  }))
 }
 
 function samplerOf({ metrics }: Backend, { timers }: Ports): Sampler | undefined {

@@ -9,6 +9,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import type { ReadTemplateOptions } from '../templates/read-template.ts'
 import type { ReadTemplate, TemplateProblem } from '../templates/stack.ts'
 import { loadApp } from './load-app.ts'
+import type { QueueContract } from './wire-contracts.ts'
 
 /** What is the same for all sources that are read together. */
 export type StackSourceOptions = Omit<ReadTemplateOptions, 'file' | 'stackName'>
@@ -16,6 +17,8 @@ export type StackSourceOptions = Omit<ReadTemplateOptions, 'file' | 'stackName'>
 export interface StackSource extends ReadTemplate {
   /** The file as the user named it. */
   readonly source: string
+  /** The queues that an app declares, with their contracts. */
+  readonly contracts?: readonly QueueContract[]
 }
 
 /** Templates are read; what is a program is run, and must export an app. */
@@ -50,11 +53,13 @@ async function readFromTemplate(
   return readTemplate({ ...options, file: resolve(file), ...(stage !== undefined && { stage }) })
 }
 
+type ReadApp = Omit<StackSource, 'source'>
+
 async function readApp(
   source: string,
   options: StackSourceOptions,
   version: number,
-): Promise<ReadTemplate> {
+): Promise<ReadApp> {
   const file = resolve(source)
   try {
     const opened = await openApp(file, options, version)

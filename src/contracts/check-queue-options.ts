@@ -37,6 +37,7 @@ const commonKeys: readonly string[] = [
   'deadLetter',
   'tags',
   'noPersonalData',
+  'checkOnWire',
   ...Object.keys(queueControlChecks),
 ]
 const standardKeys: readonly string[] = ['message', ...commonKeys, 'secret', 'personal']
@@ -83,6 +84,7 @@ export function checkQueueOptions(
     deadLetter: (to, at, value) => checkDeadLetter(to, at, { type, value }),
     tags: checkTags,
     noPersonalData: checkFlag,
+    checkOnWire: checkFlag,
     ...queueControlChecks,
   })
   for (const [key, range] of Object.entries(durations)) {

@@ -48,6 +48,11 @@ export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
   readonly personal?: readonly string[]
   /** Refuses bodies with e-mail addresses, phone numbers, or fields named like a person's name. */
   readonly noPersonalData?: boolean
+  /**
+   * Whether a server that knows the app checks what SQS clients send to this queue, and what they and
+   * Lambda functions receive from it. Default: true.
+   */
+  readonly checkOnWire?: boolean
 }
 
 export interface RateLimit {

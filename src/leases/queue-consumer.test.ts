@@ -12,7 +12,7 @@ import type {
 } from '../backends/backend.ts'
 import { type DeclaredQueue, fifo, queue } from '../contracts/queue-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { RefusedDelivery } from './open-deliveries.ts'
+import type { RefusedDelivery } from './check-deliveries.ts'
 import { createConsumer, type UntypedConsumer } from './queue-consumer.ts'
 import type { TypedDelivery } from './typed-delivery.ts'
 

@@ -5,9 +5,9 @@
 import type { Backend, Receive } from '../backends/backend.ts'
 import type { DeclaredQueue, MessageOutput } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { checkDeliveries, type RefusedDelivery } from './check-deliveries.ts'
 import { LeaseDesk } from './lease-desk.ts'
-import { openDeliveries, type RefusedDelivery } from './open-deliveries.ts'
-import type { TypedDelivery } from './typed-delivery.ts'
+import { type TypedDelivery, typedDelivery } from './typed-delivery.ts'
 
 export interface ReceiveOptions {
   /** How many messages at most, 1 to 1000. Default 1. */
@@ -45,11 +45,12 @@ export function createConsumer(setup: ConsumerSetup): UntypedConsumer {
   const held = heldNames.length > 0 && { heldNames }
   const desk = new LeaseDesk(backend)
   return {
-    receive: async (options = {}) =>
-      openDeliveries(
-        { desk, queue: name, declared, onRefused },
-        await backend.receive({ ...receiveRequest(name, options), ...held }),
-      ),
+    async receive(options = {}) {
+      const deliveries = await backend.receive({ ...receiveRequest(name, options), ...held })
+      const check = { desk, queue: name, declared, onRefused }
+      const checked = await checkDeliveries(check, deliveries)
+      return checked.map((one) => typedDelivery({ desk, queue: name, ...one }))
+    },
   }
 }
 

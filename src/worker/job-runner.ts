@@ -15,6 +15,7 @@ import type { TieredJob } from '../contracts/tier-declaration.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
+import { notAJob } from '../leases/read-delivery.ts'
 import { type ReadMessage, readMessage } from '../leases/read-message.ts'
 import type { Drafts } from './attempt-drafts.ts'
 import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
@@ -184,7 +185,7 @@ export class JobRunner {
   /** How the delivery is to be run, or why it is not. */
   #workFor(source: Source, { job }: Delivery): Work | string {
     if (!source.isJobs) return source.work('') ?? 'There is no handler for this queue.'
-    if (job === null) return 'The message is not a job, and this queue is for jobs.'
+    if (job === null) return notAJob
     const work = source.work(job.type)
     if (work === undefined) return `The queue has no job type '${job.type.slice(0, 40)}'.`
     const { type, tier } = job

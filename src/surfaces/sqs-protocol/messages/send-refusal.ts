@@ -1,6 +1,6 @@
 /** Why the store did not take a message, in the words of SQS. */
 
-import { hasForbiddenCharacter } from '../../../core/check-message.ts'
+import { forbiddenCharacter, hasForbiddenCharacter } from '../../../core/check-message.ts'
 import type { NewMessage } from '../../../core/message.ts'
 import type { MillraceError } from '../../../core/millrace-error.ts'
 import type { ActionContext } from '../action.ts'
@@ -17,6 +17,16 @@ export interface RefusedSend {
   readonly isEntry: boolean
 }
 
+const violationsLengthMax = 2_000
+const everyForbidden = new RegExp(forbiddenCharacter, 'gu')
+
+/** Paths have keys of the message in them, which XML may not be able to hold; there may be many. */
+function describeViolations({ message }: MillraceError): string {
+  const shown = message.slice(0, violationsLengthMax).replace(everyForbidden, '\uFFFD')
+  const more = message.length > violationsLengthMax ? ' …' : ''
+  return `The message breaks the contract of the queue. ${shown}${more}`
+}
+
 export async function sendRefusal(
   context: ActionContext,
   { error, messages, isEntry }: RefusedSend,
@@ -30,8 +40,11 @@ export async function sendRefusal(
       )
     }
     case 'invalid_message': {
-      const body = messages.find((message) => hasForbiddenCharacter(message.body))?.body ?? ''
-      const message = describeForbiddenCharacter(body, 'message body')
+      const body = messages.find((message) => hasForbiddenCharacter(message.body))?.body
+      const message =
+        body === undefined
+          ? describeViolations(error)
+          : describeForbiddenCharacter(body, 'message body')
       return new SqsError('InvalidMessageContents', message)
     }
     default:

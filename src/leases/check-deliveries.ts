@@ -1,15 +1,14 @@
 /**
- * Turns what the backend leased into deliveries for a handler, and takes care of those whose body
- * does not match the contract: nothing disappears without somebody being told.
+ * Keeps the deliveries whose body fits the contract, and takes care of the others: they are
+ * dead-lettered at once, or, without a dead-letter queue, stay in the queue and are reported.
  */
 import type { Delivery } from '../backends/backend.ts'
-import { contractOf } from '../contracts/contract-of.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { LeaseDesk } from './lease-desk.ts'
-import { type ReadMessage, readMessage } from './read-message.ts'
-import { type TypedDelivery, typedDelivery } from './typed-delivery.ts'
+import { readDelivery } from './read-delivery.ts'
+import type { ReadMessage } from './read-message.ts'
 
 /** A message that was received but not given to a handler. */
 export interface RefusedDelivery {
@@ -22,20 +21,25 @@ export interface RefusedDelivery {
   readonly error: MillraceError
 }
 
-export interface OpeningSetup {
+export interface CheckSetup {
   readonly desk: LeaseDesk
   readonly queue: string
   readonly declared: DeclaredQueue
   readonly onRefused: (refused: RefusedDelivery) => void
 }
 
-export async function openDeliveries(
-  setup: OpeningSetup,
+export interface CheckedDelivery {
+  readonly delivery: Delivery
+  /** The output of the contract's schema. */
+  readonly message: unknown
+}
+
+export async function checkDeliveries(
+  setup: CheckSetup,
   deliveries: readonly Delivery[],
-): Promise<readonly TypedDelivery<unknown>[]> {
-  const { desk, queue, declared } = setup
-  const contract = contractOf(declared)
-  const opened: TypedDelivery<unknown>[] = []
+): Promise<readonly CheckedDelivery[]> {
+  const { declared } = setup
+  const kept: CheckedDelivery[] = []
   const heldGroups = new Set<string>()
   // One after the other: in a FIFO group the fate of one decides about those behind it.
   for (const delivery of deliveries) {
@@ -44,20 +48,20 @@ export async function openDeliveries(
       await release(setup, delivery)
       continue
     }
-    const read = await readMessage(contract, delivery.body)
+    const read = await readDelivery(declared, delivery)
     if (read.status === 'read') {
-      opened.push(typedDelivery({ desk, queue, delivery, message: read.message }))
+      kept.push({ delivery, message: read.message })
       continue
     }
     const refused = await refuse(setup, delivery, read)
     if (refused.fate === 'left' && group !== null) heldGroups.add(group)
     setup.onRefused(refused)
   }
-  return opened
+  return kept
 }
 
 /** A message left at the head of its group comes again before those behind it. */
-async function release({ desk, queue }: OpeningSetup, { receipt }: Delivery): Promise<void> {
+async function release({ desk, queue }: CheckSetup, { receipt }: Delivery): Promise<void> {
   try {
     await desk.settle({ queue, receipt }, { kind: 'release' })
   } catch {
@@ -66,7 +70,7 @@ async function release({ desk, queue }: OpeningSetup, { receipt }: Delivery): Pr
 }
 
 async function refuse(
-  { desk, queue }: OpeningSetup,
+  { desk, queue }: CheckSetup,
   { id, receiveCount, receipt }: Delivery,
   { status, error }: Exclude<ReadMessage, { readonly status: 'read' }>,
 ): Promise<RefusedDelivery> {

@@ -1,0 +1,112 @@
+/**
+ * The contracts of declared queues for programs that reach the store through a server: SQS clients and
+ * Lambda functions. A message that breaks the contract is refused when it is sent. One that another
+ * program has put into the queue is dead-lettered when it is received, as for workers.
+ */
+import type { Backend, Delivery, Receive, Send, SendResult } from '../backends/backend.ts'
+import { isTriggersQueue } from '../contracts/collector-declaration.ts'
+import { contractOf } from '../contracts/contract-of.ts'
+import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
+import type { MillraceError } from '../core/millrace-error.ts'
+import type { Clock } from '../core/ports.ts'
+import { checkDeliveries, type RefusedDelivery } from '../leases/check-deliveries.ts'
+import { LeaseDesk } from '../leases/lease-desk.ts'
+import { readDelivery } from '../leases/read-delivery.ts'
+
+export interface WireContractsSetup {
+  readonly backend: Backend
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly onRefused: (refused: RefusedDelivery) => void
+}
+
+/** A queue of an app, with its name in the store. */
+export interface QueueContract {
+  readonly name: string
+  readonly declared: DeclaredQueue
+}
+
+/** After so many receives without a fit message, a receiver that does not wait gets none. */
+const looksMax = 10
+
+export class WireContracts {
+  /** The store with checks. A queue without a contract costs one look into a map. */
+  readonly store: Backend
+  readonly #setup: WireContractsSetup
+  readonly #desk: LeaseDesk
+  #queues: ReadonlyMap<string, DeclaredQueue> = new Map()
+
+  constructor(setup: WireContractsSetup) {
+    const { backend } = setup
+    this.#setup = setup
+    this.#desk = new LeaseDesk(backend)
+    this.store = {
+      ...backend,
+      send: (request) => {
+        const declared = this.#queues.get(request.queue)
+        return declared === undefined ? backend.send(request) : this.#send(declared, request)
+      },
+      receive: (request) => {
+        const declared = this.#queues.get(request.queue)
+        return declared === undefined ? backend.receive(request) : this.#receive(declared, request)
+      },
+    }
+  }
+
+  /** Replaces all contracts that were known before. */
+  set(queues: readonly QueueContract[]): void {
+    const checked = queues.filter(({ declared }) => hasContract(declared))
+    this.#queues = new Map(checked.map(({ name, declared }) => [name, declared]))
+  }
+
+  async #send(declared: DeclaredQueue, request: Send): Promise<readonly SendResult[]> {
+    const errors = await Promise.all(
+      request.messages.map(async ({ body }) => errorOf(declared, body)),
+    )
+    const first = errors.find((error) => error !== undefined)
+    const { backend } = this.#setup
+    if (first === undefined) return backend.send(request)
+    if (request.allOrNothing) throw first
+    const messages = request.messages.filter((_, index) => errors[index] === undefined)
+    const sent = messages.length === 0 ? [] : await backend.send({ ...request, messages })
+    const results = sent.values()
+    return errors.flatMap((error) => {
+      if (error !== undefined) return [{ status: 'refused', error } as const]
+      return results.next().value ?? []
+    })
+  }
+
+  async #receive(declared: DeclaredQueue, request: Receive): Promise<readonly Delivery[]> {
+    const { backend, clock, onRefused } = this.#setup
+    const { queue, waitMs = 0 } = request
+    let hasLeft = false
+    const noteRefused = (refused: RefusedDelivery): void => {
+      hasLeft ||= refused.fate === 'left'
+      onRefused(refused)
+    }
+    const check = { desk: this.#desk, queue, declared, onRefused: noteRefused }
+    const endsMs = clock.monotonic() + waitMs
+    let deliveries = await backend.receive(request)
+    for (let looks = 1; deliveries.length > 0; looks += 1) {
+      const checked = await checkDeliveries(check, deliveries)
+      if (checked.length > 0) return checked.map(({ delivery }) => delivery)
+      const leftMs = Math.max(0, Math.ceil(endsMs - clock.monotonic()))
+      // A message that was left may be ready again at once, if its lease is that short.
+      if (hasLeft || (leftMs === 0 && looks === looksMax)) return []
+      deliveries = await backend.receive({ ...request, waitMs: leftMs })
+    }
+    return []
+  }
+}
+
+/** Whether there is anything to check. Triggers are the collectors' own messages. */
+function hasContract(declared: DeclaredQueue): boolean {
+  if (declared.options.checkOnWire === false || isTriggersQueue(declared)) return false
+  return isJobsQueue(declared) || contractOf(declared) !== undefined
+}
+
+/** Why a message cannot be sent. It is no job: those are enqueued, with a type. */
+async function errorOf(declared: DeclaredQueue, body: string): Promise<MillraceError | undefined> {
+  const read = await readDelivery(declared, { body, job: null })
+  return read.status === 'read' ? undefined : read.error
+}
