@@ -53,7 +53,17 @@ describe('the ARN of a queue', () => {
 describe('the URL of a queue', () => {
   test('begins with what the client calls the server', () => {
     const origin = 'https://queues.example:8443'
-    assert.equal(formatUrl(origin, away), `${origin}/123456789012/orders.fifo`)
+    assert.equal(formatUrl(origin, away, away), `${origin}/123456789012/orders.fifo`)
+  })
+
+  test('names the region, unless it is that of the server or of the host', () => {
+    const origin = 'http://localhost:4566'
+    const named = `/queue/${away.region}/123456789012/orders.fifo`
+    assert.equal(formatUrl(origin, away, defaultHome), origin + named)
+    const there = `http://sqs.${away.region}.localhost:4566`
+    assert.equal(formatUrl(there, away, defaultHome), `${there}/123456789012/orders.fifo`)
+    const elsewhere = 'http://sqs.sa-east-1.localhost:4566'
+    assert.equal(formatUrl(elsewhere, away, away), elsewhere + named)
   })
 
   test.each([

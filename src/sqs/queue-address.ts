@@ -49,9 +49,20 @@ export function parseArn(text: string): QueueAddress | undefined {
   return { region, account, name }
 }
 
-/** @param origin scheme and host as the client has them, since its next request goes there */
-export function formatUrl(origin: string, { account, name }: QueueAddress): string {
-  return `${origin}/${account}/${name}`
+/**
+ * A URL that names the region, unless the host does or it is the server's own: the same name in two
+ * regions has two URLs.
+ *
+ * @param origin scheme and host as the client has them, since its next request goes there
+ */
+export function formatUrl(
+  origin: string,
+  { region, account, name }: QueueAddress,
+  home: Pick<QueuePlace, 'region'>,
+): string {
+  const host = origin.slice(origin.indexOf('//') + 2)
+  const isImplied = region === (regionOfHost(host) ?? home.region)
+  return isImplied ? `${origin}/${account}/${name}` : `${origin}/queue/${region}/${account}/${name}`
 }
 
 /** What the URL of a queue says; the rest follows from the caller's credentials. */

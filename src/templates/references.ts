@@ -22,7 +22,7 @@ interface Kind {
 }
 
 const queueUrl: FromName = ({ surroundings }, name) =>
-  formatUrl(surroundings.endpoint, { ...surroundings, name })
+  formatUrl(surroundings.endpoint, { ...surroundings, name }, surroundings)
 
 const functionArn: FromName = ({ surroundings: { region, account } }, name) =>
   `arn:${partitionOf(region)}:lambda:${region}:${account}:function:${name}`

@@ -291,7 +291,8 @@ export class ReferenceModel {
 
   #diesNow({ record }: ModelQueue, { receiveCount }: ModelMessage): boolean {
     const { deadLetter } = record.settings
-    if (deadLetter === null || this.#lookUp(deadLetter.queue) === undefined) return false
+    if (deadLetter === null || deadLetter.queue === record.name) return false
+    if (this.#lookUp(deadLetter.queue) === undefined) return false
     return receiveCount >= deadLetter.maxReceives
   }
 
@@ -336,7 +337,8 @@ export class ReferenceModel {
     if (held === 'invalid')
       return { status: 'refused', error: new MillraceError('receipt_invalid') }
     const { deadLetter, type } = queue.record.settings
-    const target = deadLetter === null ? undefined : this.#lookUp(deadLetter.queue)
+    const hasTarget = deadLetter !== null && deadLetter.queue !== queue.record.name
+    const target = hasTarget ? this.#lookUp(deadLetter.queue) : undefined
     if (outcome.kind === 'bury' && target === undefined) {
       return { status: 'refused', error: new MillraceError('dead_letter_missing') }
     }

@@ -85,11 +85,12 @@ export function canDieInto(
 ): boolean {
   if (deadLetter === null) return true
   const target = lookUp(deadLetter.queue)
-  if (deadLetter.queue === name || target?.record.settings.type !== type) return false
+  if (target?.record.settings.type !== type) return false
+  if (deadLetter.queue === name) return true
   for (let next: ModelQueue | undefined = target; next !== undefined; ) {
     const after: string | undefined = next.record.settings.deadLetter?.queue
     if (after === name) return false
-    next = after === undefined ? undefined : lookUp(after)
+    next = after === undefined || after === next.record.name ? undefined : lookUp(after)
   }
   return true
 }

@@ -42,10 +42,14 @@ export function hasUsedUpReceives(queue: Queue, row: ContentRow): boolean {
   return deadLetter !== null && row.receive_count >= deadLetter.maxReceives
 }
 
-/** The dead-letter queue as it is now; it may have been deleted since it was named. */
+/**
+ * The dead-letter queue as it is now; it may have been deleted since it was named. A queue that names
+ * itself has none: its messages stay and can be received on.
+ */
 export function deadLetterQueue(tx: StoreTransaction, queue: Queue): Queue | undefined {
   const { deadLetter } = queue.settings
-  return deadLetter === null ? undefined : tx.session.topology.find(deadLetter.queue)
+  if (deadLetter === null || deadLetter.queue === queue.name) return undefined
+  return tx.session.topology.find(deadLetter.queue)
 }
 
 /**

@@ -266,7 +266,6 @@ function refuseDeadLetter(
     { field: 'deadLetter.queue', given: describeGiven(deadLetter.queue), allowed },
   ]
   const target = tx.session.topology.find(deadLetter.queue)
-  if (deadLetter.queue === name) return refusal('another queue than this one')
   if (target === undefined) return refusal('a queue that exists')
   if (target.settings.type !== type) return refusal(`a ${type} queue, as this one is`)
   const { deadLetterSources } = target.settings
@@ -274,7 +273,8 @@ function refuseDeadLetter(
     deadLetterSources === 'all' ||
     (deadLetterSources !== 'none' && deadLetterSources.includes(name))
   if (!isAllowed) return refusal('a queue that takes dead letters from this one')
-  return leadsBack(tx, name, target)
+  // SQS allows a queue to be its own target: see `deadLetterQueue`.
+  return target.name !== name && leadsBack(tx, name, target)
     ? refusal('a queue whose own dead letters do not come back here')
     : []
 }

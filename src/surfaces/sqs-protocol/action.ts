@@ -40,12 +40,12 @@ export interface ActionContext {
   readonly settings: WireSettings
   /** Whose queues a request means that names no account and no region. */
   readonly caller: Caller
-  /** Scheme and host as the client wrote them; URLs of queues begin with it. */
-  readonly origin: string
   /** The header `X-Amzn-Trace-Id`. */
   readonly traceHeader: string | undefined
   /** The queue that the request names by `QueueUrl` or by its path; throws when there is none. */
   queue(): AddressedQueue
+  /** The URL of a queue, by the host that the client called. */
+  urlOf(address: QueueAddress): string
   /** Another queue that the request names; throws when it is not the caller's to name. */
   locate(reference: QueueReference): AddressedQueue
   /** Aborted once the client has gone. Made when it is first asked for. */

@@ -8,9 +8,11 @@ import type { Logger } from '../../observability/logger.ts'
 import type { AccessControl } from './access/access-control.ts'
 import type { RequestHead } from './access/canonical-request.ts'
 import type { Action, Caller } from './action.ts'
+import { isForm } from './content-types.ts'
 import { type Failure, failureOf } from './failure.ts'
 import { jsonProtocol } from './json-protocol.ts'
 import { logFailure } from './log-failure.ts'
+import { type OtherService, otherServiceOf } from './other-services.ts'
 import type { Protocol, Reply } from './protocol.ts'
 import { queryProtocol, queryProtocolInJson } from './query-protocol.ts'
 import { bodyBytesMax, readBody } from './read-body.ts'
@@ -29,6 +31,7 @@ export class Exchange {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #requestId: string
+  readonly #other: OtherService | undefined
   readonly #protocol: Protocol
   readonly #target: RequestTarget
   #action: Action | undefined
@@ -38,13 +41,15 @@ export class Exchange {
     this.#request = request
     this.#response = response
     this.#requestId = setup.ports.ids.next()
-    this.#protocol = protocolOf(request)
+    this.#other = otherServiceOf(this.#head(), request.headers)
+    this.#protocol = this.#other?.protocol ?? protocolOf(request)
     this.#target = targetOf(request.url ?? '/')
   }
 
   begin(): void {
     try {
       this.#setup.access.greet(this.#head())
+      if (this.#other !== undefined) throw this.#other.error
       refuseEncoding(this.#request)
     } catch (error) {
       this.#fail(error)
@@ -62,6 +67,7 @@ export class Exchange {
       const { method = 'GET', headers } = this.#request
       const { action, input } = this.#protocol.read({ method, headers, body, ...this.#target })
       this.#action = action
+      this.#setup.access.refuseAction?.(this.#head(), action.name)
       const { QueueUrl: url } = input
       const context = new RequestContext(this.#setup, {
         request: this.#request,
@@ -69,8 +75,10 @@ export class Exchange {
         caller,
         queueUrl: typeof url === 'string' && url !== '' ? url : undefined,
       })
-      action
-        .run(context, input)
+      const region = context.findRegion()
+      const run = (): Promise<Members> => action.run(context, input)
+      const running = region === undefined ? run() : region.then(run)
+      running
         .then((output) => this.#succeed(action, context, output))
         .catch((error) => this.#fail(error))
     } catch (error) {
@@ -135,11 +143,11 @@ export class Exchange {
   }
 }
 
+/** A form is Query, whatever else is said: some clients send the target of JSON with it. */
 function protocolOf({ headers }: IncomingMessage): Protocol {
-  const isJson =
-    headers['x-amz-target'] !== undefined ||
-    headers['content-type']?.startsWith('application/x-amz-json')
-  if (isJson) return jsonProtocol
+  const { 'content-type': contentType = '', 'x-amz-target': target } = headers
+  const isJson = target !== undefined || contentType.startsWith('application/x-amz-json')
+  if (isJson && !isForm(contentType)) return jsonProtocol
   return headers.accept?.includes('application/json') ? queryProtocolInJson : queryProtocol
 }
 

@@ -6,10 +6,12 @@ import { isUtf8 } from 'node:buffer'
 import { parseQueuePath } from '../../sqs/queue-address.ts'
 import { actions } from './actions/index.ts'
 import { decodeBase64 } from './base64.ts'
+import { isForm } from './content-types.ts'
 import type { Call, Protocol, WireRequest } from './protocol.ts'
 import { answerJson, failJson } from './query-json.ts'
 import { type ParameterNode, parseParameters } from './query-parameters.ts'
 import { answerXml, failXml } from './query-xml.ts'
+import { otherService } from './refusals.ts'
 import type { ListShape, MapShape, Members, Shape, StructureShape, Value } from './shapes.ts'
 import { SqsError } from './sqs-error.ts'
 
@@ -27,9 +29,25 @@ function readCall({ method, path, query, headers, body }: WireRequest): Call {
   if (action === undefined || (!action.onQueue && parseQueuePath(path) !== undefined)) {
     // Names of actions are short; nothing longer is worth repeating.
     const shown = name.slice(0, 80)
+    const version = parameters.children.get('Version')?.value ?? ''
+    if (action === undefined && isOtherVersion(version)) throw otherService('InvalidAction', shown)
     throw new SqsError('InvalidAction', `The action ${shown} is not valid for this endpoint.`)
   }
   return { action, input: structureFrom(action.input, parameters) }
+}
+
+/** SQS has had these versions of its API; a date that is none of them is that of another service. */
+const versions = [
+  '2012-11-05',
+  '2011-10-01',
+  '2009-02-01',
+  '2008-01-01',
+  '2007-05-01',
+  '2006-04-01',
+]
+
+function isOtherVersion(version: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(version) && !versions.includes(version)
 }
 
 function unknownOperation(): SqsError {
@@ -41,11 +59,6 @@ function formOf(contentType: string | undefined, body: Buffer): string {
   if (contentType !== undefined && !isForm(contentType)) throw unknownOperation()
   if (!isUtf8(body)) throw malformed('The request is not valid UTF-8.')
   return body.toString()
-}
-
-/** Whether the header says that a body holds parameters. */
-export function isForm(contentType: string): boolean {
-  return contentType.toLowerCase().startsWith('application/x-www-form-urlencoded')
 }
 
 function structureFrom(shape: StructureShape, node: ParameterNode): Members {

@@ -1,5 +1,5 @@
 /** The sentences in which SQS refuses a parameter, said the same way by all actions. */
-import { SqsError } from './sqs-error.ts'
+import { SqsError, type SqsErrorName } from './sqs-error.ts'
 
 export function missingParameter(name: string): SqsError {
   const message = `The request must contain the parameter ${name}.`
@@ -8,6 +8,15 @@ export function missingParameter(name: string): SqsError {
 
 export function invalidParameter(message: string): SqsError {
   return new SqsError('InvalidParameterValueException', message)
+}
+
+/** Of a request for another service of AWS, or for an action that only others have. */
+export function otherService(name: SqsErrorName, what: string): SqsError {
+  return new SqsError(
+    name,
+    `This server speaks SQS and no other service of AWS; the request is for '${what.slice(0, 80)}'. ` +
+      'Set the endpoint for SQS alone, for example with AWS_ENDPOINT_URL_SQS.',
+  )
 }
 
 export interface RefusedValue {

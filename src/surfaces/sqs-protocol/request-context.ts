@@ -6,6 +6,7 @@ import {
   formatUrl,
   parseQueuePath,
   parseQueueUrl,
+  type QueueAddress,
   type QueueReference,
   regionOfHost,
   storeNameOf,
@@ -39,10 +40,10 @@ export class RequestContext implements ActionContext {
   readonly ports: Ports
   readonly settings: WireSettings
   readonly caller: Caller
-  readonly origin: string
   readonly #setup: ContextSetup
   readonly #parts: ContextParts
   #queue: AddressedQueue | undefined
+  #place: Pick<QueueReference, 'region'> = {}
   #gone: AbortSignal | undefined
 
   constructor(setup: ContextSetup, parts: ContextParts) {
@@ -50,7 +51,6 @@ export class RequestContext implements ActionContext {
     this.ports = setup.ports
     this.settings = setup.settings
     this.caller = parts.caller
-    this.origin = originOf(parts.request)
     this.#setup = setup
     this.#parts = parts
   }
@@ -61,8 +61,31 @@ export class RequestContext implements ActionContext {
   }
 
   queue(): AddressedQueue {
-    this.#queue ??= this.locate(this.#reference())
+    this.#queue ??= this.locate({ ...this.#place, ...this.#reference() })
     return this.#queue
+  }
+
+  urlOf(address: QueueAddress): string {
+    return formatUrl(originOf(this.#parts.request), address, this.settings.home)
+  }
+
+  /**
+   * The URL of a queue at home names no region, so it means that queue for callers of other regions too;
+   * if there is none, it means a queue in the region of the caller. Undefined where nothing has to be
+   * looked up.
+   */
+  findRegion(): Promise<void> | undefined {
+    const { home } = this.settings
+    if (this.caller.region === home.region) return undefined
+    const { account, name, region } = this.#given() ?? {}
+    if (name === undefined || account === undefined || region !== undefined) return undefined
+    const queue = storeNameOf({ ...home, account, name }, home)
+    return this.store.readQueue({ queue }).then(
+      () => {
+        this.#place = { region: home.region }
+      },
+      () => undefined,
+    )
   }
 
   locate({ name, account, region }: QueueReference): AddressedQueue {
@@ -71,7 +94,7 @@ export class RequestContext implements ActionContext {
     if (name.includes(namespaceEnd)) throw new SqsError('QueueDoesNotExist', queueDoesNotExist)
     const address = { region: region ?? caller.region, account: account ?? caller.account, name }
     if (this.#setup.isVerified && address.account !== caller.account) {
-      const message = `Access to the resource ${formatUrl(this.origin, address)} is denied.`
+      const message = `Access to the resource ${this.urlOf(address)} is denied.`
       throw new SqsError('AccessDeniedException', message)
     }
     return { address, name: storeNameOf(address, settings.home) }
@@ -83,26 +106,29 @@ export class RequestContext implements ActionContext {
   }
 
   #reference(): QueueReference {
+    const reference = this.#given()
+    if (reference !== undefined) return reference
+    if (this.#parts.queueUrl === undefined) throw missingParameter('QueueUrl')
+    throw new SqsError('QueueDoesNotExist', queueDoesNotExist)
+  }
+
+  /** What the request says of its queue, if it is readable. */
+  #given(): QueueReference | undefined {
     const { queueUrl, path, request } = this.#parts
-    if (queueUrl !== undefined) {
-      const reference = parseQueueUrl(queueUrl)
-      if (reference !== undefined) return reference
-      throw invalidAddress(queueUrl)
-    }
+    if (queueUrl !== undefined) return parseQueueUrl(queueUrl)
     const reference = parseQueuePath(path)
-    if (reference === undefined) throw missingParameter('QueueUrl')
     const region = regionOfHost(request.headers.host ?? '')
-    return region === undefined ? reference : { region, ...reference }
+    return region === undefined ? reference : reference && { region, ...reference }
   }
 }
 
-function invalidAddress(address: string): SqsError {
-  const shown = address.slice(0, 200)
-  return new SqsError('InvalidAddress', `The address ${shown} is not valid for this endpoint.`)
-}
-
-/** A proxy that speaks TLS for this server says so by a header. */
+/**
+ * A proxy that speaks TLS for this server says so by a header. Without a proxy, a host without a port is
+ * that of a client which leaves the port out, and which its next request would not reach.
+ */
 function originOf({ headers, socket }: IncomingMessage): string {
-  const scheme = headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
-  return `${scheme}://${headers.host ?? `127.0.0.1:${socket.localPort}`}`
+  const { host = '127.0.0.1', 'x-forwarded-proto': proxied } = headers
+  const scheme = proxied === 'https' ? 'https' : 'http'
+  const isComplete = proxied !== undefined || /:\d+$/.test(host) || socket.localPort === 80
+  return `${scheme}://${isComplete ? host : `${host}:${socket.localPort}`}`
 }

@@ -40,7 +40,6 @@ const kinds = {
   InvalidAttributeValue: { queryCode: 'InvalidAttributeValue', status: 400 },
   InvalidMessageContents: { queryCode: 'InvalidMessageContents', status: 400 },
   ReceiptHandleIsInvalid: { queryCode: 'ReceiptHandleIsInvalid', status: 400 },
-  InvalidAddress: { queryCode: 'InvalidAddress', status: 404 },
   AccessDeniedException: { queryCode: 'AccessDenied', status: 403 },
 
   MissingAuthenticationTokenException: {

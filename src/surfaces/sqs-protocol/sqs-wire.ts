@@ -10,9 +10,10 @@ import { type Logger, silentLogger } from '../../observability/logger.ts'
 import { defaultHome, parseQueuePath, type QueuePlace } from '../../sqs/queue-address.ts'
 import { accessControl } from './access/access-control.ts'
 import type { AccessKey } from './access/access-keys.ts'
+import { isForm } from './content-types.ts'
+import { emulatorHealth, isEmulatorHealth } from './emulator-health.ts'
 import { Exchange, type ExchangeSetup } from './exchange.ts'
 import { OpenWaits } from './open-waits.ts'
-import { isForm } from './query-protocol.ts'
 import { targetOf } from './request-target.ts'
 
 export interface SqsWireOptions {
@@ -57,9 +58,13 @@ export function sqsWire(services: Services, options: SqsWireOptions = {}): SqsWi
     }),
     log,
   }
+  const health = emulatorHealth(services)
   return {
-    accepts,
-    answer: (request, response) => new Exchange(setup, request, response).begin(),
+    accepts: (request) => isEmulatorHealth(request) || accepts(request),
+    answer(request, response) {
+      if (isEmulatorHealth(request)) health(request, response)
+      else new Exchange(setup, request, response).begin()
+    },
   }
 }
 

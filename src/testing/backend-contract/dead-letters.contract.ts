@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { MessageAttribute } from '../../backends/backend.ts'
-import { minute, type Scene, second } from './scene.ts'
+import { enqueue, read } from './job-scene.ts'
+import { assertRefused, minute, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeDeadLetters(suite: ContractSuite): void {
@@ -8,6 +9,7 @@ export function describeDeadLetters(suite: ContractSuite): void {
     describeMoving(suite)
     describeWhatIsKept(suite)
     describeLostTargets(suite)
+    describeOwnTarget(suite)
   })
 }
 
@@ -17,6 +19,48 @@ async function wearOut(scene: Scene, queue: string, times: number): Promise<void
     await scene.receive(queue, { visibilityMs: second })
     await scene.advance(2 * second)
   }
+}
+
+function describeOwnTarget(suite: ContractSuite): void {
+  const ownTarget = async (scene: Scene): Promise<void> => {
+    await scene.queue('q')
+    const changes = { deadLetter: { queue: 'q', maxReceives: 2 } }
+    await scene.backend.changeQueue({ queue: 'q', changes })
+    // It may be said again, as tools do that write all settings.
+    await scene.backend.changeQueue({ queue: 'q', changes })
+  }
+
+  suite.test(
+    'a queue that is its own target keeps giving out a worn-out message',
+    async (scene) => {
+      await ownTarget(scene)
+      await scene.send('q', 'poison')
+      await wearOut(scene, 'q', 4)
+      const { receipt, receiveCount, deadLetter } = await scene.receiveOne('q')
+      assert.deepEqual([receiveCount, deadLetter], [5, null])
+      const bury = { kind: 'bury', reason: 'unreadable' } as const
+      assertRefused(await scene.settle('q', receipt, bury), 'dead_letter_missing')
+      assert.equal((await scene.acknowledge('q', receipt)).status, 'settled')
+      assert.equal((await scene.statistics('q')).totals.deadLettered, 0)
+    },
+  )
+
+  suite.test('a queue that is its own target may be the target of others', async (scene) => {
+    await ownTarget(scene)
+    await scene.queue('source', { deadLetter: { queue: 'q', maxReceives: 1 } })
+    await scene.send('source', 'poison')
+    await wearOut(scene, 'source', 1)
+    assert.deepEqual(await scene.receiveBodies('source'), [])
+    assert.deepEqual(await scene.receiveBodies('q'), ['poison'])
+  })
+
+  suite.needing('trackedJobs').test('a job of such a queue fails for good', async (scene) => {
+    await ownTarget(scene)
+    const { id } = await enqueue(scene, { maxAttempts: 1 })
+    await wearOut(scene, 'q', 1)
+    assert.deepEqual(await scene.receiveBodies('q'), [])
+    assert.equal((await read(scene, id)).status, 'failed')
+  })
 }
 
 function describeMoving(suite: ContractSuite): void {

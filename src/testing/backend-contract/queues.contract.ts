@@ -307,7 +307,6 @@ function describeDeadLetterTargets(suite: ContractSuite): void {
     await scene.queue('a')
     const changeTo = (queue: string, target: string) =>
       backend.changeQueue({ queue, changes: pointing(target) })
-    await rejects(changeTo('a', 'a'), 'invalid_argument')
     await scene.queue('b', pointing('a'))
     await rejects(changeTo('a', 'b'), 'invalid_argument')
     await scene.queue('c', pointing('b'))

@@ -39,16 +39,22 @@ describe.concurrent.each(clientKinds)('regions, with $name', (kind) => {
       clients.map(async (client) => (await newQueue(client, { DelaySeconds: '0' }, name)).url),
     )
     const [west, north] = clients
-    const [url = ''] = urls
+    const [inWest = '', inNorth = ''] = urls
     assert.ok(west && north)
-    await send(west, { url }, 'in the west')
-    assert.deepEqual(await receiveBodies(north, { url }), [])
-    assert.deepEqual(await receiveBodies(west, { url }), ['in the west'])
-    const { Attributes } = await north.call('GetQueueAttributes', {
-      QueueUrl: url,
+    assert.notEqual(inWest, inNorth)
+    await send(west, { url: inWest }, 'in the west')
+    assert.deepEqual(await receiveBodies(west, { url: inNorth }), [])
+    // The URL says which queue is meant, whatever the region of the client.
+    assert.deepEqual(await receiveBodies(north, { url: inWest }), ['in the west'])
+    const { Attributes } = await west.call('GetQueueAttributes', {
+      QueueUrl: inNorth,
       AttributeNames: ['QueueArn'],
     })
     assert.deepEqual(Attributes, { QueueArn: `arn:aws:sqs:eu-north-1:000000000000:${name}` })
+    // Without a region in it, a URL means the region of the client, unless it is that of a queue at home.
+    const short = { url: `${server.url}/000000000000/${name}` }
+    await send(north, short, 'in the north')
+    assert.deepEqual(await receiveBodies(west, { url: inNorth }), ['in the north'])
   })
 
   test('lists show the queues of one region', async () => {

@@ -88,10 +88,10 @@ describe('a server with access keys', () => {
         onTestFinished(() => client.destroy())
         return client.createQueue({ QueueName: 'attempts' })
       }
-      assert.equal((await call()).QueueUrl, `${endpoint}/000000000000/attempts`)
+      assert.equal((await call()).QueueUrl, `${endpoint}/queue/${region}/000000000000/attempts`)
       assert.equal(
         (await call({ credentials: other })).QueueUrl,
-        `${endpoint}/111122223333/attempts`,
+        `${endpoint}/queue/${region}/111122223333/attempts`,
       )
       const wrong = { ...credentials, secretAccessKey: 'x'.repeat(40) }
       assert.equal(await refusalOf(call({ credentials: wrong })), `403 ${mismatch}`)
@@ -106,7 +106,7 @@ describe('a server with access keys', () => {
     const { url: endpoint } = await served({ accessKeys })
     const client = new JsonSqs({ endpoint, region, credentials, maxAttempts: 1 })
     onTestFinished(() => client.destroy())
-    const QueueUrl = `${endpoint}/111122223333/attempts`
+    const QueueUrl = `${endpoint}/queue/${region}/111122223333/attempts`
     assert.equal(await refusalOf(client.purgeQueue({ QueueUrl })), '403 AccessDenied')
   })
 
@@ -226,17 +226,48 @@ describe('a server without credentials', () => {
   })
 })
 
+describe('a browser on a server without credentials', () => {
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  const browsers: readonly (readonly [string, Record<string, string>])[] = [
+    ['from its address bar', { 'sec-fetch-site': 'none', 'sec-fetch-dest': 'document' }],
+    ['that tells its name alone', { 'user-agent': agent }],
+    ['that follows a link', { referer: 'https://mail.example' }],
+  ]
+
+  test.each(browsers)('%s may look by GET, but change nothing', async (_name, headers) => {
+    const { url } = await served({})
+    const get = (query: string, more: Record<string, string>) =>
+      ask(`${url}/?${query}`, more, { method: 'GET' })
+    const program = { 'user-agent': 'curl/8.14.1' }
+    assert.equal((await get('Action=CreateQueue&QueueName=orders', program)).status, 200)
+    const queue = `QueueUrl=${url}/000000000000/orders`
+    for (const action of ['SendMessage', 'ReceiveMessage', 'PurgeQueue', 'DeleteQueue']) {
+      const refused = await get(`Action=${action}&${queue}&MessageBody=x`, headers)
+      assert.equal(refused.status, 403, action)
+      assert.match(refused.text, /<Code>AccessDenied<\/Code>.*A browser cannot run/)
+    }
+    const counted = await get(`Action=GetQueueAttributes&${queue}&AttributeName=All`, headers)
+    assert.match(counted.text, /<Name>ApproximateNumberOfMessages<\/Name><Value>0<\/Value>/)
+    assert.match((await get('Action=ListQueues', headers)).text, /orders/)
+    assert.equal((await get(`Action=SendMessage&${queue}&MessageBody=x`, program)).status, 200)
+    // The `fetch` of Node is not a browser, though it sends a header of theirs.
+    const sent = await fetch(`${url}/?Action=SendMessage&${queue}&MessageBody=x`)
+    assert.equal(sent.status, 200)
+  })
+})
+
 /** Not by `fetch`, which sets these headers itself. */
 function ask(
   url: string,
   headers: Readonly<Record<string, string>>,
+  { method = 'POST' } = {},
 ): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', headers }, async (response) => {
+    const sent = request(url, { method, headers }, async (response) => {
       const text = Buffer.concat(await response.toArray()).toString()
       resolve({ status: response.statusCode ?? 0, text })
     })
     sent.once('error', reject)
-    sent.end('Action=CreateQueue&QueueName=attempts')
+    sent.end(method === 'POST' ? 'Action=CreateQueue&QueueName=attempts' : undefined)
   })
 }

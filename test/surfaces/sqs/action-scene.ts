@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { onTestFinished } from 'vitest'
 import type { Backend, QueueSettings } from '../../../src/backends/backend.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { addressOf, defaultHome, storeNameOf } from '../../../src/sqs/queue-address.ts'
+import { addressOf, defaultHome, formatUrl, storeNameOf } from '../../../src/sqs/queue-address.ts'
 import type { Action, ActionContext } from '../../../src/surfaces/sqs-protocol/action.ts'
 import { changeMessageVisibility } from '../../../src/surfaces/sqs-protocol/actions/change-message-visibility.ts'
 import { deleteMessage } from '../../../src/surfaces/sqs-protocol/actions/delete-message.ts'
@@ -93,13 +93,13 @@ export class ActionScene {
       ports: this.ports,
       settings: { home: defaultHome, cooldownMs: 0 },
       caller: { ...defaultHome, id: defaultHome.account },
-      origin: 'http://localhost:4566',
       traceHeader: undefined,
       queue: () => ({ address: addressOf(queue, defaultHome), name: queue }),
       locate: (reference) => {
         const address = { ...defaultHome, ...reference }
         return { address, name: storeNameOf(address, defaultHome) }
       },
+      urlOf: (address) => formatUrl('http://localhost:4566', address, defaultHome),
       gone: () => new AbortController().signal,
       ...circumstances,
     }

@@ -239,12 +239,28 @@ describe('a JSON failure', () => {
     }
   })
 
-  test('says that a URL is none of a queue', async () => {
-    const QueueUrl = 'http://localhost/not/a/queue'
+  test.each([
+    'http://localhost/not/a/queue',
+    'http://localhost/000000000000/',
+    'http://localhost/000000000000',
+    'http://localhost/queue/eu-west-1/000000000000/',
+    'http://localhost:4566',
+    'http://sqs.eu-west-1.amazonaws.com/000000000000/missing',
+    'http://localhost/queue/eu-west-1/000000000000/missing',
+    'http://localhost/000000000000/missing',
+    '/000000000000/',
+    'missing',
+    'no name at all',
+  ])('says that there is no queue at %s', async (QueueUrl) => {
+    const answer = await wire.json('GetQueueAttributes', { QueueUrl })
+    assert.equal(answer.status, 400)
     assertFailed(
-      await wire.json('GetQueueAttributes', { QueueUrl }),
-      'com.amazonaws.sqs#InvalidAddress',
-      `The address ${QueueUrl} is not valid for this endpoint.`,
+      answer,
+      'com.amazonaws.sqs#QueueDoesNotExist',
+      'The specified queue does not exist.',
     )
+    const query = await wire.query({ Action: 'SendMessage', QueueUrl, MessageBody: 'x' })
+    assert.equal(query.status, 400)
+    assert.match(query.text, /<Code>AWS.SimpleQueueService.NonExistentQueue<\/Code>/)
   })
 })

@@ -40,13 +40,45 @@ describe('the place of a queue', () => {
     ])
   })
 
+  test('is in the URL: two regions have two, and each reaches its queue from everywhere', async () => {
+    const regions = ['eu-central-1', 'us-west-2', 'sa-east-1']
+    const urls = new Map<string, string>()
+    for (const region of regions) urls.set(region, await wire.create('apart', {}, inRegion(region)))
+    assert.equal(urls.get('eu-central-1'), `${wire.url}/111111111111/apart`)
+    assert.equal(urls.get('us-west-2'), `${wire.url}/queue/us-west-2/111111111111/apart`)
+    for (const [region, QueueUrl] of urls) {
+      for (const caller of regions) {
+        const asked = { QueueUrl, AttributeNames: ['QueueArn'] }
+        const { body } = await wire.json('GetQueueAttributes', asked, inRegion(caller))
+        assert.equal(body.Attributes?.QueueArn, `arn:aws:sqs:${region}:111111111111:apart`)
+        const path = `${new URL(QueueUrl).pathname}?Action=GetQueueAttributes&AttributeName=QueueArn`
+        const onPath = await wire.fetch(path, { headers: inRegion(caller) })
+        assert.match(onPath.text, new RegExp(`:${region}:111111111111:apart<`))
+      }
+      const named = await wire.json('GetQueueUrl', { QueueName: 'apart' }, inRegion(region))
+      assert.equal(named.body.QueueUrl, QueueUrl)
+    }
+  })
+
+  test('is not in the URL where the host says it', async () => {
+    await wire.create('by-host', {}, inRegion('eu-west-2'))
+    await wire.create('by-host')
+    const host = 'sqs.eu-west-2.localhost.localstack.cloud:4566'
+    const path = '/?Action=GetQueueUrl&QueueName=by-host'
+    const there = await getWithHost(host, path, inRegion('eu-west-2'))
+    assert.ok(there.includes(`<QueueUrl>http://${host}/111111111111/by-host</QueueUrl>`), there)
+    const home = await getWithHost(host, path)
+    const url = `http://${host}/queue/eu-central-1/111111111111/by-host`
+    assert.ok(home.includes(`<QueueUrl>${url}</QueueUrl>`), home)
+  })
+
   test('keeps regions apart in ListQueues', async () => {
     await wire.create('listed-at-home')
     await wire.create('listed-away', {}, inRegion('ap-south-1'))
     const home = await wire.json('ListQueues', { QueueNamePrefix: 'listed' })
     assert.deepEqual(home.body.QueueUrls, [`${wire.url}/111111111111/listed-at-home`])
     const away = await wire.json('ListQueues', {}, inRegion('ap-south-1'))
-    assert.deepEqual(away.body.QueueUrls, [`${wire.url}/111111111111/listed-away`])
+    assert.deepEqual(away.body.QueueUrls, [`${wire.url}/queue/ap-south-1/111111111111/listed-away`])
     const prefix = { QueueNamePrefix: 'listed-at' }
     assert.deepEqual((await wire.json('ListQueues', prefix, inRegion('ap-south-1'))).body, {})
   })
@@ -120,10 +152,22 @@ describe('the URL of a queue', () => {
   test('begins with the host by which the client knows the server', async () => {
     await wire.create('named')
     const path = '/?Action=GetQueueUrl&QueueName=named'
-    for (const host of ['localhost:4566', 'localhost.localstack.cloud', '127.0.0.1:1']) {
+    for (const host of ['localhost:4566', 'localhost.localstack.cloud:80', '127.0.0.1:1']) {
       const text = await getWithHost(host, path)
       assert.ok(text.includes(`<QueueUrl>http://${host}/111111111111/named</QueueUrl>`), text)
     }
+  })
+
+  test('has the port of the server where the client leaves it out, and no proxy is between', async () => {
+    await wire.create('portless')
+    const path = '/?Action=GetQueueUrl&QueueName=portless'
+    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+      const url = `http://${host}:${wire.server.port}/111111111111/portless`
+      const text = await getWithHost(host, path)
+      assert.ok(text.includes(`<QueueUrl>${url}</QueueUrl>`), text)
+    }
+    const proxied = await getWithHost('localhost', path, { 'x-forwarded-proto': 'https' })
+    assert.ok(proxied.includes('<QueueUrl>https://localhost/111111111111/portless</QueueUrl>'))
   })
 
   test('is https behind a proxy that says so', async () => {
@@ -135,9 +179,13 @@ describe('the URL of a queue', () => {
 })
 
 /** `fetch` does not let a program choose its Host. */
-function getWithHost(host: string, path: string): Promise<string> {
+function getWithHost(
+  host: string,
+  path: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port: wire.server.port, path, headers: { host } }
+    const options = { host: '127.0.0.1', port: wire.server.port, path, headers: { host, ...more } }
     request(options, async (response) => {
       let text = ''
       for await (const chunk of response) text += chunk

@@ -43,6 +43,24 @@ describe('a redrive policy', () => {
     assert.ok(toStandard.message.endsWith(reason), toStandard.message)
   })
 
+  test('may lead to the queue itself, whose messages then stay in it', async () => {
+    const QueueUrl = await wire.create('ouroboros', { VisibilityTimeout: '0' })
+    const RedrivePolicy = policyTo('ouroboros')
+    assert.equal(await setPolicy('ouroboros', { RedrivePolicy }), undefined)
+    const asked = { QueueUrl, AttributeNames: ['RedrivePolicy'] }
+    assert.deepEqual((await wire.json('GetQueueAttributes', asked)).body.Attributes, {
+      RedrivePolicy,
+    })
+    await wire.json('SendMessage', { QueueUrl, MessageBody: 'again and again' })
+    const receive = { QueueUrl, AttributeNames: ['ApproximateReceiveCount'] }
+    for (const count of ['1', '2', '3', '4']) {
+      const [message] = (await wire.json('ReceiveMessage', receive)).body.Messages
+      assert.deepEqual(message.Attributes, { ApproximateReceiveCount: count })
+    }
+    const sources = await wire.json('ListDeadLetterSourceQueues', { QueueUrl })
+    assert.deepEqual(sources.body.queueUrls, [QueueUrl])
+  })
+
   test('is shown, and removed by an empty one', async () => {
     await wire.create('dead')
     const QueueUrl = await wire.create('living', { RedrivePolicy: policyTo('dead') })

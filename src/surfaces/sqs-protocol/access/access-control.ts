@@ -6,9 +6,11 @@
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Clock } from '../../../core/ports.ts'
 import type { QueuePlace } from '../../../sqs/queue-address.ts'
+import { isForm } from '../content-types.ts'
 import { SqsError } from '../sqs-error.ts'
 import { type AccessKey, accessKeyLookup } from './access-keys.ts'
-import type { RequestHead } from './canonical-request.ts'
+import { refuseBrowserWrite } from './browser-writes.ts'
+import { headerValue, type RequestHead } from './canonical-request.ts'
 import { scopeOf } from './credential-scope.ts'
 import { refuseForeign } from './local-guard.ts'
 import { claimsOf } from './signature-claims.ts'
@@ -23,10 +25,12 @@ export interface AccessOptions {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Both throw an `SqsError` when the request is turned away. */
+/** All throw an `SqsError` when the request is turned away. */
 export interface AccessControl {
   /** Before the body is read, so that strangers cannot make the server hold what they send. */
   greet(head: RequestHead): void
+  /** Whether the caller may run an action in this way. */
+  refuseAction?(head: RequestHead, action: string): void
   /** Who asks, once the whole request is there. */
   admit(request: SignedRequest): Signer
 }
@@ -48,16 +52,26 @@ function bySignature(
   const verify = signatureVerifier(accessKeyLookup(keys, home.account))
   return {
     greet(head) {
-      claimsOf(head)
+      // An older signature is in the form, where it is told from none.
+      if (!isShortForm(head)) claimsOf(head)
     },
     admit: (request) => verify(request, clock.now()),
   }
 }
 
+/** Whether the body is a form that is small enough to be read for anybody. */
+function isShortForm({ rawHeaders }: RequestHead): boolean {
+  const bytes = Number(headerValue(rawHeaders, 'content-length') ?? Number.NaN)
+  return bytes <= shortFormBytesMax && isForm(headerValue(rawHeaders, 'content-type') ?? '')
+}
+
+const shortFormBytesMax = 16_384
+
 /** Believes what a request says of its key and its region. */
 function onThisMachine(home: QueuePlace): AccessControl {
   return {
     greet: refuseForeign,
+    refuseAction: refuseBrowserWrite,
     admit(request) {
       const { accessKeyId = 'anonymous', region = home.region } = scopeOf(request) ?? {}
       // A habit of emulators: a key of twelve digits is an account.

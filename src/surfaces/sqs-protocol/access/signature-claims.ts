@@ -2,6 +2,7 @@
  * What a request says about its signature, in its Authorization header or, presigned, in its query.
  * Nothing of it is known to be true yet.
  */
+import { isForm } from '../content-types.ts'
 import { targetOf } from '../request-target.ts'
 import { SqsError } from '../sqs-error.ts'
 import {
@@ -31,7 +32,11 @@ export interface SignatureClaims {
 }
 
 /** Refuses a request that has no signature, or one that cannot be read. */
-export function claimsOf({ url, rawHeaders }: RequestHead): SignatureClaims {
+export function claimsOf({
+  url,
+  rawHeaders,
+  body,
+}: RequestHead & { readonly body?: Uint8Array }): SignatureClaims {
   const { path, query: queryText } = targetOf(url)
   const headers = headerValues(rawHeaders)
   const query = queryParameters(queryText)
@@ -45,12 +50,29 @@ export function claimsOf({ url, rawHeaders }: RequestHead): SignatureClaims {
   }
   if (isPresigned) return { ...claimsInQuery(query), path, headers }
   if (!authorization?.some((value) => value.startsWith('AWS4-'))) {
+    if (hasVersion2(query) || (body !== undefined && hasVersion2(formIn(headers, body)))) {
+      throw new SqsError(
+        'IncompleteSignatureException',
+        'The request signature does not conform to AWS standards. It is of an older version; ' +
+          'sign with AWS Signature Version 4 (AWS4-HMAC-SHA256).',
+      )
+    }
     throw new SqsError(
       'MissingAuthenticationTokenException',
       'Request is missing Authentication Token',
     )
   }
   return { ...claimsInHeader(authorization, headers), path, query, headers }
+}
+
+function hasVersion2(parameters: readonly QueryParameter[]): boolean {
+  return parameters.some(({ name }) => name === 'SignatureVersion' || name === 'AWSAccessKeyId')
+}
+
+/** The parameters of a body that is a form. */
+function formIn(headers: HeaderValues, body: Uint8Array): readonly QueryParameter[] {
+  if (!isForm(single(headers, 'content-type') ?? '')) return []
+  return queryParameters(Buffer.from(body).toString('latin1'))
 }
 
 type ClaimsElsewhere = Omit<SignatureClaims, 'path' | 'query' | 'headers'>

@@ -1,7 +1,6 @@
 /** CreateQueue: a new queue, or the URL of one that is just as it was asked for. */
 import { isRefused } from '../../../core/is-refused.ts'
 import type { QueueSettings } from '../../../core/queue-settings.ts'
-import { formatUrl } from '../../../sqs/queue-address.ts'
 import {
   attributesOfQueue,
   type QueueAttributes,
@@ -23,7 +22,7 @@ export const createQueue: Action = action({
   output: structure({ QueueUrl: text }),
   onQueue: false,
   async run(context, { QueueName, Attributes: attributes = {}, tags = {} }) {
-    const { store, settings: wire, origin } = context
+    const { store, settings: wire } = context
     const { name, type } = queueTypeOf(QueueName, attributes)
     const { address, name: queue } = context.locate({ name })
     const scene = { queue: address, home: wire.home, type }
@@ -36,7 +35,7 @@ export const createQueue: Action = action({
       if (!isRefused(error, 'queue_exists')) throw error
       await refuseDifferent(context, { queue, settings, attributes })
     }
-    return { QueueUrl: formatUrl(origin, address) }
+    return { QueueUrl: context.urlOf(address) }
   },
 })
 

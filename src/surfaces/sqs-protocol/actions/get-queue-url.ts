@@ -1,5 +1,4 @@
 /** GetQueueUrl: where a queue is, by its name. */
-import { formatUrl } from '../../../sqs/queue-address.ts'
 import { type Action, action } from '../action.ts'
 import { missingParameter } from '../refusals.ts'
 import { structure, text } from '../shapes.ts'
@@ -17,6 +16,6 @@ export const getQueueUrl: Action = action({
       ...(account !== undefined && { account }),
     })
     await context.store.readQueue({ queue: name })
-    return { QueueUrl: formatUrl(context.origin, address) }
+    return { QueueUrl: context.urlOf(address) }
   },
 })

@@ -1,5 +1,5 @@
 /** ListDeadLetterSourceQueues: the queues whose dead letters come to this one. */
-import { addressOf, formatUrl } from '../../../sqs/queue-address.ts'
+import { addressOf } from '../../../sqs/queue-address.ts'
 import { type Action, action } from '../action.ts'
 import { pageRequest } from '../queues/pages.ts'
 import { integer, listOf, structure, text } from '../shapes.ts'
@@ -10,11 +10,11 @@ export const listDeadLetterSourceQueues: Action = action({
   output: structure({ queueUrls: listOf('QueueUrl', text), NextToken: text }),
   onQueue: true,
   async run(context, paging) {
-    const { store, settings, origin } = context
+    const { store, settings } = context
     const { name: queue } = context.queue()
     const page = pageRequest(paging)
     const { items, next } = await store.listDeadLetterSources({ queue, ...page.request })
-    const urls = items.map(({ name }) => formatUrl(origin, addressOf(name, settings.home)))
+    const urls = items.map(({ name }) => context.urlOf(addressOf(name, settings.home)))
     return { queueUrls: urls, ...page.answer(next) }
   },
 })

@@ -1,5 +1,5 @@
 /** ListQueues: the caller's queues in the caller's region, by name. */
-import { addressOf, formatUrl, namespaceOf } from '../../../sqs/queue-address.ts'
+import { addressOf, namespaceOf } from '../../../sqs/queue-address.ts'
 import { type Action, action } from '../action.ts'
 import { pageRequest } from '../queues/pages.ts'
 import { integer, listOf, structure, text } from '../shapes.ts'
@@ -9,11 +9,12 @@ export const listQueues: Action = action({
   input: structure({ QueueNamePrefix: text, NextToken: text, MaxResults: integer }),
   output: structure({ QueueUrls: listOf('QueueUrl', text), NextToken: text }),
   onQueue: false,
-  async run({ store, settings, caller, origin }, { QueueNamePrefix: prefix = '', ...paging }) {
+  async run(context, { QueueNamePrefix: prefix = '', ...paging }) {
+    const { store, settings, caller } = context
     const namespace = namespaceOf(caller, settings.home)
     const page = pageRequest(paging)
     const { items, next } = await store.listQueues({ namespace, prefix, ...page.request })
-    const urls = items.map(({ name }) => formatUrl(origin, addressOf(name, settings.home)))
+    const urls = items.map(({ name }) => context.urlOf(addressOf(name, settings.home)))
     return { QueueUrls: urls, ...page.answer(next) }
   },
 })
