@@ -108,7 +108,8 @@ export class RequestContext implements ActionContext {
   #reference(): QueueReference {
     const reference = this.#given()
     if (reference !== undefined) return reference
-    if (this.#parts.queueUrl === undefined) throw missingParameter('QueueUrl')
+    const { queueUrl, path } = this.#parts
+    if (queueUrl === undefined && path === '/') throw missingParameter('QueueUrl')
     throw new SqsError('QueueDoesNotExist', queueDoesNotExist)
   }
 

@@ -10,6 +10,7 @@ import { type Logger, silentLogger } from '../../observability/logger.ts'
 import { defaultHome, parseQueuePath, type QueuePlace } from '../../sqs/queue-address.ts'
 import { accessControl } from './access/access-control.ts'
 import type { AccessKey } from './access/access-keys.ts'
+import { actions } from './actions/index.ts'
 import { isForm } from './content-types.ts'
 import { emulatorHealth, isEmulatorHealth } from './emulator-health.ts'
 import { Exchange, type ExchangeSetup } from './exchange.ts'
@@ -91,7 +92,8 @@ function accepts({ headers, method = 'GET', url = '/' }: IncomingMessage): boole
   const contentType = headers['content-type'] ?? ''
   if (contentType.startsWith(jsonContent)) return true
   const { path, query } = targetOf(url)
-  if (parseQueuePath(path) !== undefined) return true
+  const [, action = ''] = /(?:^|&)Action=(\w+)/.exec(query) ?? []
+  if (parseQueuePath(path) !== undefined || actions.has(action)) return true
   if (path !== '/') return false
   const isRead = method === 'GET' || method === 'HEAD'
   return !isRead || isForm(contentType) || /(?:^|&)(?:Action|X-Amz-Algorithm)=/.test(query)

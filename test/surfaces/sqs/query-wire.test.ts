@@ -142,6 +142,19 @@ describe('a Query failure', () => {
     assertFailed(answer, code, 'The specified queue does not exist for this wsdl version.')
   })
 
+  test.each([
+    '/000000000000/',
+    '/000000000000',
+    '/queue/eu-west-1/000000000000/',
+    '/000000000000/no/such/path',
+    '/orders',
+  ])('is NonExistentQueue on the path %s, which names no queue', async (path) => {
+    const answer = await wire.fetch(`${path}?Action=SendMessage&MessageBody=x`)
+    assert.equal(answer.status, 400)
+    const code = 'AWS.SimpleQueueService.NonExistentQueue'
+    assertFailed(answer, code, 'The specified queue does not exist for this wsdl version.')
+  })
+
   test('is 404 UnknownOperationException without an action, in XML even with Accept JSON', async () => {
     await wire.create('pathless')
     const path = '/000000000000/pathless'
