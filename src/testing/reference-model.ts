@@ -46,6 +46,8 @@ import {
   type ModelQueue,
   openMessages,
   queueNamed,
+  refusedWith,
+  refuseLate,
   remove,
   requireQueue,
   stored,
@@ -169,8 +171,7 @@ export class ReferenceModel {
     const queue = this.#require(name)
     return leases.map(({ receipt, visibilityMs, anyLease = false }) => {
       const held = findHeld(queue, receipt)
-      if (held === 'invalid')
-        return { status: 'refused', error: new MillraceError('receipt_invalid') }
+      if (held === 'invalid') return refusedWith('receipt_invalid')
       const { refusal, message } = held
       if (message === undefined) return { status: refusal }
       const isLateButFine = anyLease && queue.record.settings.type === 'standard'
@@ -178,10 +179,10 @@ export class ReferenceModel {
       if (refusal === 'stale' && isInHand(message)) return { status: refusal, isHeld: true }
       const leaseExpiresAt = this.#now + visibilityMs
       if (leaseExpiresAt > message.leasedAt + leaseMsMax) {
-        return { status: 'refused', error: new MillraceError('invalid_argument') }
+        return refusedWith('invalid_argument')
       }
       Object.assign(message, { state: 'leased', visibleAt: leaseExpiresAt })
-      // The lease of a later receipt does not begin again because an older one hid the message.
+      // Hidden by an older receipt, it is held by none.
       if (refusal === 'stale') message.token = null
       this.#catchUp(queue)
       return { status: 'extended', leaseExpiresAt }
@@ -289,11 +290,15 @@ export class ReferenceModel {
     return deliveries
   }
 
-  #diesNow({ record }: ModelQueue, { receiveCount }: ModelMessage): boolean {
-    const { deadLetter } = record.settings
-    if (deadLetter === null || deadLetter.queue === record.name) return false
-    if (this.#lookUp(deadLetter.queue) === undefined) return false
-    return receiveCount >= deadLetter.maxReceives
+  #diesNow(queue: ModelQueue, { receiveCount }: ModelMessage): boolean {
+    const max = queue.record.settings.deadLetter?.maxReceives ?? Number.POSITIVE_INFINITY
+    return receiveCount >= max && this.#deadLettersOf(queue) !== undefined
+  }
+
+  /** A queue that is its own dead-letter queue has none. */
+  #deadLettersOf({ record: { name, settings } }: ModelQueue): ModelQueue | undefined {
+    const target = settings.deadLetter?.queue
+    return target === undefined || target === name ? undefined : this.#lookUp(target)
   }
 
   #lease(queue: ModelQueue, message: ModelMessage, visibilityMs: number): Delivery {
@@ -334,35 +339,20 @@ export class ReferenceModel {
 
   #settleOne(queue: ModelQueue, { receipt, outcome, emits = [] }: Settlement): SettleResult {
     const held = findHeld(queue, receipt)
-    if (held === 'invalid')
-      return { status: 'refused', error: new MillraceError('receipt_invalid') }
-    const { deadLetter, type } = queue.record.settings
-    const hasTarget = deadLetter !== null && deadLetter.queue !== queue.record.name
-    const target = hasTarget ? this.#lookUp(deadLetter.queue) : undefined
-    if (outcome.kind === 'bury' && target === undefined) {
-      return { status: 'refused', error: new MillraceError('dead_letter_missing') }
+    if (held === 'invalid') return refusedWith('receipt_invalid')
+    if (outcome.kind === 'bury' && this.#deadLettersOf(queue) === undefined) {
+      return refusedWith('dead_letter_missing')
     }
     for (const emit of emits) {
       const to = this.#lookUp(emit.queue)
-      if (to === undefined)
-        return { status: 'refused', error: new MillraceError('queue_not_found') }
+      if (to === undefined) return refusedWith('queue_not_found')
       const error = refuseMessage(emit.message, to.record.settings)
       if (error !== undefined) return { status: 'refused', error }
     }
     const { refusal, message } = held
-    // A late acknowledgement counts on a standard queue while no other lease was given, or, where any
-    // lease will do, while no other lease is live.
-    const mayBeOlder =
-      outcome.kind === 'acknowledge' && type === 'standard' && outcome.anyLease === true
-    const isLateButFine =
-      outcome.kind === 'acknowledge' &&
-      type === 'standard' &&
-      (refusal === 'lapsed' || (refusal === 'stale' && mayBeOlder))
     if (message === undefined) return { status: refusal }
-    if (refusal === 'stale' && mayBeOlder && isInHand(message)) {
-      return { status: refusal, isHeld: true }
-    }
-    if (refusal !== undefined && !isLateButFine) return { status: refusal }
+    const late = refuseLate(queue, held, outcome)
+    if (late !== undefined) return late
     this.#apply(queue, message, outcome)
     this.#catchUp(queue)
     return {

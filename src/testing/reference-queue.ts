@@ -8,7 +8,10 @@ import type {
   QueueRecord,
   QueueSettings,
   QueueTotals,
+  RefusedLease,
+  Settlement,
 } from '../backends/backend.ts'
+import type { ErrorCode } from '../core/error-codes.ts'
 import type { MessageState } from '../core/message-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
@@ -201,6 +204,30 @@ export type Held =
 /** Whether a receiver has it; one that waits for its retry is leased to nobody. */
 export function isInHand({ state, token }: ModelMessage): boolean {
   return state === 'leased' && token !== null
+}
+
+/**
+ * Why a lease cannot be settled. A late acknowledgement counts on a standard queue while no other lease
+ * was given, or, where any lease will do, while no other lease is live.
+ */
+export function refuseLate(
+  queue: ModelQueue,
+  { refusal, message }: Held,
+  outcome: Settlement['outcome'],
+): RefusedLease | undefined {
+  if (refusal === undefined) return undefined
+  const refused = { status: refusal }
+  if (outcome.kind !== 'acknowledge' || queue.record.settings.type === 'fifo') return refused
+  if (refusal === 'lapsed') return undefined
+  if (!outcome.anyLease || message === undefined) return refused
+  return isInHand(message) ? { ...refused, isHeld: true } : undefined
+}
+
+export function refusedWith(code: ErrorCode): {
+  readonly status: 'refused'
+  readonly error: MillraceError
+} {
+  return { status: 'refused', error: new MillraceError(code) }
 }
 
 /** The message that a receipt names, or why the receipt cannot be used. */
