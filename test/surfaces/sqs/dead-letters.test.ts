@@ -175,6 +175,27 @@ describe('a move task', () => {
     assert.deepEqual([Status, FailureReason], ['FAILED', reason])
   })
 
+  test('moves the others when a source queue was deleted, and fails then', async () => {
+    const scene = await withDeadLetters('a')
+    const { backend } = scene
+    const deadLetter = { queue: 'dead-q', maxReceives: 1 }
+    await backend.createQueue({ queue: 'kept', settings: { deadLetter, visibilityMs: 0 } })
+    await scene.send('kept', 'b')
+    await scene.receive('kept')
+    await scene.receive('kept')
+    await backend.deleteQueue({ queue: 'q' })
+    await start(scene, { SourceArn: arn('dead-q') })
+    await backend.sweep()
+    const [task] = await tasks(scene, { SourceArn: arn('dead-q') })
+    const { Status, FailureReason, ApproximateNumberOfMessagesMoved } = { ...task } as Fields
+    assert.deepEqual(
+      [Status, FailureReason, ApproximateNumberOfMessagesMoved],
+      ['FAILED', 'AWS.SimpleQueueService.NonExistentQueue', 1],
+    )
+    assert.deepEqual(await scene.bodies('kept'), ['b'])
+    assert.deepEqual(await scene.bodies('dead-q'), ['a'])
+  })
+
   test('is listed with the latest first: one by default, ten at most', async () => {
     const scene = await withDeadLetters('a')
     const source = { SourceArn: arn('dead-q') }
