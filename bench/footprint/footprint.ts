@@ -53,7 +53,7 @@ export async function benchFootprint({ isQuick, isInstalling }: BenchOptions): P
       rows.push(memoryRow(what, busy.mb, busyWorkerMbMax, `${beside}; ${rate}`))
     }
     rows.push(memoryRow('idle server', (await often('server')).mb, serverMbMax, beside))
-    if (isInstalling) rows.push(...(await installRows(folder)))
+    if (isInstalling) rows.push(...(await installRows()))
     return {
       title: 'Footprint',
       notes: [

@@ -4,12 +4,18 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { root } from '../built-package.ts'
+import { inScratchFolder } from '../load.ts'
 import type { Row } from '../report.ts'
 
 const installedMbMax = 250
 const servesWithinS = 60
 
-export async function installRows(folder: string): Promise<readonly Row[]> {
+/** In a folder of its own: npm uses the programs of every `node_modules` above the clone. */
+export function installRows(): Promise<readonly Row[]> {
+  return inScratchFolder(measureClone)
+}
+
+async function measureClone(folder: string): Promise<readonly Row[]> {
   const clone = join(folder, 'clone')
   execFileSync('git', ['clone', '--quiet', root, clone])
   const cache = join(folder, 'npm-cache')
