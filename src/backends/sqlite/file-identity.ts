@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { getRow } from './rows.ts'
+import { isCorrupt, isForeign } from './storage-fault.ts'
 
 /** All of them stay where they are for as long as any connection is open. */
 const suffixes = ['', '-wal', '-shm'] as const
@@ -47,10 +48,11 @@ export class FileIdentity {
     }
     const writtenAt = writeTimeOf(this.#file)
     if (writtenAt === this.#writtenAt || connection === undefined) return
-    if (this.#isOwnContent(connection.db)) this.#writtenAt = writtenAt
+    const content = this.#lookInto(connection.db)
+    if (content === 'own') this.#writtenAt = writtenAt
     // It may be in the middle of a checkpoint, but not twice.
-    else if (this.#isDoubtful) throw replaced(this.#file)
-    else this.#isDoubtful = true
+    if (content === 'doubtful' && this.#isDoubtful) throw replaced(this.#file)
+    this.#isDoubtful = content === 'doubtful'
   }
 
   /** The same store has another connection, and maybe another log. */
@@ -59,11 +61,13 @@ export class FileIdentity {
   }
 
   /** Copying over a file keeps its identity. A checkpoint leaves the same store, and no older one. */
-  #isOwnContent(db: DatabaseSync): boolean {
+  #lookInto(db: DatabaseSync): 'own' | 'doubtful' | 'unknown' {
     const mark = markIn(this.#file)
-    // All of a new store is in its log.
-    if (mark === 'none') return this.#mark === undefined
-    if (mark === 'unreadable') return false
+    if (typeof mark === 'string') {
+      // All of a new store is in its log; and a damaged one was damaged before, if it never was sound.
+      const isNew = this.#mark === undefined && mark !== 'foreign'
+      return mark === 'unknown' ? 'unknown' : isNew ? 'own' : 'doubtful'
+    }
     const { id_prefix: prefix, last_sequence: sequence, last_token: token } = mark
     if (prefix !== getRow<Mark>(db.prepare(readMark))?.id_prefix) throw replaced(this.#file)
     const before = this.#mark
@@ -71,22 +75,22 @@ export class FileIdentity {
       throw replaced(this.#file)
     }
     this.#mark = mark
-    this.#isDoubtful = false
-    return true
+    return 'own'
   }
 }
 
 /** Reads the file alone, without its log and without locks. */
-function markIn(file: string): Mark | 'none' | 'unreadable' {
+function markIn(file: string): Mark | 'empty' | 'foreign' | 'damaged' | 'unknown' {
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')
   try {
     using db = new DatabaseSync(url, { readOnly: true })
     const { tables } = { ...db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() }
-    if (tables === 0) return 'none'
-    return getRow<Mark>(db.prepare(readMark)) ?? 'unreadable'
-  } catch {
-    return 'unreadable'
+    if (tables === 0) return 'empty'
+    return getRow<Mark>(db.prepare(readMark)) ?? 'damaged'
+  } catch (error) {
+    // It may also be that this process has too many files open, which says nothing about this one.
+    return isForeign(error) ? 'foreign' : isCorrupt(error) ? 'damaged' : 'unknown'
   }
 }
 

@@ -2,6 +2,7 @@
 import { MillraceError } from '../../core/millrace-error.ts'
 
 /** Primary result codes of SQLite. */
+const sqlError = 1
 const busy = 5
 const locked = 6
 const readOnly = 8
@@ -42,6 +43,16 @@ export function isDeviceFault(error: unknown): boolean {
 export function isFull(error: unknown): boolean {
   if (error instanceof MillraceError) return error.code === 'store_full'
   return resultCode(error) === full
+}
+
+export function isCorrupt(error: unknown): boolean {
+  return resultCode(error) === corrupt
+}
+
+/** It is no database, or one without the tables that were asked for. */
+export function isForeign(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === notADatabase || code === sqlError
 }
 
 /** The disk is full or failing, which concerns everybody who writes to it. */

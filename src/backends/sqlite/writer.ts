@@ -252,7 +252,9 @@ export class Writer {
     try {
       files.check(this.#session)
     } catch (error) {
-      if (error instanceof MillraceError) this.#lose(error)
+      // A folder that cannot be looked at does not keep the open files from being used.
+      if (!(error instanceof MillraceError)) return
+      this.#lose(error)
       throw error
     }
     disk.look({ mayRestore: !this.#isSecondTry })

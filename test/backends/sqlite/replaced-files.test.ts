@@ -64,6 +64,12 @@ const changes: Readonly<Record<string, (folder: string, file: string) => void>> 
     renameSync(`${file}-copy`, file)
   },
   'a text is copied over it': (_, file) => writeFileSync(file, 'not a store'),
+  'a database of another program is copied over it': (folder, file) => {
+    const other = new DatabaseSync(`${folder}-foreign`)
+    other.exec('CREATE TABLE customer (name TEXT)')
+    other.close()
+    copyFileSync(`${folder}-foreign`, file)
+  },
   'an older copy of it is copied over it': (folder, file) => copyFileSync(`${folder}-old`, file),
   'another store is copied over it': (folder, file) => copyFileSync(`${folder}-other`, file),
 }
