@@ -59,10 +59,23 @@ function keyOfFunctions({ accessKeys = [], account }: DevOptions): AccessKey | u
 
 /** One listener for all: what is meant for SQS goes there, and everything else to the HTTP API. */
 function waysIn(services: Services, options: ServeOptions): RequestListener {
+  const { accessKeys, auth, log } = options
+  const isApiOpen = typeof auth !== 'object' && !services.isPublic
+  if (accessKeys !== undefined && isApiOpen) warnOfOpenApi(log)
   const wire = sqsWire(services, options)
   const api = httpApi(services, options)
   return (request, response) => {
     if (wire.accepts(request)) wire.answer(request, response)
     else api(request, response)
   }
+}
+
+const openApiWarning =
+  'The HTTP API is open to every program on this machine: access keys protect the SQS endpoint only. ' +
+  'Set MILLRACE_API_KEYS (name:role:key) or MILLRACE_JWT_SECRET, or pass auth to serve().'
+
+function warnOfOpenApi(log: ServeOptions['log']): void {
+  const kind = 'http_api_open'
+  if (log !== undefined) log.warn({ kind }, openApiWarning)
+  else process.emitWarning(openApiWarning, { type: 'MillraceWarning', code: kind })
 }

@@ -23,6 +23,8 @@ export interface ConnectionLimits {
   readonly keepAliveTimeoutMs: number
   /** How long the rest of a body is taken in after the answer was given without it. Default 2 s. */
   readonly lingerMs: number
+  /** How long a client may take to read what one write sent; cut off after twice that. Default 60 s. */
+  readonly readTimeoutMs: number
   /** How often to look for connections that are over these times. Default 2 s. */
   readonly checkIntervalMs: number
   /** How long requests may take to finish once the listener closes. Default 5 s. */
@@ -39,6 +41,7 @@ const defaults: ConnectionLimits = {
   // Longer than the idle time of common clients, so that it is they who hang up.
   keepAliveTimeoutMs: 65_000,
   lingerMs: 2_000,
+  readTimeoutMs: 60_000,
   checkIntervalMs: 2_000,
   drainMs: 5_000,
 }
@@ -54,6 +57,7 @@ const ranges: Readonly<Record<keyof ConnectionLimits, Range>> = {
   requestTimeoutMs: times,
   keepAliveTimeoutMs: times,
   lingerMs: times,
+  readTimeoutMs: times,
   checkIntervalMs: times,
   drainMs: times,
 }

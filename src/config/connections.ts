@@ -13,11 +13,13 @@ interface Connection {
   /** Requests whose answers are under way. */
   open: number
   latest: IncomingMessage | undefined
+  /** How much the client had read at the last look, if something was left to read. */
+  stalledAt: number | undefined
 }
 
 export type ConnectionsSetup = Pick<
   ConnectionLimits,
-  'connectionsMax' | 'pipelinedMax' | 'lingerMs'
+  'connectionsMax' | 'pipelinedMax' | 'lingerMs' | 'readTimeoutMs'
 > & {
   readonly timers: Timers
   /** Called whenever an answer is over. */
@@ -36,7 +38,7 @@ export class Connections {
   }
 
   add(socket: Socket): void {
-    this.#all.set(socket, { open: 0, latest: undefined })
+    this.#all.set(socket, { open: 0, latest: undefined, stalledAt: undefined })
     this.#silent.add(socket)
     socket.once('close', () => {
       this.#all.delete(socket)
@@ -64,9 +66,30 @@ export class Connections {
     return false
   }
 
+  /** Cuts off clients that do not read, until the returned function is called. */
+  watchReaders(): () => void {
+    const { timers, readTimeoutMs } = this.#setup
+    let cancel = (): void => undefined
+    const look = (): void => {
+      this.#cutOffStalled()
+      cancel = timers.after(readTimeoutMs, look, { background: true })
+    }
+    look()
+    return () => cancel()
+  }
+
   /** Node closes connections that are idle after a request, but not those that never made one. */
   closeSilent(): void {
     for (const socket of this.#all.keys()) if (socket.bytesRead === 0) socket.destroy()
+  }
+
+  #cutOffStalled(): void {
+    for (const [socket, connection] of this.#all) {
+      const unread = socket.writableLength
+      const read = socket.bytesWritten - unread
+      if (unread > 0 && connection.stalledAt === read) socket.destroy()
+      connection.stalledAt = unread > 0 ? read : undefined
+    }
   }
 
   #end(request: IncomingMessage, connection: Connection): void {

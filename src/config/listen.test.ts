@@ -3,7 +3,8 @@ import { EventEmitter, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, onTestFinished, test } from 'vitest'
 import { type RawClient, rawClient } from '../../test/support/raw-client.ts'
-import { systemPorts } from '../core/ports.ts'
+import { systemPorts, type Timers } from '../core/ports.ts'
+import { VirtualClock } from '../testing/virtual-clock.ts'
 import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
 import { type Listener, listen } from './listen.ts'
 
@@ -15,13 +16,16 @@ interface Scene {
 }
 
 /** Answers with the address, except below /hold, where the test says when. */
-async function listening(limits: Partial<ConnectionLimits> = {}): Promise<Scene> {
+async function listening(
+  limits: Partial<ConnectionLimits> = {},
+  timers: Timers = systemPorts.timers,
+): Promise<Scene> {
   const asked = new Map<string, ServerResponse>()
   const asking = new EventEmitter()
   const listener = await listen({
     host: '127.0.0.1',
     port: 0,
-    timers: systemPorts.timers,
+    timers,
     limits,
     answer: ({ url = '' }, response) => {
       if (!url.startsWith('/hold')) response.end(`<${url}>`)
@@ -53,6 +57,53 @@ async function isServed({ client }: Scene): Promise<void> {
   other.write(get('/other'))
   await other.said(/<\/other>/)
 }
+
+describe('a client that does not read its answer', () => {
+  /** Far more than the buffers of two sockets hold. */
+  const pieces = 64
+  const piece = Buffer.alloc(2 ** 20, 'x')
+
+  async function flooded(): Promise<{ clock: VirtualClock; scene: Scene; client: RawClient }> {
+    const clock = new VirtualClock()
+    const scene = await listening({ readTimeoutMs: 60_000 }, clock)
+    const client = await scene.client()
+    client.socket.pause()
+    client.write(get('/hold'))
+    const response = await scene.held('/hold')
+    const write = (left: number): void => {
+      if (left === 0) response.end('the end')
+      else if (response.write(piece)) write(left - 1)
+      else response.once('drain', () => write(left - 1))
+    }
+    write(pieces)
+    return { clock, scene, client }
+  }
+
+  test('is cut off after twice the time that it may take, while others are served', async () => {
+    const { clock, scene } = await flooded()
+    const response = await scene.held('/hold')
+    const closed = once(response, 'close')
+    await clock.advance(59_000)
+    assert.equal(response.destroyed, false)
+    await isServed(scene)
+    await clock.advance(121_000)
+    await closed
+    await isServed(scene)
+  })
+
+  test('is left alone as long as it reads something now and then', async () => {
+    const { clock, scene, client } = await flooded()
+    const response = await scene.held('/hold')
+    for (let looks = 0; looks < 5; looks += 1) {
+      client.socket.resume()
+      await once(response, 'drain')
+      client.socket.pause()
+      await clock.advance(60_000)
+    }
+    client.socket.resume()
+    await once(response, 'finish')
+  })
+})
 
 describe('a listener with as many connections as it may have', () => {
   test('lets go of the one that has been silent for longest', async () => {

@@ -40,6 +40,7 @@ export async function listen(request: ListenRequest): Promise<Listener> {
   })
   const server = createListener(request.answer, { limits, connections })
   const address = await bind(server, { host, port })
+  server.once('close', connections.watchReaders())
   return {
     host,
     port: address.port,

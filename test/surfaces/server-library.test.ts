@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { defineApp, open, queue } from '../../src/index.ts'
-import { serve } from '../../src/server.ts'
+import { type ServeOptions, serve } from '../../src/server.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
+import { collectingLogger, type LogLine } from '../support/worker-scene.ts'
 
 describe('the server as a library', () => {
   test('serves until it is stopped, and stops once however often it is asked', () =>
@@ -48,6 +49,28 @@ describe('the server as a library', () => {
       const server = await serve(options)
       assert.equal((await fetch(`${server.url}/jobs`)).status, 200)
       await server.stop()
+    }))
+
+  test('warns at its start when access keys leave the HTTP API open', () =>
+    inTemporaryFolder('server', async (folder) => {
+      const accessKeys = [
+        { accessKeyId: 'tutoring', secretAccessKey: 'a-secret-that-is-long-enough' },
+      ]
+      const apiKeys = [{ name: 'root', role: 'admin', key: 'a-key-that-is-long-enough' }] as const
+      const warningsOf = async (options: ServeOptions): Promise<readonly string[]> => {
+        const lines: LogLine[] = []
+        const log = collectingLogger(lines)
+        const server = await serve({ port: 0, dataDirectory: folder.path, log, ...options })
+        await server.stop()
+        return lines.flatMap(({ level, message }) => (level === 'warn' ? [message] : []))
+      }
+      const [warning, ...others] = await warningsOf({ accessKeys })
+      assert.match(warning ?? '', /HTTP API is open .* MILLRACE_API_KEYS .* auth/)
+      assert.deepEqual(others, [])
+      assert.deepEqual(await warningsOf({}), [])
+      assert.deepEqual(await warningsOf({ accessKeys, auth: { apiKeys } }), [])
+      // There it is closed.
+      assert.deepEqual(await warningsOf({ accessKeys, host: '0.0.0.0' }), [])
     }))
 
   test('listens to other machines only with credentials, whatever a caller without types says', () =>

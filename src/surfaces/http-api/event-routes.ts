@@ -18,6 +18,11 @@ import { operations } from './openapi-operations.ts'
 const heartbeatMs = 15_000
 /** After so long a client comes back when its connection broke. */
 const reconnectMs = 2_000
+/**
+ * How long a stream lasts at most; the client comes back for more. What a stream sends may fit into the
+ * buffers of the system for hours, so nothing else tells that a client does not read.
+ */
+const lifetimeMs = 300_000
 
 export function eventRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
   const { ports, signal: stopping } = context.settings
@@ -39,22 +44,21 @@ export function eventRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
     const close = open.enter(caller)
     const follower = watcher.follow(job)
     const over = new AbortController()
-    const cancelExpiry = whenExpired(caller, ports, () => over.abort())
-    const body = streamOf(
-      eventsOf({
-        follower,
-        seen,
-        tell: (state) => jobView(context, caller, state, 'event'),
-        signal: AbortSignal.any([over.signal, stopping]),
-      }),
-      () => {
-        over.abort()
-        cancelExpiry()
-        follower.leave()
-        close()
-      },
-    )
-    return c.body(body, 200, headers)
+    const end = (): void => {
+      over.abort()
+      cancelExpiry()
+      follower.leave()
+      close()
+    }
+    // Not by way of the stream: that asks for nothing more once the client has stopped reading.
+    const cancelExpiry = ports.timers.after(lifetimeOf(caller, ports), end, { background: true })
+    const events = eventsOf({
+      follower,
+      seen,
+      tell: (state) => jobView(context, caller, state, 'event'),
+      signal: AbortSignal.any([over.signal, stopping]),
+    })
+    return c.body(streamOf(events, end), 200, headers)
   })
 }
 
@@ -99,9 +103,9 @@ function streamOf(texts: AsyncGenerator<string>, onEnd: () => void): ReadableStr
 }
 
 /** Credentials that have ended show nothing more, not even what was asked for in time. */
-function whenExpired({ expiresAt }: Caller, { clock, timers }: Ports, run: () => void): () => void {
-  if (expiresAt === null) return () => undefined
-  return timers.after(Math.max(0, expiresAt - clock.now()), run, { background: true })
+function lifetimeOf({ expiresAt }: Caller, { clock }: Ports): number {
+  if (expiresAt === null) return lifetimeMs
+  return Math.min(lifetimeMs, Math.max(0, expiresAt - clock.now()))
 }
 
 class OpenStreams {

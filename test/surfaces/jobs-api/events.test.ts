@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
+import { virtualPorts } from '../../../src/testing/virtual-clock.ts'
+import { rawClient } from '../../support/raw-client.ts'
 import { basicName, keys, type Scene, serveAcademy, token } from './scene.ts'
 
 interface SentEvent {
@@ -155,6 +157,28 @@ describe('the events of a job', () => {
     first?.drop()
     const hasRoom = async (): Promise<boolean> => (await follow(scene, id)).status === 200
     while (!(await hasRoom()));
+  })
+
+  test('end after five minutes, so that clients that never read do not use up the limit', async () => {
+    const ports = virtualPorts()
+    const scene = await serveAcademy({ streamsPerCaller: 2, ports })
+    const id = await scene.enqueue({ owner: 'alice' })
+    const request = `GET /jobs/${id}/events HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${keys.alice}\r\n\r\n`
+    for (const _ of [1, 2]) {
+      const client = await rawClient(scene.server.url)
+      onTestFinished(() => client.close())
+      client.write(request)
+      await client.said(/event: status/)
+      client.socket.pause()
+    }
+    await ports.clock.advance(299_000)
+    assert.equal((await follow(scene, id)).status, 429)
+    await ports.clock.advance(2_000)
+    const next = await follow(scene, id)
+    assert.equal(next.status, 200)
+    assert.deepEqual(story([await next.next()]), [['status', 'pending', 0]])
+    // A client that reads sees the end of its stream, and comes back for what is new.
+    await Promise.all([next.rest(), ports.clock.advance(301_000)])
   })
 
   test('end when the server stops', async () => {
