@@ -12,7 +12,8 @@ export function addCredentialsHelp(command: Command): Command {
 const help = `
 Credentials come from the environment:
   MILLRACE_ACCESS_KEYS     id:secret or id:secret:account, comma separated; who may sign SQS requests
-  MILLRACE_API_KEYS        name:role:key, comma separated; roles admin, internal, operator, user
+  MILLRACE_API_KEYS        name:role:key, comma separated; roles admin, internal, operator,
+                           user and metrics
   MILLRACE_JWT_SECRET      shared secret of bearer tokens; or MILLRACE_JWT_PUBLIC_KEY (PEM),
                            or MILLRACE_JWT_JWKS_URL
   MILLRACE_JWT_ISSUER      what tokens must name as issuer

@@ -46,6 +46,10 @@ export function alarmRoutes(api: Hono<ApiEnv>, { alarms, settings }: AlarmContex
     const alarm = c.req.param('name')
     const request = readPage(c.req.queries())
     const { items, next = null } = await alarms.history({ alarm, ...request })
+    // One that is not declared any more may still have its history.
+    if (items.length === 0 && (await alarms.get(alarm)) === undefined) {
+      throw new ApiProblem('not_found')
+    }
     return c.json({ changes: items.map(alarmTransitionView), next })
   })
 

@@ -6,7 +6,7 @@
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { ApiKey } from './api-keys.ts'
 import type { ApiAuth } from './authenticate.ts'
-import { isRole } from './caller.ts'
+import { isRole, roles } from './caller.ts'
 import type { JwtAuth } from './json-web-tokens.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -31,7 +31,7 @@ function apiKeyFrom(entry: string, index: number): ApiKey {
   const [, name = '', role, key = ''] = /^([^:]+):([^:]+):(.+)$/.exec(entry) ?? []
   if (!isRole(role)) {
     const field = `MILLRACE_API_KEYS, entry ${index + 1}`
-    const allowed = 'name:role:key, where the role is admin, internal, operator or user'
+    const allowed = `name:role:key, where the role is one of ${roles.join(', ')}`
     throw MillraceError.invalid([{ field, given: 'something else', allowed }])
   }
   const [, hash] = /^sha256:([0-9a-f]{64})$/i.exec(key) ?? []

@@ -25,17 +25,23 @@ const everybody: Caller = {
 /** Longer ones are no credentials, and would only cost time to look at. */
 const credentialsLengthMax = 8_192
 
+/** @param may who of those that are known; default all except scrapers of metrics */
 export function authenticate(
   auth: ApiAuth | 'none',
   clock: Pick<Clock, 'now'>,
+  may: (caller: Caller) => boolean = isNotScraper,
 ): MiddlewareHandler<ApiEnv> {
   const callerOf = auth === 'none' ? async () => everybody : credentialsCheck(auth, clock)
   return async (c, next) => {
     const caller = await callerOf(c.req.raw.headers)
     c.set('caller', caller)
+    if (!may(caller)) throw new ApiProblem('forbidden')
     await next()
   }
 }
+
+/** So that every route is closed to scrapers that does not ask for them. */
+const isNotScraper = ({ role }: Caller): boolean => role !== 'metrics'
 
 type CredentialsCheck = (headers: Headers) => Promise<Caller>
 

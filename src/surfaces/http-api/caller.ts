@@ -3,11 +3,12 @@ import type { Job } from '../../status/job.ts'
 
 /**
  * `admin`: everything. `internal`: enqueues for anybody. `operator`: works in inboxes and watches
- * alarms, and is otherwise a user. `user`: has jobs of its own.
+ * alarms, and is otherwise a user. `user`: has jobs of its own. `metrics`: scrapes metrics, and
+ * nothing else.
  */
-export type Role = 'admin' | 'internal' | 'operator' | 'user'
+export type Role = 'admin' | 'internal' | 'operator' | 'user' | 'metrics'
 
-export const roles: readonly Role[] = ['admin', 'internal', 'operator', 'user']
+export const roles: readonly Role[] = ['admin', 'internal', 'operator', 'user', 'metrics']
 
 export interface Caller {
   readonly role: Role
@@ -40,6 +41,10 @@ export function mayUseInboxes({ role }: Pick<Caller, 'role'>): boolean {
 /** Who runs the system looks at its state, and tests what is to wake them. */
 export function mayWatch({ role }: Pick<Caller, 'role'>): boolean {
   return role === 'admin' || role === 'operator'
+}
+
+export function mayScrape({ role }: Pick<Caller, 'role'>): boolean {
+  return role === 'admin' || role === 'metrics'
 }
 
 /** The owner of a job sees it, and so do admins. To everybody else it does not exist. */

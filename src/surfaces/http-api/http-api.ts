@@ -13,7 +13,7 @@ import { inboxPath, inboxRoutes } from './inbox-routes.ts'
 import { appPaths, jobsRoutes } from './jobs-api.ts'
 import { jobsContext } from './jobs-context.ts'
 import { localOnly } from './local-only.ts'
-import { metricPaths, metricRoutes, scrapePaths } from './metric-routes.ts'
+import { metricRoutes, scrapePaths } from './metric-routes.ts'
 import { newApi } from './new-api.ts'
 import { openApiRoutes } from './openapi-routes.ts'
 import { probePaths, probeRoutes } from './probe-routes.ts'
@@ -48,10 +48,9 @@ export function httpApi(services: ApiServices, options: HttpApiOptions = {}): Re
         throw new ApiProblem('no_app')
       })
     }
-    for (const path of [inboxPath, ...metricPaths, '/openapi.json'])
-      api.use(path, authenticate(auth, ports.clock))
+    for (const path of [inboxPath, '/openapi.json']) api.use(path, authenticate(auth, ports.clock))
     inboxRoutes(api, storeInboxes(services, settings))
-    metricRoutes(api, services.metrics)
+    metricRoutes(api, { metrics: services.metrics, settings })
     openApiRoutes(api, undefined)
   } else {
     jobsRoutes(api, jobsContext(mill, settings))

@@ -14,7 +14,7 @@ import { eventRoutes } from './event-routes.ts'
 import { inboxPath, inboxRoutes } from './inbox-routes.ts'
 import { jobRoutes } from './job-routes.ts'
 import { type JobsContext, jobsContext } from './jobs-context.ts'
-import { metricPaths, metricRoutes } from './metric-routes.ts'
+import { metricRoutes } from './metric-routes.ts'
 import { newApi } from './new-api.ts'
 import { openApiRoutes } from './openapi-routes.ts'
 import { switchRoutes } from './switch-routes.ts'
@@ -43,12 +43,12 @@ export const appPaths: readonly string[] = ['/jobs', '/jobs/*', '/switches', '/s
 export function jobsRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
   const { auth, ports } = context.settings
   const check = authenticate(auth, ports.clock)
-  for (const path of [...appPaths, inboxPath, ...metricPaths, '/openapi.json']) api.use(path, check)
+  for (const path of [...appPaths, inboxPath, '/openapi.json']) api.use(path, check)
   enqueueRoutes(api, context)
   jobRoutes(api, context)
   eventRoutes(api, context)
   switchRoutes(api, context)
   inboxRoutes(api, context.inboxes)
-  metricRoutes(api, context.metrics)
+  metricRoutes(api, context)
   openApiRoutes(api, context)
 }

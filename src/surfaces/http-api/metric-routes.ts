@@ -1,6 +1,6 @@
 /**
- * Metrics, for admins alone: GET /metrics and /metrics/per-queue in Prometheus' text format, and
- * GET /queues/:queue/metrics in CloudWatch's words.
+ * Metrics: GET /metrics and /metrics/per-queue in Prometheus' text format, for admins and the role
+ * `metrics`, and GET /queues/:queue/metrics in CloudWatch's words, for admins.
  */
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
@@ -11,6 +11,9 @@ import { metricDataView } from '../../operations/metric-view.ts'
 import type { MetricReader } from '../../operations/metrics.ts'
 import { adminsOnly } from './admins-only.ts'
 import type { ApiEnv } from './api-env.ts'
+import type { ApiSettings } from './api-options.ts'
+import { authenticate } from './authenticate.ts'
+import { mayScrape } from './caller.ts'
 import { unknownQueue } from './inbox-context.ts'
 import { readMetricRequest } from './metric-request.ts'
 import { metricOperations } from './openapi-metrics.ts'
@@ -20,11 +23,15 @@ export const scrapePaths: readonly string[] = ['/metrics', '/metrics/per-queue']
 
 const ofOneQueue = '/queues/:queue/metrics'
 
-/** All of them, for the check of credentials. */
-export const metricPaths: readonly string[] = [...scrapePaths, ofOneQueue]
+export interface MetricContext {
+  readonly metrics: MetricReader
+  readonly settings: ApiSettings
+}
 
-export function metricRoutes(api: Hono<ApiEnv>, metrics: MetricReader): void {
-  for (const path of metricPaths) api.use(path, adminsOnly)
+export function metricRoutes(api: Hono<ApiEnv>, { metrics, settings }: MetricContext): void {
+  const { auth, ports } = settings
+  for (const path of scrapePaths) api.use(path, authenticate(auth, ports.clock, mayScrape))
+  api.use(ofOneQueue, authenticate(auth, ports.clock), adminsOnly)
 
   api.get('/metrics', describeRoute(metricOperations.all), async (c) =>
     c.body(await metrics.prometheus(), 200, { 'content-type': prometheusContentType }),

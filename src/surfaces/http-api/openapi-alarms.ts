@@ -42,7 +42,7 @@ export const alarmOperations: Readonly<Record<AlarmOperationName, DescribeRouteO
     parameters: [name, ...onePage],
     responses: {
       200: answer('A page of changes.', 'AlarmChanges'),
-      ...refusals(...forOperators, 'invalid_request'),
+      ...refusals(...forOperators, 'invalid_request', 'not_found'),
     },
   },
   test: {

@@ -15,6 +15,8 @@ type CallerName =
   | 'own'
   | 'internal'
   | 'operator'
+  | 'scraper'
+  | 'scraperToken'
   | 'admin'
   | 'ownToken'
 const callers: readonly CallerName[] = [
@@ -24,11 +26,16 @@ const callers: readonly CallerName[] = [
   'own',
   'internal',
   'operator',
+  'scraper',
+  'scraperToken',
   'admin',
   'ownToken',
 ]
 
 type Row = Readonly<Record<CallerName, number>>
+
+/** Who may scrape metrics may do nothing else. */
+const noScraper = { scraper: 403, scraperToken: 403 }
 
 const ofOneJob = (allowed: number): Row => ({
   none: 401,
@@ -37,6 +44,7 @@ const ofOneJob = (allowed: number): Row => ({
   own: allowed,
   internal: 404,
   operator: 404,
+  ...noScraper,
   admin: allowed,
   ownToken: allowed,
 })
@@ -47,6 +55,8 @@ const everybody: Row = {
   own: 200,
   internal: 200,
   operator: 200,
+  scraper: 200,
+  scraperToken: 200,
   admin: 200,
   ownToken: 200,
 }
@@ -57,11 +67,13 @@ const adminOnly = (allowed: number): Row => ({
   own: 403,
   internal: 403,
   operator: 403,
+  ...noScraper,
   admin: allowed,
   ownToken: 403,
 })
 const inboxes = (allowed: number): Row => ({ ...adminOnly(allowed), operator: allowed })
-const known: Row = { ...everybody, none: 401, wrong: 401 }
+const scraping: Row = { ...adminOnly(200), scraper: 200, scraperToken: 200 }
+const known: Row = { ...everybody, ...noScraper, none: 401, wrong: 401 }
 
 /** What each caller is answered about a job of alice. */
 const matrix: Readonly<Record<string, Row>> = {
@@ -72,6 +84,7 @@ const matrix: Readonly<Record<string, Row>> = {
     own: 403,
     internal: 202,
     operator: 403,
+    ...noScraper,
     admin: 202,
     ownToken: 403,
   },
@@ -85,8 +98,8 @@ const matrix: Readonly<Record<string, Row>> = {
   'GET /switches/events': adminOnly(200),
   'PUT /switches/{scope}/{value}': adminOnly(200),
   'DELETE /switches/{scope}/{value}': adminOnly(204),
-  'GET /metrics': adminOnly(200),
-  'GET /metrics/per-queue': adminOnly(200),
+  'GET /metrics': scraping,
+  'GET /metrics/per-queue': scraping,
   'GET /queues/{queue}/metrics': adminOnly(200),
   'GET /inbox/{queue}': inboxes(200),
   'GET /inbox/{queue}/{id}': inboxes(200),
@@ -118,6 +131,10 @@ async function credentialsOf(caller: CallerName): Promise<Readonly<Record<string
       return { 'x-api-key': keys.internal }
     case 'operator':
       return { 'x-api-key': keys.operator }
+    case 'scraper':
+      return { 'x-api-key': keys.scraper }
+    case 'scraperToken':
+      return { authorization: `Bearer ${await token({ sub: 'prometheus', role: 'metrics' })}` }
     case 'admin':
       return { 'x-api-key': keys.admin }
     case 'ownToken':

@@ -98,6 +98,7 @@ describe('the alarms of a served app', () => {
     ['GET', '/alarms?state=RED', undefined, 400, 'state'],
     ['GET', '/alarms?stat=ALARM', undefined, 400, 'stat'],
     ['GET', '/alarms/nothing', undefined, 404, undefined],
+    ['GET', '/alarms/nothing/history', undefined, 404, undefined],
     ['GET', `${piling}/history?limit=0`, undefined, 400, 'limit'],
     ['POST', `${piling}/state`, { state: 'RED' }, 400, 'state'],
     ['POST', `${piling}/state`, {}, 400, 'state'],
