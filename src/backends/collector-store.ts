@@ -10,14 +10,18 @@ export interface CollectorStore {
   add(request: AddItems): Promise<readonly AddedItem[]>
   /**
    * Takes what is staged for a key, in order and up to the limits, as the batch of a trigger's
-   * delivery. What a holder has begun whose lease has ended is staged again.
+   * delivery. What a holder has begun whose lease has ended is staged again. A batch whose trigger is
+   * dead-lettered is kept apart, and is the batch of that trigger alone when it is redriven.
    */
   begin(request: BeginBatch): Promise<BatchResult>
-  /** Undefined when nothing is staged for the key and nothing runs. */
+  /** Undefined when nothing is staged, running or kept for the key. */
   read(request: ReadKey): Promise<CollectedKey | undefined>
-  /** Keys that have something staged or running, by name. */
+  /** Keys that have something staged, running or kept, by name. */
   list(request: ListKeys): Promise<Page<KeySummary>>
-  /** Makes the trigger of a key due now, or sends one; false when nothing is staged. */
+  /**
+   * Makes the trigger of a key due now, or sends one, for what is staged and for each batch that is kept.
+   * False when there is neither.
+   */
   flush(request: CollectorKey): Promise<boolean>
   /**
    * Looks at keys that are overdue, longest first, and sends triggers for those that have none any
@@ -100,11 +104,15 @@ export interface KeySummary extends CollectorKey {
   readonly dueAt: number | null
   /** Items of the batch that is being merged. */
   readonly running: number
+  /** Items of batches whose triggers were dead-lettered. */
+  readonly kept: number
 }
 
 export interface CollectedKey extends KeySummary {
   /** What is staged, in order, up to the limit that was asked for. */
   readonly items: readonly StagedItem[]
+  /** What is kept, batch by batch, up to the same limit. */
+  readonly keptItems: readonly StagedItem[]
 }
 
 export interface ReadKey extends CollectorKey {
@@ -131,8 +139,8 @@ export interface RepairKeys {
 export interface RepairedKeys {
   readonly repaired: readonly CollectorKey[]
   /**
-   * Their trigger lies in a dead-letter queue, where somebody has to look at it. They are merged when
-   * it is redriven, when they are flushed, or with the next item.
+   * Their trigger lies in a dead-letter queue, where somebody has to look at it. What is kept with it is
+   * merged when it is redriven or flushed; what is staged also with the next item.
    */
   readonly stuck: readonly CollectorKey[]
 }

@@ -59,9 +59,11 @@ export interface WaitingItem extends Pick<StagedItem, 'id' | 'order' | 'stagedAt
 }
 
 /** What is known about a key at this moment. */
-export interface InspectedKey extends Omit<CollectedKey, 'items'> {
+export interface InspectedKey extends Omit<CollectedKey, 'items' | 'keptItems'> {
   /** The first 1,000 in order. */
   readonly items: readonly WaitingItem[]
+  /** Items of batches whose triggers were dead-lettered, 1,000 at most. */
+  readonly keptItems: readonly WaitingItem[]
 }
 
 export interface ListKeysOptions {
@@ -76,11 +78,11 @@ export interface CollectorHandle<Collector = DeclaredCollector> {
   readonly name: string
   /** Stages an item. The first one of a key sends the trigger that ends its window. */
   add(item: ItemInput<Collector>, options?: AddOptions): Promise<Collected>
-  /** Undefined when nothing is staged for the key and nothing runs. */
+  /** Undefined when nothing is staged, running or kept for the key. */
   inspect(key: string): Promise<InspectedKey | undefined>
-  /** Keys that have something staged or running, by name. */
+  /** Keys that have something staged, running or kept, by name. */
   list(options?: ListKeysOptions): Promise<Page<KeySummary>>
-  /** Ends the window of a key now; false when nothing is staged. */
+  /** Ends the window of a key now, and tries kept batches again; false when there is neither. */
   flush(key: string): Promise<boolean>
 }
 
@@ -147,7 +149,13 @@ function createHandle(store: () => CollectorStore, collector: NamedCollector): C
     inspect: async (key: string) => {
       const limit = limits.pageSize.max
       const found = await store().read({ collector: name, key, limit })
-      return found && { ...found, items: found.items.map(waitingItem) }
+      return (
+        found && {
+          ...found,
+          items: found.items.map(waitingItem),
+          keptItems: found.keptItems.map(waitingItem),
+        }
+      )
     },
     list: async ({ limit = 10, after }: ListKeysOptions = {}) =>
       store().list({ collector: name, limit, ...(after !== undefined && { after }) }),

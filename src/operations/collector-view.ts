@@ -3,7 +3,10 @@ import type { CollectedKey, KeySummary, StagedItem } from '../backends/collector
 import { isoTime } from '../core/iso-time.ts'
 
 export interface KeyView
-  extends Pick<KeySummary, 'collector' | 'key' | 'staged' | 'bytes' | 'trigger' | 'running'> {
+  extends Pick<
+    KeySummary,
+    'collector' | 'key' | 'staged' | 'bytes' | 'trigger' | 'running' | 'kept'
+  > {
   /** When the oldest item came that waits. */
   readonly since: string | null
   /** When the next trigger is due; null while none is scheduled. */
@@ -16,20 +19,21 @@ export interface ItemView extends Pick<StagedItem, 'id' | 'order' | 'body'> {
 
 export interface CollectedKeyView extends KeyView {
   readonly items: readonly ItemView[]
+  /** Items of batches whose triggers were dead-lettered. */
+  readonly kept_items: readonly ItemView[]
 }
 
 export function keyView(shown: KeySummary): KeyView {
-  const { collector, key, staged, bytes, since, trigger, dueAt, running } = shown
+  const { collector, key, staged, bytes, since, trigger, dueAt, running, kept } = shown
   const due_at = isoTime(dueAt)
-  return { collector, key, staged, bytes, since: isoTime(since), trigger, due_at, running }
+  return { collector, key, staged, bytes, since: isoTime(since), trigger, due_at, running, kept }
 }
 
 export function collectedKeyView(shown: CollectedKey): CollectedKeyView {
-  const items = shown.items.map(({ id, order, body, stagedAt }) => ({
-    id,
-    order,
-    staged_at: isoTime(stagedAt),
-    body,
-  }))
-  return { ...keyView(shown), items }
+  const { items, keptItems } = shown
+  return { ...keyView(shown), items: items.map(itemView), kept_items: keptItems.map(itemView) }
+}
+
+function itemView({ id, order, body, stagedAt }: StagedItem): ItemView {
+  return { id, order, staged_at: isoTime(stagedAt), body }
 }

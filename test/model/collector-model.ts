@@ -10,6 +10,8 @@ export interface ModelItem {
   readonly order: number
   readonly arrival: number
   mergedAt: number | null
+  /** The batch with which it was set aside, when that failed for good. */
+  keptIn: ModelBatch | null
 }
 
 /** The right to settle a trigger. */
@@ -53,7 +55,7 @@ export class CollectorModel {
   }
 
   add(item: Pick<ModelItem, 'key' | 'id' | 'body' | 'order'>): void {
-    this.items.push({ ...item, arrival: this.items.length, mergedAt: null })
+    this.items.push({ ...item, arrival: this.items.length, mergedAt: null, keptIn: null })
   }
 
   /** What waits or runs for a key, as it will be merged. */
@@ -61,6 +63,31 @@ export class CollectorModel {
     return this.items
       .filter((item) => item.key === key && item.mergedAt === null)
       .sort((one, other) => one.order - other.order || one.arrival - other.arrival)
+  }
+
+  /** What waits in the key itself. */
+  staged(key: string): readonly ModelItem[] {
+    return this.unmerged(key).filter(({ keptIn }) => keptIn === null)
+  }
+
+  /** What may be taken as one batch: the first items of the key, or a batch that is kept. */
+  candidates(key: string, maxItems: number): readonly (readonly ModelItem[])[] {
+    const unmerged = this.unmerged(key)
+    const kept = new Set(unmerged.flatMap(({ keptIn }) => keptIn ?? []))
+    const staged = this.staged(key).slice(0, maxItems)
+    return [
+      ...(staged.length > 0 ? [staged] : []),
+      ...[...kept].map((batch) => unmerged.filter(({ keptIn }) => keptIn === batch)),
+    ]
+  }
+
+  /** These triggers failed for good, of all keys or of one. */
+  keep(messages: ReadonlySet<number>, only?: string): void {
+    for (const [key, batch] of this.batches) {
+      if (!messages.has(batch.lease.message) || key !== (only ?? key)) continue
+      for (const item of batch.items) item.keptIn ??= batch
+      this.batches.delete(key)
+    }
   }
 
   isLive({ isOver, expiresAt }: ModelLease): boolean {
@@ -82,12 +109,8 @@ export class CollectorModel {
     return held
   }
 
-  begin(lease: ModelLease, maxItems: number): readonly ModelItem[] {
-    const same = this.batches.get(lease.key)
-    if (same?.lease === lease) return same.items
-    const items = this.unmerged(lease.key).slice(0, maxItems)
-    this.batches.set(lease.key, { lease, items })
-    return items
+  begin(lease: ModelLease, items: readonly ModelItem[]): void {
+    if (this.batches.get(lease.key)?.lease !== lease) this.batches.set(lease.key, { lease, items })
   }
 
   /** Whether a holder may end its batch: late it may be, but not followed by another one. */

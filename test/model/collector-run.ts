@@ -3,8 +3,9 @@
  * after each: J4 (one batch per key, each item merged once and in order) and S1 (nothing is lost).
  */
 import assert from 'node:assert/strict'
-import type { Backend, Outcome } from '../../src/backends/backend.ts'
-import type { CollectorStore } from '../../src/backends/collector-store.ts'
+import type { Backend, Outcome, PeekedMessage } from '../../src/backends/backend.ts'
+import type { BatchResult, CollectorStore } from '../../src/backends/collector-store.ts'
+import type { MessageState } from '../../src/core/message-state.ts'
 import type { Randomness } from '../../src/core/ports.ts'
 import { Chances } from './chances.ts'
 import { assertMergedOnce, bodyOf } from './collector-merged.ts'
@@ -147,27 +148,59 @@ export class CollectorRun {
     const lease = this.#anyLease()
     if (lease === undefined) return
     const { key, receipt } = lease
-    const request = { collector, key, queue: 'triggers', receipt, maxBytes: 1_000_000 }
-    const maxItems = this.#maxItems
-    const answer = await this.#tried(`begin ${receipt}`, fault, () =>
-      this.#collectors.begin({ ...request, maxItems }),
-    )
+    const usedUp = await this.#usedUp()
+    const answer = await this.#tried(`begin ${receipt}`, fault, () => this.#beginWith(lease))
     if (fault === 'before') return
     const isLive = this.#model.isLive(lease)
+    const isHolder = this.#model.batches.get(key)?.lease === lease
+    if (isLive && !isHolder) this.#model.keep(usedUp, key)
     const other = this.#model.running(key)
     const isBusy = other !== undefined && other.lease !== lease
-    const hasItems = this.#model.unmerged(key).length > 0
-    const begins = isLive && !isBusy && hasItems
-    const items = begins ? this.#model.begin(lease, maxItems) : []
-    if (answer === undefined) return
-    if (!isLive) {
+    if (answer === undefined) {
+      // Who has begun a batch may ask for it again.
+      if (isLive && !isBusy) this.#begun(lease, await this.#beginWith(lease))
+    } else if (!isLive) {
       assert.ok(['gone', 'stale', 'lapsed'].includes(answer.status), `J4: ${answer.status}`)
-    } else if (!hasItems) assert.equal(answer.status, 'nothing')
-    else if (isBusy) assert.equal(answer.status, 'busy', 'J4: a second batch of a key')
-    else {
-      assert.ok(answer.status === 'begun', `S1: ${answer.status} though items wait`)
-      assert.deepEqual(answer.items.map(bodyOf), items.map(bodyOf), 'J4: other items, or order')
+    } else if (isBusy && this.#model.unmerged(key).length > 0) {
+      assert.equal(answer.status, 'busy', 'J4: a second batch of a key')
+    } else this.#begun(lease, answer)
+  }
+
+  #beginWith({ key, receipt }: ModelLease): Promise<BatchResult> {
+    const maxItems = this.#maxItems
+    const request = { collector, key, queue: 'triggers', receipt, maxBytes: 1_000_000, maxItems }
+    return this.#collectors.begin(request)
+  }
+
+  /** What begins is the batch of before, what is staged, or a batch that is kept, and never a mixture. */
+  #begun(lease: ModelLease, answer: BatchResult): void {
+    const { key } = lease
+    const before = this.#model.batches.get(key)
+    const candidates =
+      before?.lease === lease ? [before.items] : this.#model.candidates(key, this.#maxItems)
+    if (answer.status === 'nothing') {
+      // A trigger that nothing is kept with leaves kept batches alone.
+      assert.deepEqual(this.#model.staged(key), [], 'S1: nothing, though items wait')
+      return
     }
+    assert.ok(answer.status === 'begun', `S1: ${answer.status} though items wait`)
+    const bodies = JSON.stringify(answer.items.map(bodyOf))
+    const items = candidates.find((one) => JSON.stringify(one.map(bodyOf)) === bodies)
+    assert.ok(items !== undefined, `J4: ${bodies} are other items, or in another order`)
+    this.#model.begin(lease, items)
+  }
+
+  /** Triggers that will not be given out again, though nobody has moved them yet. */
+  async #usedUp(): Promise<ReadonlySet<number>> {
+    const states = ['ready', 'leased', 'delayed'] as const
+    const found = await Promise.all(states.map((state) => this.#peek('triggers', state)))
+    const live = new Set(this.#model.leases.filter((one) => this.#model.isLive(one)).map(messageOf))
+    const left = found.flat().filter(({ receiveCount }) => receiveCount >= maxReceives)
+    return new Set(left.map(({ sequence }) => sequence).filter((sequence) => !live.has(sequence)))
+  }
+
+  async #peek(queue: string, state: MessageState): Promise<readonly PeekedMessage[]> {
+    return (await this.#backend.peek({ queue, state, limit: 1_000 })).items
   }
 
   async #end(fault: CommitFault | undefined): Promise<void> {
@@ -317,14 +350,32 @@ export class CollectorRun {
     }
   }
 
+  async #noteDead(): Promise<void> {
+    const dead = await this.#peek('dead', 'ready')
+    this.#model.keep(new Set(dead.map(({ sequence }) => sequence)))
+  }
+
   /** What the store shows of each key is what the model knows of it. */
   async #compare(): Promise<void> {
+    await this.#noteDead()
     for (const key of this.#keys) {
       const found = await this.#collectors.read({ collector, key, limit: 100 })
       const running = this.#model.running(key)?.items ?? []
       const waiting = this.#model.unmerged(key).filter((item) => !running.includes(item))
-      const shown = { items: found?.items.map(bodyOf) ?? [], running: found?.running ?? 0 }
-      const expected = { items: waiting.map(bodyOf), running: running.length }
+      const staged = waiting.filter(({ keptIn }) => keptIn === null)
+      const kept = waiting.filter(({ keptIn }) => keptIn !== null)
+      const shown = {
+        items: found?.items.map(bodyOf) ?? [],
+        kept: found?.keptItems.map(bodyOf).toSorted() ?? [],
+        keptCount: found?.kept ?? 0,
+        running: found?.running ?? 0,
+      }
+      const expected = {
+        items: staged.map(bodyOf),
+        kept: kept.map(bodyOf).toSorted(),
+        keptCount: kept.length,
+        running: running.length,
+      }
       assert.deepEqual(shown, expected, `S1: other items than the model has in ${key}`)
       const isStranded = waiting.length > 0 && running.length === 0 && found?.trigger === 'none'
       assert.ok(!(isStranded && this.#isUntouched), `S1: nothing will ever merge ${key}`)
@@ -351,15 +402,17 @@ export class CollectorRun {
 
   async #workAll(): Promise<void> {
     const deliveries = await this.#backend.receive({ queue: 'triggers', max: 100, waitMs: 0 })
-    for (const { receipt, sequence, body: key } of deliveries) {
-      const lease = this.#model.received({ receipt, message: sequence, key })
-      const maxItems = this.#maxItems
-      const request = { collector, key, queue: 'triggers', receipt, maxBytes: 1_000_000, maxItems }
-      const { status } = await this.#collectors.begin(request)
-      if (status === 'begun') {
-        this.#model.begin(lease, maxItems)
+    await this.#noteDead()
+    const leases = deliveries.map(({ receipt, sequence: message, body: key }) =>
+      this.#model.received({ receipt, message, key }),
+    )
+    for (const lease of leases) {
+      this.#model.keep(await this.#usedUp(), lease.key)
+      const answer = await this.#beginWith(lease)
+      if (answer.status === 'begun') {
+        this.#begun(lease, answer)
         await this.#endBatch(lease)
-      } else await this.#settle(receipt, { kind: 'acknowledge' })
+      } else await this.#settle(lease.receipt, { kind: 'acknowledge' })
     }
   }
 
@@ -388,4 +441,8 @@ export class CollectorRun {
   #pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.#setup.randomness.next() * choices.length)] as T
   }
+}
+
+function messageOf({ message }: ModelLease): number {
+  return message
 }

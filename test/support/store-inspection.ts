@@ -107,9 +107,12 @@ const strayClaims = `
   JOIN message m ON m.sequence = c.sequence AND m.generation = c.generation
   WHERE m.state <> 1 OR m.token <> c.token`
 
-/** Keys of collectors that have nothing staged. */
+/** Keys of collectors that have nothing staged or kept, and kept batches without items or key. */
 const emptyKeys = `
-  SELECT collector, key FROM collector_key WHERE number NOT IN (SELECT key FROM collector_item)`
+  SELECT collector, key FROM collector_key WHERE number NOT IN (SELECT key FROM collector_item)
+    AND NOT (kept = 0 AND (collector, key) IN (SELECT collector, key FROM collector_key WHERE kept = 1))
+  UNION ALL SELECT collector, key FROM collector_key
+  WHERE kept = 1 AND (collector, key) NOT IN (SELECT collector, key FROM collector_key WHERE kept = 0)`
 
 /** Items of no key; where ids are noted, items and ids that do not stand for each other. */
 const strayItems = `

@@ -5,9 +5,9 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { formatReceipt, type Receipt } from '../../core/receipt.ts'
+import { formatReceipt, parseReceipt, type Receipt } from '../../core/receipt.ts'
 import type { LeaseRefusal } from '../backend.ts'
-import type { BatchResult, BeginBatch, EndBatch } from '../collector-store.ts'
+import type { BatchResult, BeginBatch, CollectorKey, EndBatch } from '../collector-store.ts'
 import { isFull } from './collecting.ts'
 import {
   firstPlaces,
@@ -17,7 +17,15 @@ import {
   inBatch,
   stagedItem,
 } from './collector-items.ts'
-import { findKey, isRunning, type KeyRow, saveKey, settingsOf } from './collector-keys.ts'
+import {
+  findKey,
+  isRunning,
+  type KeyRow,
+  keptOf,
+  keyRows,
+  saveKey,
+  settingsOf,
+} from './collector-keys.ts'
 import { type BatchPlace, rememberBatch } from './collector-memory.ts'
 import {
   isOnItsWay,
@@ -26,7 +34,7 @@ import {
   triggerQueue,
   withdrawTrigger,
 } from './collector-triggers.ts'
-import { allRows } from './rows.ts'
+import { allRows, getRow } from './rows.ts'
 import { leaseStates, receiptFor } from './settling.ts'
 import type { StoreTransaction } from './transaction.ts'
 
@@ -35,6 +43,7 @@ export { refuseItems, stageItems } from './collecting.ts'
 export interface BatchStatements {
   readonly batch: StatementSync
   readonly remove: StatementSync
+  readonly keep: StatementSync
 }
 
 export function prepareBatches(db: DatabaseSync): BatchStatements {
@@ -42,6 +51,7 @@ export function prepareBatches(db: DatabaseSync): BatchStatements {
     batch: db.prepare(`
       SELECT * FROM collector_item WHERE ${inBatch} ORDER BY item_order, arrival`),
     remove: db.prepare(`DELETE FROM collector_item WHERE ${inBatch}`),
+    keep: db.prepare(`UPDATE collector_item SET key = ? WHERE ${inBatch}`),
   }
 }
 
@@ -50,14 +60,32 @@ export function beginBatch(tx: StoreTransaction, request: BeginBatch): BatchResu
   if (receiptFor(tx.queue(name), receipt) === undefined) throw new MillraceError('receipt_invalid')
   const [lease = 'gone'] = leaseStates(tx, { queue: name, receipts: [receipt] })
   if (lease !== 'live') return { status: lease }
-  const key = findKey(tx, request)
+  const held = heldWith(tx, request, receipt)
+  if (held !== undefined) return begun(batchOf(tx, held))
+  keepUsedUp(tx, request)
+  const rows = keyRows(tx, request)
+  const message = parseReceipt(receipt)?.sequence
+  // What is kept with this trigger goes alone: it failed before, and must not take others with it.
+  const key = rows.find(({ kept, trigger }) => kept === 1 && trigger === message) ?? rows[0]
   if (key === undefined) return { status: 'nothing' }
-  if (key.holder === receipt) return begun(batchOf(tx, key))
-  if (isRunning(tx, key)) {
+  if (rows.some((row) => isRunning(tx, row))) {
     if (key.again === 0) saveKey(tx, { ...key, again: 1 })
     return { status: 'busy' }
   }
+  if (rows.length > 1 && !hasStaged(tx, { key, runs: false })) return { status: 'nothing' }
+  // A late holder of another batch of this key must not end it beside the one that begins now.
+  for (const row of rows) {
+    if (row !== key && row.holder !== null) saveKey(tx, withoutBatch(row))
+  }
   return begun(take(tx, key, request))
+}
+
+/** The trigger of the latest batch may be dead although nobody has moved it yet. */
+function keepUsedUp(tx: StoreTransaction, about: CollectorKey): void {
+  const key = findKey(tx, about)
+  if (key === undefined || key.holder_message === null) return
+  const trigger = triggerOf(tx, triggerQueue(tx, key), { ...key, trigger: key.holder_message })
+  if (trigger.state === 'dead') keepBatch(tx, key)
 }
 
 function begun(rows: readonly ItemRow[]): BatchResult {
@@ -75,6 +103,7 @@ function take(tx: StoreTransaction, key: KeyRow, request: BeginBatch): readonly 
     ...key,
     holder: receipt,
     holder_queue: queue,
+    holder_message: parseReceipt(receipt)?.sequence ?? null,
     batch_items: taken.length,
     batch_order: last?.item_order ?? null,
     batch_last: last?.arrival ?? null,
@@ -104,25 +133,30 @@ function batchOf(tx: StoreTransaction, key: KeyRow): readonly ItemRow[] {
   return allRows<ItemRow>(tx.session.batches.batch, ...placeOf(key))
 }
 
+/** The row of a key, or of a batch that is kept, whose batch was begun with this receipt. */
+function heldWith(tx: StoreTransaction, about: CollectorKey, receipt: string): KeyRow | undefined {
+  return keyRows(tx, about).find(({ holder }) => holder === receipt)
+}
+
 /** Whether the batch is still the one that was begun with this receipt; undefined when it is. */
 export function refuseBatch(
   tx: StoreTransaction,
   receipt: Receipt,
   batch: EndBatch,
 ): LeaseRefusal | undefined {
-  return findKey(tx, batch)?.holder === formatReceipt(receipt) ? undefined : 'stale'
+  return heldWith(tx, batch, formatReceipt(receipt)) === undefined ? 'stale' : undefined
 }
 
 /** Forgets what was merged, and sees to what was staged meanwhile. */
 export function endBatch(tx: StoreTransaction, receipt: Receipt, batch: EndBatch): void {
-  const key = findKey(tx, batch)
-  if (key === undefined || key.holder !== formatReceipt(receipt)) return
+  const key = heldWith(tx, batch, formatReceipt(receipt))
+  if (key === undefined) return
   rememberBatch(tx, key, placeOf(key), settingsOf(key).rememberMs)
   tx.session.batches.remove.run(...placeOf(key))
   tx.wroteRow()
   const rest = withoutBatch(key)
-  if (hasStaged(tx, { key: rest, runs: false })) followUp(tx, rest, key.again === 1)
-  else forgetKey(tx, rest)
+  seeTo(tx, rest)
+  seeToOthers(tx, rest)
 }
 
 function withoutBatch(key: KeyRow): KeyRow {
@@ -130,12 +164,25 @@ function withoutBatch(key: KeyRow): KeyRow {
     ...key,
     holder: null,
     holder_queue: null,
+    holder_message: null,
     batch_items: 0,
     batch_order: null,
     batch_last: null,
     batch_arrival: null,
-    again: 0,
   }
+}
+
+/** Sees to the rows of a key whose triggers met a batch of another one of them. */
+function seeToOthers(tx: StoreTransaction, ended: KeyRow): void {
+  for (const row of keyRows(tx, ended)) {
+    if (row.again === 1 && row.number !== ended.number) seeTo(tx, row)
+  }
+}
+
+function seeTo(tx: StoreTransaction, row: KeyRow): void {
+  const rest: KeyRow = { ...row, again: 0 }
+  if (!hasStaged(tx, { key: rest, runs: false })) forgetKey(tx, rest)
+  else followUp(tx, rest, row.again === 1 || row.kept === 1)
 }
 
 /** What has come meanwhile keeps its window, unless it is wanted at once. */
@@ -153,5 +200,45 @@ function forgetKey(tx: StoreTransaction, key: KeyRow): void {
   const queue = triggerQueue(tx, key)
   const trigger = triggerOf(tx, queue, key)
   if (queue !== undefined && isOnItsWay(trigger)) withdrawTrigger(tx, queue, trigger)
-  tx.session.collectorKeys.remove.run(key.number)
+  const isListed = key.kept === 0 && keptOf(tx, key).length > 0
+  if (isListed) saveKey(tx, { ...key, opened_at: null, trigger: null })
+  else tx.session.collectorKeys.remove.run(key.number)
+  if (key.kept === 1) forgetEmptyKey(tx, key)
+}
+
+/** The key of a kept batch that is gone stays only for what is staged, or for another one. */
+function forgetEmptyKey(tx: StoreTransaction, about: CollectorKey): void {
+  const key = findKey(tx, about)
+  if (key === undefined || hasStaged(tx, { key, runs: false })) return
+  if (keptOf(tx, about).length === 0) tx.session.collectorKeys.remove.run(key.number)
+}
+
+/** A trigger is dead-lettered: the batch that it holds is kept, and is no longer in anybody's way. */
+export function triggerDied(tx: StoreTransaction, message: number): void {
+  const key = getRow<KeyRow>(tx.session.collectorKeys.heldBy, message)
+  if (key !== undefined) keepBatch(tx, key)
+}
+
+/** A dead-lettered trigger is redriven, and has another number now. */
+export function triggerMoved(tx: StoreTransaction, from: number, to: number): void {
+  tx.session.collectorKeys.retrigger.run(to, from)
+}
+
+function keepBatch(tx: StoreTransaction, key: KeyRow): void {
+  const { collector, key: name, holder_message: trigger } = key
+  const rest = withoutBatch(key)
+  if (key.kept === 1) {
+    saveKey(tx, { ...rest, trigger })
+    seeToOthers(tx, rest)
+    return
+  }
+  const { insertKept } = tx.session.collectorKeys
+  const values = [collector, name, key.settings, key.window_ms, tx.now, trigger] as const
+  const kept = getRow<KeyRow>(insertKept, ...values)
+  if (kept === undefined) throw new Error('An insert that answers its row has answered none.')
+  tx.session.collectorMemory.noteBatch.run(collector, name, ...placeOf(key))
+  tx.session.batches.keep.run(kept.number, ...placeOf(key))
+  tx.wroteRow()
+  seeTo(tx, rest.trigger === trigger ? { ...rest, trigger: null } : rest)
+  seeToOthers(tx, rest)
 }

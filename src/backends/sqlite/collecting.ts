@@ -11,6 +11,7 @@ import {
   insertKey,
   isRunning,
   type KeyRow,
+  keyRows,
   saveKey,
   settingsOf,
 } from './collector-keys.ts'
@@ -105,18 +106,17 @@ function windowEnd({ opened_at, window_ms, max_wait_ms }: KeyRow, now: number): 
 function healed(tx: StoreTransaction, key: KeyRow): KeyRow {
   if (isRunning(tx, key)) return key
   const trigger = triggerOf(tx, triggerQueue(tx, key), key)
-  if (trigger.state !== 'none') return key
+  if (trigger.state !== 'none' || !hasStaged(tx, { key, runs: false })) return key
   return scheduleTrigger(tx, key, trigger, (key.opened_at ?? tx.now) + key.window_ms)
 }
 
-/** Makes what is staged due now; false when that is nothing. */
+/** Makes what is staged or kept due now; false when that is nothing. */
 export function flushKey(tx: StoreTransaction, request: CollectorKey): boolean {
-  const key = findKey(tx, request)
-  if (key === undefined) return false
-  const runs = isRunning(tx, key)
-  if (!hasStaged(tx, { key, runs })) return false
-  saveKey(tx, runs ? { ...key, again: 1 } : hurried(tx, key))
-  return true
+  const rows = keyRows(tx, request)
+  const isBusy = rows.some((row) => isRunning(tx, row))
+  const flushed = rows.filter((key) => hasStaged(tx, { key, runs: isRunning(tx, key) }))
+  for (const key of flushed) saveKey(tx, isBusy ? { ...key, again: 1 } : hurried(tx, key))
+  return flushed.length > 0
 }
 
 /** Whoever holds the trigger and has not begun may never do so; another one takes what is staged. */

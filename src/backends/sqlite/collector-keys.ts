@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewMessage } from '../backend.ts'
 import type { AddItems, CollectorKey } from '../collector-store.ts'
-import { getRow, upTo } from './rows.ts'
+import { allRows, getRow, upTo } from './rows.ts'
 import { leaseStates, type StoreView } from './settling.ts'
 import type { StoreTransaction } from './transaction.ts'
 
@@ -13,11 +13,15 @@ export interface KeyStatements {
   readonly lookAt: StatementSync
   readonly remove: StatementSync
   readonly overdue: StatementSync
+  readonly keptOf: StatementSync
+  readonly insertKept: StatementSync
+  readonly heldBy: StatementSync
+  readonly retrigger: StatementSync
 }
 
 export function prepareCollectorKeys(db: DatabaseSync): KeyStatements {
   return {
-    find: db.prepare('SELECT * FROM collector_key WHERE collector = ? AND key = ?'),
+    find: db.prepare('SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 0'),
     insert: db.prepare(`
       INSERT INTO collector_key (
         collector, key, settings, window_ms, look_at, batch_items, again, noted
@@ -25,7 +29,7 @@ export function prepareCollectorKeys(db: DatabaseSync): KeyStatements {
     update: db.prepare(`
       UPDATE collector_key SET
         settings = ?, opened_at = ?, window_ms = ?, max_wait_ms = ?, trigger = ?, holder = ?,
-        holder_queue = ?, batch_items = ?, batch_order = ?, batch_last = ?, batch_arrival = ?,
+        holder_queue = ?, holder_message = ?, batch_items = ?, batch_order = ?, batch_last = ?, batch_arrival = ?,
         again = ?, noted = ?
       WHERE number = ?`),
     lookAt: db.prepare('UPDATE collector_key SET look_at = ? WHERE number = ?'),
@@ -33,6 +37,14 @@ export function prepareCollectorKeys(db: DatabaseSync): KeyStatements {
     overdue: db.prepare(`
       SELECT * FROM collector_key INDEXED BY collector_key_by_look
       WHERE look_at <= ? ORDER BY look_at ${upTo}`),
+    keptOf: db.prepare(`
+      SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 1 ORDER BY number`),
+    insertKept: db.prepare(`
+      INSERT INTO collector_key (
+        collector, key, settings, window_ms, look_at, trigger, batch_items, again, noted, kept
+      ) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 1, 1) RETURNING *`),
+    heldBy: db.prepare('SELECT * FROM collector_key WHERE holder_message = ?'),
+    retrigger: db.prepare('UPDATE collector_key SET trigger = ? WHERE trigger = ? AND kept = 1'),
   }
 }
 
@@ -48,6 +60,7 @@ export interface KeyRow {
   readonly trigger: number | null
   readonly holder: string | null
   readonly holder_queue: string | null
+  readonly holder_message: number | null
   /** Of the latest batch, also after its holder has lost it. */
   readonly batch_items: number
   readonly batch_order: number | null
@@ -56,6 +69,8 @@ export interface KeyRow {
   readonly again: 0 | 1
   /** Its staged items are recognised by their ids in `collector_memory`. */
   readonly noted: 0 | 1
+  /** 1: a batch of the key whose trigger was dead-lettered, with its items. */
+  readonly kept: 0 | 1
 }
 
 /** What the latest item of a key said, for the triggers and batches that follow. */
@@ -85,6 +100,21 @@ export function findKey(
   return getRow<KeyRow>(session.collectorKeys.find, collector, key)
 }
 
+/** Batches of a key that are kept with their dead-lettered triggers, oldest first. */
+export function keptOf(
+  { session }: Pick<StoreView, 'session'>,
+  { collector, key }: CollectorKey,
+): readonly KeyRow[] {
+  return allRows<KeyRow>(session.collectorKeys.keptOf, collector, key)
+}
+
+/** The key itself, and then the batches that are kept. */
+export function keyRows(view: Pick<StoreView, 'session'>, about: CollectorKey): readonly KeyRow[] {
+  const key = findKey(view, about)
+  // While a batch is kept its key stays, so that there is one row to list.
+  return key === undefined ? [] : [key, ...keptOf(view, about)]
+}
+
 export function insertKey(tx: StoreTransaction, request: AddItems): KeyRow {
   const { collector, key, windowMs } = request
   const { insert } = tx.session.collectorKeys
@@ -105,6 +135,7 @@ export function saveKey(tx: StoreTransaction, row: KeyRow): void {
     row.trigger,
     row.holder,
     row.holder_queue,
+    row.holder_message,
     row.batch_items,
     row.batch_order,
     row.batch_last,

@@ -1,6 +1,7 @@
 /**
  * Which items a key has had. Merged ones are remembered by their ids. Staged ones lie together, so a few
- * of them are looked through, at no cost of a page written; of keys with many, ids are noted too.
+ * of them are looked through, at no cost of a page written; of keys with many, and of batches that are
+ * kept, ids are noted too.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { CollectorKey, NewItem } from '../collector-store.ts'
@@ -17,6 +18,7 @@ export interface MemoryStatements {
   readonly recall: StatementSync
   readonly note: StatementSync
   readonly noteAll: StatementSync
+  readonly noteBatch: StatementSync
   readonly remember: StatementSync
   readonly forget: StatementSync
 }
@@ -26,13 +28,16 @@ export function prepareCollectorMemory(db: DatabaseSync): MemoryStatements {
     find: db.prepare('SELECT 1 FROM collector_item WHERE key = ? AND id = ?'),
     recall: db.prepare(`
       SELECT 1 FROM collector_memory
-      WHERE collector = ? AND key = ? AND id = ? AND expires_at > ?`),
+      WHERE collector = ? AND key = ? AND id = ? AND (expires_at IS NULL OR expires_at > ?)`),
     note: db.prepare(`
       INSERT INTO collector_memory (collector, key, id) VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET expires_at = NULL WHERE expires_at <= ?`),
     noteAll: db.prepare(`
       INSERT OR REPLACE INTO collector_memory (collector, key, id)
       SELECT ?, ?, id FROM collector_item WHERE key = ?`),
+    noteBatch: db.prepare(`
+      INSERT OR REPLACE INTO collector_memory (collector, key, id)
+      SELECT ?, ?, id FROM collector_item WHERE ${inBatch}`),
     remember: db.prepare(`
       INSERT OR REPLACE INTO collector_memory (collector, key, id, expires_at)
       SELECT ?, ?, id, ? FROM collector_item WHERE ${inBatch}`),

@@ -8,9 +8,10 @@ import type {
   KeySummary,
   ListKeys,
   ReadKey,
+  StagedItem,
 } from '../collector-store.ts'
 import { stagedItem, stagedItems, stagedSince, waitingItems } from './collector-items.ts'
-import { findKey, isRunning, type KeyRow } from './collector-keys.ts'
+import { findKey, isRunning, type KeyRow, keptOf } from './collector-keys.ts'
 import { triggerOf, triggerQueue } from './collector-triggers.ts'
 import { allRows, upTo } from './rows.ts'
 import type { StoreView } from './settling.ts'
@@ -25,19 +26,24 @@ export function prepareCollectorReading(db: DatabaseSync): CollectorReadingState
     page: db.prepare(`
       SELECT * FROM collector_key
       WHERE (collector, key) > (?, ?) AND collector >= ? AND collector < ?
+        AND kept = 0
       ORDER BY collector, key ${upTo}`),
     pageOfOne: db.prepare(`
       SELECT * FROM collector_key
-      WHERE collector = ? AND key > ? ORDER BY key ${upTo}`),
+      WHERE collector = ? AND key > ? AND kept = 0 ORDER BY key ${upTo}`),
   }
 }
 
 export function readKey(view: StoreView, request: ReadKey): CollectedKey | undefined {
   const row = findKey(view, request)
   if (row === undefined) return undefined
-  const state = { key: row, runs: isRunning(view, row) }
-  const items = waitingItems(view, state, request.limit)
-  return { ...summaryOf(view, row), items: items.map(stagedItem) }
+  const itemsOf = (key: KeyRow, limit: number): readonly StagedItem[] =>
+    waitingItems(view, { key, runs: isRunning(view, key) }, limit).map(stagedItem)
+  const keptItems: StagedItem[] = []
+  for (const kept of keptOf(view, row)) {
+    keptItems.push(...itemsOf(kept, request.limit - keptItems.length))
+  }
+  return { ...summaryOf(view, row), items: itemsOf(row, request.limit), keptItems }
 }
 
 export function listKeys(view: StoreView, request: ListKeys): Page<KeySummary> {
@@ -79,10 +85,13 @@ function placeIn(cursor: string): readonly [string, string] {
 }
 
 function summaryOf(view: StoreView, row: KeyRow): KeySummary {
-  const state = { key: row, runs: isRunning(view, row) }
   const { collector, key } = row
+  const state = { key: row, runs: isRunning(view, row) }
   const { items: staged, bytes } = stagedItems(view, state, Number.MAX_SAFE_INTEGER)
-  const trigger = triggerOf(view, triggerQueue(view, row), row)
+  const kept = keptOf(view, row).map((one) => ({ key: one, runs: isRunning(view, one) }))
+  // Where nothing is staged, the trigger is told about that is kept longest.
+  const about = staged > 0 || state.runs ? row : (kept[0]?.key ?? row)
+  const trigger = triggerOf(view, triggerQueue(view, about), about)
   return {
     collector,
     key,
@@ -91,6 +100,11 @@ function summaryOf(view: StoreView, row: KeyRow): KeySummary {
     since: stagedSince(view, state),
     trigger: trigger.state,
     dueAt: trigger.dueAt,
-    running: state.runs ? row.batch_items : 0,
+    running: sum([state, ...kept].map((one) => (one.runs ? one.key.batch_items : 0))),
+    kept: sum(kept.map((one) => stagedItems(view, one, Number.MAX_SAFE_INTEGER).items)),
   }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
 }

@@ -1,5 +1,6 @@
 /** Finds keys whose trigger was lost with a purge, a deletion or its retention, a few at a time. */
 import type { CollectorKey, RepairedKeys, RepairKeys } from '../collector-store.ts'
+import { hasStaged } from './collector-items.ts'
 import { isRunning, type KeyRow, saveKey } from './collector-keys.ts'
 import { scheduleTrigger, triggerOf, triggerQueue } from './collector-triggers.ts'
 import { allRows } from './rows.ts'
@@ -13,8 +14,8 @@ export function repairKeys(tx: StoreTransaction, request: RepairKeys): RepairedK
   for (const row of allRows<KeyRow>(overdue, tx.now - overdueMs, limit)) {
     const { collector, key } = row
     const found = repair(tx, row)
-    if (found === 'repaired') repaired.push({ collector, key })
-    if (found === 'stuck') stuck.push({ collector, key })
+    if (found === 'repaired') note(repaired, { collector, key })
+    if (found === 'stuck') note(stuck, { collector, key })
     // Others wait behind it, also when all is well with it.
     lookAt.run(tx.now, row.number)
     tx.wroteRow()
@@ -22,9 +23,16 @@ export function repairKeys(tx: StoreTransaction, request: RepairKeys): RepairedK
   return { repaired, stuck }
 }
 
+/** A key may have several rows: batches that are kept have their own. */
+function note(found: CollectorKey[], { collector, key }: CollectorKey): void {
+  const isNoted = found.some((one) => one.collector === collector && one.key === key)
+  if (!isNoted) found.push({ collector, key })
+}
+
 function repair(tx: StoreTransaction, key: KeyRow): 'sound' | 'repaired' | 'stuck' {
   const queue = triggerQueue(tx, key)
   if (queue === undefined || isRunning(tx, key)) return 'sound'
+  if (!hasStaged(tx, { key, runs: false })) return 'sound'
   const trigger = triggerOf(tx, queue, key)
   // The trigger of items that came while a batch ran was left to the end of the batch, and there was none.
   const isOwed = trigger.state === 'dead' && key.again === 1

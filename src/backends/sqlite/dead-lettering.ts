@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { DeadLetterOrigin } from '../backend.ts'
+import { triggerDied } from './batches.ts'
 import { endUnit } from './flow-ends.ts'
 import { messageRenamed } from './flow-units.ts'
 import { groupGained } from './groups.ts'
@@ -186,6 +187,7 @@ function finishMove(
   if (row.group_name !== null && queue.settings.type === 'fifo') {
     groupGained(tx, target.generation, row.group_name, sequence)
   }
+  triggerDied(tx, row.sequence)
   if (row.unit === null) return
   messageRenamed(tx, row.unit, { from: row.sequence, to: sequence })
   endUnit(tx, { unit: row.unit, state: 'dead', reason: why })

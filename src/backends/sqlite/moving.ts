@@ -14,6 +14,7 @@ import type {
   StartMoveTask,
 } from '../backend.ts'
 import { checkMoveDestination } from '../move-destination.ts'
+import { triggerMoved } from './batches.ts'
 import { unitHasWorkAgain } from './flow-ends.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { decodeDetails } from './job-details.ts'
@@ -267,6 +268,7 @@ function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedR
   )
   if (row.apart === 1) tx.session.bodies.renumberApart.run(sequence, row.sequence)
   if (row.unit !== null) unitHasWorkAgain(tx, row.unit, sequence)
+  triggerMoved(tx, row.sequence, sequence)
   tx.count(source, 'ready', -1)
   tx.count(target, 'ready', 1)
   tx.gainedReady(target)

@@ -55,7 +55,7 @@ export function collectorCommand(parent: Command, shell: Shell): void {
 function listCommand(parent: Command): Command {
   return storeCommand(parent, {
     usage: 'list',
-    description: 'List the keys that have something staged or running.',
+    description: 'List the keys that have something staged, running or kept.',
     examples: ['collector list', 'collector list --collector replies-dev-conversations --json'],
   })
     .option('--collector <name>', 'of this collector only')
@@ -91,7 +91,10 @@ async function show(
   const view = collectedKeyView(found)
   if (flags.json) return voice.tell(view)
   voice.say(keyTable([view], voice.paint))
-  if (view.items.length > 0) voice.say(`\n${itemTable(view, voice.paint)}`)
+  if (view.items.length > 0) voice.say(`\n${itemTable(view.items, voice.paint)}`)
+  if (view.kept_items.length === 0) return
+  voice.say(`\nKept with dead-lettered triggers:\n${itemTable(view.kept_items, voice.paint)}`)
+  voice.note('Redrive the triggers or flush the key to merge them.')
 }
 
 async function flush(
@@ -116,11 +119,12 @@ function nothingStaged(collector: string, key: string): CommandFailure {
 }
 
 function keyTable(keys: readonly KeyView[], paint: Pick<Colours, 'bold'>): string {
-  const rows = keys.map(({ staged, bytes, running, ...view }) => ({
+  const rows = keys.map(({ staged, bytes, running, kept, ...view }) => ({
     ...view,
     staged: String(staged),
     bytes: String(bytes),
     running: String(running),
+    kept: String(kept),
   }))
   const columns = [
     'collector',
@@ -128,15 +132,16 @@ function keyTable(keys: readonly KeyView[], paint: Pick<Colours, 'bold'>): strin
     'staged',
     'bytes',
     'running',
+    'kept',
     'trigger',
     'due_at',
     'since',
   ] as const
-  const shown = table(columns, rows, { rightAligned: ['staged', 'bytes', 'running'] })
+  const shown = table(columns, rows, { rightAligned: ['staged', 'bytes', 'running', 'kept'] })
   return boldHead(shown, paint)
 }
 
-function itemTable({ items }: CollectedKeyView, paint: Pick<Colours, 'bold'>): string {
+function itemTable(items: CollectedKeyView['items'], paint: Pick<Colours, 'bold'>): string {
   const rows = items.map(({ id, order, staged_at, body }) => ({
     id,
     order: String(order),

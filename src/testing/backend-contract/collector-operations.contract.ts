@@ -135,6 +135,7 @@ function describeLooking(suite: ContractSuite): void {
       trigger: 'waiting',
       dueAt: now + windowMs,
       running: 0,
+      kept: 0,
     }
     assert.deepEqual(await look(scene, 'ann'), {
       ...summary,
@@ -142,6 +143,7 @@ function describeLooking(suite: ContractSuite): void {
         { id: 'a', body: '"a"', order: 1, stagedAt: now + second },
         { id: 'b', body: '"b"', order: 2, stagedAt: now },
       ],
+      keptItems: [],
     })
     const { list, read } = collectorsOf(scene)
     assert.deepEqual(await list({ limit: 10 }), { items: [summary] })

@@ -1,6 +1,6 @@
 /** Triggers are messages that anybody may purge, bury or redrive, and no key may be stranded by it. */
 import assert from 'node:assert/strict'
-import type { CollectorKey } from '../../backends/collector-store.ts'
+import type { AddedItem, CollectorKey } from '../../backends/collector-store.ts'
 import {
   addItems,
   assertNothingLeft,
@@ -10,6 +10,7 @@ import {
   collector,
   collectorsOf,
   end,
+  idsOf,
   leaseMs,
   look,
   merged,
@@ -19,7 +20,7 @@ import {
   triggers,
   windowMs,
 } from './collector-scene.ts'
-import { minute, type Scene, second } from './scene.ts'
+import { day, minute, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 export function describeCollectorTriggers(all: ContractSuite): void {
@@ -175,15 +176,22 @@ async function redrive(scene: Scene): Promise<void> {
 }
 
 function describeDeadTriggers(suite: ContractSuite): void {
-  suite.test('a trigger that failed for good leaves its key stuck, and says so', async (scene) => {
+  suite.test('a batch that failed for good is kept with its trigger, and shown', async (scene) => {
     await openCollector(scene)
-    await collect(scene, 'ann', ['a'])
+    await collect(scene, 'ann', ['a', 'b'])
     await scene.advance(windowMs)
     await killTrigger(scene)
     await scene.advance(minute)
     assert.deepEqual(await repair(scene), { repaired: [], stuck: ['ann'] })
-    const { trigger, staged, dueAt } = (await look(scene, 'ann')) ?? {}
-    assert.deepEqual([trigger, staged, dueAt], ['dead', 1, null])
+    const found = await look(scene, 'ann')
+    const { trigger, staged, running, kept, dueAt } = found ?? {}
+    assert.deepEqual([trigger, staged, running, kept, dueAt], ['dead', 0, 0, 2, null])
+    assert.equal(idsOf(found?.keptItems ?? []), 'ab')
+    const { items } = await collectorsOf(scene).list({ limit: 10 })
+    assert.deepEqual(
+      items.map((one) => [one.key, one.kept]),
+      [['ann', 2]],
+    )
     assert.deepEqual((await scene.counts(deadTriggers)).ready, 1)
   })
 
@@ -197,19 +205,130 @@ function describeDeadTriggers(suite: ContractSuite): void {
     await assertNothingLeft(scene, 'ann')
   })
 
-  suite.test('the next item brings a trigger that merges all of it', async (scene) => {
+  suite.test('later items do not wait for a batch that failed for good', async (scene) => {
     await openCollector(scene)
     await collect(scene, 'ann', ['a'])
     await scene.advance(windowMs)
     await killTrigger(scene)
     await collect(scene, 'ann', ['b'])
     await scene.advance(windowMs)
-    assert.equal(await mergeNext(scene), 'ab')
-    assert.equal(await look(scene, 'ann'), undefined)
+    assert.equal(await mergeNext(scene), 'b')
+    assert.equal((await look(scene, 'ann'))?.kept, 1)
+    await collect(scene, 'ann', ['c'])
     await redrive(scene)
-    const { receipt } = await receiveTrigger(scene)
-    assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'nothing' })
+    // Alone, so that what failed once does not take others with it.
+    assert.equal(await mergeNext(scene), 'a')
+    await scene.advance(windowMs)
+    assert.equal(await mergeNext(scene), 'c')
+    await assertNothingLeft(scene, 'ann')
   })
+
+  suite.test('items that came while the batch failed are merged without it', async (scene) => {
+    await openCollector(scene)
+    await collect(scene, 'ann', ['a'])
+    await scene.advance(windowMs)
+    const { receipt } = await receiveTrigger(scene)
+    await begun(scene, 'ann', receipt)
+    await collect(scene, 'ann', ['b'], { windowMs: 0 })
+    await scene.settle(triggers, receipt, { kind: 'bury', reason: 'broken' })
+    assert.equal(await mergeNext(scene), 'b')
+  })
+
+  suite.test(
+    'an item that is kept is a duplicate, until it was merged and forgotten',
+    async (scene) => {
+      await openCollector(scene)
+      await collect(scene, 'ann', ['a'])
+      await scene.advance(windowMs)
+      await killTrigger(scene)
+      const again = (): Promise<readonly AddedItem[]> =>
+        collectorsOf(scene).add(addItems('ann', ['a']))
+      assert.deepEqual(await again(), [{ id: 'a', status: 'duplicate' }])
+      await redrive(scene)
+      assert.equal(await mergeNext(scene), 'a')
+      assert.deepEqual(await again(), [{ id: 'a', status: 'duplicate' }])
+      await scene.advance(day)
+      assert.deepEqual(await again(), [{ id: 'a', status: 'staged' }])
+    },
+  )
+
+  suite.test('kept items and new ones are merged one batch at a time', async (scene) => {
+    await openCollector(scene)
+    await collect(scene, 'ann', ['a'])
+    await scene.advance(windowMs)
+    await killTrigger(scene)
+    await collect(scene, 'ann', ['b'])
+    await scene.advance(windowMs)
+    const first = await receiveTrigger(scene)
+    const items = await begun(scene, 'ann', first.receipt)
+    await redrive(scene)
+    const second = await receiveTrigger(scene)
+    assert.deepEqual(await begin(scene, 'ann', second.receipt), { status: 'busy' })
+    await scene.acknowledge(triggers, second.receipt)
+    await end(scene, 'ann', first.receipt, items)
+    // The end of the running batch sees to what was kept.
+    const third = await receiveTrigger(scene)
+    assert.equal(idsOf(await begun(scene, 'ann', third.receipt)), 'a')
+    await collect(scene, 'ann', ['c'], { windowMs: 0 })
+    const fourth = await receiveTrigger(scene)
+    assert.deepEqual(await begin(scene, 'ann', fourth.receipt), { status: 'busy' })
+    await scene.acknowledge(triggers, fourth.receipt)
+    await end(scene, 'ann', third.receipt, await begun(scene, 'ann', third.receipt))
+    assert.equal(await mergeNext(scene), 'c')
+    await assertNothingLeft(scene, 'ann')
+  })
+
+  suite.test('a kept batch that fails again is kept again, with its new trigger', async (scene) => {
+    await openCollector(scene)
+    await collect(scene, 'ann', ['a'])
+    await scene.advance(windowMs)
+    await killTrigger(scene)
+    await redrive(scene)
+    await killTrigger(scene)
+    assert.equal((await look(scene, 'ann'))?.kept, 1)
+    await scene.backend.purgeQueue({ queue: deadTriggers })
+    await scene.advance(minute)
+    // A dead letter that was thrown away does not take the items with it.
+    assert.deepEqual(await repair(scene), { repaired: ['ann'], stuck: [] })
+    assert.equal(await mergeNext(scene), 'a')
+    await assertNothingLeft(scene, 'ann')
+  })
+
+  suite.test(
+    'a flush also makes kept items due; their dead trigger then does nothing',
+    async (scene) => {
+      await openCollector(scene)
+      await collect(scene, 'ann', ['a'])
+      await scene.advance(windowMs)
+      await killTrigger(scene)
+      assert.equal(await collectorsOf(scene).flush({ collector, key: 'ann' }), true)
+      assert.equal(await mergeNext(scene), 'a')
+      assert.equal(await look(scene, 'ann'), undefined)
+      await redrive(scene)
+      const { receipt } = await receiveTrigger(scene)
+      assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'nothing' })
+    },
+  )
+
+  suite.test(
+    'a batch whose last holder died is kept by the next begin of its key',
+    async (scene) => {
+      await openCollector(scene)
+      await collect(scene, 'ann', ['a'])
+      await scene.advance(windowMs)
+      for (let receive = 0; receive < 3; receive += 1) {
+        const { receipt } = await receiveTrigger(scene)
+        await begun(scene, 'ann', receipt)
+        if (receive === 2) await collect(scene, 'ann', ['b'], { windowMs: leaseMs })
+        await scene.advance(leaseMs)
+      }
+      assert.equal(await mergeNext(scene), 'b')
+      assert.equal((await look(scene, 'ann'))?.kept, 1)
+      await redrive(scene)
+      assert.equal(await mergeNext(scene), 'a')
+      await assertNothingLeft(scene, 'ann')
+    },
+  )
 
   suite.test('a trigger that has no receive left is no trigger any more', async (scene) => {
     await openCollector(scene)
@@ -241,13 +360,10 @@ function describeDeadTriggers(suite: ContractSuite): void {
     assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'busy' })
     await scene.acknowledge(triggers, receipt)
     await scene.settle(triggers, last.receipt, { kind: 'bury', reason: 'broken' })
-    assert.deepEqual(await scene.receive(triggers), [])
-    await scene.advance(minute)
-    assert.deepEqual(await repair(scene), { repaired: ['ann'], stuck: [] })
-    await killTrigger(scene)
+    assert.equal(await mergeNext(scene), 'b')
     await scene.advance(minute)
     assert.deepEqual(await repair(scene), { repaired: [], stuck: ['ann'] })
     await collectorsOf(scene).flush({ collector, key: 'ann' })
-    assert.equal(await mergeNext(scene), 'ab')
+    assert.equal(await mergeNext(scene), 'a')
   })
 }

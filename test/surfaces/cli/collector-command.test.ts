@@ -38,6 +38,7 @@ describe('what is staged', () => {
       staged: 2,
       trigger: 'waiting',
       running: 0,
+      kept: 0,
     })
     const page = await read('collector', 'list', '--limit', '1')
     const rest = await read('collector', 'list', '--after', page.next)
@@ -46,8 +47,8 @@ describe('what is staged', () => {
     const named = await read('collector', 'list', '--collector', collector)
     assert.equal(named.keys.length, 2)
     const [heading = '', row = ''] = (await good('collector', 'list')).split('\n')
-    assert.match(heading, /^COLLECTOR +KEY +STAGED +BYTES +RUNNING +TRIGGER +DUE AT +SINCE$/)
-    assert.match(row, /^replies-dev-conversations +c-1 +2 +\d+ +0 +waiting +\S+Z +\S+Z$/)
+    assert.match(heading, /^COLLECTOR +KEY +STAGED +BYTES +RUNNING +KEPT +TRIGGER +DUE AT +SINCE$/)
+    assert.match(row, /^replies-dev-conversations +c-1 +2 +\d+ +0 +0 +waiting +\S+Z +\S+Z$/)
     const { stdout, stderr } = await run('collector', 'list', '--limit', '1')
     assert.equal(stdout.trimEnd().split('\n').length, 2)
     assert.equal(stderr, `There is more: --after ${page.next}\n`)

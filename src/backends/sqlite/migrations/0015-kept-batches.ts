@@ -1,0 +1,14 @@
+/**
+ * Batches whose triggers were dead-lettered. Each has a row of its own beside that of its key, and its items
+ * belong to that row, so nothing that is staged later waits for them.
+ */
+export const keptBatches = `
+ALTER TABLE collector_key ADD COLUMN holder_message INTEGER;      -- sequence number of that trigger
+ALTER TABLE collector_key ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+DROP INDEX collector_key_by_name;
+CREATE UNIQUE INDEX collector_key_by_name ON collector_key (collector, key) WHERE kept = 0;
+CREATE INDEX collector_key_kept ON collector_key (collector, key) WHERE kept = 1;
+CREATE INDEX collector_key_kept_for ON collector_key (trigger) WHERE kept = 1;
+CREATE INDEX collector_key_by_holder ON collector_key (holder_message)
+  WHERE holder_message IS NOT NULL;
+`
