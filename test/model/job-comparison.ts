@@ -14,15 +14,16 @@ export interface Compared {
 
 export async function compareJobs(compared: Compared): Promise<void> {
   const { stores, side, model, queues } = compared
-  for (const job of model.jobs) {
-    await compareRecord(compared, job)
-    await compareAttempts(compared, job)
-  }
   const { backend } = stores.store(side)
   for (const queue of queues) {
     const { ready, leased, delayed } = await backend.queueStatistics({ queue: queue.name })
     const counted = { ready, leased, delayed }
     assert.deepEqual(counted, countsOf(model, queue), `${side}: ${queue.name}`)
+  }
+  // Afterwards: to read a job brings it up to date, and its queue with it.
+  for (const job of model.jobs) {
+    await compareRecord(compared, job)
+    await compareAttempts(compared, job)
   }
 }
 

@@ -34,7 +34,10 @@ export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
   }
 }
 
-export function hasUsedUpReceives(queue: Queue, row: ContentRow): boolean {
+export function hasUsedUpReceives(
+  queue: Queue,
+  row: Pick<ContentRow, 'job' | 'receive_count'>,
+): boolean {
   const { deadLetter } = queue.settings
   // A job brings its own number of attempts.
   if (row.job !== null) {

@@ -9,6 +9,7 @@ import { retentionCutoff } from './holding.ts'
 import { blocked, leased } from './messages.ts'
 import { getRow } from './rows.ts'
 import type { Session } from './session.ts'
+import { deadLettersToCome } from './statistics.ts'
 import type { Queue } from './topology.ts'
 
 /** From here on a message is taken for a poison pill, which says nothing about those behind it. */
@@ -69,6 +70,7 @@ export function oldestAge(
     ready > 0 ? first(ages.blocked) : null,
     // What is due and not caught up with counts as ready, and is found among the leased.
     ready + inFlight > 0 ? first(ages.leased) : null,
+    ...(ready > 0 ? deadLettersToCome(session, queue, now).map(({ due_at }) => due_at) : []),
   ].filter((since) => since !== null)
   return found.length === 0 ? null : Math.max(0, now - Math.min(...found))
 }
