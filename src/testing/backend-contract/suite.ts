@@ -5,6 +5,7 @@
 import type { Backend } from '../../backends/backend.ts'
 import type { Capabilities } from '../../backends/capabilities.ts'
 import { Scene } from './scene.ts'
+import { Watchdog } from './watchdog.ts'
 
 /** One store of the backend under test, fresh for each test. */
 export interface ContractHarness {
@@ -29,6 +30,8 @@ export interface ContractRunner {
   readonly describe: (name: string, body: () => void) => unknown
   readonly test: (name: string, body: (context: TestContext) => Promise<void>) => unknown
   readonly open: () => Promise<ContractHarness>
+  /** Says what a test waits for that does not end. Default: one that does so after 45 s. */
+  readonly watchdog?: () => Watchdog
 }
 
 type Flag = {
@@ -82,21 +85,25 @@ export class ContractSuite {
 
   test(name: string, body: ContractBody): void {
     this.#runner.test(name, async (context) => {
-      const harness = await this.#runner.open()
+      const watchdog = this.#runner.watchdog?.() ?? new Watchdog()
+      const harness = await watchdog.during('Opening the store', () => this.#runner.open())
+      const dispose = (): Promise<void> =>
+        watchdog.during('Closing the store', () => harness.dispose({ failed: false }))
       const missing = this.#needs.find((need) => !has(harness, need))
       if (missing !== undefined) {
-        await harness.dispose({ failed: false })
+        await dispose()
         // Some runners leave the test here by throwing; the store is already put away.
         context.skip(reasons[missing])
         return
       }
-      let failed = true
+      const scene = new Scene(watchdog.watched(harness))
       try {
-        await body(new Scene(harness))
-        failed = false
-      } finally {
-        await harness.dispose({ failed })
+        await watchdog.during('The body of the test', () => body(scene))
+      } catch (error) {
+        await watchdog.closeAfterFailure(() => harness.dispose({ failed: true }))
+        throw error
       }
+      await dispose()
     })
   }
 }
