@@ -3,23 +3,23 @@
  * a lease's token, the comparison is taken out and random runs must find a difference.
  */
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, describe, test } from 'vitest'
-import { openDatabase } from '../../src/backends/sqlite/database.ts'
-import { Statements } from '../../src/backends/sqlite/statements.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { runAgainstModel } from './engine-run.ts'
 import { assertJobsAreFenced } from './jobs-fence.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 import { commands } from './stories.ts'
+import {
+  oneLine,
+  putComparisonsBack,
+  statementsWithComparison,
+  takeComparisonOut,
+} from './token-comparisons.ts'
 
 const seed = Number(process.env['MILLRACE_SEED'] ?? 20_260_101)
 const runsMax = 1_500
 
-const comparison = /\bAND token = \?/
-
-/** The model knows messages only; jobs have a check of their own. */
+/** This model knows messages only; see also the mutations of the runs over jobs. */
 const aboutJobs = /\bINTO (?:finished_job|job_progress)\b/
 
 /** Comparisons that repeat what the same transaction has just established: nothing can notice. */
@@ -39,11 +39,7 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
   },
 ]
 
-const { prepare } = DatabaseSync.prototype
-
-afterEach(() => {
-  DatabaseSync.prototype.prepare = prepare
-})
+afterEach(putComparisonsBack)
 
 describe('a token comparison that is taken out', async () => {
   const fenced = await statementsWithComparison()
@@ -65,11 +61,7 @@ describe('a token comparison that is taken out', async () => {
   )
   for (const sql of unique) {
     test(`is noticed in: ${oneLine(sql)}`, async () => {
-      DatabaseSync.prototype.prepare = function (this: DatabaseSync, text: string, ...rest) {
-        // The parameter stays, so that the others keep their places.
-        const mutated = text === sql ? text.replace(comparison, 'AND (? IS NOT NULL OR 1)') : text
-        return prepare.call(this, mutated, ...rest)
-      }
+      takeComparisonOut(sql)
       if (aboutJobs.test(sql)) {
         await assert.rejects(fencedJobs, 'nobody noticed')
         return
@@ -107,33 +99,4 @@ async function randomRuns(
   await engine.remove()
   const { failed, errorInstance } = details
   return { failed, numRuns: details.numRuns, error: String(errorInstance) }
-}
-
-/** The texts of all statements that the engine prepares and that compare a token. */
-async function statementsWithComparison(): Promise<readonly string[]> {
-  const texts = new Set<string>()
-  DatabaseSync.prototype.prepare = function (this: DatabaseSync, text: string, ...rest) {
-    if (comparison.test(text)) texts.add(text)
-    return prepare.call(this, text, ...rest)
-  }
-  const folder = await temporaryFolder('statements')
-  const db = openDatabase(folder.file('store.db'))
-  try {
-    prepareAll(new Statements(db))
-  } finally {
-    DatabaseSync.prototype.prepare = prepare
-    db.close()
-    await folder.remove()
-  }
-  return [...texts]
-}
-
-/** Groups of statements are prepared when they are first asked for. */
-function prepareAll(statements: Statements): void {
-  const properties = Object.getOwnPropertyDescriptors(Statements.prototype)
-  for (const { get } of Object.values(properties)) get?.call(statements)
-}
-
-function oneLine(sql: string): string {
-  return sql.replaceAll(/\s+/g, ' ').trim()
 }
