@@ -14,7 +14,7 @@ export interface ItemStatements {
   readonly first: StatementSync
   readonly waiting: StatementSync
   readonly staged: StatementSync
-  readonly since: StatementSync
+  readonly stagedOf: StatementSync
 }
 
 /** The items of a batch: see the migration. */
@@ -34,9 +34,11 @@ export function prepareCollectorItems(db: DatabaseSync): ItemStatements {
       WHERE key = ? ORDER BY item_order, arrival ${upTo}`),
     waiting: db.prepare(`SELECT ${columns} ${waiting} ORDER BY item_order, arrival ${upTo}`),
     staged: db.prepare(`
-      SELECT count(*) AS items, coalesce(sum(bytes), 0) AS bytes
-      FROM (SELECT bytes ${waiting} ${upTo})`),
-    since: db.prepare(`SELECT min(staged_at) AS since ${waiting}`),
+      SELECT count(*) AS items, coalesce(sum(bytes), 0) AS bytes, min(staged_at) AS since
+      FROM (SELECT bytes, staged_at ${waiting} ${upTo})`),
+    stagedOf: db.prepare(`
+      SELECT key AS number, count(*) AS items, sum(bytes) AS bytes, min(staged_at) AS since
+      FROM collector_item WHERE key IN (SELECT value FROM json_each(?)) GROUP BY key`),
   }
 }
 
@@ -87,21 +89,35 @@ export function waitingItems(
 export interface Staged {
   readonly items: number
   readonly bytes: number
+  /** When the oldest of them came. */
+  readonly since: number | null
 }
+
+const nothing: Staged = { items: 0, bytes: 0, since: null }
 
 /** How much waits; it is counted no further than to so many items. */
 export function stagedItems({ session }: StoreView, state: KeyState, limit: number): Staged {
   const found = getRow<Staged>(session.collectorItems.staged, ...boundsOf(state), limit)
-  return found ?? { items: 0, bytes: 0 }
+  return found ?? nothing
 }
 
 export function hasStaged(view: StoreView, state: KeyState): boolean {
   return stagedItems(view, state, 1).items > 0
 }
 
-export function stagedSince({ session }: StoreView, state: KeyState): number | null {
-  const { since } = session.collectorItems
-  return getRow<{ since: number | null }>(since, ...boundsOf(state))?.since ?? null
+/** How much waits in each of many keys, by one look at those that have no batch to be left out. */
+export function stagedOfEach(
+  view: StoreView,
+  states: readonly KeyState[],
+): (state: KeyState) => Staged {
+  const { stagedOf } = view.session.collectorItems
+  const numbers = states.filter(({ runs }) => !runs).map(({ key }) => key.number)
+  const rows = allRows<Staged & { readonly number: number }>(stagedOf, JSON.stringify(numbers))
+  const found = new Map(rows.map(({ number, ...staged }) => [number, staged]))
+  return (state) =>
+    state.runs
+      ? stagedItems(view, state, Number.MAX_SAFE_INTEGER)
+      : (found.get(state.key.number) ?? nothing)
 }
 
 type Bounds = readonly [number, number | null, number | null, number]

@@ -10,15 +10,16 @@ import type {
   ReadKey,
   StagedItem,
 } from '../collector-store.ts'
-import { stagedItem, stagedItems, stagedSince, waitingItems } from './collector-items.ts'
+import { type KeyState, stagedItem, stagedOfEach, waitingItems } from './collector-items.ts'
 import { findKey, isRunning, type KeyRow, keptOf } from './collector-keys.ts'
-import { triggerOf, triggerQueue } from './collector-triggers.ts'
+import { triggerOfEach } from './collector-triggers.ts'
 import { allRows, upTo } from './rows.ts'
 import type { StoreView } from './settling.ts'
 
 export interface CollectorReadingStatements {
   readonly page: StatementSync
   readonly pageOfOne: StatementSync
+  readonly kept: StatementSync
 }
 
 export function prepareCollectorReading(db: DatabaseSync): CollectorReadingStatements {
@@ -31,6 +32,10 @@ export function prepareCollectorReading(db: DatabaseSync): CollectorReadingState
     pageOfOne: db.prepare(`
       SELECT * FROM collector_key
       WHERE collector = ? AND key > ? AND kept = 0 ORDER BY key ${upTo}`),
+    kept: db.prepare(`
+      SELECT * FROM collector_key
+      WHERE kept = 1 AND (collector, key) >= (?, ?) AND (collector, key) <= (?, ?)
+      ORDER BY collector, key, number`),
   }
 }
 
@@ -43,13 +48,14 @@ export function readKey(view: StoreView, request: ReadKey): CollectedKey | undef
   for (const kept of keptOf(view, row)) {
     keptItems.push(...itemsOf(kept, request.limit - keptItems.length))
   }
-  return { ...summaryOf(view, row), items: itemsOf(row, request.limit), keptItems }
+  const [summary] = summariesOf(view, [row])
+  return summary && { ...summary, items: itemsOf(row, request.limit), keptItems }
 }
 
 export function listKeys(view: StoreView, request: ListKeys): Page<KeySummary> {
   const { limit } = request
   const rows = rowsOf(view, request)
-  const items = rows.slice(0, limit).map((row) => summaryOf(view, row))
+  const items = summariesOf(view, rows.slice(0, limit))
   const last = items.at(-1)
   return rows.length > limit && last !== undefined ? { items, next: cursorOf(last) } : { items }
 }
@@ -84,25 +90,50 @@ function placeIn(cursor: string): readonly [string, string] {
   throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])
 }
 
-function summaryOf(view: StoreView, row: KeyRow): KeySummary {
-  const { collector, key } = row
-  const state = { key: row, runs: isRunning(view, row) }
-  const { items: staged, bytes } = stagedItems(view, state, Number.MAX_SAFE_INTEGER)
-  const kept = keptOf(view, row).map((one) => ({ key: one, runs: isRunning(view, one) }))
-  // Where nothing is staged, the trigger is told about that is kept longest.
-  const about = staged > 0 || state.runs ? row : (kept[0]?.key ?? row)
-  const trigger = triggerOf(view, triggerQueue(view, about), about)
-  return {
-    collector,
-    key,
-    staged,
-    bytes,
-    since: stagedSince(view, state),
-    trigger: trigger.state,
-    dueAt: trigger.dueAt,
-    running: sum([state, ...kept].map((one) => (one.runs ? one.key.batch_items : 0))),
-    kept: sum(kept.map((one) => stagedItems(view, one, Number.MAX_SAFE_INTEGER).items)),
-  }
+/** A few queries for all of them together: a page may have a thousand keys. */
+function summariesOf(view: StoreView, rows: readonly KeyRow[]): readonly KeySummary[] {
+  const stateOf = (key: KeyRow): KeyState => ({ key, runs: isRunning(view, key) })
+  const keys = rows.map(stateOf)
+  const kept = keptBetween(view, rows).map(stateOf)
+  const all = [...keys, ...kept]
+  const keptByName = Map.groupBy(kept, ({ key }) => nameOf(key))
+  const stagedIn = stagedOfEach(view, all)
+  const triggerIn = triggerOfEach(
+    view,
+    all.map(({ key }) => key),
+  )
+  return keys.map((state) => {
+    const { collector, key } = state.key
+    const { items: staged, bytes, since } = stagedIn(state)
+    const beside = keptByName.get(nameOf(state.key)) ?? []
+    // Where nothing is staged, the trigger is told about that is kept longest.
+    const about = staged > 0 || state.runs ? state : (beside[0] ?? state)
+    const { state: trigger, dueAt } = triggerIn(about.key)
+    return {
+      collector,
+      key,
+      staged,
+      bytes,
+      since,
+      trigger,
+      dueAt,
+      running: sum([state, ...beside].map((one) => (one.runs ? one.key.batch_items : 0))),
+      kept: sum(beside.map((one) => stagedIn(one).items)),
+    }
+  })
+}
+
+/** Batches that are kept of keys from the first to the last of these, which are in order. */
+function keptBetween({ session }: StoreView, rows: readonly KeyRow[]): readonly KeyRow[] {
+  const [first] = rows
+  const last = rows.at(-1)
+  if (first === undefined || last === undefined) return []
+  const bounds = [first.collector, first.key, last.collector, last.key]
+  return allRows<KeyRow>(session.collectorReading.kept, ...bounds)
+}
+
+function nameOf({ collector, key }: CollectorKey): string {
+  return JSON.stringify([collector, key])
 }
 
 function sum(numbers: readonly number[]): number {

@@ -8,7 +8,7 @@ import { type KeyRow, settingsOf } from './collector-keys.ts'
 import { hold, retentionCutoff } from './holding.ts'
 import { delayed, leased, nobodysToken } from './messages.ts'
 import { messageRemoved, type RemovedRow } from './removing.ts'
-import { changed, getRow } from './rows.ts'
+import { allRows, changed, getRow } from './rows.ts'
 import { storeMessage } from './sending.ts'
 import type { StoreView } from './settling.ts'
 import { leaseEnded } from './tenants.ts'
@@ -17,6 +17,7 @@ import type { StoreTransaction } from './transaction.ts'
 
 export interface TriggerStatements {
   readonly find: StatementSync
+  readonly findAll: StatementSync
   readonly postpone: StatementSync
   readonly hurry: StatementSync
   readonly withdraw: StatementSync
@@ -25,11 +26,13 @@ export interface TriggerStatements {
 export function prepareTriggers(db: DatabaseSync): TriggerStatements {
   const unheld = `WHERE sequence = ? AND generation = ?
     AND (state = ${delayed} OR (state = ${leased} AND token = ${nobodysToken}))`
+  const find = `
+    SELECT sequence, generation, state, due_at, held_until, token, sent_at, receive_count,
+      group_name
+    FROM message WHERE sequence`
   return {
-    find: db.prepare(`
-      SELECT sequence, generation, state, due_at, held_until, token, sent_at, receive_count,
-        group_name
-      FROM message WHERE sequence = ?`),
+    find: db.prepare(`${find} = ?`),
+    findAll: db.prepare(`${find} IN (SELECT value FROM json_each(?))`),
     postpone: db.prepare(`
       UPDATE message SET due_at = ?, held_until = ?
       WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
@@ -76,6 +79,21 @@ export function triggerQueue(
 export function triggerOf(view: StoreView, queue: Queue | undefined, key: KeyRow): Trigger {
   if (queue === undefined || key.trigger === null) return none
   const row = getRow<TriggerRow>(view.session.collectorTriggers.find, key.trigger)
+  return triggerAs(view, queue, row)
+}
+
+/** The triggers of many keys, by one look. */
+export function triggerOfEach(view: StoreView, keys: readonly KeyRow[]): (key: KeyRow) => Trigger {
+  const { findAll } = view.session.collectorTriggers
+  const rows = allRows<TriggerRow>(findAll, JSON.stringify(keys.map(({ trigger }) => trigger)))
+  const found = new Map(rows.map((row) => [row.sequence, row]))
+  return (key) => {
+    const queue = triggerQueue(view, key)
+    return queue === undefined ? none : triggerAs(view, queue, found.get(key.trigger ?? 0))
+  }
+}
+
+function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): Trigger {
   if (row === undefined) return none
   const { deadLetter } = queue.settings
   const deadLetters = deadLetter && view.session.topology.find(deadLetter.queue)
