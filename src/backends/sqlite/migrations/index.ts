@@ -11,7 +11,7 @@ import { metrics } from './0010-metrics.ts'
 import { handoffs } from './0011-handoffs.ts'
 import { alarms } from './0012-alarms.ts'
 import { clock } from './0013-clock.ts'
-import { skippedMoves } from './0016-skipped-moves.ts'
+import { skippedMoves } from './0014-skipped-moves.ts'
 import { keptBatches } from './0015-kept-batches.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
