@@ -14,6 +14,10 @@ export interface AlarmStore {
   /**
    * Makes the alarms of one owner what they are declared to be. New and changed ones begin with
    * INSUFFICIENT_DATA, equal ones stay as they are, and what is not declared any more is forgotten.
+   *
+   * With `abandonedAfterMs`, versions of one owner may declare different alarms side by side, again and
+   * again. What one has declared within that time stays; a rule that was replaced does not come back
+   * before nobody has declared its successor for so long.
    */
   declareAlarms(request: DeclareAlarms): Promise<void>
   /** Alarms by name. */
@@ -51,6 +55,10 @@ export interface DeclareAlarms {
   readonly rules: readonly AlarmRule[]
   /** Leaves alarms alone that somebody else has declared under the same name. Default: takes them over. */
   readonly yields?: boolean
+  /** Default 0: what is not declared now is forgotten now. */
+  readonly abandonedAfterMs?: number
+  /** Alarms that the owner has and leaves out at present; they are forgotten now in any case. */
+  readonly withdrawn?: readonly string[]
 }
 
 export interface ListAlarms {
@@ -75,6 +83,8 @@ export interface AlarmRecord {
    * rule is another one, unless it rang: then those who heard it have yet to hear how it ended.
    */
   readonly evaluatedAt: number | null
+  /** When somebody last declared it by this rule. */
+  readonly declaredAt: number
 }
 
 export interface AlarmEvaluation {

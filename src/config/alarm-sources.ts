@@ -10,6 +10,7 @@ import {
 import type { AlarmRule } from '../core/alarm-rule.ts'
 import { limits } from '../core/limits.ts'
 import { minuteMs } from '../core/minutes.ts'
+import { abandonedAfterMs } from '../flows/ensure-schedules.ts'
 import type { AlarmSource } from '../maintenance/alarm-watch.ts'
 import { everyPage } from '../operations/every-page.ts'
 import { stackAlarmRules } from './stack-alarms.ts'
@@ -29,6 +30,9 @@ export function appAlarmSource(
   const resolved = resolveAlarms(scope)
   return {
     owner: appAlarmOwner(scope),
+    // Versions of an app run side by side while it is deployed, as for its schedules.
+    abandonedAfterMs,
+    names: resolved.map(({ rule }) => rule.name),
     rules: async () => {
       const others = await evaluatedStackRules(scope.backend)
       // Alarms of stacks tell nobody but the log, so one that tells somebody does not make way for them.

@@ -30,7 +30,7 @@ export async function ensureSchedules(plan: SchedulePlan): Promise<void> {
 export const renewalMs: number = minuteMs
 
 /** Longer than a process is silent that is alive. */
-const abandonedAfterMs = 5 * minuteMs
+export const abandonedAfterMs: number = 5 * minuteMs
 
 export async function renewSchedules(
   store: Pick<ScheduleStore, 'now' | 'renew' | 'ensure'>,

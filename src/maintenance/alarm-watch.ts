@@ -2,6 +2,7 @@
  * Keeps alarms declared and evaluated: a few seconds after each minute it looks what there is to watch,
  * and evaluates it. Whoever declares alarms is a source; what a source does not name any more is forgotten.
  */
+import type { DeclareAlarms } from '../backends/alarm-store.ts'
 import type { Backend } from '../backends/backend.ts'
 import { alarmMetrics } from '../core/alarm-metrics.ts'
 import type { AlarmRule } from '../core/alarm-rule.ts'
@@ -20,6 +21,10 @@ export interface AlarmSource {
   rules(): Promise<readonly AlarmRule[]>
   /** Leaves alarms alone that another owner has under the same name. */
   readonly yields?: boolean
+  /** Others may declare alarms of this owner too: what none of them has named for so long is forgotten. */
+  readonly abandonedAfterMs?: number
+  /** The names of all that it may declare; what it leaves out of them at present is forgotten at once. */
+  readonly names?: readonly string[]
 }
 
 export interface AlarmWatchOptions {
@@ -53,7 +58,8 @@ export class AlarmWatch extends Agent {
 
   /**
    * Tells the store what is declared, where that is not what it was told last. Whoever yields says it
-   * each time: the alarm that went before may be gone. A source that fails does not hold up the others.
+   * each time: the alarm that went before may be gone. So does whoever shares its alarms with others, which
+   * would otherwise take them for abandoned. A source that fails does not hold up the others.
    */
   async declare(): Promise<void> {
     const failures: unknown[] = []
@@ -64,25 +70,36 @@ export class AlarmWatch extends Agent {
     if (failures.length > 0) throw failures[0]
   }
 
-  async #tell({ owner, rules, yields }: AlarmSource): Promise<void> {
+  async #tell({ owner, rules, yields, abandonedAfterMs, names = [] }: AlarmSource): Promise<void> {
     const { backend } = this.#options
     const present = await presentRules(backend, await rules())
     const text = JSON.stringify(present)
-    if (!yields && this.#told.get(owner) === text) return
-    const yielding = yields !== undefined && { yields }
-    await this.#endOthers(owner, present.rules)
-    await backend.alarms?.declareAlarms({ owner, rules: present.rules, ...yielding })
+    const isRepeated = yields || abandonedAfterMs !== undefined
+    if (!isRepeated && this.#told.get(owner) === text) return
+    const request = {
+      owner,
+      rules: present.rules,
+      withdrawn: names.filter((name) => present.rules.every((rule) => rule.name !== name)),
+      ...(yields !== undefined && { yields }),
+      ...(abandonedAfterMs !== undefined && { abandonedAfterMs }),
+    }
+    await this.#endOthers(request)
+    await backend.alarms?.declareAlarms(request)
     this.#told.set(owner, text)
   }
 
   /** What is declared no more is about to be forgotten. */
-  async #endOthers(owner: string, rules: readonly AlarmRule[]): Promise<void> {
+  async #endOthers(request: DeclareAlarms): Promise<void> {
+    const { owner, rules, abandonedAfterMs = 0, withdrawn = [] } = request
     const { backend, onChange } = this.#options
     const { alarms } = backend
     if (alarms === null) return
     const names = new Set(rules.map(({ name }) => name))
+    const abandonedAt = (await alarms.now()) - abandonedAfterMs
     for (const record of await alarms.alarmStates({ prefix: '', owner })) {
-      if (!names.has(record.alarm)) await endAlarm({ alarms, onChange }, record, endReason)
+      const isAlive = record.declaredAt > abandonedAt && !withdrawn.includes(record.alarm)
+      if (names.has(record.alarm) || isAlive) continue
+      await endAlarm({ alarms, onChange }, record, endReason)
     }
   }
 

@@ -22,14 +22,15 @@ export interface AlarmStatements {
   readonly listOfOwner: StatementSync
   readonly find: StatementSync
   readonly begin: StatementSync
-  readonly takeOver: StatementSync
+  readonly renew: StatementSync
   readonly forget: StatementSync
   readonly forgetRevision: StatementSync
   readonly evaluate: StatementSync
   readonly set: StatementSync
 }
 
-const columns = 'name, owner, rule, revision, state, reason, since, evaluated_at'
+const columns =
+  'name, owner, rule, revision, state, reason, since, evaluated_at, declared_at, replaced'
 
 export function prepareAlarms(db: DatabaseSync): AlarmStatements {
   return {
@@ -37,9 +38,10 @@ export function prepareAlarms(db: DatabaseSync): AlarmStatements {
     listOfOwner: db.prepare(`SELECT ${columns} FROM alarm WHERE owner = ? ORDER BY name`),
     find: db.prepare(`SELECT ${columns} FROM alarm WHERE name = ?`),
     begin: db.prepare(`
-      INSERT OR REPLACE INTO alarm (name, owner, rule, revision, state, reason, since, evaluated_at)
-      VALUES (?, ?, ?, ?, 'INSUFFICIENT_DATA', ?, ?, ?)`),
-    takeOver: db.prepare('UPDATE alarm SET owner = ? WHERE name = ?'),
+      INSERT OR REPLACE INTO alarm (
+        name, owner, rule, revision, reason, since, declared_at, evaluated_at, replaced, state
+      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA')`),
+    renew: db.prepare('UPDATE alarm SET owner = ?, declared_at = ? WHERE name = ?'),
     forget: db.prepare('DELETE FROM alarm WHERE name = ? AND owner = ?'),
     forgetRevision: db.prepare('DELETE FROM alarm WHERE name = ? AND revision = ?'),
     evaluate: db.prepare(`
@@ -61,48 +63,64 @@ interface AlarmRow {
   readonly reason: string
   readonly since: number
   readonly evaluated_at: number | null
+  readonly declared_at: number
+  readonly replaced: string
 }
 
 const declared = 'Declared; not evaluated yet.'
 const declaredAnew = 'Declared anew; not evaluated yet.'
 
 export function declareAlarms(tx: StoreTransaction, request: DeclareAlarms): void {
-  const { owner, rules, yields = false } = request
+  const { owner, rules, yields = false, abandonedAfterMs = 0, withdrawn = [] } = request
   const { alarms } = tx.session
+  const isAlive = (row: AlarmRow): boolean => row.declared_at > tx.now - abandonedAfterMs
   for (const rule of rules) {
     const text = canonicalJson(JSON.stringify(rule))
     const found = getRow<AlarmRow>(alarms.find, rule.name)
     if (found === undefined) {
-      alarms.begin.run(rule.name, owner, text, 1, declared, tx.now, null)
+      alarms.begin.run(rule.name, owner, text, 1, declared, tx.now, tx.now, null, '[]')
     } else if (found.owner !== owner && yields) {
       continue
-    } else if (found.rule !== text) {
-      beginAnew(tx, found, { owner, text })
-    } else if (found.owner !== owner) {
-      alarms.takeOver.run(owner, rule.name)
+    } else if (found.rule === text) {
+      if (found.owner === owner && abandonedAfterMs === 0) continue
+      alarms.renew.run(owner, tx.now, rule.name)
     } else {
-      continue
+      const replaced: readonly string[] = isAlive(found) ? JSON.parse(found.replaced) : []
+      if (replaced.includes(text)) continue
+      beginAnew(tx, found, { owner, text, replaced: [...replaced, found.rule].slice(-replacedMax) })
     }
     tx.wroteRow()
   }
   const names = new Set(rules.map(({ name }) => name))
-  for (const { name } of allRows<AlarmRow>(alarms.listOfOwner, owner)) {
-    if (!names.has(name) && changed(alarms.forget, name, owner)) tx.wroteRow()
+  for (const row of allRows<AlarmRow>(alarms.listOfOwner, owner)) {
+    if (names.has(row.name) || (isAlive(row) && !withdrawn.includes(row.name))) continue
+    if (changed(alarms.forget, row.name, owner)) tx.wroteRow()
   }
+}
+
+/** More versions than this do not run side by side. */
+const replacedMax = 10
+
+interface NewRule {
+  readonly owner: string
+  readonly text: string
+  readonly replaced: readonly string[]
 }
 
 /** What was found out about the old rule says nothing about the new one. */
 function beginAnew(
   tx: StoreTransaction,
   { name, revision, state, evaluated_at }: AlarmRow,
-  { owner, text }: { readonly owner: string; readonly text: string },
+  { owner, text, replaced }: NewRule,
 ): void {
+  const { now } = tx
   const evaluatedAt = state === 'ALARM' ? evaluated_at : null
+  const before = JSON.stringify(replaced)
   const { begin } = tx.session.alarms
-  begin.run(name, owner, text, revision + 1, declaredAnew, tx.now, evaluatedAt)
+  begin.run(name, owner, text, revision + 1, declaredAnew, now, now, evaluatedAt, before)
   if (state === 'INSUFFICIENT_DATA') return
   const to = 'INSUFFICIENT_DATA'
-  noteTransition(tx, { alarm: name, from: state, to, reason: declaredAnew, at: tx.now })
+  noteTransition(tx, { alarm: name, from: state, to, reason: declaredAnew, at: now })
 }
 
 export function listAlarms(
@@ -120,9 +138,10 @@ export function findAlarm(session: Session, name: string): AlarmRecord | undefin
 }
 
 function recordOf(row: AlarmRow): AlarmRecord {
-  const { name: alarm, owner, rule, revision, state, reason, since, evaluated_at } = row
+  const { name: alarm, owner, rule, revision, state, reason, since } = row
   const parsed: AlarmRecord['rule'] = JSON.parse(rule)
-  return { alarm, owner, rule: parsed, revision, state, reason, since, evaluatedAt: evaluated_at }
+  const times = { since, evaluatedAt: row.evaluated_at, declaredAt: row.declared_at }
+  return { alarm, owner, rule: parsed, revision, state, reason, ...times }
 }
 
 export function recordEvaluations(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { AlarmState } from '../../backends/alarm-store.ts'
+import type { AlarmRule } from '../../core/alarm-rule.ts'
 import { alarmRule, declare, evaluate, evaluationOf, read, storeOf } from './alarm-scene.ts'
 import { day, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
@@ -22,7 +23,7 @@ function describeDeclaring(suite: ContractSuite): void {
     const now = await storeOf(scene).now()
     const rule = alarmRule('deep', { severity: 'critical', description: 'too deep' })
     await declare(scene, rule)
-    const { since, reason, ...record } = await read(scene, 'deep')
+    const { since, reason, declaredAt, ...record } = await read(scene, 'deep')
     assert.deepEqual(record, {
       alarm: 'deep',
       owner: 'app',
@@ -32,6 +33,7 @@ function describeDeclaring(suite: ContractSuite): void {
       evaluatedAt: null,
     })
     assert.ok(since >= now)
+    assert.equal(declaredAt, since)
     assert.notEqual(reason, '')
     assert.equal(await storeOf(scene).readAlarm({ alarm: 'shallow' }), undefined)
   })
@@ -45,6 +47,42 @@ function describeDeclaring(suite: ContractSuite): void {
     await declare(scene, { ...rest, name })
     assert.deepEqual(await read(scene, 'deep'), before)
   })
+
+  suite.test(
+    'versions that share an owner: the newer rule stays while it is declared',
+    async (scene) => {
+      const abandonedAfterMs = 5 * minute
+      const share = (...rules: readonly AlarmRule[]): Promise<void> =>
+        storeOf(scene).declareAlarms({ owner: 'app', rules, abandonedAfterMs })
+      const threshold = async (): Promise<number> => (await read(scene, 'deep')).rule.threshold
+      const older = [alarmRule('deep', { threshold: 1 }), alarmRule('only-old')]
+      const newer = [alarmRule('deep', { threshold: 2 }), alarmRule('only-new')]
+      await share(...older)
+      await share(...newer)
+      const { revision } = await read(scene, 'deep')
+      for (let minutes = 0; minutes < 7; minutes += 1) {
+        await scene.advance(minute)
+        // The older one is opened again, and says so every minute.
+        await share(...older)
+        assert.equal(await threshold(), 2)
+        await share(...newer)
+      }
+      assert.deepEqual(await names(scene), ['deep', 'only-new', 'only-old'])
+      assert.equal((await read(scene, 'deep')).revision, revision)
+      for (let minutes = 0; minutes < 6; minutes += 1) {
+        await scene.advance(minute)
+        await share(...newer)
+      }
+      assert.deepEqual(await names(scene), ['deep', 'only-new'])
+      // The newer one is taken back: the older rule returns when nobody has the newer one any more.
+      await share(...older)
+      assert.equal(await threshold(), 2)
+      await scene.advance(5 * minute)
+      await share(...older)
+      assert.equal(await threshold(), 1)
+      assert.deepEqual(await names(scene), ['deep', 'only-old'])
+    },
+  )
 
   suite.test('an alarm that is declared otherwise starts over', async (scene) => {
     await declare(scene, alarmRule('deep'))
