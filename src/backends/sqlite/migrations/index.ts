@@ -12,7 +12,6 @@ import { handoffs } from './0011-handoffs.ts'
 import { alarms } from './0012-alarms.ts'
 import { clock } from './0013-clock.ts'
 import { skippedMoves } from './0014-skipped-moves.ts'
-import { keptBatches } from './0015-kept-batches.ts'
 import { keptBatchesAndAlarmRenewals } from './0015-kept-batches-and-alarm-renewals.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
@@ -31,6 +30,5 @@ export const migrations: readonly string[] = [
   alarms,
   clock,
   skippedMoves,
-  keptBatches,
   keptBatchesAndAlarmRenewals,
 ]
