@@ -184,13 +184,17 @@ describe('a merge that fails', () => {
     const dead = await mill.queues.triggerDelay.deadLetters?.peek()
     assert.equal(dead?.items[0]?.deadLetter?.reason, 'the merge is broken')
     const inspected = await conversations.inspect('c-1')
-    assert.deepEqual([inspected?.trigger, inspected?.staged], ['dead', 2])
+    assert.deepEqual([inspected?.trigger, inspected?.staged, inspected?.kept], ['dead', 0, 2])
 
     hooks.onMerge = () => undefined
+    // What comes later does not wait for them.
+    await conversations.add(message('c-1', 'c', 2))
+    await clock.advance(11_000)
+    await until('merged', async () => (await mergedIn(scene, 'whatsapp')).length === 1)
     await mill.queues.triggerDelay.deadLetters?.redrive()
     await clock.advance(1_000)
-    await until('merged', async () => (await mergedIn(scene, 'whatsapp')).length === 1)
-    assert.deepEqual(await mergedIn(scene, 'whatsapp'), ['ab'])
+    await until('redriven', async () => (await mergedIn(scene, 'whatsapp')).length === 2)
+    assert.deepEqual(await mergedIn(scene, 'whatsapp'), ['c', 'ab'])
     assert.equal(await conversations.inspect('c-1'), undefined)
   })
 
@@ -205,7 +209,7 @@ describe('a merge that fails', () => {
         }),
       /message\.merged_body: got a string/,
     ],
-  ])('because it %s leaves the items where they are', async (_name, breakIt, reason) => {
+  ])('because it %s keeps the items with the dead letter', async (_name, breakIt, reason) => {
     const scene = await openReplies()
     const { mill, clock } = scene
     breakIt()
@@ -214,7 +218,7 @@ describe('a merge that fails', () => {
     await clock.advance(30_000)
     const dead = await mill.queues.triggerDelay.deadLetters?.peek()
     assert.match(dead?.items[0]?.deadLetter?.reason ?? '', reason)
-    assert.equal((await mill.collectors.conversations.inspect('c-1'))?.staged, 1)
+    assert.equal((await mill.collectors.conversations.inspect('c-1'))?.kept, 1)
     assert.deepEqual(await mergedIn(scene, 'whatsapp'), [])
   })
 
@@ -307,6 +311,8 @@ describe('an operator', () => {
       trigger: 'waiting',
       dueAt: now + 10_000,
       running: 0,
+      kept: 0,
+      keptItems: [],
     })
     work(scene)
     assert.equal(await conversations.flush('c-1'), true)
