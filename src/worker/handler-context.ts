@@ -116,13 +116,8 @@ export type Facts = Omit<
   | 'spend'
 >
 
-export interface ContextSetup {
-  readonly facts: Facts
-  readonly payload: unknown
-  /** With which the delivery is settled. */
-  readonly lease: { readonly queue: string; readonly receipt: string }
-  /** The unit that the delivery works on. */
-  readonly unit: UnitKey | null
+/** What the contexts of a worker have in common. */
+export interface SharedContext {
   readonly log: (facts: Facts) => Logger
   readonly draftMessage: (queue: string, message: unknown, options: unknown) => Promise<Emit>
   readonly draftJob: (
@@ -133,8 +128,18 @@ export interface ContextSetup {
   ) => Promise<EmittedJob>
   readonly draftItem: (collector: string, item: unknown, options?: AddOptions) => Promise<AddItems>
   readonly flows: FlowDrafts
-  readonly reportProgress: (fraction: number) => Promise<void>
   readonly spend: (budget: string, amount: number) => Promise<void>
+}
+
+/** What a context has to itself. */
+export interface OwnContext {
+  readonly facts: Facts
+  readonly payload: unknown
+  /** With which the delivery is settled. */
+  readonly lease: { readonly queue: string; readonly receipt: string }
+  /** The unit that the delivery works on. */
+  readonly unit: UnitKey | null
+  readonly reportProgress: (fraction: number) => Promise<void>
 }
 
 const nothing: Drafts = {}
@@ -153,16 +158,18 @@ export class AttemptContext implements HandlerContext {
   readonly tags: readonly string[]
   readonly token: number
   readonly payload: unknown
-  readonly #setup: ContextSetup
+  readonly #shared: SharedContext
+  readonly #own: OwnContext
   #controller: AbortController | undefined
   #abortKind: AbortKind | undefined
   #log: Logger | undefined
   #drafts: AttemptDrafts | undefined
 
-  constructor(setup: ContextSetup) {
-    const { facts } = setup
-    this.#setup = setup
-    this.payload = setup.payload
+  constructor(shared: SharedContext, own: OwnContext) {
+    const { facts } = own
+    this.#shared = shared
+    this.#own = own
+    this.payload = own.payload
     this.queue = facts.queue
     this.type = facts.type
     this.id = facts.id
@@ -185,52 +192,52 @@ export class AttemptContext implements HandlerContext {
   }
 
   get log(): Logger {
-    this.#log ??= this.#setup.log(this.#setup.facts)
+    this.#log ??= this.#shared.log(this.#own.facts)
     return this.#log
   }
 
   get unit(): UnitFacts | null {
-    const { unit, flows } = this.#setup
-    return unit === null ? null : flows.nameUnit(unit)
+    const { unit } = this.#own
+    return unit === null ? null : this.#shared.flows.nameUnit(unit)
   }
 
   progress(fraction: number): Promise<void> {
-    return this.#setup.reportProgress(fraction)
+    return this.#own.reportProgress(fraction)
   }
 
   spend(budget: string, amount: number): Promise<void> {
-    return this.#setup.spend(budget, amount)
+    return this.#shared.spend(budget, amount)
   }
 
   send(queue: string, message: unknown, options?: unknown): void {
-    this.#draft.add('emits', this.#setup.draftMessage(queue, message, options))
+    this.#draft.add('emits', this.#shared.draftMessage(queue, message, options))
   }
 
   enqueue(queue: string, type: string, payload: unknown, options?: JobOptions): void {
-    this.#draft.add('jobs', this.#setup.draftJob(queue, type, payload, options))
+    this.#draft.add('jobs', this.#shared.draftJob(queue, type, payload, options))
   }
 
   open(flow: string, id: string, opening: EmittedOpening): void {
     this.#refuseTakeOver(opening)
-    this.#draft.add('flows', this.#setup.flows.open(flow, id, opening))
+    this.#draft.add('flows', this.#shared.flows.open(flow, id, opening))
   }
 
   start(chain: string, id: string, payload: unknown, options: EmitChainOptions = {}): void {
     this.#refuseTakeOver(options)
-    this.#draft.add('flows', this.#setup.flows.start(chain, id, payload, options))
+    this.#draft.add('flows', this.#shared.flows.start(chain, id, payload, options))
   }
 
   mark(flow: string, id: string, unit: string): void {
-    this.#draft.add('marks', this.#setup.flows.mark(flow, id, unit))
+    this.#draft.add('marks', this.#shared.flows.mark(flow, id, unit))
   }
 
   collect(collector: string, item: unknown, options?: AddOptions): void {
-    this.#draft.add('items', this.#setup.draftItem(collector, item, options))
+    this.#draft.add('items', this.#shared.draftItem(collector, item, options))
   }
 
   /** For the worker's own handler of triggers. */
-  get lease(): ContextSetup['lease'] {
-    return this.#setup.lease
+  get lease(): OwnContext['lease'] {
+    return this.#own.lease
   }
 
   /** Ends the batch of a collector with the completion, and sends what it was merged to. */
@@ -261,16 +268,16 @@ export class AttemptContext implements HandlerContext {
    * it does not fit its contract.
    */
   drafts(result: string | undefined): Drafts | Promise<Drafts> {
-    if (this.#drafts === undefined && this.#setup.unit === null) return nothing
+    if (this.#drafts === undefined && this.#own.unit === null) return nothing
     return this.#gathered(result)
   }
 
   async #gathered(result: string | undefined): Promise<Drafts> {
-    const { unit, flows, facts } = this.#setup
+    const { unit, facts } = this.#own
     const gathered = (await this.#drafts?.gathered()) ?? nothing
     if (unit === null) return gathered
     const takenOverBy = gathered.flows?.find(({ takesOver }) => takesOver)
-    const successor = await flows.successor({ unit, result, takenOverBy, facts })
+    const successor = await this.#shared.flows.successor({ unit, result, takenOverBy, facts })
     return successor === undefined ? gathered : { ...gathered, starts: [successor] }
   }
 
@@ -280,7 +287,7 @@ export class AttemptContext implements HandlerContext {
   }
 
   #refuseTakeOver({ takeOver = false }: { readonly takeOver?: boolean }): void {
-    if (!takeOver || this.#setup.unit !== null) return
+    if (!takeOver || this.#own.unit !== null) return
     const allowed = 'a handler whose message is the unit of a flow'
     throw MillraceError.invalid([{ field: 'takeOver', given: 'true', allowed }])
   }

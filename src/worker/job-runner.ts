@@ -23,7 +23,7 @@ import { eventAfter, eventOf, factsOf, type Particulars } from './attempt-facts.
 import type { Claim } from './claim-loop.ts'
 import type { Claimed } from './claims-ahead.ts'
 import { endOf } from './handler-answer.ts'
-import { AttemptContext, type ContextSetup } from './handler-context.ts'
+import { AttemptContext, type SharedContext } from './handler-context.ts'
 import { hiddenValues } from './hidden-values.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { type Middleware, withMiddleware } from './middleware.ts'
@@ -41,8 +41,7 @@ export interface JobRunnerSetup {
   readonly keeper: LeaseKeeper
   readonly settler: Settler
   readonly layers: readonly Middleware[]
-  /** Everything of a context that does not depend on the delivery. */
-  readonly context: Omit<ContextSetup, 'facts' | 'payload' | 'lease' | 'unit' | 'reportProgress'>
+  readonly context: SharedContext
   /** Why a job must not run in its queue; undefined when it may. */
   readonly misplacement: (job: TieredJob) => string | undefined
   /** Undefined when nobody listens. */
@@ -196,11 +195,10 @@ export class JobRunner {
   #contextOf({ source, delivery, lease }: Claimed, payload: unknown): AttemptContext {
     const { context, backend, keeper } = this.#setup
     const { queue, receipt } = lease
-    const attempt: AttemptContext = new AttemptContext({
-      ...context,
+    const attempt: AttemptContext = new AttemptContext(context, {
       facts: factsOf(source, delivery),
       payload,
-      lease: { queue, receipt },
+      lease,
       unit: delivery.unit,
       reportProgress: async (progress) => {
         if (delivery.job === null || backend.jobs === null) return

@@ -67,10 +67,15 @@ export class LeaseKeeper {
 
   /** Keeps a lease from its claim on. Call it before anything waits: the lease is running out. */
   hold(lease: ClaimedLease): HeldLease {
-    const { queue, receipt, visibilityMs, claimedMs, isWaiting } = lease
+    const { queue, receipt, visibilityMs, jobId, claimedMs, isWaiting } = lease
     const elapsedMs = this.#setup.ports.clock.monotonic() - claimedMs
     const held: HeldLease = {
-      ...lease,
+      queue,
+      receipt,
+      visibilityMs,
+      jobId,
+      claimedMs,
+      isWaiting,
       lastMs: claimedMs + leaseMsMax,
       renewAtMs: claimedMs + visibilityMs * renewAfter,
       expiresAtMs: claimedMs + visibilityMs,

@@ -140,6 +140,26 @@ export class JobLeases {
     if (does) this.#apply(held, outcome)
   }
 
+  /** Completes all that is held of a queue, in one call. */
+  async completeTogether(): Promise<void> {
+    const recent = this.#held.slice(-6)
+    const queue = this.#chances.pick(recent)?.job.queue
+    const together = recent.filter(({ job }) => job.queue === queue)
+    if (queue === undefined) return
+    this.#note(`complete together ${together.map(({ job }) => job.name).join(', ')}`)
+    const outcome: Outcome = { kind: 'acknowledge', result: '"done"' }
+    const answers = await this.#stores.both(async ({ backend }, side) => {
+      const settlements = together.map(({ receipts }) => ({ receipt: receipts[side], outcome }))
+      return (await backend.settle({ queue: queue.name, settlements })).map(({ status }) => status)
+    })
+    const expected = together.map((held) => {
+      if (!this.#model.mayComplete(held.job, held.lease)) return this.#refusal(held)
+      this.#apply(held, outcome)
+      return 'settled'
+    })
+    assert.deepEqual(answers, { eager: expected, lazy: expected })
+  }
+
   #apply({ job, lease }: Held, outcome: Outcome): void {
     const model = this.#model
     if (outcome.kind === 'acknowledge') model.complete(job, lease, outcome.result ?? '')

@@ -31,8 +31,13 @@ const notOfJobs: readonly { readonly statement: RegExp; readonly reason: string 
     reason: 'a job that is completed late has its end written down by its token first',
   },
   {
-    statement: /^DELETE FROM message .* body IS NOT NULL AND group_name IS NULL AND unit IS NULL$/,
+    statement:
+      /^DELETE FROM message WHERE sequence = \? .* body IS NOT NULL AND group_name IS NULL AND unit IS NULL$/,
     reason: 'the end of the job was just written down by a statement that compares the token',
+  },
+  {
+    statement: /^DELETE FROM message WHERE sequence BETWEEN/,
+    reason: 'the ends of the jobs were just written down by a statement that compares the tokens',
   },
   {
     statement: /^UPDATE message SET sequence = \?, generation = \?, id = \?/,

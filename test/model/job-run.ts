@@ -82,6 +82,7 @@ export class JobRun {
       [12, () => this.#enqueue()],
       [16, () => this.#leases.receive(this.#anyQueue())],
       [14, () => this.#leases.settle()],
+      [5, () => this.#leases.completeTogether()],
       [4, () => this.#leases.extend()],
       [3, () => this.#leases.reportProgress()],
       [

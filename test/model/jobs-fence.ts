@@ -31,4 +31,33 @@ export async function assertJobsAreFenced({ backend, clock }: Engine): Promise<v
     const record = await jobs.read({ id })
     assert.deepEqual([record?.status, record?.progress], ['processing', 0])
   }
+  await assertTogetherAreFenced({ backend, clock })
+}
+
+/** Two that were claimed together, and whose leases have gone to another receiver, are completed in one call. */
+async function assertTogetherAreFenced({
+  backend,
+  clock,
+}: Pick<Engine, 'backend' | 'clock'>): Promise<void> {
+  const { jobs } = backend()
+  const queue = 'together'
+  await backend().createQueue({ queue, settings: { visibilityMs: leaseMs } })
+  const job = { type: 'OCR', payload: '1', maxAttempts: 5 }
+  const enqueued = await jobs?.enqueue({ queue, jobs: [job, job, job] })
+  const outcome: Outcome = { kind: 'acknowledge' }
+  const complete = async (receipts: readonly string[]): Promise<readonly string[]> => {
+    const settlements = receipts.map((receipt) => ({ receipt, outcome }))
+    return (await backend().settle({ queue, settlements })).map(({ status }) => status)
+  }
+  const receipts = async (max: number): Promise<readonly string[]> =>
+    (await backend().receive({ queue, max })).map(({ receipt }) => receipt)
+  assert.deepEqual(await complete(await receipts(1)), ['settled'])
+  const stale = await receipts(2)
+  await clock.advance(leaseMs + 1)
+  const live = await receipts(2)
+  assert.deepEqual(await complete(stale), ['stale', 'stale'])
+  for (const { id } of enqueued?.slice(1) ?? []) {
+    assert.equal((await jobs?.read({ id }))?.status, 'processing')
+  }
+  assert.deepEqual(await complete(live), ['settled', 'settled'])
 }

@@ -30,8 +30,12 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
   },
   {
     statement:
-      /^DELETE FROM message WHERE .* AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL$/,
+      /^DELETE FROM message WHERE sequence = \? .* AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL$/,
     reason: 'the end of the job was just written down by a statement that compares the token',
+  },
+  {
+    statement: /^DELETE FROM message WHERE sequence BETWEEN/,
+    reason: 'the ends of the jobs were just written down by a statement that compares the tokens',
   },
   {
     statement: /^UPDATE handoff_claim SET until = \? WHERE sequence = \? AND token = \?$/,

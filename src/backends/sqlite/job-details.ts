@@ -55,8 +55,11 @@ function encodeFully(job: NewJob, retryOf: string | undefined): string {
   })
 }
 
+let latestDecoded: { readonly text: string; readonly details: JobDetails } | undefined
+
 export function decodeDetails(text: string): JobDetails {
-  return JSON.parse(text)
+  if (latestDecoded?.text !== text) latestDecoded = { text, details: JSON.parse(text) }
+  return latestDecoded.details
 }
 
 const noTags: readonly string[] = []

@@ -14,6 +14,7 @@ import type { StoreTransaction } from './transaction.ts'
 
 export interface HistoryStatements {
   readonly finish: StatementSync
+  readonly finishTogether: StatementSync
   readonly finishHeld: StatementSync
   readonly finishLive: StatementSync
   readonly addAttempt: StatementSync
@@ -21,7 +22,7 @@ export interface HistoryStatements {
 }
 
 export function prepareHistory(db: DatabaseSync): HistoryStatements {
-  const finish = `
+  const finishWhere = (rows: string): string => `
     INSERT INTO finished_job (
       number, queue, type, status, owner, group_name, details, payload, result, error, attempts,
       created_at, started_at, last_started_at, finished_at, unit
@@ -31,9 +32,11 @@ export function prepareHistory(db: DatabaseSync): HistoryStatements {
       ?, ?, receive_count, sent_at,
       CASE WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
       CASE WHEN receive_count > 0 THEN leased_at END, ?, unit
-    FROM message WHERE sequence = ? AND job_type IS NOT NULL`
+    FROM message WHERE ${rows} AND job_type IS NOT NULL`
+  const finish = finishWhere('sequence = ?')
   return {
     finish: db.prepare(finish),
+    finishTogether: db.prepare(finishWhere(leasedTogether)),
     // What has ended is only not noticed yet, and stays ended: it has expired, or its last lease lapsed.
     finishHeld: db.prepare(`
       ${finish} AND generation = ? AND token = ? AND sent_at > ?
@@ -45,6 +48,28 @@ export function prepareHistory(db: DatabaseSync): HistoryStatements {
       VALUES (?, ?, ?, ?, ?, ?)`),
     attemptOutcome: db.prepare('SELECT outcome FROM job_attempt WHERE number = ? AND attempt = ?'),
   }
+}
+
+/** Rows that a worker claimed with one statement: their tokens are as far apart as their numbers. */
+export const leasedTogether = `
+  sequence BETWEEN ? AND ? AND generation = ? AND token = ? + sequence AND state = 1 AND due_at > ?
+  AND sent_at > ? AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`
+
+export type LeasedTogether = readonly [
+  first: number,
+  last: number,
+  generation: number,
+  tokenOffset: number,
+  now: number,
+  retentionCutoff: number,
+]
+
+/** Ends all jobs of the rows; returns how many there were. */
+export function finishTogether(tx: StoreTransaction, rows: LeasedTogether, ending: Ending): number {
+  const { finishTogether: statement } = tx.session.history
+  const count = Number(statement.run(...valuesOf(tx, ending), ...rows).changes)
+  if (count > 0) tx.wroteRow()
+  return count
 }
 
 export interface Ending {

@@ -26,6 +26,7 @@ import { finishLeasedJob, noteAttempt } from './job-history.ts'
 import { countNameOf, leased, type MessageRow, messageColumns, nobodysToken } from './messages.ts'
 import { changed, getRow } from './rows.ts'
 import { refuseParts, storeParts } from './settlement-parts.ts'
+import { completeTogether, countTogether, type Received } from './settling-together.ts'
 import { leaseEnded } from './tenants.ts'
 import type { Queue } from './topology.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -129,18 +130,43 @@ export function leaseStates(view: StoreView, request: LeaseStates): readonly Lea
 
 export function settleLeases(tx: StoreTransaction, request: Settle): readonly SettleResult[] {
   const queue = tx.queue(request.queue)
-  return request.settlements.map((settlement) => {
-    const receipt = receiptFor(queue, settlement.receipt)
-    if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
-    const error = refuseSettlement(tx, queue, receipt, settlement)
-    if (error !== undefined) return refused(error)
-    const { batch } = settlement
-    const end =
-      (batch && refuseBatch(tx, receipt, batch)) ?? settleLease(tx, queue, receipt, settlement)
-    if (end === 'held') return { status: 'stale', isHeld: true }
-    if (typeof end === 'string') return { status: end }
-    return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
-  })
+  const received = request.settlements.map((settlement) => ({
+    settlement,
+    receipt: receiptFor(queue, settlement.receipt),
+  }))
+  const results: SettleResult[] = []
+  let done = none
+  let togetherUntil = 0
+  for (const [index, one] of received.entries()) {
+    if (index >= togetherUntil) {
+      const count = countTogether(tx, queue, received, index)
+      togetherUntil = index + count
+      done = count > 1 ? completeTogether(tx, queue, one, count) : none
+    }
+    const isDone = one.receipt !== undefined && done.has(one.receipt.sequence)
+    results.push(isDone ? settledAlone : settleOne(tx, queue, one))
+  }
+  return results
+}
+
+const none: ReadonlySet<number> = new Set()
+
+const settledAlone: SettleResult = { status: 'settled', emitted: [], enqueued: [] }
+
+function settleOne(
+  tx: StoreTransaction,
+  queue: Queue,
+  { settlement, receipt }: Received,
+): SettleResult {
+  if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
+  const error = refuseSettlement(tx, queue, receipt, settlement)
+  if (error !== undefined) return refused(error)
+  const { batch } = settlement
+  const end =
+    (batch && refuseBatch(tx, receipt, batch)) ?? settleLease(tx, queue, receipt, settlement)
+  if (end === 'held') return { status: 'stale', isHeld: true }
+  if (typeof end === 'string') return { status: end }
+  return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
 }
 
 /** Everything that can be wrong is found before the first row changes. */

@@ -49,6 +49,7 @@ import { type AttemptStatements, prepareAttempts } from './receive-attempts.ts'
 import { prepareSchedules, type ScheduleStatements } from './schedules.ts'
 import { prepareSending, type SendingStatements } from './sending.ts'
 import { prepareSettling, type SettlingStatements } from './settling.ts'
+import { prepareTogether, type TogetherStatements } from './settling-together.ts'
 import { prepareStatistics, type StatisticsStatements } from './statistics.ts'
 import { prepareStuckJobs, type StuckJobStatements } from './stuck-jobs.ts'
 import { prepareSweeping, type SweepStatements } from './sweeping.ts'
@@ -66,6 +67,7 @@ export class Statements {
   #claiming: ClaimingStatements | undefined
   #attempts: AttemptStatements | undefined
   #settling: SettlingStatements | undefined
+  #together: TogetherStatements | undefined
   #hiding: HidingStatements | undefined
   #deadLettering: DeadLetterStatements | undefined
   #groups: GroupStatements | undefined
@@ -142,6 +144,11 @@ export class Statements {
   get attempts(): AttemptStatements {
     this.#attempts ??= prepareAttempts(this.db)
     return this.#attempts
+  }
+
+  get together(): TogetherStatements {
+    this.#together ??= prepareTogether(this.db)
+    return this.#together
   }
 
   get settling(): SettlingStatements {

@@ -54,6 +54,39 @@ function describeLife(suite: ContractSuite): void {
     assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
   })
 
+  suite.test('jobs that are completed in one call end each by its own lease', async (scene) => {
+    await scene.queue('q', { visibilityMs: 10 * second })
+    const ids = []
+    for (let index = 0; index < 4; index += 1) ids.push((await enqueue(scene)).id)
+    await run(scene, { kind: 'acknowledge', result: '0' })
+    const receipts = (await scene.receive('q', { max: 3 })).map(({ receipt }) => receipt)
+    const [first = '', lapsed = '', last = ''] = receipts
+    const leases = [first, last].map((receipt) => ({ receipt, visibilityMs: minute }))
+    await scene.backend.extend({ queue: 'q', leases })
+    await scene.advance(11 * second)
+    const again = await scene.receiveOne('q')
+    const complete = async (...held: readonly string[]): Promise<readonly string[]> => {
+      const outcome = { kind: 'acknowledge', result: '7' } as const
+      const settlements = held.map((receipt) => ({ receipt, outcome }))
+      const results = await scene.backend.settle({ queue: 'q', settlements })
+      return results.map(({ status }) => status)
+    }
+    assert.deepEqual(await complete(first, lapsed, last), ['settled', 'stale', 'settled'])
+    assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
+    assert.deepEqual(await complete(first, again.receipt, last), ['gone', 'settled', 'gone'])
+    const records = await Promise.all(ids.map((id) => read(scene, id)))
+    assert.deepEqual(
+      records.map(({ status, result, attemptsMade }) => [status, result, attemptsMade]),
+      [
+        ['completed', '0', 1],
+        ['completed', '7', 1],
+        ['completed', '7', 2],
+        ['completed', '7', 1],
+      ],
+    )
+    assert.equal((await scene.statistics('q')).totals.acknowledged, 4)
+  })
+
   suite.test('a message that is no job is delivered as such', async (scene) => {
     await scene.queue('q')
     await scene.send('q', 'plain')
