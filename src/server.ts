@@ -60,10 +60,10 @@ function keyOfFunctions({ accessKeys = [], account }: DevOptions): AccessKey | u
 /** One listener for all: what is meant for SQS goes there, and everything else to the HTTP API. */
 function waysIn(services: Services, options: ServeOptions): RequestListener {
   const { accessKeys, auth, log } = options
-  const isApiOpen = typeof auth !== 'object' && !services.isPublic
-  if (accessKeys !== undefined && isApiOpen) warnOfOpenApi(log)
   const wire = sqsWire(services, options)
   const api = httpApi(services, options)
+  const isApiOpen = typeof auth !== 'object' && !services.isPublic
+  if (accessKeys !== undefined && isApiOpen) warnOfOpenApi(log)
   return (request, response) => {
     if (wire.accepts(request)) wire.answer(request, response)
     else api(request, response)

@@ -16,10 +16,12 @@ import type { EmittedFlow, EmittedStart, FlowStore, MarkUnits, UnitKey } from '.
 import type { HandoffStore } from './handoff-store.ts'
 import type { DeliveredJob, EnqueuedJob, JobStore, NewJob } from './job-store.ts'
 import type { MetricStore } from './metric-store.ts'
+import type { OtherThread } from './other-thread.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { SwitchStore } from './switch-store.ts'
 
 export type { Backup, BackupProgress, BackupReport } from './backup.ts'
+export type { LeaseRenewer, OtherThread } from './other-thread.ts'
 export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
 
 export interface Backend {
@@ -205,25 +207,6 @@ export interface LeaseStates extends QueueName {
 }
 
 export type LeaseState = 'live' | LeaseRefusal
-
-/**
- * A module whose `openRenewer(options)` answers a `LeaseRenewer`. It is loaded in a thread of its own,
- * so that leases are kept while a handler blocks the event loop.
- */
-export interface OtherThread {
-  /** As `import()` takes it. */
-  readonly module: string
-  /** Whatever the module needs; it must survive being copied to the thread. */
-  readonly options: Readonly<Record<string, string | number>>
-}
-
-export interface LeaseRenewer {
-  /** Extends leases and waits for the store as long as that takes; never throws for a lost lease. */
-  extend(request: Extend): readonly LeaseResult[]
-  /** Releases leases whose handlers have not started; a lost lease is skipped. */
-  release(request: LeaseStates): void
-  close(): void
-}
 
 interface StoredMessage {
   readonly id: string

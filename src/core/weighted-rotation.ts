@@ -10,21 +10,29 @@ export interface Weighted {
 export class WeightedRotation<Member extends Weighted> {
   readonly #credits = new Map<Member, number>()
 
-  /** Whose turn it is among those that are willing; undefined when nobody is. */
-  next(willing: Iterable<Member>): Member | undefined {
-    let total = 0
+  /** Whose turn it is among those that are willing; undefined when there is none. */
+  peek(willing: readonly Member[]): Member | undefined {
     let chosen: Member | undefined
     let highest = Number.NEGATIVE_INFINITY
     for (const member of willing) {
       const credit = (this.#credits.get(member) ?? 0) + member.weight
-      this.#credits.set(member, credit)
-      total += member.weight
-      if (credit > highest) {
-        highest = credit
-        chosen = member
-      }
+      if (credit <= highest) continue
+      highest = credit
+      chosen = member
     }
-    if (chosen !== undefined) this.#credits.set(chosen, highest - total)
+    return chosen
+  }
+
+  /** Takes the turn of the one whose turn it is. */
+  next(willing: readonly Member[]): Member | undefined {
+    const chosen = this.peek(willing)
+    if (chosen === undefined) return undefined
+    let total = 0
+    for (const member of willing) {
+      total += member.weight
+      this.#credits.set(member, (this.#credits.get(member) ?? 0) + member.weight)
+    }
+    this.#credits.set(chosen, (this.#credits.get(chosen) ?? 0) - total)
     return chosen
   }
 

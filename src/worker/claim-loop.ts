@@ -103,39 +103,32 @@ export class ClaimLoop {
     for (const [source, wanted] of this.#wanted()) this.#begin(source, wanted)
   }
 
-  /** Shares free slots, and then claims ahead, by weight between the queues that have work. */
+  /** Shares free slots by weight between the queues that have work, and claims ahead for them. */
   #wanted(): ReadonlyMap<Source, Wanted> {
     const wanted = new Map<Source, Wanted>()
-    const willing = this.#setup.sources.filter(
-      (source) => source.state === 'lively' && !this.#ahead.hasOf(source),
-    )
-    const countOf = ({ slots, ahead }: Wanted): number => slots + ahead
-    const share = (
-      count: number,
-      kind: keyof Wanted,
-      accepts: (source: Source) => boolean,
-    ): void => {
-      for (let left = count; left > 0; left -= 1) {
-        const source = this.#rotation.next(willing.filter(accepts))
-        if (source === undefined) return
-        const one = wanted.get(source) ?? { slots: 0, ahead: 0 }
-        one[kind] += 1
-        wanted.set(source, one)
-      }
-    }
-    const isBelowMax = (source: Source): boolean =>
-      countOf(wanted.get(source) ?? { slots: 0, ahead: 0 }) < limits.messagesPerCall.max
-    const free = this.#free
-    share(free, 'slots', (source) => {
+    const isWilling = (source: Source): boolean => {
       const slots = wanted.get(source)?.slots ?? 0
-      return source.running + slots < source.setup.concurrency && isBelowMax(source)
-    })
-    share(
-      this.#ahead.expectedStarts(free) - free,
-      'ahead',
-      (source) => wanted.has(source) && isBelowMax(source),
-    )
+      return this.#canClaim(source, slots) && slots < limits.messagesPerCall.max
+    }
+    for (let left = this.#free; left > 0; left -= 1) {
+      const source = this.#rotation.next(this.#setup.sources.filter(isWilling))
+      if (source === undefined) break
+      const one = wanted.get(source)
+      if (one === undefined) wanted.set(source, { slots: 1, ahead: 0 })
+      else one.slots += 1
+    }
+    const ahead = this.#ahead.expectedStarts(this.#free) - this.#free
+    const weights = [...wanted.keys()].reduce((sum, { weight }) => sum + weight, 0)
+    for (const [source, one] of wanted) {
+      const room = limits.messagesPerCall.max - one.slots
+      one.ahead = Math.max(0, Math.min(room, Math.floor((ahead * source.weight) / weights)))
+    }
     return wanted
+  }
+
+  /** Whether a slot is best used for a claim from the queue, if so many of it are under way already. */
+  #canClaim(source: Source, more = 0): boolean {
+    return source.state === 'lively' && !this.#ahead.has(source) && hasRoom(source, more)
   }
 
   #begin(source: Source, wanted: Wanted): void {
@@ -146,6 +139,7 @@ export class ClaimLoop {
   #waitFor(work: Promise<void>): void {
     const waiting = work.finally(() => {
       this.#claims.delete(waiting)
+      this.#startWaiting()
       this.#schedule()
     })
     this.#claims.add(waiting)
@@ -210,7 +204,7 @@ export class ClaimLoop {
     }
     const isAlone = this.#alone === source && slots === 1
     // Before any handler starts: a handler that blocks must not keep the rest from being released.
-    this.#ahead.add(claimed.slice(slots))
+    this.#ahead.add(source, claimed.slice(slots))
     // In order: a slot that is free again at once must not overtake the others of this claim.
     this.#isStarting = true
     for (const one of claimed.slice(0, slots)) {
@@ -225,7 +219,6 @@ export class ClaimLoop {
       }
     }
     this.#isStarting = false
-    this.#startWaiting()
     if (isAlone && claimed.length === 0) this.#alone = undefined
     if (missing === 0) source.state = 'lively'
     else void this.#watch(source)
@@ -245,14 +238,20 @@ export class ClaimLoop {
     })
   }
 
-  /** Starts waiting deliveries in free slots. */
+  /** Starts waiting deliveries in free slots, by weight, up to the turn of a queue that must be claimed from. */
   #startWaiting(): void {
-    // A handler that ends at once frees its slot in here, and this loop goes on with it.
-    if (this.#isStarting || this.#ahead.size === 0) return
+    // A handler that ends at once frees its slot in here, and this loop continues with it. Slots that come
+    // free while a claim is on its way would all go to the others.
+    if (this.#isStarting || this.#ahead.size === 0 || this.#claims.size > 0) return
     this.#isStarting = true
+    const isWilling = (source: Source): boolean =>
+      this.#ahead.has(source) ? hasRoom(source) : this.#canClaim(source)
     while (this.#free > 0) {
-      const next = this.#ahead.next(({ running, setup }) => running < setup.concurrency)
+      const willing = this.#setup.sources.filter(isWilling)
+      const source = this.#rotation.peek(willing)
+      const next = source && this.#ahead.next(source)
       if (next === undefined) break
+      this.#rotation.next(willing)
       this.#occupy(next.source, 1)
       this.#run(next)
     }
@@ -322,4 +321,8 @@ export class ClaimLoop {
  */
 function isSuspect({ job }: Delivery): boolean {
   return job?.lostBefore === true && job.maxAttempts > 1 && job.attempt >= job.maxAttempts
+}
+
+function hasRoom({ running, setup }: Source, more = 0): boolean {
+  return running + more < setup.concurrency
 }

@@ -39,7 +39,8 @@ export interface ClaimsAheadSetup {
 
 export class ClaimsAhead {
   readonly #setup: ClaimsAheadSetup
-  #waiting: Claimed[] = []
+  readonly #waiting = new Map<Source, Claimed[]>()
+  #size = 0
   #waitingSinceMs = 0
   #cancelTimer: (() => void) | undefined
   /** How long handlers took lately. */
@@ -50,7 +51,7 @@ export class ClaimsAhead {
   }
 
   get size(): number {
-    return this.#waiting.length
+    return this.#size
   }
 
   /** Notes how long a handler took, for the pace. */
@@ -65,27 +66,32 @@ export class ClaimsAhead {
     return Math.min(claimsAheadMax, Math.floor(slots * perSlot))
   }
 
-  add(claimed: readonly Claimed[]): void {
+  add(source: Source, claimed: readonly Claimed[]): void {
     if (claimed.length === 0) return
-    if (this.#waiting.length === 0) this.#waitingSinceMs = this.#setup.ports.clock.monotonic()
-    this.#waiting.push(...claimed)
+    if (this.#size === 0) this.#waitingSinceMs = this.#setup.ports.clock.monotonic()
+    this.#waiting.set(source, [...(this.#waiting.get(source) ?? []), ...claimed])
+    this.#size += claimed.length
     if (this.#cancelTimer === undefined) this.#planRelease(waitMsMax)
   }
 
-  /** Removes and returns the first delivery whose queue has room. */
-  next(hasRoom: (source: Source) => boolean): Claimed | undefined {
-    const index = this.#waiting.findIndex(({ source }) => hasRoom(source))
-    return index === -1 ? undefined : this.#waiting.splice(index, 1)[0]
+  has(source: Source): boolean {
+    return this.#waiting.has(source)
   }
 
-  hasOf(source: Source): boolean {
-    return this.#waiting.some((claimed) => claimed.source === source)
+  /** Removes and returns the first delivery of a queue. */
+  next(source: Source): Claimed | undefined {
+    const waiting = this.#waiting.get(source)
+    const first = waiting?.shift()
+    if (first !== undefined) this.#size -= 1
+    if (waiting?.length === 0) this.#waiting.delete(source)
+    return first
   }
 
   /** Removes and returns all. */
   clear(): readonly Claimed[] {
-    const waiting = this.#waiting
-    this.#waiting = []
+    const waiting = [...this.#waiting.values()].flat()
+    this.#waiting.clear()
+    this.#size = 0
     return waiting
   }
 
@@ -93,7 +99,7 @@ export class ClaimsAhead {
     const { clock, timers } = this.#setup.ports
     const check = (): void => {
       this.#cancelTimer = undefined
-      if (this.#waiting.length === 0) return
+      if (this.#size === 0) return
       const waitedMs = clock.monotonic() - this.#waitingSinceMs
       if (waitedMs >= waitMsMax) this.#setup.release(this.clear())
       else this.#planRelease(waitMsMax - waitedMs)

@@ -1,5 +1,6 @@
 /** Random apps, within what SQS can say: whole seconds, and names that are free. */
 import fc from 'fast-check'
+import { durationMs } from '../../src/core/durations.ts'
 import { limits, type Range } from '../../src/core/limits.ts'
 import {
   type Alarm,
@@ -61,8 +62,21 @@ const common = {
   concurrency: fc.integer({ min: 1, max: 10 }),
 }
 
+/** A queue whose delay is as long as its retention is refused. */
+function isReceivable({ delay = '0s', retention = '4d' }: Waits): boolean {
+  return durationMs(delay) < durationMs(retention)
+}
+
+interface Waits {
+  readonly delay?: Duration
+  readonly retention?: Duration
+}
+
 const declaredQueue: fc.Arbitrary<DeclaredQueue> = fc.oneof(
-  fc.record(common, { requiredKeys: [] }).map((options) => queue(options)),
+  fc
+    .record(common, { requiredKeys: [] })
+    .filter(isReceivable)
+    .map((options) => queue(options)),
   fc
     .record(
       {
@@ -72,6 +86,7 @@ const declaredQueue: fc.Arbitrary<DeclaredQueue> = fc.oneof(
       },
       { requiredKeys: [] },
     )
+    .filter(isReceivable)
     .map((options) => fifo(options)),
 )
 

@@ -19,7 +19,7 @@ export interface HidingStatements {
 }
 
 /** The condition that no lease on the message is live; its parameter is the time. */
-export const isUnheld = `NOT (state = ${leased} AND token <> ${nobodysToken} AND due_at > ?)`
+export const isUnheld: string = `NOT (state = ${leased} AND token <> ${nobodysToken} AND due_at > ?)`
 
 /** The same, the other way round, of a row that was read. A message that waits for its retry is not held. */
 export function isHeld({ state, token, due_at }: MessageRow, now: number): boolean {

@@ -53,7 +53,7 @@ export const upkeepColumns = `sequence, state, sent_at, due_at, group_name, body
  * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
  * takes far longer than the search. `state > 0` tells it that the partial index will do.
  */
-export function dueIn(state: number, columns = upkeepColumns): string {
+export function dueIn(state: number, columns: string = upkeepColumns): string {
   return `
     SELECT ${columns} FROM message INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
