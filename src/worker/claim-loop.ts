@@ -103,21 +103,28 @@ export class ClaimLoop {
     for (const [source, wanted] of this.#wanted()) this.#begin(source, wanted)
   }
 
-  /** Shares free slots by weight between the queues that have work, and claims ahead for them. */
+  /** Shares free slots by weight: starts what waits, and returns what to claim for the other slots. */
   #wanted(): ReadonlyMap<Source, Wanted> {
     const wanted = new Map<Source, Wanted>()
-    const isWilling = (source: Source): boolean => {
-      const slots = wanted.get(source)?.slots ?? 0
-      return this.#canClaim(source, slots) && slots < limits.messagesPerCall.max
-    }
-    for (let left = this.#free; left > 0; left -= 1) {
-      const source = this.#rotation.next(this.#setup.sources.filter(isWilling))
+    const slotsOf = (source: Source): number => wanted.get(source)?.slots ?? 0
+    let slots = 0
+    this.#isStarting = true
+    while (this.#free > slots) {
+      const willing = this.#willing(slotsOf)
+      const source = this.#rotation.next(willing)
       if (source === undefined) break
-      const one = wanted.get(source)
-      if (one === undefined) wanted.set(source, { slots: 1, ahead: 0 })
-      else one.slots += 1
+      const waiting = this.#ahead.next(source)
+      if (waiting !== undefined) {
+        this.#occupy(source, 1)
+        this.#run(waiting)
+        continue
+      }
+      slots += 1
+      wanted.set(source, { slots: slotsOf(source) + 1, ahead: 0 })
     }
-    const ahead = this.#ahead.expectedStarts(this.#free) - this.#free
+    this.#isStarting = false
+    if (this.#ahead.size === 0) this.#setup.onDrained()
+    const ahead = this.#ahead.expectedStarts(slots) - slots
     const weights = [...wanted.keys()].reduce((sum, { weight }) => sum + weight, 0)
     for (const [source, one] of wanted) {
       const room = limits.messagesPerCall.max - one.slots
@@ -126,9 +133,15 @@ export class ClaimLoop {
     return wanted
   }
 
-  /** Whether a slot is best used for a claim from the queue, if so many of it are under way already. */
-  #canClaim(source: Source, more = 0): boolean {
-    return source.state === 'lively' && !this.#ahead.has(source) && hasRoom(source, more)
+  /** Queues that have room for another handler and, as far as is known, something for it. */
+  #willing(slotsOf: (source: Source) => number): readonly Source[] {
+    return this.#setup.sources.filter((source) => {
+      const slots = slotsOf(source)
+      if (source.running + slots >= source.setup.concurrency) return false
+      return (
+        this.#ahead.has(source) || (source.state === 'lively' && slots < limits.messagesPerCall.max)
+      )
+    })
   }
 
   #begin(source: Source, wanted: Wanted): void {
@@ -238,16 +251,14 @@ export class ClaimLoop {
     })
   }
 
-  /** Starts waiting deliveries in free slots, by weight, up to the turn of a queue that must be claimed from. */
+  /** Starts waiting deliveries in free slots, up to the turn of a queue that must be claimed from. */
   #startWaiting(): void {
     // A handler that ends at once frees its slot in here, and this loop continues with it. Slots that come
     // free while a claim is on its way would all go to the others.
     if (this.#isStarting || this.#ahead.size === 0 || this.#claims.size > 0) return
     this.#isStarting = true
-    const isWilling = (source: Source): boolean =>
-      this.#ahead.has(source) ? hasRoom(source) : this.#canClaim(source)
     while (this.#free > 0) {
-      const willing = this.#setup.sources.filter(isWilling)
+      const willing = this.#willing(noSlots)
       const source = this.#rotation.peek(willing)
       const next = source && this.#ahead.next(source)
       if (next === undefined) break
@@ -323,6 +334,4 @@ function isSuspect({ job }: Delivery): boolean {
   return job?.lostBefore === true && job.maxAttempts > 1 && job.attempt >= job.maxAttempts
 }
 
-function hasRoom({ running, setup }: Source, more = 0): boolean {
-  return running + more < setup.concurrency
-}
+const noSlots = (): number => 0
