@@ -25,6 +25,8 @@ export class WeightedRotation<Member extends Weighted> {
 
   /** Takes the turn of the one whose turn it is. */
   next(willing: readonly Member[]): Member | undefined {
+    // Alone, a member owes nothing to anyone.
+    if (willing.length < 2) return willing[0]
     const chosen = this.peek(willing)
     if (chosen === undefined) return undefined
     let total = 0
