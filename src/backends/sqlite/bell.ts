@@ -33,6 +33,7 @@ export class Bell {
   #cancelPoll: (() => void) | undefined
   #seenVersion = 0
   #restUntilMs = 0
+  #cancelLateLook: (() => void) | undefined
 
   constructor(options: BellOptions) {
     this.#options = options
@@ -63,6 +64,8 @@ export class Bell {
   #pause(): void {
     this.#cancelPoll?.()
     this.#cancelPoll = undefined
+    this.#cancelLateLook?.()
+    this.#cancelLateLook = undefined
     this.#watcher?.close()
     this.#watcher = undefined
   }
@@ -97,13 +100,27 @@ export class Bell {
 
   #look(): void {
     const { ports, version, onChange } = this.#options
+    if (this.#cancelPoll === undefined) return
     const startedMs = ports.clock.monotonic()
-    if (startedMs < this.#restUntilMs || this.#cancelPoll === undefined) return
+    if (startedMs < this.#restUntilMs) {
+      this.#lookLater(this.#restUntilMs - startedMs)
+      return
+    }
     const current = version()
     if (current === this.#seenVersion) return
     this.#seenVersion = current
     onChange()
     const endedMs = ports.clock.monotonic()
     this.#restUntilMs = endedMs + (endedMs - startedMs) * restFactor
+  }
+
+  /** An event during the rest would otherwise wait for the next poll. */
+  #lookLater(delayMs: number): void {
+    const look = (): void => {
+      this.#cancelLateLook = undefined
+      this.#look()
+    }
+    const { timers } = this.#options.ports
+    this.#cancelLateLook ??= timers.after(delayMs, look, { background: true })
   }
 }
