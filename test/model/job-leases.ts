@@ -24,6 +24,11 @@ export interface JobLeasesSetup {
   readonly note: (step: string) => void
 }
 
+interface Claim {
+  readonly max: number
+  readonly visibilityMs: number
+}
+
 interface Held {
   readonly job: ModelJob
   readonly lease: ModelLease
@@ -49,9 +54,11 @@ export class JobLeases {
     this.#held = this.#held.filter(({ job }) => job.queue !== queue)
   }
 
-  async receive(queue: ModelQueue): Promise<void> {
-    const max = this.#chances.pick([1, 2, 3])
-    const visibilityMs = this.#chances.pick([0, 2 * second, 10 * second, 90 * second])
+  async receive(queue: ModelQueue, fixed?: Claim): Promise<void> {
+    const { max, visibilityMs } = fixed ?? {
+      max: this.#chances.pick([1, 2, 3]),
+      visibilityMs: this.#chances.pick([0, 2 * second, 10 * second, 90 * second]),
+    }
     this.#note(`receive ${max} from ${queue.name} for ${visibilityMs}`)
     const deliveries = await this.#stores.both(({ backend }) =>
       backend.receive({ queue: queue.name, max, visibilityMs, waitMs: 0 }),

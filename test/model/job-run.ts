@@ -79,7 +79,8 @@ export class JobRun {
 
   async #step(): Promise<void> {
     await this.#chances.take([
-      [12, () => this.#enqueue()],
+      [12, () => this.#enqueue(this.#anyQueue())],
+      [3, () => this.#overtake()],
       [16, () => this.#leases.receive(this.#anyQueue())],
       [14, () => this.#leases.settle()],
       [5, () => this.#leases.completeTogether()],
@@ -115,8 +116,24 @@ export class JobRun {
     })
   }
 
-  async #enqueue(): Promise<void> {
+  /** Jobs that were claimed together lapse and are claimed again; then both receivers use their leases. */
+  async #overtake(): Promise<void> {
     const queue = this.#anyQueue()
+    if (queue.isFifo) return
+    const plain = { payload: '1', tenant: null, delayMs: 0, maxAttempts: 3 }
+    for (let job = 0; job < 3; job += 1) await this.#enqueue(queue, plain)
+    const request = { max: 3, visibilityMs: 10 * second }
+    await this.#leases.receive(queue, request)
+    await this.#advance(11 * second)
+    await this.#leases.receive(queue, request)
+    await this.#leases.extend()
+    await this.#leases.reportProgress()
+    await this.#leases.settle()
+    await this.#leases.settle()
+    await this.#leases.completeTogether()
+  }
+
+  async #enqueue(queue: ModelQueue, fixed: Partial<JobDraft> = {}): Promise<void> {
     const draft: JobDraft = {
       type: this.#chances.pick(['OCR', 'OMR']),
       payload: this.#chances.pick(['1', '2', `"${'x'.repeat(2_000)}"`]),
@@ -126,6 +143,7 @@ export class JobRun {
         : this.#chances.pick([null, null, 't1', 't2']),
       tier: this.#chances.pick([null, null, 'lite']),
       delayMs: queue.isFifo ? 0 : this.#chances.pick([0, 0, 0, 2 * second, 20 * second]),
+      ...fixed,
     }
     const key = this.#chances.is(0.3)
       ? {
