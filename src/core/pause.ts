@@ -12,3 +12,8 @@ export function pause(timers: Timers, delayMs: number, signal?: AbortSignal): Pr
     signal?.addEventListener('abort', wake, { once: true })
   })
 }
+
+/** Calls `run` after so many turns of the event loop, without sleeping. */
+export function afterTurns(timers: Timers, turns: number, run: () => void): void {
+  timers.soon(turns === 0 ? run : () => afterTurns(timers, turns - 1, run))
+}

@@ -66,11 +66,11 @@ export class CallerTransactions {
     if (!disk.isLow) return session.within(apply)
     disk.look()
     if (disk.isFull) throw new MillraceError('store_full')
-    session.limitPages(disk.pageLimit({ adds: true }))
+    session.limitPages(disk, { adds: true })
     try {
       return session.within(apply)
     } finally {
-      session.limitPages(undefined)
+      session.liftLimit()
     }
   }
 

@@ -21,6 +21,8 @@ const chunkBytes = 128 * 2 ** 10
 
 export class DiskRoom {
   readonly #file: string
+  /** How often the disk was looked at. */
+  looks = 0
   #isLow = false
   #hasReserve = true
   #freeBytes = 0
@@ -45,6 +47,7 @@ export class DiskRoom {
 
   /** Looks at the disk, and makes the reserve where it is missing and there is room for it. */
   look({ mayRestore = true }: { readonly mayRestore?: boolean } = {}): void {
+    this.looks += 1
     try {
       const { bavail, blocks, bsize } = statfsSync(dirname(this.#file))
       this.#freeBytes = bavail * bsize

@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../core/ports.ts'
 import { boundLog } from './database.ts'
+import type { DiskRoom } from './disk-room.ts'
 import { MessageIds } from './message-ids.ts'
 import { getRow } from './rows.ts'
 import { Statements } from './statements.ts'
@@ -28,7 +29,9 @@ export class Session extends Statements {
   readonly #commit: StatementSync
   readonly #rollback: StatementSync
   readonly #store: StatementSync
-  #isLimited = false
+  #isTight = false
+  /** The look at the disk that the connection's limit comes from. */
+  #limitedBy: number | undefined
 
   constructor(db: DatabaseSync, clock: StoreClock, ids: Ids) {
     super(db)
@@ -86,13 +89,24 @@ export class Session extends Statements {
     this.topology.forget()
   }
 
-  /** Limits the size of the file and of its log, on a disk that is nearly full. */
-  limitPages(pages: number | undefined): void {
-    if (pages === undefined && !this.#isLimited) return
-    const isTight = pages !== undefined
-    if (isTight !== this.#isLimited) boundLog(this.db, { isTight })
-    this.#isLimited = isTight
-    this.db.exec(`PRAGMA max_page_count = ${pages ?? pagesMax}`)
+  /** Lets the store grow as far as the latest look at the disk allows, and keeps its log small there. */
+  limitPages(disk: DiskRoom, { adds }: { readonly adds: boolean }): void {
+    if (disk.looks === this.#limitedBy) return
+    this.#limitedBy = disk.looks
+    this.#setTight(disk.isLow)
+    this.db.exec(`PRAGMA max_page_count = ${disk.pageLimit({ adds })}`)
+  }
+
+  /** Leaves the connection as it was found. */
+  liftLimit(): void {
+    this.#limitedBy = undefined
+    this.#setTight(false)
+    this.db.exec(`PRAGMA max_page_count = ${pagesMax}`)
+  }
+
+  #setTight(isTight: boolean): void {
+    if (isTight !== this.#isTight) boundLog(this.db, { isTight })
+    this.#isTight = isTight
   }
 
   /** Moves the log into the file and empties it, as far as other connections allow. */

@@ -5,7 +5,8 @@
  * kept.
  */
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { Ports, Timers } from '../../core/ports.ts'
+import { afterTurns } from '../../core/pause.ts'
+import type { Ports } from '../../core/ports.ts'
 import type { Courtesy } from './courtesy.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { FileIdentity } from './file-identity.ts'
@@ -297,50 +298,57 @@ export class Writer {
     this.#options.onLoss(loss)
   }
 
-  /** On a disk that is nearly full, what adds messages leaves room to settle those that are there. */
+  /**
+   * What adds messages leaves room to settle those that are there. The store grows by at most half of what
+   * was free at the latest look. On a disk that is nearly full, each transaction looks.
+   */
   #keepRoom(session: Session): void {
     const { disk } = this.#options
-    if (!disk.isLow) {
-      session.limitPages(undefined)
-      return
-    }
-    disk.look({ mayRestore: !this.#isSecondTry })
+    if (disk.isLow) disk.look({ mayRestore: !this.#isSecondTry })
     if (disk.isFull) {
       const adding = this.#pending.filter(({ adds }) => adds)
       this.#pending = this.#pending.filter(({ adds }) => !adds)
       failAll(adding, new MillraceError('store_full'))
     }
-    const adds = this.#pending.some((operation) => operation.adds)
-    session.limitPages(disk.pageLimit({ adds }))
+    const adds = !disk.isLow || this.#pending.some((operation) => operation.adds)
+    session.limitPages(disk, { adds })
   }
 
   /**
-   * A group did not fit on the disk. What adds messages is refused. The rest is tried without it, then
-   * with the reserve, then one by one: what emits much must not keep others from being settled.
+   * A group did not fit on the disk. All of it is tried once more after a new look. Then what adds messages
+   * is refused, and the rest is tried without it, with the reserve, and one by one: what emits much must not
+   * keep others from being settled.
    */
   #makeRoom(group: readonly Operation[], error: Error): void {
+    const { disk } = this.#options
+    if (!disk.isLow && !this.#isSecondTry) {
+      this.#isSecondTry = true
+      disk.look({ mayRestore: false })
+      this.#tryAgain(group)
+      return
+    }
     const kept = group.filter(({ adds }) => !adds)
     failAll(
       group.filter(({ adds }) => adds),
       error,
     )
-    const hasMoreRoom = kept.length < group.length || this.#releaseReserve()
-    this.#isSecondTry = hasMoreRoom || kept.length > 1
+    const isSmaller = kept.length < group.length
+    const hasReserve = !isSmaller && disk.release()
+    if (hasReserve) this.session.emptyLog()
+    this.#isSecondTry = isSmaller || hasReserve || kept.length > 1
     if (!this.#isSecondTry) {
       failAll(kept, error)
       return
     }
-    if (!hasMoreRoom) this.#alone = kept.length
-    for (const operation of kept) operation.refusal = undefined
-    this.#pending = kept.concat(this.#pending)
-    // A parked receive may be all that is to be served.
-    this.#schedule()
+    if (!isSmaller && !hasReserve) this.#alone = kept.length
+    this.#tryAgain(kept)
   }
 
-  #releaseReserve(): boolean {
-    const wasThere = this.#options.disk.release()
-    if (wasThere) this.session.emptyLog()
-    return wasThere
+  #tryAgain(operations: readonly Operation[]): void {
+    for (const operation of operations) operation.refusal = undefined
+    this.#pending = operations.concat(this.#pending)
+    // A parked receive may be all that is to be served.
+    this.#schedule()
   }
 
   /** After a fault of the disk nothing that the connection holds is trusted: it is made anew. */
@@ -389,9 +397,4 @@ export class Writer {
 
 function failAll(operations: readonly Operation[], error: Error): void {
   for (const { reject, refusal } of operations) reject(refusal ?? error)
-}
-
-/** Runs it after so many turns of the event loop, without sleeping. */
-function afterTurns(timers: Timers, turns: number, run: () => void): void {
-  timers.soon(turns === 0 ? run : () => afterTurns(timers, turns - 1, run))
 }

@@ -156,12 +156,13 @@ describe('an operation that fails', () => {
     }))
 })
 
-/** Two sends and a receive share a commit, which fails. */
-async function failOnce(
+/** Two sends and a receive share a commit, which fails so many times. */
+async function failCommits(
   backend: Backend,
   errcode: number,
+  times: number,
 ): Promise<readonly PromiseSettledResult<readonly object[]>[]> {
-  let failures = 1
+  let failures = times
   watchStatements((sql) => {
     if (sql === 'COMMIT' && failures-- > 0) throw sqliteError(errcode)
   })
@@ -182,7 +183,7 @@ describe('a commit that fails', () => {
   test('because the device fails fails all its operations with a typed error, and nothing is kept', () =>
     onStore(async (backend) => {
       await send(backend, 'kept')
-      const results = await failOnce(backend, deviceFault)
+      const results = await failCommits(backend, deviceFault, 1)
       for (const result of results) refusedWith(result, 'store_failed')
       assert.deepEqual(await bodies(backend), ['kept'])
       const statistics = await backend.queueStatistics({ queue: 'q' })
@@ -191,10 +192,17 @@ describe('a commit that fails', () => {
       assert.deepEqual(await bodies(backend), ['kept', 'afterwards'])
     }))
 
+  test('because the disk was full a moment ago is tried again', () =>
+    onStore(async (backend) => {
+      const results = await failCommits(backend, diskFull, 1)
+      for (const { status } of results) assert.equal(status, 'fulfilled')
+      assert.equal((await backend.queueStatistics({ queue: 'q' })).totals.sent, 2)
+    }))
+
   test('because the disk is full fails its sends with a typed error, and the rest is committed', () =>
     onStore(async (backend) => {
       await send(backend, 'kept')
-      const [first, second, received] = await failOnce(backend, diskFull)
+      const [first, second, received] = await failCommits(backend, diskFull, 2)
       refusedWith(first, 'store_full')
       refusedWith(second, 'store_full')
       assert.ok(received?.status === 'fulfilled')
@@ -209,7 +217,7 @@ describe('a commit that fails', () => {
     onStore(async (backend) => {
       const parked = backend.receive({ queue: 'q', max: 1, waitMs: 20_000 })
       await backend.sweep()
-      let failures = 1
+      let failures = 2
       watchStatements((sql) => {
         if (sql === 'COMMIT' && failures-- > 0) throw sqliteError(diskFull)
       })
