@@ -35,8 +35,13 @@ if (command === 'start') {
   // The example that needs it says so itself when it is still missing.
   if (args[0] === 'academy') installPrograms(['ffmpeg'])
   process.exitCode = await run(`examples/${args[0]}/main.ts`, args.slice(1))
+} else if (command === 'consume:reprocess') {
+  install()
+  const tutoring = 'examples/tutoring'
+  const options = [`--env-file-if-exists=${tutoring}/.env`]
+  process.exitCode = await run(`${tutoring}/scripts/local-reprocess-consumer.ts`, args, options)
 } else {
-  fail('usage: node scripts/run.mjs start|test|example NAME [arguments]', 2)
+  fail('usage: node scripts/run.mjs start|test|example NAME|consume:reprocess [arguments]', 2)
 }
 
 /** Everything: the server, and the tools and libraries of tests, benches and examples. */
@@ -174,10 +179,10 @@ function nodeMajor() {
   return Number.parseInt(process.versions.node, 10)
 }
 
-/** Runs a script on the project's Node and answers its exit code. */
-function run(script, scriptArgs) {
+/** Runs a script on the project's Node and returns its exit code. */
+function run(script, scriptArgs, nodeOptions = []) {
   const binary = nodeBinary()
-  const child = spawn(binary, [join(root, script), ...scriptArgs], {
+  const child = spawn(binary, [...nodeOptions, join(root, script), ...scriptArgs], {
     cwd: root,
     stdio: 'inherit',
     env: {

@@ -52,7 +52,13 @@ function checkJobType(into: Violations, field: string, declared: unknown): void 
 }
 
 export function checkPaths(into: Violations, field: string, value: unknown): void {
-  const areNames = Array.isArray(value) && value.every((path) => typeof path === 'string' && path)
-  if (areNames) return
-  into.push({ field, given: describeGiven(value), allowed: "paths, such as ['card.number']" })
+  if (Array.isArray(value) && value.every(isPath)) return
+  const allowed =
+    "paths, such as ['card.number'], without * or []: a path leads into each element of an array"
+  into.push({ field, given: describeGiven(value), allowed })
+}
+
+/** A wildcard would match nothing, and so hide nothing. */
+function isPath(path: unknown): boolean {
+  return typeof path === 'string' && /^[^.*[\]]+(?:\.[^.*[\]]+)*$/.test(path)
 }

@@ -32,6 +32,8 @@ describe('what nobody is shown', () => {
 
   test.each([
     ['a queue', { secret: 'card' }, /queues\.q\.secret: got 'card', expected paths/],
+    ['a queue', { personal: ['list.*.name'] }, /queues\.q\.personal: .* without \* or \[\]/],
+    ['a queue', { secret: ['list[].name'] }, /queues\.q\.secret: .* without \* or \[\]/],
     ['a queue', { personal: [7] }, /queues\.q\.personal: got an array, expected paths/],
   ])('is refused on %s when it is no list of paths: %j', (_what, options, complaint) => {
     assert.throws(() => defineApp('app', { queues: { q: queue(options as object) } }), complaint)

@@ -25,7 +25,7 @@ export interface JobType<
   readonly concurrency?: number
   /** Kill switches that stop this type, beside those of the queue. */
   readonly obeys?: string | readonly string[]
-  /** Paths in the payload, such as `'card.number'`, that nobody is shown. */
+  /** Paths in the payload, such as `'card.number'`, that are masked. In an array each element counts. */
   readonly secret?: readonly string[]
   /** Paths in the payload that tell who somebody is. They are masked like secrets. */
   readonly personal?: readonly string[]

@@ -42,7 +42,7 @@ export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
   readonly backoff?: Backoff
   /** How long a handler may take. Default: as long as it likes. */
   readonly timeout?: Duration
-  /** Paths in the message, such as `'card.number'`, that nobody is shown. */
+  /** Paths in the message, such as `'card.number'`, that are masked. In an array each element counts. */
   readonly secret?: readonly string[]
   /** Paths in the message that tell who somebody is. They are masked like secrets. */
   readonly personal?: readonly string[]

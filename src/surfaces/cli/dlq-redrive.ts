@@ -40,7 +40,8 @@ export async function redriveQueue(call: Call<RedriveFlags>, source: string): Pr
       const { ready } = await store.backend.queueStatistics({ queue: source })
       const { to, rate, yes } = call.flags
       const target = to === undefined ? 'where they died' : printable(to)
-      const question = `This will move ${ready} messages out of ${printable(source)}, to ${target}.`
+      const what = ready === 1 ? '1 message' : `${ready} messages`
+      const question = `This will move ${what} out of ${printable(source)}, to ${target}.`
       await confirm(call.shell, { question, name: source, yes })
       const task = await redrive(
         { backend: store.backend, timers: call.shell.ports.timers, source },
@@ -97,8 +98,8 @@ async function foretell(
     return flags.json ? voice.tell(document) : voice.event(document)
   }
   const count = moves.reduce((sum, { messages }) => sum + messages, 0)
-  const rest = complete ? '' : ` of the first ${looked_at}`
-  voice.say(`Would move ${count}${rest} of ${ready} messages out of ${printable(source)}.`)
+  voice.say(`Would move ${count} of ${ready} messages out of ${printable(source)}.`)
+  if (!complete) voice.say(`Only the first ${looked_at} were looked at.`)
   for (const { to, messages } of moves) voice.say(`  ${messages} to ${printable(to)}`)
   for (const line of skippedLines(skipped)) voice.say(line)
 }
