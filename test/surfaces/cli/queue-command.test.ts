@@ -1,7 +1,7 @@
 /** `millrace queue`, as an operator uses it on a store. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { describe, test } from 'vitest'
+import { describe, test, vi } from 'vitest'
 import { assertRefused, type CliScene, cliScene } from './cli-scene.ts'
 
 async function withOrders(): Promise<CliScene> {
@@ -82,6 +82,9 @@ describe('the list of queues', () => {
     const { backend } = await store()
     await backend.createQueue({ queue: 'quiet' })
     await backend.send({ queue: 'orders-dlq', messages: [{ body: 'first' }] })
+    const sentAt = Date.now()
+    // Within a millisecond neither would be older.
+    await vi.waitUntil(() => Date.now() > sentAt)
     await backend.send({ queue: 'orders', messages: [{ body: 'second' }, { body: 'third' }] })
     const { queues } = await read('queue', 'list')
     assert.deepEqual(
