@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
+import { z } from 'zod'
 import type { Backend, Delivery, Outcome } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'
+import { defineApp, jobs, open, queue } from '../../src/index.ts'
 import { canMount, withMounted } from '../support/mounting.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
@@ -51,9 +53,10 @@ async function settleAll(
   backend: Backend,
   deliveries: readonly Delivery[],
   outcome: Outcome,
+  queue = 'q',
 ): Promise<void> {
   const settlements = deliveries.map(({ receipt }) => ({ receipt, outcome }))
-  const results = await backend.settle({ queue: 'q', settlements })
+  const results = await backend.settle({ queue, settlements })
   for (const { status } of results) assert.equal(status, 'settled')
 }
 
@@ -132,6 +135,47 @@ describe.skipIf(!canMount)('a full disk', () => {
       assertSoundStore(file)
     }, size),
   )
+
+  test('can be drained by an app that is opened after the reserve was used', () =>
+    onSmallDisk(async (disk) => {
+      const WORK = z.string()
+      const app = defineApp('full', {
+        queues: { plain: queue({ deadLetter: { after: 3 } }), work: jobs({ types: { WORK } }) },
+      })
+      const first = await open(app, { data: disk })
+      const name = first.queues.plain.name
+      const fill = async (): Promise<number> => {
+        for (let sent = 0; ; sent += 10) {
+          try {
+            await first.queues.plain.sendMany(batch.map(({ body }) => body))
+          } catch (error) {
+            assert.ok(error instanceof MillraceError)
+            assert.equal(error.code, 'store_full')
+            return sent
+          }
+        }
+      }
+      const sent = await fill()
+      fillWithBallast(disk)
+      const storeFile = first.storeFile ?? ''
+      const store = await openSqlite({ file: storeFile })
+      let drained = 0
+      while (existsSync(`${storeFile}-reserve`)) {
+        const deliveries = await store.receive({ queue: name, max: 10 })
+        assert.ok(deliveries.length > 0, 'the reserve was not needed')
+        await settleAll(store, deliveries, { kind: 'acknowledge' }, name)
+        drained += deliveries.length
+      }
+      await store.close()
+      await first.close()
+
+      const again = await open(app, { data: disk })
+      const backend = await openSqlite({ file: storeFile })
+      assert.equal(await drain(backend, name), sent - drained)
+      await backend.close()
+      await again.close()
+      assertSoundStore(storeFile)
+    }, '12m'))
 
   test('can be drained after the store was opened anew', () =>
     onSmallDisk(async (disk) => {

@@ -179,7 +179,8 @@ export class SqliteBackend implements Backend {
   }
 
   createQueue(request: CreateQueue): Promise<CreatedQueue> {
-    return this.#writer.add((tx) => createQueue(tx, request))
+    // Opening an app makes sure of its queues, also on a full disk that is to be drained.
+    return this.#writer.submit((tx) => createQueue(tx, request))
   }
 
   readQueue({ queue }: QueueName): Promise<QueueRecord> {
