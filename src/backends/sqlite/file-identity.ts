@@ -68,14 +68,24 @@ export class FileIdentity {
       const isNew = this.#mark === undefined && mark !== 'foreign'
       return mark === 'unknown' ? 'unknown' : isNew ? 'own' : 'doubtful'
     }
-    const { id_prefix: prefix, last_sequence: sequence, last_token: token } = mark
-    if (prefix !== getRow<Mark>(db.prepare(readMark))?.id_prefix) throw replaced(this.#file)
-    const before = this.#mark
-    if (before !== undefined && (sequence < before.last_sequence || token < before.last_token)) {
-      throw replaced(this.#file)
-    }
+    const before = this.#mark ?? markOf(db)
+    if (before === undefined) return 'doubtful'
+    const isOlder =
+      this.#mark !== undefined &&
+      (mark.last_sequence < before.last_sequence || mark.last_token < before.last_token)
+    if (mark.id_prefix !== before.id_prefix || isOlder) throw replaced(this.#file)
     this.#mark = mark
     return 'own'
+  }
+}
+
+/** What the open connection reads; undefined when it finds pages of another file among its own. */
+function markOf(db: DatabaseSync): Mark | undefined {
+  try {
+    return getRow<Mark>(db.prepare(readMark))
+  } catch (error) {
+    if (isCorrupt(error) || isForeign(error)) return undefined
+    throw error
   }
 }
 

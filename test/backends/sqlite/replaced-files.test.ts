@@ -126,6 +126,29 @@ describe('an open store', () => {
     }),
   )
 
+  test.each(['an older copy of it', 'a smaller store'])(
+    'stops within a second when it is idle with an empty log and %s is copied over it',
+    (what) =>
+      onStore(async ({ backend, clock, folder, file }) => {
+        await backend.createQueue({ queue: 'empty' })
+        await backend.backup({ file: `${folder}-old` })
+        await sendMany(backend)
+        await backend.close()
+        const small = await openSqlite({ file: `${folder}-small` })
+        await small.createQueue({ queue: 'q' })
+        await small.close()
+
+        const idle = await openSqlite({ file, ports: { ...virtualPorts(), clock, timers: clock } })
+        const parked = idle.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
+        await clock.advance(500)
+        copyFileSync(`${folder}-${what === 'a smaller store' ? 'small' : 'old'}`, file)
+        const ended = assert.rejects(parked, replaced)
+        await clock.advance(1_000)
+        await ended
+        await idle.close()
+      }),
+  )
+
   test('leaves the files alone that took the place of its own', () =>
     onStore(async (scene) => {
       const { backend, folder, file } = scene
