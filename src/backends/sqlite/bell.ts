@@ -13,6 +13,9 @@ const pollWithoutWatchMs = 10
 /** After looking, at least this many times as long is spent on other things. */
 const restFactor = 10
 
+/** One look that was slow by chance must not make the next one late. */
+const restMsMax = 2
+
 const stroke = Buffer.from('.')
 
 export interface BellOptions {
@@ -111,7 +114,7 @@ export class Bell {
     this.#seenVersion = current
     onChange()
     const endedMs = ports.clock.monotonic()
-    this.#restUntilMs = endedMs + (endedMs - startedMs) * restFactor
+    this.#restUntilMs = endedMs + Math.min(restMsMax, (endedMs - startedMs) * restFactor)
   }
 
   /** An event during the rest would otherwise wait for the next poll. */

@@ -10,6 +10,7 @@ import type { Ports } from '../../core/ports.ts'
 import type { Courtesy } from './courtesy.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { FileIdentity } from './file-identity.ts'
+import { eagerMs, LockWait } from './lock-wait.ts'
 import type { Session } from './session.ts'
 import { isDeviceFault, isFull, isStoreWideFault, storageError } from './storage-fault.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -17,14 +18,8 @@ import type { StoreTransaction } from './transaction.ts'
 /** After this long a group is committed, so that a flood does not hold the event loop. */
 const groupMsMax = 10
 
-/** So long a busy store is tried again in every turn of the loop, before timers take over. */
-const eagerMs = 3
-
 /** How often a process that uses the store looks whether its files are still in place. */
 const lookEveryMs = 250
-
-/** How long a process waits between two tries after that. */
-const retryMs = 1
 
 /**
  * A caller that waits for each commit before its next call is served without a turn of the event loop in
@@ -32,11 +27,14 @@ const retryMs = 1
  */
 const chainMax = 8
 
+/** After this long without a commit, an operation is unlikely to have company that is worth a wait. */
+const quietMs = 5
+
 /**
  * The room left for a process that knocked: long enough for one of its tries to fall into it. One that
  * tries in every turn of its loop needs a few turns of ours; one that has gone over to timers, more.
  */
-const roomTurns = 20
+const roomTurns = 40
 const roomMs = 1
 
 /** Runs inside the transaction. May run again when a neighbour had to be taken out of the group. */
@@ -70,6 +68,7 @@ export interface WriterOptions {
 
 export class Writer {
   readonly #options: WriterOptions
+  readonly #lock: LockWait
   #session: Session | undefined
   #pending: Operation[] = []
   #isScheduled = false
@@ -77,7 +76,6 @@ export class Writer {
   #loss: MillraceError | undefined
   /** When the files and the disk are looked at next. */
   #lookAtMs: number
-  #busySinceMs: number | undefined
   /** How long the process has waited that is owed room. */
   #owedAfterMs: number | undefined
   /** The group at hand did not fit on the disk, and is tried again. */
@@ -87,12 +85,16 @@ export class Writer {
   /** Commits that may still follow before the next turn of the event loop. */
   #chain = 0
   #isTurnOver = true
+  #flushedMs: number
   #whenIdle: (() => void) | undefined
 
   constructor(options: WriterOptions) {
     this.#options = options
     this.#session = options.session
-    this.#lookAtMs = options.ports.clock.monotonic() + lookEveryMs
+    const { ports, courtesy, busyTimeoutMs: timeoutMs } = options
+    this.#lock = new LockWait({ ports, courtesy, timeoutMs })
+    this.#flushedMs = options.ports.clock.monotonic()
+    this.#lookAtMs = this.#flushedMs + lookEveryMs
   }
 
   /** Why the store can never be used again, once that is so. */
@@ -148,12 +150,13 @@ export class Writer {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    const { timers } = this.#options.ports
+    const { clock, timers } = this.#options.ports
     const flush = (): void => this.#flush()
     const owedAfterMs = this.#owedAfterMs
     this.#owedAfterMs = undefined
-    if (owedAfterMs === undefined && this.#chain > 0) {
-      this.#chain -= 1
+    const isUrgent = this.#chain > 0 || clock.monotonic() - this.#flushedMs >= quietMs
+    if (owedAfterMs === undefined && isUrgent) {
+      this.#chain = Math.max(0, this.#chain - 1)
       queueMicrotask(flush)
     } else if (owedAfterMs === undefined) timers.soon(flush)
     else if (owedAfterMs < eagerMs) afterTurns(timers, roomTurns, flush)
@@ -169,6 +172,7 @@ export class Writer {
       this.#commitGroup(tx)
       if (tx.writes > 0) this.#owedAfterMs = this.#options.courtesy.knockedSince(beganMs)
     }
+    this.#flushedMs = clock.monotonic()
     if (this.#pending.length > 0) this.#schedule()
     if (!this.#isScheduled) this.#whenIdle?.()
   }
@@ -177,10 +181,11 @@ export class Writer {
     try {
       const tx = this.session.begin()
       if (tx === undefined) {
-        this.#waitForLock()
+        this.#isScheduled = this.#lock.retry(() => this.#flush())
+        if (!this.#isScheduled) this.#failPending(new MillraceError('store_busy'))
         return undefined
       }
-      this.#busySinceMs = undefined
+      this.#lock.end()
       this.#keepRoom(tx.session)
       return tx
     } catch (error) {
@@ -366,25 +371,6 @@ export class Writer {
       session.close()
     } catch {
       // Closing flushes nothing that was answered; the file is recovered when it is opened again.
-    }
-  }
-
-  #waitForLock(): void {
-    const { clock, timers } = this.#options.ports
-    const nowMs = clock.monotonic()
-    this.#busySinceMs ??= nowMs
-    if (nowMs - this.#busySinceMs > this.#options.busyTimeoutMs) {
-      this.#busySinceMs = undefined
-      this.#failPending(new MillraceError('store_busy'))
-      return
-    }
-    const waitedMs = nowMs - this.#busySinceMs
-    this.#options.courtesy.knock(waitedMs)
-    if (waitedMs < eagerMs) {
-      this.#schedule()
-    } else {
-      this.#isScheduled = true
-      timers.after(retryMs, () => this.#flush())
     }
   }
 

@@ -71,7 +71,10 @@ describe('a long dead-letter queue', () => {
     const { looked_at, complete } = await read('dlq', 'show', 'orders-dlq')
     assert.deepEqual([looked_at, complete], [10_000, false])
     const foretold = await good('dlq', 'redrive', 'orders-dlq', '--dry-run')
-    assert.match(foretold, /^Would move 0 of 10001 messages out of .*\nOnly the first 10000 were looked at\.$/m)
+    assert.match(
+      foretold,
+      /^Would move 0 of 10001 messages out of .*\nOnly the first 10000 were looked at\.$/m,
+    )
   })
 })
 
