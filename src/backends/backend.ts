@@ -185,9 +185,8 @@ export interface Receive extends QueueName {
    * only if at least as many stay ready for other receivers and no limit counts them; it may ignore it.
    */
   readonly prefetch?: number
-  /** Defaults to the queue's own. */
+  /** This and the wait default to the queue's own. */
   readonly visibilityMs?: number
-  /** Defaults to the queue's own. */
   readonly waitMs?: number
   /** FIFO: the same id within five minutes answers the same messages with the same receipts. */
   readonly attemptId?: string
@@ -195,6 +194,8 @@ export interface Receive extends QueueName {
   readonly heldNames?: readonly string[]
   /** Aborting a parked receive takes it back; nothing is leased to a caller that has gone. */
   readonly signal?: AbortSignal
+  /** Called as soon as messages are leased, before any promise resolves and what follows can block. */
+  readonly onLeased?: (deliveries: readonly Delivery[]) => void
 }
 
 export interface WhenReady extends QueueName {

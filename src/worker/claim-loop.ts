@@ -3,7 +3,7 @@
  * when handlers are fast. It shares the claims by weight between the queues that have work, and watches
  * the others until they do. Claims and settlements of one turn of the event loop share a commit.
  */
-import type { Backend, Delivery } from '../backends/backend.ts'
+import type { Backend, Delivery, Receive } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
 import type { Ports } from '../core/ports.ts'
 import { WeightedRotation } from '../core/weighted-rotation.ts'
@@ -91,6 +91,13 @@ export class ClaimLoop {
     this.#setup.ports.timers.soon(() => this.#turn())
   }
 
+  /** For a worker that was idle: nothing else will end in this turn of the event loop. */
+  #scheduleNow(): void {
+    if (this.#isScheduled || this.#stopping.signal.aborted) return
+    this.#isScheduled = true
+    queueMicrotask(() => this.#turn())
+  }
+
   #turn(): void {
     this.#isScheduled = false
     if (this.#stopping.signal.aborted || this.#free === 0) return
@@ -163,48 +170,48 @@ export class ClaimLoop {
     this.#occupy(source, slots)
     source.state = 'claiming'
     const claimedMs = this.#setup.ports.clock.monotonic()
+    const claimed: Claimed[] = []
+    // Every lease is kept before any handler starts, of this queue or of another one that shares the commit.
+    const onLeased = (deliveries: readonly Delivery[]): void => {
+      for (const delivery of deliveries) {
+        const claim = { claimedMs, isWaiting: claimed.length >= slots }
+        claimed.push({ source, delivery, lease: this.#setup.hold(source, delivery, claim) })
+      }
+    }
     try {
-      const deliveries = await this.#receive(source, wanted)
+      await this.#receive(source, wanted, onLeased)
       this.#failures.delete(source)
-      this.#take(source, slots, this.#held(source, deliveries, slots, claimedMs))
+      this.#take(source, slots, claimed)
     } catch (error) {
+      this.#releaseAll(claimed)
       this.#vacate(source, slots)
       this.#rest(source, error)
     }
   }
 
-  async #receive(source: Source, { slots: max, ahead }: Wanted): Promise<readonly Delivery[]> {
+  async #receive(
+    source: Source,
+    { slots: max, ahead }: Wanted,
+    onLeased: NonNullable<Receive['onLeased']>,
+  ): Promise<void> {
     const { backend, heldNames } = this.#setup
     const request = {
       queue: source.setup.name,
       waitMs: 0,
+      onLeased,
       ...(heldNames.length > 0 && { heldNames }),
     }
     if (!source.isFifo) {
-      return backend.receive({ ...request, max, ...(ahead > 0 && { prefetch: ahead }) })
+      await backend.receive({ ...request, max, ...(ahead > 0 && { prefetch: ahead }) })
+      return
     }
     // One receive may be given several messages of a group, and they must not be run at once. A group
     // that has given one is closed to the next receive, though they share a transaction.
     const singles = Array.from({ length: max }, () => backend.receive({ ...request, max: 1 }))
     const settled = await Promise.allSettled(singles)
-    const received = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
     const failed = settled.find((one) => one.status === 'rejected')
-    if (failed !== undefined && received.length === 0) throw failed.reason
-    return received
-  }
-
-  /** Keeps every lease before any of the deliveries is looked at: they all run out from now on. */
-  #held(
-    source: Source,
-    deliveries: readonly Delivery[],
-    slots: number,
-    claimedMs: number,
-  ): readonly Claimed[] {
-    return deliveries.map((delivery, index) => ({
-      source,
-      delivery,
-      lease: this.#setup.hold(source, delivery, { claimedMs, isWaiting: index >= slots }),
-    }))
+    const hasReceived = settled.some((one) => one.status === 'fulfilled' && one.value.length > 0)
+    if (failed !== undefined && !hasReceived) throw failed.reason
   }
 
   #take(source: Source, slots: number, claimed: readonly Claimed[]): void {
@@ -291,7 +298,7 @@ export class ClaimLoop {
       return
     }
     source.state = 'lively'
-    this.#schedule()
+    this.#scheduleNow()
   }
 
   /** Leaves a queue alone for a while whose claim has failed; longer each time. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { open } from '../../src/index.ts'
+import { z } from 'zod'
+import { defineApp, jobs, open } from '../../src/index.ts'
 import { ChildProgram } from '../support/child-program.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
 import { type Blocked, blockingFile } from './blocking.ts'
@@ -59,6 +60,32 @@ describe('a handler that blocks the event loop for longer than its lease', () =>
       const { items } = await mill.jobs.list('basic', { limit: 1_000 })
       const ends = new Set(items.map(({ status, attemptsMade }) => `${status} ${attemptsMade}`))
       assert.deepEqual([...ends], ['completed 1'])
+    }))
+
+  test('costs no attempt of jobs that were claimed from another queue in the same moment', () =>
+    inTemporaryFolder('two-queues', async ({ path: data }) => {
+      const WORK = z.object({ ms: z.number() })
+      const line = () => jobs({ types: { WORK }, visibilityTimeout: '1s', attempts: 1 })
+      const app = defineApp('two', { queues: { a: line(), b: line() } })
+      await using mill = await open(app, { data })
+      const entries = (first: number) =>
+        [first, 0, 0].map((ms) => ({ type: 'WORK', payload: { ms } }) as const)
+      const enqueued = [
+        ...(await mill.jobs.enqueueMany('a', entries(2_500))),
+        ...(await mill.jobs.enqueueMany('b', entries(0))),
+      ]
+      const block = ({ ms }: { ms: number }): void => {
+        const until = performance.now() + ms
+        while (performance.now() < until);
+      }
+      const worker = mill.worker({ poll: ['a', 'b'], concurrency: 6, handle: { WORK: block } })
+      worker.start()
+      const ends = await Promise.all(enqueued.map(({ id }) => mill.jobs.waitFor(id)))
+      await worker.stop()
+      assert.deepEqual(
+        ends.map(({ status }) => status),
+        ends.map(() => 'completed'),
+      )
     }))
 })
 

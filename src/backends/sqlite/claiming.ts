@@ -42,6 +42,13 @@ export function receiveNow(
   request: Receive,
   isPatient: boolean,
 ): readonly Delivery[] {
+  const deliveries = lease(tx, request, isPatient)
+  const { onLeased } = request
+  if (onLeased !== undefined && deliveries.length > 0) tx.afterCommit(() => onLeased(deliveries))
+  return deliveries
+}
+
+function lease(tx: StoreTransaction, request: Receive, isPatient: boolean): readonly Delivery[] {
   const queue = tx.queue(request.queue)
   const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
   catchUpForReceive(tx, queue)

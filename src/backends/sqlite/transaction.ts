@@ -75,6 +75,7 @@ export class StoreTransaction {
   readonly gained: Set<string> = new Set()
   /** Queues, by name, in which something changed. */
   readonly touched: Set<string> = new Set()
+  readonly #afterCommit: (() => void)[] = []
 
   constructor(session: Session, store: StoreRow, now: number) {
     this.session = session
@@ -167,6 +168,15 @@ export class StoreTransaction {
     let expired = 0
     for (const counts of this.#counts.values()) expired += counts.expired
     return expired
+  }
+
+  /** Calls `run` right after the commit, before anything else hears of it. */
+  afterCommit(run: () => void): void {
+    this.#afterCommit.push(run)
+  }
+
+  committed(): void {
+    for (const run of this.#afterCommit) run()
   }
 
   gainedReady(queue: Queue): void {

@@ -210,6 +210,7 @@ export class Writer {
       else failAll(group, typed)
       return
     }
+    tx.committed()
     for (const operation of group) {
       if (operation.refusal === undefined) operation.resolve(operation.result as never)
       else operation.reject(operation.refusal)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Delivery } from '../../backends/backend.ts'
 import { limits } from '../../core/limits.ts'
 import { minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
@@ -11,6 +12,22 @@ export function describeReceiving(suite: ContractSuite): void {
       assert.deepEqual(await scene.receiveBodies('q', { max: 2 }), ['one', 'two'])
       assert.deepEqual(await scene.receiveBodies('q', { max: 2 }), ['three'])
       assert.deepEqual(await scene.receiveBodies('q', { max: 2 }), [])
+    })
+
+    suite.test('a receive calls onLeased with its deliveries before it resolves', async (scene) => {
+      await scene.queue('q')
+      await scene.send('q', 'one', 'two')
+      const calls: string[] = []
+      const onLeased = (deliveries: readonly Delivery[]): void => {
+        calls.push(`leased ${deliveries.map(({ body }) => body)}`)
+      }
+      const receive = async (): Promise<void> => {
+        const deliveries = await scene.backend.receive({ queue: 'q', max: 2, waitMs: 0, onLeased })
+        calls.push(`resolved ${deliveries.map(({ body }) => body)}`)
+      }
+      await receive()
+      await receive()
+      assert.deepEqual(calls, ['leased one,two', 'resolved one,two', 'resolved '])
     })
 
     suite.test('a prefetch leaves at least as many messages for other receivers', async (scene) => {
