@@ -7,16 +7,9 @@ import type { Backend, Delivery, Outcome } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'
 import { defineApp, jobs, open, queue } from '../../src/index.ts'
-import { canMount, withMounted } from '../support/mounting.ts'
+import { canMount } from '../support/mounting.ts'
+import { fillWithBallast, onSmallDisk } from '../support/small-disk.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
-import { inTemporaryFolder } from '../support/temporary-folder.ts'
-
-/** Runs on a disk of a few megabytes. */
-function onSmallDisk(run: (disk: string) => Promise<void>, size = '6m'): Promise<void> {
-  return inTemporaryFolder('full-disk', (folder) =>
-    withMounted(['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs'], folder.file('disk'), run),
-  )
-}
 
 const batch = Array.from({ length: 10 }, () => ({ body: 'b'.repeat(1_000) }))
 
@@ -34,19 +27,6 @@ async function fillUp(
       return acknowledged
     }
   }
-}
-
-/** Another program takes what is left of the disk. */
-function fillWithBallast(disk: string): string {
-  const ballast = `${disk}/ballast`
-  for (const bytes of [2 ** 20, 2 ** 16, 2 ** 12]) {
-    try {
-      for (;;) writeFileSync(ballast, Buffer.alloc(bytes), { flag: 'a' })
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
-    }
-  }
-  return ballast
 }
 
 async function settleAll(

@@ -3,16 +3,16 @@
  * verify what they wrote, and only then give it its name, which must be new: a file under its final
  * name is whole.
  */
-import { constants } from 'node:fs'
-import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ids } from '../../core/ports.ts'
 import type { Backup, BackupReport } from '../backend.ts'
+import { targetFault } from './copy-faults.ts'
+import { copyInSteps } from './copy-in-steps.ts'
 import { pageBytes } from './disk-room.ts'
-import { storageError } from './storage-fault.ts'
 import type { Verdict, VerifyFile } from './verifying-thread.ts'
 
 /** Copied at a time, in a thread of the pool. */
@@ -30,7 +30,8 @@ export interface BackUpStore extends Backup {
 export async function backUpStore(request: BackUpStore): Promise<BackupReport> {
   const { source, onProgress, signal, ids } = request
   const file = resolve(request.file)
-  const bytes = await writeNew({ file, ids, verifyAs: file, signal }, async (draft) => {
+  const damaged = `The copy in ${file} was damaged, and is removed. The store itself may be damaged.`
+  const bytes = await writeNew({ file, ids, name: file, damaged, signal }, async (draft) => {
     const db = new DatabaseSync(source, { readOnly: true })
     try {
       // A transaction keeps the state of this moment, however much is written in the meantime.
@@ -39,7 +40,7 @@ export async function backUpStore(request: BackUpStore): Promise<BackupReport> {
       await backup(db, draft, {
         rate: stepPages,
         progress: ({ totalPages, remainingPages }) => {
-          if (signal?.aborted) throw new MillraceError('aborted')
+          unlessAborted(file, signal)
           const copied = totalPages - remainingPages
           onProgress?.({ bytes: copied * pageBytes, totalBytes: totalPages * pageBytes })
         },
@@ -52,7 +53,7 @@ export async function backUpStore(request: BackUpStore): Promise<BackupReport> {
   return { file, bytes }
 }
 
-export interface RestoreStore {
+export interface RestoreStore extends Pick<Backup, 'onProgress' | 'signal'> {
   /** The backup, which is left as it is. */
   readonly from: string
   /** Where the store will be. */
@@ -60,16 +61,26 @@ export interface RestoreStore {
   readonly ids: Ids
 }
 
-export async function restoreStore({ from, to, ids }: RestoreStore): Promise<BackupReport> {
+export async function restoreStore(request: RestoreStore): Promise<BackupReport> {
+  const { from, to, ids, onProgress, signal } = request
   const file = resolve(to)
   // SQLite would take the log of an earlier store for that of the new one.
   await refuseExisting(`${file}-wal`)
-  const bytes = await writeNew({ file, ids, verifyAs: from }, async (draft) => {
-    await copyFile(from, draft).catch((cause: unknown) => {
-      throw new MillraceError('store_unusable', { message: `Cannot read ${from}.`, cause })
-    })
+  const damaged = `The backup ${from} is damaged. Use another one.`
+  const bytes = await writeNew({ file, ids, name: from, damaged, signal }, async (draft) => {
     // A copy of a store that was not closed has its latest changes beside it.
-    await copyFile(`${from}-wal`, `${draft}-wal`, constants.COPYFILE_EXCL).catch(unlessMissing)
+    const suffixes = (await sizeOf(`${from}-wal`)) === undefined ? [''] : ['', '-wal']
+    const sizes = await Promise.all(suffixes.map((suffix) => sizeOf(from + suffix)))
+    const totalBytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0)
+    let copied = 0
+    const onStep = (step: number): void => {
+      unlessAborted(file, signal)
+      copied += step
+      onProgress?.({ bytes: copied, totalBytes })
+    }
+    for (const suffix of suffixes) {
+      await copyInSteps({ from: from + suffix, to: draft + suffix, onStep })
+    }
   })
   return { file, bytes }
 }
@@ -78,13 +89,15 @@ interface NewFile {
   readonly file: string
   readonly ids: Ids
   /** What an error of the verification is about. */
-  readonly verifyAs: string
+  readonly name: string
+  /** What is said when the copy turns out to be damaged. */
+  readonly damaged: string
   readonly signal?: AbortSignal | undefined
 }
 
 /** Writes a file that only its owner may read, verifies it, and gives it its name; answers its size. */
 async function writeNew(
-  { file, ids, verifyAs, signal }: NewFile,
+  { file, ids, name, damaged, signal }: NewFile,
   write: (draft: string) => Promise<void>,
 ): Promise<number> {
   await refuseExisting(file)
@@ -92,19 +105,16 @@ async function writeNew(
   try {
     await (await open(draft, 'wx', 0o600)).close()
     await write(draft)
-    await verify({ file: draft, name: verifyAs })
+    unlessAborted(file, signal)
+    await verify({ file: draft, name, damaged })
     await sync(draft)
     const { size } = await stat(draft)
-    if (signal?.aborted) throw new MillraceError('aborted')
+    unlessAborted(file, signal)
     await nameIt(draft, file)
     await sync(dirname(file))
     return size
   } catch (error) {
-    if (error instanceof MillraceError) throw error
-    throw new MillraceError('backup_failed', {
-      message: `Cannot write ${file}: ${storageError(error).message}`,
-      cause: error,
-    })
+    throw isOfCopy(error) ? targetFault(file, error) : error
   } finally {
     for (const suffix of ['', '-wal', '-shm', '-journal']) {
       await rm(draft + suffix, { force: true }).catch(() => undefined)
@@ -112,9 +122,19 @@ async function writeNew(
   }
 }
 
+/** Also what the verification met on the disk of the copy. */
+function isOfCopy(error: unknown): boolean {
+  if (!(error instanceof MillraceError)) return true
+  return error.code === 'store_full' || error.code === 'store_failed'
+}
+
+function unlessAborted(file: string, signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return
+  throw new MillraceError('aborted', { message: `Aborted: ${file} was not written.` })
+}
+
 async function refuseExisting(file: string): Promise<void> {
-  const found = await stat(file).catch(() => undefined)
-  if (found !== undefined) throw exists(file)
+  if ((await sizeOf(file)) !== undefined) throw exists(file)
 }
 
 function exists(file: string): MillraceError {
@@ -153,6 +173,6 @@ async function verify(workerData: VerifyFile): Promise<void> {
   if (verdict !== undefined) throw new MillraceError(verdict.code, { message: verdict.message })
 }
 
-function unlessMissing(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+async function sizeOf(file: string): Promise<number | undefined> {
+  return (await stat(file).catch(() => undefined))?.size
 }

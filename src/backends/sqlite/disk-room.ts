@@ -84,6 +84,20 @@ export class DiskRoom {
   }
 }
 
+/** The log and its index need so much. */
+const openingBytes = 2 ** 16
+
+/** Whether the disk of a file has no room for another file beside it. */
+export function isDiskFull(file: string): boolean {
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
+    // Some file systems do not count their files.
+    return bavail * bsize < openingBytes || (files > 0 && ffree === 0)
+  } catch {
+    return false
+  }
+}
+
 /** For a store that cannot be opened, or a lease that cannot be extended, because the disk is full. */
 export function releaseReserve(file: string): boolean {
   try {

@@ -16,19 +16,22 @@ export interface VerifyFile {
   readonly file: string
   /** What errors call it. */
   readonly name: string
+  /** What is said when it is damaged. */
+  readonly damaged: string
 }
 
-function verify({ file, name }: VerifyFile): Verdict {
+function verify({ file, name, damaged }: VerifyFile): Verdict {
   try {
     using db = new DatabaseSync(file)
     requireStore(db, name)
     db.exec('PRAGMA journal_mode = DELETE')
     const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']
     if (found === 'ok') return undefined
-    return { code: 'store_corrupt', message: `${name} is damaged: ${String(found)}` }
+    return { code: 'store_corrupt', message: `${damaged} ${String(found)}` }
   } catch (error) {
     const typed = storageError(error)
     const code = typed instanceof MillraceError ? typed.code : 'store_corrupt'
+    if (code === 'store_corrupt') return { code, message: damaged }
     const { message } = typed
     return { code, message: message.startsWith(name) ? message : `${name}: ${message}` }
   }

@@ -109,7 +109,8 @@ describe('a backup', () => {
         signal: abort.signal,
         onProgress: () => abort.abort(),
       })
-      await assert.rejects(taken, { code: 'aborted' })
+      const message = `Aborted: ${target} was not written.`
+      await assert.rejects(taken, { code: 'aborted', message })
       assert.ok(!existsSync(target))
       assert.deepEqual(partial(folder), [])
     }))
@@ -119,7 +120,17 @@ describe('a backup', () => {
       const file = `${folder}/missing/copy.db`
       await assert.rejects(backend.backup({ file }), {
         code: 'backup_failed',
-        message: /missing\/copy\.db/,
+        message: `Cannot write ${file}: the folder ${folder}/missing does not exist.`,
+      })
+      const within = `${folder}/store.db/copy.db`
+      await assert.rejects(backend.backup({ file: within }), {
+        code: 'backup_failed',
+        message: `Cannot write ${within}: ${folder}/store.db is not a folder.`,
+      })
+      const long = `${folder}/${'n'.repeat(300)}.db`
+      await assert.rejects(backend.backup({ file: long }), {
+        code: 'backup_failed',
+        message: `Cannot write ${long}: ENAMETOOLONG: name too long.`,
       })
       await assert.rejects(backend.backup({ file: '' }), { code: 'invalid_argument' })
     }))
@@ -178,6 +189,70 @@ describe('restoring', () => {
         message: /other\.db-wal exists/,
       })
       assert.ok(!existsSync(to))
+    }))
+
+  test('leaves nothing behind when it is aborted', () =>
+    onStore(async ({ backend, target, folder }) => {
+      await backend.backup({ file: target })
+      const to = `${folder}/restored.db`
+      const abort = new AbortController()
+      const told: BackupProgress[] = []
+      const onProgress = (progress: BackupProgress): void => {
+        told.push(progress)
+        abort.abort()
+      }
+      await assert.rejects(
+        restoreStore({ from: target, to, ids, signal: abort.signal, onProgress }),
+        {
+          code: 'aborted',
+          message: `Aborted: ${to} was not written.`,
+        },
+      )
+      assert.equal(told.length, 1, 'it went on')
+      assert.ok(!existsSync(to))
+      assert.deepEqual(partial(folder), [])
+    }))
+
+  test('tells how far it is', () =>
+    onStore(async ({ backend, target, folder }) => {
+      const { bytes: totalBytes } = await backend.backup({ file: target })
+      const told: BackupProgress[] = []
+      const onProgress = (progress: BackupProgress): void => void told.push(progress)
+      await restoreStore({ from: target, to: `${folder}/restored.db`, ids, onProgress })
+      assert.ok(told.length > 1)
+      assert.deepEqual(told.at(-1), { bytes: totalBytes, totalBytes })
+    }))
+
+  test.each([
+    ['is not there', 'missing.db', 'it does not exist'],
+    ['is a folder', '.', 'it is a folder'],
+    ['is within a file', 'store.db/copy.db', 'it does not exist'],
+  ])('says so when the backup %s', (_, name, reason) =>
+    onStore(async ({ folder }) => {
+      const from = `${folder}/${name}`
+      await assert.rejects(restoreStore({ from, to: `${folder}/restored.db`, ids }), {
+        code: 'store_unusable',
+        message: `Cannot read ${from}: ${reason}.`,
+      })
+      assert.deepEqual(partial(folder), [])
+    }),
+  )
+
+  test('calls a damaged backup by its name', () =>
+    onStore(async ({ backend, target, folder }) => {
+      await backend.backup({ file: target })
+      const whole = readFileSync(target)
+      const to = `${folder}/restored.db`
+      for (const at of [100, whole.length / 2]) {
+        const damaged = Buffer.from(whole)
+        damaged.fill(0xff, at, at + 4_096)
+        writeFileSync(target, damaged)
+        await assert.rejects(restoreStore({ from: target, to, ids }), (error: Error) => {
+          assert.ok(error.message.startsWith(`The backup ${target} is damaged. Use another one.`))
+          assert.doesNotMatch(error.message, /store file|move/)
+          return true
+        })
+      }
     }))
 
   test.each([
