@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { describe, test } from 'vitest'
 import { inTemporaryFolder } from '../../test/support/temporary-folder.ts'
-import { prepareDataDirectory } from './data-directory.ts'
+import { prepareDataDirectory, removeEmpty } from './data-directory.ts'
 
 describe('a data directory', () => {
   test('is created with the directories above it, for its owner only', () =>
@@ -25,5 +25,16 @@ describe('a data directory', () => {
       const place = folder.file('x/y/z')
       await Promise.all([1, 2, 3, 4].map(() => prepareDataDirectory(place)))
       assert.ok((await stat(place)).isDirectory())
+    }))
+
+  test('says what it made, and leaves none of it when it cannot be made', () =>
+    inTemporaryFolder('data', async (folder) => {
+      const { made } = await prepareDataDirectory(folder.file('a/b'))
+      assert.deepEqual(made, [folder.file('a'), folder.file('a/b')])
+      assert.deepEqual((await prepareDataDirectory(folder.file('a'))).made, [])
+      const place = folder.file(`x/${'n'.repeat(300)}`)
+      await assert.rejects(prepareDataDirectory(place), { code: 'store_unusable' })
+      await removeEmpty(made)
+      assert.deepEqual(await readdir(folder.path), [])
     }))
 })

@@ -1,4 +1,4 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { MillraceError } from '../core/millrace-error.ts'
 import { systemReason } from './system-error.ts'
@@ -16,28 +16,40 @@ export function dataDirectoryAt(directory: string): DataDirectory {
   return { path, file: join(path, 'millrace.db') }
 }
 
+export interface PreparedDirectory extends DataDirectory {
+  /** The directories that had to be made, the outermost first. */
+  readonly made: readonly string[]
+}
+
 /** Creates the directory when it is missing. Messages may be private: only the owner may look in. */
-export async function prepareDataDirectory(directory: string): Promise<DataDirectory> {
+export async function prepareDataDirectory(directory: string): Promise<PreparedDirectory> {
   const data = dataDirectoryAt(directory)
   const { path } = data
+  const made: string[] = []
   try {
-    await makeDirectory(path)
+    await makeDirectory(path, made)
   } catch (cause) {
+    await removeEmpty(made)
     const message = `Cannot use ${path} as the data directory: ${systemReason(cause, reasons)}.`
     throw new MillraceError('store_unusable', { message, cause })
   }
-  return data
+  return { ...data, made }
+}
+
+/** Takes directories back that were made for nothing. What somebody else has put into one stays. */
+export async function removeEmpty(made: readonly string[]): Promise<void> {
+  for (const path of made.toReversed()) await rmdir(path).catch(() => undefined)
 }
 
 /**
  * Not `mkdir` with `recursive`, which tries for ever where a directory exists but takes no new
  * entries, as in /proc.
  */
-async function makeDirectory(path: string): Promise<void> {
-  const refusal = await tryMakeDirectory(path)
+async function makeDirectory(path: string, made: string[]): Promise<void> {
+  const refusal = await tryMakeDirectory(path, made)
   if (refusal?.code === 'ENOENT' && dirname(path) !== path) {
-    await makeDirectory(dirname(path))
-    const secondRefusal = await tryMakeDirectory(path)
+    await makeDirectory(dirname(path), made)
+    const secondRefusal = await tryMakeDirectory(path, made)
     if (secondRefusal !== undefined) throw secondRefusal
   } else if (refusal !== undefined) {
     throw refusal
@@ -45,9 +57,13 @@ async function makeDirectory(path: string): Promise<void> {
 }
 
 /** Nothing when the directory is there now, whoever made it. */
-async function tryMakeDirectory(path: string): Promise<NodeJS.ErrnoException | undefined> {
+async function tryMakeDirectory(
+  path: string,
+  made: string[],
+): Promise<NodeJS.ErrnoException | undefined> {
   try {
     await mkdir(path, { mode: 0o700 })
+    made.push(path)
   } catch (error) {
     const existing = await stat(path).catch(() => undefined)
     return existing?.isDirectory() ? undefined : (error as NodeJS.ErrnoException)

@@ -1,10 +1,19 @@
 /** Puts a backup in the place of a store, in a data directory that has none. */
-import type { BackupReport } from '../backends/backend.ts'
+import type { Backup, BackupReport } from '../backends/backend.ts'
 import { systemPorts } from '../core/ports.ts'
-import { prepareDataDirectory } from './data-directory.ts'
+import { prepareDataDirectory, removeEmpty } from './data-directory.ts'
 
-export async function restoreInto(directory: string, backup: string): Promise<BackupReport> {
-  const { file } = await prepareDataDirectory(directory)
-  const { restoreStore } = await import('../backends/sqlite/backup.ts')
-  return restoreStore({ from: backup, to: file, ids: systemPorts.ids })
+export async function restoreInto(
+  directory: string,
+  backup: string,
+  watch: Pick<Backup, 'onProgress' | 'signal'> = {},
+): Promise<BackupReport> {
+  const { file, made } = await prepareDataDirectory(directory)
+  try {
+    const { restoreStore } = await import('../backends/sqlite/backup.ts')
+    return await restoreStore({ from: backup, to: file, ids: systemPorts.ids, ...watch })
+  } catch (error) {
+    await removeEmpty(made)
+    throw error
+  }
 }

@@ -6,8 +6,15 @@ interface ProgressFlags {
   readonly jsonl?: true
 }
 
+export interface ProgressState {
+  readonly done: number
+  readonly of: number
+  /** Of both numbers. */
+  readonly unit?: string
+}
+
 export interface Progress extends Disposable {
-  show(state: { readonly done: number; readonly of: number }): void
+  show(state: ProgressState): void
   /** Leaves the line of the bar. May be called again. */
   end(): void
 }
@@ -30,11 +37,12 @@ function disposable(shown: Shown): Progress {
 function bar({ shell: { err }, voice }: Call<object>, label: string): Shown {
   let isShown = false
   return {
-    show({ done, of }) {
+    show(state) {
+      const { done, of } = state
       const part = of === 0 ? 1 : Math.min(1, done / of)
       const filled = Math.round(part * barWidth)
       const drawn = voice.notePaint.green('█'.repeat(filled)) + '░'.repeat(barWidth - filled)
-      err.write(`\r${label} ${drawn} ${done} of ${of}\u001B[K`)
+      err.write(`\r${label} ${drawn} ${textOf(state)}\u001B[K`)
       isShown = true
     },
     end() {
@@ -47,12 +55,16 @@ function bar({ shell: { err }, voice }: Call<object>, label: string): Shown {
 function lines({ shell: { ports }, voice }: Call<object>, label: string): Shown {
   let lastAt = ports.clock.monotonic()
   return {
-    show({ done, of }) {
+    show(state) {
       const now = ports.clock.monotonic()
       if (now - lastAt < lineEveryMs) return
       lastAt = now
-      voice.note(`${label} ${done} of ${of}`)
+      voice.note(`${label} ${textOf(state)}`)
     },
     end() {},
   }
+}
+
+function textOf({ done, of, unit }: ProgressState): string {
+  return `${done} of ${of}${unit === undefined ? '' : ` ${unit}`}`
 }

@@ -2,12 +2,13 @@
 import type { Command } from 'commander'
 import { restoreInto } from '../../config/restore-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { kilobytes } from './backup-command.ts'
+import { byteSize } from './byte-size.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
 import { type Call, run, type StoreFlags, storeCommand } from './store-command.ts'
 import { printable } from './table.ts'
+import { whileCopying } from './while-copying.ts'
 
 export function restoreCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
@@ -18,13 +19,17 @@ export function restoreCommand(parent: Command, shell: Shell): void {
   run(shell, command, restore)
 }
 
-async function restore({ flags, voice }: Call<StoreFlags>, file: string): Promise<void> {
-  const report = await restoreInto(flags.data, file).catch((error: unknown) => {
+async function restore(call: Call<StoreFlags>, file: string): Promise<void> {
+  const { flags, voice } = call
+  const report = await whileCopying(call, {
+    interrupted: 'Interrupted; nothing was restored.',
+    copy: (watch) => restoreInto(flags.data, file, watch),
+  }).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
     const isRefused = error.code === 'file_exists' || error.code === 'backup_failed'
     const exitCode = isRefused ? exitCodes.failed : exitCodes.cannotOpen
     throw new CommandFailure(exitCode, error.message)
   })
   if (flags.json) return voice.tell(report)
-  voice.say(`Restored ${printable(report.file)}, ${kilobytes(report.bytes)} kB, verified.`)
+  voice.say(`Restored ${printable(report.file)}, ${byteSize(report.bytes)}, verified.`)
 }

@@ -1,8 +1,8 @@
 /** `millrace backup` and `millrace restore`, as an operator uses them. */
 import assert from 'node:assert/strict'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { describe, test } from 'vitest'
-import { type CliScene, cliScene } from './cli-scene.ts'
+import { assertRefused, type CliScene, cliScene } from './cli-scene.ts'
 
 async function sceneWithMessages(): Promise<CliScene> {
   const scene = await cliScene()
@@ -38,7 +38,7 @@ describe('millrace backup', () => {
     assert.equal(code, 0, stderr)
     const { size: bytes } = await stat(copy)
     assert.deepEqual(JSON.parse(stdout), { file: copy, bytes })
-    assert.match(stderr, /Copied kilobytes: █+ \d+ of \d+/)
+    assert.match(stderr, /Copied █+ \d+ of \d+ kB/)
   })
 
   test('does not overwrite a file', async () => {
@@ -81,13 +81,35 @@ describe('millrace restore', () => {
   })
 
   test('refuses what is not a backup', async () => {
-    const { run, write, data } = await cliScene()
+    const { run, write, file, data } = await cliScene()
     const notes = await write('notes.txt', 'shopping list\n'.repeat(100))
     const { code, stderr } = await run('restore', notes)
     assert.equal(code, 6)
     assert.match(stderr, /notes\.txt.*not a Millrace store/)
-    assert.deepEqual(await readdir(data), [])
+    assert.deepEqual(await readdir(file('.')), ['notes.txt'], data)
     await rm(notes)
-    assert.match((await run('restore', notes)).stderr, /Cannot read .*notes\.txt/)
+    const end = await run('restore', notes, '--data', file('a/b'))
+    assertRefused(end, 6, /^error: Cannot read \S+notes\.txt: it does not exist\.\n$/)
+    assert.deepEqual(await readdir(file('.')), [])
+  })
+
+  test('keeps a data directory that was there', async () => {
+    const { run, write, file, data } = await cliScene()
+    await mkdir(data)
+    await run('restore', await write('notes.txt', 'shopping list'))
+    assert.deepEqual((await readdir(file('.'))).sort(), ['data', 'notes.txt'])
+  })
+
+  test('leaves nothing behind at Ctrl-C', async () => {
+    const { good, start, file } = await sceneWithMessages()
+    await good('backup', file('copy.db'))
+    const to = ['--data', file('restored/here')]
+    const run = start(['restore', file('copy.db'), ...to], { errIsTerminal: true })
+    await run.notice(/Copied █* *░+ \d+ of \d+ kB/)
+    run.interrupt()
+    const { code, stderr } = await run.ended
+    assert.equal(code, 130)
+    assert.match(stderr, /error: Interrupted; nothing was restored\.\n$/)
+    assert.deepEqual((await readdir(file('.'))).sort(), ['copy.db', 'data'])
   })
 })
