@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
@@ -171,6 +172,55 @@ describe.skipIf(!canMount)('a full disk', () => {
       await backend.close()
       assertSoundStore(file)
     }))
+
+  test('is named when there is no room to open the store, and no reserve', () =>
+    onSmallDisk(async (disk) => {
+      const file = `${disk}/store.db`
+      const first = await openQueues(file)
+      await first.send({ queue: 'q', messages: batch })
+      await first.close()
+      rmSync(`${file}-reserve`, { force: true })
+      const ballast = fillWithBallast(disk)
+      assert.deepEqual(readdirSync(disk).sort(), ['ballast', 'store.db', 'store.db-bell'])
+
+      const message = `${file}: The disk that holds the store is full.`
+      const refusal = { code: 'store_full', message, retryable: true }
+      await assert.rejects(openSqlite({ file }), refusal)
+      await assert.rejects(openSqlite({ file: `${disk}/new.db` }), { code: 'store_full' })
+
+      rmSync(ballast)
+      const backend = await openSqlite({ file })
+      assert.equal(await drain(backend), batch.length)
+      await backend.close()
+      assertSoundStore(file)
+    }))
+
+  test('is not named when it is read-only', () =>
+    onSmallDisk(async (disk) => {
+      const file = `${disk}/store.db`
+      const first = await openQueues(file)
+      await first.close()
+      fillWithBallast(disk)
+      execFileSync('mount', ['-o', 'remount,ro', disk])
+      await assert.rejects(openSqlite({ file }), { code: 'store_unusable' })
+    }))
+
+  test('is named when it takes no more files', () =>
+    onSmallDisk(async (disk) => {
+      const file = `${disk}/store.db`
+      const first = await openQueues(file)
+      await first.close()
+      rmSync(`${file}-reserve`, { force: true })
+      for (let made = 0; ; made += 1) {
+        try {
+          writeFileSync(`${disk}/${made}`, '')
+        } catch (error) {
+          assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
+          break
+        }
+      }
+      await assert.rejects(openSqlite({ file }), { code: 'store_full' })
+    }, '6m,nr_inodes=20'))
 
   test('filled by another program can be drained; sends wait until there is room again', () =>
     onSmallDisk(async (disk) => {

@@ -4,9 +4,9 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { MillraceError } from '../../core/millrace-error.ts'
-import { releaseReserve } from './disk-room.ts'
+import { isDiskFull, releaseReserve } from './disk-room.ts'
 import { migrations } from './migrations/index.ts'
-import { isBusy, storageError } from './storage-fault.ts'
+import { mayMeanFull, storageError } from './storage-fault.ts'
 
 /** "MiLr": marks a file as a Millrace store, so that no foreign database is ever touched. */
 const applicationId = 0x4d694c72
@@ -18,7 +18,7 @@ export function openDatabase(file: string): DatabaseSync {
   try {
     return openOnce(file)
   } catch (error) {
-    // Opening creates the log and its index. Where those do not fit, SQLite may call it a fault.
+    // Opening creates the log and its index, which may not fit.
     const { code } = error as Partial<MillraceError>
     const mayBeFull = code === 'store_full' || code === 'store_failed'
     if (!mayBeFull || !releaseReserve(file)) throw error
@@ -126,9 +126,8 @@ function pragma(db: DatabaseSync, name: 'application_id' | 'user_version'): numb
 }
 
 function openError(error: unknown, file: string): Error {
-  const typed = isBusy(error)
-    ? new MillraceError('store_busy', { cause: error })
-    : storageError(error)
+  const isFull = mayMeanFull(error) && isDiskFull(file)
+  const typed = isFull ? new MillraceError('store_full') : storageError(error)
   if (!(typed instanceof MillraceError) || typed === error) return typed
   return new MillraceError(typed.code, { message: `${file}: ${typed.message}`, cause: error })
 }

@@ -4,7 +4,16 @@
  * free, and a reserve file beside the store holds room that other programs cannot take. The reserve
  * is released when a settlement does not fit. While it is missing, every process refuses sends.
  */
-import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 /** With less than this free, each transaction looks at the disk before it writes. */
@@ -90,6 +99,8 @@ const openingBytes = 2 ** 16
 /** Whether the disk of a file has no room for another file beside it. */
 export function isDiskFull(file: string): boolean {
   try {
+    // A disk that is read-only has no room either, and is not full.
+    accessSync(dirname(file), constants.W_OK)
     const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
     // Some file systems do not count their files.
     return bavail * bsize < openingBytes || (files > 0 && ffree === 0)

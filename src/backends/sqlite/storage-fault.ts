@@ -45,6 +45,12 @@ export function isFull(error: unknown): boolean {
   return resultCode(error) === full
 }
 
+/** What SQLite reports when it cannot make a file beside the store, for want of room or otherwise. */
+export function mayMeanFull(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === ioError || code === cannotOpen
+}
+
 export function isCorrupt(error: unknown): boolean {
   return resultCode(error) === corrupt
 }
