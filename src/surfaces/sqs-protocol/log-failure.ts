@@ -3,6 +3,7 @@ import { errorCodes } from '../../core/error-codes.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Logger } from '../../observability/logger.ts'
 import type { Failure } from './failure.ts'
+import { SqsError } from './sqs-error.ts'
 
 export interface FailedRequest {
   readonly requestId: string
@@ -21,10 +22,20 @@ export function logFailure(
   else log.error({ ...fields, ...causeOf(error) }, 'sqs request failed')
 }
 
-/** Our own texts are safe. Of other errors only the kind and the place are: a message may quote. */
+/**
+ * Our own texts are safe, also when they come as the cause of another error. Of other errors only the
+ * kind and the place are: a message may quote, and a path tells about the machine.
+ */
 function causeOf(error: unknown): { readonly error: string; readonly at?: string } {
   if (error instanceof MillraceError) return { error: errorCodes[error.code].message }
   if (!(error instanceof Error)) return { error: typeof error }
+  if (error.cause instanceof MillraceError) return causeOf(error.cause)
+  // Made for the client; when the server is at fault, it quotes nothing.
+  if (error instanceof SqsError) return { error: error.message }
   const [, at] = /^\s+at (.+)$/m.exec(error.stack ?? '') ?? []
-  return { error: error.name, ...(at !== undefined && { at }) }
+  return { error: error.name, ...(at !== undefined && { at: withoutFolders(at) }) }
+}
+
+function withoutFolders(place: string): string {
+  return place.replace(/(^|\()[^()]*[/\\]/, '$1')
 }

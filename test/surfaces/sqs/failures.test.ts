@@ -22,7 +22,7 @@ interface Failed {
 }
 
 /** What becomes of a send when the store rejects it; a real store fails at will of nobody. */
-async function sendTo(fail: () => unknown): Promise<Failed> {
+async function sendTo(fail: () => unknown, action = 'SendMessage'): Promise<Failed> {
   const lines: Line[] = []
   const write = (level: string) => (fields: LogFields, message: string) => {
     lines.push({ level, fields, message })
@@ -40,15 +40,22 @@ async function sendTo(fail: () => unknown): Promise<Failed> {
   const server = createServer(wire.answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const input = { QueueUrl: 'orders', MessageBody: 'a secret' }
+  const queue = { QueueUrl: 'orders' }
+  const message = { MessageBody: 'a secret' }
+  const isBatch = action.endsWith('Batch')
+  const input = isBatch ? { Entries: [{ Id: 'one', ...message }] } : message
+  const entry = 'SendMessageBatchRequestEntry.1'
+  const form = isBatch
+    ? { [`${entry}.Id`]: 'one', [`${entry}.MessageBody`]: message.MessageBody }
+    : message
   const json = await fetch(url, {
     method: 'POST',
-    headers: { 'x-amz-target': 'AmazonSQS.SendMessage' },
-    body: JSON.stringify(input),
+    headers: { 'x-amz-target': `AmazonSQS.${action}` },
+    body: JSON.stringify({ ...queue, ...input }),
   })
   const query = await fetch(url, {
     method: 'POST',
-    body: new URLSearchParams({ Action: 'SendMessage', ...input }),
+    body: new URLSearchParams({ Action: action, ...queue, ...form }),
   })
   server.close()
   return { json, query, lines }
@@ -74,6 +81,29 @@ describe('a failure of the store', () => {
     },
   )
 
+  test.each([
+    ['SendMessage', 'The disk that holds the store is full.'],
+    ['SendMessageBatch', 'The request has failed due to a temporary failure of the server.'],
+  ])('is one line in the log, without a place in the sources: %s', async (action, error) => {
+    const { json, query, lines } = await sendTo(() => {
+      throw new MillraceError('store_full')
+    }, action)
+    assert.deepEqual([json.status, query.status], [503, 503])
+    assert.equal(lines.length, 2)
+    for (const { fields } of lines) {
+      const { request_id: _, ...said } = fields
+      assert.deepEqual(said, { action, status: 503, code: 'ServiceUnavailable', error })
+    }
+  })
+
+  test('that another error hides is still what the log says', async () => {
+    const { lines } = await sendTo(() => {
+      throw new Error('a secret', { cause: new MillraceError('store_full') })
+    })
+    assert.equal(lines[0]?.fields['error'], 'The disk that holds the store is full.')
+    assert.doesNotMatch(JSON.stringify(lines), /secret/)
+  })
+
   test('that nobody expected is 500 InternalFailure, and says nothing of its cause', async () => {
     const { json, query, lines } = await sendTo(() => {
       throw new TypeError('cannot read a secret')
@@ -85,7 +115,8 @@ describe('a failure of the store', () => {
     const [line] = lines
     assert.equal(line?.level, 'error')
     assert.equal(line?.fields['error'], 'TypeError')
-    assert.match(String(line?.fields['at']), /failures\.test/)
+    // The place, without the path: that is about the machine, not about the fault.
+    assert.match(String(line?.fields['at']), /^[^/]*\bfailures\.test\.ts:\d+:\d+\)?$/)
     assert.doesNotMatch(body + JSON.stringify(lines), /secret/)
   })
 })
