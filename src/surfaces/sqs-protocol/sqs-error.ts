@@ -78,8 +78,9 @@ export class SqsError extends Error {
   override readonly name = 'SqsError'
   readonly kind: SqsErrorName
 
-  constructor(kind: SqsErrorName, message: string) {
-    super(message)
+  /** @param options `cause` is for the log, and never told to a client */
+  constructor(kind: SqsErrorName, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
     this.kind = kind
   }
 }

@@ -93,5 +93,6 @@ export function storeError(error: unknown): SqsError {
     return new SqsError(kind, message)
   }
   const { kind, message } = error instanceof MillraceError ? translations[error.code] : unexpected
-  return new SqsError(kind, message ?? (error instanceof MillraceError ? error.message : kind))
+  const text = message ?? (error instanceof MillraceError ? error.message : kind)
+  return new SqsError(kind, text, { cause: error })
 }

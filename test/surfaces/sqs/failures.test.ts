@@ -83,7 +83,7 @@ describe('a failure of the store', () => {
 
   test.each([
     ['SendMessage', 'The disk that holds the store is full.'],
-    ['SendMessageBatch', 'The request has failed due to a temporary failure of the server.'],
+    ['SendMessageBatch', 'The disk that holds the store is full.'],
   ])('is one line in the log, without a place in the sources: %s', async (action, error) => {
     const { json, query, lines } = await sendTo(() => {
       throw new MillraceError('store_full')
