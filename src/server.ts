@@ -65,8 +65,8 @@ function waysIn(services: Services, options: ServeOptions): RequestListener {
   const isApiOpen = typeof auth !== 'object' && !services.isPublic
   if (accessKeys !== undefined && isApiOpen) warnOfOpenApi(log)
   return (request, response) => {
-    if (wire.accepts(request)) wire.answer(request, response)
-    else api(request, response)
+    if (wire.accepts(request, api.owns)) wire.answer(request, response)
+    else api.answer(request, response)
   }
 }
 

@@ -19,18 +19,17 @@ async function readyz(ready: () => Promise<void>, stopping = new AbortController
   const metrics = createMetricReader({ backend: nowhere, clock: systemPorts.clock })
   const readQueue = () => Promise.reject(new MillraceError('queue_not_found'))
   const alarms = createAlarms({ backend: { ...nowhere, readQueue } })
-  server = createServer(
-    httpApi({
-      ready,
-      stopping,
-      mill: null,
-      inbox,
-      metrics,
-      alarms,
-      isPublic: false,
-      ports: systemPorts,
-    }),
-  )
+  const api = httpApi({
+    ready,
+    stopping,
+    mill: null,
+    inbox,
+    metrics,
+    alarms,
+    isPublic: false,
+    ports: systemPorts,
+  })
+  server = createServer(api.answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const response = await fetch(`http://127.0.0.1:${port}/readyz`)

@@ -1,7 +1,7 @@
 /** The HTTP API of the server: health checks, and the jobs of the app that it serves, if any. */
 import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import type { MiddlewareHandler } from 'hono'
+import type { Hono, MiddlewareHandler } from 'hono'
 import type { Services } from '../../config/serve.ts'
 import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'
@@ -32,7 +32,13 @@ export type ApiServices = Pick<
   'ready' | 'stopping' | 'mill' | 'inbox' | 'metrics' | 'alarms' | 'isPublic' | 'ports'
 >
 
-export function httpApi(services: ApiServices, options: HttpApiOptions = {}): RequestListener {
+export interface HttpApi {
+  /** Whether a path is one of the API, or lies below one, whatever the method. */
+  owns(path: string): boolean
+  readonly answer: RequestListener
+}
+
+export function httpApi(services: ApiServices, options: HttpApiOptions = {}): HttpApi {
   const { mill, ports, isPublic, stopping: signal } = services
   const { auth = 'none', ...others } = options
   const settings = apiSettings({ ...others, auth, ports, signal }, mill?.app)
@@ -55,7 +61,22 @@ export function httpApi(services: ApiServices, options: HttpApiOptions = {}): Re
   } else {
     jobsRoutes(api, jobsContext(mill, settings))
   }
-  return getRequestListener(api.fetch, { overrideGlobalObjects: false })
+  const places = placesOf(api)
+  return {
+    owns: (path) => places.has(firstStep(path)),
+    answer: getRequestListener(api.fetch, { overrideGlobalObjects: false }),
+  }
+}
+
+/** Where its routes begin: `jobs`, `inbox`. */
+function placesOf({ routes }: Hono<ApiEnv>): ReadonlySet<string> {
+  const steps = routes.map(({ path }) => firstStep(path))
+  return new Set(steps.filter((step) => /^\w/.test(step)))
+}
+
+function firstStep(path: string): string {
+  const [, step = ''] = path.split('/', 2)
+  return step
 }
 
 /** Others have come for the SQS endpoint, which asks for signatures; here nobody would ask. */

@@ -33,9 +33,11 @@ export interface SqsWireOptions {
   readonly log?: Logger
 }
 
+export type IsOwned = (path: string) => boolean
+
 export interface SqsWire {
-  /** Whether a request is meant for SQS. */
-  accepts(request: IncomingMessage): boolean
+  /** Whether a request is meant for SQS, beside another way in that owns some paths. */
+  accepts(request: IncomingMessage, isOwned: IsOwned): boolean
   readonly answer: RequestListener
 }
 
@@ -61,7 +63,7 @@ export function sqsWire(services: Services, options: SqsWireOptions = {}): SqsWi
   }
   const health = emulatorHealth(services)
   return {
-    accepts: (request) => isEmulatorHealth(request) || accepts(request),
+    accepts: (request, isOwned) => isEmulatorHealth(request) || accepts(request, isOwned),
     answer(request, response) {
       if (isEmulatorHealth(request)) health(request, response)
       else new Exchange(setup, request, response).begin()
@@ -86,15 +88,21 @@ const jsonContent = 'application/x-amz-json'
 const signed = 'AWS4-'
 
 /** Whatever carries a mark of AWS clients; of the rest, what no other way in has a use for. */
-function accepts({ headers, method = 'GET', url = '/' }: IncomingMessage): boolean {
+function accepts(
+  { headers, method = 'GET', url = '/' }: IncomingMessage,
+  isOwned: IsOwned,
+): boolean {
   if (headers['x-amz-target'] !== undefined) return true
   if (headers.authorization?.startsWith(signed)) return true
   const contentType = headers['content-type'] ?? ''
   if (contentType.startsWith(jsonContent)) return true
   const { path, query } = targetOf(url)
+  if (/(?:^|&)X-Amz-Algorithm=/.test(query)) return true
   const [, action = ''] = /(?:^|&)Action=(\w+)/.exec(query) ?? []
   if (parseQueuePath(path) !== undefined || actions.has(action)) return true
+  // The action of a form is in its body, which has not come yet.
+  if (method === 'POST' && isForm(contentType)) return !isOwned(path)
   if (path !== '/') return false
   const isRead = method === 'GET' || method === 'HEAD'
-  return !isRead || isForm(contentType) || /(?:^|&)(?:Action|X-Amz-Algorithm)=/.test(query)
+  return !isRead || isForm(contentType) || /(?:^|&)Action=/.test(query)
 }

@@ -79,6 +79,16 @@ describe('a call for another service of AWS', () => {
     })
   })
 
+  test('gets XML where it is presigned for S3', async () => {
+    const credential = 'test%2F20260101%2Fus-east-1%2Fs3%2Faws4_request'
+    const query = `X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=${credential}&X-Amz-Signature=0`
+    for (const method of ['GET', 'PUT']) {
+      const answer = await wire.fetch(`/foo/bar/k?${query}`, { method })
+      assert.equal(answer.status, 400)
+      assert.match(answer.text, /no other service of AWS; the request is for &apos;s3&apos;/)
+    }
+  })
+
   test('gets JSON where the client has neither target nor action', async () => {
     const answer = await wire.fetch('/2015-03-31/functions', { headers: signedFor('lambda') })
     assert.equal(answer.status, 400)

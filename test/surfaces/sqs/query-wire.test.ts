@@ -147,12 +147,18 @@ describe('a Query failure', () => {
     '/000000000000',
     '/queue/eu-west-1/000000000000/',
     '/000000000000/no/such/path',
+    '/queue/us-east-1/000000000000',
+    '/queue',
+    '/a/b/c/d',
     '/orders',
   ])('is NonExistentQueue on the path %s, which names no queue', async (path) => {
-    const answer = await wire.fetch(`${path}?Action=SendMessage&MessageBody=x`)
-    assert.equal(answer.status, 400)
-    const code = 'AWS.SimpleQueueService.NonExistentQueue'
-    assertFailed(answer, code, 'The specified queue does not exist for this wsdl version.')
+    for (const method of ['GET', 'POST']) {
+      const call = { Action: 'SendMessage', MessageBody: 'x' }
+      const answer = await wire.query(call, { method, path })
+      assert.equal(answer.status, 400)
+      const code = 'AWS.SimpleQueueService.NonExistentQueue'
+      assertFailed(answer, code, 'The specified queue does not exist for this wsdl version.')
+    }
   })
 
   test('is 404 UnknownOperationException without an action, in XML even with Accept JSON', async () => {

@@ -22,9 +22,25 @@ describe('the HTTP API', () => {
     assert.equal(answer.headers.get('x-amzn-requestid'), null)
   })
 
-  test('answers forms on its own paths', async () => {
+  test.each([
+    '/healthz',
+    '/jobs',
+    '/jobs/basic',
+    '/switches',
+    '/inbox/orders/claim',
+    '/alarms',
+    '/queues/orders/metrics',
+    '/openapi.json?x=1',
+  ])('answers forms on its own path %s', async (path) => {
     const form = { method: 'POST', body: new URLSearchParams({ Action: 'ListQueues' }) }
-    assert.equal((await wire.fetch('/healthz', form)).headers.get('x-amzn-requestid'), null)
+    assert.equal((await wire.fetch(path, form)).headers.get('x-amzn-requestid'), null)
+  })
+
+  test('answers JSON on paths that nobody has', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await wire.fetch('/nope', { method: 'POST', headers, body: '{}' })
+    assert.equal(answer.status, 404)
+    assert.equal(answer.headers.get('x-amzn-requestid'), null)
   })
 })
 
@@ -37,6 +53,7 @@ describe('the SQS wire', () => {
     ['the content type of AWS', '/', { method: 'POST', headers: { 'content-type': jsonType } }],
     ['a signature', '/healthz', { headers: signedBy('test') }],
     ['a signature in the address', '/?X-Amz-Algorithm=AWS4-HMAC-SHA256', {}],
+    ['a signature in the address of any path', '/a/b?X-Amz-Algorithm=AWS4-HMAC-SHA256', {}],
     ['an action', '/?Version=2012-11-05&Action=ListQueues', {}],
     ['a form', '/', { method: 'POST', body: new URLSearchParams({ Action: 'ListQueues' }) }],
     ['the path of a queue', '/000000000000/orders', {}],
