@@ -125,6 +125,13 @@ describe('an older signature, where access keys are needed', () => {
       'in a form',
       { path: '/', init: { method: 'POST', headers: form, body: `${new URLSearchParams(older)}` } },
     ],
+    [
+      'in a header',
+      {
+        path: '/',
+        init: { method: 'POST', headers: { authorization: `AWS ${accessKeyId}:c2lnbmF0dXJl` } },
+      },
+    ],
   ])('%s gets IncompleteSignature, which names Version 4', async (_where, { path, init }) => {
     const answer = await guarded.fetch(path, init)
     assert.equal(answer.status, 400)

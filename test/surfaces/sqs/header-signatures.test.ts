@@ -35,9 +35,24 @@ describe('a signature in a header', () => {
   test('is missing when there is none, or one of another kind', async () => {
     const request = await signedByHeader()
     const message = /^Request is missing Authentication Token$/
-    for (const value of [undefined, '', 'Basic dGVzdDp0ZXN0', 'Bearer abc', 'AWS test:c2ln']) {
+    for (const value of [undefined, '', 'Basic dGVzdDp0ZXN0', 'Bearer abc', 'AWS']) {
       const other = withHeader(request, 'authorization', value)
       assertRefused(other, 'MissingAuthenticationTokenException', { message })
+    }
+  })
+
+  test('is incomplete when it is of an older version', async () => {
+    const older = withHeader(await signedByHeader(), 'authorization', 'AWS test:c2ln')
+    const message = /sign with AWS Signature Version 4 \(AWS4-HMAC-SHA256\)/
+    assertRefused(older, 'IncompleteSignatureException', { message })
+  })
+
+  test('is refused for its algorithm before all else', async () => {
+    const elliptic = editAuthorization(await signedByHeader(), () => 'AWS4-ECDSA-P256-SHA256 x')
+    const message = /^Unsupported AWS 'algorithm': 'AWS4-ECDSA-P256-SHA256'/
+    for (const request of [elliptic, withHeader(elliptic, 'x-amz-date', undefined)]) {
+      const now = signedAt + 60 * 60_000
+      assertRefused(request, 'IncompleteSignatureException', { now, message })
     }
   })
 

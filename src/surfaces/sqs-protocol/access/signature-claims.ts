@@ -13,9 +13,10 @@ import {
   type RequestHead,
 } from './canonical-request.ts'
 
+export const signatureAlgorithm = 'AWS4-HMAC-SHA256'
+
 export interface SignatureClaims {
   readonly isPresigned: boolean
-  readonly algorithm: string
   readonly credential: string
   /** As the client wrote them, which is in lower case. */
   readonly signedHeaders: readonly string[]
@@ -50,7 +51,11 @@ export function claimsOf({
   }
   if (isPresigned) return { ...claimsInQuery(query), path, headers }
   if (!authorization?.some((value) => value.startsWith('AWS4-'))) {
-    if (hasVersion2(query) || (body !== undefined && hasVersion2(formIn(headers, body)))) {
+    const isOlder =
+      authorization?.some((value) => value.startsWith('AWS ')) ||
+      hasVersion2(query) ||
+      (body !== undefined && hasVersion2(formIn(headers, body)))
+    if (isOlder) {
       throw new SqsError(
         'IncompleteSignatureException',
         'The request signature does not conform to AWS standards. It is of an older version; ' +
@@ -75,10 +80,21 @@ function formIn(headers: HeaderValues, body: Uint8Array): readonly QueryParamete
   return queryParameters(Buffer.from(body).toString('latin1'))
 }
 
+/** First of all: other algorithms have other parts, so that none of the rest would make sense. */
+function checkAlgorithm(given: string): void {
+  if (given === signatureAlgorithm) return
+  const name = /^AWS4-[A-Z0-9-]{1,40}$/.test(given) ? `'${given}'` : 'an unknown one'
+  throw new SqsError(
+    'IncompleteSignatureException',
+    `Unsupported AWS 'algorithm': ${name} (only ${signatureAlgorithm} is supported).`,
+  )
+}
+
 type ClaimsElsewhere = Omit<SignatureClaims, 'path' | 'query' | 'headers'>
 
 function claimsInHeader(authorization: readonly string[], headers: HeaderValues): ClaimsElsewhere {
   const [algorithm = '', ...pairs] = authorization.join(', ').split(/[, \t]+/)
+  checkAlgorithm(algorithm)
   const given = uniquePairs(pairs)
   const date = single(headers, 'x-amz-date') ?? single(headers, 'date')
   const missing = ['Credential', 'Signature', 'SignedHeaders']
@@ -92,7 +108,6 @@ function claimsInHeader(authorization: readonly string[], headers: HeaderValues)
   if (missing.length > 0) throw new SqsError('IncompleteSignatureException', missing.join(' '))
   return {
     isPresigned: false,
-    algorithm,
     credential: given.get('Credential') ?? '',
     signedHeaders: headerNames(given.get('SignedHeaders')),
     signature: given.get('Signature') ?? '',
@@ -133,6 +148,7 @@ function claimsInQuery(
   query: readonly QueryParameter[],
 ): Omit<SignatureClaims, 'path' | 'headers'> {
   const given = authParameters(query)
+  checkAlgorithm(given.get(presigned.algorithm) ?? '')
   const missing = Object.values(presigned)
     .filter((name) => !given.get(name))
     .map((name) => `AWS query-string parameters must include '${name}'.`)
@@ -142,7 +158,6 @@ function claimsInQuery(
   }
   return {
     isPresigned: true,
-    algorithm: given.get(presigned.algorithm) ?? '',
     credential: given.get(presigned.credential) ?? '',
     signedHeaders: headerNames(given.get(presigned.signedHeaders)),
     signature: given.get(presigned.signature) ?? '',

@@ -7,7 +7,7 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { SqsError } from '../sqs-error.ts'
 import { canonicalRequest, type RequestHead, sha256Hex } from './canonical-request.ts'
 import { type CredentialScope, isRegion, parseCredential } from './credential-scope.ts'
-import { claimsOf, type SignatureClaims, single } from './signature-claims.ts'
+import { claimsOf, type SignatureClaims, signatureAlgorithm, single } from './signature-claims.ts'
 import { checkSignatureTime } from './signature-time.ts'
 import { SigningKeys } from './signing-keys.ts'
 
@@ -35,7 +35,6 @@ export interface Signer {
 /** Answers who signed, or throws an `SqsError`. */
 export type VerifySignature = (request: SignedRequest, nowMs: number) => Signer
 
-const algorithm = 'AWS4-HMAC-SHA256'
 const service = 'sqs'
 const terminator = 'aws4_request'
 
@@ -45,7 +44,6 @@ export function signatureVerifier(lookup: CredentialLookup): VerifySignature {
     const claims = claimsOf(request)
     checkSignatureTime(claims, nowMs)
     checkSignedHeaders(claims)
-    checkAlgorithm(claims)
     const scope = scopeFrom(claims)
     const { accessKeyId, region } = scope
     const credential = lookup(accessKeyId)
@@ -77,15 +75,6 @@ function mustBeSigned(header: string): SqsError {
   return new SqsError(
     'InvalidSignatureException',
     `${header} must be a 'SignedHeader' in the AWS Authorization.`,
-  )
-}
-
-function checkAlgorithm({ algorithm: given }: SignatureClaims): void {
-  if (given === algorithm) return
-  const name = /^AWS4-[A-Z0-9-]{1,40}$/.test(given) ? `'${given}'` : 'an unknown one'
-  throw new SqsError(
-    'IncompleteSignatureException',
-    `Unsupported AWS 'algorithm': ${name} (only ${algorithm} is supported).`,
   )
 }
 
@@ -127,7 +116,7 @@ function expectedSignature(
   const canonical = canonicalRequest(parts)
   if (canonical === undefined) return undefined
   const scope = credential.slice(credential.indexOf('/') + 1)
-  const toSign = `${algorithm}\n${date}\n${scope}\n${sha256Hex(canonical)}`
+  const toSign = `${signatureAlgorithm}\n${date}\n${scope}\n${sha256Hex(canonical)}`
   return createHmac('sha256', signingKey).update(toSign).digest('hex')
 }
 
