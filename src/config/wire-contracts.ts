@@ -78,24 +78,61 @@ export class WireContracts {
 
   async #receive(declared: DeclaredQueue, request: Receive): Promise<readonly Delivery[]> {
     const { backend, clock, onRefused } = this.#setup
-    const { queue, waitMs = 0 } = request
-    let hasLeft = false
+    const { queue } = request
+    const beganMs = clock.monotonic()
+    const left = new LeftMessages(clock)
     const noteRefused = (refused: RefusedDelivery): void => {
-      hasLeft ||= refused.fate === 'left'
+      if (refused.fate === 'left') left.note(refused.id)
       onRefused(refused)
     }
     const check = { desk: this.#desk, queue, declared, onRefused: noteRefused }
-    const endsMs = clock.monotonic() + waitMs
     let deliveries = await backend.receive(request)
+    let endsMs: number | undefined
     for (let looks = 1; deliveries.length > 0; looks += 1) {
+      left.look()
       const checked = await checkDeliveries(check, deliveries)
       if (checked.length > 0) return checked.map(({ delivery }) => delivery)
+      endsMs ??= beganMs + (await this.#waitMs(request))
       const leftMs = Math.max(0, Math.ceil(endsMs - clock.monotonic()))
-      // A message that was left may be ready again at once, if its lease is that short.
-      if (hasLeft || (leftMs === 0 && looks === looksMax)) return []
+      if (left.areShown || (leftMs === 0 && looks >= looksMax)) return []
       deliveries = await backend.receive({ ...request, waitMs: leftMs })
     }
     return []
+  }
+
+  async #waitMs({ queue, waitMs }: Receive): Promise<number> {
+    if (waitMs !== undefined) return waitMs
+    const { settings } = await this.#setup.backend.readQueue({ queue })
+    return settings.receiveWaitMs
+  }
+}
+
+/** A lease of SQS is none, or a second at least. */
+const hiddenMsMin = 500
+
+/**
+ * What one receive had to leave in the queue. A message that comes again at once has no lease to speak of:
+ * it would come for ever, before all others.
+ */
+class LeftMessages {
+  areShown = false
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #seenMs = new Map<string, number>()
+  #lookedMs = 0
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
+
+  /** A lease begins before its message is checked, which may take its time. */
+  look(): void {
+    this.#lookedMs = this.#clock.monotonic()
+  }
+
+  note(id: string): void {
+    const seenMs = this.#seenMs.get(id)
+    if (seenMs !== undefined && this.#lookedMs - seenMs < hiddenMsMin) this.areShown = true
+    this.#seenMs.set(id, this.#lookedMs)
   }
 }
 
