@@ -4,12 +4,14 @@
  */
 import type { MoveTask, MoveTaskFailure } from '../../backends/backend.ts'
 import type { OpenedStore } from '../../config/open-store.ts'
+import { isRefused } from '../../core/is-refused.ts'
 import { pause } from '../../core/pause.ts'
 import { moveTaskView } from '../../operations/move-task-view.ts'
 import {
   isActive,
   planRedrive,
   type Redrive,
+  type RedrivePlan,
   redrive,
   redriveOf,
 } from '../../operations/redrive.ts'
@@ -36,21 +38,58 @@ export async function redriveQueue(call: Call<RedriveFlags>, source: string): Pr
   await inStore(
     call.flags,
     async (store) => {
-      if (call.flags.dryRun) return foretell(call, store, source)
-      const { ready } = await store.backend.queueStatistics({ queue: source })
-      const { to, rate, yes } = call.flags
-      const target = to === undefined ? 'where they died' : printable(to)
-      const what = ready === 1 ? '1 message' : `${ready} messages`
-      const question = `This will move ${what} out of ${printable(source)}, to ${target}.`
-      await confirm(call.shell, { question, name: source, yes })
-      const task = await redrive(
-        { backend: store.backend, timers: call.shell.ports.timers, source },
-        { ...(to !== undefined && { to }), ...(rate !== undefined && { perSecond: rate }) },
-      )
-      await watch(call, store, task)
+      try {
+        if (call.flags.dryRun) return await foretell(call, store, source)
+        await watch(call, store, await start(call, store, source))
+      } catch (error) {
+        throw isRefused(error, 'move_task_running') ? await unfinished(store, source) : error
+      }
     },
     { queue: source },
   )
+}
+
+async function start(
+  { flags, shell }: Call<RedriveFlags>,
+  { backend }: OpenedStore,
+  source: string,
+): Promise<Redrive> {
+  const { to, rate, yes } = flags
+  if (!yes) await confirm(shell, { question: await questionOf(backend, source, to), name: source })
+  return redrive(
+    { backend, timers: shell.ports.timers, source },
+    { ...(to !== undefined && { to }), ...(rate !== undefined && { perSecond: rate }) },
+  )
+}
+
+/** Says how many would move by the plan; of more than it has looked at, how many could. */
+async function questionOf(
+  backend: OpenedStore['backend'],
+  source: string,
+  to: string | undefined,
+): Promise<string> {
+  const { ready } = await backend.queueStatistics({ queue: source })
+  const plan = await planRedrive(backend, source, to)
+  const count = plan.complete ? movesIn(plan) : ready - skippedOf(plan)
+  const messages = ready === 1 ? '1 message' : `${ready} messages`
+  const what = count === ready ? messages : `${count} of ${messages}`
+  const limit = plan.complete ? '' : 'up to '
+  const target = to === undefined ? 'where they died' : printable(to)
+  return `This will move ${limit}${what} out of ${printable(source)}, to ${target}.`
+}
+
+function movesIn({ moves }: Pick<RedrivePlan, 'moves'>): number {
+  return moves.reduce((sum, { messages }) => sum + messages, 0)
+}
+
+/** It may be that no process works on it any more. */
+async function unfinished({ backend }: OpenedStore, source: string): Promise<CommandFailure> {
+  const [latest] = await backend.listMoveTasks({ source, limit: 1 })
+  const queue = printable(source)
+  const message =
+    `A redrive of ${queue} is not finished. Watch or continue it with: millrace dlq follow ${queue};` +
+    (latest === undefined ? '' : ` stop it with: millrace dlq cancel ${latest.id}`)
+  return new CommandFailure(exitCodes.failed, message)
 }
 
 /** Stays with a redrive that was started before. */
@@ -97,8 +136,7 @@ async function foretell(
     const document = { queue: source, messages: ready, ...plan, dry_run: true }
     return flags.json ? voice.tell(document) : voice.event(document)
   }
-  const count = moves.reduce((sum, { messages }) => sum + messages, 0)
-  voice.say(`Would move ${count} of ${ready} messages out of ${printable(source)}.`)
+  voice.say(`Would move ${movesIn(plan)} of ${ready} messages out of ${printable(source)}.`)
   if (!complete) voice.say(`Only the first ${looked_at} were looked at.`)
   for (const { to, messages } of moves) voice.say(`  ${messages} to ${printable(to)}`)
   for (const line of skippedLines(skipped)) voice.say(line)
@@ -203,7 +241,7 @@ function finish({ flags, voice }: Call<FollowFlags>, task: MoveTask): void {
   if (flags.json) voice.tell(view)
   else if (flags.jsonl) voice.event({ event: 'end', ...view })
   else {
-    voice.say(`Moved ${view.moved} of ${view.to_move}: ${view.status}.`)
+    voice.say(`Moved ${view.moved} of ${view.to_move}${endOf(view)}`)
     for (const line of skippedLines(view.skipped)) voice.say(line)
   }
   if (view.status === 'completed') return
@@ -214,6 +252,13 @@ function finish({ flags, voice }: Call<FollowFlags>, task: MoveTask): void {
     view.moved > 0 ? exitCodes.partlyDone : exitCodes.failed,
     whyFailed(view),
   )
+}
+
+/** A redrive that has left some behind has done what it could. */
+function endOf({ status, skipped }: Pick<MoveTask, 'status' | 'skipped'>): string {
+  const count = skippedOf({ skipped })
+  if (status !== 'failed' || count === 0) return `: ${status}.`
+  return count === 1 ? '. 1 was skipped:' : `. ${count} were skipped:`
 }
 
 function whyFailed(task: Pick<MoveTask, 'source' | 'skipped'>): string {

@@ -61,7 +61,7 @@ describe('dead-letter queues', () => {
 
 describe('a long dead-letter queue', () => {
   test('says that only its first ten thousand were looked at', async () => {
-    const { good, read, backend } = await withDeadLetters(0)
+    const { good, read, run, backend } = await withDeadLetters(0)
     for (let sent = 0; sent < 10_001; sent += 1_000) {
       const messages = Array.from({ length: Math.min(1_000, 10_001 - sent) }, () => ({ body: 'x' }))
       await backend.send({ queue: 'orders-dlq', messages })
@@ -70,6 +70,8 @@ describe('a long dead-letter queue', () => {
     assert.match(shown, /^Only the first 10000 of 10001 were looked at\.$/m)
     const { looked_at, complete } = await read('dlq', 'show', 'orders-dlq')
     assert.deepEqual([looked_at, complete], [10_000, false])
+    const asked = await run('dlq', 'redrive', 'orders-dlq')
+    assertRefused(asked, 4, /This will move up to 1 of 10001 messages out of orders-dlq/)
     const foretold = await good('dlq', 'redrive', 'orders-dlq', '--dry-run')
     assert.match(
       foretold,
@@ -137,7 +139,7 @@ describe('a redrive', () => {
   })
 
   test('that is left says that no process moves it, and how to continue it', async () => {
-    const { start, good, read } = await withDeadLetters(50)
+    const { start, run, good, read } = await withDeadLetters(50)
     const redrive = start(['dlq', 'redrive', 'orders-dlq', '--rate', '50', '--yes', '--jsonl'])
     await redrive.output(/"progress"/)
     redrive.interrupt()
@@ -145,6 +147,12 @@ describe('a redrive', () => {
     assert.match(stderr, /no other process moves/)
     assert.match(stderr, /millrace dlq follow orders-dlq/)
     assert.doesNotMatch(stderr, /goes on|continues it/)
+    const [left] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
+    for (const flag of ['--yes', '--dry-run', '--json']) {
+      const again = await run('dlq', 'redrive', 'orders-dlq', flag)
+      assertRefused(again, 1, /with: millrace dlq follow orders-dlq;/)
+      assert.ok(again.stderr.includes(`millrace dlq cancel ${left.id}`), again.stderr)
+    }
     assert.match(await good('dlq', 'follow', 'orders-dlq'), /^Moved 50 of 50: completed\.$/m)
     const [task] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
     assert.deepEqual([task.status, task.moved], ['completed', 50])
@@ -214,9 +222,11 @@ describe('a redrive', () => {
     assert.match(foretold, /^ {2}1 to mails$/m)
     assert.match(foretold, /^ {2}2 stay: the queue in which they died does not exist$/m)
     assert.match(foretold, /^ {2}1 stays: it does not say where it died$/m)
+    const question = /This will move 1 of 4 messages out of orders-dlq, to where they died\./
+    assertRefused(await run('dlq', 'redrive', 'orders-dlq'), 4, question)
     const end = await run('dlq', 'redrive', 'orders-dlq', '--yes')
     assert.equal(end.code, 5)
-    assert.match(end.stdout, /^Moved 1 of 4: failed\.$/m)
+    assert.match(end.stdout, /^Moved 1 of 4\. 3 were skipped:$/m)
     assert.match(end.stdout, /^ {2}2 stay: the queue in which they died does not exist$/m)
     assert.match(end.stdout, /^ {2}1 stays: it does not say where it died$/m)
     assert.match(end.stderr, /3 messages stay in orders-dlq; name a queue for them with --to/)
