@@ -167,7 +167,7 @@ export const consumerRules: readonly DoctorRule[] = [
     look: eachConsumer(({ consumer: { name }, queue }) => {
       const target = queue.deadLetters
       const takesBoth = target?.consumers.some((other) => other.name === name) ?? false
-      if (target === undefined || !takesBoth) return undefined
+      if (target === undefined || target === queue || !takesBoth) return undefined
       return {
         reason: `It takes '${queue.name}' and its dead letters in '${target.name}': what it could not handle comes to it again, and nobody else sees it.`,
         fix: `Leave '${target.name}' to a person or to other code, and redrive when the reason is gone.`,

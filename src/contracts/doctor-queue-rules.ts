@@ -35,13 +35,26 @@ export const queueRules: readonly DoctorRule[] = [
   },
   {
     name: 'dead-letter-itself',
-    severity: 'error',
-    finds: 'a queue whose dead letters come back to it',
+    severity: 'warning',
+    finds: 'a queue that is its own dead-letter queue',
     look: eachQueue((queue) => {
-      const way = wayOfDeadLetters(queue)
+      if (!isItsOwn(queue)) return undefined
+      return {
+        reason:
+          'It is its own dead-letter queue: a message that always fails stays in the queue, is received again and again, and its receive count rises.',
+        fix: 'Give it a dead-letter queue of another name, with a retention of 14 days.',
+      }
+    }),
+  },
+  {
+    name: 'dead-letter-circle',
+    severity: 'error',
+    finds: 'queues whose dead letters come back to them by way of others',
+    look: eachQueue((queue) => {
+      const way = isItsOwn(queue) ? undefined : wayOfDeadLetters(queue)
       if (way === undefined) return undefined
       return {
-        reason: `Its dead letters come back to it: ${way.join(' → ')}. A message that fails goes round for ever.`,
+        reason: `Its dead letters come back to it: ${way.join(' → ')}. A message that fails would go round for ever; Millrace refuses that.`,
         fix: 'Let the last of them have no dead-letter queue.',
       }
     }),
@@ -75,9 +88,10 @@ export const queueRules: readonly DoctorRule[] = [
     name: 'dead-letter-retention',
     severity: 'warning',
     finds: 'a dead-letter queue that keeps messages no longer than the queue they come from',
-    look: eachQueue(({ settings, deadLetters }) => {
+    look: eachQueue((queue) => {
+      const { settings, deadLetters } = queue
       // A FIFO queue starts the clock anew when a message moves.
-      if (deadLetters === undefined || settings.type === 'fifo') return undefined
+      if (deadLetters === undefined || settings.type === 'fifo' || isItsOwn(queue)) return undefined
       const { retentionMs } = deadLetters.settings
       if (retentionMs > settings.retentionMs || retentionMs === limits.retentionMs.max) {
         return undefined
@@ -172,6 +186,10 @@ export const queueRules: readonly DoctorRule[] = [
 
 function kind(type: 'standard' | 'fifo'): string {
   return type === 'fifo' ? 'FIFO' : 'standard'
+}
+
+function isItsOwn({ name, deadLetters }: QueueFacts): boolean {
+  return deadLetters?.name === name
 }
 
 /** The names on the way back to the queue, when there is one. */

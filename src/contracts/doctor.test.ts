@@ -111,11 +111,12 @@ describe('the doctor', () => {
       {
         queues: [
           {
-            name: 'a',
-            settings: { retentionMs: 14 * day, deadLetter: { queue: 'a', maxReceives: 3 } },
+            name: 'orders',
+            isWatched: false,
+            settings: { visibilityMs: 180_000, deadLetter: { queue: 'orders', maxReceives: 5 } },
           },
         ],
-        consumers: [],
+        consumers: [worker],
       },
     ],
     [
@@ -214,7 +215,17 @@ describe('the doctor', () => {
       findings.map(({ subject }) => subject),
       ['a', 'b', 'c'],
     )
-    assert.match(findings[0]?.reason ?? '', /a → b → c → a/)
+    const [first] = findings
+    assert.deepEqual([first?.rule, first?.severity], ['dead-letter-circle', 'error'])
+    assert.match(first?.reason ?? '', /a → b → c → a/)
+  })
+
+  test('warns of a queue that is its own dead-letter queue, as SQS accepts it', () => {
+    const deadLetter = { queue: 'a', maxReceives: 5 }
+    const settings = { receiveWaitMs: 1_000, deadLetter }
+    const [found, ...others] = examine({ queues: [{ name: 'a', settings }], consumers: [] })
+    assert.deepEqual([found?.rule, found?.severity, others], ['dead-letter-itself', 'warning', []])
+    assert.match(found?.reason ?? '', /stays in the queue, .* and its receive count rises/)
   })
 })
 

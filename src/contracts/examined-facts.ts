@@ -12,7 +12,7 @@ export interface QueueFacts {
   readonly settings: QueueSettings
   /** Its dead-letter queue, when it is part of the topology. */
   readonly deadLetters: QueueFacts | undefined
-  /** Names of the queues whose dead letters it takes. */
+  /** Names of the other queues whose dead letters it takes. */
   readonly sources: readonly string[]
   readonly consumers: readonly ExaminedConsumer[]
   readonly isConsumed: boolean
@@ -34,7 +34,9 @@ export type Placed = { readonly at: ExaminedPlace } | Record<never, never>
 export function factsOf({ queues, consumers }: ExaminedTopology): ExaminedFacts {
   const byName = new Map<string, QueueFacts>()
   for (const queue of queues) {
-    const sources = queues.filter(({ settings }) => settings.deadLetter?.queue === queue.name)
+    const sources = queues.filter(
+      ({ name, settings }) => name !== queue.name && settings.deadLetter?.queue === queue.name,
+    )
     const own = consumers.filter((consumer) => consumer.queue === queue.name)
     byName.set(queue.name, {
       name: queue.name,
