@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { SendResult } from '../../backends/backend.ts'
 import type { NewMessage } from '../../core/message.ts'
+import { renameFields } from '../../core/rename-fields.ts'
 import { CommandFailure, failureOf } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Attributes } from './message-attribute.ts'
@@ -40,9 +41,16 @@ export async function sendMessage(
     ({ backend }) => backend.send({ queue, messages: [message] }),
     { queue },
   )
-  if (result === undefined || result.status === 'refused') throw failureOf(result?.error)
+  if (result === undefined) throw new CommandFailure(exitCodes.failed, 'The store did not answer.')
+  if (result.status === 'refused') throw failureOf(renameFields(result.error, options))
   tellSent(call, result)
 }
+
+const options: ReadonlyMap<string, string> = new Map([
+  ['delayMs', '--delay'],
+  ['group', '--group'],
+  ['deduplicationId', '--dedup-id'],
+])
 
 function tellSent({ flags, voice }: Call<SendFlags>, result: Stored): void {
   const { id, sequence, status } = result
@@ -99,7 +107,7 @@ function count(
   result: SendResult,
 ): void {
   if (result.status === 'refused') {
-    const error = result.error.message
+    const error = renameFields(result.error, options).message
     tally.refused.push({ line, error })
     if (flags.jsonl) voice.event({ line, status: result.status, error })
     else voice.note(`line ${line}: ${printable(error)}`)

@@ -1,6 +1,7 @@
 /** What the store and the rules of attributes refuse, in the words of SQS. Actions that know better words use those instead. */
 import type { ErrorCode } from '../../core/error-codes.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { renameFields } from '../../core/rename-fields.ts'
 import { AttributeRefusal } from '../../sqs/attribute-refusal.ts'
 import { SqsError, type SqsErrorName } from './sqs-error.ts'
 
@@ -13,10 +14,10 @@ interface Translation {
 }
 
 const invalid: Translation = { kind: 'InvalidParameterValueException' }
-const unexpected: Translation = {
+const unexpected = {
   kind: 'InternalFailure',
   message: 'The request processing has failed because of an unknown error, exception or failure.',
-}
+} as const satisfies Translation
 const unavailable: Translation = {
   kind: 'ServiceUnavailable',
   message: 'The request has failed due to a temporary failure of the server.',
@@ -92,7 +93,19 @@ export function storeError(error: unknown): SqsError {
     const kind = code === 'InvalidParameterValue' ? 'InvalidParameterValueException' : code
     return new SqsError(kind, message)
   }
-  const { kind, message } = error instanceof MillraceError ? translations[error.code] : unexpected
-  const text = message ?? (error instanceof MillraceError ? error.message : kind)
+  if (!(error instanceof MillraceError)) {
+    return new SqsError(unexpected.kind, unexpected.message, { cause: error })
+  }
+  const { kind, message } = translations[error.code]
+  const text = message ?? renameFields(error, parameters).message
   return new SqsError(kind, text, { cause: error })
 }
+
+/** What SQS calls the fields that the store may refuse. */
+const parameters: ReadonlyMap<string, string> = new Map([
+  ['deadLetter.queue', 'RedrivePolicy'],
+  ['deadLetterSources', 'RedriveAllowPolicy'],
+  ['delayMs', 'DelaySeconds'],
+  ['group', 'MessageGroupId'],
+  ['deduplicationId', 'MessageDeduplicationId'],
+])

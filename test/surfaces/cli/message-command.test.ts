@@ -53,6 +53,16 @@ describe('sending', () => {
     )
   })
 
+  test('is refused in the words of its options', async () => {
+    const { run, start, backend } = await ordersScene()
+    await backend.changeQueue({ queue: 'orders', changes: { retentionMs: 60_000 } })
+    const late = ['message', 'send', 'orders', '--delay', '1m']
+    const reason = /--delay: got 1m, expected less than the retention of the queue/
+    assertRefused(await run(...late, 'x'), 2, reason)
+    const { stderr } = await start([...late, '--lines'], { stdin: 'x\n' }).ended
+    assert.match(stderr, reason)
+  })
+
   test('meets a duplicate in a FIFO queue, and says so', async () => {
     const { run } = await ordersScene()
     const args = ['message', 'send', 'steps.fifo', 'x', '--group', 'g', '--dedup-id', '1']

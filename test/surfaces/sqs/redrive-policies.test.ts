@@ -43,6 +43,13 @@ describe('a redrive policy', () => {
     assert.ok(toStandard.message.endsWith(reason), toStandard.message)
   })
 
+  test('must not lead back through another queue', async () => {
+    await wire.create('round-a')
+    await wire.create('round-b', { RedrivePolicy: policyTo('round-a') })
+    const message = await setPolicy('round-a', { RedrivePolicy: policyTo('round-b') })
+    assert.match(message, /^RedrivePolicy: got .* whose own dead letters do not come back here$/)
+  })
+
   test('may lead to the queue itself, whose messages then stay in it', async () => {
     const QueueUrl = await wire.create('ouroboros', { VisibilityTimeout: '0' })
     const RedrivePolicy = policyTo('ouroboros')

@@ -44,7 +44,7 @@ describe('a message that is sent', () => {
     for (const fields of [{ DelaySeconds: 60 }, {}]) {
       const { code, message } = await refusal(scene.send(queue, 'x', fields))
       assert.equal(code, 'InvalidParameterValue')
-      assert.match(message, /less than the retention of the queue, 1m/)
+      assert.match(message, /^DelaySeconds: got .* less than the retention of the queue, 1m/)
     }
     await scene.send(queue, 'in time', { DelaySeconds: 59 })
   })
