@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { onTestFinished, test, vi } from 'vitest'
 import { MillraceError } from '../core/millrace-error.ts'
-import { type Notice, warnOf } from './notice.ts'
+import { logOf, type Notice, warnOf } from './notice.ts'
 
 const refused = {
   kind: 'delivery_refused',
@@ -28,6 +28,21 @@ test('an alarm that does not ring is nothing to be warned of', () => {
   onTestFinished(() => warned.mockRestore())
   warnOf({ ...ringing, state: 'OK', was: 'ALARM' })
   assert.deepEqual(warned.mock.calls, [])
+})
+
+test('the log says in words what became of a message that was refused', () => {
+  const lines: object[] = []
+  const nothing = (): void => undefined
+  const error = (fields: object): void => void lines.push(fields)
+  const tell = logOf({ debug: nothing, info: nothing, warn: nothing, error })
+  tell({ ...refused, fate: 'buried' })
+  tell({ ...refused, fate: 'left' })
+  const told = { kind: 'delivery_refused', queue: 'q', id: '7', attempt: 2 }
+  const { message } = refused.error
+  assert.deepEqual(lines, [
+    { ...told, outcome: 'dead-lettered', error: message },
+    { ...told, outcome: 'kept in the queue', error: message },
+  ])
 })
 
 test.each<[Notice, string]>([

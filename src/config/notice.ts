@@ -102,10 +102,14 @@ function lineOf(notice: Notice): Line {
     }
     case 'delivery_refused': {
       const { queue, id, receiveCount: attempt, fate, error } = notice
-      const fields = { queue, id, attempt, fate, error: error.message }
+      const fields = { queue, id, attempt, outcome: outcomeOf(fate), error: error.message }
       return { level: 'error', fields, message: 'message refused' }
     }
   }
+}
+
+function outcomeOf(fate: RefusedDelivery['fate']): string {
+  return fate === 'buried' ? 'dead-lettered' : 'kept in the queue'
 }
 
 interface Failure {

@@ -53,15 +53,23 @@ export class DevLog {
     const { voice } = this.#call
     const { cyan, dim, green, red } = voice.notePaint
     const isClean = report.status === 'succeeded' && report.left === 0
-    const outcome = isClean ? green('done') : red(report.status.replace('_', ' '))
+    const outcome = isClean ? green('done') : red(failureText[report.status])
+    const messages = report.records === 1 ? '1 message' : `${report.records} messages`
     const facts = [
-      `${report.acknowledged} of ${report.records} done`,
+      `${report.acknowledged} of ${messages}${isClean ? '' : ' done'}`,
       `${report.durationMs.toFixed(1)} ms`,
       ...(report.initMs === null ? [] : [`started in ${report.initMs.toFixed(0)} ms`]),
-      ...(report.left === 0 ? [] : [`${report.left} come again`]),
+      ...(report.left === 0 ? [] : [`${report.left} will be retried`]),
       ...(report.problem === null ? [] : [report.problem]),
     ]
     const from = `${cyan(printable(report.function))} ${dim(report.requestId)}`
-    voice.note(`${from} ${outcome} ${printable(facts.join(', '))}`)
+    voice.note(`${from} ${outcome}: ${printable(facts.join(', '))}`)
   }
+}
+
+/** A function that has succeeded may have named messages that have not. */
+const failureText: Readonly<Record<InvocationReport['status'], string>> = {
+  succeeded: 'partly failed',
+  failed: 'failed',
+  timed_out: 'timed out',
 }

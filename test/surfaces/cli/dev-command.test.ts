@@ -67,11 +67,11 @@ resources:
       MessageBody: 'x',
     })
     assert.equal((await fetch(url, { method: 'POST', body })).status, 200)
-    await dev.notice(/done 1 of 1 done, [\d.]+ ms/)
+    await dev.notice(/done: 1 of 1 message, [\d.]+ ms/)
     const stderr = await stop(dev)
     assert.match(stderr, /^up hi-dev: 1 queues/m)
     assert.match(stderr, /^hi-dev-greet [0-9a-f-]{36} greeted hello$/m)
-    assert.match(stderr, /^hi-dev-greet [0-9a-f-]{36} done 1 of 1 done/m)
+    assert.match(stderr, /^hi-dev-greet [0-9a-f-]{36} done: 1 of 1 message, /m)
   })
 
   /** A function that writes a line with a tab and fails, in a template for another region. */
@@ -98,7 +98,7 @@ resources:
     const QueueUrl = `${url}/000000000000/jobs`
     const body = new URLSearchParams({ Action: 'SendMessage', QueueUrl, MessageBody: 'x' })
     assert.equal((await fetch(url, { method: 'POST', body })).status, 200)
-    await dev.notice(/failed 0 of 1 done/)
+    await dev.notice(/failed: 0 of 1 message done/)
     return stop(dev)
   }
 

@@ -41,7 +41,7 @@ describe('a serverless.yml of variables, parameters and included files', () => {
     assert.deepEqual(bounced.body, { version: 'v1', to: 'c@example.invalid', text: '3.00 EUR' })
     // The file of the stage allows two receives. The one that follows from the dead letters is the third.
     assert.deepEqual([unreadable.receives, bounced.receives], [3, 3])
-    await dev.notice(/^billing-test-renderInvoice \S+ .*0 of 1 done/m)
+    await dev.notice(/^billing-test-renderInvoice \S+ .*0 of 1 message done/m)
   })
 
   test('takes over a module that a handler imports', async () => {
