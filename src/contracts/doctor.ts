@@ -46,7 +46,7 @@ export interface ExaminedPlace {
   readonly column: number
 }
 
-/** An error is refused on AWS, a warning loses messages or time, a hint is good to know. */
+/** An error is refused on AWS or here, a warning loses messages or time, a hint is good to know. */
 export type Severity = 'error' | 'warning' | 'hint'
 
 export interface Finding {
