@@ -1,7 +1,7 @@
 /**
  * Signature Version 4, from the side of the service: whether a request was signed, by whom, for here
- * and for now, and whether it arrived as it was signed. The checks come in the order of AWS, so that a
- * request with several faults is refused for the same one.
+ * and for now, and whether it arrived as it was signed. After the algorithm, the checks come in the
+ * order of AWS, so that a request with several faults is refused for the same one.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { SqsError } from '../sqs-error.ts'
