@@ -25,6 +25,9 @@ const reservePart = 8
 
 export const pageBytes = 4_096
 
+/** As many as SQLite allows. */
+export const pagesMax = 4_294_967_294
+
 /** Cannot be compressed, so the file takes up its size on every file system. */
 const chunkBytes = 128 * 2 ** 10
 
@@ -59,7 +62,8 @@ export class DiskRoom {
     this.looks += 1
     try {
       const { bavail, blocks, bsize } = statfsSync(dirname(this.#file))
-      this.#freeBytes = bavail * bsize
+      // Some file systems do not know their size.
+      this.#freeBytes = blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
       this.#isLow = this.#freeBytes < lowBytes
       this.#reserveBytes = Math.min(reserveBytesMax, Math.floor((blocks * bsize) / reservePart))
       const found = statSync(reserveOf(this.#file), { throwIfNoEntry: false })
@@ -89,7 +93,7 @@ export class DiskRoom {
     const keptBytes = this.#reserveBytes / (adds ? 2 : 4)
     const growthBytes = Math.max(0, this.#freeBytes - keptBytes) / 2
     const fileBytes = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0
-    return Math.max(1, Math.floor((fileBytes + growthBytes) / pageBytes))
+    return Math.min(pagesMax, Math.max(1, Math.floor((fileBytes + growthBytes) / pageBytes)))
   }
 }
 
@@ -101,9 +105,9 @@ export function isDiskFull(file: string): boolean {
   try {
     // A disk that is read-only has no room either, and is not full.
     accessSync(dirname(file), constants.W_OK)
-    const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
-    // Some file systems do not count their files.
-    return bavail * bsize < openingBytes || (files > 0 && ffree === 0)
+    const { blocks, bavail, bsize, files, ffree } = statfsSync(dirname(file))
+    // Some file systems know neither their size nor how many files they take.
+    return (blocks > 0 && bavail * bsize < openingBytes) || (files > 0 && ffree === 0)
   } catch {
     return false
   }

@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../core/ports.ts'
 import { boundLog } from './database.ts'
-import type { DiskRoom } from './disk-room.ts'
+import { type DiskRoom, pagesMax } from './disk-room.ts'
 import { MessageIds } from './message-ids.ts'
 import { getRow } from './rows.ts'
 import { Statements } from './statements.ts'
@@ -10,9 +10,6 @@ import { isBusy } from './storage-fault.ts'
 import type { StoreClock } from './store-clock.ts'
 import { type Queue, Topology } from './topology.ts'
 import { type StoreRow, StoreTransaction } from './transaction.ts'
-
-/** As many as SQLite allows. */
-const pagesMax = 4_294_967_294
 
 const savepoint = 'millrace_work'
 
