@@ -15,10 +15,10 @@ import { createBudgetDesk } from '../operations/switches.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
 import type { Drafter } from '../producer/work.ts'
 import { buildSources } from '../worker/build-sources.ts'
+import { limitHeapGrowth } from '../worker/heap-growth.ts'
 import { createWorker, type Worker, type WorkerSetup } from '../worker/worker.ts'
 import type { WorkerEvent } from '../worker/worker-event.ts'
 import { type UntypedWorkerOptions, workerDefaults } from '../worker/worker-options.ts'
-import { limitYoungGeneration } from '../worker/young-generation.ts'
 
 export interface OpenWorkerSetup {
   readonly app: App
@@ -38,7 +38,7 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
   const { app, topology, backend, ports, log, heldNames } = setup
   const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
   // On any other clock there is no load that lasts, and no process of its own.
-  if (ports === systemPorts) limitYoungGeneration(ports.timers)
+  if (ports === systemPorts) limitHeapGrowth(ports.timers)
   return createWorker({
     backend,
     ports,

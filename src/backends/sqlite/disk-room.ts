@@ -37,7 +37,7 @@ export class DiskRoom {
   looks = 0
   #isLow = false
   #hasReserve = true
-  #freeBytes = 0
+  #freeBytes = Number.POSITIVE_INFINITY
   #reserveBytes = 0
 
   constructor(file: string) {

@@ -1,0 +1,40 @@
+/**
+ * Keeps a busy worker small. V8 doubles the space for new objects whenever enough of them survive, up to
+ * 100 MB on machines with much memory, and lets the rest of the heap grow to four times its live objects
+ * between two full collections. Objects of jobs live for milliseconds, so a space of 8 MB and a factor of
+ * one and a half are as fast, and the process stays 100 MB smaller.
+ */
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import type { Timers } from '../core/ports.ts'
+
+const youngBytesMax = 8 * 2 ** 20
+
+/** Each doubling takes longer than this, also at full speed. */
+const intervalMs = 500
+
+let isWatched = false
+
+/**
+ * Limits the growth for the whole process. Does nothing where the user has set the size of the space for
+ * new objects. V8 reads both flags whenever it is about to grow, also after the start.
+ */
+export function limitHeapGrowth(timers: Pick<Timers, 'after'>): void {
+  const options = [...process.execArgv, process.env['NODE_OPTIONS']].join(' ')
+  if (isWatched || /semi[-_]space/.test(options)) return
+  isWatched = true
+  const look = (): void => {
+    if (youngBytes() >= youngBytesMax) setFlagsFromString('--semi-space-growth-factor=1')
+    else timers.after(intervalMs, look, { background: true })
+  }
+  try {
+    setFlagsFromString('--heap-growing-percent=50')
+    look()
+  } catch {
+    // Other runtimes have neither the figure nor the flags, and a worker runs without them.
+  }
+}
+
+function youngBytes(): number {
+  const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')
+  return space?.space_size ?? 0
+}
