@@ -1,6 +1,6 @@
 /**
- * Waits for the write lock while another process holds it. First it tries again and again, since most
- * transactions are short, then once a millisecond.
+ * Waits for the write lock while another process holds it. It tries as often as it can for some
+ * milliseconds, since most transactions are short, then once a millisecond.
  */
 import type { Ports } from '../../core/ports.ts'
 import type { Courtesy } from './courtesy.ts'
@@ -8,8 +8,11 @@ import type { Courtesy } from './courtesy.ts'
 /** How long it tries as often as it can. */
 export const eagerMs = 3
 
+/** How long it does so without a pause: most transactions end within this time. */
+const spinMs = 0.4
+
 /**
- * Between two such tries the thread sleeps. The process that holds the lock may be waiting for this very
+ * Between two later tries the thread sleeps. The process that holds the lock may be waiting for this very
  * core, and a loop without sleep would keep it waiting for a whole time slice, some three milliseconds.
  */
 const sleepMs = 0.05
@@ -45,7 +48,7 @@ export class LockWait {
     }
     courtesy.knock(waitedMs)
     if (waitedMs < eagerMs) {
-      Atomics.wait(this.#cell, 0, 0, sleepMs)
+      if (waitedMs >= spinMs) Atomics.wait(this.#cell, 0, 0, sleepMs)
       ports.timers.soon(run)
     } else ports.timers.after(retryMs, run)
     return true

@@ -34,7 +34,7 @@ const quietMs = 5
  * The room left for a process that knocked: long enough for one of its tries to fall into it. One that
  * tries in every turn of its loop needs a few turns of ours; one that has gone over to timers, more.
  */
-const roomTurns = 40
+const roomTurns = 20
 const roomMs = 1
 
 /** Runs inside the transaction. May run again when a neighbour had to be taken out of the group. */
