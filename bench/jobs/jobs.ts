@@ -41,6 +41,7 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
       'Handlers do nothing; workers are those of the library, here or in a process of their own',
       'plainjob: on node:sqlite, with WAL and synchronous = FULL (it sets NORMAL itself)',
       'graphile-worker: on Postgres through a Unix socket, fsync and synchronous_commit on; localQueue of 500, completions in groups (completeJobBatchDelay 0), vacuumed before each round',
+      'Enqueueing with 1 in flight misses its bar. A commit writes four pages (message, index, counters, bookkeeping) where the bare insert writes two, which costs about 20 µs; the schema, the options, the transaction and the wake-up of other processes cost about 45 µs',
     ],
     rows,
   }
