@@ -69,6 +69,8 @@ export async function benchSqs({ isQuick }: BenchOptions): Promise<Report> {
       `Medians of ${size.rounds} rounds in which the servers take turns; ratios are medians of the rounds' ratios`,
       'Bare: a node:http server that answers a fixed reply of the same size; fauxqs: in memory and with a data folder',
       "Connections are of Node's own HTTP client; bare sockets are a client that does as little as possible, so that a server's own time is nearly all there is",
+      'Beside fauxqs in memory, every send here is a commit on the disk, and there it is none: about equal one by one, behind in tens, where the sync is most of the time',
+      'Received and deleted in tens: ten messages claimed or deleted durably cost about as much as one HTTP request, client and server together (see the engine page), so about half of the bare rate is what two cores give; with a slower processor the share is higher',
     ],
     rows: [
       ...(await rowsOf(join(folder, 'empty'), size, 0)),

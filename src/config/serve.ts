@@ -16,6 +16,7 @@ import type { Logger } from '../observability/logger.ts'
 import { type Alarms, createAlarms } from '../operations/alarms.ts'
 import { createInbox, type Inbox } from '../operations/inbox.ts'
 import { createMetricReader, type MetricReader } from '../operations/metrics.ts'
+import { limitHeapGrowth } from '../worker/heap-growth.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 import type { ObeyingQueue } from './held-names.ts'
@@ -118,6 +119,7 @@ export async function serveWith(
   const onNotice = noticesTo(log)
   const onChange = alarmTold({ log })
   if (!hasCredentials) refusePublicAddress(host)
+  if (ports === systemPorts) limitHeapGrowth(ports.timers)
 
   const data = await prepareDataDirectory(dataDirectory)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
