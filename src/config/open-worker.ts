@@ -38,7 +38,7 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
   const { app, topology, backend, ports, log, heldNames } = setup
   const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
   // On any other clock there is no load that lasts, and no process of its own.
-  if (ports === systemPorts) limitHeapGrowth(ports.timers)
+  if (ports === systemPorts) limitHeapGrowth('worker', ports.timers)
   return createWorker({
     backend,
     ports,

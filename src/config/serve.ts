@@ -119,7 +119,7 @@ export async function serveWith(
   const onNotice = noticesTo(log)
   const onChange = alarmTold({ log })
   if (!hasCredentials) refusePublicAddress(host)
-  if (ports === systemPorts) limitHeapGrowth(ports.timers)
+  if (ports === systemPorts) limitHeapGrowth('server', ports.timers)
 
   const data = await prepareDataDirectory(dataDirectory)
   const { openSqlite } = await import('../backends/sqlite/index.ts')

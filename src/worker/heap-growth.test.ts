@@ -21,7 +21,7 @@ async function sizesUnderLoad(isLimited: boolean, ...options: string[]): Promise
     import { limitHeapGrowth } from '${module}'
     let look
     const timers = { after: (delayMs, run) => { look = run } }
-    if (${isLimited}) limitHeapGrowth(timers)
+    if (${isLimited}) limitHeapGrowth('worker', timers)
     const sizeOf = (name) =>
       getHeapSpaceStatistics().find((one) => one.space_name === name).space_size / 2 ** 20
     const kept = new Array(30_000)

@@ -2,12 +2,13 @@
  * Keeps a busy worker small. V8 doubles the space for new objects whenever enough of them survive, up to
  * 100 MB on machines with much memory, and lets the rest of the heap grow to four times its live objects
  * between two full collections. Objects of jobs live for milliseconds, so a space of 8 MB and a factor of
- * one and a half are as fast, and the process stays 100 MB smaller.
+ * one and a half are as fast, and the process stays 100 MB smaller. Requests that wait live longer, so a
+ * server has a space of 32 MB.
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import type { Timers } from '../core/ports.ts'
 
-const youngBytesMax = 8 * 2 ** 20
+const youngBytesMax = { worker: 8 * 2 ** 20, server: 32 * 2 ** 20 } as const
 
 /** Each doubling takes longer than this, also at full speed. */
 const intervalMs = 500
@@ -18,12 +19,15 @@ let isWatched = false
  * Limits the growth for the whole process. Does nothing where the user has set the size of the space for
  * new objects. V8 reads both flags whenever it is about to grow, also after the start.
  */
-export function limitHeapGrowth(timers: Pick<Timers, 'after'>): void {
+export function limitHeapGrowth(
+  kind: keyof typeof youngBytesMax,
+  timers: Pick<Timers, 'after'>,
+): void {
   const options = [...process.execArgv, process.env['NODE_OPTIONS']].join(' ')
   if (isWatched || /semi[-_]space/.test(options)) return
   isWatched = true
   const look = (): void => {
-    if (youngBytes() >= youngBytesMax) setFlagsFromString('--semi-space-growth-factor=1')
+    if (youngBytes() >= youngBytesMax[kind]) setFlagsFromString('--semi-space-growth-factor=1')
     else timers.after(intervalMs, look, { background: true })
   }
   try {
