@@ -8,7 +8,12 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import type { Timers } from '../core/ports.ts'
 
-const youngBytesMax = { worker: 8 * 2 ** 20, server: 32 * 2 ** 20 } as const
+type Program = 'worker' | 'server'
+
+const youngBytesMax: Readonly<Record<Program, number>> = {
+  worker: 8 * 2 ** 20,
+  server: 32 * 2 ** 20,
+}
 
 /** Each doubling takes longer than this, also at full speed. */
 const intervalMs = 500
@@ -19,15 +24,12 @@ let isWatched = false
  * Limits the growth for the whole process. Does nothing where the user has set the size of the space for
  * new objects. V8 reads both flags whenever it is about to grow, also after the start.
  */
-export function limitHeapGrowth(
-  kind: keyof typeof youngBytesMax,
-  timers: Pick<Timers, 'after'>,
-): void {
+export function limitHeapGrowth(program: Program, timers: Pick<Timers, 'after'>): void {
   const options = [...process.execArgv, process.env['NODE_OPTIONS']].join(' ')
   if (isWatched || /semi[-_]space/.test(options)) return
   isWatched = true
   const look = (): void => {
-    if (youngBytes() >= youngBytesMax[kind]) setFlagsFromString('--semi-space-growth-factor=1')
+    if (youngBytes() >= youngBytesMax[program]) setFlagsFromString('--semi-space-growth-factor=1')
     else timers.after(intervalMs, look, { background: true })
   }
   try {
