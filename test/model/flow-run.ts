@@ -289,7 +289,8 @@ export class FlowRun {
 
   async #resume(fault: CommitFault | undefined): Promise<void> {
     const unit = this.#anyUnit(({ state, flow }) => {
-      return state === 'dead' && (flow.status === 'failed' || flow.status === 'open')
+      const isResumable = flow.status === 'failed' || flow.status === 'open'
+      return state === 'dead' && isResumable && !isBelowCancelled(flow)
     })
     if (unit === undefined) return
     const body = this.#newName(unit.id)
@@ -477,4 +478,9 @@ function markOf({ id, flow }: ModelUnit, state: 'done' | 'dead') {
 
 function workOf({ id, body }: NewModelUnit): NewUnit {
   return body === undefined ? { id } : { id, work: { queue: 'work', message: { body } } }
+}
+
+/** Such a flow ends with the one above, and is not resumed. */
+function isBelowCancelled({ parent }: ModelFlow): boolean {
+  return parent !== null && (parent.flow.status === 'cancelled' || isBelowCancelled(parent.flow))
 }

@@ -19,9 +19,10 @@ import {
   pending,
   reviveUnit,
   type UnitRow,
+  unitByNumber,
 } from './flow-units.ts'
 import { decodeEmission, encodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
-import { type FlowRow, findFlow, flowRecord, requireFlow } from './flows.ts'
+import { type FlowRow, findFlow, flowByNumber, flowRecord, requireFlow } from './flows.ts'
 import { allRows, getRow } from './rows.ts'
 import type { StoreTransaction } from './transaction.ts'
 
@@ -88,6 +89,11 @@ export function resumeFlow(tx: StoreTransaction, request: ResumeFlow): FlowRecor
   const { session, now } = tx
   const flow = requireFlow(session, request)
   if (flow.status !== 'open' && flow.status !== 'failed') throw new MillraceError('flow_finished')
+  // Cancelling ends the flows below, and would end this one again whenever it is looked at next.
+  if (isBelowCancelled(tx, flow)) {
+    const message = 'The flow of which this one is a part was cancelled.'
+    throw new MillraceError('flow_finished', { message })
+  }
   const unit = requireUnit(tx, flow.number, request.unit)
   // Somebody has resumed it a moment ago, or it only waits for its turn.
   const isUnderWay = unit.state === pending && unit.message !== null
@@ -105,6 +111,12 @@ export function resumeFlow(tx: StoreTransaction, request: ResumeFlow): FlowRecor
   const next = finalizeIfDone(tx, flow.number)
   if (next !== undefined) endUnit(tx, next)
   return flowRecord(session, flow.number, now)
+}
+
+function isBelowCancelled(tx: StoreTransaction, { parent }: FlowRow): boolean {
+  const unit = parent === null ? undefined : unitByNumber(tx, parent)
+  const above = unit && flowByNumber(tx.session, unit.flow)
+  return above !== undefined && (above.status === 'cancelled' || isBelowCancelled(tx, above))
 }
 
 /** The unit itself and, where units are steps that follow each other, those that came after it. */

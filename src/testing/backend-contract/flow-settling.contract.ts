@@ -178,6 +178,15 @@ export function describeFlowSettling(all: ContractSuite): void {
       assert.deepEqual((await read(scene)).failure, { unit: 'a', reason })
     })
 
+    suite.test('is not resumed when the flow above was cancelled', async (scene) => {
+      await prepare(scene)
+      await open(scene, [{ id: 'a' }, { id: 'b' }])
+      await open(scene, unitsOf('x'), { ...chapters, parent, onUnitFailure: 'fail' })
+      await settleNext(scene, bury)
+      await flowsOf(scene).cancel(pages)
+      await rejects(flowsOf(scene).resume({ ...chapters, unit: 'x' }), 'flow_finished')
+    })
+
     suite.test('brings it back when it is resumed', async (scene) => {
       await prepare(scene)
       await open(scene, [{ id: 'a' }])
