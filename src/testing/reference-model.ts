@@ -183,7 +183,7 @@ export class ReferenceModel {
       }
       Object.assign(message, { state: 'leased', visibleAt: leaseExpiresAt })
       // Hidden by an older receipt, it is held by none.
-      if (refusal === 'stale') message.token = null
+      if (refusal === 'stale' && visibilityMs > 0) message.token = null
       this.#catchUp(queue)
       return { status: 'extended', leaseExpiresAt }
     })

@@ -193,5 +193,6 @@ function finishMove(
   triggerDied(tx, row.sequence)
   if (row.unit === null) return
   messageRenamed(tx, row.unit, { from: row.sequence, to: sequence })
-  endUnit(tx, { unit: row.unit, state: 'dead', reason: why })
+  const letter = { message: sequence, keepsMessage: true }
+  endUnit(tx, { unit: row.unit, state: 'dead', reason: why, ...letter })
 }

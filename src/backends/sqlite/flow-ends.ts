@@ -18,8 +18,10 @@ export interface UnitEnd {
   readonly state: 'done' | 'dead'
   /** Why it is given up. */
   readonly reason?: string | null
-  /** The message that worked on it, if that is gone now. */
+  /** The message whose end this is. */
   readonly message?: number
+  /** That message can still be moved back, so the unit goes on naming it. */
+  readonly keepsMessage?: boolean
 }
 
 /** Marks a unit, and ends what ends with it: its flow, the unit that the flow stood for, and so on. */
@@ -31,16 +33,19 @@ export function endUnit(tx: StoreTransaction, end: UnitEnd): void {
 /** The answer is the unit that this one's flow stood for, when that ends now too. */
 function markUnit(tx: StoreTransaction, end: UnitEnd): UnitEnd | undefined {
   const { units, flows } = tx.session
-  const { unit, state, reason = null, message = 0 } = end
+  const { unit, state, reason = null, message, keepsMessage = false } = end
   const before = unitByNumber(tx, unit)
   if (before === undefined) return undefined
+  // Many messages may end in one step, and the end of one can give a unit of the next another message.
+  if (state === 'dead' && message !== undefined && message !== before.message) return undefined
   tx.wroteRow()
+  const gone = keepsMessage ? 0 : (message ?? 0)
   const isMarked =
     state === 'done'
-      ? changed(units.markDone, tx.now, message, unit)
-      : changed(units.markDead, tx.now, reason, message, unit)
+      ? changed(units.markDone, tx.now, gone, unit)
+      : changed(units.markDead, tx.now, reason, gone, unit)
   if (!isMarked) {
-    units.release.run(unit, message)
+    units.release.run(unit, gone)
     return undefined
   }
   const { flow } = before

@@ -140,7 +140,7 @@ function giveUp(tx: StoreTransaction, { number, message }: UnitRow): void {
   const isTaken = message === null || removeUnheld(tx, number, message)
   if (!isTaken) return
   const reason = 'The flow was cancelled.'
-  endUnit(tx, { unit: number, state: 'dead', reason, message: message ?? 0 })
+  endUnit(tx, { unit: number, state: 'dead', reason, ...(message !== null && { message }) })
 }
 
 /** Removes the message of a unit, unless it is in somebody's hands or goes with its queue. */

@@ -64,6 +64,8 @@ export function hideUnheld(
 ): boolean {
   // Also where nothing would change: the answer must not depend on whether a lapse was noticed.
   if (row.leased_at < until - leaseMsMax) return false
+  const canBeReceived = row.state !== leased || row.due_at <= tx.now
+  if (until <= tx.now && canBeReceived) return true
   const { move, hide } = tx.session.hiding
   const { dueAt, heldUntil } = hold(queue, row.sent_at, until)
   const message = [row.sequence, queue.generation] as const
@@ -71,8 +73,6 @@ export function hideUnheld(
     tx.wroteRow(queue)
     return true
   }
-  // What can be received stays so.
-  if (until <= tx.now) return true
   const lane = queue.countsRunning ? inHand : null
   if (!changed(hide, dueAt, heldUntil, token, lane, ...message)) return false
   tx.count(queue, 'ready', -1)

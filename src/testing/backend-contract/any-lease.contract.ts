@@ -68,6 +68,23 @@ export function describeAnyLease(suite: ContractSuite): void {
     assert.equal((await scene.receiveOne('q')).receiveCount, 3)
   })
 
+  for (const isNoticed of [false, true]) {
+    const when = isNoticed ? 'after' : 'before'
+    suite.test(
+      `where any lease will do, what can be received stays so, ${when} the lapse is noticed`,
+      async (scene) => {
+        const { receipt: old } = await leasedOne(scene)
+        await scene.advance(11 * second)
+        const { receipt: latest } = await scene.receiveOne('q')
+        await scene.advance(11 * second)
+        if (isNoticed) await scene.sweep()
+        assert.equal(await extendAny(scene, old, 0), 'extended')
+        assert.deepEqual(await scene.extend('q', latest, minute), { status: 'lapsed' })
+        assert.equal((await scene.acknowledge('q', latest)).status, 'settled')
+      },
+    )
+  }
+
   suite.test('where any lease will do, one that was handed back holds nobody', async (scene) => {
     const { receipt } = await leasedOne(scene)
     await scene.settle('q', receipt, { kind: 'retry', delayMs: 0 })

@@ -3,7 +3,9 @@ import type { Emission, Outcome } from '../../backends/backend.ts'
 import {
   flowsOf,
   heard,
+  message,
   open,
+  pages,
   prepare,
   read,
   settleNext,
@@ -141,6 +143,33 @@ export function describeFlowMessages(all: ContractSuite): void {
         assert.deepEqual(await states(scene, end), { ready: 'dead', held: 'dead', late: 'dead' })
       }
     })
+
+    for (const end of ['purge', 'last receive'] as const) {
+      suite.test(
+        `a ${end} of many messages leaves it pending that the first of them gave another one`,
+        async (scene) => {
+          await prepare(scene)
+          await open(scene, [{ id: 'a' }])
+          const parent = { ...pages, unit: 'a' }
+          await open(scene, unitsOf('x'), { id: 'part', parent, onUnitFailure: 'finalize' })
+          await flowsOf(scene).start({ ...parent, work: message('work', 'a') })
+          if (end === 'purge') {
+            await scene.backend.purgeQueue({ queue: 'work' })
+            await scene.sweep()
+          } else {
+            for (const count of [2, 2, 0]) {
+              const visibilityMs = second
+              assert.equal((await scene.receive('work', { max: 10, visibilityMs })).length, count)
+              await scene.advance(minute)
+            }
+          }
+          assert.deepEqual(await states(scene, 'part'), { x: 'dead' })
+          assert.deepEqual(await fate(scene), ['pending', null, 'open'])
+          await settleNext(scene, { kind: 'acknowledge' }, { queue: 'ends' })
+          assert.deepEqual(await fate(scene), ['done', null, 'finalized'])
+        },
+      )
+    }
 
     suite.test('it has work again when its dead letter is moved back', async (scene) => {
       await prepare(scene)
