@@ -2,8 +2,19 @@
  * Millrace: durable queues declared once, in one typed value. Declare an app with `defineApp`, open
  * it with `open`, send and receive through `mill.queues`, enqueue and follow jobs through `mill.jobs`.
  */
-import './config/require-node.ts'
+import './app/require-node.ts'
 
+export { open } from './app/lazy-open.ts'
+export type { Notice } from './app/notice.ts'
+export type {
+  BackupOptions,
+  DeadLetterHandle,
+  HandleOf,
+  JobsQueueHandle,
+  Mill,
+  OpenOptions,
+  QueueHandle,
+} from './app/open.ts'
 export type { AlarmRecord, AlarmTransition } from './backends/alarm-store.ts'
 /** Requests and answers of the backend port, for those who call it or write a backend. */
 export type * as port from './backends/backend.ts'
@@ -38,7 +49,7 @@ export type {
   HandoffEvent,
   HandoffEventName,
   HandoffState,
-} from './backends/handoff-store.ts'
+} from './backends/inbox-store.ts'
 export type { EnqueuedJob, JobAttempt } from './backends/job-store.ts'
 export type { QueueMinute, ValueMinute } from './backends/metric-store.ts'
 export type {
@@ -48,17 +59,6 @@ export type {
   SwitchRecord,
   SwitchScope,
 } from './backends/switch-store.ts'
-export { open } from './config/lazy-open.ts'
-export type { Notice } from './config/notice.ts'
-export type {
-  BackupOptions,
-  DeadLetterHandle,
-  HandleOf,
-  JobsQueueHandle,
-  Mill,
-  OpenOptions,
-  QueueHandle,
-} from './config/open.ts'
 export {
   type Alarm,
   type AlarmAction,
@@ -215,11 +215,12 @@ export {
   type StoreConnection,
 } from './flows/replace-rows.ts'
 export type { Schedule, ScheduleHandle, Schedules } from './flows/schedules.ts'
-export type { RefusedDelivery } from './leases/check-deliveries.ts'
-export type { Extended, Settled } from './leases/lease-desk.ts'
-export { type MessageCodec, messageCodec } from './leases/message-codec.ts'
-export type { QueueConsumer, ReceiveOptions } from './leases/queue-consumer.ts'
-export type { TypedDelivery } from './leases/typed-delivery.ts'
+export type { AppJobs, JobsKey, ListJobsOptions } from './jobs/app-jobs.ts'
+export type { JobWorkOptions, Work } from './jobs/emitter.ts'
+export type { FinishedJob, Job } from './jobs/job.ts'
+export type { EnqueueOptions, EnqueueTogether, JobOptions } from './jobs/job-options.ts'
+export type { JobEntry, JobOfType } from './jobs/job-producer.ts'
+export type { WaitOptions } from './jobs/wait-for-job.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'
 export type { UndeliveredNotification } from './maintenance/relay.ts'
 export type { TickFailure } from './maintenance/scheduler.ts'
@@ -251,8 +252,6 @@ export type {
   SwitchOn,
   SwitchOptions,
 } from './operations/switches.ts'
-export type { EnqueueOptions, EnqueueTogether, JobOptions } from './producer/job-options.ts'
-export type { JobEntry, JobOfType } from './producer/job-producer.ts'
 export type { Draft, QueueProducer, Sent } from './producer/queue-producer.ts'
 export type {
   ExplicitFifoSendOptions,
@@ -260,10 +259,11 @@ export type {
   SendOptions,
   StandardSendOptions,
 } from './producer/send-options.ts'
-export type { JobWorkOptions, Work } from './producer/work.ts'
-export type { AppJobs, JobsKey, ListJobsOptions } from './status/app-jobs.ts'
-export type { FinishedJob, Job } from './status/job.ts'
-export type { WaitOptions } from './status/wait-for-job.ts'
+export type { RefusedDelivery } from './receiving/check-deliveries.ts'
+export type { Extended, Settled } from './receiving/lease-client.ts'
+export { type MessageCodec, messageCodec } from './receiving/message-codec.ts'
+export type { QueueConsumer, ReceiveOptions } from './receiving/queue-consumer.ts'
+export type { TypedDelivery } from './receiving/typed-delivery.ts'
 export { type AbortKind, AbortReason } from './worker/abort-reason.ts'
 export type { HandlerContext } from './worker/handler-context.ts'
 export type { Middleware } from './worker/middleware.ts'

@@ -2,17 +2,17 @@
  * `millrace/server`: the server as a library, and its HTTP API for other servers. This file joins the
  * ways in to the store; everything else is in the folders it names.
  */
-import './config/require-node.ts'
+import './app/require-node.ts'
 import type { RequestListener } from 'node:http'
-import { type DevOptions as DevServerOptions, type RunningDev, startDevWith } from './config/dev.ts'
-import { type RunningServer, type ServerOptions, type Services, serveWith } from './config/serve.ts'
+import { type DevOptions as DevServerOptions, type RunningDev, startDevWith } from './server/dev.ts'
+import { type RunningServer, type ServerOptions, type Services, serveWith } from './server/serve.ts'
 import { type HttpApiOptions, httpApi } from './surfaces/http-api/http-api.ts'
 import type { AccessKey } from './surfaces/sqs-protocol/access/access-keys.ts'
 import { type SqsWireOptions, sqsWire } from './surfaces/sqs-protocol/sqs-wire.ts'
 
-export type { ConnectionLimits } from './config/connection-limits.ts'
-export type { RunningDev } from './config/dev.ts'
-export type { RunningServer, ServerOptions } from './config/serve.ts'
+export type { ConnectionLimits } from './server/connection-limits.ts'
+export type { RunningDev } from './server/dev.ts'
+export type { RunningServer, ServerOptions } from './server/serve.ts'
 export type { ApiKey } from './surfaces/http-api/api-keys.ts'
 export type { ApiOptions, EnqueueRate, JobsApiOptions } from './surfaces/http-api/api-options.ts'
 export { authFromEnvironment } from './surfaces/http-api/auth-from-environment.ts'

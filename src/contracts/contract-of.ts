@@ -43,3 +43,9 @@ function withoutPersonalData(schema: MessageSchema | undefined): MessageSchema {
     },
   }
 }
+
+/** A queue of an app, with its name in the store. */
+export interface QueueContract {
+  readonly name: string
+  readonly declared: DeclaredQueue
+}

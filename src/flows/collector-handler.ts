@@ -7,7 +7,7 @@ import type { CollectorStore, EndBatch, StagedItem } from '../backends/collector
 import { validateMessage } from '../contracts/validate-message.ts'
 import { describeGiven } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Drafter } from '../producer/work.ts'
+import type { Drafter } from '../jobs/emitter.ts'
 import { keyOfTrigger } from './collector-items.ts'
 import type { NamedCollector } from './collector-registry.ts'
 

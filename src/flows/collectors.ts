@@ -12,7 +12,7 @@ import type { DeclaredCollector, ItemInput } from '../contracts/collector-declar
 import type { DeclaredFlowParts, PartOf } from '../contracts/define-app.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Drafter } from '../producer/work.ts'
+import type { Drafter } from '../jobs/emitter.ts'
 import { createTriggerHandler, type TriggerHandler } from './collector-handler.ts'
 import { type AddOptions, itemRequest } from './collector-items.ts'
 import {

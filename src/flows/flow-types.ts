@@ -7,7 +7,7 @@ import type { DeclaredFlowParts, DeclaredQueues, PartOf } from '../contracts/def
 import type { DeclaredFlow } from '../contracts/flow-declaration.ts'
 import type { JobInput, JobsQueue, JobTypeName } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageInput } from '../contracts/queue-declaration.ts'
-import type { JobWorkOptions, QueueAt, UntypedWork, Work } from '../producer/work.ts'
+import type { JobWorkOptions, QueueAt, UntypedWork, Work } from '../jobs/emitter.ts'
 
 /** The keys of an app's flows. */
 export type FlowName<Parts> = keyof PartOf<Parts, 'flows'> & string

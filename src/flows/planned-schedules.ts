@@ -6,7 +6,7 @@ import type { MissedTicks, ScheduleOptions, TickFacts } from '../contracts/sched
 import { ruleOf, type ScheduleRule } from '../contracts/schedule-rule.ts'
 import { scopeText } from '../contracts/scope-text.ts'
 import type { Ids } from '../core/ports.ts'
-import { createDrafter, type Drafter } from '../producer/work.ts'
+import { createDrafter, type Drafter } from '../jobs/emitter.ts'
 
 export interface PlannedSchedule {
   /** The key in the app. */

@@ -1,5 +1,5 @@
 /** What is in an inbox as every way in shows it; the names of fields are API. */
-import type { HandoffCounts, HandoffEvent } from '../backends/handoff-store.ts'
+import type { HandoffCounts, HandoffEvent } from '../backends/inbox-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { InboxItem } from './inbox.ts'
 import { jsonOf, maskMessage } from './mask-payload.ts'

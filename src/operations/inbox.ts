@@ -18,14 +18,14 @@ import type {
   HandoffResult,
   HandoffState,
   HandoffStore,
-} from '../backends/handoff-store.ts'
+} from '../backends/inbox-store.ts'
 import { contractOf } from '../contracts/contract-of.ts'
 import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageOutput, MessageSchema } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import { readMessage } from '../leases/read-message.ts'
-import type { Emission } from '../leases/typed-delivery.ts'
+import { readMessage } from '../receiving/read-message.ts'
+import type { Emission } from '../receiving/typed-delivery.ts'
 
 /** What people find in the inbox of a queue; a job has the form of its own type. */
 export type InboxMessage<Queue> = [Queue] extends [JobsQueue]

@@ -11,7 +11,7 @@ import type { DeclaredQueue, MessageInput } from '../contracts/queue-declaration
 import { MillraceError } from '../core/millrace-error.ts'
 import type { AddOptions } from '../flows/collector-items.ts'
 import type { Collecting } from '../flows/collectors.ts'
-import type { EmittedOpening, FlowDrafts } from '../flows/flow-drafts.ts'
+import type { EmittedOpening, FlowDrafts } from '../flows/emitted-flows.ts'
 import type {
   ChainStart,
   EmitChainOptions,
@@ -20,8 +20,8 @@ import type {
   UnitFacts,
 } from '../flows/flow-types.ts'
 import type { StoreConnection } from '../flows/replace-rows.ts'
+import type { JobOptions } from '../jobs/job-options.ts'
 import type { Logger } from '../observability/logger.ts'
-import type { JobOptions } from '../producer/job-options.ts'
 import type { OptionsArgument } from '../producer/queue-producer.ts'
 import type { SendOptions } from '../producer/send-options.ts'
 import { type AbortKind, AbortReason } from './abort-reason.ts'

@@ -293,7 +293,7 @@ describe('a worker without work', () => {
         }
       },
     }
-    const { open } = await import('../config/open.ts')
+    const { open } = await import('../app/open.ts')
     const mill = await open(app, { backend, ports: { ...ports, timers } })
     const worker = started(mill.worker({ poll: ['basic'], handle: { RUN: () => undefined } }))
     await clock.advance(180_000)

@@ -1,9 +1,9 @@
 /** What an evaluation can rely on, and what it does when one alarm cannot be judged. */
 import assert from 'node:assert/strict'
 import { onTestFinished, test } from 'vitest'
+import { appAlarmSource } from '../../src/app/app-alarms.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { appAlarmSource } from '../../src/config/alarm-sources.ts'
 import { notEmptyRule } from '../../src/contracts/resolve-alarms.ts'
 import { resolveTopology } from '../../src/contracts/resolve-topology.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, onTestFinished, test } from 'vitest'
+import { allowsPrivateWebhooks } from '../../src/app/open-relay.ts'
 import type {
   NewNotification,
   Notification,
@@ -10,7 +11,6 @@ import type {
 } from '../../src/backends/alarm-store.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { allowsPrivateWebhooks } from '../../src/config/open-relay.ts'
 import type { AlarmRule } from '../../src/core/alarm-rule.ts'
 import { Relay, retryAfterMs, type UndeliveredNotification } from '../../src/maintenance/relay.ts'
 import { createWebhook, type Webhook } from '../../src/maintenance/webhook.ts'

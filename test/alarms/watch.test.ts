@@ -1,10 +1,10 @@
 /** Alarms of an open app: what is evaluated when, by whom, and who hears of it. */
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test, vi } from 'vitest'
+import type { Notice } from '../../src/app/notice.ts'
+import { type Mill, type OpenOptions, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import type { Notice } from '../../src/config/notice.ts'
-import { type Mill, type OpenOptions, open } from '../../src/config/open.ts'
 import { type App, defineApp, depth, queue, sent } from '../../src/index.ts'
 import { createAlarms } from '../../src/operations/alarms.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'

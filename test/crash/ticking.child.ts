@@ -1,5 +1,5 @@
 /** One of several processes that have the same app open; it does nothing but tick, until it is killed. */
-import { open } from '../../src/config/open.ts'
+import { open } from '../../src/app/open.ts'
 import { childArgument, fromParent, tellParent } from '../support/child-program.ts'
 import { type TickingArgument, ticking } from './ticking.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { type Mill, open } from '../../src/config/open.ts'
+import { type Mill, open } from '../../src/app/open.ts'
 import { collector, triggers } from '../../src/contracts/collector-declaration.ts'
 import { defineApp } from '../../src/contracts/define-app.ts'
 import { flow } from '../../src/contracts/flow-declaration.ts'

@@ -1,7 +1,7 @@
 /** The statements of the engine that compare a lease's token, and what takes such a comparison out. */
 import { DatabaseSync } from 'node:sqlite'
-import { openDatabase } from '../../src/backends/sqlite/database.ts'
-import { Statements } from '../../src/backends/sqlite/statements.ts'
+import { openDatabase } from '../../src/backends/sqlite/driver/database.ts'
+import { Statements } from '../../src/backends/sqlite/driver/statements.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const comparison = /\bAND token = \?/

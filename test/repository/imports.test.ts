@@ -48,16 +48,16 @@ describe('who may import whom', () => {
     ['backends/sqlite/index.ts', "import { openPostgres } from '../postgres/index.ts'"],
     ['surfaces/http-api/router.ts', "import { openSqlite } from '../../backends/sqlite/index.ts'"],
     ['surfaces/http-api/router.ts', "import { exitCodes } from '../cli/exit-codes.ts'"],
-    ['config/open.ts', "import { openSqlite } from '../backends/sqlite/index.ts'"],
-    ['config/open.ts', "import { virtualClock } from '../testing/virtual-clock.ts'"],
-    ['config/open.ts', 'const backend = await import(name)'],
+    ['app/open.ts', "import { openSqlite } from '../backends/sqlite/index.ts'"],
+    ['app/open.ts', "import { virtualClock } from '../testing/virtual-clock.ts'"],
+    ['app/open.ts', 'const backend = await import(name)'],
   ])('would refuse in %s: %s', (file, code) => {
     assert.equal(offences(file, code).length, 1)
   })
 
   test('would allow a backend that is loaded when it is needed', () => {
     const code = "const { openSqlite } = await import('../backends/sqlite/index.ts')"
-    assert.deepEqual(offences('config/open.ts', code), [])
+    assert.deepEqual(offences('app/open.ts', code), [])
   })
 })
 

@@ -1,8 +1,8 @@
 /** A store on which versions of an app are opened, on a clock that the test moves. */
 import { onTestFinished } from 'vitest'
+import { type Mill, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { type Mill, open } from '../../src/config/open.ts'
 import type { App } from '../../src/contracts/define-app.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

@@ -1,9 +1,9 @@
 /** An open app with jobs, on a real store and a clock that the test moves. */
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { type Mill, open } from '../../src/app/open.ts'
 import type { Backend, Outcome } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { type Mill, open } from '../../src/config/open.ts'
 import { type App, defineApp } from '../../src/contracts/define-app.ts'
 import { type JobsQueue, jobs } from '../../src/contracts/jobs-declaration.ts'
 import { queue, type StandardQueue } from '../../src/contracts/queue-declaration.ts'

@@ -1,8 +1,8 @@
 /** An open app on a real store, with a clock that the test moves and a log that it can read. */
 import { onTestFinished } from 'vitest'
+import { type Mill, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { type Mill, open } from '../../src/config/open.ts'
 import type { App } from '../../src/contracts/define-app.ts'
 import type { LogFields, Logger } from '../../src/observability/logger.ts'
 import {

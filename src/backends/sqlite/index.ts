@@ -6,8 +6,8 @@ import type { ClockChange } from '../../core/clock-change.ts'
 import { type Ports, systemPorts } from '../../core/ports.ts'
 import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
+import { storageError } from './driver/storage-fault.ts'
 import { SqliteBackend } from './sqlite-backend.ts'
-import { storageError } from './storage-fault.ts'
 
 export interface SqliteOptions {
   /** Path of the store's file; it is created when it does not exist. */

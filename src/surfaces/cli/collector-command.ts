@@ -1,7 +1,7 @@
 /** `millrace collector`: what is staged under which key, also while workers merge it. */
 import type { Command } from 'commander'
+import type { OpenedStore } from '../../app/open-store.ts'
 import type { CollectorStore } from '../../backends/collector-store.ts'
-import type { OpenedStore } from '../../config/open-store.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import {

@@ -3,7 +3,7 @@
  * that commands, options and the names of queues are always those of today.
  */
 import { Argument, type Command } from 'commander'
-import { openStore } from '../../config/open-store.ts'
+import { openStore } from '../../app/open-store.ts'
 import { allQueues } from '../../operations/list-queues.ts'
 import { completionScripts } from './completion-scripts.ts'
 import type { Shell } from './shell.ts'

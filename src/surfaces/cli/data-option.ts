@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { serveDefaults } from '../../config/serve.ts'
+import { serveDefaults } from '../../server/serve.ts'
 
 /** `--data`, the same for every command; an empty value counts as none. */
 export function dataOption(): Option {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { InvocationReport } from '../../config/dev.ts'
+import type { InvocationReport } from '../../server/dev.ts'
 import { DevLog } from './dev-log.ts'
 import { processShell, type Shell, voiceOf } from './shell.ts'
 

@@ -1,6 +1,7 @@
 /** What `millrace dev` writes while it runs: stacks that went up, problems, and invocations. */
-import type { SourcePlan } from '../../config/bring-up.ts'
-import type { InvocationReport, LambdaLogLine } from '../../config/dev.ts'
+
+import type { InvocationReport, LambdaLogLine } from '../../server/dev.ts'
+import type { SourcePlan } from '../../stacks/bring-up.ts'
 import type { TemplateProblem } from '../../templates/stack.ts'
 import { tellProblems } from './problem-lines.ts'
 import type { Call } from './store-command.ts'

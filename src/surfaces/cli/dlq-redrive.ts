@@ -2,8 +2,9 @@
  * `millrace dlq redrive`, `follow` and `cancel`. The store keeps the progress of a redrive, and any
  * process that runs maintenance on the store moves its messages; so does this command while it runs.
  */
+
+import type { OpenedStore } from '../../app/open-store.ts'
 import type { MoveTask, MoveTaskFailure } from '../../backends/backend.ts'
-import type { OpenedStore } from '../../config/open-store.ts'
 import { isRefused } from '../../core/is-refused.ts'
 import { pause } from '../../core/pause.ts'
 import { moveTaskView } from '../../operations/move-task-view.ts'

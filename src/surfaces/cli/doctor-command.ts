@@ -1,7 +1,7 @@
 /** `millrace doctor`: looks for what AWS would refuse, what loses messages, and what surprises later. */
 import type { Command } from 'commander'
-import { type Examination, examineSource, examineStore } from '../../config/examine.ts'
 import type { Finding } from '../../contracts/doctor.ts'
+import { type Examination, examineSource, examineStore } from '../../stacks/examine.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { placeText, problemView, tellProblems } from './problem-lines.ts'

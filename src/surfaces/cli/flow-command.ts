@@ -1,7 +1,7 @@
 /** `millrace flow`: the flows and chains of a store, also while workers do their units. */
 import type { Command } from 'commander'
+import type { OpenedStore } from '../../app/open-store.ts'
 import type { FlowKey, FlowRecord, FlowStore, UnitKey } from '../../backends/flow-store.ts'
-import type { OpenedStore } from '../../config/open-store.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { flowView, unitView } from '../../operations/flow-view.ts'

@@ -1,6 +1,6 @@
 /** `millrace health`: asks a server whether it is ready, so that a container needs no other program. */
 import { type Command, Option } from 'commander'
-import { serveDefaults } from '../../config/serve.ts'
+import { serveDefaults } from '../../server/serve.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { durationIn } from './option-values.ts'

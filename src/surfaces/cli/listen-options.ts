@@ -1,6 +1,6 @@
 /** The options of the commands that start a server. */
 import { type Command, Option } from 'commander'
-import { serveDefaults } from '../../config/serve.ts'
+import { serveDefaults } from '../../server/serve.ts'
 import { dataOption } from './data-option.ts'
 import type { LogLevel } from './log-on.ts'
 import { wholeNumberIn } from './option-values.ts'

@@ -1,6 +1,6 @@
 /** `millrace restore`: makes a store of a backup, where there is none. */
 import type { Command } from 'commander'
-import { restoreInto } from '../../config/restore-store.ts'
+import { restoreInto } from '../../app/restore-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { byteSize } from './byte-size.ts'
 import { CommandFailure } from './command-failure.ts'

@@ -1,8 +1,8 @@
 /** `millrace schedule`: what ticks when, pausing it, and running it by hand. */
 import { type Command, Option } from 'commander'
+import { loadApp } from '../../app/load-app.ts'
+import type { OpenedStore } from '../../app/open-store.ts'
 import type { ScheduleRecord, ScheduleStore } from '../../backends/schedule-store.ts'
-import { loadApp } from '../../config/load-app.ts'
-import type { OpenedStore } from '../../config/open-store.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
 import { defaultStage } from '../../contracts/resolve-names.ts'
 import { resolveTopology } from '../../contracts/resolve-topology.ts'

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { loadApp } from '../../config/load-app.ts'
-import { version } from '../../config/version.ts'
+import { loadApp } from '../../app/load-app.ts'
+import { version } from '../../app/version.ts'
 import type { RunningServer } from '../../server.ts'
 import { type AwsExports, awsExports } from './aws-exports.ts'
 import { addListenOptions, type ListenFlags } from './listen-options.ts'

@@ -1,8 +1,8 @@
 /** How templates are read: the options that `up`, `dev`, `doctor` and `template` share. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { serveDefaults } from '../../config/serve.ts'
-import type { StackSourceOptions } from '../../config/stack-source.ts'
+import { serveDefaults } from '../../server/serve.ts'
 import { defaultHome } from '../../sqs/queue-address.ts'
+import type { StackSourceOptions } from '../../stacks/stack-source.ts'
 import { type Pairs, pair } from './option-values.ts'
 import type { Shell } from './shell.ts'
 

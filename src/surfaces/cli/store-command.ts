@@ -1,6 +1,6 @@
 /** What commands on a store share: their options, opening the store, and the end of what it refuses. */
 import type { Command } from 'commander'
-import { type OpenedStore, openStore } from '../../config/open-store.ts'
+import { type OpenedStore, openStore } from '../../app/open-store.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { allQueues } from '../../operations/list-queues.ts'

@@ -1,7 +1,7 @@
 /** `millrace template`: checks templates, and writes those of an app. */
 import { type Command, Option } from 'commander'
-import { readSources } from '../../config/bring-up.ts'
-import { openApp } from '../../config/stack-source.ts'
+import { readSources } from '../../stacks/bring-up.ts'
+import { openApp } from '../../stacks/stack-source.ts'
 import type { ExportFormat } from '../../templates/export-template.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'

@@ -1,16 +1,16 @@
 /** `millrace up`: creates and changes the queues that templates and apps declare, and records the rest. */
 import type { Command } from 'commander'
+import { dataDirectoryAt } from '../../app/data-directory.ts'
+import { hasStore, type OpenedStore } from '../../app/open-store.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
 import {
   bringUp,
   type PlannedUp,
   type PlanUpRequest,
   planUp,
   readSources,
-} from '../../config/bring-up.ts'
-import { dataDirectoryAt } from '../../config/data-directory.ts'
-import { hasStore, type OpenedStore } from '../../config/open-store.ts'
-import type { StackSource } from '../../config/stack-source.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
+} from '../../stacks/bring-up.ts'
+import type { StackSource } from '../../stacks/stack-source.ts'
 import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
 import { exitCodes } from './exit-codes.ts'

@@ -1,6 +1,6 @@
 /** What bringing stacks up has done or would do, for people and programs. */
-import type { SourcePlan } from '../../config/bring-up.ts'
-import type { QueueStep } from '../../config/plan-stack.ts'
+import type { SourcePlan } from '../../stacks/bring-up.ts'
+import type { QueueStep } from '../../stacks/plan-stack.ts'
 import type { Call } from './store-command.ts'
 import { printable } from './table.ts'
 

@@ -1,5 +1,5 @@
 /** Who asks, and what each role may do. */
-import type { Job } from '../../status/job.ts'
+import type { Job } from '../../jobs/job.ts'
 
 /**
  * `admin`: everything. `internal`: enqueues for anybody. `operator`: works in inboxes and watches

@@ -1,7 +1,7 @@
 /** What a client says about a new job: checked for its form here, for its meaning by the app. */
 import type { Duration } from '../../core/durations.ts'
 import { limits } from '../../core/limits.ts'
-import type { EnqueueOptions } from '../../producer/job-options.ts'
+import type { EnqueueOptions } from '../../jobs/job-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, isTrusted } from './caller.ts'
 import type { KnownQueue } from './jobs-context.ts'

@@ -5,7 +5,7 @@
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
 import type { Ports } from '../../core/ports.ts'
-import { isFinishedJob, type Job } from '../../status/job.ts'
+import { isFinishedJob, type Job } from '../../jobs/job.ts'
 import type { ApiEnv } from './api-env.ts'
 import { ApiProblem } from './api-problem.ts'
 import type { Caller } from './caller.ts'

@@ -1,11 +1,11 @@
 /** Which inboxes the API knows: those of the app that is served, or without one all of the store. */
-import type { Mill } from '../../config/open.ts'
-import type { Services } from '../../config/serve.ts'
+import type { Mill } from '../../app/open.ts'
 import type { App } from '../../contracts/define-app.ts'
 import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
 import type { DeclaredQueue } from '../../contracts/queue-declaration.ts'
 import type { Inbox, InboxItem } from '../../operations/inbox.ts'
 import { type InboxItemView, inboxItemView } from '../../operations/inbox-view.ts'
+import type { Services } from '../../server/serve.ts'
 import type { ApiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 

@@ -5,8 +5,8 @@
 import type { JobAttempt } from '../../backends/job-store.ts'
 import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
 import { isoTime } from '../../core/iso-time.ts'
+import type { Job } from '../../jobs/job.ts'
 import { maskPayload } from '../../operations/mask-payload.ts'
-import type { Job } from '../../status/job.ts'
 import { type Caller, isTrusted } from './caller.ts'
 import type { JobsContext } from './jobs-context.ts'
 

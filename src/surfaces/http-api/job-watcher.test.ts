@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { Job } from '../../status/job.ts'
+import type { Job } from '../../jobs/job.ts'
 import { virtualPorts } from '../../testing/virtual-clock.ts'
 import { JobWatcher, readingMs } from './job-watcher.ts'
 

@@ -1,6 +1,6 @@
 /** Watches jobs for live streams: however many follow a job, the store is asked once per interval. */
 import type { Timers } from '../../core/ports.ts'
-import { isFinishedJob, type Job } from '../../status/job.ts'
+import { isFinishedJob, type Job } from '../../jobs/job.ts'
 
 export interface JobFollower {
   /** The job as last read; undefined when it can be followed no longer. */

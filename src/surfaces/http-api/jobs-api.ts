@@ -3,7 +3,7 @@
  * any server; `serve` mounts it beside the health checks.
  */
 import type { Hono } from 'hono'
-import type { Mill } from '../../config/open.ts'
+import type { Mill } from '../../app/open.ts'
 import type { App } from '../../contracts/define-app.ts'
 import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'

@@ -4,10 +4,10 @@
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
-import { isLoopback } from '../../config/loopback.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Clock } from '../../core/ports.ts'
+import { isLoopback } from '../../server/loopback.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, isRole } from './caller.ts'
 

@@ -3,10 +3,10 @@
  * listener with the other ways in, so it also says which requests are its own.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
-import type { Services } from '../../config/serve.ts'
 import { describeGiven, type Violations } from '../../core/checks.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { type Logger, silentLogger } from '../../observability/logger.ts'
+import type { Services } from '../../server/serve.ts'
 import { defaultHome, parseQueuePath, type QueuePlace } from '../../sqs/queue-address.ts'
 import { accessControl } from './access/access-control.ts'
 import type { AccessKey } from './access/access-keys.ts'

@@ -14,7 +14,7 @@ import {
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
 import type { Backend, BackupProgress } from '../../../src/backends/backend.ts'
-import { restoreStore } from '../../../src/backends/sqlite/backup.ts'
+import { restoreStore } from '../../../src/backends/sqlite/backup/backup.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
 import { systemPorts } from '../../../src/core/ports.ts'
 import { assertSoundStore } from '../../support/store-inspection.ts'

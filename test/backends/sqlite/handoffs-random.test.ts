@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Backend } from '../../../src/backends/backend.ts'
-import type { HandoffEvent, HandoffStore } from '../../../src/backends/handoff-store.ts'
+import type { HandoffEvent, HandoffStore } from '../../../src/backends/inbox-store.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
 import { type VirtualPorts, virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { assertSoundStore } from '../../support/store-inspection.ts'

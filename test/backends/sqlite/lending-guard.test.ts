@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
 import type { SettleResult } from '../../../src/backends/backend.ts'
-import { ownTables } from '../../../src/backends/sqlite/lending-guard.ts'
+import { ownTables } from '../../../src/backends/sqlite/driver/lending-guard.ts'
 import { type OrdersStore, openOrders } from './orders-store.ts'
 
 interface Store extends OrdersStore {

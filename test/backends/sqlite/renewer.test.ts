@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, onTestFinished, test } from 'vitest'
 import type { Backend, Extend, OtherThread } from '../../../src/backends/backend.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { openRenewer } from '../../../src/backends/sqlite/renewer.ts'
+import { openRenewer } from '../../../src/backends/sqlite/messages/lease-renewer.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { RenewerRequest, RenewerThread } from './renewer.thread.ts'
 

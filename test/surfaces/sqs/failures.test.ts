@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'vitest'
-import type { Services } from '../../../src/config/serve.ts'
 import { MillraceError } from '../../../src/core/millrace-error.ts'
 import { systemPorts } from '../../../src/core/ports.ts'
 import type { LogFields, Logger } from '../../../src/observability/logger.ts'
+import type { Services } from '../../../src/server/serve.ts'
 import { sqsWire } from '../../../src/surfaces/sqs-protocol/sqs-wire.ts'
 
 interface Line {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { SQS } from '@aws-sdk/client-sqs'
 import { describe, onTestFinished, test, vi } from 'vitest'
-import { openStore } from '../../../src/config/open-store.ts'
+import { openStore } from '../../../src/app/open-store.ts'
 import { defineApp, open, queue } from '../../../src/index.ts'
 import { serve } from '../../../src/server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { type Mill, open } from '../../../src/config/open.ts'
+import { type Mill, open } from '../../../src/app/open.ts'
 import { type App, defineApp } from '../../../src/contracts/define-app.ts'
 import { type JobsQueue, jobs } from '../../../src/contracts/jobs-declaration.ts'
 import { changeMessageVisibilityBatch } from '../../../src/surfaces/sqs-protocol/actions/change-message-visibility-batch.ts'

@@ -1,0 +1,183 @@
+/** What an open app has to tell beside its answers: things that no caller is waiting for. */
+import type { ClockChange } from '../core/clock-change.ts'
+import { formatDuration } from '../core/durations.ts'
+import { errorSummary } from '../core/error-summary.ts'
+import { minuteMs } from '../core/minutes.ts'
+import type { AlarmChange } from '../maintenance/alarm-change.ts'
+import { describeFinding, type JanitorFinding } from '../maintenance/janitor-rules.ts'
+import type { UndeliveredNotification } from '../maintenance/relay.ts'
+import type { TickFailure } from '../maintenance/scheduler.ts'
+import type { SweepFailure } from '../maintenance/sweeper.ts'
+import { type LogFields, type Logger, silentLogger } from '../observability/logger.ts'
+import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
+
+export type Notice =
+  | ({ readonly kind: 'delivery_refused' } & RefusedDelivery)
+  | ({ readonly kind: 'sweep_failed' } & SweepFailure)
+  | ({ readonly kind: 'tick_failed' } & TickFailure)
+  | ({ readonly kind: 'janitor' } & JanitorFinding)
+  | ({ readonly kind: 'alarm' } & AlarmChange)
+  | ({ readonly kind: 'clock' } & ClockChange)
+  | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
+  | {
+      readonly kind: 'agent_failed'
+      /** What it does: `janitor`, `scheduler`. */
+      readonly agent: string
+      readonly error: unknown
+      readonly retryInMs: number | null
+    }
+
+/** Where notices go that nobody listens to: into the log, or out as process warnings. */
+export function noticesTo(log: Logger = silentLogger): (notice: Notice) => void {
+  return log === silentLogger ? warnOf : logOf(log)
+}
+
+export interface Listeners {
+  readonly log?: Logger | undefined
+  readonly onNotice?: ((notice: Notice) => void) | undefined
+}
+
+/** Alarms are in the log in any case, whoever else listens. */
+export function alarmTold({ log, onNotice }: Listeners): (change: AlarmChange) => void {
+  const listeners = [log && logOf(log), onNotice].filter((one) => one !== undefined)
+  const told = listeners.length === 0 ? [warnOf] : listeners
+  return (change) => {
+    for (const tell of told) tell({ kind: 'alarm', ...change })
+  }
+}
+
+/** Without a listener a notice becomes a process warning, so that it is not lost. */
+export function warnOf(notice: Notice): void {
+  // That all is well is nothing to be warned of.
+  if (notice.kind === 'alarm' && notice.state !== 'ALARM') return
+  if (notice.kind === 'clock' && notice.what === 'returned') return
+  process.emitWarning(describe(notice), { type: 'MillraceWarning', code: notice.kind })
+}
+
+export function logOf(log: Logger): (notice: Notice) => void {
+  return (notice) => {
+    const { level, fields, message } = lineOf(notice)
+    log[level]({ kind: notice.kind, ...fields }, message)
+  }
+}
+
+interface Line {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly fields: LogFields
+  readonly message: string
+}
+
+function lineOf(notice: Notice): Line {
+  switch (notice.kind) {
+    case 'sweep_failed':
+      return { level: 'error', fields: failureFields(notice), message: 'upkeep failed' }
+    case 'agent_failed': {
+      const fields = { agent: notice.agent, ...failureFields(notice) }
+      return { level: 'error', fields, message: 'background work failed' }
+    }
+    case 'tick_failed': {
+      const { schedule, tries } = notice
+      const at = notice.at.toISOString()
+      const fields = { schedule, at, tries, ...failureFields(notice) }
+      return { level: levelOf(notice), fields, message: 'schedule tick failed' }
+    }
+    case 'notification_failed': {
+      const { target, attempt } = notice
+      const fields = { target, attempt, ...failureFields(notice) }
+      return { level: levelOf(notice), fields, message: 'notification not delivered' }
+    }
+    case 'janitor': {
+      const { what, place, id, type, since } = notice
+      const fields = { what, place, id, type, since: since?.toISOString() ?? null }
+      return { level: 'warn', fields, message: 'janitor found' }
+    }
+    case 'alarm': {
+      const { kind: _, ...fields } = notice
+      return { level: alarmLevel(notice), fields, message: `alarm ${notice.state}` }
+    }
+    case 'clock': {
+      const { what, offsetMs: offset_ms } = notice
+      const fields = { what, offset_ms, detail: describeClock(notice) }
+      return { level: what === 'returned' ? 'info' : 'warn', fields, message: `wall clock ${what}` }
+    }
+    case 'delivery_refused': {
+      const { queue, id, receiveCount: attempt, fate, error } = notice
+      const fields = { queue, id, attempt, outcome: outcomeOf(fate), error: error.message }
+      return { level: 'error', fields, message: 'message refused' }
+    }
+  }
+}
+
+function outcomeOf(fate: RefusedDelivery['fate']): string {
+  return fate === 'buried' ? 'dead-lettered' : 'kept in the queue'
+}
+
+interface Failure {
+  readonly error: unknown
+  readonly retryInMs: number | null
+}
+
+function failureFields({ error, retryInMs }: Failure): LogFields {
+  return { error: errorSummary(error), retry_in_ms: retryInMs }
+}
+
+/** What is tried again may still come right. */
+function levelOf({ retryInMs }: Failure): Line['level'] {
+  return retryInMs === null ? 'error' : 'warn'
+}
+
+function alarmLevel({ state, severity }: AlarmChange): Line['level'] {
+  if (state !== 'ALARM') return 'info'
+  return severity === 'critical' ? 'error' : 'warn'
+}
+
+function describe(notice: Notice): string {
+  switch (notice.kind) {
+    case 'sweep_failed':
+      return failed('The upkeep of the store', notice, 'It has stopped.')
+    case 'agent_failed':
+      return failed(`The work of the ${notice.agent}`, notice, 'It has stopped.')
+    case 'tick_failed': {
+      const { schedule, at, tries } = notice
+      const tick = `Try ${tries} of the tick of ${schedule} at ${at.toISOString()}`
+      return failed(tick, notice, 'It was given up.')
+    }
+    case 'notification_failed': {
+      const { target, attempt } = notice
+      return failed(`Attempt ${attempt} to notify ${target}`, notice, 'It was given up.')
+    }
+    case 'janitor':
+      return `The janitor has found: ${describeFinding(notice)}`
+    case 'alarm':
+      return `The alarm ${notice.alarm} rings: ${sentence(notice.reason)}`
+    case 'clock':
+      return describeClock(notice)
+    case 'delivery_refused': {
+      const { queue, id, receiveCount, fate, error } = notice
+      const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'
+      return `Message ${id} of ${queue}, received ${receiveCount} times, ${place}: ${error.message}`
+    }
+  }
+}
+
+function describeClock({ what, offsetMs, believedAfterMs }: ClockChange): string {
+  const unitMs = Math.abs(offsetMs) < 2 * minuteMs ? 1_000 : minuteMs
+  const size = formatDuration(Math.round(Math.abs(offsetMs) / unitMs) * unitMs)
+  const distance = `${size} ${offsetMs > 0 ? 'ahead of' : 'behind'}`
+  if (what === 'returned')
+    return `The wall clock was ${distance} the time that has passed, and is right again.`
+  const now = `The wall clock is ${distance} the time that has passed.`
+  return what === 'believed'
+    ? `${now} It has been for ${formatDuration(believedAfterMs)}, so the store follows it.`
+    : `${now} Check it: the store follows it if it stays there for ${formatDuration(believedAfterMs)}.`
+}
+
+function failed(what: string, { error, retryInMs }: Failure, end: string): string {
+  const next = retryInMs === null ? end : `Next try in ${retryInMs} ms.`
+  return `${what} failed: ${sentence(errorSummary(error))} ${next}`
+}
+
+/** With a full stop, unless it ends like one already. */
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`
+}

@@ -1,0 +1,129 @@
+/** Joins a worker with an open app: its queues, its producers, its log, and the signals of the process. */
+import type { Backend } from '../backends/backend.ts'
+import type { App } from '../contracts/define-app.ts'
+import type { Topology } from '../contracts/resolve-topology.ts'
+import { misplacement } from '../contracts/tier-declaration.ts'
+import { durationMs } from '../core/durations.ts'
+import { errorSummary } from '../core/error-summary.ts'
+import { type Ports, systemPorts } from '../core/ports.ts'
+import type { CollectorDesk } from '../flows/collectors.ts'
+import type { FlowDrafts } from '../flows/emitted-flows.ts'
+import type { Drafter } from '../jobs/emitter.ts'
+import type { HandlerTally } from '../observability/handler-tally.ts'
+import { type Logger, silentLogger } from '../observability/logger.ts'
+import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
+import { createBudgetDesk } from '../operations/switches.ts'
+import type { AnySendOptions } from '../producer/send-options.ts'
+import { buildSources } from '../worker/build-sources.ts'
+import { limitHeapGrowth } from '../worker/heap-growth.ts'
+import { createWorker, type Worker, type WorkerSetup } from '../worker/worker.ts'
+import type { WorkerEvent } from '../worker/worker-event.ts'
+import { type UntypedWorkerOptions, workerDefaults } from '../worker/worker-options.ts'
+
+export interface OpenWorkerSetup {
+  readonly app: App
+  readonly topology: Topology
+  readonly backend: Backend
+  readonly ports: Ports
+  readonly log: Logger
+  /** What handlers come to, for the metrics. */
+  readonly tally: HandlerTally
+  readonly heldNames: readonly string[]
+  readonly drafter: Drafter
+  readonly flows: FlowDrafts
+  readonly collectors: Pick<CollectorDesk<unknown>, 'draft' | 'handlers'>
+}
+
+export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions): Worker {
+  const { app, topology, backend, ports, log, heldNames } = setup
+  const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
+  // On any other clock there is no load that lasts, and no process of its own.
+  if (ports === systemPorts) limitHeapGrowth('worker', ports.timers)
+  return createWorker({
+    backend,
+    ports,
+    sources: buildSources({ topology, options, concurrency, triggers: setup.collectors.handlers }),
+    concurrency,
+    stopTimeoutMs: durationMs(stopTimeout, 'stopTimeout'),
+    layers: options.use ?? [],
+    heldNames,
+    context: contextOf(setup),
+    misplacement: (job) => misplacement(app, job),
+    observe: observerOf(setup, options.onEvent),
+    onEnqueued: onEnqueued(setup),
+    onFailure: (what, queue, error, retryInMs) =>
+      harmless(() => {
+        const fields = { queue, error: errorSummary(error), retry_in_ms: retryInMs }
+        log.error(
+          fields,
+          what === 'claim' ? 'work could not be claimed' : 'work could not be settled',
+        )
+      }),
+    // A thread has a clock of its own, so on any other clock there is no place for it.
+    guarded: ports === systemPorts,
+    onSignal: onStopSignal,
+  })
+}
+
+/** Jobs that handlers enqueue are logged like those of anybody else. */
+function onEnqueued({ topology, log }: OpenWorkerSetup): WorkerSetup['onEnqueued'] {
+  if (log === silentLogger) return undefined
+  return (jobs, enqueued) =>
+    harmless(() => {
+      for (const [index, answer] of enqueued.entries()) {
+        const emitted = jobs[index]
+        const queue = topology.queues.find(({ name }) => name === emitted?.queue)?.key ?? ''
+        const { type, traceId } = emitted?.job ?? {}
+        logEnqueued(log, { queue, type, traceId, ...answer })
+      }
+    })
+}
+
+function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
+  const { app, backend, log, drafter, flows, collectors } = setup
+  const budgets = createBudgetDesk(backend, app.budgets)
+  return {
+    log: (facts) => logWith(log, factFields(facts)),
+    // The types of the context see to it that the options belong to the queue.
+    draftMessage: (key, message, options) =>
+      drafter.message(key, message, options as AnySendOptions),
+    draftJob: (key, type, payload, options) => drafter.job(key, type, payload, options),
+    draftItem: (key, item, options) => collectors.draft(key, item, options),
+    flows,
+    spend: async (budget, amount) => {
+      const { tripped } = await budgets.spend(budget, amount)
+      if (tripped) log.warn({ budget }, 'budget spent, kill switch on')
+    },
+  }
+}
+
+function observerOf(
+  { backend, log, tally }: OpenWorkerSetup,
+  onEvent: ((event: WorkerEvent) => void) | undefined,
+): ((event: WorkerEvent) => void) | undefined {
+  const isLogged = log !== silentLogger
+  const isCounted = backend.metrics !== null
+  if (!isLogged && !isCounted && onEvent === undefined) return undefined
+  return (event) => {
+    if (isCounted) tally.note(event)
+    if (isLogged) harmless(() => logTransition(log, event))
+    if (onEvent !== undefined) harmless(() => onEvent(event))
+  }
+}
+
+/** Whoever only looks on must not keep work from being settled, or its slot from being freed. */
+function harmless(run: () => void): void {
+  try {
+    run()
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error))
+  }
+}
+
+function onStopSignal(run: () => void): () => void {
+  const signals = ['SIGTERM', 'SIGINT'] as const
+  for (const signal of signals) process.once(signal, run)
+  return () => {
+    for (const signal of signals) process.off(signal, run)
+  }
+}

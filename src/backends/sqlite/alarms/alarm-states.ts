@@ -1,0 +1,191 @@
+/** Alarms: which there are, and in which state. Whoever changes one proves what it had read. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { alarmMetrics } from '../../../core/alarm-metrics.ts'
+import type { AlarmState } from '../../../core/alarm-rule.ts'
+import { canonicalJson } from '../../../core/canonical-json.ts'
+import type {
+  AlarmEvaluation,
+  AlarmRecord,
+  AlarmTransition,
+  DeclareAlarms,
+  ListAlarms,
+  SetAlarmState,
+} from '../../alarm-store.ts'
+import { allRows, changed, getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { noteTransition } from './alarm-history.ts'
+import { addNotifications } from './notifications.ts'
+
+export interface AlarmStatements {
+  readonly list: StatementSync
+  readonly listOfOwner: StatementSync
+  readonly find: StatementSync
+  readonly begin: StatementSync
+  readonly renew: StatementSync
+  readonly forget: StatementSync
+  readonly forgetRevision: StatementSync
+  readonly evaluate: StatementSync
+  readonly set: StatementSync
+}
+
+const columns =
+  'name, owner, rule, revision, state, reason, since, evaluated_at, declared_at, replaced'
+
+export function prepareAlarms(db: DatabaseSync): AlarmStatements {
+  return {
+    list: db.prepare(`SELECT ${columns} FROM alarm ORDER BY name`),
+    listOfOwner: db.prepare(`SELECT ${columns} FROM alarm WHERE owner = ? ORDER BY name`),
+    find: db.prepare(`SELECT ${columns} FROM alarm WHERE name = ?`),
+    begin: db.prepare(`
+      INSERT OR REPLACE INTO alarm (
+        name, owner, rule, revision, reason, since, declared_at, evaluated_at, replaced, state
+      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA')`),
+    renew: db.prepare('UPDATE alarm SET owner = ?, declared_at = ? WHERE name = ?'),
+    forget: db.prepare('DELETE FROM alarm WHERE name = ? AND owner = ?'),
+    forgetRevision: db.prepare('DELETE FROM alarm WHERE name = ? AND revision = ?'),
+    evaluate: db.prepare(`
+      UPDATE alarm SET
+        since = CASE WHEN state = ? THEN since ELSE ? END, state = ?, reason = ?, evaluated_at = ?
+      WHERE name = ? AND revision = ? AND state = ? AND ifnull(evaluated_at, 0) < ?`),
+    set: db.prepare(`
+      UPDATE alarm SET state = ?, reason = ?, since = ?
+      WHERE name = ? AND revision = ? AND state = ?`),
+  }
+}
+
+interface AlarmRow {
+  readonly name: string
+  readonly owner: string
+  readonly rule: string
+  readonly revision: number
+  readonly state: AlarmState
+  readonly reason: string
+  readonly since: number
+  readonly evaluated_at: number | null
+  readonly declared_at: number
+  readonly replaced: string
+}
+
+const declared = 'Declared; not evaluated yet.'
+const declaredAnew = 'Declared anew; not evaluated yet.'
+
+export function declareAlarms(tx: StoreTransaction, request: DeclareAlarms): void {
+  const { owner, rules, yields = false, abandonedAfterMs = 0, withdrawn = [] } = request
+  const { alarms } = tx.session
+  const isAlive = (row: AlarmRow): boolean => row.declared_at > tx.now - abandonedAfterMs
+  for (const rule of rules) {
+    const text = canonicalJson(JSON.stringify(rule))
+    const found = getRow<AlarmRow>(alarms.find, rule.name)
+    if (found === undefined) {
+      alarms.begin.run(rule.name, owner, text, 1, declared, tx.now, tx.now, null, '[]')
+    } else if (found.owner !== owner && yields) {
+      continue
+    } else if (found.rule === text) {
+      if (found.owner === owner && abandonedAfterMs === 0) continue
+      alarms.renew.run(owner, tx.now, rule.name)
+    } else {
+      const replaced: readonly string[] = isAlive(found) ? JSON.parse(found.replaced) : []
+      if (replaced.includes(text)) continue
+      beginAnew(tx, found, { owner, text, replaced: [...replaced, found.rule].slice(-replacedMax) })
+    }
+    tx.wroteRow()
+  }
+  const names = new Set(rules.map(({ name }) => name))
+  for (const row of allRows<AlarmRow>(alarms.listOfOwner, owner)) {
+    if (names.has(row.name) || (isAlive(row) && !withdrawn.includes(row.name))) continue
+    if (changed(alarms.forget, row.name, owner)) tx.wroteRow()
+  }
+}
+
+/** More versions than this do not run side by side. */
+const replacedMax = 10
+
+interface NewRule {
+  readonly owner: string
+  readonly text: string
+  readonly replaced: readonly string[]
+}
+
+/** What was found out about the old rule says nothing about the new one. */
+function beginAnew(
+  tx: StoreTransaction,
+  { name, revision, state, evaluated_at }: AlarmRow,
+  { owner, text, replaced }: NewRule,
+): void {
+  const { now } = tx
+  const evaluatedAt = state === 'ALARM' ? evaluated_at : null
+  const before = JSON.stringify(replaced)
+  const { begin } = tx.session.alarms
+  begin.run(name, owner, text, revision + 1, declaredAnew, now, now, evaluatedAt, before)
+  if (state === 'INSUFFICIENT_DATA') return
+  const to = 'INSUFFICIENT_DATA'
+  noteTransition(tx, { alarm: name, from: state, to, reason: declaredAnew, at: now })
+}
+
+export function listAlarms(
+  session: Session,
+  { prefix, owner }: ListAlarms,
+): readonly AlarmRecord[] {
+  const { list, listOfOwner } = session.alarms
+  const rows = owner === undefined ? allRows<AlarmRow>(list) : allRows<AlarmRow>(listOfOwner, owner)
+  return rows.filter(({ name }) => name.startsWith(prefix)).map(recordOf)
+}
+
+export function findAlarm(session: Session, name: string): AlarmRecord | undefined {
+  const row = getRow<AlarmRow>(session.alarms.find, name)
+  return row && recordOf(row)
+}
+
+function recordOf(row: AlarmRow): AlarmRecord {
+  const { name: alarm, owner, rule, revision, state, reason, since } = row
+  const parsed: AlarmRecord['rule'] = JSON.parse(rule)
+  const times = { since, evaluatedAt: row.evaluated_at, declaredAt: row.declared_at }
+  return { alarm, owner, rule: parsed, revision, state, reason, ...times }
+}
+
+export function recordEvaluations(
+  tx: StoreTransaction,
+  evaluations: readonly AlarmEvaluation[],
+): readonly AlarmTransition[] {
+  const { evaluate } = tx.session.alarms
+  return evaluations.flatMap((evaluation) => {
+    const { alarm, revision, from, to, reason, evaluatedAt } = evaluation
+    const written = [to, tx.now, to, reason, evaluatedAt]
+    if (!changed(evaluate, ...written, alarm, revision, from, evaluatedAt)) return []
+    tx.wroteRow()
+    return to === from ? [] : [passOn(tx, evaluation)]
+  })
+}
+
+export function setAlarmState(
+  tx: StoreTransaction,
+  request: SetAlarmState,
+): AlarmTransition | undefined {
+  const { alarm, revision, from, to, reason } = request
+  if (to === from) return undefined
+  if (!changed(tx.session.alarms.set, to, reason, tx.now, alarm, revision, from)) return undefined
+  return passOn(tx, request)
+}
+
+export function forgetAlarms(
+  tx: StoreTransaction,
+  alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[],
+): void {
+  const { session } = tx
+  for (const { alarm, revision } of alarms) {
+    const { metric, of } = findAlarm(session, alarm)?.rule ?? {}
+    const isOfQueue = metric !== undefined && alarmMetrics[metric].of === 'queue'
+    if (isOfQueue && of !== undefined && session.topology.find(of) !== undefined) continue
+    if (changed(session.alarms.forgetRevision, alarm, revision)) tx.wroteRow()
+  }
+}
+
+/** The rest of a change of state, in its own commit. */
+function passOn(tx: StoreTransaction, change: SetAlarmState): AlarmTransition {
+  const { alarm, from, to, reason, notify } = change
+  const transition = { alarm, from, to, reason, at: tx.now }
+  noteTransition(tx, transition)
+  addNotifications(tx, alarm, notify)
+  return transition
+}

@@ -1,0 +1,244 @@
+/**
+ * Batches: what was staged for a key, in the hands of whoever holds the lease of a trigger. The key
+ * remembers that lease, so a holder that was followed by another one ends nothing, even where its late
+ * acknowledgement alone would be accepted.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import { formatReceipt, parseReceipt, type Receipt } from '../../../core/receipt.ts'
+import type { LeaseRefusal } from '../../backend.ts'
+import type { BatchResult, BeginBatch, CollectorKey, EndBatch } from '../../collector-store.ts'
+import { allRows, getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { leaseStates, receiptFor } from '../messages/settling.ts'
+import { isFull } from './collecting.ts'
+import {
+  firstPlaces,
+  hasStaged,
+  type ItemPlace,
+  type ItemRow,
+  inBatch,
+  stagedItem,
+} from './collector-items.ts'
+import {
+  findKey,
+  isRunning,
+  type KeyRow,
+  keptOf,
+  keyRows,
+  saveKey,
+  settingsOf,
+} from './collector-keys.ts'
+import { type BatchPlace, rememberBatch } from './collector-memory.ts'
+import {
+  isOnItsWay,
+  scheduleTrigger,
+  triggerOf,
+  triggerQueue,
+  withdrawTrigger,
+} from './collector-triggers.ts'
+
+export { refuseItems, stageItems } from './collecting.ts'
+
+export interface BatchStatements {
+  readonly batch: StatementSync
+  readonly remove: StatementSync
+  readonly keep: StatementSync
+}
+
+export function prepareBatches(db: DatabaseSync): BatchStatements {
+  return {
+    batch: db.prepare(`
+      SELECT * FROM collector_item WHERE ${inBatch} ORDER BY item_order, arrival`),
+    remove: db.prepare(`DELETE FROM collector_item WHERE ${inBatch}`),
+    keep: db.prepare(`UPDATE collector_item SET key = ? WHERE ${inBatch}`),
+  }
+}
+
+export function beginBatch(tx: StoreTransaction, request: BeginBatch): BatchResult {
+  const { queue: name, receipt } = request
+  if (receiptFor(tx.queue(name), receipt) === undefined) throw new MillraceError('receipt_invalid')
+  const [lease = 'gone'] = leaseStates(tx, { queue: name, receipts: [receipt] })
+  if (lease !== 'live') return { status: lease }
+  const held = heldWith(tx, request, receipt)
+  if (held !== undefined) return begun(batchOf(tx, held))
+  keepUsedUp(tx, request)
+  const rows = keyRows(tx, request)
+  const message = parseReceipt(receipt)?.sequence
+  // What is kept with this trigger goes alone: it failed before, and must not take others with it.
+  const key = rows.find(({ kept, trigger }) => kept === 1 && trigger === message) ?? rows[0]
+  if (key === undefined) return { status: 'nothing' }
+  if (rows.some((row) => isRunning(tx, row))) {
+    if (key.again === 0) saveKey(tx, { ...key, again: 1 })
+    return { status: 'busy' }
+  }
+  if (rows.length > 1 && !hasStaged(tx, { key, runs: false })) return { status: 'nothing' }
+  // A late holder of another batch of this key must not end it beside the one that begins now.
+  for (const row of rows) {
+    if (row !== key && row.holder !== null) saveKey(tx, withoutBatch(row))
+  }
+  return begun(take(tx, key, request))
+}
+
+/** The trigger of the latest batch may be dead although nobody has moved it yet. */
+function keepUsedUp(tx: StoreTransaction, about: CollectorKey): void {
+  const key = findKey(tx, about)
+  if (key === undefined || key.holder_message === null) return
+  const trigger = triggerOf(tx, triggerQueue(tx, key), { ...key, trigger: key.holder_message })
+  if (trigger.state === 'dead') keepBatch(tx, key)
+}
+
+function begun(rows: readonly ItemRow[]): BatchResult {
+  return { status: 'begun', items: rows.map(stagedItem) }
+}
+
+/** The first items in order, up to the limits, whoever had begun with them before. */
+function take(tx: StoreTransaction, key: KeyRow, request: BeginBatch): readonly ItemRow[] {
+  const { queue, receipt, maxItems, maxBytes } = request
+  // One more than may be taken tells whether anything is left.
+  const found = firstPlaces(tx, key, maxItems + 1)
+  const taken = within(maxBytes, found.slice(0, maxItems))
+  const last = taken.at(-1)
+  const held: KeyRow = {
+    ...key,
+    holder: receipt,
+    holder_queue: queue,
+    holder_message: parseReceipt(receipt)?.sequence ?? null,
+    batch_items: taken.length,
+    batch_order: last?.item_order ?? null,
+    batch_last: last?.arrival ?? null,
+    batch_arrival: taken.reduce((latest, { arrival }) => Math.max(latest, arrival), 0),
+    again: 0,
+    opened_at: taken.length === found.length ? null : (key.opened_at ?? tx.now),
+  }
+  saveKey(tx, held)
+  return batchOf(tx, held)
+}
+
+/** As many as fit, and at least one: an item that is too large by itself must go too. */
+function within(maxBytes: number, rows: readonly ItemPlace[]): readonly ItemPlace[] {
+  let bytes = 0
+  for (const [index, row] of rows.entries()) {
+    bytes += row.bytes
+    if (bytes > maxBytes && index > 0) return rows.slice(0, index)
+  }
+  return rows
+}
+
+function placeOf({ number, batch_order, batch_last, batch_arrival }: KeyRow): BatchPlace {
+  return [number, batch_order, batch_last, batch_arrival]
+}
+
+function batchOf(tx: StoreTransaction, key: KeyRow): readonly ItemRow[] {
+  return allRows<ItemRow>(tx.session.batches.batch, ...placeOf(key))
+}
+
+/** The row of a key, or of a batch that is kept, whose batch was begun with this receipt. */
+function heldWith(tx: StoreTransaction, about: CollectorKey, receipt: string): KeyRow | undefined {
+  return keyRows(tx, about).find(({ holder }) => holder === receipt)
+}
+
+/** Whether the batch is still the one that was begun with this receipt; undefined when it is. */
+export function refuseBatch(
+  tx: StoreTransaction,
+  receipt: Receipt,
+  batch: EndBatch,
+): LeaseRefusal | undefined {
+  return heldWith(tx, batch, formatReceipt(receipt)) === undefined ? 'stale' : undefined
+}
+
+/** Forgets what was merged, and sees to what was staged meanwhile. */
+export function endBatch(tx: StoreTransaction, receipt: Receipt, batch: EndBatch): void {
+  const key = heldWith(tx, batch, formatReceipt(receipt))
+  if (key === undefined) return
+  rememberBatch(tx, key, placeOf(key), settingsOf(key).rememberMs)
+  tx.session.batches.remove.run(...placeOf(key))
+  tx.wroteRow()
+  const rest = withoutBatch(key)
+  seeTo(tx, rest)
+  seeToOthers(tx, rest)
+}
+
+function withoutBatch(key: KeyRow): KeyRow {
+  return {
+    ...key,
+    holder: null,
+    holder_queue: null,
+    holder_message: null,
+    batch_items: 0,
+    batch_order: null,
+    batch_last: null,
+    batch_arrival: null,
+  }
+}
+
+/** Sees to the rows of a key whose triggers met a batch of another one of them. */
+function seeToOthers(tx: StoreTransaction, ended: KeyRow): void {
+  for (const row of keyRows(tx, ended)) {
+    if (row.again === 1 && row.number !== ended.number) seeTo(tx, row)
+  }
+}
+
+function seeTo(tx: StoreTransaction, row: KeyRow): void {
+  const rest: KeyRow = { ...row, again: 0 }
+  if (!hasStaged(tx, { key: rest, runs: false })) forgetKey(tx, rest)
+  else followUp(tx, rest, row.again === 1 || row.kept === 1)
+}
+
+/** What has come meanwhile keeps its window, unless it is wanted at once. */
+function followUp(tx: StoreTransaction, key: KeyRow, isWanted: boolean): void {
+  const trigger = triggerOf(tx, triggerQueue(tx, key), key)
+  const isDue = isWanted || isFull(tx, key, false)
+  const endsAt = trigger.dueAt ?? (key.opened_at ?? tx.now) + key.window_ms
+  const dueAt = isDue ? tx.now : Math.max(tx.now, endsAt)
+  saveKey(tx, scheduleTrigger(tx, key, trigger, dueAt))
+  tx.session.collectorKeys.lookAt.run(dueAt, key.number)
+}
+
+/** A trigger that was sent for items which this batch has taken would cut the next window short. */
+function forgetKey(tx: StoreTransaction, key: KeyRow): void {
+  const queue = triggerQueue(tx, key)
+  const trigger = triggerOf(tx, queue, key)
+  if (queue !== undefined && isOnItsWay(trigger)) withdrawTrigger(tx, queue, trigger)
+  const isListed = key.kept === 0 && keptOf(tx, key).length > 0
+  if (isListed) saveKey(tx, { ...key, opened_at: null, trigger: null })
+  else tx.session.collectorKeys.remove.run(key.number)
+  if (key.kept === 1) forgetEmptyKey(tx, key)
+}
+
+/** The key of a kept batch that is gone stays only for what is staged, or for another one. */
+function forgetEmptyKey(tx: StoreTransaction, about: CollectorKey): void {
+  const key = findKey(tx, about)
+  if (key === undefined || hasStaged(tx, { key, runs: false })) return
+  if (keptOf(tx, about).length === 0) tx.session.collectorKeys.remove.run(key.number)
+}
+
+/** A trigger is dead-lettered: the batch that it holds is kept, and is no longer in anybody's way. */
+export function triggerDied(tx: StoreTransaction, message: number): void {
+  const key = getRow<KeyRow>(tx.session.collectorKeys.heldBy, message)
+  if (key !== undefined) keepBatch(tx, key)
+}
+
+/** A dead-lettered trigger is redriven, and has another number now. */
+export function triggerMoved(tx: StoreTransaction, from: number, to: number): void {
+  tx.session.collectorKeys.retrigger.run(to, from)
+}
+
+function keepBatch(tx: StoreTransaction, key: KeyRow): void {
+  const { collector, key: name, holder_message: trigger } = key
+  const rest = withoutBatch(key)
+  if (key.kept === 1) {
+    saveKey(tx, { ...rest, trigger })
+    seeToOthers(tx, rest)
+    return
+  }
+  const { insertKept } = tx.session.collectorKeys
+  const values = [collector, name, key.settings, key.window_ms, tx.now, trigger] as const
+  const kept = getRow<KeyRow>(insertKept, ...values)
+  if (kept === undefined) throw new Error('An insert that answers its row has answered none.')
+  tx.session.collectorMemory.noteBatch.run(collector, name, ...placeOf(key))
+  tx.session.batches.keep.run(kept.number, ...placeOf(key))
+  tx.wroteRow()
+  seeTo(tx, rest.trigger === trigger ? { ...rest, trigger: null } : rest)
+  seeToOthers(tx, rest)
+}

@@ -1,0 +1,130 @@
+/**
+ * Stages items by key. An item comes to exist together with the trigger that it needs: there is no
+ * moment at which something is staged and nothing is on its way to merge it.
+ */
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { AddedItem, AddItems, CollectorKey } from '../../collector-store.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { refuse } from '../messages/sending.ts'
+import { hasStaged, insertItem, stagedItems } from './collector-items.ts'
+import {
+  encodeSettings,
+  findKey,
+  insertKey,
+  isRunning,
+  type KeyRow,
+  keyRows,
+  saveKey,
+  settingsOf,
+} from './collector-keys.ts'
+import { isNewItem, withIdsNoted } from './collector-memory.ts'
+import {
+  hurryTrigger,
+  isOnItsWay,
+  scheduleTrigger,
+  type Trigger,
+  triggerOf,
+  triggerQueue,
+} from './collector-triggers.ts'
+
+/** What keeps items from being staged, found before anything changes. */
+export function refuseItems(tx: StoreTransaction, request: AddItems): MillraceError | undefined {
+  const { queue: name, message } = request.trigger
+  const queue = tx.session.topology.find(name)
+  if (queue === undefined) return new MillraceError('queue_not_found')
+  if (queue.settings.type === 'fifo') {
+    const allowed = 'a standard queue, where each message has a delay of its own'
+    return MillraceError.invalid([{ field: 'trigger.queue', given: 'a FIFO queue', allowed }])
+  }
+  return refuse(queue, { ...message, delayMs: request.windowMs })
+}
+
+export function stageItems(tx: StoreTransaction, request: AddItems): readonly AddedItem[] {
+  const found = findKey(tx, request)
+  let key = found
+  let isAnyNew = false
+  const answers = request.items.map((item): AddedItem => {
+    if (!isNewItem(tx, request, key, item)) return { id: item.id, status: 'duplicate' }
+    key ??= insertKey(tx, request)
+    insertItem(tx, key, item)
+    key = withIdsNoted(tx, key)
+    isAnyNew = true
+    return { id: item.id, status: 'staged' }
+  })
+  if (key === undefined) return answers
+  const seenTo = isAnyNew ? scheduled(tx, key, request) : healed(tx, key)
+  // Most items come into a window that is open, and leave the key as it is.
+  if (seenTo !== found) saveKey(tx, seenTo)
+  return answers
+}
+
+/** Decides when the items that were just staged are due, and sees to their trigger. */
+function scheduled(tx: StoreTransaction, found: KeyRow, request: AddItems): KeyRow {
+  const { now } = tx
+  const key = opened(withSettings(found, encodeSettings(request)), request, now)
+  const runs = isRunning(tx, key)
+  const dueAt = isFull(tx, key, runs) ? now : windowEnd(key, now)
+  const trigger = triggerOf(tx, triggerQueue(tx, key), key)
+  if (runs) return besideBatch(tx, key, trigger, dueAt)
+  // Whoever has the trigger in hand is about to take these items too, and may be about to fail.
+  const isTaken = trigger.state === 'held'
+  return scheduleTrigger(tx, key, trigger, isTaken ? Math.max(dueAt, now + key.window_ms) : dueAt)
+}
+
+/** Whether so much is staged that it should not wait. */
+export function isFull(tx: StoreTransaction, key: KeyRow, runs: boolean): boolean {
+  const { maxItems, maxBytes } = settingsOf(key)
+  const staged = stagedItems(tx, { key, runs }, maxItems)
+  return staged.items >= maxItems || staged.bytes >= maxBytes
+}
+
+function withSettings(key: KeyRow, settings: string): KeyRow {
+  return key.settings === settings ? key : { ...key, settings }
+}
+
+/** While a batch runs, a trigger that is due at once would only be told that the key is busy. */
+function besideBatch(tx: StoreTransaction, key: KeyRow, trigger: Trigger, dueAt: number): KeyRow {
+  if (key.again === 1) return key
+  if (dueAt <= tx.now) return { ...key, again: 1 }
+  return scheduleTrigger(tx, key, trigger, dueAt)
+}
+
+/** The first item opens the window and says how long it is. */
+function opened(key: KeyRow, { windowMs, maxWaitMs }: AddItems, now: number): KeyRow {
+  if (key.opened_at !== null) return key
+  return { ...key, opened_at: now, window_ms: windowMs, max_wait_ms: maxWaitMs ?? null }
+}
+
+function windowEnd({ opened_at, window_ms, max_wait_ms }: KeyRow, now: number): number {
+  const openedAt = opened_at ?? now
+  return max_wait_ms === null
+    ? openedAt + window_ms
+    : Math.min(now + window_ms, openedAt + max_wait_ms)
+}
+
+/** Only duplicates came. They move nothing, but show when a trigger has been lost. */
+function healed(tx: StoreTransaction, key: KeyRow): KeyRow {
+  if (isRunning(tx, key)) return key
+  const trigger = triggerOf(tx, triggerQueue(tx, key), key)
+  if (trigger.state !== 'none' || !hasStaged(tx, { key, runs: false })) return key
+  return scheduleTrigger(tx, key, trigger, (key.opened_at ?? tx.now) + key.window_ms)
+}
+
+/** Makes what is staged or kept due now; false when that is nothing. */
+export function flushKey(tx: StoreTransaction, request: CollectorKey): boolean {
+  const rows = keyRows(tx, request)
+  const isBusy = rows.some((row) => isRunning(tx, row))
+  const flushed = rows.filter((key) => hasStaged(tx, { key, runs: isRunning(tx, key) }))
+  for (const key of flushed) saveKey(tx, isBusy ? { ...key, again: 1 } : hurried(tx, key))
+  return flushed.length > 0
+}
+
+/** Whoever holds the trigger and has not begun may never do so; another one takes what is staged. */
+function hurried(tx: StoreTransaction, key: KeyRow): KeyRow {
+  const queue = triggerQueue(tx, key)
+  const trigger = triggerOf(tx, queue, key)
+  if (queue === undefined) return key
+  if (!isOnItsWay(trigger)) return scheduleTrigger(tx, key, trigger, tx.now)
+  hurryTrigger(tx, queue, trigger)
+  return key
+}

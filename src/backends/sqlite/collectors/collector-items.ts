@@ -1,0 +1,132 @@
+/**
+ * The items of a key, in the order in which they are merged. They are not counted in any other place:
+ * what has to be known is whether there are enough of them, and that is soon told.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { NewItem, StagedItem } from '../../collector-store.ts'
+import { allRows, getRow, upTo } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreView } from '../messages/settling.ts'
+import type { KeyRow } from './collector-keys.ts'
+
+export interface ItemStatements {
+  readonly insert: StatementSync
+  readonly first: StatementSync
+  readonly waiting: StatementSync
+  readonly staged: StatementSync
+  readonly stagedOf: StatementSync
+}
+
+/** The items of a batch: see the migration. */
+export const inBatch = 'key = ? AND (item_order, arrival) <= (?, ?) AND arrival <= ?'
+
+export function prepareCollectorItems(db: DatabaseSync): ItemStatements {
+  const columns = 'id, item_order, arrival, staged_at, bytes, body'
+  // While nothing runs the bounds are null, null and 0, and no item is on their near side.
+  const waiting = `FROM collector_item
+    WHERE key = ? AND NOT ((item_order, arrival) <= (?, ?) AND arrival <= ?)`
+  return {
+    insert: db.prepare(`
+      INSERT INTO collector_item (key, item_order, arrival, id, staged_at, bytes, body)
+      VALUES (?, ?, ?, ?, ?, ?, ?)`),
+    first: db.prepare(`
+      SELECT item_order, arrival, bytes FROM collector_item
+      WHERE key = ? ORDER BY item_order, arrival ${upTo}`),
+    waiting: db.prepare(`SELECT ${columns} ${waiting} ORDER BY item_order, arrival ${upTo}`),
+    staged: db.prepare(`
+      SELECT count(*) AS items, coalesce(sum(bytes), 0) AS bytes, min(staged_at) AS since
+      FROM (SELECT bytes, staged_at ${waiting} ${upTo})`),
+    stagedOf: db.prepare(`
+      SELECT key AS number, count(*) AS items, sum(bytes) AS bytes, min(staged_at) AS since
+      FROM collector_item WHERE key IN (SELECT value FROM json_each(?)) GROUP BY key`),
+  }
+}
+
+export interface ItemRow {
+  readonly id: string
+  readonly item_order: number
+  readonly arrival: number
+  readonly staged_at: number
+  readonly bytes: number
+  readonly body: string
+}
+
+export function insertItem(tx: StoreTransaction, { number }: KeyRow, item: NewItem): void {
+  const { id, order, body } = item
+  const bytes = Buffer.byteLength(body)
+  // Any number that rises will do.
+  const arrival = tx.nextSequence()
+  tx.session.collectorItems.insert.run(number, order, arrival, id, tx.now, bytes, body)
+}
+
+/** Where an item stands, and how large it is. */
+export type ItemPlace = Pick<ItemRow, 'item_order' | 'arrival' | 'bytes'>
+
+/** The first in order, those of a batch included; their bodies may be too large to read them all. */
+export function firstPlaces(
+  { session }: StoreView,
+  { number }: KeyRow,
+  limit: number,
+): readonly ItemPlace[] {
+  return allRows<ItemPlace>(session.collectorItems.first, number, limit)
+}
+
+/** A key at one moment: its row, and whether the batch runs that it names. */
+export interface KeyState {
+  readonly key: KeyRow
+  readonly runs: boolean
+}
+
+/** What waits, the items of a running batch left out; in order. */
+export function waitingItems(
+  { session }: StoreView,
+  state: KeyState,
+  limit: number,
+): readonly ItemRow[] {
+  return allRows<ItemRow>(session.collectorItems.waiting, ...boundsOf(state), limit)
+}
+
+export interface Staged {
+  readonly items: number
+  readonly bytes: number
+  /** When the oldest of them came. */
+  readonly since: number | null
+}
+
+const nothing: Staged = { items: 0, bytes: 0, since: null }
+
+/** How much waits; it is counted no further than to so many items. */
+export function stagedItems({ session }: StoreView, state: KeyState, limit: number): Staged {
+  const found = getRow<Staged>(session.collectorItems.staged, ...boundsOf(state), limit)
+  return found ?? nothing
+}
+
+export function hasStaged(view: StoreView, state: KeyState): boolean {
+  return stagedItems(view, state, 1).items > 0
+}
+
+/** How much waits in each of many keys, by one look at those that have no batch to be left out. */
+export function stagedOfEach(
+  view: StoreView,
+  states: readonly KeyState[],
+): (state: KeyState) => Staged {
+  const { stagedOf } = view.session.collectorItems
+  const numbers = states.filter(({ runs }) => !runs).map(({ key }) => key.number)
+  const rows = allRows<Staged & { readonly number: number }>(stagedOf, JSON.stringify(numbers))
+  const found = new Map(rows.map(({ number, ...staged }) => [number, staged]))
+  return (state) =>
+    state.runs
+      ? stagedItems(view, state, Number.MAX_SAFE_INTEGER)
+      : (found.get(state.key.number) ?? nothing)
+}
+
+type Bounds = readonly [number, number | null, number | null, number]
+
+function boundsOf({ key, runs }: KeyState): Bounds {
+  const { number, batch_order, batch_last, batch_arrival } = key
+  return runs ? [number, batch_order, batch_last, batch_arrival ?? 0] : [number, null, null, 0]
+}
+
+export function stagedItem(row: ItemRow): StagedItem {
+  return { id: row.id, body: row.body, order: row.item_order, stagedAt: row.staged_at }
+}

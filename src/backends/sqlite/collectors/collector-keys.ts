@@ -1,0 +1,155 @@
+/** The row of a key that has items, with what was said about its triggers and its limits. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { NewMessage } from '../../backend.ts'
+import type { AddItems, CollectorKey } from '../../collector-store.ts'
+import { allRows, getRow, upTo } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { leaseStates, type StoreView } from '../messages/settling.ts'
+
+export interface KeyStatements {
+  readonly find: StatementSync
+  readonly insert: StatementSync
+  readonly update: StatementSync
+  readonly lookAt: StatementSync
+  readonly remove: StatementSync
+  readonly overdue: StatementSync
+  readonly keptOf: StatementSync
+  readonly insertKept: StatementSync
+  readonly heldBy: StatementSync
+  readonly retrigger: StatementSync
+}
+
+export function prepareCollectorKeys(db: DatabaseSync): KeyStatements {
+  return {
+    find: db.prepare('SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 0'),
+    insert: db.prepare(`
+      INSERT INTO collector_key (
+        collector, key, settings, window_ms, look_at, batch_items, again, noted
+      ) VALUES (?, ?, ?, ?, ?, 0, 0, 0) RETURNING *`),
+    update: db.prepare(`
+      UPDATE collector_key SET
+        settings = ?, opened_at = ?, window_ms = ?, max_wait_ms = ?, trigger = ?, holder = ?,
+        holder_queue = ?, holder_message = ?, batch_items = ?, batch_order = ?, batch_last = ?, batch_arrival = ?,
+        again = ?, noted = ?
+      WHERE number = ?`),
+    lookAt: db.prepare('UPDATE collector_key SET look_at = ? WHERE number = ?'),
+    remove: db.prepare('DELETE FROM collector_key WHERE number = ?'),
+    overdue: db.prepare(`
+      SELECT * FROM collector_key INDEXED BY collector_key_by_look
+      WHERE look_at <= ? ORDER BY look_at ${upTo}`),
+    keptOf: db.prepare(`
+      SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 1 ORDER BY number`),
+    insertKept: db.prepare(`
+      INSERT INTO collector_key (
+        collector, key, settings, window_ms, look_at, trigger, batch_items, again, noted, kept
+      ) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 1, 1) RETURNING *`),
+    heldBy: db.prepare('SELECT * FROM collector_key WHERE holder_message = ?'),
+    retrigger: db.prepare('UPDATE collector_key SET trigger = ? WHERE trigger = ? AND kept = 1'),
+  }
+}
+
+export interface KeyRow {
+  readonly number: number
+  readonly collector: string
+  readonly key: string
+  readonly settings: string
+  readonly opened_at: number | null
+  readonly window_ms: number
+  readonly max_wait_ms: number | null
+  readonly look_at: number
+  readonly trigger: number | null
+  readonly holder: string | null
+  readonly holder_queue: string | null
+  readonly holder_message: number | null
+  /** Of the latest batch, also after its holder has lost it. */
+  readonly batch_items: number
+  readonly batch_order: number | null
+  readonly batch_last: number | null
+  readonly batch_arrival: number | null
+  readonly again: 0 | 1
+  /** Its staged items are recognised by their ids in `collector_memory`. */
+  readonly noted: 0 | 1
+  /** 1: a batch of the key whose trigger was dead-lettered, with its items. */
+  readonly kept: 0 | 1
+}
+
+/** What the latest item of a key said, for the triggers and batches that follow. */
+export interface KeySettings {
+  readonly queue: string
+  readonly message: NewMessage
+  readonly maxItems: number
+  readonly maxBytes: number
+  readonly rememberMs: number
+}
+
+export function encodeSettings(request: AddItems): string {
+  const { trigger, maxItems, maxBytes, rememberMs } = request
+  const { delayMs: _, ...message } = trigger.message
+  const settings: KeySettings = { queue: trigger.queue, message, maxItems, maxBytes, rememberMs }
+  return JSON.stringify(settings)
+}
+
+export function settingsOf({ settings }: Pick<KeyRow, 'settings'>): KeySettings {
+  return JSON.parse(settings)
+}
+
+export function findKey(
+  { session }: Pick<StoreView, 'session'>,
+  { collector, key }: CollectorKey,
+): KeyRow | undefined {
+  return getRow<KeyRow>(session.collectorKeys.find, collector, key)
+}
+
+/** Batches of a key that are kept with their dead-lettered triggers, oldest first. */
+export function keptOf(
+  { session }: Pick<StoreView, 'session'>,
+  { collector, key }: CollectorKey,
+): readonly KeyRow[] {
+  return allRows<KeyRow>(session.collectorKeys.keptOf, collector, key)
+}
+
+/** The key itself, and then the batches that are kept. */
+export function keyRows(view: Pick<StoreView, 'session'>, about: CollectorKey): readonly KeyRow[] {
+  const key = findKey(view, about)
+  // While a batch is kept its key stays, so that there is one row to list.
+  return key === undefined ? [] : [key, ...keptOf(view, about)]
+}
+
+export function insertKey(tx: StoreTransaction, request: AddItems): KeyRow {
+  const { collector, key, windowMs } = request
+  const { insert } = tx.session.collectorKeys
+  const settings = encodeSettings(request)
+  const lookAt = tx.now + windowMs
+  const row = getRow<KeyRow>(insert, collector, key, settings, windowMs, lookAt)
+  if (row === undefined) throw new Error('An insert that answers its row has answered none.')
+  tx.wroteRow()
+  return row
+}
+
+export function saveKey(tx: StoreTransaction, row: KeyRow): void {
+  tx.session.collectorKeys.update.run(
+    row.settings,
+    row.opened_at,
+    row.window_ms,
+    row.max_wait_ms,
+    row.trigger,
+    row.holder,
+    row.holder_queue,
+    row.holder_message,
+    row.batch_items,
+    row.batch_order,
+    row.batch_last,
+    row.batch_arrival,
+    row.again,
+    row.noted,
+    row.number,
+  )
+  tx.wroteRow()
+}
+
+/** Whether whoever began the latest batch may still end it. */
+export function isRunning(view: StoreView, { holder, holder_queue: queue }: KeyRow): boolean {
+  if (holder === null || queue === null) return false
+  if (view.session.topology.find(queue) === undefined) return false
+  return leaseStates(view, { queue, receipts: [holder] })[0] === 'live'
+}

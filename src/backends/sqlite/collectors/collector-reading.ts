@@ -1,0 +1,141 @@
+/** What is staged and what runs, for those who look; nothing here changes anything. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { Page } from '../../backend.ts'
+import type {
+  CollectedKey,
+  CollectorKey,
+  KeySummary,
+  ListKeys,
+  ReadKey,
+  StagedItem,
+} from '../../collector-store.ts'
+import { allRows, upTo } from '../driver/rows.ts'
+import type { StoreView } from '../messages/settling.ts'
+import { type KeyState, stagedItem, stagedOfEach, waitingItems } from './collector-items.ts'
+import { findKey, isRunning, type KeyRow, keptOf } from './collector-keys.ts'
+import { triggerOfEach } from './collector-triggers.ts'
+
+export interface CollectorReadingStatements {
+  readonly page: StatementSync
+  readonly pageOfOne: StatementSync
+  readonly kept: StatementSync
+}
+
+export function prepareCollectorReading(db: DatabaseSync): CollectorReadingStatements {
+  return {
+    page: db.prepare(`
+      SELECT * FROM collector_key
+      WHERE (collector, key) > (?, ?) AND collector >= ? AND collector < ?
+        AND kept = 0
+      ORDER BY collector, key ${upTo}`),
+    pageOfOne: db.prepare(`
+      SELECT * FROM collector_key
+      WHERE collector = ? AND key > ? AND kept = 0 ORDER BY key ${upTo}`),
+    kept: db.prepare(`
+      SELECT * FROM collector_key
+      WHERE kept = 1 AND (collector, key) >= (?, ?) AND (collector, key) <= (?, ?)
+      ORDER BY collector, key, number`),
+  }
+}
+
+export function readKey(view: StoreView, request: ReadKey): CollectedKey | undefined {
+  const row = findKey(view, request)
+  if (row === undefined) return undefined
+  const itemsOf = (key: KeyRow, limit: number): readonly StagedItem[] =>
+    waitingItems(view, { key, runs: isRunning(view, key) }, limit).map(stagedItem)
+  const keptItems: StagedItem[] = []
+  for (const kept of keptOf(view, row)) {
+    keptItems.push(...itemsOf(kept, request.limit - keptItems.length))
+  }
+  const [summary] = summariesOf(view, [row])
+  return summary && { ...summary, items: itemsOf(row, request.limit), keptItems }
+}
+
+export function listKeys(view: StoreView, request: ListKeys): Page<KeySummary> {
+  const { limit } = request
+  const rows = rowsOf(view, request)
+  const items = summariesOf(view, rows.slice(0, limit))
+  const last = items.at(-1)
+  return rows.length > limit && last !== undefined ? { items, next: cursorOf(last) } : { items }
+}
+
+/** Behind everything that goes on after a prefix. */
+const lastCharacter = '\u{10FFFF}'
+
+/** One row more than the page holds. */
+function rowsOf({ session }: StoreView, request: ListKeys): readonly KeyRow[] {
+  const { collector, prefix = '', after, limit } = request
+  const { page, pageOfOne } = session.collectorReading
+  const [afterCollector, afterKey] = after === undefined ? ['', ''] : placeIn(after)
+  return collector === undefined
+    ? allRows<KeyRow>(page, afterCollector, afterKey, prefix, prefix + lastCharacter, limit + 1)
+    : allRows<KeyRow>(pageOfOne, collector, afterKey, limit + 1)
+}
+
+/** Both may contain any character, and a cursor is typed into shells. */
+function cursorOf({ collector, key }: CollectorKey): string {
+  return Buffer.from(JSON.stringify([collector, key])).toString('base64url')
+}
+
+function placeIn(cursor: string): readonly [string, string] {
+  try {
+    const text = Buffer.from(cursor, 'base64url').toString()
+    const [collector, key]: readonly unknown[] = JSON.parse(text)
+    if (typeof collector === 'string' && typeof key === 'string') return [collector, key]
+  } catch {
+    // It is told apart below.
+  }
+  const allowed = "the 'next' of an earlier page"
+  throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])
+}
+
+/** A few queries for all of them together: a page may have a thousand keys. */
+function summariesOf(view: StoreView, rows: readonly KeyRow[]): readonly KeySummary[] {
+  const stateOf = (key: KeyRow): KeyState => ({ key, runs: isRunning(view, key) })
+  const keys = rows.map(stateOf)
+  const kept = keptBetween(view, rows).map(stateOf)
+  const all = [...keys, ...kept]
+  const keptByName = Map.groupBy(kept, ({ key }) => nameOf(key))
+  const stagedIn = stagedOfEach(view, all)
+  const triggerIn = triggerOfEach(
+    view,
+    all.map(({ key }) => key),
+  )
+  return keys.map((state) => {
+    const { collector, key } = state.key
+    const { items: staged, bytes, since } = stagedIn(state)
+    const beside = keptByName.get(nameOf(state.key)) ?? []
+    // Where nothing is staged, the trigger is told about that is kept longest.
+    const about = staged > 0 || state.runs ? state : (beside[0] ?? state)
+    const { state: trigger, dueAt } = triggerIn(about.key)
+    return {
+      collector,
+      key,
+      staged,
+      bytes,
+      since,
+      trigger,
+      dueAt,
+      running: sum([state, ...beside].map((one) => (one.runs ? one.key.batch_items : 0))),
+      kept: sum(beside.map((one) => stagedIn(one).items)),
+    }
+  })
+}
+
+/** Batches that are kept of keys from the first to the last of these, which are in order. */
+function keptBetween({ session }: StoreView, rows: readonly KeyRow[]): readonly KeyRow[] {
+  const [first] = rows
+  const last = rows.at(-1)
+  if (first === undefined || last === undefined) return []
+  const bounds = [first.collector, first.key, last.collector, last.key]
+  return allRows<KeyRow>(session.collectorReading.kept, ...bounds)
+}
+
+function nameOf({ collector, key }: CollectorKey): string {
+  return JSON.stringify([collector, key])
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

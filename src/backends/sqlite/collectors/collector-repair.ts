@@ -1,0 +1,44 @@
+/** Finds keys whose trigger was lost with a purge, a deletion or its retention, a few at a time. */
+import type { CollectorKey, RepairedKeys, RepairKeys } from '../../collector-store.ts'
+import { allRows } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { hasStaged } from './collector-items.ts'
+import { isRunning, type KeyRow, saveKey } from './collector-keys.ts'
+import { scheduleTrigger, triggerOf, triggerQueue } from './collector-triggers.ts'
+
+export function repairKeys(tx: StoreTransaction, request: RepairKeys): RepairedKeys {
+  const { overdueMs, limit } = request
+  const repaired: CollectorKey[] = []
+  const stuck: CollectorKey[] = []
+  const { overdue, lookAt } = tx.session.collectorKeys
+  for (const row of allRows<KeyRow>(overdue, tx.now - overdueMs, limit)) {
+    const { collector, key } = row
+    const found = repair(tx, row)
+    if (found === 'repaired') note(repaired, { collector, key })
+    if (found === 'stuck') note(stuck, { collector, key })
+    // Others wait behind it, also when all is well with it.
+    lookAt.run(tx.now, row.number)
+    tx.wroteRow()
+  }
+  return { repaired, stuck }
+}
+
+/** A key may have several rows: batches that are kept have their own. */
+function note(found: CollectorKey[], { collector, key }: CollectorKey): void {
+  const isNoted = found.some((one) => one.collector === collector && one.key === key)
+  if (!isNoted) found.push({ collector, key })
+}
+
+function repair(tx: StoreTransaction, key: KeyRow): 'sound' | 'repaired' | 'stuck' {
+  const queue = triggerQueue(tx, key)
+  if (queue === undefined || isRunning(tx, key)) return 'sound'
+  if (!hasStaged(tx, { key, runs: false })) return 'sound'
+  const trigger = triggerOf(tx, queue, key)
+  // The trigger of items that came while a batch ran was left to the end of the batch, and there was none.
+  const isOwed = trigger.state === 'dead' && key.again === 1
+  if (trigger.state === 'none' || isOwed) {
+    saveKey(tx, { ...scheduleTrigger(tx, key, trigger, tx.now), again: 0 })
+    return 'repaired'
+  }
+  return trigger.state === 'dead' ? 'stuck' : 'sound'
+}

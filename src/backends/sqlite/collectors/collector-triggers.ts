@@ -1,0 +1,172 @@
+/**
+ * The triggers of collectors: ordinary messages, which anybody may purge, delete or write. So where the
+ * trigger of a key is gets looked up whenever it matters, and is never taken for granted.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { TriggerState } from '../../collector-store.ts'
+import { allRows, changed, getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { hold, retentionCutoff } from '../messages/holding.ts'
+import { delayed, leased, nobodysToken } from '../messages/message-rows.ts'
+import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
+import { storeMessage } from '../messages/sending.ts'
+import type { StoreView } from '../messages/settling.ts'
+import { leaseEnded } from '../messages/tenants.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { type KeyRow, settingsOf } from './collector-keys.ts'
+
+export interface TriggerStatements {
+  readonly find: StatementSync
+  readonly findAll: StatementSync
+  readonly postpone: StatementSync
+  readonly hurry: StatementSync
+  readonly withdraw: StatementSync
+}
+
+export function prepareTriggers(db: DatabaseSync): TriggerStatements {
+  const unheld = `WHERE sequence = ? AND generation = ?
+    AND (state = ${delayed} OR (state = ${leased} AND token = ${nobodysToken}))`
+  const find = `
+    SELECT sequence, generation, state, due_at, held_until, token, sent_at, receive_count,
+      group_name
+    FROM message WHERE sequence`
+  return {
+    find: db.prepare(`${find} = ?`),
+    findAll: db.prepare(`${find} IN (SELECT value FROM json_each(?))`),
+    postpone: db.prepare(`
+      UPDATE message SET due_at = ?, held_until = ?
+      WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
+    // Nobody has it in hand: it waits for its time, or for its retry.
+    hurry: db.prepare(`UPDATE message SET state = 0, held_until = NULL, lane = NULL ${unheld}`),
+    withdraw: db.prepare(`
+      DELETE FROM message
+      WHERE sequence = ? AND generation = ? AND (state <> ${leased} OR token = ${nobodysToken})
+      RETURNING sequence, state, group_name, body IS NULL AS apart`),
+  }
+}
+
+interface TriggerRow {
+  readonly sequence: number
+  readonly generation: number
+  readonly state: number
+  readonly due_at: number
+  readonly held_until: number | null
+  readonly token: number
+  readonly sent_at: number
+  readonly receive_count: number
+  readonly group_name: string | null
+}
+
+/** The latest trigger of a key as it is now. */
+export interface Trigger {
+  readonly state: TriggerState
+  /** When it can be received; null when that is not planned. */
+  readonly dueAt: number | null
+  /** Present unless it is gone. */
+  readonly row?: TriggerRow
+}
+
+const none: Trigger = { state: 'none', dueAt: null }
+
+/** The queue of a key's triggers, if there still is one. */
+export function triggerQueue(
+  { session }: Pick<StoreView, 'session'>,
+  key: KeyRow,
+): Queue | undefined {
+  return session.topology.find(settingsOf(key).queue)
+}
+
+export function triggerOf(view: StoreView, queue: Queue | undefined, key: KeyRow): Trigger {
+  if (queue === undefined || key.trigger === null) return none
+  const row = getRow<TriggerRow>(view.session.collectorTriggers.find, key.trigger)
+  return triggerAs(view, queue, row)
+}
+
+/** The triggers of many keys, by one look. */
+export function triggerOfEach(view: StoreView, keys: readonly KeyRow[]): (key: KeyRow) => Trigger {
+  const { findAll } = view.session.collectorTriggers
+  const rows = allRows<TriggerRow>(findAll, JSON.stringify(keys.map(({ trigger }) => trigger)))
+  const found = new Map(rows.map((row) => [row.sequence, row]))
+  return (key) => {
+    const queue = triggerQueue(view, key)
+    return queue === undefined ? none : triggerAs(view, queue, found.get(key.trigger ?? 0))
+  }
+}
+
+function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): Trigger {
+  if (row === undefined) return none
+  const { deadLetter } = queue.settings
+  const deadLetters = deadLetter && view.session.topology.find(deadLetter.queue)
+  if (row.generation !== queue.generation) {
+    // Anywhere else it was purged with its queue, and only the sweep has not come by yet.
+    return row.generation === deadLetters?.generation ? { state: 'dead', dueAt: null, row } : none
+  }
+  if (row.sent_at <= retentionCutoff(queue, view.now)) return none
+  const dueAt = row.held_until ?? row.due_at
+  const isDue = (row.state !== delayed && row.state !== leased) || dueAt <= view.now
+  if (!isDue && row.state === leased && row.token !== nobodysToken) {
+    return { state: 'held', dueAt: null, row }
+  }
+  // The next receive will not give it out any more.
+  if (deadLetters && deadLetter && row.receive_count >= deadLetter.maxReceives) {
+    return { state: 'dead', dueAt: null, row }
+  }
+  if (isDue) return { state: 'due', dueAt: Math.min(view.now, dueAt), row }
+  return { state: row.state === delayed ? 'waiting' : 'retrying', dueAt, row }
+}
+
+/** Whether it will be delivered without anybody doing anything. */
+export function isOnItsWay({ state }: Trigger): boolean {
+  return state === 'waiting' || state === 'due' || state === 'retrying'
+}
+
+/** Sees to it that a trigger comes at this time; the answer is the key that knows of it. */
+export function scheduleTrigger(
+  tx: StoreTransaction,
+  key: KeyRow,
+  trigger: Trigger,
+  dueAt: number,
+): KeyRow {
+  const queue = triggerQueue(tx, key)
+  if (queue === undefined) return key
+  if (isOnItsWay(trigger)) {
+    if (trigger.state === 'waiting') moveTrigger(tx, queue, trigger, dueAt)
+    return key
+  }
+  const delayMs = Math.max(0, dueAt - tx.now)
+  const { sequence } = storeMessage(tx, queue, { ...settingsOf(key).message, delayMs })
+  return { ...key, trigger: sequence }
+}
+
+function moveTrigger(tx: StoreTransaction, queue: Queue, trigger: Trigger, dueAt: number): void {
+  const { row } = trigger
+  if (row === undefined || trigger.dueAt === dueAt) return
+  if (dueAt <= tx.now) {
+    hurryTrigger(tx, queue, trigger)
+    return
+  }
+  const { dueAt: lookAt, heldUntil } = hold(queue, row.sent_at, dueAt)
+  tx.session.collectorTriggers.postpone.run(lookAt, heldUntil, row.sequence, queue.generation)
+  tx.wroteRow(queue)
+}
+
+/** Makes a trigger due that waits for its time, or for its retry. */
+export function hurryTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
+  if (row === undefined) return
+  const { hurry } = tx.session.collectorTriggers
+  if (!changed(hurry, row.sequence, queue.generation)) return
+  tx.count(queue, row.state === delayed ? 'delayed' : 'leased', -1)
+  tx.count(queue, 'ready', 1)
+  tx.gainedReady(queue)
+  if (row.state === leased) leaseEnded(tx, queue, row.group_name, tx.now)
+}
+
+/** Takes a trigger back that nobody has received, and that has nothing left to bring about. */
+export function withdrawTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
+  if (row === undefined) return
+  const { withdraw } = tx.session.collectorTriggers
+  const deleted = getRow<RemovedRow>(withdraw, row.sequence, queue.generation)
+  if (deleted === undefined) return
+  messageRemoved(tx, queue, deleted)
+  tx.count(queue, 'acknowledged', 1)
+}

@@ -1,0 +1,147 @@
+/** One connection to the store with its prepared statements. It is rebuilt whole after a disk fault. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Ids } from '../../../core/ports.ts'
+import { MessageIds } from '../messages/message-ids.ts'
+import { type Queue, Topology } from '../queues/queue-cache.ts'
+import { boundLog } from './database.ts'
+import { type DiskRoom, pagesMax } from './disk-room.ts'
+import { getRow } from './rows.ts'
+import { Statements } from './statements.ts'
+import { isBusy } from './storage-fault.ts'
+import type { StoreClock } from './store-clock.ts'
+import { type StoreRow, StoreTransaction } from './transaction.ts'
+
+const savepoint = 'millrace_work'
+
+export class Session extends Statements {
+  readonly ids: Ids
+  readonly messageIds: MessageIds
+  readonly topology: Topology
+  /** Queues in which jobs were met, where it pays to expect another one. */
+  readonly jobQueues: WeakSet<Queue> = new WeakSet()
+  /** Where tenants take turns: the lane that was served last, by queue. */
+  readonly turns: Map<number, string> = new Map()
+  readonly clock: StoreClock
+  readonly #begin: StatementSync
+  readonly #commit: StatementSync
+  readonly #rollback: StatementSync
+  readonly #store: StatementSync
+  #isTight = false
+  /** The look at the disk that the connection's limit comes from. */
+  #limitedBy: number | undefined
+
+  constructor(db: DatabaseSync, clock: StoreClock, ids: Ids) {
+    super(db)
+    this.ids = ids
+    this.clock = clock
+    this.topology = new Topology(db)
+    this.#begin = db.prepare('BEGIN IMMEDIATE')
+    this.#commit = db.prepare('COMMIT')
+    this.#rollback = db.prepare('ROLLBACK')
+    this.#store = db.prepare(`
+      SELECT last_sequence, last_token, last_generation, clock_ms, topology_version,
+        wall_ms, uptime_ms, boot
+      FROM store`)
+    const prefix = db.prepare('SELECT id_prefix FROM store').get()?.['id_prefix']
+    this.messageIds = new MessageIds(String(prefix))
+  }
+
+  /** Begins a write transaction, or answers undefined while another process has the lock. */
+  begin(): StoreTransaction | undefined {
+    try {
+      this.#begin.run()
+    } catch (error) {
+      if (isBusy(error)) return undefined
+      throw error
+    }
+    return this.#joined()
+  }
+
+  /**
+   * Takes part in a transaction that somebody else has begun on this connection, and will end. What
+   * fails leaves no trace in it.
+   */
+  within<T>(apply: (tx: StoreTransaction) => T): T {
+    this.db.exec(`SAVEPOINT ${savepoint}`)
+    try {
+      const tx = this.#joined()
+      const result = apply(tx)
+      tx.finish()
+      this.db.exec(`RELEASE ${savepoint}`)
+      return result
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`)
+      throw error
+    }
+  }
+
+  commit(tx: StoreTransaction): void {
+    tx.finish()
+    this.#commit.run()
+  }
+
+  rollback(): void {
+    // SQLite has already rolled back after some faults.
+    if (this.db.isTransaction) this.#rollback.run()
+    this.topology.forget()
+  }
+
+  /** Lets the store grow as far as the latest look at the disk allows, and keeps its log small there. */
+  limitPages(disk: DiskRoom, { adds }: { readonly adds: boolean }): void {
+    if (disk.looks === this.#limitedBy) return
+    this.#limitedBy = disk.looks
+    this.#setTight(disk.isLow)
+    this.db.exec(`PRAGMA max_page_count = ${disk.pageLimit({ adds })}`)
+  }
+
+  /** Leaves the connection as it was found. */
+  liftLimit(): void {
+    this.#limitedBy = undefined
+    this.#setTight(false)
+    this.db.exec(`PRAGMA max_page_count = ${pagesMax}`)
+  }
+
+  #setTight(isTight: boolean): void {
+    if (isTight !== this.#isTight) boundLog(this.db, { isTight })
+    this.#isTight = isTight
+  }
+
+  /** Moves the log into the file and empties it, as far as other connections allow. */
+  emptyLog(): void {
+    try {
+      this.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // The next checkpoint does it.
+    }
+  }
+
+  /** Brings the cached topology up to date for a read outside of a transaction; answers the time. */
+  refresh(): number {
+    return this.clock.now(this.#readStore())
+  }
+
+  /** Whether its statements still belong to an open connection. */
+  get isUsable(): boolean {
+    try {
+      return this.#store.get() !== undefined
+    } catch {
+      return false
+    }
+  }
+
+  close(): void {
+    if (this.db.isOpen) this.db.close()
+  }
+
+  #joined(): StoreTransaction {
+    const store = this.#readStore()
+    return new StoreTransaction(this, store, this.clock.now(store))
+  }
+
+  #readStore(): StoreRow {
+    const store = getRow<StoreRow>(this.#store)
+    if (store === undefined) throw new Error('The store has lost its only row of bookkeeping.')
+    this.topology.follow(store.topology_version)
+    return store
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * One transaction of the store, shared by all operations of a commit. What each of them would
+ * otherwise read and write again (the clock, the last sequence number, the counters of a queue) is
+ * read once at the start and written once at the end.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Queue } from '../queues/queue-cache.ts'
+import { getRow } from './rows.ts'
+import type { Session } from './session.ts'
+import type { WrittenTime } from './store-clock.ts'
+
+export interface Counts {
+  ready: number
+  leased: number
+  delayed: number
+  sent: number
+  deduplicated: number
+  received: number
+  acknowledged: number
+  dead_lettered: number
+  expired: number
+  /** Attempts that ended without an acknowledgement. */
+  failed: number
+  /** Messages that move tasks took away. */
+  redriven: number
+}
+
+export type CountName = keyof Counts
+
+export interface StoreRow extends WrittenTime {
+  readonly last_sequence: number
+  readonly last_token: number
+  readonly last_generation: number
+  readonly topology_version: number
+}
+
+export interface TransactionStatements {
+  readonly readCounts: StatementSync
+  readonly addCounts: StatementSync
+  readonly writeStore: StatementSync
+}
+
+export function prepareTransactions(db: DatabaseSync): TransactionStatements {
+  return {
+    readCounts: db.prepare('SELECT * FROM queue_count WHERE queue = ?'),
+    addCounts: db.prepare(`
+      UPDATE queue_count SET
+        ready = ready + ?, leased = leased + ?, delayed = delayed + ?,
+        sent = sent + ?, deduplicated = deduplicated + ?, received = received + ?,
+        acknowledged = acknowledged + ?, dead_lettered = dead_lettered + ?, expired = expired + ?,
+        failed = failed + ?, redriven = redriven + ?
+      WHERE queue = ?`),
+    writeStore: db.prepare(`
+      UPDATE store SET
+        last_sequence = ?, last_token = ?, last_generation = ?, clock_ms = ?, topology_version = ?,
+        wall_ms = ?, uptime_ms = ?, boot = ?`),
+  }
+}
+
+export class StoreTransaction {
+  readonly session: Session
+  readonly now: number
+  #sequence: number
+  #token: number
+  #generation: number
+  #topologyVersion: number
+  readonly #topologyBefore: number
+  #writes = 0
+  readonly #counts = new Map<number, Counts>()
+  /** Runs of operations on one queue are the rule, and this saves them the look-up. */
+  #latestQueue: Queue | undefined
+  #latestCounts: Counts = emptyCounts()
+  readonly #countsBefore = new Map<number, Counts>()
+  /** Queues, by name, that gained a ready message. */
+  readonly gained: Set<string> = new Set()
+  /** Queues, by name, in which something changed. */
+  readonly touched: Set<string> = new Set()
+  readonly #afterCommit: (() => void)[] = []
+
+  constructor(session: Session, store: StoreRow, now: number) {
+    this.session = session
+    this.now = now
+    this.#sequence = store.last_sequence
+    this.#token = store.last_token
+    this.#generation = store.last_generation
+    this.#topologyVersion = store.topology_version
+    this.#topologyBefore = store.topology_version
+  }
+
+  /** Rises with every write, so that an operation can be seen to have left something half-done. */
+  get writes(): number {
+    return this.#writes
+  }
+
+  /** Settings of queues, or kill switches, are other than before. */
+  get hasChangedTopology(): boolean {
+    return this.#topologyVersion !== this.#topologyBefore
+  }
+
+  get lastSequence(): number {
+    return this.#sequence
+  }
+
+  queue(name: string): Queue {
+    return this.session.topology.require(name)
+  }
+
+  nextSequence(): number {
+    this.#writes += 1
+    return ++this.#sequence
+  }
+
+  /** Tokens rise across all queues, so that a later lease always has the higher one. */
+  nextToken(): number {
+    this.#writes += 1
+    return ++this.#token
+  }
+
+  /**
+   * Tokens for messages that are leased together: what is answered, plus a message's sequence number.
+   * So one statement can give each of them its own.
+   */
+  nextTokens(firstSequence: number, lastSequence: number): number {
+    this.#writes += 1
+    const offset = this.#token + 1 - firstSequence
+    this.#token = offset + lastSequence
+    return offset
+  }
+
+  nextGeneration(): number {
+    this.#writes += 1
+    return ++this.#generation
+  }
+
+  /** Says that a row was written that is not counted. */
+  wroteRow(queue?: Queue): void {
+    this.#writes += 1
+    if (queue !== undefined) this.touched.add(queue.name)
+  }
+
+  topologyChanged(): void {
+    this.#writes += 1
+    this.#topologyVersion += 1
+    this.session.topology.follow(this.#topologyVersion)
+  }
+
+  count(queue: Queue, name: CountName, change: number): void {
+    this.#writes += 1
+    if (queue !== this.#latestQueue) {
+      this.#latestQueue = queue
+      this.#latestCounts = this.#countsOf(queue)
+    }
+    this.#latestCounts[name] += change
+  }
+
+  #countsOf(queue: Queue): Counts {
+    let counts = this.#counts.get(queue.id)
+    if (counts === undefined) {
+      counts = emptyCounts()
+      this.#counts.set(queue.id, counts)
+      this.touched.add(queue.name)
+    }
+    return counts
+  }
+
+  /** Messages that this transaction has let expire so far. */
+  get expired(): number {
+    let expired = 0
+    for (const counts of this.#counts.values()) expired += counts.expired
+    return expired
+  }
+
+  /** Calls `run` right after the commit, before anything else hears of it. */
+  afterCommit(run: () => void): void {
+    this.#afterCommit.push(run)
+  }
+
+  committed(): void {
+    for (const run of this.#afterCommit) run()
+  }
+
+  gainedReady(queue: Queue): void {
+    this.gained.add(queue.name)
+  }
+
+  /** A counter of a queue as it stands, with what this transaction has changed. */
+  counted(queue: Queue, name: CountName): number {
+    let before = this.#countsBefore.get(queue.id)
+    if (before === undefined) {
+      before = getRow<Counts>(this.session.transactions.readCounts, queue.id) ?? emptyCounts()
+      this.#countsBefore.set(queue.id, before)
+    }
+    return before[name] + (this.#counts.get(queue.id)?.[name] ?? 0)
+  }
+
+  /** Writes what was gathered; called once, right before the commit. */
+  finish(): void {
+    if (this.#writes === 0) return
+    this.writeCounts()
+    const { writeStore } = this.session.transactions
+    const { wallMs, uptimeMs, boot } = this.session.clock
+    writeStore.run(
+      this.#sequence,
+      this.#token,
+      this.#generation,
+      this.now,
+      this.#topologyVersion,
+      wallMs,
+      uptimeMs,
+      boot,
+    )
+  }
+
+  /** Brings the counters in the store up to date, for those who read them in this transaction. */
+  writeCounts(): void {
+    const { addCounts } = this.session.transactions
+    for (const [id, c] of this.#counts) {
+      addCounts.run(
+        c.ready,
+        c.leased,
+        c.delayed,
+        c.sent,
+        c.deduplicated,
+        c.received,
+        c.acknowledged,
+        c.dead_lettered,
+        c.expired,
+        c.failed,
+        c.redriven,
+        id,
+      )
+    }
+    this.#counts.clear()
+    this.#countsBefore.clear()
+    this.#latestQueue = undefined
+  }
+}
+
+function emptyCounts(): Counts {
+  return {
+    ready: 0,
+    leased: 0,
+    delayed: 0,
+    sent: 0,
+    deduplicated: 0,
+    received: 0,
+    acknowledged: 0,
+    dead_lettered: 0,
+    expired: 0,
+    failed: 0,
+    redriven: 0,
+  }
+}

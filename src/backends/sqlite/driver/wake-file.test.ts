@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
+import { virtualPorts } from '../../../testing/virtual-clock.ts'
+import { Bell } from './wake-file.ts'
+
+/** Lets real events of the file system arrive, without moving the clock. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('a bell', () => {
+  test('that rings while its listener rests is heard when the rest is over, not at the next poll', async () => {
+    const folder = await temporaryFolder('bell')
+    const ports = virtualPorts()
+    let version = 0
+    let changes = 0
+    const bell = new Bell({
+      file: folder.file('bell'),
+      ports,
+      version: () => version,
+      onChange: () => {
+        changes += 1
+        // A look that takes 2 ms is followed by a rest of 20 ms.
+        ports.clock.block(2)
+      },
+      isAwaited: () => true,
+    })
+    onTestFinished(async () => {
+      bell.close()
+      await folder.remove()
+    })
+    bell.listen()
+    const ring = (): void => {
+      version += 1
+      bell.ring()
+    }
+    ring()
+    await until(() => changes === 1)
+    const timers = ports.clock.pendingTimers
+    ring()
+    await until(() => ports.clock.pendingTimers > timers)
+    assert.equal(changes, 1)
+    await ports.clock.advance(20)
+    assert.equal(changes, 2)
+  })
+})

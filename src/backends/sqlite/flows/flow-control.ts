@@ -1,0 +1,155 @@
+/** What is done to flows that are open already: marks, starts, cancelling, resuming. */
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { Emission } from '../../backend.ts'
+import type {
+  FlowKey,
+  FlowRecord,
+  MarkUnits,
+  ResumeFlow,
+  StartUnit,
+  UnitKey,
+} from '../../flow-store.ts'
+import { allRows, getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { cancelOpenFlow, endUnit, finalizeIfDone } from './flow-ends.ts'
+import { type FlowRow, findFlow, flowByNumber, flowRecord, requireFlow } from './flow-rows.ts'
+import {
+  dead,
+  done,
+  findUnit,
+  letGoOfMessage,
+  linkMessage,
+  pending,
+  reviveUnit,
+  type UnitRow,
+  unitByNumber,
+} from './flow-units.ts'
+import { decodeEmission, encodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
+
+/** What keeps units from being marked, found before anything changes. */
+export function refuseMarks(tx: StoreTransaction, request: MarkUnits): MillraceError | undefined {
+  const flow = findFlow(tx.session, request)
+  if (flow === undefined) return new MillraceError('flow_not_found')
+  const isKnown = request.marks.every(({ unit }) => findUnit(tx, flow.number, unit) !== undefined)
+  return isKnown ? undefined : new MillraceError('unit_not_found')
+}
+
+/** Marks units that were not refused. Marks of a flow that has ended are kept, and change no more. */
+export function markUnits(tx: StoreTransaction, request: MarkUnits): FlowRecord {
+  const { number } = requireFlow(tx.session, request)
+  for (const { unit, state, reason } of request.marks) {
+    const { number: marked } = requireUnit(tx, number, unit)
+    endUnit(tx, { unit: marked, state, reason: reason ?? null })
+  }
+  return flowRecord(tx.session, number, tx.now)
+}
+
+export function refuseStart(tx: StoreTransaction, request: StartUnit): MillraceError | undefined {
+  const flow = findFlow(tx.session, request)
+  if (flow === undefined) return new MillraceError('flow_not_found')
+  const unit = findUnit(tx, flow.number, request.unit)
+  if (unit === undefined) return new MillraceError('unit_not_found')
+  return mayStart(flow, unit) ? refuseEmission(tx, request.work) : undefined
+}
+
+/** Sends the message of a unit that was not refused, unless it has had one, or the flow has ended. */
+export function startUnit(tx: StoreTransaction, request: StartUnit): FlowRecord {
+  const flow = requireFlow(tx.session, request)
+  const unit = requireUnit(tx, flow.number, request.unit)
+  if (mayStart(flow, unit)) sendWork(tx, flow, unit, request.work)
+  else if (flow.status === 'failed' && unit.started === 0) remember(tx, flow, unit, request.work)
+  return flowRecord(tx.session, flow.number, tx.now)
+}
+
+function mayStart(flow: FlowRow, unit: UnitRow): boolean {
+  return flow.status === 'open' && unit.state === pending && unit.started === 0
+}
+
+function sendWork(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emission): void {
+  linkMessage(tx, unit.number, sendForFlow(tx, work, unit.number))
+  remember(tx, flow, unit, work)
+}
+
+/** In a flow that has failed, a unit can be resumed with what it would have been started with. */
+function remember(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emission): void {
+  if (flow.keeps_work === 0) return
+  tx.session.units.keepWork.run(unit.number, encodeEmission(work))
+  tx.wroteRow()
+}
+
+export function cancelFlow(tx: StoreTransaction, key: FlowKey): FlowRecord {
+  const flow = requireFlow(tx.session, key)
+  if (!cancelOpenFlow(tx, flow) && flow.status !== 'cancelled') {
+    throw new MillraceError('flow_finished')
+  }
+  return flowRecord(tx.session, flow.number, tx.now)
+}
+
+export function resumeFlow(tx: StoreTransaction, request: ResumeFlow): FlowRecord {
+  const { session, now } = tx
+  const flow = requireFlow(session, request)
+  if (flow.status !== 'open' && flow.status !== 'failed') throw new MillraceError('flow_finished')
+  // Cancelling ends the flows below, and would end this one again whenever it is looked at next.
+  if (isBelowCancelled(tx, flow)) {
+    const message = 'The flow of which this one is a part was cancelled.'
+    throw new MillraceError('flow_finished', { message })
+  }
+  const unit = requireUnit(tx, flow.number, request.unit)
+  // Somebody has resumed it a moment ago, or it only waits for its turn.
+  const isUnderWay = unit.state === pending && unit.message !== null
+  const work = isUnderWay ? undefined : workOf(tx, flow, unit, request.work)
+  const rewound = isUnderWay ? [] : unitsAgain(tx, flow, unit)
+  for (const again of rewound) {
+    letGoOfMessage(tx, again)
+    session.units.rewind.run(again.number)
+  }
+  const count = (state: number): number => rewound.filter((again) => again.state === state).length
+  session.flows.reopen.run(-count(done), -count(dead), now, now, flow.number)
+  tx.wroteRow()
+  if (work !== undefined) sendWork(tx, flow, unit, work)
+  if (flow.parent !== null) reviveUnit(tx, flow.parent)
+  const next = finalizeIfDone(tx, flow.number)
+  if (next !== undefined) endUnit(tx, next)
+  return flowRecord(session, flow.number, now)
+}
+
+function isBelowCancelled(tx: StoreTransaction, { parent }: FlowRow): boolean {
+  const unit = parent === null ? undefined : unitByNumber(tx, parent)
+  const above = unit && flowByNumber(tx.session, unit.flow)
+  return above !== undefined && (above.status === 'cancelled' || isBelowCancelled(tx, above))
+}
+
+/** The unit itself and, where units are steps that follow each other, those that came after it. */
+function unitsAgain(tx: StoreTransaction, flow: FlowRow, unit: UnitRow): readonly UnitRow[] {
+  if (flow.in_order === 0) return [unit]
+  return [unit, ...allRows<UnitRow>(tx.session.units.touchedAfter, flow.number, unit.number)]
+}
+
+/**
+ * A unit that never had a message needs none now: a flow may stand for it, or somebody marks it. But
+ * nothing would start a step, since the one before it is not done once more.
+ */
+function workOf(
+  tx: StoreTransaction,
+  flow: FlowRow,
+  unit: UnitRow,
+  given: Emission | undefined,
+): Emission | undefined {
+  const kept = getRow<{ work: string }>(tx.session.units.readWork, unit.number)
+  const work = given ?? (kept === undefined ? undefined : decodeEmission(kept.work))
+  if (work === undefined) {
+    if (unit.started === 0 && flow.in_order === 0) return undefined
+    const allowed =
+      'a message or a job: the flow remembers none, since it was opened without keepWork'
+    throw MillraceError.invalid([{ field: 'work', given: 'none', allowed }])
+  }
+  const refusal = refuseEmission(tx, work)
+  if (refusal !== undefined) throw refusal
+  return work
+}
+
+function requireUnit(tx: StoreTransaction, flow: number, id: UnitKey['unit']): UnitRow {
+  const unit = findUnit(tx, flow, id)
+  if (unit === undefined) throw new MillraceError('unit_not_found')
+  return unit
+}

@@ -1,0 +1,190 @@
+/**
+ * What time does to flows, in slices of the sweep: deadlines pass, cancelled flows take their messages
+ * back, what is owed is sent, and flows that ended long ago are removed with their units.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { allRows, getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { finishJob } from '../jobs/job-history.ts'
+import { leased, nobodysToken } from '../messages/message-rows.ts'
+import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
+import {
+  cancelAlone,
+  endUnit,
+  failFlow,
+  finalizeAnyway,
+  giveUpWhatIsOwed,
+  payWhatIsOwed,
+} from './flow-ends.ts'
+import type { FlowRow } from './flow-rows.ts'
+import { pending, type UnitRow } from './flow-units.ts'
+
+/** Flows looked at, units taken back and units removed in one slice. */
+const flowSlice = 50
+const cancelSlice = 100
+const discardSlice = 500
+
+/** How long a cancelled flow waits before it looks again for messages that somebody held. */
+const lookAgainMs = 5_000
+
+export interface FlowUpkeepStatements {
+  readonly due: StatementSync
+  readonly walkOn: StatementSync
+  readonly lookAfterEnd: StatementSync
+  readonly overdue: StatementSync
+  readonly pendingAfter: StatementSync
+  readonly children: StatementSync
+  readonly messageOf: StatementSync
+  readonly removeMessage: StatementSync
+  readonly remove: StatementSync
+  readonly removeTexts: StatementSync
+  readonly discard: StatementSync
+  readonly discarded: StatementSync
+  readonly discardedUnits: StatementSync
+  readonly removeUnit: StatementSync
+  readonly removeWork: StatementSync
+  readonly forget: StatementSync
+}
+
+export function prepareFlowUpkeep(db: DatabaseSync): FlowUpkeepStatements {
+  return {
+    due: db.prepare(`
+      SELECT * FROM flow WHERE look_at <= ? ORDER BY look_at LIMIT ${flowSlice}`),
+    walkOn: db.prepare('UPDATE flow SET swept = ?, look_at = ? WHERE number = ?'),
+    lookAfterEnd: db.prepare('UPDATE flow SET look_at = ended_at + keep_ms WHERE number = ?'),
+    overdue: db.prepare(`
+      UPDATE flow SET overdue = 1, look_at = NULL WHERE number = ? AND status = 'open'`),
+    pendingAfter: db.prepare(`
+      SELECT * FROM flow_unit
+      WHERE flow = ? AND state = ${pending} AND number > ? ORDER BY number LIMIT ${cancelSlice}`),
+    children: db.prepare(`
+      SELECT * FROM flow WHERE parent_flow = ? AND status = 'open' LIMIT ${cancelSlice}`),
+    // A message of a queue that was purged or deleted ends with the queue's others.
+    messageOf: db.prepare(`
+      SELECT sequence, state, token, due_at, queue.name AS queue
+      FROM message JOIN queue ON queue.generation = message.generation
+      WHERE sequence = ? AND unit = ?`),
+    removeMessage: db.prepare(`
+      DELETE FROM message WHERE sequence = ? AND unit = ?
+      RETURNING sequence, state, group_name, body IS NULL AS apart`),
+    remove: db.prepare('DELETE FROM flow WHERE number = ?'),
+    removeTexts: db.prepare('DELETE FROM flow_text WHERE flow = ?'),
+    discard: db.prepare('INSERT INTO discarded_flow (number) VALUES (?)'),
+    discarded: db.prepare('SELECT number FROM discarded_flow LIMIT 1'),
+    discardedUnits: db.prepare(`
+      SELECT number FROM flow_unit WHERE flow = ? LIMIT ${discardSlice}`),
+    removeUnit: db.prepare('DELETE FROM flow_unit WHERE number = ?'),
+    removeWork: db.prepare('DELETE FROM unit_work WHERE unit = ?'),
+    forget: db.prepare('DELETE FROM discarded_flow WHERE number = ?'),
+  }
+}
+
+export interface FlowUpkeep {
+  readonly changed: number
+  readonly more: boolean
+}
+
+/** One slice of all that is due. */
+export function keepUpFlows(tx: StoreTransaction): FlowUpkeep {
+  const due = allRows<FlowRow>(tx.session.flowUpkeep.due, tx.now)
+  let taken = 0
+  for (const flow of due) {
+    if (taken >= cancelSlice) break
+    taken += keepUp(tx, flow)
+  }
+  const removed = removeDiscardedUnits(tx)
+  // What was cancelled has made others due, or is not through with its units.
+  const more = removed > 0 || (taken > 0 && getRow(tx.session.flowUpkeep.due, tx.now) !== undefined)
+  return { changed: removed + taken, more }
+}
+
+/** The answer is how many rows it took. */
+function keepUp(tx: StoreTransaction, flow: FlowRow): number {
+  tx.wroteRow()
+  if (flow.status === 'open') return passDeadline(tx, flow)
+  // However late it is: messages of a flow that is gone would be worked on for nobody.
+  if (flow.status === 'cancelled' && hasToTakeBack(tx, flow)) return takeBack(tx, flow)
+  if ((flow.ended_at ?? 0) + flow.keep_ms <= tx.now) return discard(tx, flow)
+  payWhatIsOwed(tx, flow)
+  return 1
+}
+
+function passDeadline(tx: StoreTransaction, { number, on_deadline }: FlowRow): number {
+  if (on_deadline === 'fail') failFlow(tx, number, 'It was not done at its deadline.')
+  else if (on_deadline === 'finalize') finalizeAnyway(tx, number)
+  else tx.session.flowUpkeep.overdue.run(number)
+  return 1
+}
+
+function hasToTakeBack(tx: StoreTransaction, { number }: FlowRow): boolean {
+  const { children, pendingAfter } = tx.session.flowUpkeep
+  return getRow(pendingAfter, number, 0) !== undefined || getRow(children, number) !== undefined
+}
+
+/** Cancels flows that stand for units of a cancelled one, then gives up what nobody works on. */
+function takeBack(tx: StoreTransaction, { number, swept }: FlowRow): number {
+  const { children, pendingAfter, walkOn, lookAfterEnd } = tx.session.flowUpkeep
+  const open = allRows<FlowRow>(children, number)
+  for (const child of open) cancelAlone(tx, child.number)
+  if (open.length === cancelSlice) return open.length
+  const units = allRows<UnitRow>(pendingAfter, number, swept)
+  for (const unit of units) giveUp(tx, unit)
+  const last = units.at(-1)
+  if (units.length === cancelSlice && last !== undefined) walkOn.run(last.number, tx.now, number)
+  else if (getRow(pendingAfter, number, 0) === undefined) lookAfterEnd.run(number)
+  else walkOn.run(0, tx.now + lookAgainMs, number)
+  return units.length + 1
+}
+
+function giveUp(tx: StoreTransaction, { number, message }: UnitRow): void {
+  const isTaken = message === null || removeUnheld(tx, number, message)
+  if (!isTaken) return
+  const reason = 'The flow was cancelled.'
+  endUnit(tx, { unit: number, state: 'dead', reason, ...(message !== null && { message }) })
+}
+
+/** Removes the message of a unit, unless it is in somebody's hands or goes with its queue. */
+function removeUnheld(tx: StoreTransaction, unit: number, sequence: number): boolean {
+  const { messageOf, removeMessage } = tx.session.flowUpkeep
+  const row = getRow<HeldRow>(messageOf, sequence, unit)
+  if (row === undefined) return false
+  const isHeld = row.state === leased && row.token !== nobodysToken && row.due_at > tx.now
+  if (isHeld) return false
+  const queue = tx.queue(row.queue)
+  finishJob(tx, sequence, { queue: queue.name, status: 'cancelled' })
+  const removed = getRow<RemovedRow>(removeMessage, sequence, unit)
+  if (removed !== undefined) messageRemoved(tx, queue, removed)
+  return true
+}
+
+interface HeldRow {
+  readonly state: number
+  readonly token: number
+  readonly due_at: number
+  readonly queue: string
+}
+
+/** The flow is gone at once; its units are removed after it. */
+function discard(tx: StoreTransaction, flow: FlowRow): number {
+  const { remove, removeTexts, discard } = tx.session.flowUpkeep
+  const { number } = flow
+  giveUpWhatIsOwed(tx, flow)
+  remove.run(number)
+  removeTexts.run(number)
+  discard.run(number)
+  return 1
+}
+
+function removeDiscardedUnits(tx: StoreTransaction): number {
+  const { discarded, discardedUnits, removeUnit, removeWork, forget } = tx.session.flowUpkeep
+  const found = getRow<{ number: number }>(discarded)
+  if (found === undefined) return 0
+  tx.wroteRow()
+  const units = allRows<{ number: number }>(discardedUnits, found.number)
+  for (const { number } of units) {
+    removeUnit.run(number)
+    removeWork.run(number)
+  }
+  if (units.length < discardSlice) forget.run(found.number)
+  return units.length + 1
+}

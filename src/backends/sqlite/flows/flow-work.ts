@@ -1,0 +1,81 @@
+/**
+ * Messages and jobs that a flow sends: the work of its units, and the message of its end. They are kept
+ * as text until they are due. Each is sent once because its flow says so, so what would make a queue
+ * take it for a duplicate of another message is not asked.
+ */
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { Emission, NewMessage } from '../../backend.ts'
+import type { NewJob } from '../../job-store.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { messageOf, type StoredJob, storeJob } from '../jobs/enqueueing.ts'
+import { decodeAttributes, encodeAttributes } from '../messages/message-rows.ts'
+import { refuse, type Stored, storeMessage } from '../messages/sending.ts'
+import { type Queue, queueNotFound } from '../queues/queue-cache.ts'
+
+type StoredEmission =
+  | { readonly queue: string; readonly job: NewJob }
+  | { readonly queue: string; readonly message: StoredNewMessage }
+
+type StoredNewMessage = Omit<NewMessage, 'attributes' | 'systemAttributes'> & {
+  /** As in the row of a message, since they may be bytes. */
+  readonly encoded?: string
+}
+
+export function encodeEmission(emission: Emission): string {
+  if ('job' in emission) return JSON.stringify({ queue: emission.queue, job: emission.job })
+  const { attributes, systemAttributes, ...message } = emission.message
+  const encoded = encodeAttributes(emission.message)
+  const stored: StoredEmission = {
+    queue: emission.queue,
+    message: encoded === null ? message : { ...message, encoded },
+  }
+  return JSON.stringify(stored)
+}
+
+export function decodeEmission(text: string): Emission {
+  const stored: StoredEmission = JSON.parse(text)
+  if ('job' in stored) return stored
+  const { encoded, ...message } = stored.message
+  const attributes = encoded === undefined ? {} : decodeAttributes(encoded)
+  return { queue: stored.queue, message: { ...message, ...attributes } }
+}
+
+/** Why the emission cannot be sent as things are. */
+export function refuseEmission(
+  tx: StoreTransaction,
+  emission: Emission,
+): MillraceError | undefined {
+  const queue = tx.session.topology.find(emission.queue)
+  if (queue === undefined) return queueNotFound(emission.queue)
+  return refuse(queue, 'job' in emission ? messageOf(emission.job) : emission.message)
+}
+
+/** Sends what was not refused, for a unit or for nobody; the answer is its sequence number. */
+export function sendForFlow(
+  tx: StoreTransaction,
+  emission: Emission,
+  unit: number | undefined,
+): number {
+  const queue = tx.queue(emission.queue)
+  const first = store(tx, queue, emission, unit)
+  if (first.status === 'created') return first.sequence
+  const again = store(tx, queue, withNewId(emission, tx.session.ids.next()), unit)
+  if (again.status === 'created') return again.sequence
+  throw new MillraceError('store_failed')
+}
+
+function store(
+  tx: StoreTransaction,
+  queue: Queue,
+  emission: Emission,
+  unit: number | undefined,
+): Stored | StoredJob {
+  if (!('job' in emission)) return storeMessage(tx, queue, emission.message, { unit })
+  const { idempotency, ...job } = emission.job
+  return storeJob(tx, queue, job, { unit })
+}
+
+function withNewId(emission: Emission, deduplicationId: string): Emission {
+  if ('job' in emission) return { ...emission, job: { ...emission.job, deduplicationId } }
+  return { ...emission, message: { ...emission.message, deduplicationId } }
+}

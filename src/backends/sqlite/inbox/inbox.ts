@@ -1,0 +1,255 @@
+/**
+ * Messages in the hands of people: finding one, telling who has it, and ending a claim. A claim is a
+ * lease, so whatever changes a message here goes through the statements that compare tokens.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { handoffNotesMax, limits } from '../../../core/limits.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import { formatReceipt } from '../../../core/receipt.ts'
+import type { Outcome } from '../../backend.ts'
+import type {
+  EndHandoff,
+  HandoffEvent,
+  HandoffId,
+  HandoffRecord,
+  HandoffResult,
+  HandoffState,
+  NoteHandoff,
+  RenewHandoff,
+  ResolveHandoff,
+} from '../../inbox-store.ts'
+import { allRows, getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { catchUpFully } from '../messages/elapsed-time.ts'
+import {
+  delayed,
+  leased,
+  type MessageRow,
+  messageColumns,
+  peekedFromRow,
+} from '../messages/message-rows.ts'
+import { extendLeases, settleLeases } from '../messages/settling.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import {
+  type ClaimRow,
+  claimOf,
+  endClaim,
+  eventsOf,
+  handoffSlice,
+  hasLapsed,
+  noteHandoff,
+  noteRenewal,
+  notesOf,
+} from './inbox-events.ts'
+
+export interface HandoffStatements {
+  readonly find: StatementSync
+  readonly findById: StatementSync
+  readonly putClaim: StatementSync
+  readonly prolong: StatementSync
+  readonly due: StatementSync
+}
+
+export function prepareHandoffs(db: DatabaseSync): HandoffStatements {
+  return {
+    find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ? AND generation = ?`),
+    // Few messages have an id of their own, and those lie in FIFO queues, in which all have a group.
+    findById: db.prepare(`
+      SELECT ${messageColumns} FROM message INDEXED BY message_in_group
+      WHERE generation = ? AND group_name IS NOT NULL AND id = ?`),
+    putClaim: db.prepare(`
+      INSERT OR REPLACE INTO handoff_claim (
+        sequence, generation, queue, message, token, by, claimed_at, until
+      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
+    prolong: db.prepare('UPDATE handoff_claim SET until = ? WHERE sequence = ? AND token = ?'),
+    due: db.prepare(`
+      SELECT * FROM handoff_claim WHERE until <= ? ORDER BY until LIMIT ${handoffSlice}`),
+  }
+}
+
+/** The queue, with nothing left in it that time has overtaken: what it holds is what it says. */
+export function inboxOf(tx: StoreTransaction, name: string): Queue {
+  const queue = tx.queue(name)
+  catchUpFully(tx, queue)
+  return queue
+}
+
+export function findMessage(
+  { session }: Pick<StoreTransaction, 'session'>,
+  { generation, settings }: Queue,
+  id: string,
+): MessageRow | undefined {
+  const { find, findById } = session.handoffs
+  const sequence = session.messageIds.sequenceOf(id)
+  const row = sequence && getRow<MessageRow>(find, sequence, generation)
+  if (row && (row.id === null || row.id === id)) return row
+  return settings.type === 'fifo' ? getRow<MessageRow>(findById, generation, id) : undefined
+}
+
+/** The claim under which a message is held, if it is held by a person. */
+export function liveClaim(
+  { session }: Pick<StoreTransaction, 'session'>,
+  { sequence, state, token }: MessageRow,
+): ClaimRow | undefined {
+  if (state !== leased) return undefined
+  const claim = claimOf(session, sequence)
+  return claim?.token === token ? claim : undefined
+}
+
+export function recordOf(tx: StoreTransaction, queue: Queue, row: MessageRow): HandoffRecord {
+  const claim = liveClaim(tx, row)
+  const message = peekedFromRow(row, tx.session)
+  return {
+    message,
+    state: stateOf(row, claim),
+    claim: claim
+      ? { by: claim.by, at: claim.claimed_at, until: leaseEnd(row), token: claim.token }
+      : null,
+    notes: notesOf(tx.session, queue.name, message.id),
+  }
+}
+
+function stateOf({ state }: MessageRow, claim: ClaimRow | undefined): HandoffState {
+  if (state === delayed) return 'delayed'
+  if (state !== leased) return 'waiting'
+  return claim === undefined ? 'elsewhere' : 'claimed'
+}
+
+/** When the lease of a message ends, whether or not its retention ends before that. */
+export function leaseEnd({ held_until, due_at }: MessageRow): number {
+  return held_until ?? due_at
+}
+
+/** How long a claim lasts. A queue that hides nothing would give out claims that end at once. */
+export function leaseMsOf({ settings }: Queue, { leaseMs }: { readonly leaseMs?: number }): number {
+  return leaseMs ?? Math.max(settings.visibilityMs, limits.handoffLeaseMs.min)
+}
+
+export function readHandoff(tx: StoreTransaction, request: HandoffId): HandoffRecord | undefined {
+  const queue = inboxOf(tx, request.queue)
+  const row = findMessage(tx, queue, request.id)
+  return row && recordOf(tx, queue, row)
+}
+
+export function handoffHistory(tx: StoreTransaction, request: HandoffId): readonly HandoffEvent[] {
+  const queue = inboxOf(tx, request.queue)
+  const sequence = tx.session.messageIds.sequenceOf(request.id)
+  const claim = sequence && claimOf(tx.session, sequence)
+  if (claim) endIfGone(tx, claim)
+  return eventsOf(tx.session, { queue: queue.name, id: request.id })
+}
+
+export function renewHandoff(tx: StoreTransaction, request: RenewHandoff): HandoffResult {
+  const held = heldBy(tx, request)
+  if ('status' in held) return held
+  const { queue, claim } = held
+  const visibilityMs = leaseMsOf(queue, request)
+  const receipt = receiptOf(queue, claim)
+  const [result] = extendLeases(tx, { queue: queue.name, leases: [{ receipt, visibilityMs }] })
+  if (result?.status === 'refused') throw renamed(result.error)
+  if (result?.status !== 'extended') return { status: result?.status ?? 'stale' }
+  tx.session.handoffs.prolong.run(result.leaseExpiresAt, claim.sequence, claim.token)
+  noteRenewal(tx, { queue: queue.name, message: claim.message, by: claim.by, at: tx.now })
+  return doneWith(tx, queue, claim)
+}
+
+export function noteOnHandoff(tx: StoreTransaction, request: NoteHandoff): HandoffResult {
+  const { id, by, note } = request
+  const queue = inboxOf(tx, request.queue)
+  const row = findMessage(tx, queue, id)
+  if (row === undefined) return { status: 'gone' }
+  if (notesOf(tx.session, queue.name, id) >= handoffNotesMax) {
+    const allowed = `at most ${handoffNotesMax} notes on a message`
+    throw MillraceError.invalid([{ field: 'note', given: 'one more', allowed }])
+  }
+  noteHandoff(tx, { queue: queue.name, message: id, event: 'noted', by, note, at: tx.now })
+  return { status: 'done', handoff: recordOf(tx, queue, row) }
+}
+
+export function resolveHandoff(tx: StoreTransaction, request: ResolveHandoff): HandoffResult {
+  return settle(tx, request, { kind: 'acknowledge' }, 'resolved')
+}
+
+export function giveBackHandoff(tx: StoreTransaction, request: EndHandoff): HandoffResult {
+  return settle(tx, request, { kind: 'release' }, 'returned')
+}
+
+/** The message is settled as any receiver settles it, with all that hangs on that. */
+function settle(
+  tx: StoreTransaction,
+  request: ResolveHandoff,
+  outcome: Outcome,
+  event: 'resolved' | 'returned',
+): HandoffResult {
+  const held = heldBy(tx, request)
+  if ('status' in held) return held
+  const { queue, claim } = held
+  const { emits = [], note } = request
+  const settlement = { receipt: receiptOf(queue, claim), outcome, emits }
+  const [result] = settleLeases(tx, { queue: queue.name, settlements: [settlement] })
+  if (result?.status === 'refused') throw result.error
+  if (result?.status !== 'settled') return { status: result?.status ?? 'stale' }
+  endClaim(tx, claim, { event, note, at: tx.now })
+  return doneWith(tx, queue, claim)
+}
+
+interface Held {
+  readonly queue: Queue
+  readonly claim: ClaimRow
+}
+
+/** The claim that somebody says they have, or why they do not have it. */
+function heldBy(
+  tx: StoreTransaction,
+  request: HandoffId & { readonly by: string; readonly token?: number },
+): Held | HandoffResult {
+  const { id, by, token } = request
+  const queue = inboxOf(tx, request.queue)
+  const row = findMessage(tx, queue, id)
+  if (row === undefined) return { status: 'gone' }
+  const claim = liveClaim(tx, row)
+  if (claim?.by === by) {
+    return token === undefined || token === claim.token ? { queue, claim } : { status: 'stale' }
+  }
+  const isFree = row.state !== leased
+  if (isFree && hasLapsed(tx.session, { queue: queue.name, id, by })) return { status: 'lapsed' }
+  return { status: 'not_yours', holder: claim?.by ?? null }
+}
+
+function receiptOf({ id }: Queue, { sequence, token }: ClaimRow): string {
+  return formatReceipt({ queueId: id, sequence, token })
+}
+
+function doneWith(tx: StoreTransaction, queue: Queue, { message }: ClaimRow): HandoffResult {
+  const row = findMessage(tx, queue, message)
+  return { status: 'done', handoff: row === undefined ? null : recordOf(tx, queue, row) }
+}
+
+/** What a lease calls its visibility is the length of a claim here. */
+function renamed(error: MillraceError): MillraceError {
+  const violations = error.violations.map((one) => ({ ...one, field: 'leaseMs' }))
+  return MillraceError.invalid(violations)
+}
+
+/** Ends claims whose messages have gone without them, such as by a purge; at most a slice. */
+export function endGoneClaims(tx: StoreTransaction): number {
+  const claims = allRows<ClaimRow>(tx.session.handoffs.due, tx.now)
+  return claims.filter((claim) => endIfGone(tx, claim)).length
+}
+
+/** False when the message is still there: then its lease is, or it lapses in its own time. */
+function endIfGone(tx: StoreTransaction, claim: ClaimRow): boolean {
+  const { find, prolong } = tx.session.handoffs
+  const row = getRow<MessageRow>(find, claim.sequence, claim.generation)
+  const isOfQueue = tx.session.topology.find(claim.queue)?.generation === claim.generation
+  if (row === undefined || !isOfQueue) {
+    endClaim(tx, claim, { event: 'gone', at: tx.now })
+    return true
+  }
+  // Somebody else has moved the end of the lease, as SQS lets a former receiver do.
+  if (leaseEnd(row) > claim.until) {
+    prolong.run(leaseEnd(row), claim.sequence, claim.token)
+    tx.wroteRow()
+  }
+  return false
+}

@@ -1,0 +1,192 @@
+/** Stores jobs, and recognises those that an idempotency key says are there already. */
+import { hash } from 'node:crypto'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { canonicalJson } from '../../../core/canonical-json.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { EmittedJob, NewMessage } from '../../backend.ts'
+import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
+import { getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { retentionCutoff } from '../messages/holding.ts'
+import {
+  isPlain,
+  type PlainJob,
+  refuse,
+  storeMessage,
+  storePlainJobs,
+} from '../messages/sending.ts'
+import { type Queue, queueNotFound } from '../queues/queue-cache.ts'
+import { encodeDetails } from './job-details.ts'
+
+export interface EnqueueingStatements {
+  readonly findKey: StatementSync
+  readonly rememberKey: StatementSync
+  readonly isWaiting: StatementSync
+}
+
+export function prepareEnqueueing(db: DatabaseSync): EnqueueingStatements {
+  return {
+    findKey: db.prepare(`
+      SELECT number, fingerprint FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?`),
+    rememberKey: db.prepare(`
+      INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at)
+      VALUES (?, ?, ?, ?, ?)`),
+    isWaiting: db.prepare(`
+      SELECT 1 FROM message
+      WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
+        AND sent_at > ?`),
+  }
+}
+
+export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonly EnqueuedJob[] {
+  const queue = tx.queue(request.queue)
+  const messages = request.jobs.map(messageOf)
+  for (const message of messages) {
+    const refusal = refuse(queue, message)
+    if (refusal !== undefined) throw refusal
+  }
+  const isPlainJob = (job: NewJob, index: number): boolean => {
+    const message = messages[index]
+    return job.idempotency === undefined && message !== undefined && isPlain(queue, message)
+  }
+  if (request.jobs.length > 1 && request.jobs.every(isPlainJob)) {
+    const stored = storePlainJobs(tx, queue, request.jobs.map(plainJobOf))
+    return stored.map(({ status, id }) => ({ status, id }))
+  }
+  return request.jobs.map((job, index) => enqueueJob(tx, queue, job, { message: messages[index] }))
+}
+
+function plainJobOf(job: NewJob): PlainJob {
+  const { type, owner = null, payload: body } = job
+  return { type, owner, body, details: encodeDetails(job) }
+}
+
+interface EnqueueOptions {
+  /** The message of the job, if somebody has made it already. */
+  readonly message?: NewMessage | undefined
+  /** The job that this one repeats. */
+  readonly retryOf?: string
+  /** The unit of a flow that it works on. */
+  readonly unit?: number | undefined
+}
+
+export function enqueueJob(
+  tx: StoreTransaction,
+  queue: Queue,
+  job: NewJob,
+  options?: EnqueueOptions,
+): EnqueuedJob {
+  const { status, id } = storeJob(tx, queue, job, options)
+  return { status, id }
+}
+
+export interface StoredJob extends EnqueuedJob {
+  readonly sequence: number
+}
+
+/** The same, for those who have to find the message again. */
+export function storeJob(
+  tx: StoreTransaction,
+  queue: Queue,
+  job: NewJob,
+  { message = messageOf(job), retryOf, unit }: EnqueueOptions = {},
+): StoredJob {
+  const earlier = findEarlier(tx, queue, job)
+  if (earlier === 'conflict') throw new MillraceError('idempotency_conflict')
+  if (earlier !== undefined) return earlier
+  const { type, owner = null, idempotency } = job
+  const details = encodeDetails(job, retryOf)
+  const stored = storeMessage(tx, queue, message, { job: { type, owner, details }, unit })
+  if (idempotency !== undefined && stored.status === 'created') {
+    tx.session.enqueueing.rememberKey.run(
+      scopeOf(queue, job),
+      idempotency.key,
+      stored.sequence,
+      fingerprintOf(job),
+      tx.now + idempotency.lifetimeMs,
+    )
+  }
+  return stored
+}
+
+/**
+ * What would keep the jobs from being stored one after the other, found before any of them is: a
+ * settlement changes all that it should, or nothing.
+ */
+export function refuseEmittedJobs(
+  tx: StoreTransaction,
+  jobs: readonly EmittedJob[],
+): MillraceError | undefined {
+  /** Fingerprints of those that will be stored, by what their key is unique for. */
+  const stored = new Map<string, string>()
+  for (const { queue: name, job } of jobs) {
+    const queue = tx.session.topology.find(name)
+    if (queue === undefined) return queueNotFound(name)
+    const refusal = refuse(queue, messageOf(job)) ?? refuseKey(tx, queue, job, stored)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+function refuseKey(
+  tx: StoreTransaction,
+  queue: Queue,
+  job: NewJob,
+  stored: Map<string, string>,
+): MillraceError | undefined {
+  if (job.idempotency === undefined) return undefined
+  const { key, coalesce } = job.idempotency
+  const identity = `${scopeOf(queue, job)} ${key}`
+  const fingerprint = stored.get(identity)
+  const isConflict =
+    fingerprint === undefined
+      ? findEarlier(tx, queue, job) === 'conflict'
+      : !coalesce && fingerprint !== fingerprintOf(job)
+  if (isConflict) return new MillraceError('idempotency_conflict')
+  if (fingerprint === undefined) stored.set(identity, fingerprintOf(job))
+  return undefined
+}
+
+/** The job that the key stands for, if there is one that counts. */
+function findEarlier(
+  tx: StoreTransaction,
+  queue: Queue,
+  job: NewJob,
+): StoredJob | 'conflict' | undefined {
+  const { idempotency } = job
+  if (idempotency === undefined) return undefined
+  const { findKey, isWaiting } = tx.session.enqueueing
+  const values = [scopeOf(queue, job), idempotency.key, tx.now] as const
+  const found = getRow<{ number: number; fingerprint: string }>(findKey, ...values)
+  if (found === undefined) return undefined
+  const sequence = found.number
+  const id = tx.session.messageIds.of(sequence)
+  if (idempotency.coalesce) {
+    const cutoff = retentionCutoff(queue, tx.now)
+    const waits = getRow(isWaiting, sequence, queue.generation, cutoff) !== undefined
+    return waits ? { status: 'coalesced', id, sequence } : undefined
+  }
+  if (found.fingerprint !== fingerprintOf(job)) return 'conflict'
+  return { status: 'duplicate', id, sequence }
+}
+
+/** The message that carries a job. */
+export function messageOf({ payload, delayMs, group, deduplicationId }: NewJob): NewMessage {
+  if (delayMs === undefined && group === undefined && deduplicationId === undefined) {
+    return { body: payload }
+  }
+  return {
+    body: payload,
+    ...(delayMs !== undefined && { delayMs }),
+    ...(group !== undefined && { group }),
+    ...(deduplicationId !== undefined && { deduplicationId }),
+  }
+}
+
+function scopeOf(queue: Queue, { type, owner }: NewJob): string {
+  return JSON.stringify([queue.name, type, owner ?? null])
+}
+
+function fingerprintOf({ payload }: NewJob): string {
+  return hash('sha256', canonicalJson(payload), 'base64')
+}

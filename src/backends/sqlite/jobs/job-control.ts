@@ -1,0 +1,119 @@
+/** Cancels and repeats jobs, and notes their progress. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { isFinished } from '../../../core/job-state.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type {
+  EnqueuedJob,
+  JobRecord,
+  NewJob,
+  ProgressResult,
+  ReportProgress,
+} from '../../job-store.ts'
+import { changed, getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { endUnit, unitHasWorkAgain } from '../flows/flow-ends.ts'
+import { done, unitByNumber } from '../flows/flow-units.ts'
+import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
+import { receiptFor, refusalOf } from '../messages/settling.ts'
+import { storeJob } from './enqueueing.ts'
+import { catchUpWithJob } from './job-elapsed-time.ts'
+import { finishJob } from './job-history.ts'
+import { readJob } from './job-reading.ts'
+
+export interface JobControlStatements {
+  readonly removeLive: StatementSync
+  readonly unitOf: StatementSync
+  readonly noteProgress: StatementSync
+}
+
+export function prepareJobControl(db: DatabaseSync): JobControlStatements {
+  return {
+    removeLive: db.prepare(`
+      DELETE FROM message WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL
+      RETURNING sequence, state, group_name, body IS NULL AS apart, unit`),
+    unitOf: db.prepare('SELECT unit FROM finished_job WHERE number = ?'),
+    noteProgress: db.prepare(`
+      INSERT INTO job_progress (number, progress, changed_at)
+      SELECT sequence, ?, ? FROM message
+      WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?
+        AND job_type IS NOT NULL
+      ON CONFLICT DO UPDATE SET progress = excluded.progress, changed_at = excluded.changed_at`),
+  }
+}
+
+export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
+  // The job may have ended a moment ago, and that end counts.
+  catchUpWithJob(tx, id)
+  const job = requireJob(tx, id)
+  if (isFinished(job.status)) throw new MillraceError('job_finished')
+  const queue = tx.queue(job.queue)
+  const number = tx.session.messageIds.sequenceOf(id) ?? 0
+  finishJob(tx, number, { queue: queue.name, status: 'cancelled' })
+  const { removeLive } = tx.session.jobControl
+  const removed = getRow<CancelledRow>(removeLive, number, queue.generation)
+  if (removed !== undefined) {
+    messageRemoved(tx, queue, removed)
+    const { unit } = removed
+    const reason = 'Its job was cancelled.'
+    if (unit !== null) endUnit(tx, { unit, state: 'dead', reason, message: number })
+  }
+  return requireJob(tx, id)
+}
+
+interface CancelledRow extends RemovedRow {
+  readonly unit: number | null
+}
+
+export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
+  catchUpWithJob(tx, id)
+  const job = requireJob(tx, id)
+  if (job.status !== 'failed' && job.status !== 'cancelled') {
+    throw new MillraceError('job_not_finished')
+  }
+  const queue = tx.queue(job.queue)
+  const again: NewJob = {
+    type: job.type,
+    payload: job.payload,
+    maxAttempts: job.maxAttempts,
+    ...(job.owner !== null && { owner: job.owner }),
+    ...(job.group !== null && { group: job.group }),
+    ...(queue.settings.type === 'fifo' && { deduplicationId: tx.session.ids.next() }),
+    ...(job.tier !== null && { tier: job.tier }),
+    ...(job.traceId !== null && { traceId: job.traceId }),
+    ...(job.backoff !== null && { backoff: job.backoff }),
+    tags: job.tags,
+  }
+  const unit = unitToWorkOn(tx, id)
+  const { status, id: newId, sequence } = storeJob(tx, queue, again, { retryOf: id, unit })
+  if (unit !== undefined) unitHasWorkAgain(tx, unit, sequence)
+  return { status, id: newId }
+}
+
+/** The unit that a job worked on, if that is not done. */
+function unitToWorkOn(tx: StoreTransaction, id: string): number | undefined {
+  const number = tx.session.messageIds.sequenceOf(id) ?? 0
+  const { unit } = getRow<{ unit: number | null }>(tx.session.jobControl.unitOf, number) ?? {}
+  const row = unit === null || unit === undefined ? undefined : unitByNumber(tx, unit)
+  return row === undefined || row.state === done ? undefined : row.number
+}
+
+export function reportProgress(tx: StoreTransaction, request: ReportProgress): ProgressResult {
+  const queue = tx.queue(request.queue)
+  const receipt = receiptFor(queue, request.receipt)
+  if (receipt === undefined) {
+    return { status: 'refused', error: new MillraceError('receipt_invalid') }
+  }
+  const { sequence, token } = receipt
+  const values = [request.progress, tx.now, sequence, queue.generation, token, tx.now] as const
+  if (!changed(tx.session.jobControl.noteProgress, ...values)) {
+    return { status: refusalOf(tx, queue, receipt) }
+  }
+  tx.wroteRow(queue)
+  return { status: 'noted' }
+}
+
+function requireJob(tx: StoreTransaction, id: string): JobRecord {
+  const job = readJob(tx.session, id)
+  if (job === undefined) throw new MillraceError('job_not_found')
+  return job
+}

@@ -1,0 +1,86 @@
+/** What was said about a job when it was enqueued, kept as JSON beside its message and its history. */
+import type { BackoffPolicy } from '../../../core/backoff.ts'
+import type { DeliveredJob, NewJob } from '../../job-store.ts'
+import type { Session } from '../driver/session.ts'
+import { wasLost } from './job-history.ts'
+
+export interface JobDetails {
+  readonly type: string
+  readonly max: number
+  readonly owner?: string
+  readonly tier?: string
+  readonly trace?: string
+  readonly tags?: readonly string[]
+  readonly key?: string
+  readonly retryOf?: string
+  readonly backoff?: BackoffPolicy
+}
+
+/** Jobs that come together often say the same, and then the same text will do. */
+let latest: { type: string; max: number; owner: string | undefined; text: string } | undefined
+
+export function encodeDetails(job: NewJob, retryOf?: string): string {
+  const { type, maxAttempts: max, owner } = job
+  if (!isBrief(job, retryOf)) return encodeFully(job, retryOf)
+  if (latest?.type === type && latest.max === max && latest.owner === owner) return latest.text
+  const text = encodeFully(job, retryOf)
+  latest = { type, max, owner, text }
+  return text
+}
+
+function isBrief(job: NewJob, retryOf: string | undefined): boolean {
+  return (
+    retryOf === undefined &&
+    job.tier === undefined &&
+    job.traceId === undefined &&
+    job.tags === undefined &&
+    job.idempotency === undefined &&
+    job.backoff === undefined
+  )
+}
+
+function encodeFully(job: NewJob, retryOf: string | undefined): string {
+  const { type, maxAttempts: max, owner, tier, traceId: trace, tags, idempotency, backoff } = job
+  // What is undefined does not become part of the JSON.
+  return JSON.stringify({
+    type,
+    max,
+    owner,
+    tier,
+    trace,
+    tags: tags?.length === 0 ? undefined : tags,
+    key: idempotency?.key,
+    retryOf,
+    backoff,
+  })
+}
+
+let latestDecoded: { readonly text: string; readonly details: JobDetails } | undefined
+
+export function decodeDetails(text: string): JobDetails {
+  if (latestDecoded?.text !== text) latestDecoded = { text, details: JSON.parse(text) }
+  return latestDecoded.details
+}
+
+const noTags: readonly string[] = []
+
+export function deliveredJob(
+  text: string,
+  { sequence }: { readonly sequence: number },
+  session: Session,
+  attempt: number,
+): DeliveredJob {
+  const { type, max, owner, tier, trace, tags, backoff } = decodeDetails(text)
+  return {
+    id: session.messageIds.of(sequence),
+    type,
+    attempt,
+    maxAttempts: max,
+    lostBefore: attempt > 1 && wasLost(session, sequence, attempt - 1),
+    owner: owner ?? null,
+    tier: tier ?? null,
+    traceId: trace ?? null,
+    tags: tags ?? noTags,
+    backoff: backoff ?? null,
+  }
+}

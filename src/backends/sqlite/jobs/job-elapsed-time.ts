@@ -1,0 +1,46 @@
+/**
+ * Brings jobs up to date that somebody asks about. Upkeep notices late that a lease has lapsed, that a
+ * retention has ended or that a queue was purged; whoever reads a job must not be able to tell.
+ */
+
+import { getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { overtake, type UpkeepRow } from '../messages/elapsed-time.ts'
+import { retentionCutoff } from '../messages/holding.ts'
+import { delayed, leased } from '../messages/message-rows.ts'
+import { discardMessage } from '../sweep.ts'
+
+interface FoundRow extends UpkeepRow {
+  readonly queue: string | null
+  /** The queue that it was in when that was purged or deleted. */
+  readonly discarded: string | null
+}
+
+/** Whether the row of a job is other than time or a purge has made the job. */
+export function isJobBehind(session: Session, id: string, now: number): boolean {
+  const row = findJob(session, id)
+  return row !== undefined && (row.discarded !== null || isOvertaken(session, row, now))
+}
+
+export function catchUpWithJob(tx: StoreTransaction, id: string): void {
+  const row = findJob(tx.session, id)
+  if (row === undefined) return
+  const { queue, discarded } = row
+  if (discarded !== null) discardMessage(tx, discarded, row)
+  else if (queue !== null && isOvertaken(tx.session, row, tx.now)) {
+    overtake(tx, tx.queue(queue), row)
+  }
+}
+
+function findJob(session: Session, id: string): FoundRow | undefined {
+  const number = session.messageIds.sequenceOf(id)
+  return number === undefined ? undefined : getRow<FoundRow>(session.upkeep.job, number)
+}
+
+function isOvertaken(session: Session, row: FoundRow, now: number): boolean {
+  const queue = row.queue === null ? undefined : session.topology.find(row.queue)
+  if (queue === undefined) return false
+  const isHeld = row.state === leased || row.state === delayed
+  return (isHeld && row.due_at <= now) || row.sent_at <= retentionCutoff(queue, now)
+}

@@ -1,0 +1,100 @@
+/**
+ * Finished jobs are forgotten when their time is over. There is no index for it, which every job would
+ * pay for at its end: the sweeper walks through history instead, a short stretch at a time, round and
+ * round, and is back at the same job long before a lifetime of days has passed.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { defaultQueueSettings, type HistoryLifetime } from '../../../core/queue-settings.ts'
+import type { Session } from '../driver/session.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+
+/** Jobs looked at in one slice. */
+const sliceRows = 500
+
+/** A slice ends early when it has passed over this much: large payloads take time to skip. */
+const sliceBytes = 1_000_000
+
+/** When such a part of a slice was due, the next ones probably are too. */
+const largePart = 0.25
+
+export interface ForgettingStatements {
+  readonly walk: StatementSync
+  readonly forgetJob: StatementSync
+  readonly forgetAttempts: StatementSync
+  readonly forgetProgress: StatementSync
+}
+
+export function prepareForgetting(db: DatabaseSync): ForgettingStatements {
+  const walk = db.prepare(`
+    SELECT number, queue, status, finished_at,
+      octet_length(payload) + coalesce(octet_length(result), 0)
+    FROM finished_job WHERE number > ? ORDER BY number LIMIT ${sliceRows}`)
+  walk.setReturnArrays(true)
+  return {
+    walk,
+    forgetJob: db.prepare('DELETE FROM finished_job WHERE number = ?'),
+    forgetAttempts: db.prepare('DELETE FROM job_attempt WHERE number = ?'),
+    forgetProgress: db.prepare('DELETE FROM job_progress WHERE number = ?'),
+  }
+}
+
+type WalkedRow = readonly [
+  number: number,
+  queue: string,
+  status: string,
+  finishedAt: number,
+  bytes: number,
+]
+
+/** Where each connection's walk has come to. */
+const positions = new WeakMap<Session, number>()
+
+export interface Forgotten {
+  readonly changed: number
+  /** The next stretch is worth a look at once. */
+  readonly more: boolean
+}
+
+/** Walks one stretch of history and removes what is due. */
+export function forgetFinishedJobs(tx: StoreTransaction): Forgotten {
+  const { session, now } = tx
+  const { rows, position } = nextStretch(session)
+  positions.set(session, position)
+  const lifetimes = new Map<string, HistoryLifetime>()
+  const due = rows.filter(([, queue, status, finishedAt]) => {
+    const lifetime = lifetimes.get(queue) ?? lifetimeIn(session, queue)
+    lifetimes.set(queue, lifetime)
+    const lifetimeMs = status === 'completed' ? lifetime.completedMs : lifetime.failedMs
+    return lifetimeMs !== null && finishedAt <= now - lifetimeMs
+  })
+  const { forgetJob, forgetAttempts, forgetProgress } = session.forgetting
+  for (const [number] of due) {
+    forgetJob.run(number)
+    forgetAttempts.run(number)
+    forgetProgress.run(number)
+  }
+  if (due.length > 0) tx.wroteRow()
+  const isMuch = due.length > 0 && due.length >= rows.length * largePart
+  return { changed: due.length, more: isMuch && position > 0 }
+}
+
+function nextStretch(session: Session): { rows: readonly WalkedRow[]; position: number } {
+  const rows: WalkedRow[] = []
+  let bytes = 0
+  const from = positions.get(session) ?? 0
+  for (const found of session.forgetting.walk.iterate(from)) {
+    // The statement answers arrays of these five columns, which its type does not know.
+    const row = found as unknown as WalkedRow
+    rows.push(row)
+    bytes += row[4]
+    if (bytes > sliceBytes) return { rows, position: row[0] }
+  }
+  const last = rows.at(-1)
+  const isEnd = last === undefined || rows.length < sliceRows
+  return { rows, position: isEnd ? 0 : last[0] }
+}
+
+/** A queue that is gone has the lifetimes of one that says nothing about them. */
+function lifetimeIn(session: Session, queue: string): HistoryLifetime {
+  return session.topology.find(queue)?.settings.history ?? defaultQueueSettings.history
+}

@@ -1,0 +1,168 @@
+/**
+ * Lists jobs, newest first, page by page along the sequence number that live and finished ones share.
+ * With a filter a page looks at so many numbers and no more: somebody who owns nothing among a
+ * million jobs must not hold up the store to learn it.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { isFinished, type JobStatus, jobStatuses } from '../../../core/job-state.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { Page } from '../../backend.ts'
+import type { JobRecord, ListJobs } from '../../job-store.ts'
+import { allRows, getRow, upTo } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import {
+  type FinishedRow,
+  finishedRecord,
+  type LiveRow,
+  liveColumns,
+  liveRecord,
+  statusOf,
+} from './job-reading.ts'
+
+/** Sequence numbers that a page with filters looks at: some tens of milliseconds. */
+const numbersPerPage = 50_000
+
+/** Up to so many jobs that are not ready are sorted here; more than that are looked for by number. */
+const unreadyMax = 2_000
+
+export interface JobListingStatements {
+  readonly ready: StatementSync
+  readonly unreadyNumbers: StatementSync
+  readonly live: StatementSync
+  readonly unready: StatementSync
+  readonly finished: StatementSync
+  readonly lastNumber: StatementSync
+}
+
+export function prepareJobListing(db: DatabaseSync): JobListingStatements {
+  const live = (index: string, where: string): StatementSync =>
+    db.prepare(`
+      SELECT ${liveColumns}, NULL AS discarded
+      FROM message m ${index} CROSS JOIN queue q ON q.generation = m.generation
+      WHERE m.generation = ? AND ${where} AND m.job_type IS NOT NULL
+        AND (? IS NULL OR m.job_type = ?) AND (? IS NULL OR m.job_owner = ?)
+      ORDER BY m.sequence DESC ${upTo}`)
+  const inRange = 'm.sequence < ? AND m.sequence >= ?'
+  return {
+    ready: live('INDEXED BY message_ready', `m.state = 0 AND ${inRange}`),
+    unreadyNumbers: db.prepare(`
+      SELECT sequence FROM message INDEXED BY message_due
+      WHERE generation = ? AND state > 0 LIMIT ${unreadyMax + 1}`),
+    live: live('NOT INDEXED', 'm.sequence = ?'),
+    unready: live('NOT INDEXED', `m.state > 0 AND ${inRange}`),
+    finished: db.prepare(`
+      SELECT * FROM finished_job INDEXED BY finished_job_by_queue
+      WHERE queue = ? AND status = ? AND number < ? AND number >= ?
+        AND (? IS NULL OR type = ?) AND (? IS NULL OR owner = ?)
+      ORDER BY number DESC ${upTo}`),
+    lastNumber: db.prepare('SELECT last_sequence FROM store'),
+  }
+}
+
+export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
+  const queue = session.topology.require(request.queue)
+  const { status, limit } = request
+  const wanted = status === undefined ? jobStatuses : [status]
+  const wantsLive = wanted.includes('pending') || wanted.includes('processing')
+  const unready = wantsLive ? unreadyNumbers(session, queue) : []
+  const search: Search = {
+    ...{ session, queue, wanted, limit, filters: filtersOf(request) },
+    range: rangeOf(session, request, unready === undefined),
+  }
+  const found = [
+    ...(wanted.includes('pending') ? readyJobs(search) : []),
+    ...(wantsLive ? unreadyJobs(search, unready) : []),
+    ...wanted.flatMap((one) => (isFinished(one) ? finishedJobs(search, one) : [])),
+  ]
+  found.sort((left, right) => (left.id < right.id ? 1 : -1))
+  const items = found.slice(0, limit)
+  const last = items.at(-1)
+  if (found.length > limit && last !== undefined) return { items, next: last.id }
+  const [, from] = search.range
+  // Nothing more was found within reach, but there are older jobs that were not looked at.
+  return from > 1 ? { items, next: session.messageIds.of(from) } : { items }
+}
+
+interface Search {
+  readonly session: Session
+  readonly queue: Queue
+  readonly wanted: readonly JobStatus[]
+  readonly limit: number
+  readonly filters: readonly SQLInputValue[]
+  readonly range: NumberRange
+}
+
+function readyJobs({ session, queue, range, filters, limit }: Search): readonly JobRecord[] {
+  const values = [queue.generation, ...range, ...filters, limit + 1]
+  const rows = allRows<LiveRow>(session.jobListing.ready, ...values)
+  return rows.map((row) => liveRecord(session, row))
+}
+
+/** The jobs of a queue that are leased, delayed or blocked; undefined when there are very many. */
+function unreadyNumbers(session: Session, queue: Queue): readonly number[] | undefined {
+  const { unreadyNumbers: statement } = session.jobListing
+  const rows = allRows<{ sequence: number }>(statement, queue.generation)
+  return rows.length > unreadyMax ? undefined : rows.map(({ sequence }) => sequence)
+}
+
+function unreadyJobs(search: Search, numbers: readonly number[] | undefined): readonly JobRecord[] {
+  const { session, queue, range, filters, wanted, limit } = search
+  const [before, from] = range
+  const { live, unready } = session.jobListing
+  const isWanted = (row: LiveRow): boolean => wanted.includes(statusOf(row))
+  if (numbers === undefined) {
+    // The range is short, so all that is in it can be looked at.
+    const values = [queue.generation, ...range, ...filters, numbersPerPage]
+    const rows = allRows<LiveRow>(unready, ...values).filter(isWanted)
+    return rows.slice(0, limit + 1).map((row) => liveRecord(session, row))
+  }
+  const found: JobRecord[] = []
+  for (const number of numbers.toSorted((left, right) => right - left)) {
+    if (number >= before || number < from) continue
+    const row = getRow<LiveRow>(live, queue.generation, number, ...filters, 1)
+    if (row !== undefined && isWanted(row)) found.push(liveRecord(session, row))
+    if (found.length > limit) break
+  }
+  return found
+}
+
+function finishedJobs(
+  { session, queue, range, filters, limit }: Search,
+  status: JobStatus,
+): readonly JobRecord[] {
+  const values = [queue.name, status, ...range, ...filters, limit + 1]
+  const rows = allRows<FinishedRow>(session.jobListing.finished, ...values)
+  return rows.map((row) => finishedRecord(session, row))
+}
+
+/** The highest number that is looked at, plus one, and the lowest. */
+type NumberRange = readonly [before: number, from: number]
+
+function rangeOf(
+  session: Session,
+  { after, type, owner }: ListJobs,
+  hasManyUnready: boolean,
+): NumberRange {
+  const last = getRow<{ last_sequence: number }>(session.jobListing.lastNumber)?.last_sequence ?? 0
+  const before = Math.min(numberBefore(session, after), last + 1)
+  const passesOver = type !== undefined || owner !== undefined || hasManyUnready
+  return [before, passesOver ? Math.max(1, before - numbersPerPage) : 1]
+}
+
+function filtersOf({ type = null, owner = null }: Filters): readonly SQLInputValue[] {
+  return [type, type, owner, owner]
+}
+
+interface Filters {
+  readonly type?: string | null
+  readonly owner?: string | null
+}
+
+function numberBefore(session: Session, after: string | undefined): number {
+  if (after === undefined) return Number.MAX_SAFE_INTEGER
+  const number = session.messageIds.sequenceOf(after)
+  if (number !== undefined) return number
+  const allowed = "the 'next' of an earlier page"
+  throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])
+}

@@ -1,0 +1,199 @@
+/** Reads jobs: those that live from their messages, those that have finished from history. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { JobStatus } from '../../../core/job-state.ts'
+import type { JobAttempt, JobRecord } from '../../job-store.ts'
+import { allRows, getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import { leased, nobodysToken } from '../messages/message-rows.ts'
+import { decodeDetails } from './job-details.ts'
+
+export interface JobReadingStatements {
+  readonly finished: StatementSync
+  readonly live: StatementSync
+  readonly attempts: StatementSync
+  readonly progress: StatementSync
+  readonly latestError: StatementSync
+}
+
+export const liveColumns = `
+  m.sequence AS number, q.name AS queue, m.state, m.token, m.job_type AS type, m.job_owner AS owner,
+  m.group_name, m.job AS details, m.receive_count AS attempts, m.sent_at AS created_at, m.leased_at,
+  coalesce(m.first_received_at, m.leased_at) AS started_at,
+  coalesce(m.body, (SELECT b.body FROM message_body b WHERE b.sequence = m.sequence)) AS payload`
+
+export function prepareJobReading(db: DatabaseSync): JobReadingStatements {
+  return {
+    finished: db.prepare('SELECT * FROM finished_job WHERE number = ?'),
+    // A purged queue's messages have no queue any more, until the sweeper writes down their end.
+    live: db.prepare(`
+      SELECT ${liveColumns}, d.queue AS discarded
+      FROM message m
+      LEFT JOIN queue q ON q.generation = m.generation
+      LEFT JOIN discarded_generation d ON d.generation = m.generation
+      WHERE m.sequence = ? AND m.job_type IS NOT NULL`),
+    attempts: db.prepare(`
+      SELECT attempt, started_at, ended_at, outcome, error FROM job_attempt
+      WHERE number = ? ORDER BY attempt`),
+    progress: db.prepare('SELECT progress, changed_at FROM job_progress WHERE number = ?'),
+    latestError: db.prepare(`
+      SELECT ended_at, error FROM job_attempt WHERE number = ? ORDER BY attempt DESC LIMIT 1`),
+  }
+}
+
+export interface LiveRow {
+  readonly number: number
+  readonly queue: string | null
+  readonly discarded: string | null
+  readonly state: number
+  readonly token: number
+  readonly type: string
+  readonly owner: string | null
+  readonly group_name: string | null
+  readonly details: string
+  readonly payload: string
+  readonly attempts: number
+  readonly created_at: number
+  readonly leased_at: number
+  readonly started_at: number
+}
+
+export interface FinishedRow {
+  readonly number: number
+  readonly queue: string
+  readonly type: string
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly owner: string | null
+  readonly group_name: string | null
+  readonly details: string
+  readonly payload: string
+  readonly result: string | null
+  readonly error: string | null
+  readonly attempts: number
+  readonly created_at: number
+  readonly started_at: number | null
+  readonly last_started_at: number | null
+  readonly finished_at: number
+}
+
+export function readJob(session: Session, id: string): JobRecord | undefined {
+  const number = session.messageIds.sequenceOf(id)
+  if (number === undefined) return undefined
+  const { finished, live } = session.jobReading
+  const end = getRow<FinishedRow>(finished, number)
+  if (end !== undefined) return finishedRecord(session, end)
+  const row = getRow<LiveRow>(live, number)
+  return row === undefined ? undefined : liveRecord(session, row)
+}
+
+export function readAttempts(session: Session, id: string): readonly JobAttempt[] {
+  const number = session.messageIds.sequenceOf(id)
+  if (number === undefined) return []
+  const { attempts, finished, live } = session.jobReading
+  const ended = allRows<AttemptRow>(attempts, number).map(attemptFromRow)
+  const end = getRow<FinishedRow>(finished, number)
+  if (end !== undefined) {
+    const isLast = ({ attempt }: JobAttempt): boolean => attempt === end.attempts
+    // Whoever was late and has done it all the same has not lost the attempt.
+    if (end.status === 'completed')
+      return [...ended.filter((one) => !isLast(one)), lastAttempt(end)]
+    const isNoted = ended.some(isLast)
+    return isNoted || end.last_started_at === null ? ended : [...ended, lastAttempt(end)]
+  }
+  const row = getRow<LiveRow>(live, number)
+  if (row === undefined || statusOf(row) !== 'processing') return ended
+  const { attempts: attempt, leased_at: startedAt } = row
+  return [...ended, { attempt, startedAt, endedAt: null, outcome: 'running', error: null }]
+}
+
+interface AttemptRow {
+  readonly attempt: number
+  readonly started_at: number
+  readonly ended_at: number
+  readonly outcome: JobAttempt['outcome']
+  readonly error: string | null
+}
+
+function attemptFromRow(row: AttemptRow): JobAttempt {
+  const { attempt, started_at, ended_at, outcome, error } = row
+  return { attempt, startedAt: started_at, endedAt: ended_at, outcome, error }
+}
+
+function lastAttempt(end: FinishedRow): JobAttempt {
+  return {
+    attempt: end.attempts,
+    startedAt: end.last_started_at ?? end.created_at,
+    endedAt: end.finished_at,
+    outcome: end.status,
+    error: end.error,
+  }
+}
+
+export function statusOf({ queue, state, token }: LiveRow): JobStatus {
+  if (queue === null) return 'cancelled'
+  return state === leased && token !== nobodysToken ? 'processing' : 'pending'
+}
+
+export function liveRecord(session: Session, row: LiveRow): JobRecord {
+  const { progress, latestError } = session.jobReading
+  const reported = getRow<{ progress: number; changed_at: number }>(progress, row.number)
+  const failure = getRow<{ ended_at: number; error: string | null }>(latestError, row.number)
+  const times = [row.created_at, row.attempts > 0 ? row.leased_at : 0]
+  return {
+    ...commonFields(session, row),
+    queue: row.queue ?? row.discarded ?? '',
+    status: statusOf(row),
+    result: null,
+    error: failure?.error ?? null,
+    progress: reported?.progress ?? 0,
+    startedAt: row.attempts > 0 ? row.started_at : null,
+    finishedAt: null,
+    updatedAt: Math.max(...times, reported?.changed_at ?? 0, failure?.ended_at ?? 0),
+  }
+}
+
+export function finishedRecord(session: Session, row: FinishedRow): JobRecord {
+  const reported = getRow<{ progress: number }>(session.jobReading.progress, row.number)
+  return {
+    ...commonFields(session, row),
+    queue: row.queue,
+    status: row.status,
+    result: row.result,
+    error: row.error,
+    progress: row.status === 'completed' ? 1 : (reported?.progress ?? 0),
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    updatedAt: row.finished_at,
+  }
+}
+
+type CommonRow = Pick<
+  LiveRow,
+  'number' | 'type' | 'owner' | 'group_name' | 'details' | 'payload' | 'attempts' | 'created_at'
+>
+
+type CommonFields = Omit<
+  JobRecord,
+  'queue' | 'status' | 'result' | 'error' | 'progress' | 'startedAt' | 'finishedAt' | 'updatedAt'
+>
+
+function commonFields(session: Session, row: CommonRow): CommonFields {
+  const { max, tier, trace, tags, key, retryOf, backoff } = decodeDetails(row.details)
+  const id = session.messageIds.of(row.number)
+  return {
+    id,
+    backendId: id,
+    type: row.type,
+    payload: row.payload,
+    attemptsMade: row.attempts,
+    maxAttempts: max,
+    idempotencyKey: key ?? null,
+    owner: row.owner,
+    group: row.group_name,
+    tier: tier ?? null,
+    traceId: trace ?? null,
+    tags: tags ?? [],
+    createdAt: row.created_at,
+    retryOf: retryOf ?? null,
+    backoff: backoff ?? null,
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Finds jobs that wait or run for too long. Whatever is stuck is old, and so lies at the head of its
+ * order: a look reads a bounded number of rows from there.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { FindStuck, StuckJob } from '../../job-store.ts'
+import { allRows, getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import { type Kind, kindOf, lanesOf } from '../messages/buckets.ts'
+import { gateOf } from '../messages/gates.ts'
+import { blocked, type ContentRow, contentColumns, nobodysToken } from '../messages/message-rows.ts'
+import { roomInRate } from '../messages/rates.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+
+export interface StuckJobStatements {
+  readonly ready: StatementSync
+  readonly blocked: StatementSync
+  readonly leased: StatementSync
+  readonly latestSwitchEvent: StatementSync
+}
+
+/** Rows of one order that are looked at. */
+const readyMax = 500
+const leasedMax = 5_000
+const lanesMax = 50
+
+export function prepareStuckJobs(db: DatabaseSync): StuckJobStatements {
+  const columns = `${contentColumns}, due_at`
+  return {
+    // What came back to the queue keeps the end of its last lease or delay as the time it was due.
+    // In a FIFO group nothing is given out behind a message that is in hand.
+    ready: db.prepare(`
+      SELECT ${columns} FROM (
+        SELECT * FROM message INDEXED BY message_ready
+        WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT ${readyMax}
+      ) AS head
+      WHERE job_type IS NOT NULL AND due_at <= ? AND NOT EXISTS (
+        SELECT 1 FROM fifo_group
+        WHERE fifo_group.generation = head.generation AND name = group_name
+          AND first_leased IS NOT NULL
+      )`),
+    blocked: db.prepare(`
+      SELECT ${columns} FROM message
+      WHERE sequence = ? AND state = ${blocked} AND job_type IS NOT NULL AND sent_at <= ?`),
+    leased: db.prepare(`
+      SELECT sequence, job_type AS type, leased_at AS since FROM (
+        SELECT * FROM message INDEXED BY message_due
+        WHERE generation = ? AND state = 1 AND state > 0 AND due_at > ? LIMIT ${leasedMax}
+      )
+      WHERE job_type IS NOT NULL AND token <> ${nobodysToken} AND leased_at <= ?
+      ORDER BY leased_at`),
+    latestSwitchEvent: db.prepare('SELECT max(at) AS at FROM kill_switch_event'),
+  }
+}
+
+interface WaitingRow extends ContentRow {
+  readonly due_at: number
+}
+
+interface Found {
+  readonly sequence: number
+  readonly type: string
+  readonly since: number
+}
+
+export function stuckJobs(session: Session, request: FindStuck, now: number): readonly StuckJob[] {
+  const queue = session.topology.require(request.queue)
+  const cutoff = now - request.olderThanMs
+  const found =
+    request.status === 'processing'
+      ? allRows<Found>(session.stuckJobs.leased, queue.generation, now, cutoff)
+      : waiting(session, queue, { ...request, cutoff, now })
+  return found
+    .slice(0, request.limit)
+    .map(({ sequence, type, since }) => ({ id: session.messageIds.of(sequence), type, since }))
+}
+
+interface Look extends Pick<FindStuck, 'heldNames'> {
+  readonly cutoff: number
+  readonly now: number
+}
+
+function waiting(session: Session, queue: Queue, look: Look): readonly Found[] {
+  const isHeld = holderOf(session, queue, look)
+  if (isHeld === 'all') return []
+  const { cutoff } = look
+  const found = [
+    ...allRows<WaitingRow>(session.stuckJobs.ready, queue.generation, cutoff).map((row) => ({
+      ...{ row, since: row.due_at },
+    })),
+    ...inLanes(session, queue, cutoff),
+  ]
+  return found
+    .filter(({ row }) => !isHeld(kindOf(row)))
+    .map(({ row, since }) => ({ sequence: row.sequence, type: kindOf(row).type ?? '', since }))
+    .toSorted((one, other) => one.since - other.since)
+}
+
+/** The first jobs of lanes, which may be open again without anybody having noticed. */
+function inLanes(
+  session: Session,
+  queue: Queue,
+  cutoff: number,
+): readonly { readonly row: WaitingRow; readonly since: number }[] {
+  const { blocked: statement, latestSwitchEvent } = session.stuckJobs
+  const turnedAt = getRow<{ at: number | null }>(latestSwitchEvent)?.at ?? 0
+  // A switch that was lifted a moment ago has kept them until then.
+  if (turnedAt > cutoff) return []
+  const found: { readonly row: WaitingRow; readonly since: number }[] = []
+  let lanes = 0
+  for (const { head } of lanesOf(session, queue)) {
+    const row = getRow<WaitingRow>(statement, head, cutoff)
+    if (row !== undefined) found.push({ row, since: Math.max(row.sent_at, turnedAt) })
+    lanes += 1
+    if (lanes === lanesMax) break
+  }
+  return found
+}
+
+/** Whether a kind of job waits for something that is meant to keep it, or all of them do. */
+function holderOf(
+  session: Session,
+  queue: Queue,
+  { now, heldNames }: Look,
+): ((kind: Kind) => boolean) | 'all' {
+  const gate = gateOf({ session, queue, now, heldNames })
+  if (gate === undefined) return () => false
+  const { running, runningPerTenant, runningPerType, rate } = queue.settings.ceilings
+  if (gate.isHeld) return 'all'
+  if (rate !== null && roomInRate(session, queue, rate, now) < rate.max) return 'all'
+  const rows = queue.countsRunning
+    ? allRows<{ type: string | null; tenant: string | null }>(
+        session.gates.running,
+        queue.generation,
+        now,
+      )
+    : []
+  // Where a ceiling has work in hand, others wait for that, also when there is room for a moment.
+  if (running !== null && rows.length > 0) return 'all'
+  const types = new Set(rows.map(({ type }) => type))
+  const tenants = new Set(rows.map(({ tenant }) => tenant))
+  return (kind) =>
+    gate.verdict(kind) !== 'open' ||
+    (kind.type !== null && Object.hasOwn(runningPerType, kind.type) && types.has(kind.type)) ||
+    (runningPerTenant !== null && kind.tenant !== null && tenants.has(kind.tenant))
+}

@@ -1,0 +1,106 @@
+/**
+ * Lanes: where messages wait that a claim has met and may not take. They leave the ready order, so a
+ * hundred thousand of them cost the next claim nothing, and wait in the order of sending with others
+ * of their kind. To everybody outside they are ready.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { getRow, upTo } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { decodeDetails } from '../jobs/job-details.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { blocked, type ContentRow, contentColumns } from './message-rows.ts'
+
+export interface LaneStatements {
+  readonly next: StatementSync
+  readonly pick: StatementSync
+  readonly block: StatementSync
+  readonly unblock: StatementSync
+}
+
+/** The lane of messages that are in hand, where their number is limited. It comes before all others. */
+export const inHand = ''
+
+export function prepareLanes(db: DatabaseSync): LaneStatements {
+  const pick = db.prepare(`
+    SELECT ${contentColumns} FROM message INDEXED BY message_lane
+    WHERE generation = ? AND lane = ? ORDER BY sequence ${upTo}`)
+  pick.setReturnArrays(true)
+  return {
+    next: db.prepare(`
+      SELECT lane, sequence FROM message INDEXED BY message_lane
+      WHERE generation = ? AND lane > ? ORDER BY lane, sequence LIMIT 1`),
+    pick,
+    block: db.prepare(`
+      UPDATE message SET state = ${blocked}, lane = ?, due_at = ?, held_until = NULL
+      WHERE sequence = ? AND (state = 0 OR state = ${blocked})`),
+    unblock: db.prepare(`
+      UPDATE message SET state = 0, lane = NULL, held_until = NULL
+      WHERE sequence IN (
+        SELECT sequence FROM message INDEXED BY message_lane
+        WHERE generation = ? AND lane > '${inHand}' AND sequence <= ? ${upTo}
+      )`),
+  }
+}
+
+/** What decides whether a message may be taken. A plain message has no type. */
+export interface Kind {
+  readonly type: string | null
+  readonly tier: string | null
+  readonly tenant: string | null
+}
+
+export function kindOf({ job, group_name: tenant }: ContentRow): Kind {
+  if (job === null) return { type: null, tier: null, tenant }
+  const { type, tier = null } = decodeDetails(job)
+  return { type, tier, tenant }
+}
+
+export interface Lane {
+  readonly name: string
+  readonly kind: Kind
+  /** The sequence number of its first message. */
+  readonly head: number
+}
+
+/** Sorts the lanes of a tenant next to each other. */
+export function laneName({ tenant, type, tier }: Kind): string {
+  return JSON.stringify([tenant, type, tier])
+}
+
+/** The first lane, or the first after the one of this name. */
+export function laneAfter(session: Session, queue: Queue, name: string = inHand): Lane | undefined {
+  const row = getRow<{ lane: string; sequence: number }>(session.lanes.next, queue.generation, name)
+  if (row === undefined) return undefined
+  const [tenant, type, tier]: [string | null, string | null, string | null] = JSON.parse(row.lane)
+  return { name: row.lane, kind: { tenant, type, tier }, head: row.sequence }
+}
+
+export function hasLanes(session: Session, queue: Queue): boolean {
+  return session.lanes.next.get(queue.generation, inHand) !== undefined
+}
+
+/** Puts a message into a lane, until the lane opens or its retention ends. */
+export function block(tx: StoreTransaction, queue: Queue, row: ContentRow, lane: string): void {
+  tx.session.lanes.block.run(lane, row.sent_at + queue.settings.retentionMs, row.sequence)
+  tx.wroteRow(queue)
+}
+
+/** Puts blocked messages up to a sequence number back where everything that is ready lies. */
+export function unblock(
+  tx: StoreTransaction,
+  queue: Queue,
+  { lastSequence, count }: { readonly lastSequence: number; readonly count: number },
+): void {
+  if (!hasLanes(tx.session, queue)) return
+  tx.session.lanes.unblock.run(queue.generation, lastSequence, count)
+  tx.wroteRow(queue)
+}
+
+export function* lanesOf(session: Session, queue: Queue): Generator<Lane> {
+  let lane = laneAfter(session, queue)
+  while (lane !== undefined) {
+    yield lane
+    lane = laneAfter(session, queue, lane.name)
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Leases ready messages: oldest first on standard queues, group by group on FIFO queues. Messages
+ * that have used up their receives go to the dead-letter queue here, on the receive after the last.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { inFlightMax } from '../../../core/limits.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { Delivery, Receive } from '../../backend.ts'
+import { upTo } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { claimGated } from './claiming-gated.ts'
+import { catchUpForReceive, upkeepSlice } from './elapsed-time.ts'
+import { Gate, gateOf } from './gates.ts'
+import { firstOpenGroup, groupChanged } from './groups.ts'
+import { type Claim, contents, isNewAndLasting, leaseOrSetAside, leaseTogether } from './leasing.ts'
+import { type ContentRow, contentColumns } from './message-rows.ts'
+import { recallAttempt, rememberAttempt } from './receive-attempts.ts'
+import { NoisyTenants } from './tenants.ts'
+
+export interface ClaimingStatements {
+  readonly pick: StatementSync
+  readonly pickInGroup: StatementSync
+}
+
+export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
+  const pick = db.prepare(`
+    SELECT ${contentColumns} FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`)
+  const pickInGroup = db.prepare(`
+    SELECT ${contentColumns} FROM message INDEXED BY message_in_group
+    WHERE generation = ? AND group_name = ? AND state = 0 AND sequence < ?
+    ORDER BY sequence ${upTo}`)
+  pick.setReturnArrays(true)
+  pickInGroup.setReturnArrays(true)
+  return { pick, pickInGroup }
+}
+
+/** Leases what can be had now; an empty answer when there is nothing. */
+export function receiveNow(
+  tx: StoreTransaction,
+  request: Receive,
+  isPatient: boolean,
+): readonly Delivery[] {
+  const deliveries = lease(tx, request, isPatient)
+  const { onLeased } = request
+  if (onLeased !== undefined && deliveries.length > 0) tx.afterCommit(() => onLeased(deliveries))
+  return deliveries
+}
+
+function lease(tx: StoreTransaction, request: Receive, isPatient: boolean): readonly Delivery[] {
+  const queue = tx.queue(request.queue)
+  const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
+  catchUpForReceive(tx, queue)
+  const recalled = recallAttempt(tx, queue, request.attemptId, visibilityMs)
+  if (recalled !== undefined) return recalled
+  const inFlightRoom = inFlightMax - tx.counted(queue, 'leased')
+  if (inFlightRoom <= 0) {
+    // Whoever waits keeps waiting; whoever asks for an answer now is told why there is none.
+    if (isPatient || queue.settings.type === 'fifo') return []
+    throw new MillraceError('in_flight_limit')
+  }
+  const { session, now } = tx
+  const gate = gateOf({ session, queue, now, heldNames: request.heldNames })
+  if (gate?.isHeld) return []
+  const max = Math.min(request.max, inFlightRoom, gate?.room ?? inFlightRoom)
+  if (max <= 0) return []
+  const budget = { setAside: upkeepSlice }
+  const noisy = new NoisyTenants(tx, queue)
+  const leaseExpiresAt = now + visibilityMs
+  const ahead = gate === undefined ? aheadOf(tx, queue, request, max) : 0
+  const deliveries = claim(tx, queue, { max, ahead, leaseExpiresAt, budget, gate, noisy })
+  gate?.noteClaims(tx, deliveries.length)
+  rememberAttempt(tx, queue, request.attemptId, deliveries)
+  return deliveries
+}
+
+/** How many messages a worker may claim ahead: as many stay ready, so no idle receiver finds none. */
+function aheadOf(
+  tx: StoreTransaction,
+  queue: Queue,
+  { prefetch = 0 }: Receive,
+  max: number,
+): number {
+  if (prefetch === 0 || queue.settings.type === 'fifo') return 0
+  const left = tx.counted(queue, 'ready') - max
+  const room = inFlightMax - tx.counted(queue, 'leased') - max
+  return Math.max(0, Math.min(prefetch, room, Math.floor(left / 2)))
+}
+
+function claim(tx: StoreTransaction, queue: Queue, wanted: Claim): readonly Delivery[] {
+  if (queue.settings.type === 'fifo') return claimFifo(tx, queue, wanted)
+  const { gate } = wanted
+  return gate === undefined
+    ? claimStandard(tx, queue, wanted)
+    : claimGated(tx, queue, { ...wanted, gate })
+}
+
+function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
+  const { pick } = tx.session.claiming
+  const rows = contents(pick, queue.generation, claim.max + claim.ahead)
+  const asked = rows.slice(0, claim.max)
+  if (asked.some((row) => claim.noisy.has(row.group_name))) {
+    const { session, now } = tx
+    const gate = new Gate({ session, queue, now, heldNames: undefined })
+    return claimGated(tx, queue, { ...claim, gate })
+  }
+  if (!asked.every((row) => isNewAndLasting(queue, row, claim))) {
+    return claimInOrder(tx, queue, claim, (count) => contents(pick, queue.generation, count))
+  }
+  const end = rows.findIndex((row, index) => index >= claim.max && !isForAhead(queue, row, claim))
+  return leaseTogether(tx, queue, end === -1 ? rows : rows.slice(0, end), claim)
+}
+
+/**
+ * A crash costs a message that was claimed ahead an attempt, so only one that has all of them is. A
+ * tenant's share counts what is leased, not what is claimed ahead.
+ */
+function isForAhead(queue: Queue, row: ContentRow, claim: Claim): boolean {
+  return row.group_name === null && isNewAndLasting(queue, row, claim)
+}
+
+function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
+  const deliveries: Delivery[] = []
+  const { pickInGroup } = tx.session.claiming
+  while (deliveries.length < claim.max && claim.budget.setAside > 0) {
+    const group = firstOpenGroup(tx, queue.generation)
+    if (group === undefined) break
+    const rest = { ...claim, max: claim.max - deliveries.length }
+    const { name, first_leased } = group
+    const before = first_leased ?? Number.MAX_SAFE_INTEGER
+    const fromGroup = claimInOrder(tx, queue, rest, (count) =>
+      contents(pickInGroup, queue.generation, name, before, count),
+    )
+    deliveries.push(...fromGroup)
+    groupChanged(tx, queue.generation, name)
+  }
+  return deliveries
+}
+
+/** Leases from the front, past what has to be set aside, until there is enough or nothing left. */
+function claimInOrder(
+  tx: StoreTransaction,
+  queue: Queue,
+  claim: Claim,
+  pick: (count: number) => readonly ContentRow[],
+): readonly Delivery[] {
+  const deliveries: Delivery[] = []
+  while (deliveries.length < claim.max && claim.budget.setAside > 0) {
+    const missing = claim.max - deliveries.length
+    const rows = pick(missing)
+    for (const row of rows) {
+      const delivery = leaseOrSetAside(tx, queue, row, claim)
+      if (delivery !== undefined) deliveries.push(delivery)
+    }
+    if (rows.length < missing) break
+  }
+  return deliveries
+}

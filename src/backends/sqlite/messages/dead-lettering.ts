@@ -1,0 +1,205 @@
+/**
+ * Moves a message to the dead-letter queue in one step: the row changes its queue, so the message is
+ * never in both and never in neither.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DeadLetterOrigin } from '../../backend.ts'
+import { triggerDied } from '../collectors/batches.ts'
+import { changed } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { endUnit } from '../flows/flow-ends.ts'
+import { messageRenamed } from '../flows/flow-units.ts'
+import { decodeDetails } from '../jobs/job-details.ts'
+import { finishJob } from '../jobs/job-history.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { groupGained } from './groups.ts'
+import {
+  blocked,
+  type ContentRow,
+  countNameOf,
+  leased,
+  nobodysToken,
+  ready,
+} from './message-rows.ts'
+import { leaseEnded } from './tenants.ts'
+
+export interface DeadLetterStatements {
+  readonly moveReady: StatementSync
+  readonly moveLeased: StatementSync
+}
+
+export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
+  const move = `
+    UPDATE message SET
+      sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
+      state = 0, held_until = NULL, token = ${nobodysToken}, job_type = NULL, job_owner = NULL,
+      lane = NULL
+    WHERE sequence = ? AND generation = ?`
+  return {
+    moveReady: db.prepare(`${move} AND (state = 0 OR state = ${blocked})`),
+    moveLeased: db.prepare(`${move} AND token = ? AND state = 1 AND due_at > ?`),
+  }
+}
+
+export function hasUsedUpReceives(
+  queue: Queue,
+  row: Pick<ContentRow, 'job' | 'receive_count'>,
+): boolean {
+  const { deadLetter } = queue.settings
+  // A job brings its own number of attempts.
+  if (row.job !== null) {
+    return row.receive_count > 0 && row.receive_count >= decodeDetails(row.job).max
+  }
+  return deadLetter !== null && row.receive_count >= deadLetter.maxReceives
+}
+
+/**
+ * The dead-letter queue as it is now; it may have been deleted since it was named. A queue that names
+ * itself has none: its messages stay and can be received on.
+ */
+export function deadLetterQueue(tx: StoreTransaction, queue: Queue): Queue | undefined {
+  const { deadLetter } = queue.settings
+  if (deadLetter === null || deadLetter.queue === queue.name) return undefined
+  return tx.session.topology.find(deadLetter.queue)
+}
+
+/**
+ * Takes a ready message out of the queue that must not be tried again; false when it has to stay.
+ *
+ * @param at when that was clear, if it is noticed only now
+ */
+export function moveUsedUp(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  at: number = tx.now,
+): boolean {
+  const error = 'The last attempt ended without an answer.'
+  return moveReady(tx, queue, row, { error, reason: null, at })
+}
+
+/** Takes a ready message out of the queue that a kill switch stops; false when it has to stay. */
+export function divert(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  reason: string,
+): boolean {
+  return moveReady(tx, queue, row, { error: reason, reason, at: tx.now })
+}
+
+interface Death {
+  readonly reason: string | null
+  readonly at: number
+}
+
+/** A message stays if there is no dead-letter queue and it is no job. */
+function moveReady(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  { error, ...death }: Death & { readonly error: string },
+): boolean {
+  const target = deadLetterQueue(tx, queue)
+  if (row.job !== null) {
+    finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error, at: death.at })
+  }
+  if (target === undefined) {
+    if (row.job !== null) removeFinished(tx, queue, { ...row, state: ready }, error)
+    return row.job !== null
+  }
+  const values = movedValues(tx, queue, target, row, death)
+  if (!changed(tx.session.deadLettering.moveReady, ...values)) return false
+  finishMove(tx, { queue, target, row, sequence: values[0], from: 'ready', why: error })
+  return true
+}
+
+/** Deletes the message of a job whose end was written down and that has nowhere to go. */
+export function removeFinished(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: Pick<ContentRow, 'sequence' | 'group_name' | 'body' | 'unit'> & { readonly state: number },
+  why: string,
+): void {
+  const { sequence, unit } = row
+  tx.session.upkeep.remove.run(sequence)
+  if (unit !== null) endUnit(tx, { unit, state: 'dead', reason: why, message: sequence })
+  if (row.body === null) tx.session.bodies.dropApart.run(sequence)
+  tx.count(queue, countNameOf(row.state), -1)
+  if (row.state !== leased) return
+  leaseEnded(tx, queue, row.group_name)
+  if (queue.settings.type === 'fifo') tx.gainedReady(queue)
+}
+
+/** Moves a message out of a live lease; false when the token does not fit any more. */
+export function moveBuried(
+  tx: StoreTransaction,
+  queue: Queue,
+  target: Queue,
+  row: ContentRow,
+  burial: { readonly token: number; readonly reason: string },
+): boolean {
+  const values = movedValues(tx, queue, target, row, { reason: burial.reason, at: tx.now })
+  const { moveLeased } = tx.session.deadLettering
+  if (!changed(moveLeased, ...values, burial.token, tx.now)) return false
+  finishMove(tx, { queue, target, row, sequence: values[0], from: 'leased', why: burial.reason })
+  return true
+}
+
+/**
+ * On standard queues retention runs on from the first send and the message keeps its place. On FIFO
+ * queues it is a new arrival, and its own id takes the place of the deduplication id.
+ */
+function movedValues(
+  tx: StoreTransaction,
+  queue: Queue,
+  target: Queue,
+  row: ContentRow,
+  { reason, at }: Death,
+): [number, number, string | null, number, string | null, string, number, number] {
+  const fifo = target.settings.type === 'fifo'
+  const id = row.id ?? tx.session.messageIds.of(row.sequence)
+  const origin: DeadLetterOrigin = { source: queue.name, at, reason }
+  return [
+    fifo ? tx.nextSequence() : row.sequence,
+    target.generation,
+    fifo ? id : row.id,
+    fifo ? tx.now : row.sent_at,
+    fifo ? id : row.deduplication_id,
+    JSON.stringify(origin),
+    row.sequence,
+    queue.generation,
+  ]
+}
+
+interface FinishedMove {
+  readonly queue: Queue
+  readonly target: Queue
+  readonly row: ContentRow
+  readonly sequence: number
+  readonly from: 'ready' | 'leased'
+  readonly why: string
+}
+
+function finishMove(
+  tx: StoreTransaction,
+  { queue, target, row, sequence, from, why }: FinishedMove,
+): void {
+  if (row.body === null && sequence !== row.sequence) {
+    tx.session.bodies.renumberApart.run(sequence, row.sequence)
+  }
+  tx.count(queue, from, -1)
+  tx.count(queue, 'dead_lettered', 1)
+  tx.count(target, 'ready', 1)
+  tx.gainedReady(target)
+  // Out of a receive, the group is brought up to date once, with all that the receive leased.
+  if (from === 'leased') leaseEnded(tx, queue, row.group_name)
+  if (row.group_name !== null && queue.settings.type === 'fifo') {
+    groupGained(tx, target.generation, row.group_name, sequence)
+  }
+  triggerDied(tx, row.sequence)
+  if (row.unit === null) return
+  messageRenamed(tx, row.unit, { from: row.sequence, to: sequence })
+  const letter = { message: sequence, keepsMessage: true }
+  endUnit(tx, { unit: row.unit, state: 'dead', reason: why, ...letter })
+}

@@ -1,0 +1,252 @@
+/**
+ * What the passing of time does to messages: leases lapse, delays end, retention runs out. Receives
+ * do it for their own queue before they look, the sweeper for all queues.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { allRows, getRow, upTo } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { endUnit } from '../flows/flow-ends.ts'
+import { leaseLapsed } from '../inbox/inbox-events.ts'
+import { finishJob, noteAttempt } from '../jobs/job-history.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
+import { groupChanged } from './groups.ts'
+import { expiredAt, retentionCutoff } from './holding.ts'
+import {
+  blocked,
+  type ContentRow,
+  contentColumns,
+  countNameOf,
+  delayed,
+  leased,
+  nobodysToken,
+  ready,
+} from './message-rows.ts'
+import { leaseEnded } from './tenants.ts'
+
+/** Rows handled in one go; keeps a slice to a few milliseconds. */
+export const upkeepSlice = 1_000
+
+/** Slices that one receive does before it looks for messages. */
+const receiveSlicesMax = 4
+
+export interface UpkeepStatements {
+  readonly dueLeased: StatementSync
+  readonly dueDelayed: StatementSync
+  readonly dueBlocked: StatementSync
+  readonly makeReady: StatementSync
+  readonly remove: StatementSync
+  readonly content: StatementSync
+  readonly job: StatementSync
+  readonly oldestReady: StatementSync
+  readonly shortenDue: StatementSync
+  readonly prolongHeld: StatementSync
+  readonly prolongBlocked: StatementSync
+}
+
+/** What has to be known of a message to end what it waits for. */
+export const upkeepColumns = `sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
+  job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit`
+
+/**
+ * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
+ * takes far longer than the search. `state > 0` tells it that the partial index will do.
+ */
+export function dueIn(state: number, columns: string = upkeepColumns): string {
+  return `
+    SELECT ${columns} FROM message INDEXED BY message_due
+    WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
+}
+
+export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
+  return {
+    dueLeased: db.prepare(`${dueIn(leased)} ${upTo}`),
+    dueDelayed: db.prepare(`${dueIn(delayed)} ${upTo}`),
+    dueBlocked: db.prepare(`${dueIn(blocked)} ${upTo}`),
+    makeReady: db.prepare(`
+      UPDATE message SET state = 0, held_until = NULL, lane = NULL WHERE sequence = ?`),
+    remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
+    content: db.prepare(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
+    job: db.prepare(`
+      SELECT ${upkeepColumns}, queue.name AS queue, discarded_generation.queue AS discarded
+      FROM message
+      LEFT JOIN queue ON queue.generation = message.generation
+      LEFT JOIN discarded_generation ON discarded_generation.generation = message.generation
+      WHERE sequence = ? AND job_type IS NOT NULL`),
+    oldestReady: db.prepare(`
+      SELECT ${upkeepColumns} FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
+    shortenDue: db.prepare(`
+      UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?
+      WHERE generation = ? AND state > 0 AND due_at > sent_at + ?`),
+    // Whoever holds a message whose lease outlasts the old retention holds it for as long as promised.
+    prolongHeld: db.prepare(`
+      UPDATE message SET
+        due_at = min(held_until, sent_at + ?),
+        held_until = nullif(max(held_until, sent_at + ?), sent_at + ?)
+      WHERE generation = ? AND state > 0 AND state < ${blocked} AND held_until IS NOT NULL`),
+    // Blocked messages are read in the order in which they are due.
+    prolongBlocked: db.prepare(`
+      UPDATE message SET due_at = sent_at + ?, held_until = NULL
+      WHERE generation = ? AND state = ${blocked} AND state > 0`),
+  }
+}
+
+export interface UpkeepRow {
+  readonly sequence: number
+  readonly state: number
+  readonly sent_at: number
+  readonly due_at: number
+  readonly group_name: string | null
+  readonly apart: 0 | 1
+  readonly is_job: 0 | 1
+  readonly token: number
+  readonly receive_count: number
+  readonly leased_at: number
+  readonly unit: number | null
+}
+
+/** Ends lapsed leases, delays and retention in a queue; the answer is how many rows it changed. */
+export function catchUp(tx: StoreTransaction, queue: Queue): number {
+  const { dueLeased, dueDelayed } = tx.session.upkeep
+  const ended = catchUpWith(tx, queue, dueLeased)
+  return ended === upkeepSlice
+    ? ended
+    : Math.min(upkeepSlice, ended + catchUpWith(tx, queue, dueDelayed))
+}
+
+function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): number {
+  const rows = allRows<UpkeepRow>(due, queue.generation, tx.now, upkeepSlice)
+  for (const row of rows) overtake(tx, queue, row)
+  return rows.length
+}
+
+/**
+ * Does to a message what time has done to it, in the order in which it happened. A lease that lapsed
+ * before the retention ended has lapsed, noticed in between or not: a job may have failed by that.
+ */
+export function overtake(tx: StoreTransaction, queue: Queue, row: UpkeepRow): void {
+  const hasExpired = row.sent_at <= retentionCutoff(queue, tx.now)
+  const isHeld = row.state === leased || row.state === delayed
+  const cameBack =
+    isHeld && row.due_at <= tx.now && row.due_at < row.sent_at + queue.settings.retentionMs
+  const stays = !cameBack || comeBack(tx, queue, row)
+  if (stays && hasExpired) expire(tx, queue, cameBack ? { ...row, state: ready } : row)
+}
+
+/** The end of a lease or a delay; false when that was the end of a job. */
+function comeBack(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
+  tx.session.upkeep.makeReady.run(row.sequence)
+  tx.count(queue, countNameOf(row.state), -1)
+  tx.count(queue, 'ready', 1)
+  tx.gainedReady(queue)
+  // What only waited for its retry was counted when it failed, and has lost nothing.
+  const wasLost = row.state === leased && row.token !== nobodysToken
+  if (wasLost) tx.count(queue, 'failed', 1)
+  if (row.state === leased) leaseLapsed(tx, row, row.due_at)
+  const hasEnded = wasLost && row.is_job === 1 && endAttempt(tx, queue, row)
+  // What has ended did not come back, as when it is buried.
+  noteInGroup(tx, queue, row, hasEnded ? undefined : row.due_at)
+  return !hasEnded
+}
+
+/** A job has lost an attempt; true when it was the last. */
+function endAttempt(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
+  noteAttempt(tx, row, { outcome: 'lapsed', at: row.due_at })
+  const content = getRow<ContentRow>(tx.session.upkeep.content, row.sequence)
+  if (content === undefined || !hasUsedUpReceives(queue, content)) return false
+  // Nobody may ever receive from this queue again, and the job must end all the same.
+  return moveUsedUp(tx, queue, content, row.due_at)
+}
+
+/** Leaves nothing in a queue that time has overtaken; the sweeper keeps this short. */
+export function catchUpFully(tx: StoreTransaction, queue: Queue): void {
+  while (catchUp(tx, queue) === upkeepSlice);
+  while (expireReady(tx, queue) === upkeepSlice);
+  while (expireBlocked(tx, queue) === upkeepSlice);
+}
+
+/** Whether there is anything to catch up with. */
+export function isBehind(session: Session, queue: Queue, now: number): boolean {
+  const { dueLeased, dueDelayed, dueBlocked, oldestReady } = session.upkeep
+  const isAnyDue = [dueLeased, dueDelayed, dueBlocked].some(
+    (due) => getRow(due, queue.generation, now, 1) !== undefined,
+  )
+  if (isAnyDue) return true
+  const oldest = getRow<UpkeepRow>(oldestReady, queue.generation)
+  return oldest !== undefined && oldest.sent_at <= retentionCutoff(queue, now)
+}
+
+/** As much of it as one call may take upon itself; the sweeper does the rest. */
+export function catchUpForLook(tx: StoreTransaction, queue: Queue): void {
+  for (let slices = receiveSlicesMax; slices > 0; slices -= 1) {
+    const counts = [catchUp(tx, queue), expireReady(tx, queue), expireBlocked(tx, queue)]
+    if (Math.max(...counts) < upkeepSlice) return
+  }
+}
+
+/** As much of it as a receive may take upon itself; what is left, the next ones and the sweeper do. */
+export function catchUpForReceive(tx: StoreTransaction, queue: Queue): void {
+  let slices = receiveSlicesMax
+  while (slices-- > 0 && catchUp(tx, queue) === upkeepSlice);
+  // On a FIFO queue an expired head must not decide which group comes first.
+  while (queue.settings.type === 'fifo' && slices-- > 0 && expireReady(tx, queue) === upkeepSlice);
+}
+
+/** Removes ready messages whose retention has ended, oldest first; at most one slice. */
+export function expireReady(tx: StoreTransaction, queue: Queue): number {
+  const cutoff = retentionCutoff(queue, tx.now)
+  for (let count = 0; count < upkeepSlice; count += 1) {
+    const row = getRow<UpkeepRow>(tx.session.upkeep.oldestReady, queue.generation)
+    if (row === undefined || row.sent_at > cutoff) return count
+    expire(tx, queue, row)
+  }
+  return upkeepSlice
+}
+
+/** The same for messages that wait in lanes. */
+export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
+  const { dueBlocked } = tx.session.upkeep
+  const rows = allRows<UpkeepRow>(dueBlocked, queue.generation, tx.now, upkeepSlice)
+  for (const row of rows) expire(tx, queue, row)
+  return rows.length
+}
+
+/** Removes a message whose retention has ended. */
+export function expire(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: Pick<
+    UpkeepRow,
+    'sequence' | 'state' | 'sent_at' | 'group_name' | 'apart' | 'is_job' | 'unit'
+  >,
+): void {
+  if (row.is_job === 1) {
+    const error = 'The job expired before it was done.'
+    const at = expiredAt(queue, row.sent_at)
+    finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error, at })
+  }
+  tx.session.upkeep.remove.run(row.sequence)
+  if (row.apart === 1) tx.session.bodies.dropApart.run(row.sequence)
+  tx.count(queue, countNameOf(row.state), -1)
+  tx.count(queue, 'expired', 1)
+  noteInGroup(tx, queue, row)
+  if (row.unit === null) return
+  const { unit, sequence: message } = row
+  endUnit(tx, { unit, state: 'dead', reason: 'Its message has expired.', message })
+}
+
+function noteInGroup(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: Pick<UpkeepRow, 'state' | 'group_name'>,
+  returnedAt?: number,
+): void {
+  if (row.group_name === null) return
+  if (row.state === leased) {
+    leaseEnded(tx, queue, row.group_name, returnedAt)
+  } else if (queue.settings.type === 'fifo') {
+    groupChanged(tx, queue.generation, row.group_name)
+  }
+}

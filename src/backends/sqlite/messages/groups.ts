@@ -1,0 +1,121 @@
+/**
+ * FIFO groups. A row says where a group's first ready message is and where its first one in flight, so
+ * that finding the next group to serve costs the same whatever waits behind a locked one.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { changed, getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { delayed, leased, ready } from './message-rows.ts'
+
+export interface GroupStatements {
+  readonly gain: StatementSync
+  readonly firstReady: StatementSync
+  readonly firstLeased: StatementSync
+  readonly read: StatementSync
+  readonly write: StatementSync
+  readonly drop: StatementSync
+  readonly rest: StatementSync
+  readonly firstOpen: StatementSync
+}
+
+export function prepareGroups(db: DatabaseSync): GroupStatements {
+  const first = (state: number): StatementSync =>
+    db.prepare(`
+      SELECT sequence, sent_at FROM message INDEXED BY message_in_group
+      WHERE generation = ? AND group_name = ? AND state = ${state} ORDER BY sequence LIMIT 1`)
+  return {
+    // What is gained comes after all that the group has.
+    gain: db.prepare(`
+      INSERT INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
+      VALUES (?, ?, ?, NULL, 0, ?)
+      ON CONFLICT DO UPDATE SET
+        turn = CASE WHEN head IS NULL AND first_leased IS NULL THEN excluded.turn ELSE turn END,
+        head = coalesce(head, excluded.head)`),
+    firstReady: first(ready),
+    firstLeased: first(leased),
+    read: db.prepare('SELECT returned_at FROM fifo_group WHERE generation = ? AND name = ?'),
+    write: db.prepare(`
+      INSERT OR REPLACE INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
+      VALUES (?, ?, ?, ?, ?, ?)`),
+    // A group whose messages are all delayed remembers when one of it came back last.
+    drop: db.prepare(`
+      DELETE FROM fifo_group WHERE generation = ? AND name = ?
+        AND (max(returned_at, ?) = 0 OR NOT EXISTS (
+          SELECT 1 FROM message INDEXED BY message_in_group
+          WHERE message.generation = fifo_group.generation AND group_name = fifo_group.name
+            AND state = ${delayed}
+        ))`),
+    rest: db.prepare(`
+      UPDATE fifo_group
+      SET head = NULL, first_leased = NULL, turn = NULL, returned_at = max(returned_at, ?)
+      WHERE generation = ? AND name = ?`),
+    firstOpen: db.prepare(`
+      SELECT name, first_leased FROM fifo_group INDEXED BY fifo_group_open
+      WHERE generation = ? AND turn IS NOT NULL ORDER BY turn, head LIMIT 1`),
+  }
+}
+
+/** A new message of the group became ready. */
+export function groupGained(
+  tx: StoreTransaction,
+  generation: number,
+  group: string,
+  sequence: number,
+): void {
+  tx.session.groups.gain.run(generation, group, sequence, turnOf({ since: tx.now }))
+}
+
+interface EndRow {
+  readonly sequence: number
+  readonly sent_at: number
+}
+
+/**
+ * Messages of the group were leased, handed back, moved or removed.
+ *
+ * @param returnedAt when one of them came back from a lease
+ */
+export function groupChanged(
+  tx: StoreTransaction,
+  generation: number,
+  group: string,
+  returnedAt = 0,
+): void {
+  const { firstReady, firstLeased, read, write, drop, rest } = tx.session.groups
+  const head = getRow<EndRow>(firstReady, generation, group)
+  const inFlight = getRow<EndRow>(firstLeased, generation, group)
+  if (head === undefined && inFlight === undefined) {
+    if (!changed(drop, generation, group, returnedAt)) rest.run(returnedAt, generation, group)
+    return
+  }
+  const before = getRow<{ returned_at: number }>(read, generation, group)?.returned_at ?? 0
+  const returned = Math.max(before, returnedAt)
+  const isOpen = head !== undefined && head.sequence < (inFlight?.sequence ?? Number.MAX_VALUE)
+  write.run(
+    generation,
+    group,
+    head?.sequence ?? null,
+    inFlight?.sequence ?? null,
+    returned,
+    isOpen ? turnOf({ since: head.sent_at, returnedAt: returned }) : null,
+  )
+}
+
+/**
+ * Who came back waits behind those who were there at that time and have not been served. It says
+ * nothing of what is sent later, so it does not matter how late the row of an empty group goes.
+ */
+function turnOf({ since, returnedAt = 0 }: { since: number; returnedAt?: number }): number {
+  return since <= returnedAt ? 2 * returnedAt + 1 : 2 * since
+}
+
+export interface OpenGroup {
+  readonly name: string
+  /** Messages from this one on have to wait. */
+  readonly first_leased: number | null
+}
+
+/** The group whose turn it is, of those that have something to give. */
+export function firstOpenGroup(tx: StoreTransaction, generation: number): OpenGroup | undefined {
+  return getRow<OpenGroup>(tx.session.groups.firstOpen, generation)
+}

@@ -1,0 +1,26 @@
+/** How the end of a lease, a delay or a retention is written down in the row of a message. */
+import type { Queue } from '../queues/queue-cache.ts'
+
+/** When to look at the message, and what to remember. */
+export interface Hold {
+  readonly dueAt: number
+  readonly heldUntil: number | null
+}
+
+/** Holds a message back; its retention may end before that, and may still be prolonged. */
+export function hold(queue: Queue, sentAt: number, until: number): Hold {
+  const retentionEnds = sentAt + queue.settings.retentionMs
+  return until <= retentionEnds
+    ? { dueAt: until, heldUntil: null }
+    : { dueAt: retentionEnds, heldUntil: until }
+}
+
+/** When the retention of a message has ended: with a change of the queue, if that shortened it. */
+export function expiredAt(queue: Queue, sentAt: number): number {
+  return Math.max(sentAt + queue.settings.retentionMs, queue.changedAt)
+}
+
+/** The latest send that retention has caught up with. */
+export function retentionCutoff(queue: Queue, now: number): number {
+  return now - queue.settings.retentionMs
+}

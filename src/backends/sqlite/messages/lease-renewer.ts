@@ -1,0 +1,113 @@
+/**
+ * Extends and releases leases from a thread of its own, on a connection of its own, while the thread
+ * that holds them is busy with a handler. It has nothing else to do, so it waits for the store where it stands.
+ */
+import { MillraceError } from '../../../core/millrace-error.ts'
+import { systemPorts } from '../../../core/ports.ts'
+import type { LeaseRenewer, OtherThread } from '../../backend.ts'
+import { openDatabase } from '../driver/database.ts'
+import { releaseReserve } from '../driver/disk-room.ts'
+import { Courtesy } from '../driver/lock-fairness.ts'
+import { uptimeOf } from '../driver/machine-uptime.ts'
+import { Session } from '../driver/session.ts'
+import { isDeviceFault, isFull, storageError } from '../driver/storage-fault.ts'
+import { StoreClock } from '../driver/store-clock.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { Bell } from '../driver/wake-file.ts'
+import { extendLeases, settleLeases } from './settling.ts'
+
+/** How long an extension waits for other connections before it fails, if nothing else was said. */
+const defaultBusyTimeoutMs = 5_000
+
+/** Pause between two tries. */
+const retryMs = 1
+
+/** The rows of live leases are few, and the file's other pages are of no use here. */
+const cacheKilobytes = 512
+
+export function openRenewer(options: OtherThread['options']): LeaseRenewer {
+  const { clock, ids } = systemPorts
+  const storeClock = new StoreClock({ clock, uptime: uptimeOf(clock) })
+  const path = String(options['file'])
+  const busyTimeoutMs = Number(options['busyTimeoutMs'] ?? defaultBusyTimeoutMs)
+  const open = (): Session => {
+    const db = openDatabase(path)
+    db.exec(`PRAGMA cache_size = -${cacheKilobytes}`)
+    return new Session(db, storeClock, ids)
+  }
+  let session: Session | undefined = open()
+  const courtesy = new Courtesy(`${path}-bell`, clock)
+  const bell = new Bell({
+    file: `${path}-bell`,
+    ports: systemPorts,
+    version: () => 0,
+    onChange: () => undefined,
+    isAwaited: () => false,
+  })
+
+  const begin = (on: Session): StoreTransaction => {
+    const startedMs = clock.monotonic()
+    for (;;) {
+      const tx = on.begin()
+      if (tx !== undefined) return tx
+      if (clock.monotonic() - startedMs > busyTimeoutMs) throw new MillraceError('store_busy')
+      courtesy.knock(clock.monotonic() - startedMs)
+      pauseThread(retryMs)
+    }
+  }
+
+  const tryOnce = <T>(apply: (tx: StoreTransaction) => T): T => {
+    session ??= open()
+    try {
+      const tx = begin(session)
+      const result = apply(tx)
+      session.commit(tx)
+      return result
+    } catch (error) {
+      session = afterFault(session, error)
+      throw error
+    }
+  }
+  const commit = <T>(apply: (tx: StoreTransaction) => T): T => {
+    try {
+      return tryOnce(apply)
+    } catch (error) {
+      if (isFull(error) && releaseReserve(path)) return tryOnce(apply)
+      throw storageError(error)
+    }
+  }
+
+  return {
+    extend: (request) => commit((tx) => extendLeases(tx, request)),
+    release({ queue, receipts }) {
+      const outcome = { kind: 'release' } as const
+      const settlements = receipts.map((receipt) => ({ receipt, outcome }))
+      commit((tx) => settleLeases(tx, { queue, settlements }))
+      bell.ring()
+    },
+    close() {
+      session?.close()
+      courtesy.close()
+      bell.close()
+    },
+  }
+}
+
+/** Undefined when the connection is not to be trusted any more. */
+function afterFault(session: Session, error: unknown): Session | undefined {
+  try {
+    session.rollback()
+    if (!isDeviceFault(error)) return session
+    session.close()
+  } catch {
+    // Nothing that was answered depends on it; the next extension opens the file anew.
+  }
+  return undefined
+}
+
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+/** A thread that does nothing else may sleep; timers would need its event loop. */
+function pauseThread(ms: number): void {
+  Atomics.wait(never, 0, 0, ms)
+}

@@ -1,0 +1,178 @@
+/** Gives out one message, or several at once, or sets aside what must not be given out. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { Delivery } from '../../backend.ts'
+import { allRows } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { block, inHand, kindOf } from './buckets.ts'
+import { divert, hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
+import { expire } from './elapsed-time.ts'
+import type { Gate } from './gates.ts'
+import { hold, retentionCutoff } from './holding.ts'
+import {
+  blocked,
+  type ContentRow,
+  type ContentValues,
+  contentFromValues,
+  deliveryFromRow,
+  ready,
+} from './message-rows.ts'
+import { type NoisyTenants, tenantsLeased } from './tenants.ts'
+
+export interface LeasingStatements {
+  readonly leaseNew: StatementSync
+  readonly leaseNewCounted: StatementSync
+  readonly lease: StatementSync
+  readonly leaseGated: StatementSync
+}
+
+export function prepareLeasing(db: DatabaseSync): LeasingStatements {
+  const leaseNew = (more: string): StatementSync =>
+    db.prepare(`
+      UPDATE message INDEXED BY message_ready SET
+        state = 1, due_at = ?, token = ? + sequence, leased_at = ?, receive_count = 1${more}
+      WHERE generation = ? AND state = 0 AND sequence <= ?`)
+  const lease = (more: string, from: string): StatementSync =>
+    db.prepare(`
+      UPDATE message SET
+        state = 1, due_at = ?, token = ?, held_until = ?, receive_count = ?,
+        first_received_at = CASE
+          WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
+        leased_at = ?${more}
+      WHERE sequence = ? AND ${from}`)
+  return {
+    // Columns that have an index and are named here cost time, so others do not name them.
+    leaseNew: leaseNew(''),
+    leaseNewCounted: leaseNew(`, lane = '${inHand}'`),
+    lease: lease('', 'state = 0'),
+    leaseGated: lease(', lane = ?', `(state = 0 OR state = ${blocked})`),
+  }
+}
+
+export interface Claim {
+  readonly max: number
+  /** How many more may be claimed, if they are new. */
+  readonly ahead: number
+  readonly leaseExpiresAt: number
+  /** How many more messages may be set aside, so that no receive holds the others up for long. */
+  readonly budget: { setAside: number }
+  /** What has to be asked; undefined when there is nothing to ask. */
+  readonly gate: Gate | undefined
+  /** Who is served after all others. */
+  readonly noisy: NoisyTenants
+}
+
+export function contents(
+  pick: StatementSync,
+  ...values: readonly SQLInputValue[]
+): readonly ContentRow[] {
+  return allRows<ContentValues>(pick, ...values).map(contentFromValues)
+}
+
+/** Never received before, and sure to outlive its lease: the case that is leased in bulk. */
+export function isNewAndLasting(queue: Queue, row: ContentRow, { leaseExpiresAt }: Claim): boolean {
+  return row.receive_count === 0 && row.sent_at + queue.settings.retentionMs > leaseExpiresAt
+}
+
+/** Leases rows that are all that is ready up to the last of them, with one statement. */
+export function leaseTogether(
+  tx: StoreTransaction,
+  queue: Queue,
+  rows: readonly ContentRow[],
+  claim: Claim,
+): readonly Delivery[] {
+  const { leaseNew, leaseNewCounted } = tx.session.leasing
+  const [first] = rows
+  const last = rows.at(-1)
+  if (first === undefined || last === undefined) return []
+  const offset = tx.nextTokens(first.sequence, last.sequence)
+  const statement = queue.countsRunning ? leaseNewCounted : leaseNew
+  statement.run(claim.leaseExpiresAt, offset, tx.now, queue.generation, last.sequence)
+  countLeased(tx, queue, rows)
+  return rows.map((row) => deliver(tx, queue, row, offset + row.sequence, claim))
+}
+
+/** Leases a message if it may be delivered, and sets it aside if not; then there is no answer. */
+export function leaseOrSetAside(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  claim: Claim,
+): Delivery | undefined {
+  if (!isSetAside(tx, queue, row) && !isStopped(tx, queue, row, claim.gate)) {
+    return lease(tx, queue, row, claim)
+  }
+  claim.budget.setAside -= 1
+  return undefined
+}
+
+/** Takes a message out of the way that must never be delivered: expired, or out of receives. */
+export function isSetAside(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean {
+  if (row.sent_at <= retentionCutoff(queue, tx.now)) {
+    expire(tx, queue, {
+      ...row,
+      state: ready,
+      apart: row.body === null ? 1 : 0,
+      is_job: row.job === null ? 0 : 1,
+    })
+    return true
+  }
+  return hasUsedUpReceives(queue, row) && moveUsedUp(tx, queue, row)
+}
+
+/** Diverts or blocks a message that the gate does not let through; others are counted. */
+function isStopped(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  gate: Gate | undefined,
+): boolean {
+  if (gate === undefined) return false
+  const kind = kindOf(row)
+  const verdict = gate.verdict(kind)
+  if (verdict === 'open') {
+    gate.take(kind)
+    return false
+  }
+  if (verdict === 'closed' || !divert(tx, queue, row, verdict.divertedBy)) {
+    block(tx, queue, row, gate.laneFor(kind))
+  }
+  return true
+}
+
+function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim): Delivery {
+  const token = tx.nextToken()
+  const { dueAt, heldUntil } = hold(queue, row.sent_at, claim.leaseExpiresAt)
+  const values = [dueAt, token, heldUntil, row.receive_count + 1, tx.now] as const
+  const { lease, leaseGated } = tx.session.leasing
+  if (claim.gate === undefined) lease.run(...values, row.sequence)
+  else leaseGated.run(...values, queue.countsRunning ? inHand : null, row.sequence)
+  countLeased(tx, queue, [row])
+  return deliver(tx, queue, row, token, claim)
+}
+
+function countLeased(tx: StoreTransaction, queue: Queue, rows: readonly ContentRow[]): void {
+  const count = rows.length
+  tx.count(queue, 'ready', -count)
+  tx.count(queue, 'leased', count)
+  tx.count(queue, 'received', count)
+  // The lock of a FIFO group is set by the claim, once for all that it took of the group.
+  if (queue.settings.type === 'standard') tenantsLeased(tx, queue, rows)
+}
+
+function deliver(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  token: number,
+  claim: Claim,
+): Delivery {
+  return deliveryFromRow(row, tx.session, {
+    queueId: queue.id,
+    token,
+    leasedAt: tx.now,
+    leaseExpiresAt: claim.leaseExpiresAt,
+    receiveCount: row.receive_count + 1,
+    firstReceivedAt: row.receive_count === 0 ? tx.now : row.first_received_at,
+  })
+}

@@ -1,0 +1,228 @@
+/** The row of a message, and how it becomes a record of the port. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { MessageState } from '../../../core/message-state.ts'
+import { formatReceipt } from '../../../core/receipt.ts'
+import type {
+  DeadLetterOrigin,
+  Delivery,
+  MessageAttribute,
+  NewMessage,
+  PeekedMessage,
+} from '../../backend.ts'
+import { getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import { unitKeyOf } from '../flows/flow-units.ts'
+import { deliveredJob } from '../jobs/job-details.ts'
+
+/** States as they are stored. */
+export const ready = 0
+export const leased = 1
+export const delayed = 2
+/** Ready, but kept in a lane until it may be taken. */
+export const blocked = 3
+
+/** No lease has this token; those that are given out rise from here. */
+export const nobodysToken: number = 2 ** 40
+
+export const stateNames: readonly MessageState[] = ['ready', 'leased', 'delayed']
+
+export function countNameOf(state: number): 'ready' | 'leased' | 'delayed' {
+  if (state === leased) return 'leased'
+  return state === delayed ? 'delayed' : 'ready'
+}
+
+/** Bodies above this many UTF-16 units are kept apart: a quarter of a page at the least. */
+const inlineLengthMax = 1_024
+
+/** What a delivery is made of. Receives read nothing more: every column costs time. */
+export interface ContentRow {
+  readonly sequence: number
+  readonly receive_count: number
+  readonly first_received_at: number
+  readonly sent_at: number
+  readonly id: string | null
+  readonly group_name: string | null
+  readonly deduplication_id: string | null
+  readonly origin: string | null
+  readonly attributes: string | null
+  readonly body: string | null
+  /** Details of the job, if the message is one that has not ended. */
+  readonly job: string | null
+  /** The unit of a flow that it works on. */
+  readonly unit: number | null
+}
+
+/** In the order of `contentFromValues`. */
+export const contentColumns = `sequence, receive_count,
+  coalesce(first_received_at, leased_at) AS first_received_at, sent_at, id, group_name,
+  deduplication_id, origin, attributes, body,
+  CASE WHEN job_type IS NOT NULL THEN job END AS job, unit`
+
+/**
+ * A row that was read as an array. SQLite's rows arrive as objects without a fixed shape, which are
+ * slow to make and to read; a receive, which reads many, makes its own.
+ */
+export function contentFromValues(values: ContentValues): ContentRow {
+  return {
+    sequence: values[0],
+    receive_count: values[1],
+    first_received_at: values[2],
+    sent_at: values[3],
+    id: values[4],
+    group_name: values[5],
+    deduplication_id: values[6],
+    origin: values[7],
+    attributes: values[8],
+    body: values[9],
+    job: values[10],
+    unit: values[11],
+  }
+}
+
+export type ContentValues = readonly [
+  sequence: number,
+  receiveCount: number,
+  firstReceivedAt: number,
+  sentAt: number,
+  id: string | null,
+  group: string | null,
+  deduplicationId: string | null,
+  origin: string | null,
+  attributes: string | null,
+  body: string | null,
+  job: string | null,
+  unit: number | null,
+]
+
+export const messageColumns: string = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`
+
+export interface MessageRow extends ContentRow {
+  readonly generation: number
+  readonly state: number
+  readonly due_at: number
+  readonly held_until: number | null
+  readonly token: number
+  readonly leased_at: number
+}
+
+export interface BodyStatements {
+  readonly keepApart: StatementSync
+  readonly readApart: StatementSync
+  readonly dropApart: StatementSync
+  readonly renumberApart: StatementSync
+}
+
+export function prepareBodies(db: DatabaseSync): BodyStatements {
+  return {
+    keepApart: db.prepare('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
+    readApart: db.prepare('SELECT body FROM message_body WHERE sequence = ?'),
+    dropApart: db.prepare('DELETE FROM message_body WHERE sequence = ?'),
+    renumberApart: db.prepare('UPDATE message_body SET sequence = ? WHERE sequence = ?'),
+  }
+}
+
+export function isKeptApart(body: string): boolean {
+  return body.length > inlineLengthMax
+}
+
+interface StoredAttributes {
+  /** Name, type, value; bytes are base64 with a fourth member that says so. */
+  readonly own?: readonly (readonly [string, string, string, 1?])[]
+  readonly system?: Readonly<Record<string, string>>
+}
+
+export function encodeAttributes({ attributes, systemAttributes }: NewMessage): string | null {
+  if (attributes === undefined && systemAttributes === undefined) return null
+  const stored: StoredAttributes = {
+    ...(attributes && { own: Object.entries(attributes).map(encodeAttribute) }),
+    ...(systemAttributes && { system: systemAttributes }),
+  }
+  return JSON.stringify(stored)
+}
+
+function encodeAttribute([name, { type, value }]: [string, MessageAttribute]): readonly [
+  string,
+  string,
+  string,
+  1?,
+] {
+  if (typeof value === 'string') return [name, type, value]
+  return [name, type, Buffer.from(value).toString('base64'), 1]
+}
+
+const noAttributes = { attributes: {}, systemAttributes: {} } as const
+
+export function decodeAttributes(
+  text: string | null,
+): Pick<Delivery, 'attributes' | 'systemAttributes'> {
+  if (text === null) return noAttributes
+  const stored: StoredAttributes = JSON.parse(text)
+  const own = (stored.own ?? []).map(([name, type, value, isBytes]) => [
+    name,
+    { type, value: isBytes === 1 ? new Uint8Array(Buffer.from(value, 'base64')) : value },
+  ])
+  return { attributes: Object.fromEntries(own), systemAttributes: stored.system ?? {} }
+}
+
+export interface Lease {
+  readonly queueId: number
+  readonly token: number
+  readonly leasedAt: number
+  readonly leaseExpiresAt: number
+  readonly receiveCount: number
+  readonly firstReceivedAt: number
+}
+
+// Both records are written out: this runs for every delivery, and spreading objects is slow.
+
+export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease): Delivery {
+  const { sequence } = row
+  const { queueId, token, leasedAt, leaseExpiresAt, receiveCount, firstReceivedAt } = lease
+  const { attributes, systemAttributes } = decodeAttributes(row.attributes)
+  return {
+    id: row.id ?? session.messageIds.of(row.sequence),
+    sequence,
+    body: row.body ?? bodyKeptApart(row, session),
+    attributes,
+    systemAttributes,
+    group: row.group_name,
+    deduplicationId: row.deduplication_id,
+    sentAt: row.sent_at,
+    firstReceivedAt,
+    receiveCount,
+    deadLetter: decodeOrigin(row.origin),
+    receipt: formatReceipt({ queueId, sequence, token }),
+    token,
+    leasedAt,
+    leaseExpiresAt,
+    job: row.job === null ? null : deliveredJob(row.job, row, session, receiveCount),
+    unit: row.unit === null ? null : unitKeyOf(session, row.unit),
+  }
+}
+
+export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage {
+  const { attributes, systemAttributes } = decodeAttributes(row.attributes)
+  return {
+    id: row.id ?? session.messageIds.of(row.sequence),
+    sequence: row.sequence,
+    body: row.body ?? bodyKeptApart(row, session),
+    attributes,
+    systemAttributes,
+    group: row.group_name,
+    deduplicationId: row.deduplication_id,
+    sentAt: row.sent_at,
+    firstReceivedAt: row.receive_count === 0 ? null : row.first_received_at,
+    receiveCount: row.receive_count,
+    deadLetter: decodeOrigin(row.origin),
+    state: stateNames[row.state] ?? 'ready',
+    dueAt: countNameOf(row.state) === 'ready' ? null : (row.held_until ?? row.due_at),
+  }
+}
+
+function bodyKeptApart({ sequence }: ContentRow, session: Session): string {
+  return getRow<{ body: string }>(session.bodies.readApart, sequence)?.body ?? ''
+}
+
+function decodeOrigin(text: string | null): DeadLetterOrigin | null {
+  return text === null ? null : JSON.parse(text)
+}

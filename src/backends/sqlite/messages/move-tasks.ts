@@ -1,0 +1,339 @@
+/**
+ * Move tasks: dead letters go back to where they died, or to a named queue, oldest first and at a
+ * rate. A task's progress lies in the store, and each slice is one transaction that checks it, so
+ * any process may carry it on and a crash neither loses nor doubles a message. A message whose queue
+ * does not exist is skipped and counted; the task does not look at it again.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type {
+  DeadLetterOrigin,
+  MoveTask,
+  MoveTaskFailure,
+  MoveTaskStatus,
+  StartMoveTask,
+} from '../../backend.ts'
+import { checkMoveDestination } from '../../move-destination.ts'
+import { triggerMoved } from '../collectors/batches.ts'
+import { allRows, changed, getRow, upTo } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { unitHasWorkAgain } from '../flows/flow-ends.ts'
+import { decodeDetails } from '../jobs/job-details.ts'
+import { finishJob } from '../jobs/job-history.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { unblock } from './buckets.ts'
+import { catchUpFully } from './elapsed-time.ts'
+import { groupChanged, groupGained } from './groups.ts'
+import { nobodysToken } from './message-rows.ts'
+
+/** Messages looked at in one transaction. */
+const moveSlice = 200
+
+export interface MoveStatements {
+  readonly hasSource: StatementSync
+  readonly active: StatementSync
+  readonly insert: StatementSync
+  readonly latest: StatementSync
+  readonly byId: StatementSync
+  readonly setStatus: StatementSync
+  readonly addProgress: StatementSync
+  readonly running: StatementSync
+  readonly next: StatementSync
+  readonly remaining: StatementSync
+  readonly move: StatementSync
+}
+
+export function prepareMoving(db: DatabaseSync): MoveStatements {
+  return {
+    hasSource: db.prepare('SELECT 1 FROM queue WHERE dead_letter = ? LIMIT 1'),
+    active: db.prepare(`
+      SELECT id FROM move_task
+      WHERE source_queue = ? AND status IN ('running', 'cancelling')`),
+    insert: db.prepare(`
+      INSERT INTO move_task (
+        id, source, source_queue, destination, moves_per_second, status, started_at, moved, to_move,
+        sequence_max
+      ) VALUES (?, ?, ?, ?, ?, 'running', ?, 0, ?, ?)`),
+    latest: db.prepare('SELECT * FROM move_task WHERE source = ? ORDER BY number DESC LIMIT ?'),
+    byId: db.prepare('SELECT * FROM move_task WHERE id = ?'),
+    setStatus: db.prepare(`
+      UPDATE move_task SET status = ?, failure = ? WHERE id = ? AND status = ?`),
+    addProgress: db.prepare(`
+      UPDATE move_task SET
+        moved = moved + ?, queue_gone = queue_gone + ?, origin_unknown = origin_unknown + ?, passed = ?
+      WHERE id = ?`),
+    running: db.prepare(`
+      SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
+    // A message of a FIFO group that is in flight keeps the later ones of its group back.
+    next: db.prepare(`
+      SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart,
+        unit
+      FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? AND NOT EXISTS (
+        SELECT 1 FROM fifo_group
+        WHERE fifo_group.generation = message.generation AND name = group_name
+          AND first_leased < message.sequence
+      )
+      ORDER BY sequence ${upTo}`),
+    remaining: db.prepare(`
+      SELECT 1 FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? LIMIT 1`),
+    move: db.prepare(`
+      UPDATE message SET
+        sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
+        first_received_at = NULL, token = ${nobodysToken}, origin = NULL,
+        job_type = ?, job_owner = ?, job = ?
+      WHERE sequence = ? AND generation = ? AND state = 0`),
+  }
+}
+
+interface TaskRow {
+  readonly id: string
+  readonly source: string
+  readonly source_queue: number
+  readonly destination: string | null
+  readonly moves_per_second: number | null
+  readonly status: MoveTaskStatus
+  readonly started_at: number
+  readonly moved: number
+  readonly to_move: number
+  readonly sequence_max: number
+  readonly queue_gone: number
+  readonly origin_unknown: number
+  readonly passed: number
+  readonly failure: MoveTaskFailure | null
+}
+
+export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): MoveTask {
+  const source = tx.queue(request.source)
+  const { hasSource, active, insert } = tx.session.moving
+  if (getRow(hasSource, source.name) === undefined)
+    throw new MillraceError('not_a_dead_letter_queue')
+  if (getRow(active, source.id) !== undefined) throw new MillraceError('move_task_running')
+  if (request.destination !== undefined) checkMoveDestination(source, tx.queue(request.destination))
+  catchUpFully(tx, source)
+  const id = tx.session.ids.next()
+  insert.run(
+    id,
+    source.name,
+    source.id,
+    request.destination ?? null,
+    request.movesPerSecond ?? null,
+    tx.now,
+    tx.counted(source, 'ready'),
+    tx.lastSequence,
+  )
+  tx.wroteRow()
+  return readTask(tx, id)
+}
+
+export function listMoveTasks(
+  latest: StatementSync,
+  source: string,
+  limit: number,
+): readonly MoveTask[] {
+  return allRows<TaskRow>(latest, source, limit).map(taskFromRow)
+}
+
+export function cancelMoveTask(tx: StoreTransaction, id: string): MoveTask {
+  if (!changed(tx.session.moving.setStatus, 'cancelling', null, id, 'running')) {
+    throw new MillraceError('move_task_not_found')
+  }
+  tx.wroteRow()
+  return readTask(tx, id)
+}
+
+/** Carries all active tasks on by one slice; the answer tells how much was done and whether to go on. */
+export function advanceMoveTasks(tx: StoreTransaction): { changed: number; more: boolean } {
+  let total = 0
+  let more = false
+  for (const task of allRows<TaskRow>(tx.session.moving.running)) {
+    const step = task.status === 'cancelling' ? endTask(tx, task, 'cancelled') : advance(tx, task)
+    total += step.changed
+    more ||= step.more
+  }
+  return { changed: total, more }
+}
+
+interface Step {
+  readonly changed: number
+  readonly more: boolean
+}
+
+function advance(tx: StoreTransaction, task: TaskRow): Step {
+  const source = tx.session.topology.find(task.source)
+  if (source?.id !== task.source_queue) return endTask(tx, task, 'failed', 'queue_not_found')
+  catchUpFully(tx, source)
+  const quota = allowedBy(tx.now, task) - task.moved
+  if (quota <= 0) return { changed: 0, more: false }
+  const { sequence_max } = task
+  unblock(tx, source, { lastSequence: sequence_max, count: Math.min(moveSlice, quota) })
+  const { next, remaining } = tx.session.moving
+  const rows = allRows<MovedRow>(next, source.generation, task.passed, sequence_max, moveSlice)
+  const slice = moveRows(tx, { source, task, rows, quota })
+  if (slice.end === 'destination_gone') return endTask(tx, task, 'failed', 'queue_not_found')
+  const { moved, skipped, passed } = slice
+  const changed = moved + skipped.queue_not_found + skipped.origin_unknown
+  if (slice.end === 'rate_used') return { changed, more: false }
+  if (rows.length === moveSlice) return { changed, more: true }
+  if (getRow(remaining, source.generation, passed, sequence_max) !== undefined) {
+    return { changed, more: false }
+  }
+  const failure = firstReason(task, skipped)
+  const end = endTask(tx, task, failure === null ? 'completed' : 'failed', failure)
+  return { changed: changed + end.changed, more: false }
+}
+
+function firstReason(task: TaskRow, skipped: Slice['skipped']): MoveTaskFailure | null {
+  if (task.queue_gone + skipped.queue_not_found > 0) return 'queue_not_found'
+  return task.origin_unknown + skipped.origin_unknown > 0 ? 'origin_unknown' : null
+}
+
+/** How many messages the rate allows since the start of the task. */
+function allowedBy(now: number, { moves_per_second, started_at }: TaskRow): number {
+  if (moves_per_second === null) return Number.POSITIVE_INFINITY
+  return Math.floor(((now - started_at) * moves_per_second) / 1_000) + 1
+}
+
+interface MovedRow {
+  readonly sequence: number
+  readonly group_name: string | null
+  readonly origin: string | null
+  readonly job: string | null
+  /** It is a job of the source itself, not a dead letter. */
+  readonly lives: 0 | 1
+  readonly apart: 0 | 1
+  readonly unit: number | null
+}
+
+/** The end of a job that waited in the source: it goes on elsewhere, as another one. */
+const movedAway = { status: 'cancelled', error: 'It was moved, and is a new job now.' } as const
+
+interface Slice {
+  readonly end: 'rows_used' | 'rate_used' | 'destination_gone'
+  readonly moved: number
+  readonly skipped: Record<MoveTaskFailure, number>
+  readonly passed: number
+}
+
+interface Rows {
+  readonly source: Queue
+  readonly task: TaskRow
+  readonly rows: readonly MovedRow[]
+  readonly quota: number
+}
+
+/** Moves rows in order and skips those without a queue to go to; skipping costs nothing of the rate. */
+function moveRows(tx: StoreTransaction, { source, task, rows, quota }: Rows): Slice {
+  const skipped = { queue_not_found: 0, origin_unknown: 0 }
+  let isDestinationGone = false
+  let moved = 0
+  let { passed } = task
+  for (const row of rows) {
+    const target = destinationOf(tx, task, row)
+    if (typeof target !== 'string') {
+      moveRow(tx, source, target, row)
+      moved += 1
+    } else if (task.destination === null) {
+      skipped[target] += 1
+      passed = row.sequence
+    } else {
+      isDestinationGone = true
+    }
+    if (isDestinationGone || moved === quota) break
+  }
+  if (moved > 0) tx.count(source, 'redriven', moved)
+  if (moved > 0 || passed > task.passed) {
+    const { queue_not_found, origin_unknown } = skipped
+    tx.session.moving.addProgress.run(moved, queue_not_found, origin_unknown, passed, task.id)
+    tx.wroteRow()
+  }
+  const end = moved === quota ? 'rate_used' : 'rows_used'
+  return { end: isDestinationGone ? 'destination_gone' : end, moved, skipped, passed }
+}
+
+function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedRow): void {
+  const sequence = tx.nextSequence()
+  if (row.lives === 1) finishJob(tx, row.sequence, { ...movedAway, queue: source.name })
+  const { type, owner, details } = newJobOf(tx, row)
+  tx.session.moving.move.run(
+    sequence,
+    target.generation,
+    tx.now,
+    type,
+    owner,
+    details,
+    row.sequence,
+    source.generation,
+  )
+  if (row.apart === 1) tx.session.bodies.renumberApart.run(sequence, row.sequence)
+  if (row.unit !== null) unitHasWorkAgain(tx, row.unit, sequence)
+  triggerMoved(tx, row.sequence, sequence)
+  tx.count(source, 'ready', -1)
+  tx.count(target, 'ready', 1)
+  tx.gainedReady(target)
+  if (source.settings.type === 'fifo' && row.group_name !== null) {
+    groupChanged(tx, source.generation, row.group_name)
+    groupGained(tx, target.generation, row.group_name, sequence)
+  }
+}
+
+/** The failed job stays as it is; what is sent back is a new job that names it. */
+function newJobOf(
+  tx: StoreTransaction,
+  { job, sequence }: MovedRow,
+): { type: string | null; owner: string | null; details: string | null } {
+  if (job === null) return { type: null, owner: null, details: null }
+  const failed = decodeDetails(job)
+  const details = { ...failed, retryOf: tx.session.messageIds.of(sequence) }
+  return { type: failed.type, owner: failed.owner ?? null, details: JSON.stringify(details) }
+}
+
+/** The queue for a message, or why there is none. */
+function destinationOf(
+  tx: StoreTransaction,
+  { destination }: TaskRow,
+  { origin }: MovedRow,
+): Queue | MoveTaskFailure {
+  const name = destination ?? sourceIn(origin)
+  if (name === undefined) return 'origin_unknown'
+  return tx.session.topology.find(name) ?? 'queue_not_found'
+}
+
+function sourceIn(origin: string | null): string | undefined {
+  if (origin === null) return undefined
+  const { source }: DeadLetterOrigin = JSON.parse(origin)
+  return source
+}
+
+function endTask(
+  tx: StoreTransaction,
+  task: TaskRow,
+  status: MoveTaskStatus,
+  failure: TaskRow['failure'] = null,
+): Step {
+  tx.session.moving.setStatus.run(status, failure, task.id, task.status)
+  tx.wroteRow()
+  return { changed: 1, more: false }
+}
+
+function readTask(tx: StoreTransaction, id: string): MoveTask {
+  const row = getRow<TaskRow>(tx.session.moving.byId, id)
+  if (row === undefined) throw new MillraceError('move_task_not_found')
+  return taskFromRow(row)
+}
+
+function taskFromRow(row: TaskRow): MoveTask {
+  return {
+    id: row.id,
+    source: row.source,
+    destination: row.destination,
+    movesPerSecond: row.moves_per_second,
+    status: row.status,
+    startedAt: row.started_at,
+    moved: row.moved,
+    toMove: row.to_move,
+    skipped: { queue_not_found: row.queue_gone, origin_unknown: row.origin_unknown },
+    failure: row.failure,
+  }
+}

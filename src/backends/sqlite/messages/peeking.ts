@@ -1,0 +1,94 @@
+/** Reads messages in pages without receiving them. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import type { Page, Peek, PeekedMessage } from '../../backend.ts'
+import { allRows, upTo } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { catchUpFully } from './elapsed-time.ts'
+import {
+  blocked,
+  type MessageRow,
+  messageColumns,
+  peekedFromRow,
+  stateNames,
+} from './message-rows.ts'
+
+export interface PeekStatements {
+  readonly ready: StatementSync
+  readonly waiting: StatementSync
+}
+
+export function preparePeeking(db: DatabaseSync): PeekStatements {
+  return {
+    ready: db.prepare(`
+      SELECT ${messageColumns} FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 AND sequence > ? ORDER BY sequence ${upTo}`),
+    waiting: db.prepare(`
+      SELECT ${messageColumns} FROM message INDEXED BY message_due
+      WHERE generation = ? AND state = ? AND state > 0 AND (due_at, sequence) > (?, ?)
+      ORDER BY due_at, sequence ${upTo}`),
+  }
+}
+
+/** Due messages are caught up with first, so that each is shown in the state it really has. */
+export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMessage> {
+  const queue = tx.queue(request.queue)
+  catchUpFully(tx, queue)
+  const cursor = parseCursor(request.after)
+  const { peeking } = tx.session
+  const rows =
+    request.state === 'ready'
+      ? readyRows(tx, queue, cursor, request.limit + 1)
+      : allRows<MessageRow>(
+          peeking.waiting,
+          queue.generation,
+          stateNames.indexOf(request.state),
+          cursor.at,
+          cursor.sequence,
+          request.limit + 1,
+        )
+  const page = rows.slice(0, request.limit)
+  const items = page.map((row) => peekedFromRow(row, tx.session))
+  const last = page.at(-1)
+  if (rows.length <= request.limit || last === undefined) return { items }
+  const at = request.state === 'ready' ? last.sent_at : last.due_at
+  return { items, next: `${at}-${last.sequence}` }
+}
+
+/**
+ * Ready messages and those that wait in lanes, in the one order that they have outside. In the store
+ * the latter are in the order of their retention, which is that of sending.
+ */
+export function readyRows(
+  { session }: StoreTransaction,
+  { generation, settings }: Queue,
+  after: Cursor,
+  count: number,
+): readonly MessageRow[] {
+  const { ready, waiting } = session.peeking
+  const expiresAfter = after.at + settings.retentionMs
+  const values = [generation, blocked, expiresAfter, after.sequence, count] as const
+  return [
+    ...allRows<MessageRow>(ready, generation, after.sequence, count),
+    ...allRows<MessageRow>(waiting, ...values),
+  ]
+    .sort((left, right) => left.sequence - right.sequence)
+    .slice(0, count)
+}
+
+/** The last row of a page: when it is due or, if it is ready, when it was sent. */
+export interface Cursor {
+  readonly at: number
+  readonly sequence: number
+}
+
+export function parseCursor(text: string | undefined): Cursor {
+  if (text === undefined) return { at: 0, sequence: 0 }
+  const match = /^(\d{1,15})-(\d{1,15})$/.exec(text)
+  if (match === null) {
+    const allowed = "the 'next' of an earlier page"
+    throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])
+  }
+  return { at: Number(match[1]), sequence: Number(match[2]) }
+}

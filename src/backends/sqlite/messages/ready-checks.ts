@@ -1,0 +1,94 @@
+/** Cheap questions that tell whether a receive is worth a try, or when it will be. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { inFlightMax } from '../../../core/limits.ts'
+import { getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { lanesOf } from './buckets.ts'
+import { type Gate, type GateOptions, gateOf } from './gates.ts'
+
+export interface WakingStatements {
+  readonly anyReady: StatementSync
+  readonly anyOpenGroup: StatementSync
+  readonly nextDue: StatementSync
+  readonly leased: StatementSync
+  readonly dataVersion: StatementSync
+}
+
+export function prepareWaking(db: DatabaseSync): WakingStatements {
+  const firstDue = (state: number): string => `(
+    SELECT due_at FROM message INDEXED BY message_due
+    WHERE generation = ? AND state = ${state} AND state > 0 ORDER BY due_at LIMIT 1)`
+  return {
+    anyReady: db.prepare(`
+      SELECT 1 FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 LIMIT 1`),
+    anyOpenGroup: db.prepare(`
+      SELECT 1 FROM fifo_group INDEXED BY fifo_group_open
+      WHERE generation = ? AND turn IS NOT NULL LIMIT 1`),
+    nextDue: db.prepare(`SELECT ${firstDue(1)} AS lease_ends, ${firstDue(2)} AS delay_ends`),
+    leased: db.prepare('SELECT leased FROM queue_count WHERE queue = ?'),
+    dataVersion: db.prepare('PRAGMA data_version'),
+  }
+}
+
+const never = Number.POSITIVE_INFINITY
+
+/**
+ * From when on a receive takes or changes something, as far as is known now. It must not be said of a
+ * queue whose messages all have to wait: whoever waits for it would try again and again.
+ */
+export function worthwhileAt(options: GateOptions): number {
+  const { session, queue, now } = options
+  const gate = gateOf(options)
+  if (gate === undefined && hasSomethingReady(session, queue)) {
+    return isFull(session, queue, gate) ? nextDueAt(session, queue) : now
+  }
+  if (gate?.isHeld) return session.topology.switches.nextEnd(now)
+  const dueAt = nextDueAt(session, queue)
+  if (dueAt <= now) return now
+  if (isFull(session, queue, gate)) return dueAt
+  // Before the rate allows anything, it does not help that something becomes due.
+  const rateOpensAt = gate !== undefined && gate.room <= 0 ? gate.rateOpensAt : now
+  if (hasSomethingReady(session, queue) || (gate !== undefined && hasOpenLane(options, gate))) {
+    return rateOpensAt
+  }
+  return Math.max(rateOpensAt, Math.min(dueAt, session.topology.switches.nextEnd(now)))
+}
+
+/** As much is in hand as may be; some of it has to come back first. */
+function isFull(session: Session, queue: Queue, gate: Gate | undefined): boolean {
+  if (gate?.isRunningFull) return true
+  const leased = getRow<{ leased: number }>(session.waking.leased, queue.id)?.leased ?? 0
+  return leased >= inFlightMax
+}
+
+/** Ready messages are taken by the next receive or put into a lane; a lane is only looked at. */
+function hasOpenLane({ session, queue }: GateOptions, gate: Gate): boolean {
+  for (const { kind } of lanesOf(session, queue)) {
+    if (gate.verdict(kind) !== 'closed') return true
+  }
+  return false
+}
+
+/** What is due and not caught up with is not seen. */
+export function hasSomethingReady(session: Session, queue: Queue): boolean {
+  const { anyReady, anyOpenGroup } = session.waking
+  const statement = queue.settings.type === 'fifo' ? anyOpenGroup : anyReady
+  return statement.get(queue.generation) !== undefined
+}
+
+/** When the next lease, or the next delay, ends. */
+function nextDueAt(session: Session, queue: Queue): number {
+  const row = getRow<{ lease_ends: number | null; delay_ends: number | null }>(
+    session.waking.nextDue,
+    queue.generation,
+    queue.generation,
+  )
+  return Math.min(row?.lease_ends ?? never, row?.delay_ends ?? never)
+}
+
+/** Moves on when another connection, in this process or another, has committed. */
+export function dataVersion(session: Session): number {
+  return getRow<{ data_version: number }>(session.waking.dataVersion)?.data_version ?? 0
+}

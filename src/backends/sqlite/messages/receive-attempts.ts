@@ -1,0 +1,92 @@
+/**
+ * Receive attempts on FIFO queues. A consumer that lost the answer to a receive asks again with the
+ * same id and gets the same messages with the same receipts, as long as none of them was touched.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { deduplicationWindowMs } from '../../../core/limits.ts'
+import type { Delivery } from '../../backend.ts'
+import { getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { hold } from './holding.ts'
+import { deliveryFromRow, type MessageRow, messageColumns } from './message-rows.ts'
+
+export interface AttemptStatements {
+  readonly find: StatementSync
+  readonly remember: StatementSync
+  readonly leasedMessage: StatementSync
+  readonly renew: StatementSync
+}
+
+export function prepareAttempts(db: DatabaseSync): AttemptStatements {
+  return {
+    find: db.prepare(`
+      SELECT leases FROM receive_attempt WHERE generation = ? AND id = ? AND expires_at > ?`),
+    remember: db.prepare(`
+      INSERT OR REPLACE INTO receive_attempt (generation, id, leases, expires_at)
+      VALUES (?, ?, ?, ?)`),
+    leasedMessage: db.prepare(`
+      SELECT ${messageColumns} FROM message
+      WHERE sequence = ? AND generation = ? AND token = ? AND coalesce(held_until, due_at) = ?
+        AND state = 1 AND due_at > ?`),
+    renew: db.prepare(`
+      UPDATE message SET due_at = ?, held_until = ?
+      WHERE sequence = ? AND token = ? AND state = 1`),
+  }
+}
+
+type RememberedLease = readonly [sequence: number, token: number, expiresAt: number]
+
+/** The deliveries of an earlier receive with this id, or undefined when it does not count. */
+export function recallAttempt(
+  tx: StoreTransaction,
+  queue: Queue,
+  attemptId: string | undefined,
+  visibilityMs: number,
+): readonly Delivery[] | undefined {
+  if (attemptId === undefined || queue.settings.type !== 'fifo') return undefined
+  const { find, leasedMessage, renew } = tx.session.attempts
+  const found = getRow<{ leases: string }>(find, queue.generation, attemptId, tx.now)
+  if (found === undefined) return undefined
+  const leases: readonly RememberedLease[] = JSON.parse(found.leases)
+  const rows: MessageRow[] = []
+  for (const [sequence, token, expiresAt] of leases) {
+    const values = [sequence, queue.generation, token, expiresAt, tx.now] as const
+    const row = getRow<MessageRow>(leasedMessage, ...values)
+    if (row === undefined) return undefined
+    rows.push(row)
+  }
+  const leaseExpiresAt = tx.now + visibilityMs
+  const deliveries = rows.map((row) => {
+    const { token } = row
+    const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
+    renew.run(dueAt, heldUntil, row.sequence, token)
+    tx.wroteRow()
+    return deliveryFromRow(row, tx.session, {
+      queueId: queue.id,
+      token,
+      leasedAt: tx.now,
+      leaseExpiresAt,
+      receiveCount: row.receive_count,
+      firstReceivedAt: row.first_received_at,
+    })
+  })
+  rememberAttempt(tx, queue, attemptId, deliveries)
+  return deliveries
+}
+
+export function rememberAttempt(
+  tx: StoreTransaction,
+  queue: Queue,
+  attemptId: string | undefined,
+  deliveries: readonly Delivery[],
+): void {
+  if (attemptId === undefined || queue.settings.type !== 'fifo' || deliveries.length === 0) return
+  const leases = deliveries.map(({ sequence, token, leaseExpiresAt }) => [
+    sequence,
+    token,
+    leaseExpiresAt,
+  ])
+  const expiresAt = tx.now + deduplicationWindowMs
+  tx.session.attempts.remember.run(queue.generation, attemptId, JSON.stringify(leases), expiresAt)
+}

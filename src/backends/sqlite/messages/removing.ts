@@ -1,0 +1,25 @@
+/** Takes a message out of its queue that nobody shall receive any more, whatever its state. */
+
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { groupChanged } from './groups.ts'
+import { countNameOf, leased } from './message-rows.ts'
+import { leaseEnded } from './tenants.ts'
+
+export interface RemovedRow {
+  readonly sequence: number
+  readonly state: number
+  readonly group_name: string | null
+  readonly apart: 0 | 1
+}
+
+/** Brings everything up to date after the row was deleted. */
+export function messageRemoved(tx: StoreTransaction, queue: Queue, row: RemovedRow): void {
+  const { sequence, state, group_name } = row
+  if (row.apart === 1) tx.session.bodies.dropApart.run(sequence)
+  tx.count(queue, countNameOf(state), -1)
+  if (state === leased) leaseEnded(tx, queue, group_name)
+  if (queue.settings.type !== 'fifo' || group_name === null) return
+  if (state !== leased) groupChanged(tx, queue.generation, group_name)
+  tx.gainedReady(queue)
+}

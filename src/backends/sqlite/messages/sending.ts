@@ -1,0 +1,329 @@
+/** Stores new messages: checks them against the queue, recognises duplicates, keeps order. */
+import { hash } from 'node:crypto'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { delayOf, refuseMessage } from '../../../core/check-message.ts'
+import { deduplicationWindowMs } from '../../../core/limits.ts'
+import type { MillraceError } from '../../../core/millrace-error.ts'
+import type { NewMessage, Send, SendResult } from '../../backend.ts'
+import { getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { groupGained } from './groups.ts'
+import { hold } from './holding.ts'
+import { delayed, encodeAttributes, isKeptApart, nobodysToken, ready } from './message-rows.ts'
+
+export interface SendingStatements {
+  readonly insert: StatementSync
+  readonly insertPlain: StatementSync
+  readonly insertPlainMany: StatementSync
+  readonly insertPlainJob: StatementSync
+  readonly insertPlainJobs: StatementSync
+  readonly findDuplicate: StatementSync
+  readonly rememberId: StatementSync
+}
+
+/** Messages and jobs that one statement stores; each call of a statement has its price. */
+const messagesAtOnce = 10
+const jobsAtOnce = 25
+
+export function prepareSending(db: DatabaseSync): SendingStatements {
+  const insertPlainJobs = (count: number): StatementSync => {
+    const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?)`
+    return db.prepare(`
+      INSERT INTO message (
+        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body,
+        job_type, job_owner, job
+      ) VALUES ${rowsOf(count, row)}`)
+  }
+  // The most common message binds half the values, and binding is what costs time.
+  const insertPlain = (count: number): StatementSync => {
+    const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?)`
+    return db.prepare(`
+      INSERT INTO message (
+        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
+      ) VALUES ${rowsOf(count, row)}`)
+  }
+  return {
+    insert: db.prepare(`
+      INSERT INTO message (
+        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
+        group_name, deduplication_id, attributes, body, job_type, job_owner, job, unit
+      ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    insertPlain: insertPlain(1),
+    insertPlainMany: insertPlain(messagesAtOnce),
+    insertPlainJob: insertPlainJobs(1),
+    insertPlainJobs: insertPlainJobs(jobsAtOnce),
+    findDuplicate: db.prepare(`
+      SELECT sequence FROM deduplication
+      WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),
+    rememberId: db.prepare(`
+      INSERT OR REPLACE INTO deduplication (generation, scope, id, sequence, expires_at)
+      VALUES (?, ?, ?, ?, ?)`),
+  }
+}
+
+function rowsOf(count: number, row: string): string {
+  return Array.from({ length: count }, () => row).join(', ')
+}
+
+export function sendMessages(tx: StoreTransaction, request: Send): readonly SendResult[] {
+  const queue = tx.queue(request.queue)
+  if (request.allOrNothing) {
+    for (const message of request.messages) {
+      const refusal = refuse(queue, message)
+      if (refusal !== undefined) throw refusal
+    }
+  }
+  const results: SendResult[] = []
+  let batch: NewMessage[] = []
+  for (const message of request.messages) {
+    const error = request.allOrNothing ? undefined : refuse(queue, message)
+    if (error === undefined && isPlain(queue, message)) {
+      batch.push(message)
+      if (batch.length < messagesAtOnce) continue
+      results.push(...storePlainMessages(tx, queue, batch))
+    } else {
+      results.push(...batch.map((waiting) => storeMessage(tx, queue, waiting)))
+      results.push(
+        error === undefined ? storeMessage(tx, queue, message) : { status: 'refused', error },
+      )
+    }
+    batch = []
+  }
+  results.push(...batch.map((waiting) => storeMessage(tx, queue, waiting)))
+  return results
+}
+
+/** Stores as many plain messages as one statement takes. */
+function storePlainMessages(
+  tx: StoreTransaction,
+  queue: Queue,
+  messages: readonly NewMessage[],
+): readonly Stored[] {
+  const { now, session } = tx
+  const values: SQLInputValue[] = []
+  const stored = messages.map(({ body }) => {
+    const sequence = tx.nextSequence()
+    values.push(sequence, queue.generation, now, now, now, body)
+    return sent(tx, 'created', sequence)
+  })
+  session.sending.insertPlainMany.run(...values)
+  tx.count(queue, 'sent', messages.length)
+  tx.count(queue, 'ready', messages.length)
+  tx.gainedReady(queue)
+  return stored
+}
+
+export function refuse(queue: Queue, message: NewMessage): MillraceError | undefined {
+  return refuseMessage(message, queue.settings)
+}
+
+/** What makes a message a tracked job. */
+export interface JobColumns {
+  readonly type: string
+  readonly owner: string | null
+  readonly details: string
+}
+
+/** What is stored with a message besides what its sender says. */
+export interface MessageExtras {
+  readonly job?: JobColumns | undefined
+  /** The unit of a flow that it works on. */
+  readonly unit?: number | undefined
+}
+
+const noExtras: MessageExtras = {}
+
+export interface Stored {
+  readonly status: 'created' | 'duplicate'
+  readonly id: string
+  readonly sequence: number
+}
+
+/** Stores a message that the queue takes. */
+export function storeMessage(
+  tx: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  { job, unit }: MessageExtras = noExtras,
+): Stored {
+  const fifo = queue.settings.type === 'fifo'
+  const deduplicationId = fifo ? idForDeduplication(message) : null
+  if (deduplicationId !== null) {
+    const first = findDuplicate(tx, queue, message, deduplicationId)
+    if (first !== undefined) {
+      tx.count(queue, 'deduplicated', 1)
+      return sent(tx, 'duplicate', first.sequence)
+    }
+  }
+  const sequence = tx.nextSequence()
+  insert(tx, queue, message, { sequence, deduplicationId, job, unit })
+  if (deduplicationId !== null) remember(tx, queue, message, sequence, deduplicationId)
+  tx.count(queue, 'sent', 1)
+  return sent(tx, 'created', sequence)
+}
+
+function sent(tx: StoreTransaction, status: Stored['status'], sequence: number): Stored {
+  return { status, id: tx.session.messageIds.of(sequence), sequence }
+}
+
+interface Identity {
+  readonly sequence: number
+  readonly deduplicationId: string | null
+  readonly job: JobColumns | undefined
+  readonly unit: number | undefined
+}
+
+function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identity: Identity): void {
+  const { settings, generation } = queue
+  const { group, attributes, systemAttributes } = message
+  const delayMs = delayOf(message, settings)
+  const hasExtras =
+    group !== undefined ||
+    attributes !== undefined ||
+    systemAttributes !== undefined ||
+    identity.unit !== undefined
+  if (hasExtras || delayMs > 0 || isKeptApart(message.body)) {
+    insertFull(tx, queue, message, { ...identity, delayMs })
+  } else {
+    insertPlain(tx, generation, message.body, identity)
+  }
+  if (delayMs > 0) {
+    tx.count(queue, 'delayed', 1)
+    return
+  }
+  tx.count(queue, 'ready', 1)
+  tx.gainedReady(queue)
+  if (settings.type === 'fifo' && group !== undefined) {
+    groupGained(tx, generation, group, identity.sequence)
+  }
+}
+
+function insertPlain(
+  { now, session }: StoreTransaction,
+  generation: number,
+  body: string,
+  { sequence, job }: Identity,
+): void {
+  const { insertPlain, insertPlainJob } = session.sending
+  if (job === undefined) {
+    insertPlain.run(sequence, generation, now, now, now, body)
+  } else {
+    const { type, owner, details } = job
+    insertPlainJob.run(sequence, generation, now, now, now, body, type, owner, details)
+  }
+}
+
+export interface PlainJob extends JobColumns {
+  readonly body: string
+}
+
+/** Whether a message is stored with nothing but its body. */
+export function isPlain({ settings }: Queue, message: NewMessage): boolean {
+  const { group, attributes, systemAttributes, delayMs = settings.delayMs } = message
+  return (
+    settings.type === 'standard' &&
+    delayMs === 0 &&
+    group === undefined &&
+    attributes === undefined &&
+    systemAttributes === undefined &&
+    !isKeptApart(message.body)
+  )
+}
+
+/** Stores plain jobs that the queue takes, several with each statement. */
+export function storePlainJobs(
+  tx: StoreTransaction,
+  queue: Queue,
+  jobs: readonly PlainJob[],
+): readonly Stored[] {
+  const { now, session } = tx
+  const { insertPlainJobs } = session.sending
+  const together = jobs.length - (jobs.length % jobsAtOnce)
+  const stored: Stored[] = []
+  let values: SQLInputValue[] = []
+  for (const [index, { body, type, owner, details }] of jobs.entries()) {
+    const sequence = tx.nextSequence()
+    stored.push(sent(tx, 'created', sequence))
+    if (index >= together) {
+      insertPlain(tx, queue.generation, body, {
+        sequence,
+        deduplicationId: null,
+        job: { type, owner, details },
+        unit: undefined,
+      })
+      continue
+    }
+    values.push(sequence, queue.generation, now, now, now, body, type, owner, details)
+    if (index % jobsAtOnce === jobsAtOnce - 1) {
+      insertPlainJobs.run(...values)
+      values = []
+    }
+  }
+  tx.count(queue, 'sent', jobs.length)
+  tx.count(queue, 'ready', jobs.length)
+  tx.gainedReady(queue)
+  return stored
+}
+
+function insertFull(
+  { now, session }: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  { sequence, deduplicationId, job, unit, delayMs }: Identity & { readonly delayMs: number },
+): void {
+  const { dueAt, heldUntil } = hold(queue, now, now + delayMs)
+  const apart = isKeptApart(message.body)
+  session.sending.insert.run(
+    sequence,
+    queue.generation,
+    delayMs > 0 ? delayed : ready,
+    dueAt,
+    now,
+    now,
+    heldUntil,
+    message.group ?? null,
+    deduplicationId,
+    encodeAttributes(message),
+    apart ? null : message.body,
+    job?.type ?? null,
+    job?.owner ?? null,
+    job?.details ?? null,
+    unit ?? null,
+  )
+  if (apart) session.bodies.keepApart.run(sequence, message.body)
+}
+
+function idForDeduplication(message: NewMessage): string {
+  return message.deduplicationId ?? hash('sha256', message.body)
+}
+
+function scopeOf(queue: Queue, message: NewMessage): string {
+  return queue.settings.deduplicationScope === 'group' ? (message.group ?? '') : ''
+}
+
+function findDuplicate(
+  tx: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  deduplicationId: string,
+): { readonly sequence: number } | undefined {
+  const { findDuplicate } = tx.session.sending
+  return getRow(findDuplicate, queue.generation, scopeOf(queue, message), deduplicationId, tx.now)
+}
+
+function remember(
+  tx: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  sequence: number,
+  deduplicationId: string,
+): void {
+  tx.session.sending.rememberId.run(
+    queue.generation,
+    scopeOf(queue, message),
+    deduplicationId,
+    sequence,
+    tx.now + deduplicationWindowMs,
+  )
+}

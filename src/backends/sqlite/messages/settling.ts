@@ -1,0 +1,394 @@
+/**
+ * Ends and extends leases. Every statement that changes a message names the token of the lease, so a
+ * holder whose lease has been given to somebody else changes nothing, whatever it sends.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { leaseMsMax } from '../../../core/limits.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import { parseReceipt, type Receipt } from '../../../core/receipt.ts'
+import type {
+  Extend,
+  Extension,
+  LeaseRefusal,
+  LeaseResult,
+  LeaseState,
+  LeaseStates,
+  Settle,
+  Settlement,
+  SettleResult,
+} from '../../backend.ts'
+import { refuseBatch } from '../collectors/batches.ts'
+import { changed, getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { endUnit } from '../flows/flow-ends.ts'
+import { finishLeasedJob, noteAttempt } from '../jobs/job-history.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { deadLetterQueue, hasUsedUpReceives, moveBuried, removeFinished } from './dead-lettering.ts'
+import { hold, retentionCutoff } from './holding.ts'
+import { hideUnheld, isForAnyLease, isHeld, isUnheld } from './late-receipts.ts'
+import {
+  countNameOf,
+  leased,
+  type MessageRow,
+  messageColumns,
+  nobodysToken,
+} from './message-rows.ts'
+import { refuseParts, storeParts } from './settlement-parts.ts'
+import { completeTogether, countTogether, type Received } from './settling-together.ts'
+import { leaseEnded } from './tenants.ts'
+
+export interface SettlingStatements {
+  readonly find: StatementSync
+  readonly extend: StatementSync
+  readonly deletePlain: StatementSync
+  readonly deleteJob: StatementSync
+  readonly deleteHeld: StatementSync
+  readonly deletePlainUnheld: StatementSync
+  readonly deleteLive: StatementSync
+  readonly holdBack: StatementSync
+  readonly handBack: StatementSync
+}
+
+export function prepareSettling(db: DatabaseSync): SettlingStatements {
+  const deleted = 'RETURNING state, sent_at, group_name, body IS NULL AS apart, unit'
+  const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
+  return {
+    find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ?`),
+    extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live} AND leased_at >= ?`),
+    deletePlain: db.prepare(`
+      DELETE FROM message ${live} AND body IS NOT NULL AND job_type IS NULL AND group_name IS NULL
+        AND unit IS NULL`),
+    deleteJob: db.prepare(`
+      DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`),
+    // Standard queues accept a late acknowledgement as long as nobody else has got the message. The
+    // message of a job goes with the end of the job, or not at all.
+    deleteHeld: db.prepare(`
+      DELETE FROM message
+      WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ?) ${deleted}`),
+    // The one statement without the token of the receipt, for callers who ask for it: see `anyLease` in
+    // the port.
+    deletePlainUnheld: db.prepare(`
+      DELETE FROM message
+      WHERE sequence = ? AND generation = ? AND job_type IS NULL AND ${isUnheld} ${deleted}`),
+    deleteLive: db.prepare(`DELETE FROM message ${live} ${deleted}`),
+    // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
+    holdBack: db.prepare(
+      `UPDATE message SET
+        due_at = ?, held_until = ?, token = ${nobodysToken}, lane = NULL ${live}`,
+    ),
+    handBack: db.prepare(`
+      UPDATE message SET
+        state = 0, held_until = NULL, token = ${nobodysToken}, lane = NULL,
+        receive_count = ? ${live}`),
+  }
+}
+
+export function extendLeases(tx: StoreTransaction, request: Extend): readonly LeaseResult[] {
+  const queue = tx.queue(request.queue)
+  return request.leases.map((extension) => {
+    const receipt = receiptFor(queue, extension.receipt)
+    if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
+    return extendLease(tx, queue, receipt, extension)
+  })
+}
+
+function extendLease(
+  tx: StoreTransaction,
+  queue: Queue,
+  receipt: Receipt,
+  { visibilityMs, anyLease }: Extension,
+): LeaseResult {
+  const row = findRow(tx, queue, receipt)
+  if (row === undefined) return { status: 'gone' }
+  const leaseExpiresAt = tx.now + visibilityMs
+  const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
+  const { sequence, token } = receipt
+  const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
+  if (changed(tx.session.settling.extend, ...values, leaseExpiresAt - leaseMsMax)) {
+    tx.wroteRow(queue)
+    return { status: 'extended', leaseExpiresAt }
+  }
+  const refusal = whyNot(tx, row, receipt)
+  if (refusal !== undefined) {
+    if (!anyLease || !isForAnyLease(queue, row)) return { status: refusal }
+    if (isHeld(row, tx.now)) return { status: refusal, isHeld: true }
+    const change = { until: leaseExpiresAt, token }
+    if (hideUnheld(tx, queue, row, change)) return { status: 'extended', leaseExpiresAt }
+  }
+  const violation = {
+    field: 'visibilityMs',
+    given: String(visibilityMs),
+    allowed: `at most ${leaseMsMax} ms since the message was received`,
+  }
+  return refused(MillraceError.invalid([violation]))
+}
+
+/** The same question as before a settlement, without one. */
+export function leaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
+  const queue = view.session.topology.require(request.queue)
+  return request.receipts.map((text) => {
+    const receipt = receiptFor(queue, text)
+    // A receipt of a queue that was deleted and made anew: its message went with the old one.
+    if (receipt === undefined) return 'gone'
+    return whyNot(view, findRow(view, queue, receipt), receipt) ?? 'live'
+  })
+}
+
+export function settleLeases(tx: StoreTransaction, request: Settle): readonly SettleResult[] {
+  const queue = tx.queue(request.queue)
+  const received = request.settlements.map((settlement) => ({
+    settlement,
+    receipt: receiptFor(queue, settlement.receipt),
+  }))
+  const results: SettleResult[] = []
+  let done = none
+  let togetherUntil = 0
+  for (const [index, one] of received.entries()) {
+    if (index >= togetherUntil) {
+      const count = countTogether(tx, queue, received, index)
+      togetherUntil = index + count
+      done = count > 1 ? completeTogether(tx, queue, one, count) : none
+    }
+    const isDone = one.receipt !== undefined && done.has(one.receipt.sequence)
+    results.push(isDone ? settledAlone : settleOne(tx, queue, one))
+  }
+  return results
+}
+
+const none: ReadonlySet<number> = new Set()
+
+const settledAlone: SettleResult = { status: 'settled', emitted: [], enqueued: [] }
+
+function settleOne(
+  tx: StoreTransaction,
+  queue: Queue,
+  { settlement, receipt }: Received,
+): SettleResult {
+  if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
+  const error = refuseSettlement(tx, queue, receipt, settlement)
+  if (error !== undefined) return refused(error)
+  const { batch } = settlement
+  const end =
+    (batch && refuseBatch(tx, receipt, batch)) ?? settleLease(tx, queue, receipt, settlement)
+  if (end === 'held') return { status: 'stale', isHeld: true }
+  if (typeof end === 'string') return { status: end }
+  return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
+}
+
+/** Everything that can be wrong is found before the first row changes. */
+function refuseSettlement(
+  tx: StoreTransaction,
+  queue: Queue,
+  receipt: Receipt,
+  settlement: Settlement,
+): MillraceError | undefined {
+  if (settlement.outcome.kind === 'bury' && deadLetterQueue(tx, queue) === undefined) {
+    // A job can fail without a place for dead letters; any other message would just be lost.
+    const isJob = typeof findRow(tx, queue, receipt)?.job === 'string'
+    if (!isJob) return new MillraceError('dead_letter_missing')
+  }
+  return refuseParts(tx, settlement, () => findRow(tx, queue, receipt))
+}
+
+/** How a lease ended, or why it did not. */
+type LeaseEnd = LeaseRefusal | 'held' | EndedLease
+
+interface EndedLease {
+  /** The unit of a flow whose message was acknowledged. */
+  readonly unit: number | null
+}
+
+const ended: EndedLease = { unit: null }
+
+function settleLease(
+  tx: StoreTransaction,
+  queue: Queue,
+  receipt: Receipt,
+  { outcome }: Settlement,
+): LeaseEnd {
+  switch (outcome.kind) {
+    case 'acknowledge':
+      return acknowledge(tx, queue, receipt, outcome)
+    case 'retry':
+      return outcome.delayMs > 0
+        ? holdBack(tx, queue, receipt, outcome)
+        : handBack(tx, queue, receipt, { countReceive: true, error: outcome.error })
+    case 'release':
+      return handBack(tx, queue, receipt, { countReceive: false, error: undefined })
+    case 'bury':
+      return bury(tx, queue, receipt, outcome.reason)
+  }
+}
+
+/** A store at one moment; a transaction is one. */
+export type StoreView = Pick<StoreTransaction, 'session' | 'now'>
+
+interface DeletedRow {
+  readonly state: number
+  readonly sent_at: number
+  readonly group_name: string | null
+  readonly apart: 0 | 1
+  readonly unit: number | null
+}
+
+type Acknowledgement = Extract<Settlement['outcome'], { readonly kind: 'acknowledge' }>
+
+function acknowledge(
+  tx: StoreTransaction,
+  queue: Queue,
+  receipt: Receipt,
+  { result, anyLease }: Acknowledgement,
+): LeaseEnd {
+  const { deletePlain, deleteJob, deleteHeld, deletePlainUnheld, deleteLive } = tx.session.settling
+  const { jobQueues } = tx.session
+  const { sequence, token } = receipt
+  const fifo = queue.settings.type === 'fifo'
+  const mayBePlain = !fifo && !jobQueues.has(queue)
+  if (mayBePlain && deleteOutright(tx, queue, receipt, deletePlain)) return ended
+  const lease = { receipt, queue, mayHaveLapsed: !fifo }
+  const isJob = finishLeasedJob(tx, lease, { queue: queue.name, status: 'completed', result })
+  if (isJob) jobQueues.add(queue)
+  if (isJob && !fifo && deleteOutright(tx, queue, receipt, deleteJob)) return ended
+  let deleted = fifo
+    ? getRow<DeletedRow>(deleteLive, sequence, queue.generation, token, tx.now)
+    : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token, isJob ? 1 : 0)
+  if (deleted === undefined && anyLease && !fifo) {
+    deleted = getRow<DeletedRow>(deletePlainUnheld, sequence, queue.generation, tx.now)
+  }
+  if (deleted === undefined) {
+    const row = anyLease ? findRow(tx, queue, receipt) : undefined
+    const isHeldByAnother = row && isForAnyLease(queue, row) && isHeld(row, tx.now)
+    return isHeldByAnother ? 'held' : refusalOf(tx, queue, receipt)
+  }
+  if (deleted.apart === 1) tx.session.bodies.dropApart.run(sequence)
+  tx.count(queue, countNameOf(deleted.state), -1)
+  if (deleted.state === leased) leaseEnded(tx, queue, deleted.group_name)
+  if (fifo) tx.gainedReady(queue)
+  const hasExpired = deleted.sent_at <= retentionCutoff(queue, tx.now)
+  tx.count(queue, hasExpired ? 'expired' : 'acknowledged', 1)
+  const { unit } = deleted
+  if (!hasExpired) return { unit }
+  if (unit !== null) {
+    endUnit(tx, { unit, state: 'dead', reason: 'Its message has expired.', message: sequence })
+  }
+  return 'gone'
+}
+
+/** By far the most common case: a live lease and a small body. Without RETURNING it is much faster. */
+function deleteOutright(
+  tx: StoreTransaction,
+  queue: Queue,
+  { sequence, token }: Receipt,
+  statement: StatementSync,
+): boolean {
+  if (statement.run(sequence, queue.generation, token, tx.now).changes !== 1) return false
+  tx.count(queue, 'leased', -1)
+  tx.count(queue, 'acknowledged', 1)
+  return true
+}
+
+function holdBack(
+  tx: StoreTransaction,
+  queue: Queue,
+  receipt: Receipt,
+  { delayMs, error }: { readonly delayMs: number; readonly error?: string },
+): LeaseEnd {
+  const row = findRow(tx, queue, receipt)
+  if (row === undefined) return 'gone'
+  const { sequence, token } = receipt
+  const { dueAt, heldUntil } = hold(queue, row.sent_at, tx.now + delayMs)
+  const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
+  if (!changed(tx.session.settling.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
+  tx.count(queue, 'failed', 1)
+  if (row.job !== null) noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
+  return ended
+}
+
+function handBack(
+  tx: StoreTransaction,
+  queue: Queue,
+  receipt: Receipt,
+  { countReceive, error }: { readonly countReceive: boolean; readonly error: string | undefined },
+): LeaseEnd {
+  const row = findRow(tx, queue, receipt)
+  if (row === undefined) return 'gone'
+  const receiveCount = countReceive ? row.receive_count : row.receive_count - 1
+  const { sequence, token } = receipt
+  const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
+  if (!changed(tx.session.settling.handBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
+  if (row.job !== null && countReceive) {
+    noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
+  }
+  if (countReceive) tx.count(queue, 'failed', 1)
+  tx.count(queue, 'leased', -1)
+  tx.count(queue, 'ready', 1)
+  tx.gainedReady(queue)
+  leaseEnded(tx, queue, row.group_name, tx.now)
+  return ended
+}
+
+function bury(tx: StoreTransaction, queue: Queue, receipt: Receipt, reason: string): LeaseEnd {
+  const row = findRow(tx, queue, receipt)
+  if (row === undefined) return 'gone'
+  const lease = { receipt, queue, mayHaveLapsed: false }
+  const ending = { queue: queue.name, status: 'failed', error: reason } as const
+  if (row.job !== null && !finishLeasedJob(tx, lease, ending)) {
+    return whyNot(tx, row, receipt) ?? 'stale'
+  }
+  const target = deadLetterQueue(tx, queue)
+  if (target === undefined) {
+    // It was a job, or it would have been refused; its end is written down.
+    removeFinished(tx, queue, row, reason)
+    tx.count(queue, 'failed', 1)
+    return ended
+  }
+  if (moveBuried(tx, queue, target, row, { token: receipt.token, reason })) {
+    tx.count(queue, 'failed', 1)
+    // The group lost its lock: what waits behind may be received.
+    tx.gainedReady(queue)
+    return ended
+  }
+  return whyNot(tx, row, receipt) ?? 'stale'
+}
+
+/** Why the lease of a receipt did not do, after a statement that compared its token changed nothing. */
+export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt): LeaseRefusal {
+  return whyNot(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
+}
+
+/** The message that a receipt names, if it is still in the queue and has not ended. */
+function findRow(view: StoreView, queue: Queue, receipt: Receipt): MessageRow | undefined {
+  const row = getRow<MessageRow>(view.session.settling.find, receipt.sequence)
+  if (row === undefined || row.generation !== queue.generation) return undefined
+  return hasEnded(queue, row, view.now) ? undefined : row
+}
+
+/** Whether retention, or the last lease of a job, was over before anybody noticed. */
+function hasEnded(queue: Queue, row: MessageRow, now: number): boolean {
+  if (row.sent_at <= retentionCutoff(queue, now)) return true
+  const hasLapsed = row.state === leased && row.due_at <= now && row.token !== nobodysToken
+  return hasLapsed && row.job !== null && hasUsedUpReceives(queue, row)
+}
+
+/** Why the lease cannot be used, as the row stands; the statement that changes it has the last word. */
+function whyNot(
+  { now }: Pick<StoreView, 'now'>,
+  row: MessageRow | undefined,
+  receipt: Receipt,
+): LeaseRefusal | undefined {
+  if (row === undefined) return 'gone'
+  if (row.token !== receipt.token) return 'stale'
+  return row.state === leased && row.due_at > now ? undefined : 'lapsed'
+}
+
+export function receiptFor(queue: Queue, text: string): Receipt | undefined {
+  const receipt = typeof text === 'string' ? parseReceipt(text) : undefined
+  return receipt?.queueId === queue.id ? receipt : undefined
+}
+
+function refused(error: MillraceError): {
+  readonly status: 'refused'
+  readonly error: MillraceError
+} {
+  return { status: 'refused', error }
+}

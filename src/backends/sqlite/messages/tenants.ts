@@ -1,0 +1,111 @@
+/**
+ * Fairness between the tenants of a standard queue, as SQS has it: a tenant with a large part of all
+ * that is in flight is noisy, and gets something only when no quiet tenant has anything.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { groupChanged } from './groups.ts'
+import type { ContentRow } from './message-rows.ts'
+
+/** Fewer in flight make nobody noisy. */
+const noisyLeasedMin = 30
+/** Part of all in flight that makes a tenant noisy. */
+const noisyShare = 0.1
+/** How long a tenant stays noisy after it last was, unless nothing of it is in flight any more. */
+const noisyMs = 300_000
+/** A tenant that stays noisy is written down again only when so much of that time has passed. */
+const remarkAfterMs = 60_000
+
+export interface TenantStatements {
+  readonly add: StatementSync
+  readonly drop: StatementSync
+  readonly read: StatementSync
+  readonly mark: StatementSync
+}
+
+export function prepareTenants(db: DatabaseSync): TenantStatements {
+  return {
+    add: db.prepare(`
+      INSERT INTO tenant (generation, name, leased, noisy_until) VALUES (?, ?, ?, 0)
+      ON CONFLICT DO UPDATE SET leased = leased + excluded.leased`),
+    drop: db.prepare('DELETE FROM tenant WHERE generation = ? AND name = ? AND leased <= 0'),
+    read: db.prepare('SELECT leased, noisy_until FROM tenant WHERE generation = ? AND name = ?'),
+    mark: db.prepare('UPDATE tenant SET noisy_until = ? WHERE generation = ? AND name = ?'),
+  }
+}
+
+/** Messages of a standard queue were leased. */
+export function tenantsLeased(
+  tx: StoreTransaction,
+  queue: Queue,
+  rows: readonly Pick<ContentRow, 'group_name'>[],
+): void {
+  for (const { group_name } of rows) {
+    if (group_name !== null) tx.session.tenants.add.run(queue.generation, group_name, 1)
+  }
+}
+
+/**
+ * A message in hand has left it, whatever became of it.
+ *
+ * @param returnedAt when it could be received again, if it can
+ */
+export function leaseEnded(
+  tx: StoreTransaction,
+  queue: Queue,
+  group: string | null,
+  returnedAt?: number,
+): void {
+  if (group === null) return
+  if (queue.settings.type === 'fifo') {
+    groupChanged(tx, queue.generation, group, returnedAt)
+    return
+  }
+  tx.session.tenants.add.run(queue.generation, group, -1)
+  tx.session.tenants.drop.run(queue.generation, group)
+}
+
+/** Who is noisy, for the length of one claim, which counts along. */
+export class NoisyTenants {
+  readonly #tx: StoreTransaction
+  readonly #queue: Queue
+  readonly #known = new Map<string, boolean>()
+
+  constructor(tx: StoreTransaction, queue: Queue) {
+    this.#tx = tx
+    this.#queue = queue
+  }
+
+  /** A message without a group is a tenant of its own, and so never noisy. */
+  has(tenant: string | null): boolean {
+    if (tenant === null) return false
+    let isNoisy = this.#known.get(tenant)
+    if (isNoisy === undefined) {
+      isNoisy = this.#find(tenant)
+      this.#known.set(tenant, isNoisy)
+    }
+    return isNoisy
+  }
+
+  #find(tenant: string): boolean {
+    const { session, now } = this.#tx
+    const { generation } = this.#queue
+    const row = getRow<{ leased: number; noisy_until: number }>(
+      session.tenants.read,
+      generation,
+      tenant,
+    )
+    if (row === undefined) return false
+    const isNoisyNow =
+      row.leased >= noisyLeasedMin &&
+      row.leased > noisyShare * this.#tx.counted(this.#queue, 'leased')
+    if (!isNoisyNow) return row.noisy_until > now
+    if (row.noisy_until < now + noisyMs - remarkAfterMs) {
+      session.tenants.mark.run(now + noisyMs, generation, tenant)
+      this.#tx.wroteRow()
+    }
+    return true
+  }
+}

@@ -1,0 +1,73 @@
+/** What handlers have come to, queue by queue: the totals, and how they are written in few bytes. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { durationBuckets } from '../../../core/duration-buckets.ts'
+import {
+  type AttemptEnding,
+  addHandlers,
+  attemptEndings,
+  type DurationFigures,
+  type HandlerFigures,
+  handlerFigures,
+  noHandlers,
+} from '../../../core/handler-figures.ts'
+import { getRow } from '../driver/rows.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+
+export interface HandlerStatements {
+  readonly read: StatementSync
+  readonly write: StatementSync
+  readonly sampled: StatementSync
+}
+
+export function prepareHandlers(db: DatabaseSync): HandlerStatements {
+  return {
+    read: db.prepare('SELECT total FROM metric_handlers WHERE queue = ?'),
+    write: db.prepare(`
+      INSERT INTO metric_handlers (queue, total) VALUES (?, ?)
+      ON CONFLICT DO UPDATE SET total = excluded.total`),
+    sampled: db.prepare('UPDATE metric_handlers SET total = ?, sampled = ? WHERE queue = ?'),
+  }
+}
+
+export function addToHandlers(tx: StoreTransaction, queue: Queue, figures: HandlerFigures): void {
+  const { read, write } = tx.session.metricHandlers
+  const before = getRow<{ total: string }>(read, queue.id)?.total
+  const total = before === undefined ? figures : addHandlers(decodeHandlers(before), figures)
+  write.run(queue.id, encodeHandlers(total))
+  tx.wroteRow()
+}
+
+/** Endings, then runs, then waits: a number and an array each, without zeros at the end. */
+type Stored = readonly [readonly number[], StoredDurations, StoredDurations]
+type StoredDurations = readonly [sum: number, max: number, buckets: readonly number[]]
+
+export function encodeHandlers({ endings, runs, waits }: HandlerFigures): string {
+  const counts = attemptEndings.map((ending) => endings[ending])
+  const stored: Stored = [counts, encodeDurations(runs), encodeDurations(waits)]
+  return JSON.stringify(stored)
+}
+
+export function decodeHandlers(text: string | null): HandlerFigures {
+  if (text === null) return noHandlers
+  const [counts, runs, waits]: Stored = JSON.parse(text)
+  const endings: Partial<Record<AttemptEnding, number>> = {}
+  for (const [index, ending] of attemptEndings.entries()) endings[ending] = counts[index] ?? 0
+  return handlerFigures(endings, decodeDurations(runs), decodeDurations(waits))
+}
+
+function encodeDurations({ msSum, msMax, buckets }: DurationFigures): StoredDurations {
+  const used = buckets.slice(0, buckets.findLastIndex((count) => count > 0) + 1)
+  return [rounded(msSum), rounded(msMax), used]
+}
+
+function decodeDurations([msSum, msMax, used]: StoredDurations): DurationFigures {
+  const buckets = Array.from({ length: durationBuckets }, (_, index) => used[index] ?? 0)
+  const count = buckets.reduce((sum, one) => sum + one, 0)
+  return { count, msSum, msMax, buckets }
+}
+
+/** To the microsecond, which is finer than anybody measures. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
+}

@@ -1,0 +1,106 @@
+/** Reads what was written down, and how all queues stand at this moment. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Page } from '../../backend.ts'
+import type {
+  MetricPage,
+  QueueCounts,
+  QueueMinute,
+  QueueSnapshot,
+  ReadMinutes,
+} from '../../metric-store.ts'
+import { allRows, getRow, upTo } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import { oldestAge } from '../queues/oldest-age.ts'
+import { readStatistics } from '../queues/statistics.ts'
+import { decodeHandlers } from './metric-handlers.ts'
+import { type Counter, counters } from './recording.ts'
+
+export interface MinuteStatements {
+  readonly read: StatementSync
+  readonly latestBefore: StatementSync
+  readonly page: StatementSync
+}
+
+export function prepareMinutes(db: DatabaseSync): MinuteStatements {
+  return {
+    read: db.prepare(`
+      SELECT * FROM metric_minute WHERE queue = ? AND minute BETWEEN ? AND ? ORDER BY minute`),
+    latestBefore: db.prepare(
+      'SELECT max(minute) AS minute FROM metric_minute WHERE queue = ? AND minute < ?',
+    ),
+    page: db.prepare(`
+      SELECT q.name, ${counters.map((name) => `c.${name}`).join(', ')}, h.total AS handlers
+      FROM queue q JOIN queue_count c ON c.queue = q.id
+        LEFT JOIN metric_handlers h ON h.queue = q.id
+      WHERE q.name > ? ORDER BY q.name ${upTo}`),
+  }
+}
+
+interface CountedRow extends Readonly<Record<Counter, number>> {
+  /** JSON. */
+  readonly handlers: string | null
+}
+
+interface MinuteRow extends CountedRow {
+  readonly minute: number
+  readonly ready: number
+  readonly leased: number
+  readonly delayed: number
+  readonly oldest_ready: number | null
+  readonly oldest: number | null
+}
+
+export function readMinutes(session: Session, request: ReadMinutes): readonly QueueMinute[] {
+  const { id } = session.topology.require(request.queue)
+  const { to, withLatestBefore = false } = request
+  const { read, latestBefore } = session.metricMinutes
+  const before = withLatestBefore
+    ? getRow<{ minute: number | null }>(latestBefore, id, request.from)?.minute
+    : undefined
+  return allRows<MinuteRow>(read, id, before ?? request.from, to).map((row) => ({
+    minute: row.minute,
+    ...countsOf(row),
+    ready: row.ready,
+    leased: row.leased,
+    delayed: row.delayed,
+    oldestReadyAgeMs: row.oldest_ready,
+    oldestAgeMs: row.oldest,
+    handlers: handlersOf(row),
+  }))
+}
+
+export function readSnapshot(
+  session: Session,
+  { after = '', limit }: MetricPage,
+  now: number,
+): Page<QueueSnapshot> {
+  const { page } = session.metricMinutes
+  const rows = allRows<CountedRow & { readonly name: string }>(page, after, limit + 1)
+  const items = rows.slice(0, limit).map((row): QueueSnapshot => {
+    const queue = session.topology.require(row.name)
+    const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(session, queue, now)
+    const oldestAgeMs = oldestAge(session, queue, { ready, leased, now })
+    const levels = { ready, leased, delayed, oldestReadyAgeMs, oldestAgeMs }
+    return { queue: row.name, ...countsOf(row), ...levels, handlers: handlersOf(row) }
+  })
+  const last = items.at(-1)
+  return rows.length > limit && last !== undefined ? { items, next: last.queue } : { items }
+}
+
+function countsOf(row: CountedRow): QueueCounts {
+  return {
+    sent: row.sent,
+    received: row.received,
+    acknowledged: row.acknowledged,
+    deduplicated: row.deduplicated,
+    deadLettered: row.dead_lettered,
+    expired: row.expired,
+    emptyReceives: row.empty_receives,
+    failedAttempts: row.failed,
+    redriven: row.redriven,
+  }
+}
+
+function handlersOf({ handlers }: CountedRow): QueueSnapshot['handlers'] {
+  return handlers === null ? null : decodeHandlers(handlers)
+}

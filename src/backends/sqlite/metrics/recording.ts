@@ -1,0 +1,218 @@
+/**
+ * Writes down how queues fared in the minute that has just ended. A minute is the difference between
+ * the counters as they are and as they were when they were last written down, so nothing is counted
+ * twice or left out, whichever process does it and however late; a minute in which nobody did is missing.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type HandlerFigures, handlersSince } from '../../../core/handler-figures.ts'
+import { metricsKeptMs, minuteMs, minuteOf } from '../../../core/minutes.ts'
+import type { SampleReport } from '../../metric-store.ts'
+import { allRows, getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { oldestAge } from '../queues/oldest-age.ts'
+import { readStatistics } from '../queues/statistics.ts'
+import { decodeHandlers, encodeHandlers } from './metric-handlers.ts'
+import { forgetValues } from './metric-values.ts'
+
+/** Queues that are written down in one go; keeps a slice to a few milliseconds. */
+const sampleSlice = 100
+
+/** Old minutes that are removed in one go. */
+const forgetSlice = 1_000
+
+/** Counters that become counts of a minute, as the tables call them. */
+export const counters = [
+  'sent',
+  'received',
+  'acknowledged',
+  'deduplicated',
+  'dead_lettered',
+  'expired',
+  'failed',
+  'redriven',
+  'empty_receives',
+] as const
+
+export type Counter = (typeof counters)[number]
+
+export interface MetricStatements {
+  readonly clock: StatementSync
+  readonly setClock: StatementSync
+  readonly changed: StatementSync
+  readonly setBase: StatementSync
+  readonly write: StatementSync
+  readonly anyOld: StatementSync
+  readonly forget: StatementSync
+  readonly forgetBases: StatementSync
+  readonly forgetHandlers: StatementSync
+  readonly addEmpty: StatementSync
+}
+
+export function prepareMetrics(db: DatabaseSync): MetricStatements {
+  const all = counters.join(', ')
+  const marks = counters.map(() => '?').join(', ')
+  const gone = (table: string): StatementSync =>
+    db.prepare(`DELETE FROM ${table} WHERE queue NOT IN (SELECT id FROM queue)`)
+  return {
+    clock: db.prepare('SELECT minute, after_queue FROM metric_clock'),
+    setClock: db.prepare('UPDATE metric_clock SET minute = ?, after_queue = ?'),
+    // Queues that hold something, or held something, or in which something was counted. What happened
+    // in one that is younger than the minute belongs to the next.
+    changed: db.prepare(`
+      SELECT q.id, q.name, ${counters.map((name) => `c.${name}`).join(', ')},
+        ${counters.map((name) => `c.${name} - coalesce(b.${name}, 0) AS ${name}_since`).join(', ')},
+        h.total, h.sampled
+      FROM queue_count c JOIN queue q ON q.id = c.queue
+        LEFT JOIN metric_base b ON b.queue = c.queue
+        LEFT JOIN metric_handlers h ON h.queue = c.queue
+      WHERE c.queue > ? AND q.created_at < ? AND (
+        c.ready > 0 OR c.leased > 0 OR c.delayed > 0 OR coalesce(b.waiting, 0) > 0
+        OR ${counters.map((name) => `c.${name} <> coalesce(b.${name}, 0)`).join(' OR ')}
+        OR h.total IS NOT h.sampled
+      )
+      ORDER BY c.queue LIMIT ${sampleSlice}`),
+    setBase: db.prepare(`
+      INSERT OR REPLACE INTO metric_base (queue, waiting, ${all}) VALUES (?, ?, ${marks})`),
+    // Nobody writes a minute twice, but a store may be set back to an earlier state of its file.
+    write: db.prepare(`
+      INSERT OR REPLACE INTO metric_minute (
+        queue, minute, ${all}, ready, leased, delayed, oldest_ready, oldest, handlers
+      ) VALUES (?, ?, ${marks}, ?, ?, ?, ?, ?, ?)`),
+    anyOld: db.prepare(`
+      SELECT 1 FROM metric_minute INDEXED BY metric_minute_by_age WHERE minute < ? LIMIT 1`),
+    forget: db.prepare(`
+      DELETE FROM metric_minute WHERE (queue, minute) IN (
+        SELECT queue, minute FROM metric_minute INDEXED BY metric_minute_by_age
+        WHERE minute < ? LIMIT ${forgetSlice}
+      )`),
+    forgetBases: gone('metric_base'),
+    forgetHandlers: gone('metric_handlers'),
+    addEmpty: db.prepare(`
+      UPDATE queue_count SET empty_receives = empty_receives + ? WHERE queue = ?`),
+  }
+}
+
+interface ClockRow {
+  readonly minute: number
+  readonly after_queue: number | null
+}
+
+type ChangedRow = Readonly<Record<Counter | `${Counter}_since`, number>> & {
+  readonly id: number
+  readonly name: string
+  readonly total: string | null
+  readonly sampled: string | null
+}
+
+/** A look without a transaction: in most seconds there is nothing to do. */
+export function isSampleDue(session: Session, now: number): boolean {
+  const { clock, anyOld } = session.metrics
+  const last = getRow<ClockRow>(clock)
+  if (last === undefined || last.after_queue !== null || last.minute < latestMinute(now))
+    return true
+  return getRow(anyOld, oldestKept(now)) !== undefined
+}
+
+export function nothingToSample(now: number): SampleReport {
+  return { minute: null, forgotten: 0, more: false, nextInMs: untilNext(now) }
+}
+
+/** Writes down a slice of the minute, then forgets a slice of what is too old. */
+export function sampleMinute(tx: StoreTransaction): SampleReport {
+  const minute = latestMinute(tx.now)
+  const sampled = sample(tx, minute)
+  if (sampled === 'partly') {
+    return { minute, forgotten: 0, more: true, nextInMs: untilNext(tx.now) }
+  }
+  const forgotten = forget(tx)
+  return {
+    minute: sampled === 'wholly' ? minute : null,
+    forgotten,
+    more: forgotten >= forgetSlice,
+    nextInMs: untilNext(tx.now),
+  }
+}
+
+function sample(tx: StoreTransaction, minute: number): 'wholly' | 'partly' | 'before' {
+  const { clock, setClock, changed } = tx.session.metrics
+  const last = getRow<ClockRow>(clock) ?? { minute: 0, after_queue: null }
+  if (last.minute > minute || (last.minute === minute && last.after_queue === null)) return 'before'
+  // What an earlier minute had not come to is part of this one.
+  const after = last.minute === minute ? last.after_queue : 0
+  tx.writeCounts()
+  const rows = allRows<ChangedRow>(changed, after, minute + minuteMs)
+  for (const row of rows) writeMinute(tx, minute, row)
+  const lastRow = rows.at(-1)
+  const isWhole = rows.length < sampleSlice || lastRow === undefined
+  setClock.run(minute, isWhole ? null : lastRow.id)
+  tx.wroteRow()
+  return isWhole ? 'wholly' : 'partly'
+}
+
+function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): void {
+  const { session, now } = tx
+  const queue = tx.queue(row.name)
+  const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(session, queue, now)
+  const waiting = ready + leased + delayed
+  session.metrics.write.run(
+    queue.id,
+    minute,
+    ...counters.map((name) => row[`${name}_since`]),
+    ready,
+    leased,
+    delayed,
+    oldestReadyAgeMs,
+    oldestAge(session, queue, { ready, leased, now }),
+    handlersOf(tx, row),
+  )
+  session.metrics.setBase.run(queue.id, waiting, ...counters.map((name) => row[name]))
+}
+
+/** What handlers have come to since, or null when none has ended. */
+function handlersOf(tx: StoreTransaction, { id, total, sampled }: ChangedRow): string | null {
+  if (total === null || total === sampled) return null
+  const later = decodeHandlers(total)
+  const since = handlersSince(later, decodeHandlers(sampled))
+  // The longest so far belonged to this minute; the next one looks for its own.
+  const next = encodeHandlers(withoutLongest(later))
+  tx.session.metricHandlers.sampled.run(next, next, id)
+  return encodeHandlers(since)
+}
+
+function withoutLongest(figures: HandlerFigures): HandlerFigures {
+  const { runs, waits } = figures
+  return { ...figures, runs: { ...runs, msMax: 0 }, waits: { ...waits, msMax: 0 } }
+}
+
+function forget(tx: StoreTransaction): number {
+  const { forget, forgetBases, forgetHandlers } = tx.session.metrics
+  const before = oldestKept(tx.now)
+  const forgotten = Number(forget.run(before).changes) + forgetValues(tx, before, forgetSlice)
+  const others = Number(forgetBases.run().changes) + Number(forgetHandlers.run().changes)
+  if (forgotten + others > 0) tx.wroteRow()
+  return forgotten
+}
+
+/** Receives that this process has counted for itself. */
+export function addEmptyReceives(tx: StoreTransaction, counts: ReadonlyMap<string, number>): void {
+  for (const [name, count] of counts) {
+    const queue = tx.session.topology.find(name)
+    if (queue === undefined) continue
+    tx.session.metrics.addEmpty.run(count, queue.id)
+    tx.wroteRow()
+  }
+}
+
+/** The latest minute that has ended. */
+function latestMinute(now: number): number {
+  return minuteOf(now) - minuteMs
+}
+
+function oldestKept(now: number): number {
+  return minuteOf(now) - metricsKeptMs
+}
+
+function untilNext(now: number): number {
+  return minuteOf(now) + minuteMs - now
+}

@@ -1,0 +1,97 @@
+/**
+ * The queues of a store as one process sees them. Settings are read by nearly every operation and
+ * change rarely, so they are cached until the store's topology version moves on.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { MillraceError } from '../../../core/millrace-error.ts'
+import { defaultQueueSettings } from '../../../core/queue-settings.ts'
+import type { QueueRecord, QueueSettings } from '../../backend.ts'
+import { SwitchBoard } from '../switches/switches.ts'
+
+export interface Queue {
+  readonly id: number
+  readonly name: string
+  readonly generation: number
+  readonly settings: QueueSettings
+  readonly tags: Readonly<Record<string, string>>
+  readonly createdAt: number
+  readonly changedAt: number
+  readonly purgedAt: number | null
+  /** Some ceiling is set. */
+  readonly isLimited: boolean
+  /** There is a ceiling on what runs at once, so leases are counted. */
+  readonly countsRunning: boolean
+}
+
+export class Topology {
+  /** Kept here because the two change under the same version. */
+  readonly switches: SwitchBoard
+  readonly #byName: StatementSync
+  readonly #cache = new Map<string, Queue>()
+  #version = 0
+
+  constructor(db: DatabaseSync) {
+    this.switches = new SwitchBoard(db)
+    this.#byName = db.prepare('SELECT * FROM queue WHERE name = ?')
+  }
+
+  /** Forgets what was cached under another version of the topology. */
+  follow(version: number): void {
+    if (version === this.#version) return
+    this.forget()
+    this.#version = version
+  }
+
+  forget(): void {
+    this.#cache.clear()
+    this.switches.forget()
+  }
+
+  find(name: string): Queue | undefined {
+    const cached = this.#cache.get(name)
+    if (cached !== undefined) return cached
+    const row = this.#byName.get(name)
+    if (row === undefined) return undefined
+    const queue = queueFromRow(row)
+    this.#cache.set(name, queue)
+    return queue
+  }
+
+  require(name: string): Queue {
+    const queue = this.find(name)
+    if (queue === undefined) throw queueNotFound(name)
+    return queue
+  }
+}
+
+export function queueNotFound(name: unknown): MillraceError {
+  const shown = typeof name === 'string' ? name.slice(0, 80) : typeof name
+  return new MillraceError('queue_not_found', { message: `The queue '${shown}' does not exist.` })
+}
+
+export function queueFromRow(row: Readonly<Record<string, unknown>>): Queue {
+  // Older stores do not have every setting that there is now.
+  const settings: QueueSettings = {
+    ...defaultQueueSettings,
+    ...JSON.parse(String(row['settings'])),
+  }
+  const { running, runningPerTenant, runningPerType, rate } = settings.ceilings
+  const countsRunning =
+    running !== null || runningPerTenant !== null || Object.keys(runningPerType).length > 0
+  return {
+    id: Number(row['id']),
+    name: String(row['name']),
+    generation: Number(row['generation']),
+    settings,
+    tags: JSON.parse(String(row['tags'])),
+    createdAt: Number(row['created_at']),
+    changedAt: Number(row['changed_at']),
+    purgedAt: row['purged_at'] === null ? null : Number(row['purged_at']),
+    isLimited: countsRunning || rate !== null,
+    countsRunning,
+  }
+}
+
+export function queueRecord({ name, settings, tags, createdAt, changedAt }: Queue): QueueRecord {
+  return { name, settings, tags, createdAt, changedAt }
+}

@@ -1,0 +1,153 @@
+/**
+ * Counts of a queue, read without scanning it: counters are kept with every commit. Only messages
+ * that are due but not yet caught up with are looked at one by one, and the sweeper keeps them few. They
+ * are counted where they will be found: a job that has lost its last attempt is a dead letter by now.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { QueueStatistics } from '../../backend.ts'
+import { allRows, getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { Counts } from '../driver/transaction.ts'
+import { hasUsedUpReceives } from '../messages/dead-lettering.ts'
+import { dueIn } from '../messages/elapsed-time.ts'
+import { retentionCutoff } from '../messages/holding.ts'
+import {
+  blocked,
+  delayed,
+  leased,
+  nobodysToken,
+  ready as readyState,
+} from '../messages/message-rows.ts'
+import type { Queue } from './queue-cache.ts'
+
+export interface StatisticsStatements {
+  readonly counts: StatementSync
+  readonly dueLeased: StatementSync
+  readonly dueDelayed: StatementSync
+  readonly oldest: StatementSync
+  readonly oldestBlocked: StatementSync
+  readonly sources: StatementSync
+}
+
+export function prepareStatistics(db: DatabaseSync): StatisticsStatements {
+  return {
+    counts: db.prepare('SELECT * FROM queue_count WHERE queue = ?'),
+    dueLeased: db.prepare(
+      dueIn(
+        leased,
+        `state, sent_at, due_at, token, receive_count,
+        CASE WHEN job_type IS NOT NULL THEN job END AS job`,
+      ),
+    ),
+    dueDelayed: db.prepare(dueIn(delayed)),
+    oldest: db.prepare(`
+      SELECT sent_at FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 ORDER BY sequence`),
+    // In the order of their retention, which is that of sending.
+    oldestBlocked: db.prepare(`
+      SELECT sent_at FROM message INDEXED BY message_due
+      WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at`),
+    // Only what is leased can have lost its last attempt.
+    sources: db.prepare(`
+      SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
+      WHERE dead_letter = ? AND leased > 0`),
+  }
+}
+
+interface DueRow {
+  readonly state: number
+  readonly sent_at: number
+}
+
+interface DueLease extends DueRow {
+  readonly due_at: number
+  readonly token: number
+  readonly receive_count: number
+  /** Null also for what was a job, and is a dead letter now. */
+  readonly job: string | null
+}
+
+export function readStatistics(session: Session, queue: Queue, now: number): QueueStatistics {
+  const { statistics } = session
+  const cutoff = retentionCutoff(queue, now)
+  const counts = getRow<Counts>(statistics.counts, queue.id)
+  let ready = counts?.ready ?? 0
+  let inFlight = counts?.leased ?? 0
+  let held = counts?.delayed ?? 0
+  let expired = counts?.expired ?? 0
+  let oldestSentAt = Number.POSITIVE_INFINITY
+  // Counters that are zero tell that there is nothing to look at.
+  const lapsed = inFlight > 0 ? allRows<DueLease>(statistics.dueLeased, queue.generation, now) : []
+  const ended = lapsed.filter((row) => hasEndedJob(queue, row))
+  inFlight -= ended.length
+  const due = [
+    ...lapsed.filter((row) => !ended.includes(row)),
+    ...(held > 0 ? allRows<DueRow>(statistics.dueDelayed, queue.generation, now) : []),
+    ...deadLettersToCome(session, queue, now),
+  ]
+  for (const row of due) {
+    const hasExpired = row.sent_at <= cutoff
+    if (row.state === leased) inFlight -= 1
+    if (row.state === delayed) held -= 1
+    if (hasExpired) {
+      expired += 1
+    } else {
+      ready += 1
+      oldestSentAt = Math.min(oldestSentAt, row.sent_at)
+    }
+  }
+  const orders = (counts?.ready ?? 0) > 0 ? [statistics.oldest, statistics.oldestBlocked] : []
+  for (const oldest of orders) {
+    for (const row of oldest.iterate(queue.generation)) {
+      const sentAt = Number(row['sent_at'])
+      if (sentAt > cutoff) {
+        oldestSentAt = Math.min(oldestSentAt, sentAt)
+        break
+      }
+      ready -= 1
+      expired += 1
+    }
+  }
+  const { deadLetter } = queue.settings
+  const hasTarget = deadLetter !== null && session.topology.find(deadLetter.queue) !== undefined
+  return {
+    ready,
+    leased: inFlight,
+    delayed: held,
+    oldestReadyAgeMs: ready > 0 ? now - oldestSentAt : null,
+    totals: {
+      sent: counts?.sent ?? 0,
+      deduplicated: counts?.deduplicated ?? 0,
+      received: counts?.received ?? 0,
+      acknowledged: counts?.acknowledged ?? 0,
+      deadLettered: (counts?.dead_lettered ?? 0) + (hasTarget ? ended.length : 0),
+      expired,
+    },
+  }
+}
+
+/** Whether a lease that lapsed was the last attempt of a job, as the upkeep will find. */
+function hasEndedJob(queue: Queue, row: DueLease): boolean {
+  return (
+    row.job !== null &&
+    row.token !== nobodysToken &&
+    row.due_at < row.sent_at + queue.settings.retentionMs &&
+    hasUsedUpReceives(queue, { job: row.job, receive_count: row.receive_count })
+  )
+}
+
+/** Jobs that have lost their last attempt in other queues, and belong into this one since `due_at`. */
+export function deadLettersToCome(
+  session: Session,
+  { name }: Queue,
+  now: number,
+): readonly (DueRow & Pick<DueLease, 'due_at'>)[] {
+  const { sources, dueLeased } = session.statistics
+  return allRows<{ readonly name: string }>(sources, name).flatMap((source) => {
+    const queue = session.topology.require(source.name)
+    const lapsed = allRows<DueLease>(dueLeased, queue.generation, now)
+    return lapsed
+      .filter((row) => hasEndedJob(queue, row))
+      .map(({ sent_at, due_at }) => ({ state: readyState, sent_at, due_at }))
+  })
+}

@@ -1,0 +1,65 @@
+/** Budgets: what was spent in the present window, and the switch that goes on when it is too much. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { BudgetState, BudgetWindow, Spend } from '../../switch-store.ts'
+import { getRow } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { turnOn } from './switches.ts'
+
+export interface BudgetStatements {
+  readonly read: StatementSync
+  readonly write: StatementSync
+}
+
+export function prepareBudgets(db: DatabaseSync): BudgetStatements {
+  return {
+    read: db.prepare('SELECT spent FROM budget WHERE name = ? AND window_start = ?'),
+    write: db.prepare('INSERT OR REPLACE INTO budget (name, window_start, spent) VALUES (?, ?, ?)'),
+  }
+}
+
+/** So much of a limit may be lost in a long sum of fractions without anybody having saved it. */
+const roundingError = 1e-9
+
+function isReached(spent: number, limit: number): boolean {
+  return spent >= limit * (1 - roundingError)
+}
+
+export function spend(tx: StoreTransaction, request: Spend): BudgetState {
+  const { budget, limit, amount } = request
+  const { start, end } = windowAt(request, tx.now)
+  const before = spentSince(tx.session, budget, start)
+  const spent = before + amount
+  tx.session.budgets.write.run(budget, start, spent)
+  tx.wroteRow()
+  const tripped = isReached(spent, limit) && trip(tx, request, end)
+  return { spent, limit, windowEndsAt: end, tripped }
+}
+
+export function budgetState(session: Session, request: BudgetWindow, now: number): BudgetState {
+  const { budget, limit } = request
+  const { start, end } = windowAt(request, now)
+  const spent = spentSince(session, budget, start)
+  return { spent, limit, windowEndsAt: end, tripped: isReached(spent, limit) }
+}
+
+/** Turns the switch on, unless it is on at least as long; false when there was nothing to do. */
+function trip(tx: StoreTransaction, { budget, trips }: Spend, until: number | null): boolean {
+  const { scope, value, mode } = trips
+  const present = tx.session.topology.switches.find(scope, value, tx.now)
+  const lasts =
+    present !== undefined && (present.until === null || (until !== null && present.until >= until))
+  if (lasts) return false
+  turnOn(tx, { scope, value, mode, by: `budget ${budget}`, note: null, setAt: tx.now, until })
+  return true
+}
+
+function windowAt({ perMs }: BudgetWindow, now: number): { start: number; end: number | null } {
+  if (perMs === null) return { start: 0, end: null }
+  const start = Math.floor(now / perMs) * perMs
+  return { start, end: start + perMs }
+}
+
+function spentSince(session: Session, budget: string, start: number): number {
+  return getRow<{ spent: number }>(session.budgets.read, budget, start)?.spent ?? 0
+}

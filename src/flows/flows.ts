@@ -1,0 +1,69 @@
+/** The flows and chains of an open app, by the keys under which they were declared. */
+import type { Backend } from '../backends/backend.ts'
+import type { FlowStore } from '../backends/flow-store.ts'
+import type { DeclaredFlowParts, DeclaredQueues } from '../contracts/define-app.ts'
+import type { NameScope } from '../contracts/resolve-names.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import type { Drafter } from '../jobs/emitter.ts'
+import { type ChainHandle, createChainHandle } from './chain-handle.ts'
+import type { ChainSetup } from './chain-steps.ts'
+import { createFlowDrafts, type FlowDrafts } from './emitted-flows.ts'
+import { createFlowHandle, type FlowHandle } from './flow-handle.ts'
+import { FlowNames } from './flow-names.ts'
+import type { ChainAt, ChainName, FlowAt, FlowName } from './flow-types.ts'
+
+export type FlowHandles<Queues extends DeclaredQueues, Parts> = {
+  readonly [Name in FlowName<Parts>]: FlowHandle<Queues, Parts, FlowAt<Parts, Name>>
+}
+
+export type ChainHandles<Queues extends DeclaredQueues, Parts> = {
+  readonly [Name in ChainName<Parts>]: ChainHandle<Queues, Parts, ChainAt<Parts, Name>>
+}
+
+export interface FlowDesk<Queues extends DeclaredQueues, Parts> {
+  readonly flows: FlowHandles<Queues, Parts>
+  readonly chains: ChainHandles<Queues, Parts>
+  /** For the contexts of handlers. */
+  readonly drafts: FlowDrafts
+}
+
+export interface FlowDeskSetup {
+  readonly app: DeclaredFlowParts
+  readonly scope: NameScope
+  readonly backend: Pick<Backend, 'flows'>
+  readonly drafter: Drafter
+}
+
+/** An app with flows or chains is not opened on a backend that keeps none. */
+export function refuseFlows(
+  { flows = {}, chains = {} }: DeclaredFlowParts,
+  { capabilities, flows: store }: Pick<Backend, 'capabilities' | 'flows'>,
+): void {
+  if (capabilities.flows && store !== null) return
+  const allowed = `none on ${capabilities.name}`
+  const violations = [
+    ...Object.keys(flows).map((key) => ({ field: `flows.${key}`, given: 'a flow', allowed })),
+    ...Object.keys(chains).map((key) => ({ field: `chains.${key}`, given: 'a chain', allowed })),
+  ]
+  if (violations.length > 0) throw MillraceError.invalid(violations, 'unsupported')
+}
+
+export function createFlowDesk<Queues extends DeclaredQueues, Parts>(
+  setup: FlowDeskSetup,
+): FlowDesk<Queues, Parts> {
+  const { app, scope, backend, drafter } = setup
+  const names = new FlowNames(app, scope)
+  const store = (): FlowStore => {
+    if (backend.flows === null) throw new MillraceError('unsupported')
+    return backend.flows
+  }
+  const parts: ChainSetup = { names, drafter, store }
+  const flows = names.flows.map((one) => [one.key, createFlowHandle(parts, one)])
+  const chains = names.chains.map((one) => [one.key, createChainHandle(parts, one)])
+  // Made from this very app, key by key; only the types of its messages are added.
+  return {
+    flows: Object.freeze(Object.fromEntries(flows)) as FlowHandles<Queues, Parts>,
+    chains: Object.freeze(Object.fromEntries(chains)) as ChainHandles<Queues, Parts>,
+    drafts: createFlowDrafts(parts),
+  }
+}

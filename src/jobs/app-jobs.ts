@@ -1,0 +1,248 @@
+/** The tracked jobs of an open app: enqueued with the types of its declaration, then followed by id. */
+import type { Backend, Page } from '../backends/backend.ts'
+import type { EnqueuedJob, JobAttempt, JobStore } from '../backends/job-store.ts'
+import type { DeclaredQueues } from '../contracts/define-app.ts'
+import {
+  isJobsQueue,
+  type JobInput,
+  type JobsQueue,
+  type JobTypeName,
+} from '../contracts/jobs-declaration.ts'
+import type { NamedQueue } from '../contracts/resolve-names.ts'
+import {
+  type AnyJobType,
+  type QueuesWith,
+  type TieredApp,
+  tierByType,
+  tierFor,
+} from '../contracts/tier-declaration.ts'
+import { checkOneOf, describeGiven, type Violations } from '../core/checks.ts'
+import { errorSummary } from '../core/error-summary.ts'
+import { type JobStatus, jobStatuses } from '../core/job-state.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import type { Ports } from '../core/ports.ts'
+import { type Logger, silentLogger } from '../observability/logger.ts'
+import { logEnqueued } from '../observability/transition-log.ts'
+import { type FinishedJob, type Job, jobFrom } from './job.ts'
+import type { EnqueueOptions, EnqueueTogether, JobOptions } from './job-options.ts'
+import {
+  createJobProducer,
+  type JobEntry,
+  type JobOfType,
+  type JobProducer,
+} from './job-producer.ts'
+import { type WaitOptions, waitForJob } from './wait-for-job.ts'
+
+/** The keys of the queues that were declared with `jobs`. */
+export type JobsKey<Queues extends DeclaredQueues> = {
+  [Key in keyof Queues]: Queues[Key] extends JobsQueue ? Key : never
+}[keyof Queues] &
+  string
+
+export interface ListJobsOptions<TypeName extends string = string> {
+  readonly status?: JobStatus
+  readonly type?: TypeName
+  readonly owner?: string
+  /** Jobs per page, 1 to 1000. Default 10. */
+  readonly limit?: number
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+export interface AppJobs<Queues extends DeclaredQueues = DeclaredQueues> {
+  /** Stores a job, or answers the one that its idempotency key stands for already. */
+  enqueue<Key extends JobsKey<Queues>, Name extends JobTypeName<Queues[Key]>>(
+    queue: Key,
+    type: Name,
+    payload: JobInput<Queues[Key], Name>,
+    options?: EnqueueOptions,
+  ): Promise<EnqueuedJob>
+  /** The same in the queue of a tier: the one it names, or the default tier of its type. */
+  enqueueByTier<Name extends AnyJobType<Queues>>(
+    type: Name,
+    payload: JobInput<QueuesWith<Queues, Name>, Name>,
+    options?: EnqueueOptions,
+  ): Promise<EnqueuedJob>
+  /** Stores all jobs or none. */
+  enqueueMany<Key extends JobsKey<Queues>>(
+    queue: Key,
+    jobs: readonly JobEntry<Extract<Queues[Key], JobsQueue>>[],
+    options?: EnqueueTogether,
+  ): Promise<readonly EnqueuedJob[]>
+  /** Undefined when there is no such job, or no more. */
+  get(id: string): Promise<Job | undefined>
+  /** Newest first. With filters a page may be short, or empty, and still have a `next`. */
+  list<Key extends JobsKey<Queues>>(
+    queue: Key,
+    options?: ListJobsOptions<JobTypeName<Queues[Key]>>,
+  ): Promise<Page<Job>>
+  /** What each attempt came to, oldest first. */
+  attempts(id: string): Promise<readonly JobAttempt[]>
+  /** Ends a job that has not finished, also one that runs. */
+  cancel(id: string): Promise<Job>
+  /** Enqueues a failed or cancelled job once more, as a new job. */
+  retry(id: string): Promise<EnqueuedJob>
+  /** The job once it has finished, whichever way; `wait_timed_out` when that takes too long. */
+  waitFor(id: string, options?: WaitOptions): Promise<FinishedJob>
+}
+
+export interface AppJobsSetup {
+  readonly app: TieredApp
+  readonly backend: Backend
+  readonly log: Logger
+  readonly ports: Pick<Ports, 'clock' | 'timers'>
+  readonly queues: readonly NamedQueue[]
+}
+
+interface NamedJobsQueue extends NamedQueue {
+  readonly declared: JobsQueue
+}
+
+export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup): AppJobs<Queues> {
+  const { app, backend, ports, queues, log } = setup
+  const stored = (): JobStore => {
+    // An app with jobs is not opened on such a backend; one without may still ask by id.
+    if (backend.jobs === null) throw new MillraceError('unsupported')
+    return backend.jobs
+  }
+  const named = (key: string): NamedJobsQueue => {
+    const queue = queues.find((one) => one.key === key)
+    if (queue === undefined || !isJobsQueue(queue.declared)) throw noJobsQueue(key, queues)
+    return { ...queue, declared: queue.declared }
+  }
+  const producers = new Map<string, JobProducer>()
+  const producerOf = (key: string): JobProducer => {
+    let producer = producers.get(key)
+    if (producer === undefined) {
+      const { name, declared } = named(key)
+      producer = createJobProducer({ store: stored(), name, declared })
+      producers.set(key, producer)
+    }
+    return producer
+  }
+  const withTier = <Options extends JobOptions>(
+    queue: string,
+    type: string,
+    options: Options,
+  ): Options => {
+    const tier = tierFor(app, { queue, type, tier: options.tier })
+    return tier === undefined ? options : { ...options, tier }
+  }
+  const jobs: UntypedJobs = {
+    enqueue: (queue, type, payload, options = {}) => {
+      const enqueued = promised(options, () =>
+        producerOf(queue).enqueue(type, payload, withTier(queue, type, options)),
+      )
+      if (log === silentLogger) return enqueued
+      const answers = enqueued.then((one) => [one])
+      return logged(log, queue, [{ type, ...options }], answers).then(onlyOne)
+    },
+    enqueueByTier: (type, payload, options = {}) =>
+      promised(options, () => {
+        const { queue, tier } = tierByType(app, type, options.tier)
+        return jobs.enqueue(queue, type, payload, { ...options, tier })
+      }),
+    enqueueMany: (queue, entries, options) => {
+      const enqueued = promised(options, () => {
+        const tiered = entries.map((entry) => withTier(queue, entry.type, entry))
+        return producerOf(queue).enqueueMany(tiered, options)
+      })
+      return log === silentLogger ? enqueued : logged(log, queue, entries, enqueued)
+    },
+    get: async (id) => {
+      const record = await stored().read({ id })
+      return record && jobFrom(record)
+    },
+    list: async (queue, { limit = 10, ...filters } = {}) => {
+      refuseStatus(filters.status)
+      const page = await stored().list({ ...filters, limit, queue: named(queue).name })
+      return { ...page, items: page.items.map(jobFrom) }
+    },
+    attempts: async (id) => stored().attempts({ id }),
+    cancel: async (id) => jobFrom(await stored().cancel({ id })),
+    retry: async (id) => stored().retry({ id }),
+    waitFor: async (id, options) => waitForJob({ store: stored(), ports }, id, options),
+  }
+  // Keys and types are those of this very app; only what the declaration says about them is added.
+  return Object.freeze(jobs) as AppJobs<Queues>
+}
+
+/** The same before the types of one app are known. */
+export interface UntypedJobs
+  extends Omit<AppJobs, 'enqueue' | 'enqueueByTier' | 'enqueueMany' | 'list'> {
+  enqueueByTier(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>
+  enqueue(
+    queue: string,
+    type: string,
+    payload: unknown,
+    options?: EnqueueOptions,
+  ): Promise<EnqueuedJob>
+  enqueueMany(
+    queue: string,
+    jobs: readonly JobOfType<string, unknown>[],
+    options?: EnqueueTogether,
+  ): Promise<readonly EnqueuedJob[]>
+  list(queue: string, options?: ListJobsOptions): Promise<Page<Job>>
+}
+
+function onlyOne([enqueued]: readonly EnqueuedJob[]): EnqueuedJob {
+  // A store answers each job, so this is a store that breaks the port.
+  if (enqueued === undefined) throw new MillraceError('store_failed')
+  return enqueued
+}
+
+interface LoggedJob {
+  readonly type: string
+  readonly traceId?: string
+}
+
+/** One line per job that was enqueued, or one for the failure of all. */
+async function logged(
+  log: Logger,
+  queue: string,
+  jobs: readonly LoggedJob[],
+  answers: Promise<readonly EnqueuedJob[]>,
+): Promise<readonly EnqueuedJob[]> {
+  const enqueued = await answers.catch((error: unknown) => {
+    // An unknown queue is the caller's text, and may be anything.
+    const fields = { queue: String(queue).slice(0, 80), error: safeSummary(error) }
+    log.warn(fields, 'job not enqueued')
+    throw error
+  })
+  for (const [index, answer] of enqueued.entries()) {
+    const { type, traceId } = jobs[index] ?? {}
+    logEnqueued(log, { queue, type, traceId, ...answer })
+  }
+  return enqueued
+}
+
+/** Errors of our own quote no payload; what a schema throws may do so. */
+function safeSummary(error: unknown): string {
+  if (error instanceof MillraceError) return errorSummary(error)
+  return `${error instanceof Error ? error.name : 'Something'} was thrown by the contract.`
+}
+
+/** What is thrown becomes a rejection, except where a caller's transaction must not go on. */
+function promised<T>({ tx }: EnqueueTogether = {}, run: () => Promise<T>): Promise<T> {
+  if (tx !== undefined) return run()
+  try {
+    return run()
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/** A status that does not exist would be an empty list, which reads as good news. */
+function refuseStatus(status: JobStatus | undefined): void {
+  if (status === undefined) return
+  const violations: Violations = []
+  checkOneOf(violations, 'status', status, jobStatuses)
+  if (violations.length > 0) throw MillraceError.invalid(violations)
+}
+
+function noJobsQueue(key: unknown, queues: readonly NamedQueue[]): MillraceError {
+  const known = queues.filter(({ declared }) => isJobsQueue(declared)).map((queue) => queue.key)
+  const allowed =
+    known.length === 0 ? 'an app that declares jobs({...})' : `one of ${known.join(', ')}`
+  return MillraceError.invalid([{ field: 'queue', given: describeGiven(key), allowed }])
+}

@@ -1,0 +1,153 @@
+/**
+ * Work: a message or a job that comes to exist with something else, such as a unit of a flow or the
+ * end of one. What is drafted here has been checked against its contract and is stored by others.
+ */
+import type { Backend, Emission, Emit, EmittedJob } from '../backends/backend.ts'
+import type { DeclaredQueues } from '../contracts/define-app.ts'
+import {
+  isJobsQueue,
+  type JobInput,
+  type JobsQueue,
+  type JobTypeName,
+} from '../contracts/jobs-declaration.ts'
+import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-declaration.ts'
+import type { NamedQueue } from '../contracts/resolve-names.ts'
+import { isRecord } from '../contracts/setting-checks.ts'
+import { type TieredApp, tierFor } from '../contracts/tier-declaration.ts'
+import { describeGiven } from '../core/checks.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import type { Ids } from '../core/ports.ts'
+import { createProducer, type UntypedProducer } from '../producer/queue-producer.ts'
+import type {
+  AnySendOptions,
+  FifoSendOptions,
+  StandardSendOptions,
+} from '../producer/send-options.ts'
+import type { JobOptions } from './job-options.ts'
+import { createJobProducer, type JobProducer } from './job-producer.ts'
+
+/** Whoever gives out work recognises it by an id of its own, so its job needs no other key. */
+export type JobWorkOptions = Omit<JobOptions, 'idempotencyKey' | 'coalesce'>
+
+/** For the same reason its message brings no deduplication id. */
+export type FifoWorkOptions = Omit<FifoSendOptions, 'deduplicationId'>
+
+/** One message, or one job, for a queue. */
+export type Work<Queue> = [Queue] extends [JobsQueue]
+  ? JobWork<Queue>
+  : [Queue] extends [FifoQueue]
+    ? { readonly message: MessageInput<Queue>; readonly options: FifoWorkOptions }
+    : [Queue] extends [DeclaredQueue]
+      ? { readonly message: MessageInput<Queue>; readonly options?: StandardSendOptions }
+      : never
+
+type JobWork<Queue> = {
+  readonly [Name in JobTypeName<Queue>]: {
+    readonly type: Name
+    readonly payload: JobInput<Queue, Name>
+    readonly options?: JobWorkOptions
+  }
+}[JobTypeName<Queue>]
+
+/** The queue under a key; none when the app has no such queue. */
+export type QueueAt<Queues extends DeclaredQueues, Key> = Key extends keyof Queues
+  ? Queues[Key]
+  : never
+
+/** The same before the types of one app are known. */
+export interface UntypedWork {
+  readonly message?: unknown
+  readonly type?: string
+  readonly payload?: unknown
+  readonly options?: object
+}
+
+export interface Drafter {
+  message(queue: string, message: unknown, options?: AnySendOptions): Promise<Emit>
+  job(queue: string, type: string, payload: unknown, options?: JobOptions): Promise<EmittedJob>
+  /** Whichever of the two the queue is for. */
+  work(queue: string, work: UntypedWork): Promise<Emission>
+}
+
+export interface DrafterSetup {
+  readonly app: TieredApp
+  readonly backend: Pick<Backend, 'send' | 'jobs'>
+  readonly queues: readonly NamedQueue[]
+  readonly ids: Ids
+}
+
+/** Drafts for the queues of one app, by their keys. */
+export function createDrafter({ app, backend, queues, ids }: DrafterSetup): Drafter {
+  const lines = new Map(queues.map((queue) => [queue.key, lineOf(queue, backend)]))
+  const lineTo = (key: string): Line => {
+    const line = lines.get(key)
+    if (line !== undefined) return line
+    const message = `The app has no queue '${String(key).slice(0, 40)}'.`
+    throw new MillraceError('queue_not_found', { message })
+  }
+  const drafter: Drafter = {
+    message: async (key, message, options = {}) =>
+      lineTo(key).messages.draft(message, options).toEmit(),
+    job: async (key, type, payload, options = {}) => {
+      const { queue, jobs } = lineTo(key)
+      if (jobs === null) {
+        const message = `The queue '${key}' is not for jobs.`
+        throw new MillraceError('invalid_argument', { message })
+      }
+      const tier = tierFor(app, { queue: key, type, tier: options.tier })
+      const tiered = tier === undefined ? options : { ...options, tier }
+      return { queue: queue.name, job: await jobs.draft(type, payload, tiered) }
+    },
+    work: async (key, given) => {
+      const { queue, jobs } = lineTo(key)
+      const { message, type, payload, options = {} } = requireWork(given, jobs !== null)
+      if (jobs !== null) return drafter.job(key, type ?? '', payload, options)
+      // Work that was swallowed as a duplicate would never end.
+      const own = queue.declared.type === 'fifo' ? { deduplicationId: ids.next() } : {}
+      return drafter.message(key, message, { ...options, ...own })
+    },
+  }
+  return drafter
+}
+
+interface Line {
+  readonly queue: NamedQueue
+  readonly messages: UntypedProducer
+  /** Null when the queue is not for jobs. */
+  readonly jobs: JobProducer | null
+}
+
+function lineOf(queue: NamedQueue, backend: DrafterSetup['backend']): Line {
+  const { name, declared } = queue
+  const store = backend.jobs
+  return {
+    queue,
+    messages: createProducer({ backend, name, declared }),
+    jobs:
+      isJobsQueue(declared) && store !== null ? createJobProducer({ store, name, declared }) : null,
+  }
+}
+
+const recognised = ['idempotencyKey', 'coalesce', 'deduplicationId']
+
+/** Work may come from plain JavaScript: a message for a queue of jobs would be lost in it. */
+function requireWork(work: unknown, isJob: boolean): UntypedWork {
+  const expected = isJob ? '{ type, payload }' : '{ message }'
+  const needed = isJob ? 'type' : 'message'
+  if (!isRecord(work) || work[needed] === undefined) {
+    const given = isRecord(work) ? 'something else' : describeGiven(work)
+    throw MillraceError.invalid([{ field: 'work', given, allowed: expected }])
+  }
+  const { options = {} } = work
+  const wrong = recognised.filter((name) => Object(options)[name] !== undefined)
+  if (wrong.length > 0) {
+    const allowed = 'none: work is recognised by the id of its unit'
+    const violations = wrong.map((name) => ({
+      field: `options.${name}`,
+      given: 'a value',
+      allowed,
+    }))
+    throw MillraceError.invalid(violations)
+  }
+  return work as UntypedWork
+}

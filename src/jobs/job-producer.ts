@@ -1,0 +1,185 @@
+/**
+ * Enqueues tracked jobs. A payload is encoded and checked against the contract of its type before
+ * anything is stored, by the rules of messages: what passes here passes before the handler.
+ */
+import type { EnqueuedJob, JobStore, NewJob } from '../backends/job-store.ts'
+import { jobContractOf } from '../contracts/contract-of.ts'
+import { didYouMean } from '../contracts/did-you-mean.ts'
+import {
+  type JobInput,
+  type JobsQueue,
+  type JobTypeName,
+  jobTypeOf,
+} from '../contracts/jobs-declaration.ts'
+import { validateMessageNow, validateMessageSoon } from '../contracts/validate-message.ts'
+import { describeGiven } from '../core/checks.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { allOrThrow } from '../producer/all-or-throw.ts'
+import { encodeMessage } from '../producer/encode-message.ts'
+import {
+  type EnqueueOptions,
+  type EnqueueTogether,
+  type JobOptions,
+  jobSettings,
+} from './job-options.ts'
+
+/** One job of many: its type, the payload that belongs to it, and its options. */
+export type JobEntry<Queue extends JobsQueue> = {
+  readonly [Name in JobTypeName<Queue>]: JobOfType<Name, JobInput<Queue, Name>>
+}[JobTypeName<Queue>]
+
+export interface JobOfType<Name extends string, Payload> extends JobOptions {
+  readonly type: Name
+  readonly payload: Payload
+}
+
+/**
+ * With a transaction of the caller, jobs are stored when a call returns, and what is refused is
+ * thrown there and then: the caller must not go on to its commit, whether it waits for the promise
+ * or not.
+ */
+export interface JobProducer {
+  enqueue(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>
+  /** Stores all jobs or none. */
+  enqueueMany(
+    jobs: readonly JobOfType<string, unknown>[],
+    options?: EnqueueTogether,
+  ): Promise<readonly EnqueuedJob[]>
+  /** Checks and encodes a job without storing it. */
+  draft(type: string, payload: unknown, options?: JobOptions): Promise<NewJob>
+}
+
+export interface JobProducerSetup {
+  readonly store: Pick<JobStore, 'enqueue' | 'enqueueWithin'>
+  /** The queue's name on the backend. */
+  readonly name: string
+  readonly declared: JobsQueue
+}
+
+export function createJobProducer({ store, name: queue, declared }: JobProducerSetup): JobProducer {
+  type Entry = JobOfType<string, unknown>
+  const enqueueOne = async (entry: Entry): Promise<EnqueuedJob> => {
+    const checked = draftJob(declared, entry).check()
+    const job = checked instanceof Promise ? await checked : checked
+    return only(await store.enqueue({ queue, jobs: [job] }))
+  }
+  const enqueueAll = async (entries: readonly Entry[]): Promise<readonly EnqueuedJob[]> => {
+    if (entries.length === 0) return []
+    const checks = entries.map((entry, index) =>
+      settledNow(() => named(index, (prefix) => draftJob(declared, entry, prefix).check())),
+    )
+    return store.enqueue({ queue, jobs: await allChecked(checks) })
+  }
+  const enqueueOneNow = (entry: Entry, transaction: object): EnqueuedJob => {
+    const job = draftJob(declared, entry).checkNow()
+    return only(store.enqueueWithin({ queue, jobs: [job], transaction }))
+  }
+  const enqueueAllNow = (
+    entries: readonly Entry[],
+    transaction: object,
+  ): readonly EnqueuedJob[] => {
+    if (entries.length === 0) return []
+    const checks = entries.map((entry, index) =>
+      settledNow(() => named(index, (prefix) => draftJob(declared, entry, prefix).checkNow())),
+    )
+    return store.enqueueWithin({ queue, jobs: allOrThrow(checks), transaction })
+  }
+
+  return {
+    enqueue(type, payload, { tx, ...options } = {}) {
+      const entry = { ...options, type, payload }
+      return tx === undefined ? enqueueOne(entry) : Promise.resolve(enqueueOneNow(entry, tx))
+    },
+    enqueueMany: (entries, { tx } = {}) =>
+      tx === undefined ? enqueueAll(entries) : Promise.resolve(enqueueAllNow(entries, tx)),
+    draft: async (type, payload, options = {}) =>
+      draftJob(declared, { ...options, type, payload }).check(),
+  }
+}
+
+/** A job whose payload is still to be checked against its contract. */
+interface JobDraft {
+  check(): NewJob | Promise<NewJob>
+  checkNow(): NewJob
+}
+
+/** A handler that copies such a payload key by key would change the prototype of its copy. */
+const refusedKeys: readonly string[] = ['__proto__']
+const encodingRules = { refusedKeys }
+
+function draftJob(
+  declared: JobsQueue,
+  { type, payload, ...options }: JobOfType<string, unknown>,
+  prefix = '',
+): JobDraft {
+  const declaredType = jobTypeOf(declared, type)
+  if (declaredType === undefined) throw unknownType(declared, type, `${prefix}type`)
+  const settings = jobSettings(options, { queue: declared, type: declaredType }, prefix)
+  const field = prefix === '' ? 'payload' : `${prefix}payload`
+  const encoded = encodeMessage(payload, field, encodingRules)
+  // The handler is given what JSON leaves of the payload, so that is what has to fit.
+  const value: unknown = JSON.parse(encoded)
+  const contract = jobContractOf(declared, declaredType)
+  const job: NewJob = Object.assign(settings, { type, payload: encoded })
+  return {
+    check: () => {
+      const checked = validateMessageSoon(contract, value, field)
+      return checked instanceof Promise ? checked.then(() => job) : job
+    },
+    checkNow: () => {
+      validateMessageNow(contract, value, field)
+      return job
+    },
+  }
+}
+
+/**
+ * Does something about one entry of many. Names of fields are only needed for what is refused, so they
+ * are made in a second try: most calls are in order.
+ */
+function named<Value>(index: number, run: (prefix: string) => Value): Value {
+  const again = (): Value => run(`jobs[${index}].`)
+  try {
+    const first = run('')
+    // A promise stays one, of the same kind: the second try answers what the first one would.
+    return first instanceof Promise ? (first.catch(again) as Value) : first
+  } catch {
+    return again()
+  }
+}
+
+/** What was checked at once is not waited for. */
+async function allChecked(
+  checks: readonly PromiseSettledResult<NewJob | Promise<NewJob>>[],
+): Promise<readonly NewJob[]> {
+  const isAtOnce = checks.every(
+    (check): check is PromiseSettledResult<NewJob> =>
+      check.status === 'rejected' || !(check.value instanceof Promise),
+  )
+  if (isAtOnce) return allOrThrow(checks as readonly PromiseSettledResult<NewJob>[])
+  const all = checks.map((check) =>
+    check.status === 'rejected' ? Promise.reject(check.reason) : check.value,
+  )
+  return allOrThrow(await Promise.allSettled(all))
+}
+
+function settledNow<Value>(run: () => Value): PromiseSettledResult<Value> {
+  try {
+    return { status: 'fulfilled', value: run() }
+  } catch (reason) {
+    return { status: 'rejected', reason }
+  }
+}
+
+function only([enqueued]: readonly EnqueuedJob[]): EnqueuedJob {
+  // A store answers each job, so this is a store that breaks the port.
+  if (enqueued === undefined) throw new MillraceError('store_failed')
+  return enqueued
+}
+
+function unknownType(declared: JobsQueue, type: unknown, field: string): MillraceError {
+  const known = Object.keys(declared.options.types)
+  const hint = typeof type === 'string' ? didYouMean(type, known) : ''
+  const allowed = `one of ${known.join(', ')}${hint}`
+  return MillraceError.invalid([{ field, given: describeGiven(type), allowed }])
+}

@@ -1,0 +1,94 @@
+/**
+ * Keeps the deliveries whose body fits the contract, and takes care of the others: they are
+ * dead-lettered at once, or, without a dead-letter queue, stay in the queue and are reported.
+ */
+import type { Delivery } from '../backends/backend.ts'
+import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
+import { limits } from '../core/limits.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import type { LeaseDesk } from './lease-client.ts'
+import { readDelivery } from './read-delivery.ts'
+import type { ReadMessage } from './read-message.ts'
+
+/** A message that was received but not given to a handler. */
+export interface RefusedDelivery {
+  /** The queue's name on the backend. */
+  readonly queue: string
+  readonly id: string
+  readonly receiveCount: number
+  /** `buried`: it is in the dead-letter queue. `left`: it comes back when its lease lapses. */
+  readonly fate: 'buried' | 'left'
+  readonly error: MillraceError
+}
+
+export interface CheckSetup {
+  readonly desk: LeaseDesk
+  readonly queue: string
+  readonly declared: DeclaredQueue
+  readonly onRefused: (refused: RefusedDelivery) => void
+}
+
+export interface CheckedDelivery {
+  readonly delivery: Delivery
+  /** The output of the contract's schema. */
+  readonly message: unknown
+}
+
+export async function checkDeliveries(
+  setup: CheckSetup,
+  deliveries: readonly Delivery[],
+): Promise<readonly CheckedDelivery[]> {
+  const { declared } = setup
+  const kept: CheckedDelivery[] = []
+  const heldGroups = new Set<string>()
+  // One after the other: in a FIFO group the fate of one decides about those behind it.
+  for (const delivery of deliveries) {
+    const group = declared.type === 'fifo' ? delivery.group : null
+    if (group !== null && heldGroups.has(group)) {
+      await release(setup, delivery)
+      continue
+    }
+    const read = await readDelivery(declared, delivery)
+    if (read.status === 'read') {
+      kept.push({ delivery, message: read.message })
+      continue
+    }
+    const refused = await refuse(setup, delivery, read)
+    if (refused.fate === 'left' && group !== null) heldGroups.add(group)
+    setup.onRefused(refused)
+  }
+  return kept
+}
+
+/** A message left at the head of its group comes again before those behind it. */
+async function release({ desk, queue }: CheckSetup, { receipt }: Delivery): Promise<void> {
+  try {
+    await desk.settle({ queue, receipt }, { kind: 'release' })
+  } catch {
+    // The lease lapses instead; a failing store must not cost the caller its other deliveries.
+  }
+}
+
+async function refuse(
+  { desk, queue }: CheckSetup,
+  { id, receiveCount, receipt }: Delivery,
+  { status, error }: Exclude<ReadMessage, { readonly status: 'read' }>,
+): Promise<RefusedDelivery> {
+  const refused = { queue, id, receiveCount }
+  if (status === 'unknown') return { ...refused, fate: 'left', error }
+  try {
+    const reason = `invalid_message: ${error.message}`.slice(0, limits.reasonLength.max)
+    const { status } = await desk.settle({ queue, receipt }, { kind: 'bury', reason })
+    return { ...refused, fate: status === 'settled' ? 'buried' : 'left', error }
+  } catch (cause) {
+    const expected = cause instanceof MillraceError && cause.code === 'dead_letter_missing'
+    const { message, violations } = error
+    return {
+      ...refused,
+      fate: 'left',
+      error: expected
+        ? error
+        : new MillraceError('invalid_message', { message, violations, cause }),
+    }
+  }
+}

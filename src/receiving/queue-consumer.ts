@@ -1,0 +1,66 @@
+/**
+ * Takes messages out of one queue. A body that does not match the contract never reaches a handler:
+ * it is buried at once, or, where there is no dead-letter queue, left in the queue and reported.
+ */
+import type { Backend, Receive } from '../backends/backend.ts'
+import type { DeclaredQueue, MessageOutput } from '../contracts/queue-declaration.ts'
+import { type Duration, durationMs } from '../core/durations.ts'
+import { checkDeliveries, type RefusedDelivery } from './check-deliveries.ts'
+import { LeaseDesk } from './lease-client.ts'
+import { type TypedDelivery, typedDelivery } from './typed-delivery.ts'
+
+export interface ReceiveOptions {
+  /** How many messages at most, 1 to 1000. Default 1. */
+  readonly max?: number
+  /** How long the messages are hidden from others. Default: the queue's own. */
+  readonly visibility?: Duration
+  /** How long to wait for the first message. Default: the queue's own, at most 20s. */
+  readonly wait?: Duration
+  /** Ends the wait early; nothing is leased after that. */
+  readonly signal?: AbortSignal
+}
+
+export interface QueueConsumer<Queue extends DeclaredQueue> {
+  /** Leases messages. Empty when there were none within the wait. */
+  receive(options?: ReceiveOptions): Promise<readonly TypedDelivery<MessageOutput<Queue>>[]>
+}
+
+/** The same before the types of one queue are known. */
+export interface UntypedConsumer {
+  receive(options?: ReceiveOptions): Promise<readonly TypedDelivery<unknown>[]>
+}
+
+export interface ConsumerSetup {
+  readonly backend: Pick<Backend, 'receive' | 'extend' | 'settle'>
+  /** The queue's name on the backend. */
+  readonly name: string
+  readonly declared: DeclaredQueue
+  readonly onRefused: (refused: RefusedDelivery) => void
+  /** Names of kill switches that the environment of this process has on. */
+  readonly heldNames?: readonly string[]
+}
+
+export function createConsumer(setup: ConsumerSetup): UntypedConsumer {
+  const { backend, name, declared, onRefused, heldNames = [] } = setup
+  const held = heldNames.length > 0 && { heldNames }
+  const desk = new LeaseDesk(backend)
+  return {
+    async receive(options = {}) {
+      const deliveries = await backend.receive({ ...receiveRequest(name, options), ...held })
+      const check = { desk, queue: name, declared, onRefused }
+      const checked = await checkDeliveries(check, deliveries)
+      return checked.map((one) => typedDelivery({ desk, queue: name, ...one }))
+    },
+  }
+}
+
+function receiveRequest(queue: string, options: ReceiveOptions): Receive {
+  const { max = 1, visibility, wait, signal } = options
+  return {
+    queue,
+    max,
+    ...(visibility === undefined ? {} : { visibilityMs: durationMs(visibility, 'visibility') }),
+    ...(wait === undefined ? {} : { waitMs: durationMs(wait, 'wait') }),
+    ...(signal === undefined ? {} : { signal }),
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * The stacks of a running dev server, from one reading of their templates to the next: queues come up,
+ * and the functions that they feed are run.
+ */
+import { resolve } from 'node:path'
+import { dataDirectoryAt } from '../app/data-directory.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { bringUp, planUp, readSources, type SourcePlan } from '../stacks/bring-up.ts'
+import type { StackSource } from '../stacks/stack-source.ts'
+import type { Stack, TemplateProblem } from '../templates/stack.ts'
+import { CodeWatcher } from '../worker/lambda/code-watcher.ts'
+import { LambdaRuntime } from '../worker/lambda/lambda-runtime.ts'
+import { isNodeRuntime, type LambdaSet } from '../worker/lambda/lambda-set.ts'
+import type { DevPlace, DevSetup } from './dev.ts'
+import type { RunningServer, Services } from './serve.ts'
+
+export interface DevStacksSetup {
+  readonly options: DevSetup
+  readonly place: DevPlace
+  readonly server: RunningServer
+  readonly services: Services
+}
+
+export class DevStacks {
+  readonly #setup: DevStacksSetup
+  readonly #runtime: LambdaRuntime
+  readonly #watcher: CodeWatcher
+  #plans: readonly SourcePlan[] = []
+  #readings = 0
+  #reloads: Promise<unknown> = Promise.resolve()
+  #stopped: Promise<void> | undefined
+
+  constructor(setup: DevStacksSetup) {
+    this.#setup = setup
+    const { services, place, server, options } = setup
+    const { store: backend, ports } = services
+    const { log, onLogLine, onInvocation } = options
+    this.#runtime = new LambdaRuntime({
+      backend,
+      ports,
+      region: place.region,
+      account: place.account,
+      endpoint: server.url,
+      hostEnvironment: { ...place.environment, ...signingVariables(options) },
+      ...(log !== undefined && { log }),
+      ...(onLogLine !== undefined && { onLogLine }),
+      ...(onInvocation !== undefined && { onInvocation, logsInvocations: false }),
+    })
+    this.#watcher = new CodeWatcher({
+      timers: ports.timers,
+      onChange: () => void this.reload(),
+    })
+  }
+
+  /** What has gone up last. */
+  get plans(): readonly SourcePlan[] {
+    return this.#plans
+  }
+
+  async start(): Promise<void> {
+    const set = await this.#bringUp()
+    if (set === undefined) {
+      const message = 'A template cannot go up; nothing was changed.'
+      throw new MillraceError('invalid_contract', { message })
+    }
+    this.#runtime.load(set)
+    await this.#runtime.start()
+  }
+
+  /** One reading after the other. Whatever is wrong with a template, what runs goes on. */
+  reload(): Promise<boolean> {
+    const reloaded = this.#reloads.then(() => this.#reload())
+    this.#reloads = reloaded
+    return reloaded
+  }
+
+  stop(): Promise<void> {
+    this.#watcher.close()
+    this.#stopped ??= this.#reloads.then(() => this.#runtime.stop())
+    return this.#stopped
+  }
+
+  async #reload(): Promise<boolean> {
+    if (this.#stopped !== undefined) return false
+    try {
+      const set = await this.#bringUp()
+      if (set === undefined) return false
+      await this.#runtime.reload(set)
+      return true
+    } catch (error) {
+      if (!(error instanceof MillraceError)) throw error
+      const [file = ''] = this.#setup.options.templates ?? []
+      this.#tell([problem(error.message, { file, line: 1, column: 1 })])
+      return false
+    }
+  }
+
+  /** What is to be run, once its queues are there; nothing when a template has an error. */
+  async #bringUp(): Promise<LambdaSet | undefined> {
+    const { services, server, options } = this.#setup
+    const { store: backend, ports } = services
+    const sources = await this.#read()
+    const request = { backend, ports, data: dataDirectoryAt(server.dataDirectory), sources }
+    const planned = await planUp(request)
+    const stacks = planned.plans.map(({ stack }) => stack)
+    this.#tell([...planned.problems, ...stacks.flatMap(foreignFunctions)])
+    if (planned.hasErrors) return undefined
+    await services.lookAtSwitches(stacks.flatMap(({ queues }) => queues))
+    services.setContracts(sources.flatMap(({ contracts = [] }) => contracts))
+    await bringUp(request, planned)
+    this.#plans = planned.plans
+    options.onUp?.(planned.plans)
+    return lambdaSetOf(stacks)
+  }
+
+  async #read(): Promise<readonly StackSource[]> {
+    const { options, place, server } = this.#setup
+    const { templates = [], stage, parameters, options: given } = options
+    const sources = await readSources(
+      templates,
+      {
+        ...place,
+        endpoint: server.url,
+        ...(stage !== undefined && { stage }),
+        ...(parameters !== undefined && { parameters }),
+        ...(given !== undefined && { options: given }),
+      },
+      this.#readings,
+    )
+    this.#readings += 1
+    this.#watcher.add(sources.flatMap(({ files }) => files.map((file) => resolve(file))))
+    return sources
+  }
+
+  #tell(problems: readonly TemplateProblem[]): void {
+    if (problems.length > 0) this.#setup.options.onProblems?.(problems)
+  }
+}
+
+/** All three: the session of another key would spoil this one. */
+function signingVariables({ credentials }: DevSetup): Record<string, string | undefined> {
+  if (credentials === undefined) return {}
+  return {
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    AWS_SESSION_TOKEN: credentials.sessionToken,
+  }
+}
+
+/** Functions in other languages are left out, and their queues wait. */
+function lambdaSetOf(stacks: readonly Stack[]): LambdaSet {
+  const functions = stacks
+    .flatMap((stack) => stack.functions)
+    .filter(({ runtime }) => isNodeRuntime(runtime))
+  const names = new Set(functions.map(({ name }) => name))
+  const eventSources = stacks
+    .flatMap((stack) => stack.eventSources)
+    .filter((source) => names.has(source.function))
+  return { functions, eventSources }
+}
+
+function foreignFunctions({ functions, eventSources }: Stack): readonly TemplateProblem[] {
+  const fed = new Set(eventSources.map((source) => source.function))
+  return functions
+    .filter(({ name, runtime }) => fed.has(name) && !isNodeRuntime(runtime))
+    .map(({ name, runtime, at }) => ({
+      ...problem(
+        `${name} is not run: its runtime is ${runtime}, and only Node's are run here.`,
+        at,
+      ),
+      severity: 'warning',
+    }))
+}
+
+function problem(message: string, at: TemplateProblem['at']): TemplateProblem {
+  return { severity: 'error', path: '', message, at }
+}

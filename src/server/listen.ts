@@ -1,0 +1,115 @@
+/**
+ * The HTTP listener that all ways in share: limits against slow, greedy and idle clients, and a stop
+ * that lets requests finish but does not wait for ever.
+ */
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { systemReason } from '../app/system-error.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import type { Timers } from '../core/ports.ts'
+import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
+import { Connections } from './connections.ts'
+
+export interface ListenRequest {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  readonly answer: RequestListener
+  readonly timers: Timers
+  readonly limits?: Partial<ConnectionLimits>
+}
+
+export interface Listener {
+  readonly host: string
+  readonly port: number
+  readonly url: string
+  /** Accepts nothing more, and answers when every connection has ended. */
+  close(): Promise<void>
+}
+
+export async function listen(request: ListenRequest): Promise<Listener> {
+  const { host, port, timers } = request
+  const limits = connectionLimits(request.limits)
+  const connections = new Connections({
+    ...limits,
+    timers,
+    // Once the listener closes, a connection must not stay open after the answer under way.
+    afterAnswer: () => {
+      if (!server.listening) server.closeIdleConnections()
+    },
+  })
+  const server = createListener(request.answer, { limits, connections })
+  const address = await bind(server, { host, port })
+  server.once('close', connections.watchReaders())
+  return {
+    host,
+    port: address.port,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    close: () => close({ server, connections, timers, drainMs: limits.drainMs }),
+  }
+}
+
+interface Guards {
+  readonly limits: ConnectionLimits
+  readonly connections: Connections
+}
+
+function createListener(answer: RequestListener, { limits, connections }: Guards): Server {
+  const options = {
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    maxHeaderSize: limits.headerBytesMax,
+  }
+  const server = createServer(options, (request, response) => {
+    if (!connections.begin(request, response)) return
+    // The same for an answer that is still to be made.
+    if (!server.listening) response.setHeader('connection', 'close')
+    if (request.rawHeaders.length > 2 * limits.headersMax) response.writeHead(431).end()
+    else answer(request, response)
+  })
+  // Node would leave out what is over its limit, and nobody would know.
+  server.maxHeadersCount = 0
+  server.on('connection', (socket) => connections.add(socket))
+  return server
+}
+
+function bind(server: Server, at: { host: string; port: number }): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const message = `Cannot listen on ${at.host} port ${at.port}: ${systemReason(error, reasons)}.`
+      reject(new MillraceError('address_unavailable', { message, cause: error }))
+    })
+    server.listen({ ...at, exclusive: true }, () => {
+      // Later ones are about single connections that could not be accepted; others are still served.
+      server.on('error', () => undefined)
+      resolve(server.address() as AddressInfo)
+    })
+  })
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program is using the port',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+  EACCES: 'this user may not open the port',
+  ENOTFOUND: 'the name is not known',
+}
+
+interface Closing {
+  readonly server: Server
+  readonly connections: Connections
+  readonly timers: Timers
+  readonly drainMs: number
+}
+
+function close({ server, connections, timers, drainMs }: Closing): Promise<void> {
+  return new Promise((resolve) => {
+    const giveUp = timers.after(drainMs, () => server.closeAllConnections())
+    server.close(() => {
+      giveUp()
+      resolve()
+    })
+    connections.closeSilent()
+  })
+}

@@ -1,0 +1,71 @@
+/** The alarms of a whole store, which a server evaluates: of its stacks, and on dead-letter queues without one. */
+import { type AlarmWatchSetup, alarmFailure, stackAlarmOwner } from '../app/app-alarms.ts'
+import type { DataDirectory } from '../app/data-directory.ts'
+import type { Backend } from '../backends/backend.ts'
+import { notEmptyName, notEmptyRule } from '../contracts/resolve-alarms.ts'
+import type { AlarmRule } from '../core/alarm-rule.ts'
+import { limits } from '../core/limits.ts'
+import { minuteMs } from '../core/minutes.ts'
+import { type AlarmSource, AlarmWatch } from '../maintenance/alarm-watch.ts'
+import { everyPage } from '../operations/every-page.ts'
+import { stackAlarmRules } from '../stacks/stack-alarms.ts'
+import { type StackStore, stackStoreAt } from '../stacks/stack-store.ts'
+
+/**
+ * Watches all alarms of a store, also of apps that are not open anywhere at the moment. What it
+ * answers ends that.
+ */
+export async function keepAlarms(
+  setup: AlarmWatchSetup & { readonly data: DataDirectory },
+): Promise<() => Promise<void>> {
+  const { backend, ports, onChange, data } = setup
+  const onFailure = alarmFailure(setup)
+  if (backend.alarms === null || backend.metrics === null) return async () => undefined
+  const watch = new AlarmWatch({
+    backend,
+    timers: ports.timers,
+    onChange,
+    sources: [stackAlarmSource(stackStoreAt(data, ports)), deadLetterSource(backend)],
+    onFailure,
+  })
+  // Those who ask before the first minute is over find the alarms already.
+  await watch.declare().catch((error: unknown) => {
+    onFailure({ error, failures: 1, retryInMs: minuteMs })
+  })
+  watch.start()
+  return () => watch.stop()
+}
+
+/** An app that is open knows more about its alarms than the record of it, so it goes first. */
+function stackAlarmSource(stacks: StackStore): AlarmSource {
+  const rules = async (): Promise<readonly AlarmRule[]> => stackAlarmRules(await stacks.list())
+  return { owner: stackAlarmOwner, yields: true, rules }
+}
+
+const unwatched = 'unwatched dead letters'
+
+/** One on each queue that takes dead letters, whoever made it, unless somebody watches its depth. */
+function deadLetterSource(backend: Pick<Backend, 'listQueues' | 'alarms'>): AlarmSource {
+  return {
+    owner: unwatched,
+    yields: true,
+    rules: async () => {
+      const queues = await everyPage((page) => backend.listQueues(page))
+      const alarms = (await backend.alarms?.alarmStates({ prefix: '' })) ?? []
+      const watched = new Set(
+        alarms
+          .filter(({ owner, rule }) => owner !== unwatched && rule.metric === 'depth')
+          .map(({ rule }) => rule.of),
+      )
+      const targets = new Set(queues.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))
+      return [...targets]
+        .filter((queue) => !watched.has(queue))
+        .map((queue) => notEmptyRule(queue, { name: nameFor(queue) }))
+    },
+  }
+}
+
+/** Names of queues are short, but what stands before them in the store may not be. */
+function nameFor(queue: string): string {
+  return notEmptyName(queue).slice(0, limits.alarmNameLength.max)
+}

@@ -1,0 +1,143 @@
+/**
+ * The contracts of declared queues for programs that reach the store through a server: SQS clients and
+ * Lambda functions. A message that breaks the contract is refused when it is sent. One that another
+ * program has put into the queue is dead-lettered when it is received, as for workers.
+ */
+import type { Backend, Delivery, Receive, Send, SendResult } from '../backends/backend.ts'
+import { isTriggersQueue } from '../contracts/collector-declaration.ts'
+import { contractOf, type QueueContract } from '../contracts/contract-of.ts'
+import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
+import type { MillraceError } from '../core/millrace-error.ts'
+import type { Clock } from '../core/ports.ts'
+import { checkDeliveries, type RefusedDelivery } from '../receiving/check-deliveries.ts'
+import { LeaseDesk } from '../receiving/lease-client.ts'
+import { readDelivery } from '../receiving/read-delivery.ts'
+
+export interface WireContractsSetup {
+  readonly backend: Backend
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly onRefused: (refused: RefusedDelivery) => void
+}
+
+/** After so many receives without a fit message, a receiver that does not wait gets none. */
+const looksMax = 10
+
+export class WireContracts {
+  /** The store with checks. A queue without a contract costs one look into a map. */
+  readonly store: Backend
+  readonly #setup: WireContractsSetup
+  readonly #desk: LeaseDesk
+  #queues: ReadonlyMap<string, DeclaredQueue> = new Map()
+
+  constructor(setup: WireContractsSetup) {
+    const { backend } = setup
+    this.#setup = setup
+    this.#desk = new LeaseDesk(backend)
+    this.store = {
+      ...backend,
+      send: (request) => {
+        const declared = this.#queues.get(request.queue)
+        return declared === undefined ? backend.send(request) : this.#send(declared, request)
+      },
+      receive: (request) => {
+        const declared = this.#queues.get(request.queue)
+        return declared === undefined ? backend.receive(request) : this.#receive(declared, request)
+      },
+    }
+  }
+
+  /** Replaces all contracts that were known before. */
+  set(queues: readonly QueueContract[]): void {
+    const checked = queues.filter(({ declared }) => hasContract(declared))
+    this.#queues = new Map(checked.map(({ name, declared }) => [name, declared]))
+  }
+
+  async #send(declared: DeclaredQueue, request: Send): Promise<readonly SendResult[]> {
+    const errors = await Promise.all(
+      request.messages.map(async ({ body }) => errorOf(declared, body)),
+    )
+    const first = errors.find((error) => error !== undefined)
+    const { backend } = this.#setup
+    if (first === undefined) return backend.send(request)
+    if (request.allOrNothing) throw first
+    const messages = request.messages.filter((_, index) => errors[index] === undefined)
+    const sent = messages.length === 0 ? [] : await backend.send({ ...request, messages })
+    const results = sent.values()
+    return errors.flatMap((error) => {
+      if (error !== undefined) return [{ status: 'refused', error } as const]
+      return results.next().value ?? []
+    })
+  }
+
+  async #receive(declared: DeclaredQueue, request: Receive): Promise<readonly Delivery[]> {
+    const { backend, clock, onRefused } = this.#setup
+    const { queue } = request
+    const beganMs = clock.monotonic()
+    const left = new LeftMessages(clock)
+    const noteRefused = (refused: RefusedDelivery): void => {
+      if (refused.fate === 'left') left.note(refused.id)
+      onRefused(refused)
+    }
+    const check = { desk: this.#desk, queue, declared, onRefused: noteRefused }
+    let deliveries = await backend.receive(request)
+    let endsMs: number | undefined
+    for (let looks = 1; deliveries.length > 0; looks += 1) {
+      left.look()
+      const checked = await checkDeliveries(check, deliveries)
+      if (checked.length > 0) return checked.map(({ delivery }) => delivery)
+      endsMs ??= beganMs + (await this.#waitMs(request))
+      const leftMs = Math.max(0, Math.ceil(endsMs - clock.monotonic()))
+      if (left.areShown || (leftMs === 0 && looks >= looksMax)) return []
+      deliveries = await backend.receive({ ...request, waitMs: leftMs })
+    }
+    return []
+  }
+
+  async #waitMs({ queue, waitMs }: Receive): Promise<number> {
+    if (waitMs !== undefined) return waitMs
+    const { settings } = await this.#setup.backend.readQueue({ queue })
+    return settings.receiveWaitMs
+  }
+}
+
+/** A lease of SQS is none, or a second at least. */
+const hiddenMsMin = 500
+
+/**
+ * What one receive had to leave in the queue. A message that comes again at once has no lease to speak of:
+ * it would come for ever, before all others.
+ */
+class LeftMessages {
+  areShown = false
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #seenMs = new Map<string, number>()
+  #lookedMs = 0
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
+
+  /** A lease begins before its message is checked, which may take its time. */
+  look(): void {
+    this.#lookedMs = this.#clock.monotonic()
+  }
+
+  note(id: string): void {
+    const seenMs = this.#seenMs.get(id)
+    if (seenMs !== undefined && this.#lookedMs - seenMs < hiddenMsMin) this.areShown = true
+    this.#seenMs.set(id, this.#lookedMs)
+  }
+}
+
+/** Whether there is anything to check. Triggers are the collectors' own messages. */
+function hasContract(declared: DeclaredQueue): boolean {
+  if (declared.options.checkOnWire === false || isTriggersQueue(declared)) return false
+  return isJobsQueue(declared) || contractOf(declared) !== undefined
+}
+
+/** Why a message cannot be sent. It is no job: those are enqueued, with a type. */
+async function errorOf(declared: DeclaredQueue, body: string): Promise<MillraceError | undefined> {
+  const read = await readDelivery(declared, { body, job: null })
+  return read.status === 'read' ? undefined : read.error
+}

@@ -1,0 +1,52 @@
+/** An app as a stack, so that apps go up by the same way as templates. */
+
+import type { QueueContract } from '../contracts/contract-of.ts'
+import type { App } from '../contracts/define-app.ts'
+import { kebabCase } from '../contracts/resolve-names.ts'
+import { resolveTopology } from '../contracts/resolve-topology.ts'
+import { appAlarms } from '../templates/app-alarms.ts'
+import { planExport } from '../templates/export-plan.ts'
+import type { Place, ReadTemplate, TemplateProblem } from '../templates/stack.ts'
+
+export interface AppStackRequest {
+  readonly app: App
+  readonly stage: string
+  /** The module that declares it. */
+  readonly file: string
+}
+
+export interface AppStack extends ReadTemplate {
+  readonly contracts: readonly QueueContract[]
+}
+
+export function appStack({ app, stage, file }: AppStackRequest): AppStack {
+  const at: Place = { file, line: 1, column: 1 }
+  const { planned, queues } = resolveTopology(app, stage)
+  const keys = new Map(queues.map(({ name, key }) => [name, key]))
+  const plan = planExport(app, stage, 'cloudformation')
+  // Those that it has by default, whoever keeps the store up adds for every dead-letter queue.
+  const alarms = appAlarms(plan)
+    .filter(({ isDefault }) => !isDefault)
+    .map(({ watched, isDefault: _, ...alarm }) => ({
+      ...alarm,
+      queue: watched.planned.queue,
+      at,
+    }))
+  const stack = {
+    name: `${kebabCase(app.name)}-${stage}`,
+    queues: planned.map(({ queue, settings, tags }) => ({
+      logicalId: keys.get(queue) ?? queue,
+      name: queue,
+      settings,
+      tags,
+      at,
+    })),
+    functions: [],
+    eventSources: [],
+    alarms,
+  }
+  const problems = plan.warnings.map(
+    (message): TemplateProblem => ({ severity: 'warning', path: 'alarms', message, at }),
+  )
+  return { stack, problems, exports: {}, files: [file], contracts: queues }
+}

@@ -1,0 +1,57 @@
+/** Brings things before the doctor: a template, an app, or a store with the stacks that went up on it. */
+
+import type { DataDirectory } from '../app/data-directory.ts'
+import type { Backend } from '../backends/backend.ts'
+import { type ExaminedQueue, examine, type Finding } from '../contracts/doctor.ts'
+import { examineApp } from '../contracts/examine-app.ts'
+import { resolveTopology } from '../contracts/resolve-topology.ts'
+import type { Ports } from '../core/ports.ts'
+import { allQueues } from '../operations/list-queues.ts'
+import { examinedStack, examineStack } from '../templates/examine-stack.ts'
+import type { TemplateProblem } from '../templates/stack.ts'
+import { isProgram, openApp, readStackSource, type StackSourceOptions } from './stack-source.ts'
+import { type RecordedStack, stackStoreAt } from './stack-store.ts'
+
+export interface Examination {
+  readonly findings: readonly Finding[]
+  /** Why something could not be examined. */
+  readonly problems: readonly TemplateProblem[]
+}
+
+export async function examineSource(
+  source: string,
+  options: StackSourceOptions,
+): Promise<Examination> {
+  const { stack, problems } = await readStackSource(source, options)
+  if (stack === null) return { findings: [], problems }
+  if (!isProgram(source)) return { findings: examineStack(stack), problems }
+  const { app, stage } = await openApp(source, options)
+  return { findings: examineApp(resolveTopology(app, stage)), problems }
+}
+
+export interface ExaminedStore {
+  readonly backend: Pick<Backend, 'listQueues'>
+  readonly data: DataDirectory
+  readonly ports: Ports
+}
+
+/** The queues as they are now, with what the recorded stacks know about them. */
+export async function examineStore({ backend, data, ports }: ExaminedStore): Promise<Examination> {
+  const recorded = await stackStoreAt(data, ports).list()
+  const stacks = recorded.map((stack) => examinedStack(withEnvironments(stack)))
+  const declared = new Map(
+    stacks.flatMap(({ queues }) =>
+      queues.map((queue): [string, ExaminedQueue] => [queue.name, queue]),
+    ),
+  )
+  const queues = (await allQueues(backend)).map(
+    ({ name, settings }): ExaminedQueue => ({ ...declared.get(name), name, settings }),
+  )
+  const consumers = stacks.flatMap((stack) => stack.consumers)
+  return { findings: examine({ queues, consumers }), problems: [] }
+}
+
+/** They are not recorded, and the doctor does not look at them. */
+function withEnvironments(stack: RecordedStack): Parameters<typeof examinedStack>[0] {
+  return { ...stack, functions: stack.functions.map((one) => ({ ...one, environment: {} })) }
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { claim, eventsOf, handoffsOf, inbox, listed } from './inbox-scene.ts'
+import { grouped, hour, minute, second } from './scene.ts'
+import type { ContractSuite } from './suite.ts'
+
+export function describeHandoffFencing(all: ContractSuite): void {
+  const suite = all.needing('handoffs')
+  suite.describe('the fence around a claim', () => {
+    describeFencing(suite)
+    describeFifoQueues(suite.needing('fifo'))
+  })
+}
+
+function describeFencing(suite: ContractSuite): void {
+  const actions = ['renew', 'resolve', 'giveBack'] as const
+
+  for (const action of actions) {
+    suite.test(`${action} is for the holder of a live claim alone`, async (scene) => {
+      const [id = ''] = await inbox(scene, 'first')
+      const handoffs = handoffsOf(scene)
+      const as = (by: string) => handoffs[action]({ queue: 'inbox', id, by })
+      assert.deepEqual(await as('anna'), { status: 'not_yours', holder: null })
+      await claim(scene, 'anna', { leaseMs: minute })
+      assert.deepEqual(await as('ben'), { status: 'not_yours', holder: 'anna' })
+      await scene.advance(minute)
+      assert.deepEqual(await as('anna'), { status: 'lapsed' })
+      assert.deepEqual(await as('ben'), { status: 'not_yours', holder: null })
+      await claim(scene, 'ben')
+      assert.deepEqual(await as('anna'), { status: 'not_yours', holder: 'ben' })
+      assert.deepEqual(await listed(scene), [['first', 'ben']])
+      assert.equal((await as('ben')).status, 'done')
+    })
+
+    suite.test(
+      `${action} of a claim that a receiver has followed changes nothing`,
+      async (scene) => {
+        const [id = ''] = await inbox(scene, 'first')
+        await claim(scene, 'anna', { leaseMs: minute })
+        await scene.advance(minute)
+        const { receipt } = await scene.receiveOne('inbox')
+        const result = await handoffsOf(scene)[action]({ queue: 'inbox', id, by: 'anna' })
+        assert.deepEqual(result, { status: 'not_yours', holder: null })
+        assert.equal((await scene.acknowledge('inbox', receipt)).status, 'settled')
+      },
+    )
+
+    suite.test(`${action} with the token of an earlier claim is stale`, async (scene) => {
+      const [id = ''] = await inbox(scene, 'first')
+      const { claim: first } = await claim(scene, 'anna', { leaseMs: minute })
+      await scene.advance(minute)
+      const { claim: second_ } = await claim(scene, 'anna')
+      assert.ok(first !== null && second_ !== null && second_.token > first.token)
+      const as = (token: number) =>
+        handoffsOf(scene)[action]({ queue: 'inbox', id, by: 'anna', token })
+      assert.deepEqual(await as(first.token), { status: 'stale' })
+      assert.equal((await as(second_.token)).status, 'done')
+    })
+  }
+
+  suite.test('a former receiver deletes nothing while a person has the message', async (scene) => {
+    const [id = ''] = await inbox(scene, 'first')
+    const { receipt } = await scene.receiveOne('inbox', { visibilityMs: second })
+    await scene.advance(second)
+    await claim(scene, 'anna')
+    const outcome = { kind: 'acknowledge', anyLease: true } as const
+    const held = { status: 'stale', isHeld: true }
+    assert.deepEqual(await scene.settle('inbox', receipt, outcome), held)
+    const result = await handoffsOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
+    assert.equal(result.status, 'done')
+    assert.deepEqual(await listed(scene), [])
+    assert.deepEqual(await eventsOf(scene, id), [
+      ['claimed', 'anna'],
+      ['resolved', 'anna'],
+    ])
+  })
+}
+
+function describeFifoQueues(suite: ContractSuite): void {
+  const queue = 'inbox.fifo'
+
+  suite.test('in a FIFO queue a claim locks the group, as a receive does', async (scene) => {
+    await scene.fifoQueue(queue, { visibilityMs: hour })
+    const [a1 = '', a2 = ''] = await scene.sendToGroup(queue, 'a', 'a1', 'a2')
+    const [b1 = ''] = await scene.send(queue, grouped('b', 'b1'))
+    const handoffs = handoffsOf(scene)
+    const behind = { status: 'not_ready', because: 'behind' }
+    assert.deepEqual(await handoffs.claim({ queue, id: a2, by: 'anna' }), behind)
+    await claim(scene, 'anna', { queue, id: a1 })
+    assert.deepEqual(await handoffs.claim({ queue, id: a2, by: 'ben' }), behind)
+    const { message } = await claim(scene, 'ben', { queue })
+    assert.equal(message.id, b1)
+    assert.deepEqual(await handoffs.claim({ queue, by: 'cleo' }), { status: 'none' })
+    await handoffs.resolve({ queue, id: a1, by: 'anna' })
+    assert.equal((await claim(scene, 'cleo', { queue, id: a2 })).message.body, 'a2')
+  })
+
+  suite.test('in a FIFO queue what is given back comes before those behind it', async (scene) => {
+    await scene.fifoQueue(queue, { visibilityMs: hour })
+    const [a1 = ''] = await scene.sendToGroup(queue, 'a', 'a1', 'a2')
+    await claim(scene, 'anna', { queue })
+    await handoffsOf(scene).giveBack({ queue, id: a1, by: 'anna' })
+    assert.deepEqual(await scene.receiveBodies(queue, { max: 1 }), ['a1'])
+  })
+
+  suite.test('in a FIFO queue a lapsed claim opens the group again', async (scene) => {
+    await scene.fifoQueue(queue, { visibilityMs: minute })
+    const [a1 = ''] = await scene.sendToGroup(queue, 'a', 'a1', 'a2')
+    await claim(scene, 'anna', { queue, id: a1 })
+    await scene.advance(minute)
+    const late = await handoffsOf(scene).resolve({ queue, id: a1, by: 'anna' })
+    assert.deepEqual(late, { status: 'lapsed' })
+    assert.deepEqual(await scene.receiveBodies(queue), ['a1', 'a2'])
+  })
+
+  suite.test('a dead letter of a FIFO queue is claimed by the id it kept', async (scene) => {
+    const dead = await scene.queueWithDeadLetters(queue, 1, { type: 'fifo', visibilityMs: minute })
+    const [id = ''] = await scene.sendToGroup(queue, 'a', 'a1')
+    const { receipt } = await scene.receiveOne(queue)
+    await scene.settle(queue, receipt, { kind: 'bury', reason: 'unreadable' })
+    const { message } = await claim(scene, 'anna', { queue: dead, id })
+    assert.deepEqual([message.id, message.deadLetter?.source], [id, queue])
+    assert.equal((await handoffsOf(scene).resolve({ queue: dead, id, by: 'anna' })).status, 'done')
+    assert.deepEqual(await eventsOf(scene, id, dead), [
+      ['claimed', 'anna'],
+      ['resolved', 'anna'],
+    ])
+  })
+}

@@ -1,0 +1,61 @@
+/** What the contract tests about handoff have in common. */
+import assert from 'node:assert/strict'
+import type {
+  ClaimHandoff,
+  HandoffEvent,
+  HandoffRecord,
+  HandoffStore,
+  ListHandoffs,
+} from '../../backends/inbox-store.ts'
+import { hour, type Scene } from './scene.ts'
+
+export function handoffsOf({ backend }: Scene): HandoffStore {
+  assert.ok(backend.handoffs !== null)
+  return backend.handoffs
+}
+
+/** An inbox as people have it: an hour for each claim, and no dead letters. */
+export async function inbox(scene: Scene, ...bodies: readonly string[]): Promise<string[]> {
+  await scene.queue('inbox', { visibilityMs: hour })
+  return bodies.length === 0 ? [] : scene.send('inbox', ...bodies)
+}
+
+/** Claims what must be there to claim. */
+export async function claim(
+  scene: Scene,
+  by: string,
+  options: Partial<ClaimHandoff> = {},
+): Promise<HandoffRecord> {
+  const result = await handoffsOf(scene).claim({ queue: 'inbox', by, ...options })
+  assert.equal(result.status, 'claimed')
+  return result.handoff
+}
+
+/** Bodies with who has each of them. */
+export async function listed(
+  scene: Scene,
+  options: Partial<ListHandoffs> = {},
+): Promise<readonly (readonly [string, string | null])[]> {
+  const { items } = await handoffsOf(scene).list({ queue: 'inbox', limit: 100, ...options })
+  return items.map(({ message, state, claim: held }) => [
+    message.body,
+    state === 'elsewhere' ? 'elsewhere' : (held?.by ?? null),
+  ])
+}
+
+export function historyOf(
+  scene: Scene,
+  id: string,
+  queue = 'inbox',
+): Promise<readonly HandoffEvent[]> {
+  return handoffsOf(scene).history({ queue, id })
+}
+
+/** What happened, and who did it. */
+export async function eventsOf(
+  scene: Scene,
+  id: string,
+  queue = 'inbox',
+): Promise<readonly (readonly [string, string])[]> {
+  return (await historyOf(scene, id, queue)).map(({ event, by }) => [event, by])
+}
