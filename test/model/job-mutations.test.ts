@@ -49,7 +49,7 @@ const notOfJobs: readonly { readonly statement: RegExp; readonly reason: string 
 afterEach(putComparisonsBack)
 
 describe('a token comparison that jobs depend on and that is taken out', async () => {
-  const fenced = await statementsWithComparison()
+  const fenced = statementsWithComparison()
   const ofJobs = fenced.filter(
     (sql) => !notOfJobs.some(({ statement }) => statement.test(oneLine(sql))),
   )

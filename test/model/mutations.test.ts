@@ -46,7 +46,7 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
 afterEach(putComparisonsBack)
 
 describe('a token comparison that is taken out', async () => {
-  const fenced = await statementsWithComparison()
+  const fenced = statementsWithComparison()
 
   test('can be taken out of several statements', () => {
     assert.ok(fenced.length >= 6, `only ${fenced.length} statements compare a token`)

@@ -1,4 +1,5 @@
 /** The port on SQLite: each method hands one operation to the writer, or reads at once. */
+
 import { resolve } from 'node:path'
 import type { ClockChange } from '../../core/clock-change.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -69,11 +70,12 @@ import { SqliteHandoffStore } from './inbox/sqlite-inbox-store.ts'
 import { SqliteJobStore } from './jobs/sqlite-job-store.ts'
 import { receiveNow } from './messages/claiming.ts'
 import { EmptyReceives } from './messages/empty-receives.ts'
+import { leaseStates } from './messages/leases.ts'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from './messages/move-tasks.ts'
 import { peekMessages } from './messages/peeking.ts'
 import { dataVersion, hasSomethingReady } from './messages/ready-checks.ts'
 import { sendMessages } from './messages/sending.ts'
-import { extendLeases, leaseStates, settleLeases } from './messages/settling.ts'
+import { extendLeases, settleLeases } from './messages/settling.ts'
 import { hasWithin, settleOneByOne } from './messages/settling-within.ts'
 import { Parking } from './messages/waiting-receives.ts'
 import { SqliteMetricStore } from './metrics/sqlite-metric-store.ts'
@@ -82,8 +84,9 @@ import {
   changeQueue,
   createQueue,
   deleteQueue,
+  listDeadLetterSources,
+  listQueues,
   purgeQueue,
-  queuePage,
   tagQueue,
 } from './queues/queues.ts'
 import { readStatistics } from './queues/statistics.ts'
@@ -99,7 +102,10 @@ export interface SqliteBackendOptions {
 }
 
 /** It lies beside this file, which runs from the sources and from the build. */
-const renewerModule: string = import.meta.url.replace(/sqlite-backend(\.[jt]s)$/, 'renewer$1')
+const renewerModule: string = import.meta.url.replace(
+  /sqlite-backend(\.[jt]s)$/,
+  'messages/lease-renewer$1',
+)
 
 export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
@@ -195,12 +201,7 @@ export class SqliteBackend implements Backend {
   }
 
   listQueues(request: ListQueues): Promise<Page<QueueRecord>> {
-    const { prefix = '', namespace, after = '', limit } = request
-    const start = (namespace ?? '') + prefix
-    const outside = namespace === '' ? 'outside' : ''
-    return this.#read((session) =>
-      queuePage(session.queues.list, limit, after, start, start, outside),
-    )
+    return this.#read((session) => listQueues(session, request))
   }
 
   changeQueue(request: ChangeQueue): Promise<QueueRecord> {
@@ -226,11 +227,7 @@ export class SqliteBackend implements Backend {
   }
 
   listDeadLetterSources(request: ListDeadLetterSources): Promise<Page<QueueRecord>> {
-    const { queue, after = '', limit } = request
-    return this.#read((session) => {
-      session.topology.require(queue)
-      return queuePage(session.queues.listSources, limit, queue, after)
-    })
+    return this.#read((session) => listDeadLetterSources(session, request))
   }
 
   send(request: Send): Promise<readonly SendResult[]> {
@@ -298,7 +295,7 @@ export class SqliteBackend implements Backend {
   listMoveTasks({ source, limit }: ListMoveTasks): Promise<readonly MoveTask[]> {
     return this.#read((session) => {
       session.topology.require(source)
-      return listMoveTasks(session.moving.latest, source, limit)
+      return listMoveTasks(session, source, limit)
     })
   }
 

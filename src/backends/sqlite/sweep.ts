@@ -1,8 +1,9 @@
 /** Upkeep of the whole store in short slices, so that no other operation waits long behind it. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { limits } from '../../core/limits.ts'
 import type { SweepReport } from '../backend.ts'
-import { allRows } from './driver/rows.ts'
+import type { Statement } from './driver/statements.ts'
+import { change, type Query, query } from './driver/statements.ts'
 import type { StoreTransaction } from './driver/transaction.ts'
 import { endUnit } from './flows/flow-ends.ts'
 import { keepUpFlows } from './flows/flow-maintenance.ts'
@@ -11,64 +12,47 @@ import { forgetHandoffEvents, handoffSlice } from './inbox/inbox-events.ts'
 import { forgetFinishedJobs } from './jobs/job-forgetting.ts'
 import { finishJob } from './jobs/job-history.ts'
 import { catchUp, expireBlocked, expireReady, upkeepSlice } from './messages/elapsed-time.ts'
+import { dropLargeBody, removeMessage } from './messages/message-rows.ts'
 import { advanceMoveTasks } from './messages/move-tasks.ts'
 import { liftExpired } from './switches/switches.ts'
 
 /** Rows of discarded generations and of expired memories removed in one slice. */
 const discardSlice = 500
 
-export interface SweepStatements {
-  readonly busyQueues: StatementSync
-  readonly discarded: StatementSync
-  readonly discardedReady: StatementSync
-  readonly discardedWaiting: StatementSync
-  readonly discardGroups: StatementSync
-  readonly discardTenants: StatementSync
-  readonly discardIds: StatementSync
-  readonly discardAttempts: StatementSync
-  readonly forgetGeneration: StatementSync
-  readonly forgetIds: StatementSync
-  readonly forgetAttempts: StatementSync
-  readonly forgetDeleted: StatementSync
-  readonly forgetKeys: StatementSync
-  readonly forgetItems: StatementSync
-}
+const expired = (table: string, key: string): Statement =>
+  change(`
+    DELETE FROM ${table} WHERE (${key}) IN (
+      SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ${discardSlice}
+    )`)
+const discarded = (table: string, key: string): Statement =>
+  change(`
+    DELETE FROM ${table} WHERE (${key}) IN (
+      SELECT ${key} FROM ${table} WHERE generation = ? LIMIT ${discardSlice}
+    )`)
 
-export function prepareSweeping(db: DatabaseSync): SweepStatements {
-  const expired = (table: string, key: string): StatementSync =>
-    db.prepare(`
-      DELETE FROM ${table} WHERE (${key}) IN (
-        SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ${discardSlice}
-      )`)
-  const discarded = (table: string, key: string): StatementSync =>
-    db.prepare(`
-      DELETE FROM ${table} WHERE (${key}) IN (
-        SELECT ${key} FROM ${table} WHERE generation = ? LIMIT ${discardSlice}
-      )`)
-  return {
-    busyQueues: db.prepare(`
-      SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
-      WHERE ready > 0 OR leased > 0 OR delayed > 0`),
-    discarded: db.prepare('SELECT generation, queue FROM discarded_generation LIMIT 1'),
-    discardedReady: db.prepare(`
-      SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job, unit
-      FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 LIMIT ${discardSlice}`),
-    discardedWaiting: db.prepare(`
-      SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job, unit
-      FROM message INDEXED BY message_due
-      WHERE generation = ? AND state > 0 LIMIT ${discardSlice}`),
-    discardGroups: discarded('fifo_group', 'generation, name'),
-    discardTenants: discarded('tenant', 'generation, name'),
-    discardIds: discarded('deduplication', 'generation, scope, id'),
-    discardAttempts: discarded('receive_attempt', 'generation, id'),
-    forgetGeneration: db.prepare('DELETE FROM discarded_generation WHERE generation = ?'),
-    forgetIds: expired('deduplication', 'generation, scope, id'),
-    forgetAttempts: expired('receive_attempt', 'generation, id'),
-    forgetKeys: expired('idempotency', 'scope, key'),
-    forgetItems: expired('collector_memory', 'collector, key, id'),
-    forgetDeleted: db.prepare('DELETE FROM deleted_queue WHERE deleted_at <= ?'),
-  }
+const sql = {
+  busyQueues: query<{ name: string }>(`
+    SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
+    WHERE ready > 0 OR leased > 0 OR delayed > 0`),
+  discarded: query<Discarded>('SELECT generation, queue FROM discarded_generation LIMIT 1'),
+  discardedReady: query<DiscardedRow>(`
+    SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job, unit
+    FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 LIMIT ${discardSlice}`),
+  discardedWaiting: query<DiscardedRow>(`
+    SELECT sequence, body IS NULL AS apart, job_type IS NOT NULL AS is_job, unit
+    FROM message INDEXED BY message_due
+    WHERE generation = ? AND state > 0 LIMIT ${discardSlice}`),
+  discardGroups: discarded('fifo_group', 'generation, name'),
+  discardTenants: discarded('tenant', 'generation, name'),
+  discardIds: discarded('deduplication', 'generation, scope, id'),
+  discardAttempts: discarded('receive_attempt', 'generation, id'),
+  forgetGeneration: change('DELETE FROM discarded_generation WHERE generation = ?'),
+  forgetIds: expired('deduplication', 'generation, scope, id'),
+  forgetAttempts: expired('receive_attempt', 'generation, id'),
+  forgetKeys: expired('idempotency', 'scope, key'),
+  forgetItems: expired('collector_memory', 'collector, key, id'),
+  forgetDeleted: change('DELETE FROM deleted_queue WHERE deleted_at <= ?'),
 }
 
 /** One slice of everything that is due. */
@@ -86,7 +70,7 @@ function sweepAll(tx: StoreTransaction): SweepReport {
     total += count
     more ||= count >= slice
   }
-  for (const { name } of allRows<{ name: string }>(tx.session.sweeping.busyQueues)) {
+  for (const { name } of tx.all(sql.busyQueues)) {
     const queue = tx.queue(name)
     add(catchUp(tx, queue), upkeepSlice)
     add(expireReady(tx, queue), upkeepSlice)
@@ -109,20 +93,18 @@ function sweepAll(tx: StoreTransaction): SweepReport {
 
 /** Removes a slice of a purged or deleted generation; zero when there is none. */
 function discardGeneration(tx: StoreTransaction): number {
-  const { sweeping } = tx.session
-  const [found] = allRows<Discarded>(sweeping.discarded)
+  const [found] = tx.all(sql.discarded)
   if (found === undefined) return 0
   tx.wroteRow()
-  for (const rows of [sweeping.discardedReady, sweeping.discardedWaiting]) {
+  for (const rows of [sql.discardedReady, sql.discardedWaiting]) {
     const count = discardMessages(tx, rows, found)
     if (count > 0) return count
   }
-  const { discardGroups, discardTenants, discardIds, discardAttempts } = sweeping
-  for (const rows of [discardGroups, discardTenants, discardIds, discardAttempts]) {
-    const count = Number(rows.run(found.generation).changes)
+  for (const rows of [sql.discardGroups, sql.discardTenants, sql.discardIds, sql.discardAttempts]) {
+    const count = tx.changes(rows, found.generation)
     if (count > 0) return count
   }
-  sweeping.forgetGeneration.run(found.generation)
+  tx.run(sql.forgetGeneration, found.generation)
   return 1
 }
 
@@ -141,10 +123,10 @@ export interface DiscardedRow {
 
 function discardMessages(
   tx: StoreTransaction,
-  next: StatementSync,
+  next: Query<DiscardedRow>,
   { generation, queue }: Discarded,
 ): number {
-  const rows = allRows<DiscardedRow>(next, generation)
+  const rows = tx.all(next, generation)
   for (const row of rows) discardMessage(tx, queue, row)
   return rows.length
 }
@@ -153,21 +135,20 @@ function discardMessages(
 export function discardMessage(tx: StoreTransaction, queue: string, row: DiscardedRow): void {
   const { sequence, apart, is_job, unit } = row
   if (is_job === 1) finishJob(tx, sequence, { queue, status: 'cancelled' })
-  tx.session.upkeep.remove.run(sequence)
-  if (apart === 1) tx.session.bodies.dropApart.run(sequence)
+  tx.run(removeMessage, sequence)
+  if (apart === 1) tx.run(dropLargeBody, sequence)
   if (unit === null) return
   const reason = 'Its message went when the queue was purged or deleted.'
   endUnit(tx, { unit, state: 'dead', reason, message: sequence })
 }
 
 function forget(tx: StoreTransaction): number {
-  const { forgetIds, forgetAttempts, forgetKeys, forgetItems, forgetDeleted } = tx.session.sweeping
   const counts = [
-    forgetIds.run(tx.now).changes,
-    forgetAttempts.run(tx.now).changes,
-    forgetKeys.run(tx.now).changes,
-    forgetItems.run(tx.now).changes,
-    forgetDeleted.run(tx.now - limits.cooldownMs.max).changes,
+    tx.changes(sql.forgetIds, tx.now),
+    tx.changes(sql.forgetAttempts, tx.now),
+    tx.changes(sql.forgetKeys, tx.now),
+    tx.changes(sql.forgetItems, tx.now),
+    tx.changes(sql.forgetDeleted, tx.now - limits.cooldownMs.max),
   ].map(Number)
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total > 0) tx.wroteRow()

@@ -17,6 +17,7 @@ import {
   mergeNext,
   openCollector,
   receiveTrigger,
+  triggerBody,
   triggers,
   windowMs,
 } from './collector-scene.ts'
@@ -276,6 +277,28 @@ function describeDeadTriggers(suite: ContractSuite): void {
     await end(scene, 'ann', third.receipt, await begun(scene, 'ann', third.receipt))
     assert.equal(await mergeNext(scene), 'c')
     await assertNothingLeft(scene, 'ann')
+  })
+
+  suite.test('a trigger that goes with a dead one is not received after it', async (scene) => {
+    await openCollector(scene)
+    await collect(scene, 'ann', ['a'])
+    await scene.advance(windowMs)
+    const { receipt } = await receiveTrigger(scene)
+    await begun(scene, 'ann', receipt)
+    await scene.advance(leaseMs)
+    await scene.receive(triggers, { max: 1 })
+    // The batch has no holder, so a flush sends another trigger.
+    await collectorsOf(scene).flush({ collector, key: 'ann' })
+    await collect(scene, 'bob', ['b'], { windowMs: 0 })
+    await scene.advance(leaseMs)
+    await scene.receive(triggers, { max: 1 })
+    await scene.advance(leaseMs)
+    const deliveries = await scene.receive(triggers, { max: 10 })
+    assert.deepEqual(
+      deliveries.map(({ body }) => body),
+      [triggerBody('bob')],
+    )
+    assert.deepEqual(await scene.counts(triggers), { ready: 0, leased: 1, delayed: 0 })
   })
 
   suite.test('a kept batch that fails again is kept again, with its new trigger', async (scene) => {

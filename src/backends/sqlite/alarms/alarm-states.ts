@@ -1,5 +1,5 @@
 /** Alarms: which there are, and in which state. Whoever changes one proves what it had read. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { alarmMetrics } from '../../../core/alarm-metrics.ts'
 import type { AlarmState } from '../../../core/alarm-rule.ts'
 import { canonicalJson } from '../../../core/canonical-json.ts'
@@ -11,47 +11,33 @@ import type {
   ListAlarms,
   SetAlarmState,
 } from '../../alarm-store.ts'
-import { allRows, changed, getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { noteTransition } from './alarm-history.ts'
 import { addNotifications } from './notifications.ts'
 
-export interface AlarmStatements {
-  readonly list: StatementSync
-  readonly listOfOwner: StatementSync
-  readonly find: StatementSync
-  readonly begin: StatementSync
-  readonly renew: StatementSync
-  readonly forget: StatementSync
-  readonly forgetRevision: StatementSync
-  readonly evaluate: StatementSync
-  readonly set: StatementSync
-}
-
 const columns =
   'name, owner, rule, revision, state, reason, since, evaluated_at, declared_at, replaced'
 
-export function prepareAlarms(db: DatabaseSync): AlarmStatements {
-  return {
-    list: db.prepare(`SELECT ${columns} FROM alarm ORDER BY name`),
-    listOfOwner: db.prepare(`SELECT ${columns} FROM alarm WHERE owner = ? ORDER BY name`),
-    find: db.prepare(`SELECT ${columns} FROM alarm WHERE name = ?`),
-    begin: db.prepare(`
-      INSERT OR REPLACE INTO alarm (
-        name, owner, rule, revision, reason, since, declared_at, evaluated_at, replaced, state
-      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA')`),
-    renew: db.prepare('UPDATE alarm SET owner = ?, declared_at = ? WHERE name = ?'),
-    forget: db.prepare('DELETE FROM alarm WHERE name = ? AND owner = ?'),
-    forgetRevision: db.prepare('DELETE FROM alarm WHERE name = ? AND revision = ?'),
-    evaluate: db.prepare(`
-      UPDATE alarm SET
-        since = CASE WHEN state = ? THEN since ELSE ? END, state = ?, reason = ?, evaluated_at = ?
-      WHERE name = ? AND revision = ? AND state = ? AND ifnull(evaluated_at, 0) < ?`),
-    set: db.prepare(`
-      UPDATE alarm SET state = ?, reason = ?, since = ?
-      WHERE name = ? AND revision = ? AND state = ?`),
-  }
+const sql = {
+  list: query<AlarmRow>(`SELECT ${columns} FROM alarm ORDER BY name`),
+  listOfOwner: query<AlarmRow>(`SELECT ${columns} FROM alarm WHERE owner = ? ORDER BY name`),
+  find: query<AlarmRow>(`SELECT ${columns} FROM alarm WHERE name = ?`),
+  begin: change(`
+    INSERT OR REPLACE INTO alarm (
+      name, owner, rule, revision, reason, since, declared_at, evaluated_at, replaced, state
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA')`),
+  renew: change('UPDATE alarm SET owner = ?, declared_at = ? WHERE name = ?'),
+  forget: change('DELETE FROM alarm WHERE name = ? AND owner = ?'),
+  forgetRevision: change('DELETE FROM alarm WHERE name = ? AND revision = ?'),
+  evaluate: change(`
+    UPDATE alarm SET
+      since = CASE WHEN state = ? THEN since ELSE ? END, state = ?, reason = ?, evaluated_at = ?
+    WHERE name = ? AND revision = ? AND state = ? AND ifnull(evaluated_at, 0) < ?`),
+  set: change(`
+    UPDATE alarm SET state = ?, reason = ?, since = ?
+    WHERE name = ? AND revision = ? AND state = ?`),
 }
 
 interface AlarmRow {
@@ -72,18 +58,17 @@ const declaredAnew = 'Declared anew; not evaluated yet.'
 
 export function declareAlarms(tx: StoreTransaction, request: DeclareAlarms): void {
   const { owner, rules, yields = false, abandonedAfterMs = 0, withdrawn = [] } = request
-  const { alarms } = tx.session
   const isAlive = (row: AlarmRow): boolean => row.declared_at > tx.now - abandonedAfterMs
   for (const rule of rules) {
     const text = canonicalJson(JSON.stringify(rule))
-    const found = getRow<AlarmRow>(alarms.find, rule.name)
+    const found = tx.one(sql.find, rule.name)
     if (found === undefined) {
-      alarms.begin.run(rule.name, owner, text, 1, declared, tx.now, tx.now, null, '[]')
+      tx.run(sql.begin, rule.name, owner, text, 1, declared, tx.now, tx.now, null, '[]')
     } else if (found.owner !== owner && yields) {
       continue
     } else if (found.rule === text) {
       if (found.owner === owner && abandonedAfterMs === 0) continue
-      alarms.renew.run(owner, tx.now, rule.name)
+      tx.run(sql.renew, owner, tx.now, rule.name)
     } else {
       const replaced: readonly string[] = isAlive(found) ? JSON.parse(found.replaced) : []
       if (replaced.includes(text)) continue
@@ -92,9 +77,9 @@ export function declareAlarms(tx: StoreTransaction, request: DeclareAlarms): voi
     tx.wroteRow()
   }
   const names = new Set(rules.map(({ name }) => name))
-  for (const row of allRows<AlarmRow>(alarms.listOfOwner, owner)) {
+  for (const row of tx.all(sql.listOfOwner, owner)) {
     if (names.has(row.name) || (isAlive(row) && !withdrawn.includes(row.name))) continue
-    if (changed(alarms.forget, row.name, owner)) tx.wroteRow()
+    if (tx.changed(sql.forget, row.name, owner)) tx.wroteRow()
   }
 }
 
@@ -116,8 +101,7 @@ function beginAnew(
   const { now } = tx
   const evaluatedAt = state === 'ALARM' ? evaluated_at : null
   const before = JSON.stringify(replaced)
-  const { begin } = tx.session.alarms
-  begin.run(name, owner, text, revision + 1, declaredAnew, now, now, evaluatedAt, before)
+  tx.run(sql.begin, name, owner, text, revision + 1, declaredAnew, now, now, evaluatedAt, before)
   if (state === 'INSUFFICIENT_DATA') return
   const to = 'INSUFFICIENT_DATA'
   noteTransition(tx, { alarm: name, from: state, to, reason: declaredAnew, at: now })
@@ -127,13 +111,12 @@ export function listAlarms(
   session: Session,
   { prefix, owner }: ListAlarms,
 ): readonly AlarmRecord[] {
-  const { list, listOfOwner } = session.alarms
-  const rows = owner === undefined ? allRows<AlarmRow>(list) : allRows<AlarmRow>(listOfOwner, owner)
+  const rows = owner === undefined ? session.all(sql.list) : session.all(sql.listOfOwner, owner)
   return rows.filter(({ name }) => name.startsWith(prefix)).map(recordOf)
 }
 
 export function findAlarm(session: Session, name: string): AlarmRecord | undefined {
-  const row = getRow<AlarmRow>(session.alarms.find, name)
+  const row = session.one(sql.find, name)
   return row && recordOf(row)
 }
 
@@ -148,11 +131,10 @@ export function recordEvaluations(
   tx: StoreTransaction,
   evaluations: readonly AlarmEvaluation[],
 ): readonly AlarmTransition[] {
-  const { evaluate } = tx.session.alarms
   return evaluations.flatMap((evaluation) => {
     const { alarm, revision, from, to, reason, evaluatedAt } = evaluation
     const written = [to, tx.now, to, reason, evaluatedAt]
-    if (!changed(evaluate, ...written, alarm, revision, from, evaluatedAt)) return []
+    if (!tx.changed(sql.evaluate, ...written, alarm, revision, from, evaluatedAt)) return []
     tx.wroteRow()
     return to === from ? [] : [passOn(tx, evaluation)]
   })
@@ -164,7 +146,7 @@ export function setAlarmState(
 ): AlarmTransition | undefined {
   const { alarm, revision, from, to, reason } = request
   if (to === from) return undefined
-  if (!changed(tx.session.alarms.set, to, reason, tx.now, alarm, revision, from)) return undefined
+  if (!tx.changed(sql.set, to, reason, tx.now, alarm, revision, from)) return undefined
   return passOn(tx, request)
 }
 
@@ -177,7 +159,7 @@ export function forgetAlarms(
     const { metric, of } = findAlarm(session, alarm)?.rule ?? {}
     const isOfQueue = metric !== undefined && alarmMetrics[metric].of === 'queue'
     if (isOfQueue && of !== undefined && session.topology.find(of) !== undefined) continue
-    if (changed(session.alarms.forgetRevision, alarm, revision)) tx.wroteRow()
+    if (session.changed(sql.forgetRevision, alarm, revision)) tx.wroteRow()
   }
 }
 

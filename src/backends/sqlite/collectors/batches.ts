@@ -3,14 +3,14 @@
  * remembers that lease, so a holder that was followed by another one ends nothing, even where its late
  * acknowledgement alone would be accepted.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { formatReceipt, parseReceipt, type Receipt } from '../../../core/receipt.ts'
 import type { LeaseRefusal } from '../../backend.ts'
 import type { BatchResult, BeginBatch, CollectorKey, EndBatch } from '../../collector-store.ts'
-import { allRows, getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { leaseStates, receiptFor } from '../messages/settling.ts'
+import { leaseStates, receiptFor } from '../messages/leases.ts'
 import { isFull } from './collecting.ts'
 import {
   firstPlaces,
@@ -26,6 +26,7 @@ import {
   type KeyRow,
   keptOf,
   keyRows,
+  lookAtKey,
   saveKey,
   settingsOf,
 } from './collector-keys.ts'
@@ -40,19 +41,21 @@ import {
 
 export { refuseItems, stageItems } from './collecting.ts'
 
-export interface BatchStatements {
-  readonly batch: StatementSync
-  readonly remove: StatementSync
-  readonly keep: StatementSync
-}
-
-export function prepareBatches(db: DatabaseSync): BatchStatements {
-  return {
-    batch: db.prepare(`
-      SELECT * FROM collector_item WHERE ${inBatch} ORDER BY item_order, arrival`),
-    remove: db.prepare(`DELETE FROM collector_item WHERE ${inBatch}`),
-    keep: db.prepare(`UPDATE collector_item SET key = ? WHERE ${inBatch}`),
-  }
+const sql = {
+  noteBatch: change(`
+    INSERT OR REPLACE INTO collector_memory (collector, key, id)
+    SELECT ?, ?, id FROM collector_item WHERE ${inBatch}`),
+  removeKey: change('DELETE FROM collector_key WHERE number = ?'),
+  retrigger: change('UPDATE collector_key SET trigger = ? WHERE trigger = ? AND kept = 1'),
+  heldBy: query<KeyRow>('SELECT * FROM collector_key WHERE holder_message = ?'),
+  insertKept: query<KeyRow>(`
+    INSERT INTO collector_key (
+      collector, key, settings, window_ms, look_at, trigger, batch_items, again, noted, kept
+    ) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 1, 1) RETURNING *`),
+  batch: query<ItemRow>(`
+    SELECT * FROM collector_item WHERE ${inBatch} ORDER BY item_order, arrival`),
+  remove: change(`DELETE FROM collector_item WHERE ${inBatch}`),
+  keep: change(`UPDATE collector_item SET key = ? WHERE ${inBatch}`),
 }
 
 export function beginBatch(tx: StoreTransaction, request: BeginBatch): BatchResult {
@@ -130,7 +133,7 @@ function placeOf({ number, batch_order, batch_last, batch_arrival }: KeyRow): Ba
 }
 
 function batchOf(tx: StoreTransaction, key: KeyRow): readonly ItemRow[] {
-  return allRows<ItemRow>(tx.session.batches.batch, ...placeOf(key))
+  return tx.all(sql.batch, ...placeOf(key))
 }
 
 /** The row of a key, or of a batch that is kept, whose batch was begun with this receipt. */
@@ -152,7 +155,7 @@ export function endBatch(tx: StoreTransaction, receipt: Receipt, batch: EndBatch
   const key = heldWith(tx, batch, formatReceipt(receipt))
   if (key === undefined) return
   rememberBatch(tx, key, placeOf(key), settingsOf(key).rememberMs)
-  tx.session.batches.remove.run(...placeOf(key))
+  tx.run(sql.remove, ...placeOf(key))
   tx.wroteRow()
   const rest = withoutBatch(key)
   seeTo(tx, rest)
@@ -192,7 +195,7 @@ function followUp(tx: StoreTransaction, key: KeyRow, isWanted: boolean): void {
   const endsAt = trigger.dueAt ?? (key.opened_at ?? tx.now) + key.window_ms
   const dueAt = isDue ? tx.now : Math.max(tx.now, endsAt)
   saveKey(tx, scheduleTrigger(tx, key, trigger, dueAt))
-  tx.session.collectorKeys.lookAt.run(dueAt, key.number)
+  tx.run(lookAtKey, dueAt, key.number)
 }
 
 /** A trigger that was sent for items which this batch has taken would cut the next window short. */
@@ -202,7 +205,7 @@ function forgetKey(tx: StoreTransaction, key: KeyRow): void {
   if (queue !== undefined && isOnItsWay(trigger)) withdrawTrigger(tx, queue, trigger)
   const isListed = key.kept === 0 && keptOf(tx, key).length > 0
   if (isListed) saveKey(tx, { ...key, opened_at: null, trigger: null })
-  else tx.session.collectorKeys.remove.run(key.number)
+  else tx.run(sql.removeKey, key.number)
   if (key.kept === 1) forgetEmptyKey(tx, key)
 }
 
@@ -210,18 +213,18 @@ function forgetKey(tx: StoreTransaction, key: KeyRow): void {
 function forgetEmptyKey(tx: StoreTransaction, about: CollectorKey): void {
   const key = findKey(tx, about)
   if (key === undefined || hasStaged(tx, { key, runs: false })) return
-  if (keptOf(tx, about).length === 0) tx.session.collectorKeys.remove.run(key.number)
+  if (keptOf(tx, about).length === 0) tx.run(sql.removeKey, key.number)
 }
 
 /** A trigger is dead-lettered: the batch that it holds is kept, and is no longer in anybody's way. */
 export function triggerDied(tx: StoreTransaction, message: number): void {
-  const key = getRow<KeyRow>(tx.session.collectorKeys.heldBy, message)
+  const key = tx.one(sql.heldBy, message)
   if (key !== undefined) keepBatch(tx, key)
 }
 
 /** A dead-lettered trigger is redriven, and has another number now. */
 export function triggerMoved(tx: StoreTransaction, from: number, to: number): void {
-  tx.session.collectorKeys.retrigger.run(to, from)
+  tx.run(sql.retrigger, to, from)
 }
 
 function keepBatch(tx: StoreTransaction, key: KeyRow): void {
@@ -232,12 +235,11 @@ function keepBatch(tx: StoreTransaction, key: KeyRow): void {
     seeToOthers(tx, rest)
     return
   }
-  const { insertKept } = tx.session.collectorKeys
   const values = [collector, name, key.settings, key.window_ms, tx.now, trigger] as const
-  const kept = getRow<KeyRow>(insertKept, ...values)
+  const kept = tx.one(sql.insertKept, ...values)
   if (kept === undefined) throw new Error('An insert that answers its row has answered none.')
-  tx.session.collectorMemory.noteBatch.run(collector, name, ...placeOf(key))
-  tx.session.batches.keep.run(kept.number, ...placeOf(key))
+  tx.run(sql.noteBatch, collector, name, ...placeOf(key))
+  tx.run(sql.keep, kept.number, ...placeOf(key))
   tx.wroteRow()
   seeTo(tx, rest.trigger === trigger ? { ...rest, trigger: null } : rest)
   seeToOthers(tx, rest)

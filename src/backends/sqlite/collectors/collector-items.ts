@@ -2,44 +2,34 @@
  * The items of a key, in the order in which they are merged. They are not counted in any other place:
  * what has to be known is whether there are enough of them, and that is soon told.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { NewItem, StagedItem } from '../../collector-store.ts'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
-import type { StoreView } from '../messages/settling.ts'
-import type { KeyRow } from './collector-keys.ts'
 
-export interface ItemStatements {
-  readonly insert: StatementSync
-  readonly first: StatementSync
-  readonly waiting: StatementSync
-  readonly staged: StatementSync
-  readonly stagedOf: StatementSync
-}
+import type { NewItem, StagedItem } from '../../collector-store.ts'
+import { change, query, upTo } from '../driver/statements.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
+import type { KeyRow } from './collector-keys.ts'
 
 /** The items of a batch: see the migration. */
 export const inBatch = 'key = ? AND (item_order, arrival) <= (?, ?) AND arrival <= ?'
 
-export function prepareCollectorItems(db: DatabaseSync): ItemStatements {
-  const columns = 'id, item_order, arrival, staged_at, bytes, body'
-  // While nothing runs the bounds are null, null and 0, and no item is on their near side.
-  const waiting = `FROM collector_item
-    WHERE key = ? AND NOT ((item_order, arrival) <= (?, ?) AND arrival <= ?)`
-  return {
-    insert: db.prepare(`
-      INSERT INTO collector_item (key, item_order, arrival, id, staged_at, bytes, body)
-      VALUES (?, ?, ?, ?, ?, ?, ?)`),
-    first: db.prepare(`
-      SELECT item_order, arrival, bytes FROM collector_item
-      WHERE key = ? ORDER BY item_order, arrival ${upTo}`),
-    waiting: db.prepare(`SELECT ${columns} ${waiting} ORDER BY item_order, arrival ${upTo}`),
-    staged: db.prepare(`
-      SELECT count(*) AS items, coalesce(sum(bytes), 0) AS bytes, min(staged_at) AS since
-      FROM (SELECT bytes, staged_at ${waiting} ${upTo})`),
-    stagedOf: db.prepare(`
-      SELECT key AS number, count(*) AS items, sum(bytes) AS bytes, min(staged_at) AS since
-      FROM collector_item WHERE key IN (SELECT value FROM json_each(?)) GROUP BY key`),
-  }
+const columns = 'id, item_order, arrival, staged_at, bytes, body'
+/** While nothing runs the bounds are null, null and 0, and no item is on their near side. */
+const waiting = `FROM collector_item
+  WHERE key = ? AND NOT ((item_order, arrival) <= (?, ?) AND arrival <= ?)`
+
+const sql = {
+  insert: change(`
+    INSERT INTO collector_item (key, item_order, arrival, id, staged_at, bytes, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`),
+  first: query<ItemPlace>(`
+    SELECT item_order, arrival, bytes FROM collector_item
+    WHERE key = ? ORDER BY item_order, arrival ${upTo}`),
+  waiting: query<ItemRow>(`SELECT ${columns} ${waiting} ORDER BY item_order, arrival ${upTo}`),
+  staged: query<Staged>(`
+    SELECT count(*) AS items, coalesce(sum(bytes), 0) AS bytes, min(staged_at) AS since
+    FROM (SELECT bytes, staged_at ${waiting} ${upTo})`),
+  stagedOf: query<Staged & { readonly number: number }>(`
+    SELECT key AS number, count(*) AS items, sum(bytes) AS bytes, min(staged_at) AS since
+    FROM collector_item WHERE key IN (SELECT value FROM json_each(?)) GROUP BY key`),
 }
 
 export interface ItemRow {
@@ -56,7 +46,7 @@ export function insertItem(tx: StoreTransaction, { number }: KeyRow, item: NewIt
   const bytes = Buffer.byteLength(body)
   // Any number that rises will do.
   const arrival = tx.nextSequence()
-  tx.session.collectorItems.insert.run(number, order, arrival, id, tx.now, bytes, body)
+  tx.run(sql.insert, number, order, arrival, id, tx.now, bytes, body)
 }
 
 /** Where an item stands, and how large it is. */
@@ -68,7 +58,7 @@ export function firstPlaces(
   { number }: KeyRow,
   limit: number,
 ): readonly ItemPlace[] {
-  return allRows<ItemPlace>(session.collectorItems.first, number, limit)
+  return session.all(sql.first, number, limit)
 }
 
 /** A key at one moment: its row, and whether the batch runs that it names. */
@@ -83,7 +73,7 @@ export function waitingItems(
   state: KeyState,
   limit: number,
 ): readonly ItemRow[] {
-  return allRows<ItemRow>(session.collectorItems.waiting, ...boundsOf(state), limit)
+  return session.all(sql.waiting, ...boundsOf(state), limit)
 }
 
 export interface Staged {
@@ -97,7 +87,7 @@ const nothing: Staged = { items: 0, bytes: 0, since: null }
 
 /** How much waits; it is counted no further than to so many items. */
 export function stagedItems({ session }: StoreView, state: KeyState, limit: number): Staged {
-  const found = getRow<Staged>(session.collectorItems.staged, ...boundsOf(state), limit)
+  const found = session.one(sql.staged, ...boundsOf(state), limit)
   return found ?? nothing
 }
 
@@ -110,9 +100,8 @@ export function stagedOfEach(
   view: StoreView,
   states: readonly KeyState[],
 ): (state: KeyState) => Staged {
-  const { stagedOf } = view.session.collectorItems
   const numbers = states.filter(({ runs }) => !runs).map(({ key }) => key.number)
-  const rows = allRows<Staged & { readonly number: number }>(stagedOf, JSON.stringify(numbers))
+  const rows = view.session.all(sql.stagedOf, JSON.stringify(numbers))
   const found = new Map(rows.map(({ number, ...staged }) => [number, staged]))
   return (state) =>
     state.runs

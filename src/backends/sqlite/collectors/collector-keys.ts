@@ -1,52 +1,28 @@
 /** The row of a key that has items, with what was said about its triggers and its limits. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { NewMessage } from '../../backend.ts'
 import type { AddItems, CollectorKey } from '../../collector-store.ts'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
-import { leaseStates, type StoreView } from '../messages/settling.ts'
+import { change, query, type Statement } from '../driver/statements.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
+import { leaseStates } from '../messages/leases.ts'
 
-export interface KeyStatements {
-  readonly find: StatementSync
-  readonly insert: StatementSync
-  readonly update: StatementSync
-  readonly lookAt: StatementSync
-  readonly remove: StatementSync
-  readonly overdue: StatementSync
-  readonly keptOf: StatementSync
-  readonly insertKept: StatementSync
-  readonly heldBy: StatementSync
-  readonly retrigger: StatementSync
+const sql = {
+  find: query<KeyRow>('SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 0'),
+  insert: query<KeyRow>(`
+    INSERT INTO collector_key (
+      collector, key, settings, window_ms, look_at, batch_items, again, noted
+    ) VALUES (?, ?, ?, ?, ?, 0, 0, 0) RETURNING *`),
+  update: change(`
+    UPDATE collector_key SET
+      settings = ?, opened_at = ?, window_ms = ?, max_wait_ms = ?, trigger = ?, holder = ?,
+      holder_queue = ?, holder_message = ?, batch_items = ?, batch_order = ?, batch_last = ?, batch_arrival = ?,
+      again = ?, noted = ?
+    WHERE number = ?`),
+  keptOf: query<KeyRow>(`
+    SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 1 ORDER BY number`),
 }
 
-export function prepareCollectorKeys(db: DatabaseSync): KeyStatements {
-  return {
-    find: db.prepare('SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 0'),
-    insert: db.prepare(`
-      INSERT INTO collector_key (
-        collector, key, settings, window_ms, look_at, batch_items, again, noted
-      ) VALUES (?, ?, ?, ?, ?, 0, 0, 0) RETURNING *`),
-    update: db.prepare(`
-      UPDATE collector_key SET
-        settings = ?, opened_at = ?, window_ms = ?, max_wait_ms = ?, trigger = ?, holder = ?,
-        holder_queue = ?, holder_message = ?, batch_items = ?, batch_order = ?, batch_last = ?, batch_arrival = ?,
-        again = ?, noted = ?
-      WHERE number = ?`),
-    lookAt: db.prepare('UPDATE collector_key SET look_at = ? WHERE number = ?'),
-    remove: db.prepare('DELETE FROM collector_key WHERE number = ?'),
-    overdue: db.prepare(`
-      SELECT * FROM collector_key INDEXED BY collector_key_by_look
-      WHERE look_at <= ? ORDER BY look_at ${upTo}`),
-    keptOf: db.prepare(`
-      SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 1 ORDER BY number`),
-    insertKept: db.prepare(`
-      INSERT INTO collector_key (
-        collector, key, settings, window_ms, look_at, trigger, batch_items, again, noted, kept
-      ) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 1, 1) RETURNING *`),
-    heldBy: db.prepare('SELECT * FROM collector_key WHERE holder_message = ?'),
-    retrigger: db.prepare('UPDATE collector_key SET trigger = ? WHERE trigger = ? AND kept = 1'),
-  }
-}
+export const lookAtKey: Statement = change('UPDATE collector_key SET look_at = ? WHERE number = ?')
 
 export interface KeyRow {
   readonly number: number
@@ -97,7 +73,7 @@ export function findKey(
   { session }: Pick<StoreView, 'session'>,
   { collector, key }: CollectorKey,
 ): KeyRow | undefined {
-  return getRow<KeyRow>(session.collectorKeys.find, collector, key)
+  return session.one(sql.find, collector, key)
 }
 
 /** Batches of a key that are kept with their dead-lettered triggers, oldest first. */
@@ -105,7 +81,7 @@ export function keptOf(
   { session }: Pick<StoreView, 'session'>,
   { collector, key }: CollectorKey,
 ): readonly KeyRow[] {
-  return allRows<KeyRow>(session.collectorKeys.keptOf, collector, key)
+  return session.all(sql.keptOf, collector, key)
 }
 
 /** The key itself, and then the batches that are kept. */
@@ -117,17 +93,17 @@ export function keyRows(view: Pick<StoreView, 'session'>, about: CollectorKey): 
 
 export function insertKey(tx: StoreTransaction, request: AddItems): KeyRow {
   const { collector, key, windowMs } = request
-  const { insert } = tx.session.collectorKeys
   const settings = encodeSettings(request)
   const lookAt = tx.now + windowMs
-  const row = getRow<KeyRow>(insert, collector, key, settings, windowMs, lookAt)
+  const row = tx.one(sql.insert, collector, key, settings, windowMs, lookAt)
   if (row === undefined) throw new Error('An insert that answers its row has answered none.')
   tx.wroteRow()
   return row
 }
 
 export function saveKey(tx: StoreTransaction, row: KeyRow): void {
-  tx.session.collectorKeys.update.run(
+  tx.run(
+    sql.update,
     row.settings,
     row.opened_at,
     row.window_ms,

@@ -3,9 +3,9 @@
  * of them are looked through, at no cost of a page written; of keys with many, and of batches that are
  * kept, ids are noted too.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { CollectorKey, NewItem } from '../../collector-store.ts'
-import { changed, getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { inBatch, stagedItems } from './collector-items.ts'
 import type { KeyRow } from './collector-keys.ts'
@@ -13,38 +13,23 @@ import type { KeyRow } from './collector-keys.ts'
 /** More staged items than this are not looked through one by one. */
 const fewItems = 64
 
-export interface MemoryStatements {
-  readonly find: StatementSync
-  readonly recall: StatementSync
-  readonly note: StatementSync
-  readonly noteAll: StatementSync
-  readonly noteBatch: StatementSync
-  readonly remember: StatementSync
-  readonly forget: StatementSync
-}
-
-export function prepareCollectorMemory(db: DatabaseSync): MemoryStatements {
-  return {
-    find: db.prepare('SELECT 1 FROM collector_item WHERE key = ? AND id = ?'),
-    recall: db.prepare(`
-      SELECT 1 FROM collector_memory
-      WHERE collector = ? AND key = ? AND id = ? AND (expires_at IS NULL OR expires_at > ?)`),
-    note: db.prepare(`
-      INSERT INTO collector_memory (collector, key, id) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET expires_at = NULL WHERE expires_at <= ?`),
-    noteAll: db.prepare(`
-      INSERT OR REPLACE INTO collector_memory (collector, key, id)
-      SELECT ?, ?, id FROM collector_item WHERE key = ?`),
-    noteBatch: db.prepare(`
-      INSERT OR REPLACE INTO collector_memory (collector, key, id)
-      SELECT ?, ?, id FROM collector_item WHERE ${inBatch}`),
-    remember: db.prepare(`
-      INSERT OR REPLACE INTO collector_memory (collector, key, id, expires_at)
-      SELECT ?, ?, id, ? FROM collector_item WHERE ${inBatch}`),
-    forget: db.prepare(`
-      DELETE FROM collector_memory
-      WHERE collector = ? AND key = ? AND id IN (SELECT id FROM collector_item WHERE ${inBatch})`),
-  }
+const sql = {
+  find: query<unknown>('SELECT 1 FROM collector_item WHERE key = ? AND id = ?'),
+  recall: query<unknown>(`
+    SELECT 1 FROM collector_memory
+    WHERE collector = ? AND key = ? AND id = ? AND (expires_at IS NULL OR expires_at > ?)`),
+  note: change(`
+    INSERT INTO collector_memory (collector, key, id) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET expires_at = NULL WHERE expires_at <= ?`),
+  noteAll: change(`
+    INSERT OR REPLACE INTO collector_memory (collector, key, id)
+    SELECT ?, ?, id FROM collector_item WHERE key = ?`),
+  remember: change(`
+    INSERT OR REPLACE INTO collector_memory (collector, key, id, expires_at)
+    SELECT ?, ?, id, ? FROM collector_item WHERE ${inBatch}`),
+  forget: change(`
+    DELETE FROM collector_memory
+    WHERE collector = ? AND key = ? AND id IN (SELECT id FROM collector_item WHERE ${inBatch})`),
 }
 
 /** Whether an item is neither staged nor was merged not long ago; where ids are noted, this one now is. */
@@ -54,14 +39,13 @@ export function isNewItem(
   key: KeyRow | undefined,
   { id }: NewItem,
 ): boolean {
-  const { find, recall, note } = tx.session.collectorMemory
   if (key?.noted === 1) {
-    if (!changed(note, collector, name, id, tx.now)) return false
+    if (!tx.changed(sql.note, collector, name, id, tx.now)) return false
     tx.wroteRow()
     return true
   }
-  if (key !== undefined && getRow(find, key.number, id) !== undefined) return false
-  return getRow(recall, collector, name, id, tx.now) === undefined
+  if (key !== undefined && tx.one(sql.find, key.number, id) !== undefined) return false
+  return tx.one(sql.recall, collector, name, id, tx.now) === undefined
 }
 
 /** A key that has come to have many items goes over to noting their ids. */
@@ -69,7 +53,7 @@ export function withIdsNoted(tx: StoreTransaction, key: KeyRow): KeyRow {
   if (key.noted === 1) return key
   const { items } = stagedItems(tx, { key, runs: false }, fewItems)
   if (items < fewItems) return key
-  tx.session.collectorMemory.noteAll.run(key.collector, key.key, key.number)
+  tx.run(sql.noteAll, key.collector, key.key, key.number)
   tx.wroteRow()
   return { ...key, noted: 1 }
 }
@@ -83,7 +67,6 @@ export function rememberBatch(
   place: BatchPlace,
   rememberMs: number,
 ): void {
-  const { remember, forget } = tx.session.collectorMemory
-  if (rememberMs > 0) remember.run(collector, key, tx.now + rememberMs, ...place)
-  else if (noted === 1) forget.run(collector, key, ...place)
+  if (rememberMs > 0) tx.run(sql.remember, collector, key, tx.now + rememberMs, ...place)
+  else if (noted === 1) tx.run(sql.forget, collector, key, ...place)
 }

@@ -1,5 +1,5 @@
 /** What is staged and what runs, for those who look; nothing here changes anything. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Page } from '../../backend.ts'
 import type {
@@ -10,33 +10,25 @@ import type {
   ReadKey,
   StagedItem,
 } from '../../collector-store.ts'
-import { allRows, upTo } from '../driver/rows.ts'
-import type { StoreView } from '../messages/settling.ts'
+import { query, upTo } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { type KeyState, stagedItem, stagedOfEach, waitingItems } from './collector-items.ts'
 import { findKey, isRunning, type KeyRow, keptOf } from './collector-keys.ts'
 import { triggerOfEach } from './collector-triggers.ts'
 
-export interface CollectorReadingStatements {
-  readonly page: StatementSync
-  readonly pageOfOne: StatementSync
-  readonly kept: StatementSync
-}
-
-export function prepareCollectorReading(db: DatabaseSync): CollectorReadingStatements {
-  return {
-    page: db.prepare(`
-      SELECT * FROM collector_key
-      WHERE (collector, key) > (?, ?) AND collector >= ? AND collector < ?
-        AND kept = 0
-      ORDER BY collector, key ${upTo}`),
-    pageOfOne: db.prepare(`
-      SELECT * FROM collector_key
-      WHERE collector = ? AND key > ? AND kept = 0 ORDER BY key ${upTo}`),
-    kept: db.prepare(`
-      SELECT * FROM collector_key
-      WHERE kept = 1 AND (collector, key) >= (?, ?) AND (collector, key) <= (?, ?)
-      ORDER BY collector, key, number`),
-  }
+const sql = {
+  page: query<KeyRow>(`
+    SELECT * FROM collector_key
+    WHERE (collector, key) > (?, ?) AND collector >= ? AND collector < ?
+      AND kept = 0
+    ORDER BY collector, key ${upTo}`),
+  pageOfOne: query<KeyRow>(`
+    SELECT * FROM collector_key
+    WHERE collector = ? AND key > ? AND kept = 0 ORDER BY key ${upTo}`),
+  kept: query<KeyRow>(`
+    SELECT * FROM collector_key
+    WHERE kept = 1 AND (collector, key) >= (?, ?) AND (collector, key) <= (?, ?)
+    ORDER BY collector, key, number`),
 }
 
 export function readKey(view: StoreView, request: ReadKey): CollectedKey | undefined {
@@ -66,11 +58,10 @@ const lastCharacter = '\u{10FFFF}'
 /** One row more than the page holds. */
 function rowsOf({ session }: StoreView, request: ListKeys): readonly KeyRow[] {
   const { collector, prefix = '', after, limit } = request
-  const { page, pageOfOne } = session.collectorReading
   const [afterCollector, afterKey] = after === undefined ? ['', ''] : placeIn(after)
   return collector === undefined
-    ? allRows<KeyRow>(page, afterCollector, afterKey, prefix, prefix + lastCharacter, limit + 1)
-    : allRows<KeyRow>(pageOfOne, collector, afterKey, limit + 1)
+    ? session.all(sql.page, afterCollector, afterKey, prefix, prefix + lastCharacter, limit + 1)
+    : session.all(sql.pageOfOne, collector, afterKey, limit + 1)
 }
 
 /** Both may contain any character, and a cursor is typed into shells. */
@@ -129,7 +120,7 @@ function keptBetween({ session }: StoreView, rows: readonly KeyRow[]): readonly 
   const last = rows.at(-1)
   if (first === undefined || last === undefined) return []
   const bounds = [first.collector, first.key, last.collector, last.key]
-  return allRows<KeyRow>(session.collectorReading.kept, ...bounds)
+  return session.all(sql.kept, ...bounds)
 }
 
 function nameOf({ collector, key }: CollectorKey): string {

@@ -1,23 +1,29 @@
 /** Finds keys whose trigger was lost with a purge, a deletion or its retention, a few at a time. */
+
 import type { CollectorKey, RepairedKeys, RepairKeys } from '../../collector-store.ts'
-import { allRows } from '../driver/rows.ts'
+import { query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { hasStaged } from './collector-items.ts'
-import { isRunning, type KeyRow, saveKey } from './collector-keys.ts'
+import { isRunning, type KeyRow, lookAtKey, saveKey } from './collector-keys.ts'
 import { scheduleTrigger, triggerOf, triggerQueue } from './collector-triggers.ts'
+
+const sql = {
+  overdue: query<KeyRow>(`
+    SELECT * FROM collector_key INDEXED BY collector_key_by_look
+    WHERE look_at <= ? ORDER BY look_at ${upTo}`),
+}
 
 export function repairKeys(tx: StoreTransaction, request: RepairKeys): RepairedKeys {
   const { overdueMs, limit } = request
   const repaired: CollectorKey[] = []
   const stuck: CollectorKey[] = []
-  const { overdue, lookAt } = tx.session.collectorKeys
-  for (const row of allRows<KeyRow>(overdue, tx.now - overdueMs, limit)) {
+  for (const row of tx.all(sql.overdue, tx.now - overdueMs, limit)) {
     const { collector, key } = row
     const found = repair(tx, row)
     if (found === 'repaired') note(repaired, { collector, key })
     if (found === 'stuck') note(stuck, { collector, key })
     // Others wait behind it, also when all is well with it.
-    lookAt.run(tx.now, row.number)
+    tx.run(lookAtKey, tx.now, row.number)
     tx.wroteRow()
   }
   return { repaired, stuck }

@@ -2,47 +2,37 @@
  * The triggers of collectors: ordinary messages, which anybody may purge, delete or write. So where the
  * trigger of a key is gets looked up whenever it matters, and is never taken for granted.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { TriggerState } from '../../collector-store.ts'
-import { allRows, changed, getRow } from '../driver/rows.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import { change, query } from '../driver/statements.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { hold, retentionCutoff } from '../messages/holding.ts'
 import { delayed, leased, nobodysToken } from '../messages/message-rows.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import { storeMessage } from '../messages/sending.ts'
-import type { StoreView } from '../messages/settling.ts'
 import { leaseEnded } from '../messages/tenants.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { type KeyRow, settingsOf } from './collector-keys.ts'
 
-export interface TriggerStatements {
-  readonly find: StatementSync
-  readonly findAll: StatementSync
-  readonly postpone: StatementSync
-  readonly hurry: StatementSync
-  readonly withdraw: StatementSync
-}
+const unheld = `WHERE sequence = ? AND generation = ?
+  AND (state = ${delayed} OR (state = ${leased} AND token = ${nobodysToken}))`
+const find = `
+  SELECT sequence, generation, state, due_at, held_until, token, sent_at, receive_count,
+    group_name
+  FROM message WHERE sequence`
 
-export function prepareTriggers(db: DatabaseSync): TriggerStatements {
-  const unheld = `WHERE sequence = ? AND generation = ?
-    AND (state = ${delayed} OR (state = ${leased} AND token = ${nobodysToken}))`
-  const find = `
-    SELECT sequence, generation, state, due_at, held_until, token, sent_at, receive_count,
-      group_name
-    FROM message WHERE sequence`
-  return {
-    find: db.prepare(`${find} = ?`),
-    findAll: db.prepare(`${find} IN (SELECT value FROM json_each(?))`),
-    postpone: db.prepare(`
-      UPDATE message SET due_at = ?, held_until = ?
-      WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
-    // Nobody has it in hand: it waits for its time, or for its retry.
-    hurry: db.prepare(`UPDATE message SET state = 0, held_until = NULL, lane = NULL ${unheld}`),
-    withdraw: db.prepare(`
-      DELETE FROM message
-      WHERE sequence = ? AND generation = ? AND (state <> ${leased} OR token = ${nobodysToken})
-      RETURNING sequence, state, group_name, body IS NULL AS apart`),
-  }
+const sql = {
+  find: query<TriggerRow>(`${find} = ?`),
+  findAll: query<TriggerRow>(`${find} IN (SELECT value FROM json_each(?))`),
+  postpone: change(`
+    UPDATE message SET due_at = ?, held_until = ?
+    WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
+  // Nobody has it in hand: it waits for its time, or for its retry.
+  hurry: change(`UPDATE message SET state = 0, held_until = NULL, lane = NULL ${unheld}`),
+  withdraw: query<RemovedRow>(`
+    DELETE FROM message
+    WHERE sequence = ? AND generation = ? AND (state <> ${leased} OR token = ${nobodysToken})
+    RETURNING sequence, state, group_name, body IS NULL AS apart`),
 }
 
 interface TriggerRow {
@@ -78,14 +68,13 @@ export function triggerQueue(
 
 export function triggerOf(view: StoreView, queue: Queue | undefined, key: KeyRow): Trigger {
   if (queue === undefined || key.trigger === null) return none
-  const row = getRow<TriggerRow>(view.session.collectorTriggers.find, key.trigger)
+  const row = view.session.one(sql.find, key.trigger)
   return triggerAs(view, queue, row)
 }
 
 /** The triggers of many keys, by one look. */
 export function triggerOfEach(view: StoreView, keys: readonly KeyRow[]): (key: KeyRow) => Trigger {
-  const { findAll } = view.session.collectorTriggers
-  const rows = allRows<TriggerRow>(findAll, JSON.stringify(keys.map(({ trigger }) => trigger)))
+  const rows = view.session.all(sql.findAll, JSON.stringify(keys.map(({ trigger }) => trigger)))
   const found = new Map(rows.map((row) => [row.sequence, row]))
   return (key) => {
     const queue = triggerQueue(view, key)
@@ -146,15 +135,14 @@ function moveTrigger(tx: StoreTransaction, queue: Queue, trigger: Trigger, dueAt
     return
   }
   const { dueAt: lookAt, heldUntil } = hold(queue, row.sent_at, dueAt)
-  tx.session.collectorTriggers.postpone.run(lookAt, heldUntil, row.sequence, queue.generation)
+  tx.run(sql.postpone, lookAt, heldUntil, row.sequence, queue.generation)
   tx.wroteRow(queue)
 }
 
 /** Makes a trigger due that waits for its time, or for its retry. */
 export function hurryTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
   if (row === undefined) return
-  const { hurry } = tx.session.collectorTriggers
-  if (!changed(hurry, row.sequence, queue.generation)) return
+  if (!tx.changed(sql.hurry, row.sequence, queue.generation)) return
   tx.count(queue, row.state === delayed ? 'delayed' : 'leased', -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
@@ -164,8 +152,7 @@ export function hurryTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigge
 /** Takes a trigger back that nobody has received, and that has nothing left to bring about. */
 export function withdrawTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
   if (row === undefined) return
-  const { withdraw } = tx.session.collectorTriggers
-  const deleted = getRow<RemovedRow>(withdraw, row.sequence, queue.generation)
+  const deleted = tx.one(sql.withdraw, row.sequence, queue.generation)
   if (deleted === undefined) return
   messageRemoved(tx, queue, deleted)
   tx.count(queue, 'acknowledged', 1)

@@ -3,6 +3,7 @@
  * store. All that it writes is written before it returns, so the caller's COMMIT keeps it and its
  * ROLLBACK undoes it; this side only watches for the end, to wake who waits.
  */
+
 import { realpathSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -13,6 +14,7 @@ import { Session } from './session.ts'
 import { isBusy, storageError } from './storage-fault.ts'
 import type { StoreClock } from './store-clock.ts'
 import type { StoreTransaction } from './transaction.ts'
+import { withinTransaction } from './transaction.ts'
 
 /** How often a transaction is looked at until it has ended. */
 const watchEveryMs = 3
@@ -63,12 +65,12 @@ export class CallerTransactions {
   /** What callers add leaves as much room on the disk as what is sent. */
   #keepingRoom<T>(session: Session, apply: (tx: StoreTransaction) => T): T {
     const { disk } = this.#options
-    if (!disk.isLow) return session.within(apply)
+    if (!disk.isLow) return withinTransaction(session, apply)
     disk.look()
     if (disk.isFull) throw new MillraceError('store_full')
     session.limitPages(disk, { adds: true })
     try {
-      return session.within(apply)
+      return withinTransaction(session, apply)
     } finally {
       session.liftLimit()
     }

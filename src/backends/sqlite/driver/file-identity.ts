@@ -2,18 +2,19 @@
  * Notices when the files of an open store are removed, moved, replaced or written over. The open
  * connection would go on with the old files, and what it acknowledges would be gone with them.
  */
+
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { MillraceError } from '../../../core/millrace-error.ts'
-import { getRow } from './rows.ts'
+import { query, Statements } from './statements.ts'
 import { isCorrupt, isForeign } from './storage-fault.ts'
 
 /** All of them stay where they are for as long as any connection is open. */
 const suffixes = ['', '-wal', '-shm'] as const
 
 /** What a store says of itself; the numbers only rise. */
-const readMark = 'SELECT id_prefix, last_sequence, last_token FROM store'
+const readMark = query<Mark>('SELECT id_prefix, last_sequence, last_token FROM store')
 
 interface Mark {
   readonly id_prefix: string
@@ -82,7 +83,7 @@ export class FileIdentity {
 /** What the open connection reads; undefined when it finds pages of another file among its own. */
 function markOf(db: DatabaseSync): Mark | undefined {
   try {
-    return getRow<Mark>(db.prepare(readMark))
+    return new Statements(db).one(readMark)
   } catch (error) {
     if (isCorrupt(error) || isForeign(error)) return undefined
     throw error
@@ -97,7 +98,7 @@ function markIn(file: string): Mark | 'empty' | 'foreign' | 'damaged' | 'unknown
     using db = new DatabaseSync(url, { readOnly: true })
     const { tables } = { ...db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() }
     if (tables === 0) return 'empty'
-    return getRow<Mark>(db.prepare(readMark)) ?? 'damaged'
+    return new Statements(db).one(readMark) ?? 'damaged'
   } catch (error) {
     // It may also be that this process has too many files open, which says nothing about this one.
     return isForeign(error) ? 'foreign' : isCorrupt(error) ? 'damaged' : 'unknown'

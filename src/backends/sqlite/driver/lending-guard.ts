@@ -3,6 +3,7 @@
  * settings, the transaction. SQLite asks about a statement when it compiles it and never when it runs
  * it, so the store's own statements, which are compiled once, cost what they cost without a guard.
  */
+
 import { constants, type DatabaseSync } from 'node:sqlite'
 import { migrations } from '../migrations/index.ts'
 import { isUnauthorized } from './storage-fault.ts'

@@ -1,17 +1,24 @@
 /** One connection to the store with its prepared statements. It is rebuilt whole after a disk fault. */
+
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../../core/ports.ts'
 import { MessageIds } from '../messages/message-ids.ts'
 import { type Queue, Topology } from '../queues/queue-cache.ts'
 import { boundLog } from './database.ts'
 import { type DiskRoom, pagesMax } from './disk-room.ts'
-import { getRow } from './rows.ts'
-import { Statements } from './statements.ts'
-import { isBusy } from './storage-fault.ts'
-import type { StoreClock } from './store-clock.ts'
-import { type StoreRow, StoreTransaction } from './transaction.ts'
+import { query, Statements } from './statements.ts'
+import type { StoreClock, WrittenTime } from './store-clock.ts'
 
-const savepoint = 'millrace_work'
+const readStore = query<StoreRow>(`
+  SELECT last_sequence, last_token, last_generation, clock_ms, topology_version, wall_ms, uptime_ms, boot
+  FROM store`)
+
+export interface StoreRow extends WrittenTime {
+  readonly last_sequence: number
+  readonly last_token: number
+  readonly last_generation: number
+  readonly topology_version: number
+}
 
 export class Session extends Statements {
   readonly ids: Ids
@@ -25,7 +32,6 @@ export class Session extends Statements {
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #rollback: StatementSync
-  readonly #store: StatementSync
   #isTight = false
   /** The look at the disk that the connection's limit comes from. */
   #limitedBy: number | undefined
@@ -34,49 +40,19 @@ export class Session extends Statements {
     super(db)
     this.ids = ids
     this.clock = clock
-    this.topology = new Topology(db)
+    this.topology = new Topology(this)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#rollback = db.prepare('ROLLBACK')
-    this.#store = db.prepare(`
-      SELECT last_sequence, last_token, last_generation, clock_ms, topology_version,
-        wall_ms, uptime_ms, boot
-      FROM store`)
     const prefix = db.prepare('SELECT id_prefix FROM store').get()?.['id_prefix']
     this.messageIds = new MessageIds(String(prefix))
   }
 
-  /** Begins a write transaction, or answers undefined while another process has the lock. */
-  begin(): StoreTransaction | undefined {
-    try {
-      this.#begin.run()
-    } catch (error) {
-      if (isBusy(error)) return undefined
-      throw error
-    }
-    return this.#joined()
+  begin(): void {
+    this.#begin.run()
   }
 
-  /**
-   * Takes part in a transaction that somebody else has begun on this connection, and will end. What
-   * fails leaves no trace in it.
-   */
-  within<T>(apply: (tx: StoreTransaction) => T): T {
-    this.db.exec(`SAVEPOINT ${savepoint}`)
-    try {
-      const tx = this.#joined()
-      const result = apply(tx)
-      tx.finish()
-      this.db.exec(`RELEASE ${savepoint}`)
-      return result
-    } catch (error) {
-      if (this.db.isTransaction) this.db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`)
-      throw error
-    }
-  }
-
-  commit(tx: StoreTransaction): void {
-    tx.finish()
+  commit(): void {
     this.#commit.run()
   }
 
@@ -117,13 +93,13 @@ export class Session extends Statements {
 
   /** Brings the cached topology up to date for a read outside of a transaction; answers the time. */
   refresh(): number {
-    return this.clock.now(this.#readStore())
+    return this.clock.now(this.readStore())
   }
 
   /** Whether its statements still belong to an open connection. */
   get isUsable(): boolean {
     try {
-      return this.#store.get() !== undefined
+      return this.one(readStore) !== undefined
     } catch {
       return false
     }
@@ -133,13 +109,9 @@ export class Session extends Statements {
     if (this.db.isOpen) this.db.close()
   }
 
-  #joined(): StoreTransaction {
-    const store = this.#readStore()
-    return new StoreTransaction(this, store, this.clock.now(store))
-  }
-
-  #readStore(): StoreRow {
-    const store = getRow<StoreRow>(this.#store)
+  /** Also brings the cached queues up to date. */
+  readStore(): StoreRow {
+    const store = this.one(readStore)
     if (store === undefined) throw new Error('The store has lost its only row of bookkeeping.')
     this.topology.follow(store.topology_version)
     return store

@@ -3,11 +3,12 @@
  * otherwise read and write again (the clock, the last sequence number, the counters of a queue) is
  * read once at the start and written once at the end.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+import type { SQLInputValue } from 'node:sqlite'
 import type { Queue } from '../queues/queue-cache.ts'
-import { getRow } from './rows.ts'
-import type { Session } from './session.ts'
-import type { WrittenTime } from './store-clock.ts'
+import type { Session, StoreRow } from './session.ts'
+import { change, type Query, query, type Statement } from './statements.ts'
+import { isBusy } from './storage-fault.ts'
 
 export interface Counts {
   ready: number
@@ -27,35 +28,60 @@ export interface Counts {
 
 export type CountName = keyof Counts
 
-export interface StoreRow extends WrittenTime {
-  readonly last_sequence: number
-  readonly last_token: number
-  readonly last_generation: number
-  readonly topology_version: number
+const sql = {
+  readCounts: query<Counts>('SELECT * FROM queue_count WHERE queue = ?'),
+  addCounts: change(`
+    UPDATE queue_count SET
+      ready = ready + ?, leased = leased + ?, delayed = delayed + ?,
+      sent = sent + ?, deduplicated = deduplicated + ?, received = received + ?,
+      acknowledged = acknowledged + ?, dead_lettered = dead_lettered + ?, expired = expired + ?,
+      failed = failed + ?, redriven = redriven + ?
+    WHERE queue = ?`),
+  writeStore: change(`
+    UPDATE store SET
+      last_sequence = ?, last_token = ?, last_generation = ?, clock_ms = ?, topology_version = ?,
+      wall_ms = ?, uptime_ms = ?, boot = ?`),
 }
 
-export interface TransactionStatements {
-  readonly readCounts: StatementSync
-  readonly addCounts: StatementSync
-  readonly writeStore: StatementSync
+const savepoint = 'millrace_work'
+
+/** Begins a write transaction, or returns undefined while another process has the lock. */
+export function beginTransaction(session: Session): StoreTransaction | undefined {
+  try {
+    session.begin()
+  } catch (error) {
+    if (isBusy(error)) return undefined
+    throw error
+  }
+  return joined(session)
 }
 
-export function prepareTransactions(db: DatabaseSync): TransactionStatements {
-  return {
-    readCounts: db.prepare('SELECT * FROM queue_count WHERE queue = ?'),
-    addCounts: db.prepare(`
-      UPDATE queue_count SET
-        ready = ready + ?, leased = leased + ?, delayed = delayed + ?,
-        sent = sent + ?, deduplicated = deduplicated + ?, received = received + ?,
-        acknowledged = acknowledged + ?, dead_lettered = dead_lettered + ?, expired = expired + ?,
-        failed = failed + ?, redriven = redriven + ?
-      WHERE queue = ?`),
-    writeStore: db.prepare(`
-      UPDATE store SET
-        last_sequence = ?, last_token = ?, last_generation = ?, clock_ms = ?, topology_version = ?,
-        wall_ms = ?, uptime_ms = ?, boot = ?`),
+/**
+ * Takes part in a transaction that the caller has begun on this connection, and will end. What fails
+ * leaves no trace in it.
+ */
+export function withinTransaction<T>(session: Session, apply: (tx: StoreTransaction) => T): T {
+  const { db } = session
+  db.exec(`SAVEPOINT ${savepoint}`)
+  try {
+    const tx = joined(session)
+    const result = apply(tx)
+    tx.finish()
+    db.exec(`RELEASE ${savepoint}`)
+    return result
+  } catch (error) {
+    if (db.isTransaction) db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`)
+    throw error
   }
 }
+
+function joined(session: Session): StoreTransaction {
+  const store = session.readStore()
+  return new StoreTransaction(session, store, session.clock.now(store))
+}
+
+/** A store at one moment; a transaction is one. */
+export type StoreView = Pick<StoreTransaction, 'session' | 'now'>
 
 export class StoreTransaction {
   readonly session: Session
@@ -99,6 +125,28 @@ export class StoreTransaction {
 
   get lastSequence(): number {
     return this.#sequence
+  }
+
+  one<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): Row | undefined {
+    return this.session.one(query, ...values)
+  }
+
+  all<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): readonly Row[] {
+    return this.session.all(query, ...values)
+  }
+
+  run(change: Statement, ...values: readonly SQLInputValue[]): void {
+    this.session.run(change, ...values)
+  }
+
+  /** Whether the statement changed a row. */
+  changed(change: Statement, ...values: readonly SQLInputValue[]): boolean {
+    return this.session.changed(change, ...values)
+  }
+
+  /** How many rows the statement changed. */
+  changes(change: Statement, ...values: readonly SQLInputValue[]): number {
+    return this.session.changes(change, ...values)
   }
 
   queue(name: string): Queue {
@@ -187,19 +235,24 @@ export class StoreTransaction {
   counted(queue: Queue, name: CountName): number {
     let before = this.#countsBefore.get(queue.id)
     if (before === undefined) {
-      before = getRow<Counts>(this.session.transactions.readCounts, queue.id) ?? emptyCounts()
+      before = this.session.one(sql.readCounts, queue.id) ?? emptyCounts()
       this.#countsBefore.set(queue.id, before)
     }
     return before[name] + (this.#counts.get(queue.id)?.[name] ?? 0)
+  }
+
+  commit(): void {
+    this.finish()
+    this.session.commit()
   }
 
   /** Writes what was gathered; called once, right before the commit. */
   finish(): void {
     if (this.#writes === 0) return
     this.writeCounts()
-    const { writeStore } = this.session.transactions
     const { wallMs, uptimeMs, boot } = this.session.clock
-    writeStore.run(
+    this.session.run(
+      sql.writeStore,
       this.#sequence,
       this.#token,
       this.#generation,
@@ -213,9 +266,9 @@ export class StoreTransaction {
 
   /** Brings the counters in the store up to date, for those who read them in this transaction. */
   writeCounts(): void {
-    const { addCounts } = this.session.transactions
     for (const [id, c] of this.#counts) {
-      addCounts.run(
+      this.session.run(
+        sql.addCounts,
         c.ready,
         c.leased,
         c.delayed,

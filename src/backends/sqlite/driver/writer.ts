@@ -4,6 +4,7 @@
  * that fails does not touch its neighbours; when the commit fails, all of them fail and nothing is
  * kept.
  */
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { afterTurns } from '../../../core/pause.ts'
 import type { Ports } from '../../../core/ports.ts'
@@ -14,6 +15,7 @@ import { eagerMs, LockWait } from './lock-wait.ts'
 import type { Session } from './session.ts'
 import { isDeviceFault, isFull, isStoreWideFault, storageError } from './storage-fault.ts'
 import type { StoreTransaction } from './transaction.ts'
+import { beginTransaction } from './transaction.ts'
 
 /** After this long a group is committed, so that a flood does not hold the event loop. */
 const groupMsMax = 10
@@ -179,7 +181,7 @@ export class Writer {
 
   #begin(): StoreTransaction | undefined {
     try {
-      const tx = this.session.begin()
+      const tx = beginTransaction(this.session)
       if (tx === undefined) {
         this.#isScheduled = this.#lock.retry(() => this.#flush())
         if (!this.#isScheduled) this.#failPending(new MillraceError('store_busy'))
@@ -201,7 +203,7 @@ export class Writer {
     try {
       if (!this.#applyPending(tx, group)) return
       afterCommit = this.#options.beforeCommit(tx)
-      tx.session.commit(tx)
+      tx.commit()
       this.#isSecondTry = false
     } catch (error) {
       this.#recover(error)

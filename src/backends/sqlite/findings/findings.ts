@@ -1,37 +1,26 @@
 /** What the janitor has found, and whether somebody was told. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { Finding, ListFindings, NewFinding, NoteFindings } from '../../finding-store.ts'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 
-export interface FindingStatements {
-  readonly known: StatementSync
-  readonly add: StatementSync
-  readonly see: StatementSync
-  readonly remove: StatementSync
-  readonly reported: StatementSync
-  readonly any: StatementSync
-}
-
-export function prepareFindings(db: DatabaseSync): FindingStatements {
-  return {
-    known: db.prepare(
-      'SELECT place, id, since, noted_at, seen_at, reported FROM finding WHERE scope = ? AND kind = ?',
-    ),
-    add: db.prepare(`
-      INSERT INTO finding (scope, kind, place, id, type, since, noted_at, seen_at, reported)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`),
-    see: db.prepare(`
-      UPDATE finding SET seen_at = ?, reported = ?
-      WHERE scope = ? AND kind = ? AND place = ? AND id = ?`),
-    remove: db.prepare('DELETE FROM finding WHERE scope = ? AND kind = ? AND place = ? AND id = ?'),
-    reported: db.prepare(`
-      SELECT scope, kind, place, id, type, since FROM finding
-      WHERE reported = 1 AND (? IS NULL OR scope = ?) AND (? IS NULL OR kind = ?)
-      ORDER BY since, place, id ${upTo}`),
-    any: db.prepare('SELECT 1 FROM finding WHERE scope = ? AND kind = ? LIMIT 1'),
-  }
+const sql = {
+  known: query<KnownRow>(
+    'SELECT place, id, since, noted_at, seen_at, reported FROM finding WHERE scope = ? AND kind = ?',
+  ),
+  add: change(`
+    INSERT INTO finding (scope, kind, place, id, type, since, noted_at, seen_at, reported)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`),
+  see: change(`
+    UPDATE finding SET seen_at = ?, reported = ?
+    WHERE scope = ? AND kind = ? AND place = ? AND id = ?`),
+  remove: change('DELETE FROM finding WHERE scope = ? AND kind = ? AND place = ? AND id = ?'),
+  reported: query<Finding>(`
+    SELECT scope, kind, place, id, type, since FROM finding
+    WHERE reported = 1 AND (? IS NULL OR scope = ?) AND (? IS NULL OR kind = ?)
+    ORDER BY since, place, id ${upTo}`),
+  any: query<unknown>('SELECT 1 FROM finding WHERE scope = ? AND kind = ? LIMIT 1'),
 }
 
 interface KnownRow {
@@ -46,7 +35,7 @@ interface KnownRow {
 /** Nothing is found and nothing known nearly always: that must not take a transaction. */
 export function hasNothingToNote(session: Session, request: NoteFindings): boolean {
   const { scope, kind, found } = request
-  return found.length === 0 && getRow(session.findings.any, scope, kind) === undefined
+  return found.length === 0 && session.one(sql.any, scope, kind) === undefined
 }
 
 /** What a look may have left out is forgotten when no look has found it for so long. */
@@ -54,16 +43,15 @@ const forgottenAfterMs = 600_000
 
 export function noteFindings(tx: StoreTransaction, request: NoteFindings): readonly Finding[] {
   const { scope, kind, found, isPartial, confirmAfterMs } = request
-  const { known, add, see, remove } = tx.session.findings
-  const missing = new Map(allRows<KnownRow>(known, scope, kind).map((row) => [keyOf(row), row]))
+  const missing = new Map(tx.all(sql.known, scope, kind).map((row) => [keyOf(row), row]))
   const reported: Finding[] = []
   for (const { place, id, type, since = tx.now } of found) {
     const before = missing.get(keyOf({ place, id }))
     missing.delete(keyOf({ place, id }))
-    if (before === undefined) add.run(scope, kind, place, id, type, since, tx.now, tx.now)
+    if (before === undefined) tx.run(sql.add, scope, kind, place, id, type, since, tx.now, tx.now)
     const isNew = before?.reported !== 1
     const isConfirmed = tx.now - (before?.noted_at ?? tx.now) >= confirmAfterMs
-    see.run(tx.now, isNew && !isConfirmed ? 0 : 1, scope, kind, place, id)
+    tx.run(sql.see, tx.now, isNew && !isConfirmed ? 0 : 1, scope, kind, place, id)
     tx.wroteRow()
     if (isNew && isConfirmed) {
       reported.push({ scope, kind, place, id, type, since: before?.since ?? since })
@@ -71,7 +59,7 @@ export function noteFindings(tx: StoreTransaction, request: NoteFindings): reado
   }
   for (const { place, id, seen_at: seenAt } of missing.values()) {
     if (isPartial && tx.now - seenAt < forgottenAfterMs) continue
-    remove.run(scope, kind, place, id)
+    tx.run(sql.remove, scope, kind, place, id)
     tx.wroteRow()
   }
   return reported
@@ -79,9 +67,8 @@ export function noteFindings(tx: StoreTransaction, request: NoteFindings): reado
 
 export function listFindings(session: Session, request: ListFindings): readonly Finding[] {
   const { scope = null, kind = null, limit } = request
-  const { reported } = session.findings
   // Rows have no prototype, and are then equal to no other object.
-  return allRows<Finding>(reported, scope, scope, kind, kind, limit).map((row) => ({ ...row }))
+  return session.all(sql.reported, scope, scope, kind, kind, limit).map((row) => ({ ...row }))
 }
 
 function keyOf({ place, id }: Pick<NewFinding, 'place' | 'id'>): string {

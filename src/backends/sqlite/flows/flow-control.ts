@@ -1,4 +1,5 @@
 /** What is done to flows that are open already: marks, starts, cancelling, resuming. */
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emission } from '../../backend.ts'
 import type {
@@ -9,7 +10,7 @@ import type {
   StartUnit,
   UnitKey,
 } from '../../flow-store.ts'
-import { allRows, getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { cancelOpenFlow, endUnit, finalizeIfDone } from './flow-ends.ts'
 import { type FlowRow, findFlow, flowByNumber, flowRecord, requireFlow } from './flow-rows.ts'
@@ -17,6 +18,7 @@ import {
   dead,
   done,
   findUnit,
+  keepWork,
   letGoOfMessage,
   linkMessage,
   pending,
@@ -25,6 +27,23 @@ import {
   unitByNumber,
 } from './flow-units.ts'
 import { decodeEmission, encodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
+
+const sql = {
+  reopen: change(`
+    UPDATE flow SET
+      status = 'open', ended_at = NULL, failed_unit = NULL, failure = NULL, owes = NULL,
+      done = done + ?, dead = dead + ?, overdue = coalesce(deadline_at <= ?, 0),
+      look_at = CASE WHEN deadline_at > ? THEN deadline_at END
+    WHERE number = ? AND status IN ('open', 'failed')`),
+  readWork: query<{ work: string }>('SELECT work FROM unit_work WHERE unit = ?'),
+  touchedAfter: query<UnitRow>(`
+    SELECT * FROM flow_unit
+    WHERE flow = ? AND number > ? AND (state <> ${pending} OR started = 1)`),
+  rewind: change(`
+    UPDATE flow_unit SET
+      state = ${pending}, started = 0, message = NULL, marked_at = NULL, reason = NULL
+    WHERE number = ?`),
+}
 
 /** What keeps units from being marked, found before anything changes. */
 export function refuseMarks(tx: StoreTransaction, request: MarkUnits): MillraceError | undefined {
@@ -73,7 +92,7 @@ function sendWork(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emis
 /** In a flow that has failed, a unit can be resumed with what it would have been started with. */
 function remember(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emission): void {
   if (flow.keeps_work === 0) return
-  tx.session.units.keepWork.run(unit.number, encodeEmission(work))
+  tx.run(keepWork, unit.number, encodeEmission(work))
   tx.wroteRow()
 }
 
@@ -101,10 +120,10 @@ export function resumeFlow(tx: StoreTransaction, request: ResumeFlow): FlowRecor
   const rewound = isUnderWay ? [] : unitsAgain(tx, flow, unit)
   for (const again of rewound) {
     letGoOfMessage(tx, again)
-    session.units.rewind.run(again.number)
+    session.run(sql.rewind, again.number)
   }
   const count = (state: number): number => rewound.filter((again) => again.state === state).length
-  session.flows.reopen.run(-count(done), -count(dead), now, now, flow.number)
+  session.run(sql.reopen, -count(done), -count(dead), now, now, flow.number)
   tx.wroteRow()
   if (work !== undefined) sendWork(tx, flow, unit, work)
   if (flow.parent !== null) reviveUnit(tx, flow.parent)
@@ -122,7 +141,7 @@ function isBelowCancelled(tx: StoreTransaction, { parent }: FlowRow): boolean {
 /** The unit itself and, where units are steps that follow each other, those that came after it. */
 function unitsAgain(tx: StoreTransaction, flow: FlowRow, unit: UnitRow): readonly UnitRow[] {
   if (flow.in_order === 0) return [unit]
-  return [unit, ...allRows<UnitRow>(tx.session.units.touchedAfter, flow.number, unit.number)]
+  return [unit, ...tx.all(sql.touchedAfter, flow.number, unit.number)]
 }
 
 /**
@@ -135,7 +154,7 @@ function workOf(
   unit: UnitRow,
   given: Emission | undefined,
 ): Emission | undefined {
-  const kept = getRow<{ work: string }>(tx.session.units.readWork, unit.number)
+  const kept = tx.one(sql.readWork, unit.number)
   const work = given ?? (kept === undefined ? undefined : decodeEmission(kept.work))
   if (work === undefined) {
     if (unit.started === 0 && flow.in_order === 0) return undefined

@@ -3,12 +3,54 @@
  * last one ends the flow by one statement that asks the units themselves, so there is one such end,
  * and no count that could be wrong decides it.
  */
+
 import type { MillraceError } from '../../../core/millrace-error.ts'
-import { changed } from '../driver/rows.ts'
+import type { FlowStatus } from '../../flow-store.ts'
+import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { type FlowRow, type FlowText, flowByNumber, readText } from './flow-rows.ts'
-import { linkMessage, pending, reviveUnit, unitByNumber } from './flow-units.ts'
+import {
+  countUnits,
+  dead,
+  done,
+  linkMessage,
+  pending,
+  releaseUnit,
+  reviveUnit,
+  unitByNumber,
+} from './flow-units.ts'
 import { decodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
+
+const none = (state: number): string => `
+  NOT EXISTS (SELECT 1 FROM flow_unit WHERE flow_unit.flow = flow.number AND state = ${state})`
+const end = (status: FlowStatus): string => `
+  UPDATE flow SET status = '${status}', ended_at = ?, overdue = 0`
+const failed = `${end('failed')}, failed_unit = ?, failure = ?, look_at = ? + keep_ms`
+
+const sql = {
+  paid: change('UPDATE flow SET owes = NULL, look_at = ended_at + keep_ms WHERE number = ?'),
+  owe: change('UPDATE flow SET owes = ?, look_at = ? WHERE number = ?'),
+  // Upkeep looks at once: there are messages to take back.
+  cancel: change(`${end('cancelled')}, look_at = ? WHERE number = ? AND status = 'open'`),
+  fail: change(`
+    ${end('failed')}, failure = ?, look_at = ? + keep_ms WHERE number = ? AND status = 'open'`),
+  failByUnit: change(`${failed} WHERE number = ? AND status = 'open' AND policy = 'fail'`),
+  finalizeAnyway: change(`
+    ${end('finalized')}, sealed = 1, look_at = ? + keep_ms WHERE number = ? AND status = 'open'`),
+  // The one statement that ends a flow whose units have ended; only the last of them can do it.
+  finalize: change(`
+    ${end('finalized')}, look_at = ? + keep_ms
+    WHERE number = ? AND status = 'open' AND sealed = 1 AND ${none(pending)}
+      AND (policy = 'finalize' OR ${none(dead)})`),
+  markDead: change(`
+    UPDATE flow_unit SET
+      state = ${dead}, marked_at = ?, reason = ?, message = nullif(message, ?)
+    WHERE number = ? AND state = ${pending}`),
+  markDone: change(`
+    UPDATE flow_unit SET
+      state = ${done}, marked_at = ?, reason = NULL, message = nullif(message, ?)
+    WHERE number = ? AND state <> ${done}`),
+}
 
 /** How long upkeep waits before it tries again to send the message of a flow's end. */
 const owedMs = 60_000
@@ -32,7 +74,6 @@ export function endUnit(tx: StoreTransaction, end: UnitEnd): void {
 
 /** The answer is the unit that this one's flow stood for, when that ends now too. */
 function markUnit(tx: StoreTransaction, end: UnitEnd): UnitEnd | undefined {
-  const { units, flows } = tx.session
   const { unit, state, reason = null, message, keepsMessage = false } = end
   const before = unitByNumber(tx, unit)
   if (before === undefined) return undefined
@@ -42,18 +83,18 @@ function markUnit(tx: StoreTransaction, end: UnitEnd): UnitEnd | undefined {
   const gone = keepsMessage ? 0 : (message ?? 0)
   const isMarked =
     state === 'done'
-      ? changed(units.markDone, tx.now, gone, unit)
-      : changed(units.markDead, tx.now, reason, gone, unit)
+      ? tx.changed(sql.markDone, tx.now, gone, unit)
+      : tx.changed(sql.markDead, tx.now, reason, gone, unit)
   if (!isMarked) {
-    units.release.run(unit, gone)
+    tx.run(releaseUnit, unit, gone)
     return undefined
   }
   const { flow } = before
   if (state === 'done') {
-    flows.count.run(1, before.state === pending ? 0 : -1, flow)
+    tx.run(countUnits, 1, before.state === pending ? 0 : -1, flow)
   } else {
-    flows.count.run(0, 1, flow)
-    if (changed(flows.failByUnit, tx.now, before.id, reason, tx.now, flow)) {
+    tx.run(countUnits, 0, 1, flow)
+    if (tx.changed(sql.failByUnit, tx.now, before.id, reason, tx.now, flow)) {
       return announceFailure(tx, flow, reason)
     }
   }
@@ -68,19 +109,19 @@ export function unitHasWorkAgain(tx: StoreTransaction, unit: number, message: nu
 
 /** Ends a flow whose units have all ended; the answer is the unit that ends with it. */
 export function finalizeIfDone(tx: StoreTransaction, flow: number): UnitEnd | undefined {
-  if (!changed(tx.session.flows.finalize, tx.now, tx.now, flow)) return undefined
+  if (!tx.changed(sql.finalize, tx.now, tx.now, flow)) return undefined
   return announceEnd(tx, flow)
 }
 
 /** Ends a flow with what there is. */
 export function finalizeAnyway(tx: StoreTransaction, flow: number): void {
-  if (!changed(tx.session.flows.finalizeAnyway, tx.now, tx.now, flow)) return
+  if (!tx.changed(sql.finalizeAnyway, tx.now, tx.now, flow)) return
   const next = announceEnd(tx, flow)
   if (next !== undefined) endUnit(tx, next)
 }
 
 export function failFlow(tx: StoreTransaction, flow: number, reason: string): void {
-  if (!changed(tx.session.flows.fail, tx.now, reason, tx.now, flow)) return
+  if (!tx.changed(sql.fail, tx.now, reason, tx.now, flow)) return
   const next = announceFailure(tx, flow, reason)
   if (next !== undefined) endUnit(tx, next)
 }
@@ -97,7 +138,7 @@ export function cancelOpenFlow(tx: StoreTransaction, flow: FlowRow): boolean {
 /** The same, and nothing else ends with it now. */
 export function cancelAlone(tx: StoreTransaction, flow: number): boolean {
   tx.wroteRow()
-  return changed(tx.session.flows.cancel, tx.now, tx.now, flow)
+  return tx.changed(sql.cancel, tx.now, tx.now, flow)
 }
 
 /** Nobody could be told of the end of a flow, and nobody will be: what waits for that is given up. */
@@ -157,7 +198,7 @@ function sendEnd(tx: StoreTransaction, end: End): boolean {
   const text = readText(tx.session, end.flow, end.kind)
   if (text === undefined) return false
   if (trySending(tx, end, text) !== undefined) {
-    tx.session.flows.owe.run(end.kind, tx.now + owedMs, end.flow)
+    tx.run(sql.owe, end.kind, tx.now + owedMs, end.flow)
   }
   return true
 }
@@ -181,9 +222,9 @@ export function payWhatIsOwed(tx: StoreTransaction, flow: FlowRow): void {
     const parent = owes === 'finalize' ? standsFor(tx, flow) : null
     const end: End = { flow: number, kind: owes, parent }
     if (trySending(tx, end, text) !== undefined) {
-      tx.session.flows.owe.run(owes, tx.now + owedMs, number)
+      tx.run(sql.owe, owes, tx.now + owedMs, number)
       return
     }
   }
-  tx.session.flows.paid.run(number)
+  tx.run(sql.paid, number)
 }

@@ -1,5 +1,5 @@
 /** Lists flows, newest first, and the units of one, in the order in which they were added. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { Page } from '../../backend.ts'
 import type {
   FlowRecord,
@@ -10,8 +10,8 @@ import type {
   UnitState,
 } from '../../flow-store.ts'
 import { numberedPage, numberOf } from '../driver/numbered-pages.ts'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { query, upTo } from '../driver/statements.ts'
 import { type FlowRow, recordOf, requireFlow } from './flow-rows.ts'
 import { done, type UnitRow } from './flow-units.ts'
 
@@ -20,42 +20,31 @@ const statuses: readonly FlowStatus[] = ['open', 'finalized', 'failed', 'cancell
 /** In the order of their numbers in the store. */
 const unitStates: readonly UnitState[] = ['pending', 'done', 'dead']
 
-export interface FlowListingStatements {
-  readonly firstName: StatementSync
-  readonly nameAfter: StatementSync
-  readonly withStatus: StatementSync
-  readonly overdue: StatementSync
-  readonly units: StatementSync
-}
-
-export function prepareFlowListing(db: DatabaseSync): FlowListingStatements {
-  return {
-    // Names are few, and found by leaps from one to the next.
-    firstName: db.prepare('SELECT name FROM flow WHERE name >= ? ORDER BY name LIMIT 1'),
-    nameAfter: db.prepare('SELECT name FROM flow WHERE name > ? ORDER BY name LIMIT 1'),
-    withStatus: db.prepare(`
-      SELECT * FROM flow INDEXED BY flow_by_status
-      WHERE name = ? AND status = ? AND number < ? ORDER BY number DESC ${upTo}`),
-    overdue: db.prepare(`
-      SELECT * FROM flow INDEXED BY flow_overdue
-      WHERE overdue = 1 AND name = ? AND status = ? AND number < ? ORDER BY number DESC ${upTo}`),
-    units: db.prepare(`
-      SELECT flow_unit.*, message.id AS message_id
-      FROM flow_unit INDEXED BY flow_unit_by_state
-      LEFT JOIN message ON message.sequence = flow_unit.message
-      WHERE flow = ? AND flow_unit.state = ? AND number > ? ORDER BY number ${upTo}`),
-  }
+const sql = {
+  // Names are few, and found by leaps from one to the next.
+  firstName: query<{ name: string }>('SELECT name FROM flow WHERE name >= ? ORDER BY name LIMIT 1'),
+  nameAfter: query<{ name: string }>('SELECT name FROM flow WHERE name > ? ORDER BY name LIMIT 1'),
+  withStatus: query<FlowRow>(`
+    SELECT * FROM flow INDEXED BY flow_by_status
+    WHERE name = ? AND status = ? AND number < ? ORDER BY number DESC ${upTo}`),
+  overdue: query<FlowRow>(`
+    SELECT * FROM flow INDEXED BY flow_overdue
+    WHERE overdue = 1 AND name = ? AND status = ? AND number < ? ORDER BY number DESC ${upTo}`),
+  units: query<ListedUnit>(`
+    SELECT flow_unit.*, message.id AS message_id
+    FROM flow_unit INDEXED BY flow_unit_by_state
+    LEFT JOIN message ON message.sequence = flow_unit.message
+    WHERE flow = ? AND flow_unit.state = ? AND number > ? ORDER BY number ${upTo}`),
 }
 
 export function listFlows(session: Session, request: ListFlows, now: number): Page<FlowRecord> {
   const { prefix, status, overdue = false, after, limit } = request
-  const { withStatus, overdue: overdueOnly } = session.flowListing
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : numberOf(after)
   const wanted = status === undefined ? statuses : [status]
   const rows = namesOf(session, prefix)
     .flatMap((name) =>
       wanted.flatMap((one) =>
-        allRows<FlowRow>(overdue ? overdueOnly : withStatus, name, one, before, limit + 1),
+        session.all(overdue ? sql.overdue : sql.withStatus, name, one, before, limit + 1),
       ),
     )
     .sort((left, right) => right.number - left.number)
@@ -64,11 +53,10 @@ export function listFlows(session: Session, request: ListFlows, now: number): Pa
 
 export function namesOf(session: Session, prefix: string): readonly string[] {
   const names: string[] = []
-  const { firstName, nameAfter } = session.flowListing
-  let next = getRow<{ name: string }>(firstName, prefix)
+  let next = session.one(sql.firstName, prefix)
   while (next?.name.startsWith(prefix)) {
     names.push(next.name)
-    next = getRow<{ name: string }>(nameAfter, next.name)
+    next = session.one(sql.nameAfter, next.name)
   }
   return names
 }
@@ -86,7 +74,7 @@ export function listUnits(session: Session, request: ListUnits): Page<UnitRecord
   const rows = wanted
     .flatMap((one) => {
       const values = [number, unitStates.indexOf(one), last, limit + 1] as const
-      return allRows<ListedUnit>(session.flowListing.units, ...values)
+      return session.all(sql.units, ...values)
     })
     .sort((left, right) => left.number - right.number)
   return numberedPage(rows, limit, (row) => unitRecord(session, row))

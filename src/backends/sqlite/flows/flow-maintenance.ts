@@ -2,8 +2,7 @@
  * What time does to flows, in slices of the sweep: deadlines pass, cancelled flows take their messages
  * back, what is owed is sent, and flows that ended long ago are removed with their units.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { allRows, getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { finishJob } from '../jobs/job-history.ts'
 import { leased, nobodysToken } from '../messages/message-rows.ts'
@@ -27,56 +26,35 @@ const discardSlice = 500
 /** How long a cancelled flow waits before it looks again for messages that somebody held. */
 const lookAgainMs = 5_000
 
-export interface FlowUpkeepStatements {
-  readonly due: StatementSync
-  readonly walkOn: StatementSync
-  readonly lookAfterEnd: StatementSync
-  readonly overdue: StatementSync
-  readonly pendingAfter: StatementSync
-  readonly children: StatementSync
-  readonly messageOf: StatementSync
-  readonly removeMessage: StatementSync
-  readonly remove: StatementSync
-  readonly removeTexts: StatementSync
-  readonly discard: StatementSync
-  readonly discarded: StatementSync
-  readonly discardedUnits: StatementSync
-  readonly removeUnit: StatementSync
-  readonly removeWork: StatementSync
-  readonly forget: StatementSync
-}
-
-export function prepareFlowUpkeep(db: DatabaseSync): FlowUpkeepStatements {
-  return {
-    due: db.prepare(`
-      SELECT * FROM flow WHERE look_at <= ? ORDER BY look_at LIMIT ${flowSlice}`),
-    walkOn: db.prepare('UPDATE flow SET swept = ?, look_at = ? WHERE number = ?'),
-    lookAfterEnd: db.prepare('UPDATE flow SET look_at = ended_at + keep_ms WHERE number = ?'),
-    overdue: db.prepare(`
-      UPDATE flow SET overdue = 1, look_at = NULL WHERE number = ? AND status = 'open'`),
-    pendingAfter: db.prepare(`
-      SELECT * FROM flow_unit
-      WHERE flow = ? AND state = ${pending} AND number > ? ORDER BY number LIMIT ${cancelSlice}`),
-    children: db.prepare(`
-      SELECT * FROM flow WHERE parent_flow = ? AND status = 'open' LIMIT ${cancelSlice}`),
-    // A message of a queue that was purged or deleted ends with the queue's others.
-    messageOf: db.prepare(`
-      SELECT sequence, state, token, due_at, queue.name AS queue
-      FROM message JOIN queue ON queue.generation = message.generation
-      WHERE sequence = ? AND unit = ?`),
-    removeMessage: db.prepare(`
-      DELETE FROM message WHERE sequence = ? AND unit = ?
-      RETURNING sequence, state, group_name, body IS NULL AS apart`),
-    remove: db.prepare('DELETE FROM flow WHERE number = ?'),
-    removeTexts: db.prepare('DELETE FROM flow_text WHERE flow = ?'),
-    discard: db.prepare('INSERT INTO discarded_flow (number) VALUES (?)'),
-    discarded: db.prepare('SELECT number FROM discarded_flow LIMIT 1'),
-    discardedUnits: db.prepare(`
-      SELECT number FROM flow_unit WHERE flow = ? LIMIT ${discardSlice}`),
-    removeUnit: db.prepare('DELETE FROM flow_unit WHERE number = ?'),
-    removeWork: db.prepare('DELETE FROM unit_work WHERE unit = ?'),
-    forget: db.prepare('DELETE FROM discarded_flow WHERE number = ?'),
-  }
+const sql = {
+  due: query<FlowRow>(`
+    SELECT * FROM flow WHERE look_at <= ? ORDER BY look_at LIMIT ${flowSlice}`),
+  walkOn: change('UPDATE flow SET swept = ?, look_at = ? WHERE number = ?'),
+  lookAfterEnd: change('UPDATE flow SET look_at = ended_at + keep_ms WHERE number = ?'),
+  overdue: change(`
+    UPDATE flow SET overdue = 1, look_at = NULL WHERE number = ? AND status = 'open'`),
+  pendingAfter: query<UnitRow>(`
+    SELECT * FROM flow_unit
+    WHERE flow = ? AND state = ${pending} AND number > ? ORDER BY number LIMIT ${cancelSlice}`),
+  children: query<FlowRow>(`
+    SELECT * FROM flow WHERE parent_flow = ? AND status = 'open' LIMIT ${cancelSlice}`),
+  // A message of a queue that was purged or deleted ends with the queue's others.
+  messageOf: query<HeldRow>(`
+    SELECT sequence, state, token, due_at, queue.name AS queue
+    FROM message JOIN queue ON queue.generation = message.generation
+    WHERE sequence = ? AND unit = ?`),
+  removeMessage: query<RemovedRow>(`
+    DELETE FROM message WHERE sequence = ? AND unit = ?
+    RETURNING sequence, state, group_name, body IS NULL AS apart`),
+  remove: change('DELETE FROM flow WHERE number = ?'),
+  removeTexts: change('DELETE FROM flow_text WHERE flow = ?'),
+  discard: change('INSERT INTO discarded_flow (number) VALUES (?)'),
+  discarded: query<{ number: number }>('SELECT number FROM discarded_flow LIMIT 1'),
+  discardedUnits: query<{ number: number }>(`
+    SELECT number FROM flow_unit WHERE flow = ? LIMIT ${discardSlice}`),
+  removeUnit: change('DELETE FROM flow_unit WHERE number = ?'),
+  removeWork: change('DELETE FROM unit_work WHERE unit = ?'),
+  forget: change('DELETE FROM discarded_flow WHERE number = ?'),
 }
 
 export interface FlowUpkeep {
@@ -86,7 +64,7 @@ export interface FlowUpkeep {
 
 /** One slice of all that is due. */
 export function keepUpFlows(tx: StoreTransaction): FlowUpkeep {
-  const due = allRows<FlowRow>(tx.session.flowUpkeep.due, tx.now)
+  const due = tx.all(sql.due, tx.now)
   let taken = 0
   for (const flow of due) {
     if (taken >= cancelSlice) break
@@ -94,7 +72,7 @@ export function keepUpFlows(tx: StoreTransaction): FlowUpkeep {
   }
   const removed = removeDiscardedUnits(tx)
   // What was cancelled has made others due, or is not through with its units.
-  const more = removed > 0 || (taken > 0 && getRow(tx.session.flowUpkeep.due, tx.now) !== undefined)
+  const more = removed > 0 || (taken > 0 && tx.one(sql.due, tx.now) !== undefined)
   return { changed: removed + taken, more }
 }
 
@@ -112,27 +90,28 @@ function keepUp(tx: StoreTransaction, flow: FlowRow): number {
 function passDeadline(tx: StoreTransaction, { number, on_deadline }: FlowRow): number {
   if (on_deadline === 'fail') failFlow(tx, number, 'It was not done at its deadline.')
   else if (on_deadline === 'finalize') finalizeAnyway(tx, number)
-  else tx.session.flowUpkeep.overdue.run(number)
+  else tx.run(sql.overdue, number)
   return 1
 }
 
 function hasToTakeBack(tx: StoreTransaction, { number }: FlowRow): boolean {
-  const { children, pendingAfter } = tx.session.flowUpkeep
-  return getRow(pendingAfter, number, 0) !== undefined || getRow(children, number) !== undefined
+  return (
+    tx.one(sql.pendingAfter, number, 0) !== undefined || tx.one(sql.children, number) !== undefined
+  )
 }
 
 /** Cancels flows that stand for units of a cancelled one, then gives up what nobody works on. */
 function takeBack(tx: StoreTransaction, { number, swept }: FlowRow): number {
-  const { children, pendingAfter, walkOn, lookAfterEnd } = tx.session.flowUpkeep
-  const open = allRows<FlowRow>(children, number)
+  const open = tx.all(sql.children, number)
   for (const child of open) cancelAlone(tx, child.number)
   if (open.length === cancelSlice) return open.length
-  const units = allRows<UnitRow>(pendingAfter, number, swept)
+  const units = tx.all(sql.pendingAfter, number, swept)
   for (const unit of units) giveUp(tx, unit)
   const last = units.at(-1)
-  if (units.length === cancelSlice && last !== undefined) walkOn.run(last.number, tx.now, number)
-  else if (getRow(pendingAfter, number, 0) === undefined) lookAfterEnd.run(number)
-  else walkOn.run(0, tx.now + lookAgainMs, number)
+  if (units.length === cancelSlice && last !== undefined)
+    tx.run(sql.walkOn, last.number, tx.now, number)
+  else if (tx.one(sql.pendingAfter, number, 0) === undefined) tx.run(sql.lookAfterEnd, number)
+  else tx.run(sql.walkOn, 0, tx.now + lookAgainMs, number)
   return units.length + 1
 }
 
@@ -145,14 +124,13 @@ function giveUp(tx: StoreTransaction, { number, message }: UnitRow): void {
 
 /** Removes the message of a unit, unless it is in somebody's hands or goes with its queue. */
 function removeUnheld(tx: StoreTransaction, unit: number, sequence: number): boolean {
-  const { messageOf, removeMessage } = tx.session.flowUpkeep
-  const row = getRow<HeldRow>(messageOf, sequence, unit)
+  const row = tx.one(sql.messageOf, sequence, unit)
   if (row === undefined) return false
   const isHeld = row.state === leased && row.token !== nobodysToken && row.due_at > tx.now
   if (isHeld) return false
   const queue = tx.queue(row.queue)
   finishJob(tx, sequence, { queue: queue.name, status: 'cancelled' })
-  const removed = getRow<RemovedRow>(removeMessage, sequence, unit)
+  const removed = tx.one(sql.removeMessage, sequence, unit)
   if (removed !== undefined) messageRemoved(tx, queue, removed)
   return true
 }
@@ -166,25 +144,23 @@ interface HeldRow {
 
 /** The flow is gone at once; its units are removed after it. */
 function discard(tx: StoreTransaction, flow: FlowRow): number {
-  const { remove, removeTexts, discard } = tx.session.flowUpkeep
   const { number } = flow
   giveUpWhatIsOwed(tx, flow)
-  remove.run(number)
-  removeTexts.run(number)
-  discard.run(number)
+  tx.run(sql.remove, number)
+  tx.run(sql.removeTexts, number)
+  tx.run(sql.discard, number)
   return 1
 }
 
 function removeDiscardedUnits(tx: StoreTransaction): number {
-  const { discarded, discardedUnits, removeUnit, removeWork, forget } = tx.session.flowUpkeep
-  const found = getRow<{ number: number }>(discarded)
+  const found = tx.one(sql.discarded)
   if (found === undefined) return 0
   tx.wroteRow()
-  const units = allRows<{ number: number }>(discardedUnits, found.number)
+  const units = tx.all(sql.discardedUnits, found.number)
   for (const { number } of units) {
-    removeUnit.run(number)
-    removeWork.run(number)
+    tx.run(sql.removeUnit, number)
+    tx.run(sql.removeWork, number)
   }
-  if (units.length < discardSlice) forget.run(found.number)
+  if (units.length < discardSlice) tx.run(sql.forget, found.number)
   return units.length + 1
 }

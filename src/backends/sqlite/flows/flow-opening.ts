@@ -1,4 +1,5 @@
 /** Opens flows, adds units to them with their messages, and seals them. */
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emission } from '../../backend.ts'
 import type {
@@ -11,11 +12,25 @@ import type {
   OpenFlow,
   UnitKey,
 } from '../../flow-store.ts'
+import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit, finalizeIfDone } from './flow-ends.ts'
 import { type FlowRow, findFlow, flowByNumber, flowRecord, requireFlow } from './flow-rows.ts'
-import { findUnit, unitByNumber, unitKeyOf } from './flow-units.ts'
+import { findUnit, keepWork, unitByNumber, unitKeyOf } from './flow-units.ts'
 import { encodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
+
+const sql = {
+  added: change('UPDATE flow SET total = total + ? WHERE number = ?'),
+  seal: change(`UPDATE flow SET sealed = 1 WHERE number = ? AND status = 'open'`),
+  insertText: change('INSERT INTO flow_text (flow, kind, text) VALUES (?, ?, ?)'),
+  insert: change(`
+    INSERT INTO flow (
+      number, name, id, status, sealed, policy, on_deadline, keeps_work, in_order, keep_ms, parent,
+      parent_flow, total, done, dead, opened_at, deadline_at, overdue, look_at, swept
+    ) VALUES (?, ?, ?, 'open', 0, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0, ?, 0)`),
+  insertUnit: change(`
+    INSERT INTO flow_unit (number, flow, id, state, started, message) VALUES (?, ?, ?, 0, ?, ?)`),
+}
 
 /** What keeps a flow from being opened, found before anything changes. One that is there is none. */
 export function refuseOpening(tx: StoreTransaction, request: OpenFlow): MillraceError | undefined {
@@ -67,11 +82,11 @@ function parentNumber(tx: StoreTransaction, parent: UnitKey | undefined): number
 }
 
 function insertFlow(tx: StoreTransaction, request: OpenFlow, standsFor: number | null): number {
-  const { flows } = tx.session
   const number = tx.nextSequence()
   const { deadlineMs, finalize, failed, data } = request
   const deadlineAt = deadlineMs === undefined ? null : tx.now + deadlineMs
-  flows.insert.run(
+  tx.run(
+    sql.insert,
     number,
     request.flow,
     request.id,
@@ -86,11 +101,11 @@ function insertFlow(tx: StoreTransaction, request: OpenFlow, standsFor: number |
     deadlineAt,
     deadlineAt,
   )
-  if (finalize !== undefined) flows.insertText.run(number, 'finalize', encodeEmission(finalize))
-  if (failed !== undefined) flows.insertText.run(number, 'failed', encodeEmission(failed))
-  if (data !== undefined) flows.insertText.run(number, 'data', data)
+  if (finalize !== undefined) tx.run(sql.insertText, number, 'finalize', encodeEmission(finalize))
+  if (failed !== undefined) tx.run(sql.insertText, number, 'failed', encodeEmission(failed))
+  if (data !== undefined) tx.run(sql.insertText, number, 'data', data)
   const parent = standsFor === null ? null : unitKeyOf(tx.session, standsFor)
-  if (parent !== null) flows.insertText.run(number, 'parent', JSON.stringify(parent))
+  if (parent !== null) tx.run(sql.insertText, number, 'parent', JSON.stringify(parent))
   return number
 }
 
@@ -100,17 +115,16 @@ function insertUnits(
   { number, keeps_work }: Pick<FlowRow, 'number' | 'keeps_work'>,
   newUnits: readonly NewUnit[],
 ): number {
-  const { units, flows } = tx.session
   let added = 0
   for (const { id, work } of newUnits) {
     if (findUnit(tx, number, id) !== undefined) continue
     const unit = tx.nextSequence()
     const message = work === undefined ? null : sendForFlow(tx, work, unit)
-    units.insert.run(unit, number, id, work === undefined ? 0 : 1, message)
-    if (work !== undefined && keeps_work === 1) units.keepWork.run(unit, encodeEmission(work))
+    tx.run(sql.insertUnit, unit, number, id, work === undefined ? 0 : 1, message)
+    if (work !== undefined && keeps_work === 1) tx.run(keepWork, unit, encodeEmission(work))
     added += 1
   }
-  if (added > 0) flows.added.run(added, number)
+  if (added > 0) tx.run(sql.added, added, number)
   return added
 }
 
@@ -147,7 +161,7 @@ export function sealFlow(tx: StoreTransaction, key: FlowKey): FlowRecord {
 
 function seal(tx: StoreTransaction, flow: number): void {
   if (flowByNumber(tx.session, flow)?.sealed === 1) return
-  tx.session.flows.seal.run(flow)
+  tx.run(sql.seal, flow)
   tx.wroteRow()
   const next = finalizeIfDone(tx, flow)
   if (next !== undefined) endUnit(tx, next)

@@ -1,4 +1,5 @@
 /** What a settlement does to flows: opens them, marks their units, starts units, ends its own. */
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Settlement } from '../../backend.ts'
 import type { EmittedFlow, EmittedStart, FlowKey, OpenFlow, UnitKey } from '../../flow-store.ts'
@@ -8,7 +9,7 @@ import { markUnits, refuseMarks, refuseStart, startUnit } from './flow-control.t
 import { announceEnd, endUnit, type UnitEnd } from './flow-ends.ts'
 import { openFlow, refuseOpening } from './flow-opening.ts'
 import { type FlowRow, findFlow, flowByNumber } from './flow-rows.ts'
-import { unitByNumber, unitKeyOf } from './flow-units.ts'
+import { releaseUnit, unitByNumber, unitKeyOf } from './flow-units.ts'
 import { refuseEmission } from './flow-work.ts'
 
 /** What keeps the parts from being stored, found before anything changes. */
@@ -107,7 +108,7 @@ function takeOver(
   flow: EmittedFlow,
   { unit, message }: { readonly unit: number; readonly message: number },
 ): UnitEnd | undefined {
-  tx.session.units.release.run(unit, message)
+  tx.run(releaseUnit, unit, message)
   const existing = findFlow(tx.session, flow)
   if (existing !== undefined) return endOfTakenOver(tx, existing, unit)
   if (flowOf(tx, unit)?.status === 'cancelled') {

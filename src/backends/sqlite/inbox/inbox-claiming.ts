@@ -1,10 +1,10 @@
 /** Gives a message to a person: the one that has waited longest, or one that was chosen. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { inFlightMax } from '../../../core/limits.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Delivery } from '../../backend.ts'
 import type { ClaimHandoff, ClaimResult } from '../../inbox-store.ts'
-import { getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { receiveNow } from '../messages/claiming.ts'
 import { gateOf } from '../messages/gates.ts'
@@ -16,15 +16,13 @@ import type { Queue } from '../queues/queue-cache.ts'
 import { findMessage, inboxOf, leaseEnd, leaseMsOf, liveClaim, recordOf } from './inbox.ts'
 import { noteHandoff } from './inbox-events.ts'
 
-export interface HandoffClaimingStatements {
-  readonly openHead: StatementSync
-}
-
-export function prepareHandoffClaiming(db: DatabaseSync): HandoffClaimingStatements {
-  return {
-    openHead: db.prepare(`
-      SELECT head FROM fifo_group WHERE generation = ? AND name = ? AND turn IS NOT NULL`),
-  }
+const sql = {
+  putClaim: change(`
+    INSERT OR REPLACE INTO handoff_claim (
+      sequence, generation, queue, message, token, by, claimed_at, until
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
+  openHead: query<{ head: number }>(`
+    SELECT head FROM fifo_group WHERE generation = ? AND name = ? AND turn IS NOT NULL`),
 }
 
 export function claimHandoff(tx: StoreTransaction, request: ClaimHandoff): ClaimResult {
@@ -70,8 +68,7 @@ function claimChosen(
 /** To give out a message before those of its group that were sent earlier would break their order. */
 function isBehindOthers(tx: StoreTransaction, queue: Queue, row: MessageRow): boolean {
   if (queue.settings.type !== 'fifo' || row.group_name === null) return false
-  const { openHead } = tx.session.handoffClaiming
-  const first = getRow<{ head: number }>(openHead, queue.generation, row.group_name)
+  const first = tx.one(sql.openHead, queue.generation, row.group_name)
   return first?.head !== row.sequence
 }
 
@@ -109,8 +106,7 @@ function claimed(
   { by }: ClaimHandoff,
 ): ClaimResult {
   const { generation, name } = queue
-  const { putClaim } = tx.session.handoffs
-  putClaim.run(sequence, generation, name, id, token, by, tx.now, leaseExpiresAt)
+  tx.run(sql.putClaim, sequence, generation, name, id, token, by, tx.now, leaseExpiresAt)
   noteHandoff(tx, { queue: name, message: id, event: 'claimed', by, at: tx.now })
   const row = findMessage(tx, queue, id)
   return row === undefined

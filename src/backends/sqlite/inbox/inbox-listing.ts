@@ -1,5 +1,5 @@
 /** What is in an inbox, in pages and in numbers. */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+
 import type { Page } from '../../backend.ts'
 import type {
   CountHandoffs,
@@ -7,42 +7,33 @@ import type {
   HandoffRecord,
   ListHandoffs,
 } from '../../inbox-store.ts'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
+import { type Query, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { leased, type MessageRow, messageColumns } from '../messages/message-rows.ts'
 import { type Cursor, parseCursor, readyRows } from '../messages/peeking.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { inboxOf, recordOf } from './inbox.ts'
 
-export interface HandoffListingStatements {
-  readonly leased: StatementSync
-  readonly claimed: StatementSync
-  readonly claimedBy: StatementSync
-  readonly countClaimed: StatementSync
-  readonly countClaimedBy: StatementSync
-}
+const rowsIn = (sequences: string): Query<MessageRow> =>
+  query(`
+    SELECT ${messageColumns} FROM message WHERE sequence IN (${sequences} ${upTo})
+    ORDER BY sequence`)
+/** A claim counts as long as its message is leased with its token. */
+const live = (where: string): string => `
+  FROM handoff_claim c JOIN message m ON m.sequence = c.sequence
+  WHERE c.generation = ?${where} AND m.generation = c.generation AND m.token = c.token
+    AND m.state = ${leased}`
+const first = 'AND c.sequence > ? ORDER BY c.sequence'
 
-export function prepareHandoffListing(db: DatabaseSync): HandoffListingStatements {
-  const rowsIn = (sequences: string): StatementSync =>
-    db.prepare(`
-      SELECT ${messageColumns} FROM message WHERE sequence IN (${sequences} ${upTo})
-      ORDER BY sequence`)
-  // A claim counts as long as its message is in the hands of its token.
-  const live = (where: string): string => `
-    FROM handoff_claim c JOIN message m ON m.sequence = c.sequence
-    WHERE c.generation = ?${where} AND m.generation = c.generation AND m.token = c.token
-      AND m.state = ${leased}`
-  const first = 'AND c.sequence > ? ORDER BY c.sequence'
-  return {
-    leased: rowsIn(`
-      SELECT sequence FROM message INDEXED BY message_due
-      WHERE generation = ? AND state = ${leased} AND state > 0 AND sequence > ?
-      ORDER BY sequence`),
-    claimed: rowsIn(`SELECT c.sequence ${live('')} ${first}`),
-    claimedBy: rowsIn(`SELECT c.sequence ${live(' AND c.by = ?')} ${first}`),
-    countClaimed: db.prepare(`SELECT count(*) AS count ${live('')}`),
-    countClaimedBy: db.prepare(`SELECT count(*) AS count ${live(' AND c.by = ?')}`),
-  }
+const sql = {
+  leased: rowsIn(`
+    SELECT sequence FROM message INDEXED BY message_due
+    WHERE generation = ? AND state = ${leased} AND state > 0 AND sequence > ?
+    ORDER BY sequence`),
+  claimed: rowsIn(`SELECT c.sequence ${live('')} ${first}`),
+  claimedBy: rowsIn(`SELECT c.sequence ${live(' AND c.by = ?')} ${first}`),
+  countClaimed: query<{ count: number }>(`SELECT count(*) AS count ${live('')}`),
+  countClaimedBy: query<{ count: number }>(`SELECT count(*) AS count ${live(' AND c.by = ?')}`),
 }
 
 export function listHandoffs(tx: StoreTransaction, request: ListHandoffs): Page<HandoffRecord> {
@@ -64,20 +55,17 @@ function rowsOf(
   after: Cursor,
   count: number,
 ): readonly MessageRow[] {
-  const { handoffListing: statements } = tx.session
   const { generation } = queue
   const { sequence } = after
   if (by !== undefined) {
-    return state === 'waiting'
-      ? []
-      : allRows<MessageRow>(statements.claimedBy, generation, by, sequence, count)
+    return state === 'waiting' ? [] : tx.all(sql.claimedBy, generation, by, sequence, count)
   }
   if (state === 'claimed') {
-    return allRows<MessageRow>(statements.claimed, generation, sequence, count)
+    return tx.all(sql.claimed, generation, sequence, count)
   }
   const waiting = readyRows(tx, queue, after, count)
   if (state === 'waiting') return waiting
-  return [...waiting, ...allRows<MessageRow>(statements.leased, generation, sequence, count)]
+  return [...waiting, ...tx.all(sql.leased, generation, sequence, count)]
     .sort((left, right) => left.sequence - right.sequence)
     .slice(0, count)
 }
@@ -85,16 +73,11 @@ function rowsOf(
 export function countHandoffs(tx: StoreTransaction, request: CountHandoffs): HandoffCounts {
   const queue = inboxOf(tx, request.queue)
   const { by } = request
-  const { countClaimed, countClaimedBy } = tx.session.handoffListing
-  const claimed = countOf(countClaimed, queue.generation)
+  const claimed = tx.one(sql.countClaimed, queue.generation)?.count ?? 0
   return {
     waiting: tx.counted(queue, 'ready'),
     claimed,
-    mine: by === undefined ? 0 : countOf(countClaimedBy, queue.generation, by),
+    mine: by === undefined ? 0 : (tx.one(sql.countClaimedBy, queue.generation, by)?.count ?? 0),
     elsewhere: tx.counted(queue, 'leased') - claimed,
   }
-}
-
-function countOf(statement: StatementSync, ...values: readonly SQLInputValue[]): number {
-  return getRow<{ count: number }>(statement, ...values)?.count ?? 0
 }

@@ -2,7 +2,7 @@
  * Messages in the hands of people: finding one, telling who has it, and ending a claim. A claim is a
  * lease, so whatever changes a message here goes through the statements that compare tokens.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { handoffNotesMax, limits } from '../../../core/limits.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { formatReceipt } from '../../../core/receipt.ts'
@@ -18,7 +18,7 @@ import type {
   RenewHandoff,
   ResolveHandoff,
 } from '../../inbox-store.ts'
-import { allRows, getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { catchUpFully } from '../messages/elapsed-time.ts'
 import {
@@ -42,29 +42,17 @@ import {
   notesOf,
 } from './inbox-events.ts'
 
-export interface HandoffStatements {
-  readonly find: StatementSync
-  readonly findById: StatementSync
-  readonly putClaim: StatementSync
-  readonly prolong: StatementSync
-  readonly due: StatementSync
-}
-
-export function prepareHandoffs(db: DatabaseSync): HandoffStatements {
-  return {
-    find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ? AND generation = ?`),
-    // Few messages have an id of their own, and those lie in FIFO queues, in which all have a group.
-    findById: db.prepare(`
-      SELECT ${messageColumns} FROM message INDEXED BY message_in_group
-      WHERE generation = ? AND group_name IS NOT NULL AND id = ?`),
-    putClaim: db.prepare(`
-      INSERT OR REPLACE INTO handoff_claim (
-        sequence, generation, queue, message, token, by, claimed_at, until
-      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
-    prolong: db.prepare('UPDATE handoff_claim SET until = ? WHERE sequence = ? AND token = ?'),
-    due: db.prepare(`
-      SELECT * FROM handoff_claim WHERE until <= ? ORDER BY until LIMIT ${handoffSlice}`),
-  }
+const sql = {
+  find: query<MessageRow>(
+    `SELECT ${messageColumns} FROM message WHERE sequence = ? AND generation = ?`,
+  ),
+  // Few messages have an id of their own, and those lie in FIFO queues, in which all have a group.
+  findById: query<MessageRow>(`
+    SELECT ${messageColumns} FROM message INDEXED BY message_in_group
+    WHERE generation = ? AND group_name IS NOT NULL AND id = ?`),
+  prolong: change('UPDATE handoff_claim SET until = ? WHERE sequence = ? AND token = ?'),
+  due: query<ClaimRow>(`
+    SELECT * FROM handoff_claim WHERE until <= ? ORDER BY until LIMIT ${handoffSlice}`),
 }
 
 /** The queue, with nothing left in it that time has overtaken: what it holds is what it says. */
@@ -79,11 +67,10 @@ export function findMessage(
   { generation, settings }: Queue,
   id: string,
 ): MessageRow | undefined {
-  const { find, findById } = session.handoffs
   const sequence = session.messageIds.sequenceOf(id)
-  const row = sequence && getRow<MessageRow>(find, sequence, generation)
+  const row = sequence && session.one(sql.find, sequence, generation)
   if (row && (row.id === null || row.id === id)) return row
-  return settings.type === 'fifo' ? getRow<MessageRow>(findById, generation, id) : undefined
+  return settings.type === 'fifo' ? session.one(sql.findById, generation, id) : undefined
 }
 
 /** The claim under which a message is held, if it is held by a person. */
@@ -148,7 +135,7 @@ export function renewHandoff(tx: StoreTransaction, request: RenewHandoff): Hando
   const [result] = extendLeases(tx, { queue: queue.name, leases: [{ receipt, visibilityMs }] })
   if (result?.status === 'refused') throw renamed(result.error)
   if (result?.status !== 'extended') return { status: result?.status ?? 'stale' }
-  tx.session.handoffs.prolong.run(result.leaseExpiresAt, claim.sequence, claim.token)
+  tx.run(sql.prolong, result.leaseExpiresAt, claim.sequence, claim.token)
   noteRenewal(tx, { queue: queue.name, message: claim.message, by: claim.by, at: tx.now })
   return doneWith(tx, queue, claim)
 }
@@ -233,14 +220,13 @@ function renamed(error: MillraceError): MillraceError {
 
 /** Ends claims whose messages have gone without them, such as by a purge; at most a slice. */
 export function endGoneClaims(tx: StoreTransaction): number {
-  const claims = allRows<ClaimRow>(tx.session.handoffs.due, tx.now)
+  const claims = tx.all(sql.due, tx.now)
   return claims.filter((claim) => endIfGone(tx, claim)).length
 }
 
 /** False when the message is still there: then its lease is, or it lapses in its own time. */
 function endIfGone(tx: StoreTransaction, claim: ClaimRow): boolean {
-  const { find, prolong } = tx.session.handoffs
-  const row = getRow<MessageRow>(find, claim.sequence, claim.generation)
+  const row = tx.one(sql.find, claim.sequence, claim.generation)
   const isOfQueue = tx.session.topology.find(claim.queue)?.generation === claim.generation
   if (row === undefined || !isOfQueue) {
     endClaim(tx, claim, { event: 'gone', at: tx.now })
@@ -248,7 +234,7 @@ function endIfGone(tx: StoreTransaction, claim: ClaimRow): boolean {
   }
   // Somebody else has moved the end of the lease, as SQS lets a former receiver do.
   if (leaseEnd(row) > claim.until) {
-    prolong.run(leaseEnd(row), claim.sequence, claim.token)
+    tx.run(sql.prolong, leaseEnd(row), claim.sequence, claim.token)
     tx.wroteRow()
   }
   return false

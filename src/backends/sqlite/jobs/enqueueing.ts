@@ -1,11 +1,11 @@
 /** Stores jobs, and recognises those that an idempotency key says are there already. */
+
 import { hash } from 'node:crypto'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { canonicalJson } from '../../../core/canonical-json.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { EmittedJob, NewMessage } from '../../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
-import { getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import {
@@ -18,24 +18,16 @@ import {
 import { type Queue, queueNotFound } from '../queues/queue-cache.ts'
 import { encodeDetails } from './job-details.ts'
 
-export interface EnqueueingStatements {
-  readonly findKey: StatementSync
-  readonly rememberKey: StatementSync
-  readonly isWaiting: StatementSync
-}
-
-export function prepareEnqueueing(db: DatabaseSync): EnqueueingStatements {
-  return {
-    findKey: db.prepare(`
-      SELECT number, fingerprint FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?`),
-    rememberKey: db.prepare(`
-      INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at)
-      VALUES (?, ?, ?, ?, ?)`),
-    isWaiting: db.prepare(`
-      SELECT 1 FROM message
-      WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
-        AND sent_at > ?`),
-  }
+const sql = {
+  findKey: query<{ number: number; fingerprint: string }>(`
+    SELECT number, fingerprint FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?`),
+  rememberKey: change(`
+    INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at)
+    VALUES (?, ?, ?, ?, ?)`),
+  isWaiting: query<unknown>(`
+    SELECT 1 FROM message
+    WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
+      AND sent_at > ?`),
 }
 
 export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonly EnqueuedJob[] {
@@ -98,7 +90,8 @@ export function storeJob(
   const details = encodeDetails(job, retryOf)
   const stored = storeMessage(tx, queue, message, { job: { type, owner, details }, unit })
   if (idempotency !== undefined && stored.status === 'created') {
-    tx.session.enqueueing.rememberKey.run(
+    tx.run(
+      sql.rememberKey,
       scopeOf(queue, job),
       idempotency.key,
       stored.sequence,
@@ -155,15 +148,14 @@ function findEarlier(
 ): StoredJob | 'conflict' | undefined {
   const { idempotency } = job
   if (idempotency === undefined) return undefined
-  const { findKey, isWaiting } = tx.session.enqueueing
   const values = [scopeOf(queue, job), idempotency.key, tx.now] as const
-  const found = getRow<{ number: number; fingerprint: string }>(findKey, ...values)
+  const found = tx.one(sql.findKey, ...values)
   if (found === undefined) return undefined
   const sequence = found.number
   const id = tx.session.messageIds.of(sequence)
   if (idempotency.coalesce) {
     const cutoff = retentionCutoff(queue, tx.now)
-    const waits = getRow(isWaiting, sequence, queue.generation, cutoff) !== undefined
+    const waits = tx.one(sql.isWaiting, sequence, queue.generation, cutoff) !== undefined
     return waits ? { status: 'coalesced', id, sequence } : undefined
   }
   if (found.fingerprint !== fingerprintOf(job)) return 'conflict'

@@ -1,5 +1,5 @@
 /** Cancels and repeats jobs, and notes their progress. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { isFinished } from '../../../core/job-state.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type {
@@ -9,36 +9,28 @@ import type {
   ProgressResult,
   ReportProgress,
 } from '../../job-store.ts'
-import { changed, getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit, unitHasWorkAgain } from '../flows/flow-ends.ts'
 import { done, unitByNumber } from '../flows/flow-units.ts'
+import { receiptFor, refusalOf } from '../messages/leases.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
-import { receiptFor, refusalOf } from '../messages/settling.ts'
 import { storeJob } from './enqueueing.ts'
 import { catchUpWithJob } from './job-elapsed-time.ts'
 import { finishJob } from './job-history.ts'
 import { readJob } from './job-reading.ts'
 
-export interface JobControlStatements {
-  readonly removeLive: StatementSync
-  readonly unitOf: StatementSync
-  readonly noteProgress: StatementSync
-}
-
-export function prepareJobControl(db: DatabaseSync): JobControlStatements {
-  return {
-    removeLive: db.prepare(`
-      DELETE FROM message WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL
-      RETURNING sequence, state, group_name, body IS NULL AS apart, unit`),
-    unitOf: db.prepare('SELECT unit FROM finished_job WHERE number = ?'),
-    noteProgress: db.prepare(`
-      INSERT INTO job_progress (number, progress, changed_at)
-      SELECT sequence, ?, ? FROM message
-      WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?
-        AND job_type IS NOT NULL
-      ON CONFLICT DO UPDATE SET progress = excluded.progress, changed_at = excluded.changed_at`),
-  }
+const sql = {
+  removeLive: query<CancelledRow>(`
+    DELETE FROM message WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL
+    RETURNING sequence, state, group_name, body IS NULL AS apart, unit`),
+  unitOf: query<{ unit: number | null }>('SELECT unit FROM finished_job WHERE number = ?'),
+  noteProgress: change(`
+    INSERT INTO job_progress (number, progress, changed_at)
+    SELECT sequence, ?, ? FROM message
+    WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?
+      AND job_type IS NOT NULL
+    ON CONFLICT DO UPDATE SET progress = excluded.progress, changed_at = excluded.changed_at`),
 }
 
 export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
@@ -49,8 +41,7 @@ export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
   const queue = tx.queue(job.queue)
   const number = tx.session.messageIds.sequenceOf(id) ?? 0
   finishJob(tx, number, { queue: queue.name, status: 'cancelled' })
-  const { removeLive } = tx.session.jobControl
-  const removed = getRow<CancelledRow>(removeLive, number, queue.generation)
+  const removed = tx.one(sql.removeLive, number, queue.generation)
   if (removed !== undefined) {
     messageRemoved(tx, queue, removed)
     const { unit } = removed
@@ -92,7 +83,7 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
 /** The unit that a job worked on, if that is not done. */
 function unitToWorkOn(tx: StoreTransaction, id: string): number | undefined {
   const number = tx.session.messageIds.sequenceOf(id) ?? 0
-  const { unit } = getRow<{ unit: number | null }>(tx.session.jobControl.unitOf, number) ?? {}
+  const { unit } = tx.one(sql.unitOf, number) ?? {}
   const row = unit === null || unit === undefined ? undefined : unitByNumber(tx, unit)
   return row === undefined || row.state === done ? undefined : row.number
 }
@@ -105,7 +96,7 @@ export function reportProgress(tx: StoreTransaction, request: ReportProgress): P
   }
   const { sequence, token } = receipt
   const values = [request.progress, tx.now, sequence, queue.generation, token, tx.now] as const
-  if (!changed(tx.session.jobControl.noteProgress, ...values)) {
+  if (!tx.changed(sql.noteProgress, ...values)) {
     return { status: refusalOf(tx, queue, receipt) }
   }
   tx.wroteRow(queue)

@@ -3,13 +3,22 @@
  * retention has ended or that a queue was purged; whoever reads a job must not be able to tell.
  */
 
-import { getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { overtake, type UpkeepRow } from '../messages/elapsed-time.ts'
+import { overtake, type UpkeepRow, upkeepColumns } from '../messages/elapsed-time.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import { delayed, leased } from '../messages/message-rows.ts'
 import { discardMessage } from '../sweep.ts'
+
+const sql = {
+  job: query<FoundRow>(`
+    SELECT ${upkeepColumns}, queue.name AS queue, discarded_generation.queue AS discarded
+    FROM message
+    LEFT JOIN queue ON queue.generation = message.generation
+    LEFT JOIN discarded_generation ON discarded_generation.generation = message.generation
+    WHERE sequence = ? AND job_type IS NOT NULL`),
+}
 
 interface FoundRow extends UpkeepRow {
   readonly queue: string | null
@@ -35,7 +44,7 @@ export function catchUpWithJob(tx: StoreTransaction, id: string): void {
 
 function findJob(session: Session, id: string): FoundRow | undefined {
   const number = session.messageIds.sequenceOf(id)
-  return number === undefined ? undefined : getRow<FoundRow>(session.upkeep.job, number)
+  return number === undefined ? undefined : session.one(sql.job, number)
 }
 
 function isOvertaken(session: Session, row: FoundRow, now: number): boolean {

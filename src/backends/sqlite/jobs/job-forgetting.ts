@@ -3,9 +3,10 @@
  * pay for at its end: the sweeper walks through history instead, a short stretch at a time, round and
  * round, and is back at the same job long before a lifetime of days has passed.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { defaultQueueSettings, type HistoryLifetime } from '../../../core/queue-settings.ts'
 import type { Session } from '../driver/session.ts'
+import { arrayQuery, change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 
 /** Jobs looked at in one slice. */
@@ -17,25 +18,14 @@ const sliceBytes = 1_000_000
 /** When such a part of a slice was due, the next ones probably are too. */
 const largePart = 0.25
 
-export interface ForgettingStatements {
-  readonly walk: StatementSync
-  readonly forgetJob: StatementSync
-  readonly forgetAttempts: StatementSync
-  readonly forgetProgress: StatementSync
-}
-
-export function prepareForgetting(db: DatabaseSync): ForgettingStatements {
-  const walk = db.prepare(`
+const sql = {
+  walk: arrayQuery<WalkedRow>(`
     SELECT number, queue, status, finished_at,
       octet_length(payload) + coalesce(octet_length(result), 0)
-    FROM finished_job WHERE number > ? ORDER BY number LIMIT ${sliceRows}`)
-  walk.setReturnArrays(true)
-  return {
-    walk,
-    forgetJob: db.prepare('DELETE FROM finished_job WHERE number = ?'),
-    forgetAttempts: db.prepare('DELETE FROM job_attempt WHERE number = ?'),
-    forgetProgress: db.prepare('DELETE FROM job_progress WHERE number = ?'),
-  }
+    FROM finished_job WHERE number > ? ORDER BY number LIMIT ${sliceRows}`),
+  forgetJob: change('DELETE FROM finished_job WHERE number = ?'),
+  forgetAttempts: change('DELETE FROM job_attempt WHERE number = ?'),
+  forgetProgress: change('DELETE FROM job_progress WHERE number = ?'),
 }
 
 type WalkedRow = readonly [
@@ -67,11 +57,10 @@ export function forgetFinishedJobs(tx: StoreTransaction): Forgotten {
     const lifetimeMs = status === 'completed' ? lifetime.completedMs : lifetime.failedMs
     return lifetimeMs !== null && finishedAt <= now - lifetimeMs
   })
-  const { forgetJob, forgetAttempts, forgetProgress } = session.forgetting
   for (const [number] of due) {
-    forgetJob.run(number)
-    forgetAttempts.run(number)
-    forgetProgress.run(number)
+    session.run(sql.forgetJob, number)
+    session.run(sql.forgetAttempts, number)
+    session.run(sql.forgetProgress, number)
   }
   if (due.length > 0) tx.wroteRow()
   const isMuch = due.length > 0 && due.length >= rows.length * largePart
@@ -82,9 +71,7 @@ function nextStretch(session: Session): { rows: readonly WalkedRow[]; position: 
   const rows: WalkedRow[] = []
   let bytes = 0
   const from = positions.get(session) ?? 0
-  for (const found of session.forgetting.walk.iterate(from)) {
-    // The statement answers arrays of these five columns, which its type does not know.
-    const row = found as unknown as WalkedRow
+  for (const row of session.each(sql.walk, from)) {
     rows.push(row)
     bytes += row[4]
     if (bytes > sliceBytes) return { rows, position: row[0] }

@@ -2,58 +2,50 @@
  * The end of a job, and of its attempts. A finished job is copied out of its message by the statement
  * that knows the lease, right before the message is deleted or moved in the same transaction.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { FinishedJobStatus } from '../../../core/job-state.ts'
 import type { Receipt } from '../../../core/receipt.ts'
 import type { JobAttempt } from '../../job-store.ts'
-import { changed, getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-
-export interface HistoryStatements {
-  readonly finish: StatementSync
-  readonly finishTogether: StatementSync
-  readonly finishHeld: StatementSync
-  readonly finishLive: StatementSync
-  readonly addAttempt: StatementSync
-  readonly attemptOutcome: StatementSync
-}
-
-export function prepareHistory(db: DatabaseSync): HistoryStatements {
-  const finishWhere = (rows: string): string => `
-    INSERT INTO finished_job (
-      number, queue, type, status, owner, group_name, details, payload, result, error, attempts,
-      created_at, started_at, last_started_at, finished_at, unit
-    )
-    SELECT sequence, ?, job_type, ?, job_owner, group_name, job,
-      coalesce(body, (SELECT b.body FROM message_body b WHERE b.sequence = message.sequence)),
-      ?, ?, receive_count, sent_at,
-      CASE WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
-      CASE WHEN receive_count > 0 THEN leased_at END, ?, unit
-    FROM message WHERE ${rows} AND job_type IS NOT NULL`
-  const finish = finishWhere('sequence = ?')
-  return {
-    finish: db.prepare(finish),
-    finishTogether: db.prepare(finishWhere(leasedTogether)),
-    // What has ended is only not noticed yet, and stays ended: it has expired, or its last lease lapsed.
-    finishHeld: db.prepare(`
-      ${finish} AND generation = ? AND token = ? AND sent_at > ?
-        AND ((state = 1 AND due_at > ?) OR receive_count < (job ->> '$.max'))`),
-    finishLive: db.prepare(`
-      ${finish} AND generation = ? AND token = ? AND state = 1 AND due_at > ?`),
-    addAttempt: db.prepare(`
-      INSERT OR REPLACE INTO job_attempt (number, attempt, started_at, ended_at, outcome, error)
-      VALUES (?, ?, ?, ?, ?, ?)`),
-    attemptOutcome: db.prepare('SELECT outcome FROM job_attempt WHERE number = ? AND attempt = ?'),
-  }
-}
 
 /** Rows that a worker claimed with one statement: their tokens are as far apart as their numbers. */
 export const leasedTogether = `
   sequence BETWEEN ? AND ? AND generation = ? AND token = ? + sequence AND state = 1 AND due_at > ?
   AND sent_at > ? AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`
+
+const finishWhere = (rows: string): string => `
+  INSERT INTO finished_job (
+    number, queue, type, status, owner, group_name, details, payload, result, error, attempts,
+    created_at, started_at, last_started_at, finished_at, unit
+  )
+  SELECT sequence, ?, job_type, ?, job_owner, group_name, job,
+    coalesce(body, (SELECT b.body FROM message_body b WHERE b.sequence = message.sequence)),
+    ?, ?, receive_count, sent_at,
+    CASE WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
+    CASE WHEN receive_count > 0 THEN leased_at END, ?, unit
+  FROM message WHERE ${rows} AND job_type IS NOT NULL`
+const finish = finishWhere('sequence = ?')
+
+const sql = {
+  finish: change(finish),
+  finishTogether: change(finishWhere(leasedTogether)),
+  // What has ended is only not noticed yet, and stays ended: it has expired, or its last lease lapsed.
+  finishHeld: change(`
+    ${finish} AND generation = ? AND token = ? AND sent_at > ?
+      AND ((state = 1 AND due_at > ?) OR receive_count < (job ->> '$.max'))`),
+  finishLive: change(`
+    ${finish} AND generation = ? AND token = ? AND state = 1 AND due_at > ?`),
+  addAttempt: change(`
+    INSERT OR REPLACE INTO job_attempt (number, attempt, started_at, ended_at, outcome, error)
+    VALUES (?, ?, ?, ?, ?, ?)`),
+  attemptOutcome: query<{ outcome: JobAttempt['outcome'] }>(
+    'SELECT outcome FROM job_attempt WHERE number = ? AND attempt = ?',
+  ),
+}
 
 export type LeasedTogether = readonly [
   first: number,
@@ -66,8 +58,7 @@ export type LeasedTogether = readonly [
 
 /** Ends all jobs of the rows; returns how many there were. */
 export function finishTogether(tx: StoreTransaction, rows: LeasedTogether, ending: Ending): number {
-  const { finishTogether: statement } = tx.session.history
-  const count = Number(statement.run(...valuesOf(tx, ending), ...rows).changes)
+  const count = Number(tx.changes(sql.finishTogether, ...valuesOf(tx, ending), ...rows))
   if (count > 0) tx.wroteRow()
   return count
 }
@@ -84,7 +75,7 @@ export interface Ending {
 
 /** Ends the job of a message that is about to go; nothing happens when the message is no job. */
 export function finishJob(tx: StoreTransaction, sequence: number, ending: Ending): void {
-  if (changed(tx.session.history.finish, ...valuesOf(tx, ending), sequence)) tx.wroteRow()
+  if (tx.changed(sql.finish, ...valuesOf(tx, ending), sequence)) tx.wroteRow()
 }
 
 export interface Lease {
@@ -97,12 +88,11 @@ export interface Lease {
 /** The same for whoever holds the lease; false when it is no job, or the lease does not fit. */
 export function finishLeasedJob(tx: StoreTransaction, lease: Lease, ending: Ending): boolean {
   const { receipt, queue, mayHaveLapsed } = lease
-  const { finishHeld, finishLive } = tx.session.history
   const fence = [receipt.sequence, queue.generation, receipt.token] as const
   const values = valuesOf(tx, ending)
   const isFinished = mayHaveLapsed
-    ? changed(finishHeld, ...values, ...fence, retentionCutoff(queue, tx.now), tx.now)
-    : changed(finishLive, ...values, ...fence, tx.now)
+    ? tx.changed(sql.finishHeld, ...values, ...fence, retentionCutoff(queue, tx.now), tx.now)
+    : tx.changed(sql.finishLive, ...values, ...fence, tx.now)
   if (isFinished) tx.wroteRow()
   return isFinished
 }
@@ -130,13 +120,12 @@ export function noteAttempt(tx: StoreTransaction, row: EndedAttempt, end: Attemp
   const { sequence, receive_count, leased_at } = row
   const { outcome, error = null, at } = end
   const values = [sequence, receive_count, leased_at, at, outcome, error] as const
-  tx.session.history.addAttempt.run(...values)
+  tx.run(sql.addAttempt, ...values)
   tx.wroteRow()
 }
 
 /** Whether an attempt ended because its lease lapsed. */
 export function wasLost(session: Session, sequence: number, attempt: number): boolean {
-  const { attemptOutcome } = session.history
-  const row = getRow<{ outcome: JobAttempt['outcome'] }>(attemptOutcome, sequence, attempt)
+  const row = session.one(sql.attemptOutcome, sequence, attempt)
   return row?.outcome === 'lapsed'
 }

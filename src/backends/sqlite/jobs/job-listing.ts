@@ -3,13 +3,14 @@
  * With a filter a page looks at so many numbers and no more: somebody who owns nothing among a
  * million jobs must not hold up the store to learn it.
  */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+
+import type { SQLInputValue } from 'node:sqlite'
 import { isFinished, type JobStatus, jobStatuses } from '../../../core/job-state.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Page } from '../../backend.ts'
 import type { JobRecord, ListJobs } from '../../job-store.ts'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { type Query, query, upTo } from '../driver/statements.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import {
   type FinishedRow,
@@ -26,38 +27,28 @@ const numbersPerPage = 50_000
 /** Up to so many jobs that are not ready are sorted here; more than that are looked for by number. */
 const unreadyMax = 2_000
 
-export interface JobListingStatements {
-  readonly ready: StatementSync
-  readonly unreadyNumbers: StatementSync
-  readonly live: StatementSync
-  readonly unready: StatementSync
-  readonly finished: StatementSync
-  readonly lastNumber: StatementSync
-}
+const live = (index: string, where: string): Query<LiveRow> =>
+  query(`
+    SELECT ${liveColumns}, NULL AS discarded
+    FROM message m ${index} CROSS JOIN queue q ON q.generation = m.generation
+    WHERE m.generation = ? AND ${where} AND m.job_type IS NOT NULL
+      AND (? IS NULL OR m.job_type = ?) AND (? IS NULL OR m.job_owner = ?)
+    ORDER BY m.sequence DESC ${upTo}`)
+const inRange = 'm.sequence < ? AND m.sequence >= ?'
 
-export function prepareJobListing(db: DatabaseSync): JobListingStatements {
-  const live = (index: string, where: string): StatementSync =>
-    db.prepare(`
-      SELECT ${liveColumns}, NULL AS discarded
-      FROM message m ${index} CROSS JOIN queue q ON q.generation = m.generation
-      WHERE m.generation = ? AND ${where} AND m.job_type IS NOT NULL
-        AND (? IS NULL OR m.job_type = ?) AND (? IS NULL OR m.job_owner = ?)
-      ORDER BY m.sequence DESC ${upTo}`)
-  const inRange = 'm.sequence < ? AND m.sequence >= ?'
-  return {
-    ready: live('INDEXED BY message_ready', `m.state = 0 AND ${inRange}`),
-    unreadyNumbers: db.prepare(`
-      SELECT sequence FROM message INDEXED BY message_due
-      WHERE generation = ? AND state > 0 LIMIT ${unreadyMax + 1}`),
-    live: live('NOT INDEXED', 'm.sequence = ?'),
-    unready: live('NOT INDEXED', `m.state > 0 AND ${inRange}`),
-    finished: db.prepare(`
-      SELECT * FROM finished_job INDEXED BY finished_job_by_queue
-      WHERE queue = ? AND status = ? AND number < ? AND number >= ?
-        AND (? IS NULL OR type = ?) AND (? IS NULL OR owner = ?)
-      ORDER BY number DESC ${upTo}`),
-    lastNumber: db.prepare('SELECT last_sequence FROM store'),
-  }
+const sql = {
+  ready: live('INDEXED BY message_ready', `m.state = 0 AND ${inRange}`),
+  unreadyNumbers: query<{ sequence: number }>(`
+    SELECT sequence FROM message INDEXED BY message_due
+    WHERE generation = ? AND state > 0 LIMIT ${unreadyMax + 1}`),
+  live: live('NOT INDEXED', 'm.sequence = ?'),
+  unready: live('NOT INDEXED', `m.state > 0 AND ${inRange}`),
+  finished: query<FinishedRow>(`
+    SELECT * FROM finished_job INDEXED BY finished_job_by_queue
+    WHERE queue = ? AND status = ? AND number < ? AND number >= ?
+      AND (? IS NULL OR type = ?) AND (? IS NULL OR owner = ?)
+    ORDER BY number DESC ${upTo}`),
+  lastNumber: query<{ last_sequence: number }>('SELECT last_sequence FROM store'),
 }
 
 export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
@@ -95,32 +86,30 @@ interface Search {
 
 function readyJobs({ session, queue, range, filters, limit }: Search): readonly JobRecord[] {
   const values = [queue.generation, ...range, ...filters, limit + 1]
-  const rows = allRows<LiveRow>(session.jobListing.ready, ...values)
+  const rows = session.all(sql.ready, ...values)
   return rows.map((row) => liveRecord(session, row))
 }
 
 /** The jobs of a queue that are leased, delayed or blocked; undefined when there are very many. */
 function unreadyNumbers(session: Session, queue: Queue): readonly number[] | undefined {
-  const { unreadyNumbers: statement } = session.jobListing
-  const rows = allRows<{ sequence: number }>(statement, queue.generation)
+  const rows = session.all(sql.unreadyNumbers, queue.generation)
   return rows.length > unreadyMax ? undefined : rows.map(({ sequence }) => sequence)
 }
 
 function unreadyJobs(search: Search, numbers: readonly number[] | undefined): readonly JobRecord[] {
   const { session, queue, range, filters, wanted, limit } = search
   const [before, from] = range
-  const { live, unready } = session.jobListing
   const isWanted = (row: LiveRow): boolean => wanted.includes(statusOf(row))
   if (numbers === undefined) {
     // The range is short, so all that is in it can be looked at.
     const values = [queue.generation, ...range, ...filters, numbersPerPage]
-    const rows = allRows<LiveRow>(unready, ...values).filter(isWanted)
+    const rows = session.all(sql.unready, ...values).filter(isWanted)
     return rows.slice(0, limit + 1).map((row) => liveRecord(session, row))
   }
   const found: JobRecord[] = []
   for (const number of numbers.toSorted((left, right) => right - left)) {
     if (number >= before || number < from) continue
-    const row = getRow<LiveRow>(live, queue.generation, number, ...filters, 1)
+    const row = session.one(sql.live, queue.generation, number, ...filters, 1)
     if (row !== undefined && isWanted(row)) found.push(liveRecord(session, row))
     if (found.length > limit) break
   }
@@ -132,7 +121,7 @@ function finishedJobs(
   status: JobStatus,
 ): readonly JobRecord[] {
   const values = [queue.name, status, ...range, ...filters, limit + 1]
-  const rows = allRows<FinishedRow>(session.jobListing.finished, ...values)
+  const rows = session.all(sql.finished, ...values)
   return rows.map((row) => finishedRecord(session, row))
 }
 
@@ -144,7 +133,7 @@ function rangeOf(
   { after, type, owner }: ListJobs,
   hasManyUnready: boolean,
 ): NumberRange {
-  const last = getRow<{ last_sequence: number }>(session.jobListing.lastNumber)?.last_sequence ?? 0
+  const last = session.one(sql.lastNumber)?.last_sequence ?? 0
   const before = Math.min(numberBefore(session, after), last + 1)
   const passesOver = type !== undefined || owner !== undefined || hasManyUnready
   return [before, passesOver ? Math.max(1, before - numbersPerPage) : 1]

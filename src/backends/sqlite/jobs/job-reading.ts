@@ -1,19 +1,11 @@
 /** Reads jobs: those that live from their messages, those that have finished from history. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { JobStatus } from '../../../core/job-state.ts'
 import type { JobAttempt, JobRecord } from '../../job-store.ts'
-import { allRows, getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { query } from '../driver/statements.ts'
 import { leased, nobodysToken } from '../messages/message-rows.ts'
 import { decodeDetails } from './job-details.ts'
-
-export interface JobReadingStatements {
-  readonly finished: StatementSync
-  readonly live: StatementSync
-  readonly attempts: StatementSync
-  readonly progress: StatementSync
-  readonly latestError: StatementSync
-}
 
 export const liveColumns = `
   m.sequence AS number, q.name AS queue, m.state, m.token, m.job_type AS type, m.job_owner AS owner,
@@ -21,23 +13,23 @@ export const liveColumns = `
   coalesce(m.first_received_at, m.leased_at) AS started_at,
   coalesce(m.body, (SELECT b.body FROM message_body b WHERE b.sequence = m.sequence)) AS payload`
 
-export function prepareJobReading(db: DatabaseSync): JobReadingStatements {
-  return {
-    finished: db.prepare('SELECT * FROM finished_job WHERE number = ?'),
-    // A purged queue's messages have no queue any more, until the sweeper writes down their end.
-    live: db.prepare(`
-      SELECT ${liveColumns}, d.queue AS discarded
-      FROM message m
-      LEFT JOIN queue q ON q.generation = m.generation
-      LEFT JOIN discarded_generation d ON d.generation = m.generation
-      WHERE m.sequence = ? AND m.job_type IS NOT NULL`),
-    attempts: db.prepare(`
-      SELECT attempt, started_at, ended_at, outcome, error FROM job_attempt
-      WHERE number = ? ORDER BY attempt`),
-    progress: db.prepare('SELECT progress, changed_at FROM job_progress WHERE number = ?'),
-    latestError: db.prepare(`
-      SELECT ended_at, error FROM job_attempt WHERE number = ? ORDER BY attempt DESC LIMIT 1`),
-  }
+const sql = {
+  finished: query<FinishedRow>('SELECT * FROM finished_job WHERE number = ?'),
+  // A purged queue's messages have no queue any more, until the sweeper writes down their end.
+  live: query<LiveRow>(`
+    SELECT ${liveColumns}, d.queue AS discarded
+    FROM message m
+    LEFT JOIN queue q ON q.generation = m.generation
+    LEFT JOIN discarded_generation d ON d.generation = m.generation
+    WHERE m.sequence = ? AND m.job_type IS NOT NULL`),
+  attempts: query<AttemptRow>(`
+    SELECT attempt, started_at, ended_at, outcome, error FROM job_attempt
+    WHERE number = ? ORDER BY attempt`),
+  progress: query<{ progress: number; changed_at: number }>(
+    'SELECT progress, changed_at FROM job_progress WHERE number = ?',
+  ),
+  latestError: query<{ ended_at: number; error: string | null }>(`
+    SELECT ended_at, error FROM job_attempt WHERE number = ? ORDER BY attempt DESC LIMIT 1`),
 }
 
 export interface LiveRow {
@@ -78,19 +70,17 @@ export interface FinishedRow {
 export function readJob(session: Session, id: string): JobRecord | undefined {
   const number = session.messageIds.sequenceOf(id)
   if (number === undefined) return undefined
-  const { finished, live } = session.jobReading
-  const end = getRow<FinishedRow>(finished, number)
+  const end = session.one(sql.finished, number)
   if (end !== undefined) return finishedRecord(session, end)
-  const row = getRow<LiveRow>(live, number)
+  const row = session.one(sql.live, number)
   return row === undefined ? undefined : liveRecord(session, row)
 }
 
 export function readAttempts(session: Session, id: string): readonly JobAttempt[] {
   const number = session.messageIds.sequenceOf(id)
   if (number === undefined) return []
-  const { attempts, finished, live } = session.jobReading
-  const ended = allRows<AttemptRow>(attempts, number).map(attemptFromRow)
-  const end = getRow<FinishedRow>(finished, number)
+  const ended = session.all(sql.attempts, number).map(attemptFromRow)
+  const end = session.one(sql.finished, number)
   if (end !== undefined) {
     const isLast = ({ attempt }: JobAttempt): boolean => attempt === end.attempts
     // Whoever was late and has done it all the same has not lost the attempt.
@@ -99,7 +89,7 @@ export function readAttempts(session: Session, id: string): readonly JobAttempt[
     const isNoted = ended.some(isLast)
     return isNoted || end.last_started_at === null ? ended : [...ended, lastAttempt(end)]
   }
-  const row = getRow<LiveRow>(live, number)
+  const row = session.one(sql.live, number)
   if (row === undefined || statusOf(row) !== 'processing') return ended
   const { attempts: attempt, leased_at: startedAt } = row
   return [...ended, { attempt, startedAt, endedAt: null, outcome: 'running', error: null }]
@@ -134,9 +124,8 @@ export function statusOf({ queue, state, token }: LiveRow): JobStatus {
 }
 
 export function liveRecord(session: Session, row: LiveRow): JobRecord {
-  const { progress, latestError } = session.jobReading
-  const reported = getRow<{ progress: number; changed_at: number }>(progress, row.number)
-  const failure = getRow<{ ended_at: number; error: string | null }>(latestError, row.number)
+  const reported = session.one(sql.progress, row.number)
+  const failure = session.one(sql.latestError, row.number)
   const times = [row.created_at, row.attempts > 0 ? row.leased_at : 0]
   return {
     ...commonFields(session, row),
@@ -152,7 +141,7 @@ export function liveRecord(session: Session, row: LiveRow): JobRecord {
 }
 
 export function finishedRecord(session: Session, row: FinishedRow): JobRecord {
-  const reported = getRow<{ progress: number }>(session.jobReading.progress, row.number)
+  const reported = session.one(sql.progress, row.number)
   return {
     ...commonFields(session, row),
     queue: row.queue,

@@ -2,55 +2,47 @@
  * Finds jobs that wait or run for too long. Whatever is stuck is old, and so lies at the head of its
  * order: a look reads a bounded number of rows from there.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { FindStuck, StuckJob } from '../../job-store.ts'
-import { allRows, getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { query } from '../driver/statements.ts'
 import { type Kind, kindOf, lanesOf } from '../messages/buckets.ts'
-import { gateOf } from '../messages/gates.ts'
+import { gateOf, runningKinds } from '../messages/gates.ts'
 import { blocked, type ContentRow, contentColumns, nobodysToken } from '../messages/message-rows.ts'
 import { roomInRate } from '../messages/rates.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-
-export interface StuckJobStatements {
-  readonly ready: StatementSync
-  readonly blocked: StatementSync
-  readonly leased: StatementSync
-  readonly latestSwitchEvent: StatementSync
-}
 
 /** Rows of one order that are looked at. */
 const readyMax = 500
 const leasedMax = 5_000
 const lanesMax = 50
 
-export function prepareStuckJobs(db: DatabaseSync): StuckJobStatements {
-  const columns = `${contentColumns}, due_at`
-  return {
-    // What came back to the queue keeps the end of its last lease or delay as the time it was due.
-    // In a FIFO group nothing is given out behind a message that is in hand.
-    ready: db.prepare(`
-      SELECT ${columns} FROM (
-        SELECT * FROM message INDEXED BY message_ready
-        WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT ${readyMax}
-      ) AS head
-      WHERE job_type IS NOT NULL AND due_at <= ? AND NOT EXISTS (
-        SELECT 1 FROM fifo_group
-        WHERE fifo_group.generation = head.generation AND name = group_name
-          AND first_leased IS NOT NULL
-      )`),
-    blocked: db.prepare(`
-      SELECT ${columns} FROM message
-      WHERE sequence = ? AND state = ${blocked} AND job_type IS NOT NULL AND sent_at <= ?`),
-    leased: db.prepare(`
-      SELECT sequence, job_type AS type, leased_at AS since FROM (
-        SELECT * FROM message INDEXED BY message_due
-        WHERE generation = ? AND state = 1 AND state > 0 AND due_at > ? LIMIT ${leasedMax}
-      )
-      WHERE job_type IS NOT NULL AND token <> ${nobodysToken} AND leased_at <= ?
-      ORDER BY leased_at`),
-    latestSwitchEvent: db.prepare('SELECT max(at) AS at FROM kill_switch_event'),
-  }
+const columns = `${contentColumns}, due_at`
+
+const sql = {
+  // What came back to the queue keeps the end of its last lease or delay as the time it was due.
+  // In a FIFO group nothing is given out behind a message that is in hand.
+  ready: query<WaitingRow>(`
+    SELECT ${columns} FROM (
+      SELECT * FROM message INDEXED BY message_ready
+      WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT ${readyMax}
+    ) AS head
+    WHERE job_type IS NOT NULL AND due_at <= ? AND NOT EXISTS (
+      SELECT 1 FROM fifo_group
+      WHERE fifo_group.generation = head.generation AND name = group_name
+        AND first_leased IS NOT NULL
+    )`),
+  blocked: query<WaitingRow>(`
+    SELECT ${columns} FROM message
+    WHERE sequence = ? AND state = ${blocked} AND job_type IS NOT NULL AND sent_at <= ?`),
+  leased: query<Found>(`
+    SELECT sequence, job_type AS type, leased_at AS since FROM (
+      SELECT * FROM message INDEXED BY message_due
+      WHERE generation = ? AND state = 1 AND state > 0 AND due_at > ? LIMIT ${leasedMax}
+    )
+    WHERE job_type IS NOT NULL AND token <> ${nobodysToken} AND leased_at <= ?
+    ORDER BY leased_at`),
+  latestSwitchEvent: query<{ at: number | null }>('SELECT max(at) AS at FROM kill_switch_event'),
 }
 
 interface WaitingRow extends ContentRow {
@@ -68,7 +60,7 @@ export function stuckJobs(session: Session, request: FindStuck, now: number): re
   const cutoff = now - request.olderThanMs
   const found =
     request.status === 'processing'
-      ? allRows<Found>(session.stuckJobs.leased, queue.generation, now, cutoff)
+      ? session.all(sql.leased, queue.generation, now, cutoff)
       : waiting(session, queue, { ...request, cutoff, now })
   return found
     .slice(0, request.limit)
@@ -85,7 +77,7 @@ function waiting(session: Session, queue: Queue, look: Look): readonly Found[] {
   if (isHeld === 'all') return []
   const { cutoff } = look
   const found = [
-    ...allRows<WaitingRow>(session.stuckJobs.ready, queue.generation, cutoff).map((row) => ({
+    ...session.all(sql.ready, queue.generation, cutoff).map((row) => ({
       ...{ row, since: row.due_at },
     })),
     ...inLanes(session, queue, cutoff),
@@ -102,14 +94,13 @@ function inLanes(
   queue: Queue,
   cutoff: number,
 ): readonly { readonly row: WaitingRow; readonly since: number }[] {
-  const { blocked: statement, latestSwitchEvent } = session.stuckJobs
-  const turnedAt = getRow<{ at: number | null }>(latestSwitchEvent)?.at ?? 0
+  const turnedAt = session.one(sql.latestSwitchEvent)?.at ?? 0
   // A switch that was lifted a moment ago has kept them until then.
   if (turnedAt > cutoff) return []
   const found: { readonly row: WaitingRow; readonly since: number }[] = []
   let lanes = 0
   for (const { head } of lanesOf(session, queue)) {
-    const row = getRow<WaitingRow>(statement, head, cutoff)
+    const row = session.one(sql.blocked, head, cutoff)
     if (row !== undefined) found.push({ row, since: Math.max(row.sent_at, turnedAt) })
     lanes += 1
     if (lanes === lanesMax) break
@@ -128,13 +119,7 @@ function holderOf(
   const { running, runningPerTenant, runningPerType, rate } = queue.settings.ceilings
   if (gate.isHeld) return 'all'
   if (rate !== null && roomInRate(session, queue, rate, now) < rate.max) return 'all'
-  const rows = queue.countsRunning
-    ? allRows<{ type: string | null; tenant: string | null }>(
-        session.gates.running,
-        queue.generation,
-        now,
-      )
-    : []
+  const rows = queue.countsRunning ? session.all(runningKinds, queue.generation, now) : []
   // Where a ceiling has work in hand, others wait for that, also when there is room for a moment.
   if (running !== null && rows.length > 0) return 'all'
   const types = new Set(rows.map(({ type }) => type))

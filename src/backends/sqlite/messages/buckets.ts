@@ -3,44 +3,39 @@
  * hundred thousand of them cost the next claim nothing, and wait in the order of sending with others
  * of their kind. To everybody outside they are ready.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { getRow, upTo } from '../driver/rows.ts'
+
 import type { Session } from '../driver/session.ts'
+import { arrayQuery, change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { blocked, type ContentRow, contentColumns } from './message-rows.ts'
-
-export interface LaneStatements {
-  readonly next: StatementSync
-  readonly pick: StatementSync
-  readonly block: StatementSync
-  readonly unblock: StatementSync
-}
+import {
+  blocked,
+  type ContentRow,
+  type ContentValues,
+  contentColumns,
+  contents,
+} from './message-rows.ts'
 
 /** The lane of messages that are in hand, where their number is limited. It comes before all others. */
 export const inHand = ''
 
-export function prepareLanes(db: DatabaseSync): LaneStatements {
-  const pick = db.prepare(`
+const sql = {
+  next: query<{ lane: string; sequence: number }>(`
+    SELECT lane, sequence FROM message INDEXED BY message_lane
+    WHERE generation = ? AND lane > ? ORDER BY lane, sequence LIMIT 1`),
+  pick: arrayQuery<ContentValues>(`
     SELECT ${contentColumns} FROM message INDEXED BY message_lane
-    WHERE generation = ? AND lane = ? ORDER BY sequence ${upTo}`)
-  pick.setReturnArrays(true)
-  return {
-    next: db.prepare(`
-      SELECT lane, sequence FROM message INDEXED BY message_lane
-      WHERE generation = ? AND lane > ? ORDER BY lane, sequence LIMIT 1`),
-    pick,
-    block: db.prepare(`
-      UPDATE message SET state = ${blocked}, lane = ?, due_at = ?, held_until = NULL
-      WHERE sequence = ? AND (state = 0 OR state = ${blocked})`),
-    unblock: db.prepare(`
-      UPDATE message SET state = 0, lane = NULL, held_until = NULL
-      WHERE sequence IN (
-        SELECT sequence FROM message INDEXED BY message_lane
-        WHERE generation = ? AND lane > '${inHand}' AND sequence <= ? ${upTo}
-      )`),
-  }
+    WHERE generation = ? AND lane = ? ORDER BY sequence ${upTo}`),
+  block: change(`
+    UPDATE message SET state = ${blocked}, lane = ?, due_at = ?, held_until = NULL
+    WHERE sequence = ? AND (state = 0 OR state = ${blocked})`),
+  unblock: change(`
+    UPDATE message SET state = 0, lane = NULL, held_until = NULL
+    WHERE sequence IN (
+      SELECT sequence FROM message INDEXED BY message_lane
+      WHERE generation = ? AND lane > '${inHand}' AND sequence <= ? ${upTo}
+    )`),
 }
 
 /** What decides whether a message may be taken. A plain message has no type. */
@@ -70,19 +65,29 @@ export function laneName({ tenant, type, tier }: Kind): string {
 
 /** The first lane, or the first after the one of this name. */
 export function laneAfter(session: Session, queue: Queue, name: string = inHand): Lane | undefined {
-  const row = getRow<{ lane: string; sequence: number }>(session.lanes.next, queue.generation, name)
+  const row = session.one(sql.next, queue.generation, name)
   if (row === undefined) return undefined
   const [tenant, type, tier]: [string | null, string | null, string | null] = JSON.parse(row.lane)
   return { name: row.lane, kind: { tenant, type, tier }, head: row.sequence }
 }
 
 export function hasLanes(session: Session, queue: Queue): boolean {
-  return session.lanes.next.get(queue.generation, inHand) !== undefined
+  return session.one(sql.next, queue.generation, inHand) !== undefined
+}
+
+/** The first messages of a lane. */
+export function inBucket(
+  session: Session,
+  queue: Queue,
+  lane: string,
+  count: number,
+): readonly ContentRow[] {
+  return contents(session, sql.pick, queue.generation, lane, count)
 }
 
 /** Puts a message into a lane, until the lane opens or its retention ends. */
 export function block(tx: StoreTransaction, queue: Queue, row: ContentRow, lane: string): void {
-  tx.session.lanes.block.run(lane, row.sent_at + queue.settings.retentionMs, row.sequence)
+  tx.run(sql.block, lane, row.sent_at + queue.settings.retentionMs, row.sequence)
   tx.wroteRow(queue)
 }
 
@@ -93,7 +98,7 @@ export function unblock(
   { lastSequence, count }: { readonly lastSequence: number; readonly count: number },
 ): void {
   if (!hasLanes(tx.session, queue)) return
-  tx.session.lanes.unblock.run(queue.generation, lastSequence, count)
+  tx.run(sql.unblock, queue.generation, lastSequence, count)
   tx.wroteRow(queue)
 }
 

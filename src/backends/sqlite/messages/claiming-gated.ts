@@ -4,12 +4,14 @@
  * most a slice of it with each claim; lanes that are open are served first come, first served with
  * what is ready, or tenant by tenant where tenants have a ceiling.
  */
+
 import type { Delivery } from '../../backend.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import {
   block,
   hasLanes,
+  inBucket,
   inHand,
   kindOf,
   type Lane,
@@ -21,13 +23,12 @@ import { expireBlocked, upkeepSlice } from './elapsed-time.ts'
 import type { Gate } from './gates.ts'
 import {
   type Claim,
-  contents,
   isNewAndLasting,
   isSetAside,
   leaseOrSetAside,
   leaseTogether,
 } from './leasing.ts'
-import type { ContentRow } from './message-rows.ts'
+import { type ContentRow, oldestReady } from './message-rows.ts'
 
 export interface GatedClaim extends Claim {
   readonly gate: Gate
@@ -54,7 +55,7 @@ function claimTogether(
   queue: Queue,
   claim: GatedClaim,
 ): readonly Delivery[] | undefined {
-  const rows = contents(tx.session.claiming.pick, queue.generation, claim.max)
+  const rows = oldestReady(tx.session, queue, claim.max)
   // Messages of other tenants may lie behind these.
   if (servesInTurn(queue) && rows.length === claim.max) return undefined
   if (!rows.every((row) => isNewAndLasting(queue, row, claim))) return undefined
@@ -68,8 +69,7 @@ function claimTogether(
  * tenants go into lanes meanwhile, and have what is then left to give.
  */
 function claimByAge(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
-  const { pick } = tx.session.claiming
-  const ready = new Source(undefined, claim.max, (count) => contents(pick, queue.generation, count))
+  const ready = new Source(undefined, claim.max, (count) => oldestReady(tx.session, queue, count))
   const isQuiet = ({ kind }: Lane): boolean => !claim.noisy.has(kind.tenant)
   const quiet = sourcesOf(tx, queue, claim, isQuiet)
   const deliveries = takeByAge(tx, queue, claim, [ready, ...quiet])
@@ -113,13 +113,9 @@ function sourcesOf(
   { gate, max }: GatedClaim,
   isWanted: (lane: Lane) => boolean,
 ): readonly Source[] {
-  const { pick } = tx.session.lanes
   return [...lanesOf(tx.session, queue)]
     .filter((lane) => isWanted(lane) && gate.verdict(lane.kind) !== 'closed')
-    .map(
-      (lane) =>
-        new Source(lane, max, (count) => contents(pick, queue.generation, lane.name, count)),
-    )
+    .map((lane) => new Source(lane, max, (count) => inBucket(tx.session, queue, lane.name, count)))
 }
 
 /** The source with the oldest message, of those from which something may be taken at this point. */
@@ -200,7 +196,7 @@ function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): rea
       if (first === undefined) continue
       isWorthARound = true
       turns.set(queue.id, lanes.at(-1)?.name ?? first.name)
-      for (const row of contents(tx.session.lanes.pick, queue.generation, first.name, 1)) {
+      for (const row of inBucket(tx.session, queue, first.name, 1)) {
         const delivery = leaseOrSetAside(tx, queue, row, claim)
         if (delivery !== undefined) deliveries.push(delivery)
       }
@@ -211,7 +207,7 @@ function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): rea
 
 /** Puts what is ready into the lanes of its tenants, oldest first; at most a slice of it. */
 function sortIntoLanes(tx: StoreTransaction, queue: Queue): void {
-  const rows = contents(tx.session.claiming.pick, queue.generation, upkeepSlice)
+  const rows = oldestReady(tx.session, queue, upkeepSlice)
   for (const row of rows) {
     if (!isSetAside(tx, queue, row)) block(tx, queue, row, laneName(kindOf(row)))
   }

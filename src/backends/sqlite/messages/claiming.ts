@@ -2,39 +2,32 @@
  * Leases ready messages: oldest first on standard queues, group by group on FIFO queues. Messages
  * that have used up their receives go to the dead-letter queue here, on the receive after the last.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { inFlightMax } from '../../../core/limits.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Delivery, Receive } from '../../backend.ts'
-import { upTo } from '../driver/rows.ts'
+import { arrayQuery, type Query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { claimGated } from './claiming-gated.ts'
 import { catchUpForReceive, upkeepSlice } from './elapsed-time.ts'
 import { Gate, gateOf } from './gates.ts'
 import { firstOpenGroup, groupChanged } from './groups.ts'
-import { type Claim, contents, isNewAndLasting, leaseOrSetAside, leaseTogether } from './leasing.ts'
-import { type ContentRow, contentColumns } from './message-rows.ts'
+import { type Claim, isNewAndLasting, leaseOrSetAside, leaseTogether } from './leasing.ts'
+import {
+  type ContentRow,
+  type ContentValues,
+  contentColumns,
+  contents,
+  oldestReady,
+} from './message-rows.ts'
 import { recallAttempt, rememberAttempt } from './receive-attempts.ts'
 import { NoisyTenants } from './tenants.ts'
 
-export interface ClaimingStatements {
-  readonly pick: StatementSync
-  readonly pickInGroup: StatementSync
-}
-
-export function prepareClaiming(db: DatabaseSync): ClaimingStatements {
-  const pick = db.prepare(`
-    SELECT ${contentColumns} FROM message INDEXED BY message_ready
-    WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`)
-  const pickInGroup = db.prepare(`
-    SELECT ${contentColumns} FROM message INDEXED BY message_in_group
-    WHERE generation = ? AND group_name = ? AND state = 0 AND sequence < ?
-    ORDER BY sequence ${upTo}`)
-  pick.setReturnArrays(true)
-  pickInGroup.setReturnArrays(true)
-  return { pick, pickInGroup }
-}
+const pickInGroup: Query<ContentValues> = arrayQuery(`
+  SELECT ${contentColumns} FROM message INDEXED BY message_in_group
+  WHERE generation = ? AND group_name = ? AND state = 0 AND sequence < ?
+  ORDER BY sequence ${upTo}`)
 
 /** Leases what can be had now; an empty answer when there is nothing. */
 export function receiveNow(
@@ -97,8 +90,7 @@ function claim(tx: StoreTransaction, queue: Queue, wanted: Claim): readonly Deli
 }
 
 function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
-  const { pick } = tx.session.claiming
-  const rows = contents(pick, queue.generation, claim.max + claim.ahead)
+  const rows = oldestReady(tx.session, queue, claim.max + claim.ahead)
   const asked = rows.slice(0, claim.max)
   if (asked.some((row) => claim.noisy.has(row.group_name))) {
     const { session, now } = tx
@@ -106,7 +98,7 @@ function claimStandard(tx: StoreTransaction, queue: Queue, claim: Claim): readon
     return claimGated(tx, queue, { ...claim, gate })
   }
   if (!asked.every((row) => isNewAndLasting(queue, row, claim))) {
-    return claimInOrder(tx, queue, claim, (count) => contents(pick, queue.generation, count))
+    return claimInOrder(tx, queue, claim, (count) => oldestReady(tx.session, queue, count))
   }
   const end = rows.findIndex((row, index) => index >= claim.max && !isForAhead(queue, row, claim))
   return leaseTogether(tx, queue, end === -1 ? rows : rows.slice(0, end), claim)
@@ -122,7 +114,6 @@ function isForAhead(queue: Queue, row: ContentRow, claim: Claim): boolean {
 
 function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly Delivery[] {
   const deliveries: Delivery[] = []
-  const { pickInGroup } = tx.session.claiming
   while (deliveries.length < claim.max && claim.budget.setAside > 0) {
     const group = firstOpenGroup(tx, queue.generation)
     if (group === undefined) break
@@ -130,7 +121,7 @@ function claimFifo(tx: StoreTransaction, queue: Queue, claim: Claim): readonly D
     const { name, first_leased } = group
     const before = first_leased ?? Number.MAX_SAFE_INTEGER
     const fromGroup = claimInOrder(tx, queue, rest, (count) =>
-      contents(pickInGroup, queue.generation, name, before, count),
+      contents(tx.session, pickInGroup, queue.generation, name, before, count),
     )
     deliveries.push(...fromGroup)
     groupChanged(tx, queue.generation, name)

@@ -2,14 +2,13 @@
  * Moves a message to the dead-letter queue in one step: the row changes its queue, so the message is
  * never in both and never in neither.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { DeadLetterOrigin } from '../../backend.ts'
 import { triggerDied } from '../collectors/batches.ts'
-import { changed } from '../driver/rows.ts'
+import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit } from '../flows/flow-ends.ts'
 import { messageRenamed } from '../flows/flow-units.ts'
-import { decodeDetails } from '../jobs/job-details.ts'
 import { finishJob } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { groupGained } from './groups.ts'
@@ -17,40 +16,25 @@ import {
   blocked,
   type ContentRow,
   countNameOf,
+  dropLargeBody,
   leased,
   nobodysToken,
   ready,
+  removeMessage,
+  renumberLargeBody,
 } from './message-rows.ts'
 import { leaseEnded } from './tenants.ts'
 
-export interface DeadLetterStatements {
-  readonly moveReady: StatementSync
-  readonly moveLeased: StatementSync
-}
+const move = `
+  UPDATE message SET
+    sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
+    state = 0, held_until = NULL, token = ${nobodysToken}, job_type = NULL, job_owner = NULL,
+    lane = NULL
+  WHERE sequence = ? AND generation = ?`
 
-export function prepareDeadLettering(db: DatabaseSync): DeadLetterStatements {
-  const move = `
-    UPDATE message SET
-      sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
-      state = 0, held_until = NULL, token = ${nobodysToken}, job_type = NULL, job_owner = NULL,
-      lane = NULL
-    WHERE sequence = ? AND generation = ?`
-  return {
-    moveReady: db.prepare(`${move} AND (state = 0 OR state = ${blocked})`),
-    moveLeased: db.prepare(`${move} AND token = ? AND state = 1 AND due_at > ?`),
-  }
-}
-
-export function hasUsedUpReceives(
-  queue: Queue,
-  row: Pick<ContentRow, 'job' | 'receive_count'>,
-): boolean {
-  const { deadLetter } = queue.settings
-  // A job brings its own number of attempts.
-  if (row.job !== null) {
-    return row.receive_count > 0 && row.receive_count >= decodeDetails(row.job).max
-  }
-  return deadLetter !== null && row.receive_count >= deadLetter.maxReceives
+const sql = {
+  moveReady: change(`${move} AND (state = 0 OR state = ${blocked})`),
+  moveLeased: change(`${move} AND token = ? AND state = 1 AND due_at > ?`),
 }
 
 /**
@@ -109,7 +93,7 @@ function moveReady(
     return row.job !== null
   }
   const values = movedValues(tx, queue, target, row, death)
-  if (!changed(tx.session.deadLettering.moveReady, ...values)) return false
+  if (!tx.changed(sql.moveReady, ...values)) return false
   finishMove(tx, { queue, target, row, sequence: values[0], from: 'ready', why: error })
   return true
 }
@@ -122,9 +106,9 @@ export function removeFinished(
   why: string,
 ): void {
   const { sequence, unit } = row
-  tx.session.upkeep.remove.run(sequence)
+  tx.run(removeMessage, sequence)
   if (unit !== null) endUnit(tx, { unit, state: 'dead', reason: why, message: sequence })
-  if (row.body === null) tx.session.bodies.dropApart.run(sequence)
+  if (row.body === null) tx.run(dropLargeBody, sequence)
   tx.count(queue, countNameOf(row.state), -1)
   if (row.state !== leased) return
   leaseEnded(tx, queue, row.group_name)
@@ -140,8 +124,7 @@ export function moveBuried(
   burial: { readonly token: number; readonly reason: string },
 ): boolean {
   const values = movedValues(tx, queue, target, row, { reason: burial.reason, at: tx.now })
-  const { moveLeased } = tx.session.deadLettering
-  if (!changed(moveLeased, ...values, burial.token, tx.now)) return false
+  if (!tx.changed(sql.moveLeased, ...values, burial.token, tx.now)) return false
   finishMove(tx, { queue, target, row, sequence: values[0], from: 'leased', why: burial.reason })
   return true
 }
@@ -186,7 +169,7 @@ function finishMove(
   { queue, target, row, sequence, from, why }: FinishedMove,
 ): void {
   if (row.body === null && sequence !== row.sequence) {
-    tx.session.bodies.renumberApart.run(sequence, row.sequence)
+    tx.run(renumberLargeBody, sequence, row.sequence)
   }
   tx.count(queue, from, -1)
   tx.count(queue, 'dead_lettered', 1)

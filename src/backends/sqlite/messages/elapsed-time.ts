@@ -2,26 +2,29 @@
  * What the passing of time does to messages: leases lapse, delays end, retention runs out. Receives
  * do it for their own queue before they look, the sweeper for all queues.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
+
 import type { Session } from '../driver/session.ts'
+import { change, type Query, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit } from '../flows/flow-ends.ts'
 import { leaseLapsed } from '../inbox/inbox-events.ts'
 import { finishJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
+import { moveUsedUp } from './dead-lettering.ts'
 import { groupChanged } from './groups.ts'
 import { expiredAt, retentionCutoff } from './holding.ts'
+import { hasUsedUpReceives } from './leases.ts'
 import {
   blocked,
   type ContentRow,
   contentColumns,
   countNameOf,
   delayed,
+  dropLargeBody,
   leased,
   nobodysToken,
   ready,
+  removeMessage,
 } from './message-rows.ts'
 import { leaseEnded } from './tenants.ts'
 
@@ -30,20 +33,6 @@ export const upkeepSlice = 1_000
 
 /** Slices that one receive does before it looks for messages. */
 const receiveSlicesMax = 4
-
-export interface UpkeepStatements {
-  readonly dueLeased: StatementSync
-  readonly dueDelayed: StatementSync
-  readonly dueBlocked: StatementSync
-  readonly makeReady: StatementSync
-  readonly remove: StatementSync
-  readonly content: StatementSync
-  readonly job: StatementSync
-  readonly oldestReady: StatementSync
-  readonly shortenDue: StatementSync
-  readonly prolongHeld: StatementSync
-  readonly prolongBlocked: StatementSync
-}
 
 /** What has to be known of a message to end what it waits for. */
 export const upkeepColumns = `sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
@@ -59,38 +48,16 @@ export function dueIn(state: number, columns: string = upkeepColumns): string {
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
 }
 
-export function prepareUpkeep(db: DatabaseSync): UpkeepStatements {
-  return {
-    dueLeased: db.prepare(`${dueIn(leased)} ${upTo}`),
-    dueDelayed: db.prepare(`${dueIn(delayed)} ${upTo}`),
-    dueBlocked: db.prepare(`${dueIn(blocked)} ${upTo}`),
-    makeReady: db.prepare(`
-      UPDATE message SET state = 0, held_until = NULL, lane = NULL WHERE sequence = ?`),
-    remove: db.prepare('DELETE FROM message WHERE sequence = ?'),
-    content: db.prepare(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
-    job: db.prepare(`
-      SELECT ${upkeepColumns}, queue.name AS queue, discarded_generation.queue AS discarded
-      FROM message
-      LEFT JOIN queue ON queue.generation = message.generation
-      LEFT JOIN discarded_generation ON discarded_generation.generation = message.generation
-      WHERE sequence = ? AND job_type IS NOT NULL`),
-    oldestReady: db.prepare(`
-      SELECT ${upkeepColumns} FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
-    shortenDue: db.prepare(`
-      UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?
-      WHERE generation = ? AND state > 0 AND due_at > sent_at + ?`),
-    // Whoever holds a message whose lease outlasts the old retention holds it for as long as promised.
-    prolongHeld: db.prepare(`
-      UPDATE message SET
-        due_at = min(held_until, sent_at + ?),
-        held_until = nullif(max(held_until, sent_at + ?), sent_at + ?)
-      WHERE generation = ? AND state > 0 AND state < ${blocked} AND held_until IS NOT NULL`),
-    // Blocked messages are read in the order in which they are due.
-    prolongBlocked: db.prepare(`
-      UPDATE message SET due_at = sent_at + ?, held_until = NULL
-      WHERE generation = ? AND state = ${blocked} AND state > 0`),
-  }
+const sql = {
+  dueLeased: query<UpkeepRow>(`${dueIn(leased)} ${upTo}`),
+  dueDelayed: query<UpkeepRow>(`${dueIn(delayed)} ${upTo}`),
+  dueBlocked: query<UpkeepRow>(`${dueIn(blocked)} ${upTo}`),
+  makeReady: change(`
+    UPDATE message SET state = 0, held_until = NULL, lane = NULL WHERE sequence = ?`),
+  content: query<ContentRow>(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
+  oldestReady: query<UpkeepRow>(`
+    SELECT ${upkeepColumns} FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
 }
 
 export interface UpkeepRow {
@@ -109,15 +76,14 @@ export interface UpkeepRow {
 
 /** Ends lapsed leases, delays and retention in a queue; the answer is how many rows it changed. */
 export function catchUp(tx: StoreTransaction, queue: Queue): number {
-  const { dueLeased, dueDelayed } = tx.session.upkeep
-  const ended = catchUpWith(tx, queue, dueLeased)
+  const ended = catchUpWith(tx, queue, sql.dueLeased)
   return ended === upkeepSlice
     ? ended
-    : Math.min(upkeepSlice, ended + catchUpWith(tx, queue, dueDelayed))
+    : Math.min(upkeepSlice, ended + catchUpWith(tx, queue, sql.dueDelayed))
 }
 
-function catchUpWith(tx: StoreTransaction, queue: Queue, due: StatementSync): number {
-  const rows = allRows<UpkeepRow>(due, queue.generation, tx.now, upkeepSlice)
+function catchUpWith(tx: StoreTransaction, queue: Queue, due: Query<UpkeepRow>): number {
+  const rows = tx.all(due, queue.generation, tx.now, upkeepSlice)
   for (const row of rows) overtake(tx, queue, row)
   return rows.length
 }
@@ -137,7 +103,7 @@ export function overtake(tx: StoreTransaction, queue: Queue, row: UpkeepRow): vo
 
 /** The end of a lease or a delay; false when that was the end of a job. */
 function comeBack(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
-  tx.session.upkeep.makeReady.run(row.sequence)
+  tx.run(sql.makeReady, row.sequence)
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
@@ -154,7 +120,7 @@ function comeBack(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
 /** A job has lost an attempt; true when it was the last. */
 function endAttempt(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
   noteAttempt(tx, row, { outcome: 'lapsed', at: row.due_at })
-  const content = getRow<ContentRow>(tx.session.upkeep.content, row.sequence)
+  const content = tx.one(sql.content, row.sequence)
   if (content === undefined || !hasUsedUpReceives(queue, content)) return false
   // Nobody may ever receive from this queue again, and the job must end all the same.
   return moveUsedUp(tx, queue, content, row.due_at)
@@ -169,12 +135,11 @@ export function catchUpFully(tx: StoreTransaction, queue: Queue): void {
 
 /** Whether there is anything to catch up with. */
 export function isBehind(session: Session, queue: Queue, now: number): boolean {
-  const { dueLeased, dueDelayed, dueBlocked, oldestReady } = session.upkeep
-  const isAnyDue = [dueLeased, dueDelayed, dueBlocked].some(
-    (due) => getRow(due, queue.generation, now, 1) !== undefined,
+  const isAnyDue = [sql.dueLeased, sql.dueDelayed, sql.dueBlocked].some(
+    (due) => session.one(due, queue.generation, now, 1) !== undefined,
   )
   if (isAnyDue) return true
-  const oldest = getRow<UpkeepRow>(oldestReady, queue.generation)
+  const oldest = session.one(sql.oldestReady, queue.generation)
   return oldest !== undefined && oldest.sent_at <= retentionCutoff(queue, now)
 }
 
@@ -198,7 +163,7 @@ export function catchUpForReceive(tx: StoreTransaction, queue: Queue): void {
 export function expireReady(tx: StoreTransaction, queue: Queue): number {
   const cutoff = retentionCutoff(queue, tx.now)
   for (let count = 0; count < upkeepSlice; count += 1) {
-    const row = getRow<UpkeepRow>(tx.session.upkeep.oldestReady, queue.generation)
+    const row = tx.one(sql.oldestReady, queue.generation)
     if (row === undefined || row.sent_at > cutoff) return count
     expire(tx, queue, row)
   }
@@ -207,8 +172,7 @@ export function expireReady(tx: StoreTransaction, queue: Queue): number {
 
 /** The same for messages that wait in lanes. */
 export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
-  const { dueBlocked } = tx.session.upkeep
-  const rows = allRows<UpkeepRow>(dueBlocked, queue.generation, tx.now, upkeepSlice)
+  const rows = tx.all(sql.dueBlocked, queue.generation, tx.now, upkeepSlice)
   for (const row of rows) expire(tx, queue, row)
   return rows.length
 }
@@ -227,8 +191,8 @@ export function expire(
     const at = expiredAt(queue, row.sent_at)
     finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error, at })
   }
-  tx.session.upkeep.remove.run(row.sequence)
-  if (row.apart === 1) tx.session.bodies.dropApart.run(row.sequence)
+  if (!tx.changed(removeMessage, row.sequence)) return
+  if (row.apart === 1) tx.run(dropLargeBody, row.sequence)
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'expired', 1)
   noteInGroup(tx, queue, row)

@@ -3,34 +3,27 @@
  * switch; is there room under the ceilings; does the rate allow it. A gate is made anew for every
  * claim, inside its transaction, and counts along while the claim takes messages.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { SwitchRecord } from '../../switch-store.ts'
-import { allRows } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { type Query, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { hasLanes, inHand, type Kind, laneName } from './buckets.ts'
-import { noteClaims, prepareRates, type RateStatements, rateOpensAt, roomInRate } from './rates.ts'
+import { noteClaims, rateOpensAt, roomInRate } from './rates.ts'
 
-export interface GateStatements extends RateStatements {
-  readonly running: StatementSync
-  readonly markRunning: StatementSync
+export interface RunningKind {
+  readonly type: string | null
+  readonly tenant: string | null
+  readonly count: number
 }
 
-export function prepareGates(db: DatabaseSync): GateStatements {
-  return {
-    ...prepareRates(db),
-    // A lease that has run out does not count, caught up with or not.
-    running: db.prepare(`
-      SELECT job_type AS type, group_name AS tenant, count(*) AS count
-      FROM message INDEXED BY message_lane
-      WHERE generation = ? AND lane = '${inHand}' AND due_at > ?
-      GROUP BY job_type, group_name`),
-    markRunning: db.prepare(`
-      UPDATE message SET lane = '${inHand}'
-      WHERE generation = ? AND state = 1 AND state > 0 AND token <> ?`),
-  }
-}
+/** A lease that has run out does not count, caught up with or not. */
+export const runningKinds: Query<RunningKind> = query<RunningKind>(`
+  SELECT job_type AS type, group_name AS tenant, count(*) AS count
+  FROM message INDEXED BY message_lane
+  WHERE generation = ? AND lane = '${inHand}' AND due_at > ?
+  GROUP BY job_type, group_name`)
 
 /** `open`: may be taken. `closed`: has to wait. Otherwise why it goes to the dead-letter queue. */
 export type Verdict = 'open' | 'closed' | { readonly divertedBy: string }
@@ -165,11 +158,7 @@ export class Gate {
 
   #countRunning(): void {
     const { session, queue, now } = this.#options
-    const rows = allRows<{ type: string | null; tenant: string | null; count: number }>(
-      session.gates.running,
-      queue.generation,
-      now,
-    )
+    const rows = session.all(runningKinds, queue.generation, now)
     for (const { type, tenant, count } of rows) {
       this.#running += count
       if (type !== null) add(this.#perType, type, count)

@@ -2,57 +2,46 @@
  * FIFO groups. A row says where a group's first ready message is and where its first one in flight, so
  * that finding the next group to serve costs the same whatever waits behind a locked one.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { changed, getRow } from '../driver/rows.ts'
+import { change, type Query, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { delayed, leased, ready } from './message-rows.ts'
 
-export interface GroupStatements {
-  readonly gain: StatementSync
-  readonly firstReady: StatementSync
-  readonly firstLeased: StatementSync
-  readonly read: StatementSync
-  readonly write: StatementSync
-  readonly drop: StatementSync
-  readonly rest: StatementSync
-  readonly firstOpen: StatementSync
-}
+const first = (state: number): Query<EndRow> =>
+  query(`
+    SELECT sequence, sent_at FROM message INDEXED BY message_in_group
+    WHERE generation = ? AND group_name = ? AND state = ${state} ORDER BY sequence LIMIT 1`)
 
-export function prepareGroups(db: DatabaseSync): GroupStatements {
-  const first = (state: number): StatementSync =>
-    db.prepare(`
-      SELECT sequence, sent_at FROM message INDEXED BY message_in_group
-      WHERE generation = ? AND group_name = ? AND state = ${state} ORDER BY sequence LIMIT 1`)
-  return {
-    // What is gained comes after all that the group has.
-    gain: db.prepare(`
-      INSERT INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
-      VALUES (?, ?, ?, NULL, 0, ?)
-      ON CONFLICT DO UPDATE SET
-        turn = CASE WHEN head IS NULL AND first_leased IS NULL THEN excluded.turn ELSE turn END,
-        head = coalesce(head, excluded.head)`),
-    firstReady: first(ready),
-    firstLeased: first(leased),
-    read: db.prepare('SELECT returned_at FROM fifo_group WHERE generation = ? AND name = ?'),
-    write: db.prepare(`
-      INSERT OR REPLACE INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
-      VALUES (?, ?, ?, ?, ?, ?)`),
-    // A group whose messages are all delayed remembers when one of it came back last.
-    drop: db.prepare(`
-      DELETE FROM fifo_group WHERE generation = ? AND name = ?
-        AND (max(returned_at, ?) = 0 OR NOT EXISTS (
-          SELECT 1 FROM message INDEXED BY message_in_group
-          WHERE message.generation = fifo_group.generation AND group_name = fifo_group.name
-            AND state = ${delayed}
-        ))`),
-    rest: db.prepare(`
-      UPDATE fifo_group
-      SET head = NULL, first_leased = NULL, turn = NULL, returned_at = max(returned_at, ?)
-      WHERE generation = ? AND name = ?`),
-    firstOpen: db.prepare(`
-      SELECT name, first_leased FROM fifo_group INDEXED BY fifo_group_open
-      WHERE generation = ? AND turn IS NOT NULL ORDER BY turn, head LIMIT 1`),
-  }
+const sql = {
+  // What is gained comes after all that the group has.
+  gain: change(`
+    INSERT INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
+    VALUES (?, ?, ?, NULL, 0, ?)
+    ON CONFLICT DO UPDATE SET
+      turn = CASE WHEN head IS NULL AND first_leased IS NULL THEN excluded.turn ELSE turn END,
+      head = coalesce(head, excluded.head)`),
+  firstReady: first(ready),
+  firstLeased: first(leased),
+  read: query<{ returned_at: number }>(
+    'SELECT returned_at FROM fifo_group WHERE generation = ? AND name = ?',
+  ),
+  write: change(`
+    INSERT OR REPLACE INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
+    VALUES (?, ?, ?, ?, ?, ?)`),
+  // A group whose messages are all delayed remembers when one of it came back last.
+  drop: change(`
+    DELETE FROM fifo_group WHERE generation = ? AND name = ?
+      AND (max(returned_at, ?) = 0 OR NOT EXISTS (
+        SELECT 1 FROM message INDEXED BY message_in_group
+        WHERE message.generation = fifo_group.generation AND group_name = fifo_group.name
+          AND state = ${delayed}
+      ))`),
+  rest: change(`
+    UPDATE fifo_group
+    SET head = NULL, first_leased = NULL, turn = NULL, returned_at = max(returned_at, ?)
+    WHERE generation = ? AND name = ?`),
+  firstOpen: query<OpenGroup>(`
+    SELECT name, first_leased FROM fifo_group INDEXED BY fifo_group_open
+    WHERE generation = ? AND turn IS NOT NULL ORDER BY turn, head LIMIT 1`),
 }
 
 /** A new message of the group became ready. */
@@ -62,7 +51,7 @@ export function groupGained(
   group: string,
   sequence: number,
 ): void {
-  tx.session.groups.gain.run(generation, group, sequence, turnOf({ since: tx.now }))
+  tx.run(sql.gain, generation, group, sequence, turnOf({ since: tx.now }))
 }
 
 interface EndRow {
@@ -81,17 +70,18 @@ export function groupChanged(
   group: string,
   returnedAt = 0,
 ): void {
-  const { firstReady, firstLeased, read, write, drop, rest } = tx.session.groups
-  const head = getRow<EndRow>(firstReady, generation, group)
-  const inFlight = getRow<EndRow>(firstLeased, generation, group)
+  const head = tx.one(sql.firstReady, generation, group)
+  const inFlight = tx.one(sql.firstLeased, generation, group)
   if (head === undefined && inFlight === undefined) {
-    if (!changed(drop, generation, group, returnedAt)) rest.run(returnedAt, generation, group)
+    if (!tx.changed(sql.drop, generation, group, returnedAt))
+      tx.run(sql.rest, returnedAt, generation, group)
     return
   }
-  const before = getRow<{ returned_at: number }>(read, generation, group)?.returned_at ?? 0
+  const before = tx.one(sql.read, generation, group)?.returned_at ?? 0
   const returned = Math.max(before, returnedAt)
   const isOpen = head !== undefined && head.sequence < (inFlight?.sequence ?? Number.MAX_VALUE)
-  write.run(
+  tx.run(
+    sql.write,
     generation,
     group,
     head?.sequence ?? null,
@@ -117,5 +107,5 @@ export interface OpenGroup {
 
 /** The group whose turn it is, of those that have something to give. */
 export function firstOpenGroup(tx: StoreTransaction, generation: number): OpenGroup | undefined {
-  return getRow<OpenGroup>(tx.session.groups.firstOpen, generation)
+  return tx.one(sql.firstOpen, generation)
 }

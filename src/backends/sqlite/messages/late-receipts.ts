@@ -3,20 +3,15 @@
  * The receipt only names the message, so jobs, FIFO queues and messages under another live lease are
  * left alone.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { leaseMsMax } from '../../../core/limits.ts'
-import { changed } from '../driver/rows.ts'
+import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { inHand } from './buckets.ts'
 import { hold } from './holding.ts'
 import { blocked, leased, type MessageRow, nobodysToken, ready } from './message-rows.ts'
 import { tenantsLeased } from './tenants.ts'
-
-export interface HidingStatements {
-  readonly move: StatementSync
-  readonly hide: StatementSync
-}
 
 /** The condition that no lease on the message is live; its parameter is the time. */
 export const isUnheld: string = `NOT (state = ${leased} AND token <> ${nobodysToken} AND due_at > ?)`
@@ -26,19 +21,20 @@ export function isHeld({ state, token, due_at }: MessageRow, now: number): boole
   return state === leased && token !== nobodysToken && due_at > now
 }
 
-export function prepareHiding(db: DatabaseSync): HidingStatements {
-  const plain = 'WHERE sequence = ? AND generation = ? AND job_type IS NULL'
-  // The latest receipt holds the message again. Hidden by an older one, the message is held by none, so
-  // that its lease does not shut out the receipt that hid it.
-  const token = `token = CASE token WHEN ? THEN token ELSE ${nobodysToken} END`
-  return {
-    move: db.prepare(`
-      UPDATE message SET due_at = ?, held_until = ?, ${token}
-      ${plain} AND state = ${leased} AND ${isUnheld}`),
-    hide: db.prepare(`
-      UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, ${token}, lane = ?
-      ${plain} AND (state = ${ready} OR state = ${blocked})`),
-  }
+const plain = 'WHERE sequence = ? AND generation = ? AND job_type IS NULL'
+/**
+ * The latest receipt holds the message again. Hidden by an older one, the message is held by none, so
+ * that its lease does not shut out the receipt that hid it.
+ */
+const token = `token = CASE token WHEN ? THEN token ELSE ${nobodysToken} END`
+
+const sql = {
+  move: change(`
+    UPDATE message SET due_at = ?, held_until = ?, ${token}
+    ${plain} AND state = ${leased} AND ${isUnheld}`),
+  hide: change(`
+    UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, ${token}, lane = ?
+    ${plain} AND (state = ${ready} OR state = ${blocked})`),
 }
 
 /** Whether any receipt may change the message: not a job, and not in FIFO order. */
@@ -66,15 +62,14 @@ export function hideUnheld(
   if (row.leased_at < until - leaseMsMax) return false
   const canBeReceived = row.state !== leased || row.due_at <= tx.now
   if (until <= tx.now && canBeReceived) return true
-  const { move, hide } = tx.session.hiding
   const { dueAt, heldUntil } = hold(queue, row.sent_at, until)
   const message = [row.sequence, queue.generation] as const
-  if (changed(move, dueAt, heldUntil, token, ...message, tx.now)) {
+  if (tx.changed(sql.move, dueAt, heldUntil, token, ...message, tx.now)) {
     tx.wroteRow(queue)
     return true
   }
   const lane = queue.countsRunning ? inHand : null
-  if (!changed(hide, dueAt, heldUntil, token, lane, ...message)) return false
+  if (!tx.changed(sql.hide, dueAt, heldUntil, token, lane, ...message)) return false
   tx.count(queue, 'ready', -1)
   tx.count(queue, 'leased', 1)
   tenantsLeased(tx, queue, [row])

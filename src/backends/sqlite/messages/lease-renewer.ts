@@ -2,6 +2,7 @@
  * Extends and releases leases from a thread of its own, on a connection of its own, while the thread
  * that holds them is busy with a handler. It has nothing else to do, so it waits for the store where it stands.
  */
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { systemPorts } from '../../../core/ports.ts'
 import type { LeaseRenewer, OtherThread } from '../../backend.ts'
@@ -13,6 +14,7 @@ import { Session } from '../driver/session.ts'
 import { isDeviceFault, isFull, storageError } from '../driver/storage-fault.ts'
 import { StoreClock } from '../driver/store-clock.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
+import { beginTransaction } from '../driver/transaction.ts'
 import { Bell } from '../driver/wake-file.ts'
 import { extendLeases, settleLeases } from './settling.ts'
 
@@ -48,7 +50,7 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
   const begin = (on: Session): StoreTransaction => {
     const startedMs = clock.monotonic()
     for (;;) {
-      const tx = on.begin()
+      const tx = beginTransaction(on)
       if (tx !== undefined) return tx
       if (clock.monotonic() - startedMs > busyTimeoutMs) throw new MillraceError('store_busy')
       courtesy.knock(clock.monotonic() - startedMs)
@@ -61,7 +63,7 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
     try {
       const tx = begin(session)
       const result = apply(tx)
-      session.commit(tx)
+      tx.commit()
       return result
     } catch (error) {
       session = afterFault(session, error)

@@ -1,52 +1,38 @@
 /** Gives out one message, or several at once, or sets aside what must not be given out. */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+
 import type { Delivery } from '../../backend.ts'
-import { allRows } from '../driver/rows.ts'
+import { change, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { block, inHand, kindOf } from './buckets.ts'
-import { divert, hasUsedUpReceives, moveUsedUp } from './dead-lettering.ts'
+import { divert, moveUsedUp } from './dead-lettering.ts'
 import { expire } from './elapsed-time.ts'
 import type { Gate } from './gates.ts'
 import { hold, retentionCutoff } from './holding.ts'
-import {
-  blocked,
-  type ContentRow,
-  type ContentValues,
-  contentFromValues,
-  deliveryFromRow,
-  ready,
-} from './message-rows.ts'
+import { hasUsedUpReceives } from './leases.ts'
+import { blocked, type ContentRow, deliveryFromRow, ready } from './message-rows.ts'
 import { type NoisyTenants, tenantsLeased } from './tenants.ts'
 
-export interface LeasingStatements {
-  readonly leaseNew: StatementSync
-  readonly leaseNewCounted: StatementSync
-  readonly lease: StatementSync
-  readonly leaseGated: StatementSync
-}
+/** Columns that have an index and are named here cost time, so only those that need them name them. */
+const leaseNew = (more: string): Statement =>
+  change(`
+    UPDATE message INDEXED BY message_ready SET
+      state = 1, due_at = ?, token = ? + sequence, leased_at = ?, receive_count = 1${more}
+    WHERE generation = ? AND state = 0 AND sequence <= ?`)
+const leaseOne = (more: string, from: string): Statement =>
+  change(`
+    UPDATE message SET
+      state = 1, due_at = ?, token = ?, held_until = ?, receive_count = ?,
+      first_received_at = CASE
+        WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
+      leased_at = ?${more}
+    WHERE sequence = ? AND ${from}`)
 
-export function prepareLeasing(db: DatabaseSync): LeasingStatements {
-  const leaseNew = (more: string): StatementSync =>
-    db.prepare(`
-      UPDATE message INDEXED BY message_ready SET
-        state = 1, due_at = ?, token = ? + sequence, leased_at = ?, receive_count = 1${more}
-      WHERE generation = ? AND state = 0 AND sequence <= ?`)
-  const lease = (more: string, from: string): StatementSync =>
-    db.prepare(`
-      UPDATE message SET
-        state = 1, due_at = ?, token = ?, held_until = ?, receive_count = ?,
-        first_received_at = CASE
-          WHEN receive_count > 0 THEN coalesce(first_received_at, leased_at) END,
-        leased_at = ?${more}
-      WHERE sequence = ? AND ${from}`)
-  return {
-    // Columns that have an index and are named here cost time, so others do not name them.
-    leaseNew: leaseNew(''),
-    leaseNewCounted: leaseNew(`, lane = '${inHand}'`),
-    lease: lease('', 'state = 0'),
-    leaseGated: lease(', lane = ?', `(state = 0 OR state = ${blocked})`),
-  }
+const sql = {
+  leaseNew: leaseNew(''),
+  leaseNewCounted: leaseNew(`, lane = '${inHand}'`),
+  lease: leaseOne('', 'state = 0'),
+  leaseGated: leaseOne(', lane = ?', `(state = 0 OR state = ${blocked})`),
 }
 
 export interface Claim {
@@ -62,13 +48,6 @@ export interface Claim {
   readonly noisy: NoisyTenants
 }
 
-export function contents(
-  pick: StatementSync,
-  ...values: readonly SQLInputValue[]
-): readonly ContentRow[] {
-  return allRows<ContentValues>(pick, ...values).map(contentFromValues)
-}
-
 /** Never received before, and sure to outlive its lease: the case that is leased in bulk. */
 export function isNewAndLasting(queue: Queue, row: ContentRow, { leaseExpiresAt }: Claim): boolean {
   return row.receive_count === 0 && row.sent_at + queue.settings.retentionMs > leaseExpiresAt
@@ -81,18 +60,20 @@ export function leaseTogether(
   rows: readonly ContentRow[],
   claim: Claim,
 ): readonly Delivery[] {
-  const { leaseNew, leaseNewCounted } = tx.session.leasing
   const [first] = rows
   const last = rows.at(-1)
   if (first === undefined || last === undefined) return []
   const offset = tx.nextTokens(first.sequence, last.sequence)
-  const statement = queue.countsRunning ? leaseNewCounted : leaseNew
-  statement.run(claim.leaseExpiresAt, offset, tx.now, queue.generation, last.sequence)
+  const statement = queue.countsRunning ? sql.leaseNewCounted : sql.leaseNew
+  tx.run(statement, claim.leaseExpiresAt, offset, tx.now, queue.generation, last.sequence)
   countLeased(tx, queue, rows)
   return rows.map((row) => deliver(tx, queue, row, offset + row.sequence, claim))
 }
 
-/** Leases a message if it may be delivered, and sets it aside if not; then there is no answer. */
+/**
+ * Leases a message if it may be delivered, and sets it aside if not; then there is no delivery. Nor is
+ * there one when the message is gone: the end of another one can take a trigger with it.
+ */
 export function leaseOrSetAside(
   tx: StoreTransaction,
   queue: Queue,
@@ -140,13 +121,20 @@ function isStopped(
   return true
 }
 
-function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim): Delivery {
+function lease(
+  tx: StoreTransaction,
+  queue: Queue,
+  row: ContentRow,
+  claim: Claim,
+): Delivery | undefined {
   const token = tx.nextToken()
   const { dueAt, heldUntil } = hold(queue, row.sent_at, claim.leaseExpiresAt)
   const values = [dueAt, token, heldUntil, row.receive_count + 1, tx.now] as const
-  const { lease, leaseGated } = tx.session.leasing
-  if (claim.gate === undefined) lease.run(...values, row.sequence)
-  else leaseGated.run(...values, queue.countsRunning ? inHand : null, row.sequence)
+  const isLeased =
+    claim.gate === undefined
+      ? tx.changed(sql.lease, ...values, row.sequence)
+      : tx.changed(sql.leaseGated, ...values, queue.countsRunning ? inHand : null, row.sequence)
+  if (!isLeased) return undefined
   countLeased(tx, queue, [row])
   return deliver(tx, queue, row, token, claim)
 }

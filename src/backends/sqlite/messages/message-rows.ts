@@ -1,5 +1,6 @@
 /** The row of a message, and how it becomes a record of the port. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+import type { SQLInputValue } from 'node:sqlite'
 import type { MessageState } from '../../../core/message-state.ts'
 import { formatReceipt } from '../../../core/receipt.ts'
 import type {
@@ -9,10 +10,18 @@ import type {
   NewMessage,
   PeekedMessage,
 } from '../../backend.ts'
-import { getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import {
+  arrayQuery,
+  change,
+  type Query,
+  query,
+  type Statement,
+  upTo,
+} from '../driver/statements.ts'
 import { unitKeyOf } from '../flows/flow-units.ts'
 import { deliveredJob } from '../jobs/job-details.ts'
+import type { Queue } from '../queues/queue-cache.ts'
 
 /** States as they are stored. */
 export const ready = 0
@@ -62,7 +71,7 @@ export const contentColumns = `sequence, receive_count,
  * A row that was read as an array. SQLite's rows arrive as objects without a fixed shape, which are
  * slow to make and to read; a receive, which reads many, makes its own.
  */
-export function contentFromValues(values: ContentValues): ContentRow {
+function contentFromValues(values: ContentValues): ContentRow {
   return {
     sequence: values[0],
     receive_count: values[1],
@@ -77,6 +86,15 @@ export function contentFromValues(values: ContentValues): ContentRow {
     job: values[10],
     unit: values[11],
   }
+}
+
+/** Runs a query of `contentColumns`, which gives arrays. */
+export function contents(
+  session: Session,
+  pick: Query<ContentValues>,
+  ...values: readonly SQLInputValue[]
+): readonly ContentRow[] {
+  return session.all(pick, ...values).map(contentFromValues)
 }
 
 export type ContentValues = readonly [
@@ -94,6 +112,15 @@ export type ContentValues = readonly [
   unit: number | null,
 ]
 
+const pickReady: Query<ContentValues> = arrayQuery(`
+  SELECT ${contentColumns} FROM message INDEXED BY message_ready
+  WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`)
+
+/** The first messages of a queue that are ready, in the order of sending. */
+export function oldestReady(session: Session, queue: Queue, count: number): readonly ContentRow[] {
+  return contents(session, pickReady, queue.generation, count)
+}
+
 export const messageColumns: string = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`
 
 export interface MessageRow extends ContentRow {
@@ -105,21 +132,17 @@ export interface MessageRow extends ContentRow {
   readonly leased_at: number
 }
 
-export interface BodyStatements {
-  readonly keepApart: StatementSync
-  readonly readApart: StatementSync
-  readonly dropApart: StatementSync
-  readonly renumberApart: StatementSync
+const sql = {
+  readApart: query<{ body: string }>('SELECT body FROM message_body WHERE sequence = ?'),
 }
 
-export function prepareBodies(db: DatabaseSync): BodyStatements {
-  return {
-    keepApart: db.prepare('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
-    readApart: db.prepare('SELECT body FROM message_body WHERE sequence = ?'),
-    dropApart: db.prepare('DELETE FROM message_body WHERE sequence = ?'),
-    renumberApart: db.prepare('UPDATE message_body SET sequence = ? WHERE sequence = ?'),
-  }
-}
+export const removeMessage: Statement = change('DELETE FROM message WHERE sequence = ?')
+
+export const dropLargeBody: Statement = change('DELETE FROM message_body WHERE sequence = ?')
+
+export const renumberLargeBody: Statement = change(
+  'UPDATE message_body SET sequence = ? WHERE sequence = ?',
+)
 
 export function isKeptApart(body: string): boolean {
   return body.length > inlineLengthMax
@@ -220,7 +243,7 @@ export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage 
 }
 
 function bodyKeptApart({ sequence }: ContentRow, session: Session): string {
-  return getRow<{ body: string }>(session.bodies.readApart, sequence)?.body ?? ''
+  return session.one(sql.readApart, sequence)?.body ?? ''
 }
 
 function decodeOrigin(text: string | null): DeadLetterOrigin | null {

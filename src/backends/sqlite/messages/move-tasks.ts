@@ -4,7 +4,7 @@
  * any process may carry it on and a crash neither loses nor doubles a message. A message whose queue
  * does not exist is skipped and counted; the task does not look at it again.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type {
   DeadLetterOrigin,
@@ -15,7 +15,8 @@ import type {
 } from '../../backend.ts'
 import { checkMoveDestination } from '../../move-destination.ts'
 import { triggerMoved } from '../collectors/batches.ts'
-import { allRows, changed, getRow, upTo } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import { change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { unitHasWorkAgain } from '../flows/flow-ends.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
@@ -24,67 +25,51 @@ import type { Queue } from '../queues/queue-cache.ts'
 import { unblock } from './buckets.ts'
 import { catchUpFully } from './elapsed-time.ts'
 import { groupChanged, groupGained } from './groups.ts'
-import { nobodysToken } from './message-rows.ts'
+import { nobodysToken, renumberLargeBody } from './message-rows.ts'
 
 /** Messages looked at in one transaction. */
 const moveSlice = 200
 
-export interface MoveStatements {
-  readonly hasSource: StatementSync
-  readonly active: StatementSync
-  readonly insert: StatementSync
-  readonly latest: StatementSync
-  readonly byId: StatementSync
-  readonly setStatus: StatementSync
-  readonly addProgress: StatementSync
-  readonly running: StatementSync
-  readonly next: StatementSync
-  readonly remaining: StatementSync
-  readonly move: StatementSync
-}
-
-export function prepareMoving(db: DatabaseSync): MoveStatements {
-  return {
-    hasSource: db.prepare('SELECT 1 FROM queue WHERE dead_letter = ? LIMIT 1'),
-    active: db.prepare(`
-      SELECT id FROM move_task
-      WHERE source_queue = ? AND status IN ('running', 'cancelling')`),
-    insert: db.prepare(`
-      INSERT INTO move_task (
-        id, source, source_queue, destination, moves_per_second, status, started_at, moved, to_move,
-        sequence_max
-      ) VALUES (?, ?, ?, ?, ?, 'running', ?, 0, ?, ?)`),
-    latest: db.prepare('SELECT * FROM move_task WHERE source = ? ORDER BY number DESC LIMIT ?'),
-    byId: db.prepare('SELECT * FROM move_task WHERE id = ?'),
-    setStatus: db.prepare(`
-      UPDATE move_task SET status = ?, failure = ? WHERE id = ? AND status = ?`),
-    addProgress: db.prepare(`
-      UPDATE move_task SET
-        moved = moved + ?, queue_gone = queue_gone + ?, origin_unknown = origin_unknown + ?, passed = ?
-      WHERE id = ?`),
-    running: db.prepare(`
-      SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
-    // A message of a FIFO group that is in flight keeps the later ones of its group back.
-    next: db.prepare(`
-      SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart,
-        unit
-      FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? AND NOT EXISTS (
-        SELECT 1 FROM fifo_group
-        WHERE fifo_group.generation = message.generation AND name = group_name
-          AND first_leased < message.sequence
-      )
-      ORDER BY sequence ${upTo}`),
-    remaining: db.prepare(`
-      SELECT 1 FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? LIMIT 1`),
-    move: db.prepare(`
-      UPDATE message SET
-        sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
-        first_received_at = NULL, token = ${nobodysToken}, origin = NULL,
-        job_type = ?, job_owner = ?, job = ?
-      WHERE sequence = ? AND generation = ? AND state = 0`),
-  }
+const sql = {
+  hasSource: query<unknown>('SELECT 1 FROM queue WHERE dead_letter = ? LIMIT 1'),
+  active: query<unknown>(`
+    SELECT id FROM move_task
+    WHERE source_queue = ? AND status IN ('running', 'cancelling')`),
+  insert: change(`
+    INSERT INTO move_task (
+      id, source, source_queue, destination, moves_per_second, status, started_at, moved, to_move,
+      sequence_max
+    ) VALUES (?, ?, ?, ?, ?, 'running', ?, 0, ?, ?)`),
+  latest: query<TaskRow>('SELECT * FROM move_task WHERE source = ? ORDER BY number DESC LIMIT ?'),
+  byId: query<TaskRow>('SELECT * FROM move_task WHERE id = ?'),
+  setStatus: change(`
+    UPDATE move_task SET status = ?, failure = ? WHERE id = ? AND status = ?`),
+  addProgress: change(`
+    UPDATE move_task SET
+      moved = moved + ?, queue_gone = queue_gone + ?, origin_unknown = origin_unknown + ?, passed = ?
+    WHERE id = ?`),
+  running: query<TaskRow>(`
+    SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
+  // A message of a FIFO group that is in flight keeps the later ones of its group back.
+  next: query<MovedRow>(`
+    SELECT sequence, group_name, origin, job, job_type IS NOT NULL AS lives, body IS NULL AS apart,
+      unit
+    FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? AND NOT EXISTS (
+      SELECT 1 FROM fifo_group
+      WHERE fifo_group.generation = message.generation AND name = group_name
+        AND first_leased < message.sequence
+    )
+    ORDER BY sequence ${upTo}`),
+  remaining: query<unknown>(`
+    SELECT 1 FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 AND sequence > ? AND sequence <= ? LIMIT 1`),
+  move: change(`
+    UPDATE message SET
+      sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
+      first_received_at = NULL, token = ${nobodysToken}, origin = NULL,
+      job_type = ?, job_owner = ?, job = ?
+    WHERE sequence = ? AND generation = ? AND state = 0`),
 }
 
 interface TaskRow {
@@ -106,14 +91,14 @@ interface TaskRow {
 
 export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): MoveTask {
   const source = tx.queue(request.source)
-  const { hasSource, active, insert } = tx.session.moving
-  if (getRow(hasSource, source.name) === undefined)
+  if (tx.one(sql.hasSource, source.name) === undefined)
     throw new MillraceError('not_a_dead_letter_queue')
-  if (getRow(active, source.id) !== undefined) throw new MillraceError('move_task_running')
+  if (tx.one(sql.active, source.id) !== undefined) throw new MillraceError('move_task_running')
   if (request.destination !== undefined) checkMoveDestination(source, tx.queue(request.destination))
   catchUpFully(tx, source)
   const id = tx.session.ids.next()
-  insert.run(
+  tx.run(
+    sql.insert,
     id,
     source.name,
     source.id,
@@ -128,15 +113,15 @@ export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): Mov
 }
 
 export function listMoveTasks(
-  latest: StatementSync,
+  session: Session,
   source: string,
   limit: number,
 ): readonly MoveTask[] {
-  return allRows<TaskRow>(latest, source, limit).map(taskFromRow)
+  return session.all(sql.latest, source, limit).map(taskFromRow)
 }
 
 export function cancelMoveTask(tx: StoreTransaction, id: string): MoveTask {
-  if (!changed(tx.session.moving.setStatus, 'cancelling', null, id, 'running')) {
+  if (!tx.changed(sql.setStatus, 'cancelling', null, id, 'running')) {
     throw new MillraceError('move_task_not_found')
   }
   tx.wroteRow()
@@ -147,7 +132,7 @@ export function cancelMoveTask(tx: StoreTransaction, id: string): MoveTask {
 export function advanceMoveTasks(tx: StoreTransaction): { changed: number; more: boolean } {
   let total = 0
   let more = false
-  for (const task of allRows<TaskRow>(tx.session.moving.running)) {
+  for (const task of tx.all(sql.running)) {
     const step = task.status === 'cancelling' ? endTask(tx, task, 'cancelled') : advance(tx, task)
     total += step.changed
     more ||= step.more
@@ -168,15 +153,14 @@ function advance(tx: StoreTransaction, task: TaskRow): Step {
   if (quota <= 0) return { changed: 0, more: false }
   const { sequence_max } = task
   unblock(tx, source, { lastSequence: sequence_max, count: Math.min(moveSlice, quota) })
-  const { next, remaining } = tx.session.moving
-  const rows = allRows<MovedRow>(next, source.generation, task.passed, sequence_max, moveSlice)
+  const rows = tx.all(sql.next, source.generation, task.passed, sequence_max, moveSlice)
   const slice = moveRows(tx, { source, task, rows, quota })
   if (slice.end === 'destination_gone') return endTask(tx, task, 'failed', 'queue_not_found')
   const { moved, skipped, passed } = slice
   const changed = moved + skipped.queue_not_found + skipped.origin_unknown
   if (slice.end === 'rate_used') return { changed, more: false }
   if (rows.length === moveSlice) return { changed, more: true }
-  if (getRow(remaining, source.generation, passed, sequence_max) !== undefined) {
+  if (tx.one(sql.remaining, source.generation, passed, sequence_max) !== undefined) {
     return { changed, more: false }
   }
   const failure = firstReason(task, skipped)
@@ -245,7 +229,7 @@ function moveRows(tx: StoreTransaction, { source, task, rows, quota }: Rows): Sl
   if (moved > 0) tx.count(source, 'redriven', moved)
   if (moved > 0 || passed > task.passed) {
     const { queue_not_found, origin_unknown } = skipped
-    tx.session.moving.addProgress.run(moved, queue_not_found, origin_unknown, passed, task.id)
+    tx.run(sql.addProgress, moved, queue_not_found, origin_unknown, passed, task.id)
     tx.wroteRow()
   }
   const end = moved === quota ? 'rate_used' : 'rows_used'
@@ -256,7 +240,8 @@ function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedR
   const sequence = tx.nextSequence()
   if (row.lives === 1) finishJob(tx, row.sequence, { ...movedAway, queue: source.name })
   const { type, owner, details } = newJobOf(tx, row)
-  tx.session.moving.move.run(
+  tx.run(
+    sql.move,
     sequence,
     target.generation,
     tx.now,
@@ -266,7 +251,7 @@ function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedR
     row.sequence,
     source.generation,
   )
-  if (row.apart === 1) tx.session.bodies.renumberApart.run(sequence, row.sequence)
+  if (row.apart === 1) tx.run(renumberLargeBody, sequence, row.sequence)
   if (row.unit !== null) unitHasWorkAgain(tx, row.unit, sequence)
   triggerMoved(tx, row.sequence, sequence)
   tx.count(source, 'ready', -1)
@@ -312,13 +297,13 @@ function endTask(
   status: MoveTaskStatus,
   failure: TaskRow['failure'] = null,
 ): Step {
-  tx.session.moving.setStatus.run(status, failure, task.id, task.status)
+  tx.run(sql.setStatus, status, failure, task.id, task.status)
   tx.wroteRow()
   return { changed: 1, more: false }
 }
 
 function readTask(tx: StoreTransaction, id: string): MoveTask {
-  const row = getRow<TaskRow>(tx.session.moving.byId, id)
+  const row = tx.one(sql.byId, id)
   if (row === undefined) throw new MillraceError('move_task_not_found')
   return taskFromRow(row)
 }

@@ -1,8 +1,8 @@
 /** Reads messages in pages without receiving them. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Page, Peek, PeekedMessage } from '../../backend.ts'
-import { allRows, upTo } from '../driver/rows.ts'
+import { query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { catchUpFully } from './elapsed-time.ts'
@@ -14,21 +14,14 @@ import {
   stateNames,
 } from './message-rows.ts'
 
-export interface PeekStatements {
-  readonly ready: StatementSync
-  readonly waiting: StatementSync
-}
-
-export function preparePeeking(db: DatabaseSync): PeekStatements {
-  return {
-    ready: db.prepare(`
-      SELECT ${messageColumns} FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 AND sequence > ? ORDER BY sequence ${upTo}`),
-    waiting: db.prepare(`
-      SELECT ${messageColumns} FROM message INDEXED BY message_due
-      WHERE generation = ? AND state = ? AND state > 0 AND (due_at, sequence) > (?, ?)
-      ORDER BY due_at, sequence ${upTo}`),
-  }
+const sql = {
+  ready: query<MessageRow>(`
+    SELECT ${messageColumns} FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 AND sequence > ? ORDER BY sequence ${upTo}`),
+  waiting: query<MessageRow>(`
+    SELECT ${messageColumns} FROM message INDEXED BY message_due
+    WHERE generation = ? AND state = ? AND state > 0 AND (due_at, sequence) > (?, ?)
+    ORDER BY due_at, sequence ${upTo}`),
 }
 
 /** Due messages are caught up with first, so that each is shown in the state it really has. */
@@ -36,12 +29,11 @@ export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMe
   const queue = tx.queue(request.queue)
   catchUpFully(tx, queue)
   const cursor = parseCursor(request.after)
-  const { peeking } = tx.session
   const rows =
     request.state === 'ready'
       ? readyRows(tx, queue, cursor, request.limit + 1)
-      : allRows<MessageRow>(
-          peeking.waiting,
+      : tx.all(
+          sql.waiting,
           queue.generation,
           stateNames.indexOf(request.state),
           cursor.at,
@@ -66,12 +58,11 @@ export function readyRows(
   after: Cursor,
   count: number,
 ): readonly MessageRow[] {
-  const { ready, waiting } = session.peeking
   const expiresAfter = after.at + settings.retentionMs
   const values = [generation, blocked, expiresAfter, after.sequence, count] as const
   return [
-    ...allRows<MessageRow>(ready, generation, after.sequence, count),
-    ...allRows<MessageRow>(waiting, ...values),
+    ...session.all(sql.ready, generation, after.sequence, count),
+    ...session.all(sql.waiting, ...values),
   ]
     .sort((left, right) => left.sequence - right.sequence)
     .slice(0, count)

@@ -2,30 +2,23 @@
  * How many messages were claimed from a queue lately. It lies in the store, so it holds for all
  * processes together and for those that come after a crash.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { Rate } from '../../../core/queue-settings.ts'
-import { allRows, getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 
-export interface RateStatements {
-  readonly claimed: StatementSync
-  readonly spans: StatementSync
-  readonly add: StatementSync
-  readonly forget: StatementSync
-}
-
-export function prepareRates(db: DatabaseSync): RateStatements {
-  return {
-    claimed: db.prepare('SELECT sum(count) AS count FROM claim_rate WHERE queue = ? AND at > ?'),
-    spans: db.prepare(`
-      SELECT at, count FROM claim_rate WHERE queue = ? AND at > ? ORDER BY at`),
-    add: db.prepare(`
-      INSERT INTO claim_rate (queue, at, count) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET count = count + excluded.count`),
-    forget: db.prepare('DELETE FROM claim_rate WHERE queue = ? AND at <= ?'),
-  }
+const sql = {
+  claimed: query<{ count: number | null }>(
+    'SELECT sum(count) AS count FROM claim_rate WHERE queue = ? AND at > ?',
+  ),
+  spans: query<{ at: number; count: number }>(`
+    SELECT at, count FROM claim_rate WHERE queue = ? AND at > ? ORDER BY at`),
+  add: change(`
+    INSERT INTO claim_rate (queue, at, count) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET count = count + excluded.count`),
+  forget: change('DELETE FROM claim_rate WHERE queue = ? AND at <= ?'),
 }
 
 /** A window is remembered in at most so many spans, however many claims fall into it. */
@@ -42,15 +35,14 @@ function windowMs({ perMs }: Rate): number {
 
 /** How many more may be claimed now. */
 export function roomInRate(session: Session, queue: Queue, rate: Rate, now: number): number {
-  const { claimed } = session.gates
-  const row = getRow<{ count: number | null }>(claimed, queue.id, now - windowMs(rate))
+  const row = session.one(sql.claimed, queue.id, now - windowMs(rate))
   return rate.max - (row?.count ?? 0)
 }
 
 /** When the next one may be claimed, if none is any more. */
 export function rateOpensAt(session: Session, queue: Queue, rate: Rate, now: number): number {
   const window = windowMs(rate)
-  const spans = allRows<{ at: number; count: number }>(session.gates.spans, queue.id, now - window)
+  const spans = session.all(sql.spans, queue.id, now - window)
   let surplus = spans.reduce((sum, { count }) => sum + count, 0) - rate.max
   for (const { at, count } of spans) {
     if (surplus < 0) break
@@ -62,11 +54,10 @@ export function rateOpensAt(session: Session, queue: Queue, rate: Rate, now: num
 
 /** Notes claims, and forgets those that no window reaches any more. */
 export function noteClaims(tx: StoreTransaction, queue: Queue, rate: Rate, count: number): void {
-  const { add, forget } = tx.session.gates
   const spanMs = Math.max(1, Math.floor(rate.perMs / spansPerWindow))
   // As if all of a span had been claimed at its end: the window is rather too long than too short.
   const at = tx.now - (tx.now % spanMs) + spanMs - 1
-  forget.run(queue.id, tx.now - windowMs(rate))
-  add.run(queue.id, at, count)
+  tx.run(sql.forget, queue.id, tx.now - windowMs(rate))
+  tx.run(sql.add, queue.id, at, count)
   tx.wroteRow()
 }

@@ -1,35 +1,28 @@
 /** Cheap questions that tell whether a receive is worth a try, or when it will be. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { inFlightMax } from '../../../core/limits.ts'
-import { getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { query } from '../driver/statements.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { lanesOf } from './buckets.ts'
 import { type Gate, type GateOptions, gateOf } from './gates.ts'
 
-export interface WakingStatements {
-  readonly anyReady: StatementSync
-  readonly anyOpenGroup: StatementSync
-  readonly nextDue: StatementSync
-  readonly leased: StatementSync
-  readonly dataVersion: StatementSync
-}
+const firstDue = (state: number): string => `(
+  SELECT due_at FROM message INDEXED BY message_due
+  WHERE generation = ? AND state = ${state} AND state > 0 ORDER BY due_at LIMIT 1)`
 
-export function prepareWaking(db: DatabaseSync): WakingStatements {
-  const firstDue = (state: number): string => `(
-    SELECT due_at FROM message INDEXED BY message_due
-    WHERE generation = ? AND state = ${state} AND state > 0 ORDER BY due_at LIMIT 1)`
-  return {
-    anyReady: db.prepare(`
-      SELECT 1 FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 LIMIT 1`),
-    anyOpenGroup: db.prepare(`
-      SELECT 1 FROM fifo_group INDEXED BY fifo_group_open
-      WHERE generation = ? AND turn IS NOT NULL LIMIT 1`),
-    nextDue: db.prepare(`SELECT ${firstDue(1)} AS lease_ends, ${firstDue(2)} AS delay_ends`),
-    leased: db.prepare('SELECT leased FROM queue_count WHERE queue = ?'),
-    dataVersion: db.prepare('PRAGMA data_version'),
-  }
+const sql = {
+  anyReady: query<unknown>(`
+    SELECT 1 FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 LIMIT 1`),
+  anyOpenGroup: query<unknown>(`
+    SELECT 1 FROM fifo_group INDEXED BY fifo_group_open
+    WHERE generation = ? AND turn IS NOT NULL LIMIT 1`),
+  nextDue: query<{ lease_ends: number | null; delay_ends: number | null }>(
+    `SELECT ${firstDue(1)} AS lease_ends, ${firstDue(2)} AS delay_ends`,
+  ),
+  leased: query<{ leased: number }>('SELECT leased FROM queue_count WHERE queue = ?'),
+  dataVersion: query<{ data_version: number }>('PRAGMA data_version'),
 }
 
 const never = Number.POSITIVE_INFINITY
@@ -59,7 +52,7 @@ export function worthwhileAt(options: GateOptions): number {
 /** As much is in hand as may be; some of it has to come back first. */
 function isFull(session: Session, queue: Queue, gate: Gate | undefined): boolean {
   if (gate?.isRunningFull) return true
-  const leased = getRow<{ leased: number }>(session.waking.leased, queue.id)?.leased ?? 0
+  const leased = session.one(sql.leased, queue.id)?.leased ?? 0
   return leased >= inFlightMax
 }
 
@@ -73,22 +66,17 @@ function hasOpenLane({ session, queue }: GateOptions, gate: Gate): boolean {
 
 /** What is due and not caught up with is not seen. */
 export function hasSomethingReady(session: Session, queue: Queue): boolean {
-  const { anyReady, anyOpenGroup } = session.waking
-  const statement = queue.settings.type === 'fifo' ? anyOpenGroup : anyReady
-  return statement.get(queue.generation) !== undefined
+  const any = queue.settings.type === 'fifo' ? sql.anyOpenGroup : sql.anyReady
+  return session.one(any, queue.generation) !== undefined
 }
 
 /** When the next lease, or the next delay, ends. */
 function nextDueAt(session: Session, queue: Queue): number {
-  const row = getRow<{ lease_ends: number | null; delay_ends: number | null }>(
-    session.waking.nextDue,
-    queue.generation,
-    queue.generation,
-  )
+  const row = session.one(sql.nextDue, queue.generation, queue.generation)
   return Math.min(row?.lease_ends ?? never, row?.delay_ends ?? never)
 }
 
 /** Moves on when another connection, in this process or another, has committed. */
 export function dataVersion(session: Session): number {
-  return getRow<{ data_version: number }>(session.waking.dataVersion)?.data_version ?? 0
+  return session.one(sql.dataVersion)?.data_version ?? 0
 }

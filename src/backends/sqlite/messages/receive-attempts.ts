@@ -2,37 +2,28 @@
  * Receive attempts on FIFO queues. A consumer that lost the answer to a receive asks again with the
  * same id and gets the same messages with the same receipts, as long as none of them was touched.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { deduplicationWindowMs } from '../../../core/limits.ts'
 import type { Delivery } from '../../backend.ts'
-import { getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { hold } from './holding.ts'
 import { deliveryFromRow, type MessageRow, messageColumns } from './message-rows.ts'
 
-export interface AttemptStatements {
-  readonly find: StatementSync
-  readonly remember: StatementSync
-  readonly leasedMessage: StatementSync
-  readonly renew: StatementSync
-}
-
-export function prepareAttempts(db: DatabaseSync): AttemptStatements {
-  return {
-    find: db.prepare(`
-      SELECT leases FROM receive_attempt WHERE generation = ? AND id = ? AND expires_at > ?`),
-    remember: db.prepare(`
-      INSERT OR REPLACE INTO receive_attempt (generation, id, leases, expires_at)
-      VALUES (?, ?, ?, ?)`),
-    leasedMessage: db.prepare(`
-      SELECT ${messageColumns} FROM message
-      WHERE sequence = ? AND generation = ? AND token = ? AND coalesce(held_until, due_at) = ?
-        AND state = 1 AND due_at > ?`),
-    renew: db.prepare(`
-      UPDATE message SET due_at = ?, held_until = ?
-      WHERE sequence = ? AND token = ? AND state = 1`),
-  }
+const sql = {
+  find: query<{ leases: string }>(`
+    SELECT leases FROM receive_attempt WHERE generation = ? AND id = ? AND expires_at > ?`),
+  remember: change(`
+    INSERT OR REPLACE INTO receive_attempt (generation, id, leases, expires_at)
+    VALUES (?, ?, ?, ?)`),
+  leasedMessage: query<MessageRow>(`
+    SELECT ${messageColumns} FROM message
+    WHERE sequence = ? AND generation = ? AND token = ? AND coalesce(held_until, due_at) = ?
+      AND state = 1 AND due_at > ?`),
+  renew: change(`
+    UPDATE message SET due_at = ?, held_until = ?
+    WHERE sequence = ? AND token = ? AND state = 1`),
 }
 
 type RememberedLease = readonly [sequence: number, token: number, expiresAt: number]
@@ -45,14 +36,13 @@ export function recallAttempt(
   visibilityMs: number,
 ): readonly Delivery[] | undefined {
   if (attemptId === undefined || queue.settings.type !== 'fifo') return undefined
-  const { find, leasedMessage, renew } = tx.session.attempts
-  const found = getRow<{ leases: string }>(find, queue.generation, attemptId, tx.now)
+  const found = tx.one(sql.find, queue.generation, attemptId, tx.now)
   if (found === undefined) return undefined
   const leases: readonly RememberedLease[] = JSON.parse(found.leases)
   const rows: MessageRow[] = []
   for (const [sequence, token, expiresAt] of leases) {
     const values = [sequence, queue.generation, token, expiresAt, tx.now] as const
-    const row = getRow<MessageRow>(leasedMessage, ...values)
+    const row = tx.one(sql.leasedMessage, ...values)
     if (row === undefined) return undefined
     rows.push(row)
   }
@@ -60,7 +50,7 @@ export function recallAttempt(
   const deliveries = rows.map((row) => {
     const { token } = row
     const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
-    renew.run(dueAt, heldUntil, row.sequence, token)
+    tx.run(sql.renew, dueAt, heldUntil, row.sequence, token)
     tx.wroteRow()
     return deliveryFromRow(row, tx.session, {
       queueId: queue.id,
@@ -88,5 +78,5 @@ export function rememberAttempt(
     leaseExpiresAt,
   ])
   const expiresAt = tx.now + deduplicationWindowMs
-  tx.session.attempts.remember.run(queue.generation, attemptId, JSON.stringify(leases), expiresAt)
+  tx.run(sql.remember, queue.generation, attemptId, JSON.stringify(leases), expiresAt)
 }

@@ -3,7 +3,7 @@
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { groupChanged } from './groups.ts'
-import { countNameOf, leased } from './message-rows.ts'
+import { countNameOf, dropLargeBody, leased } from './message-rows.ts'
 import { leaseEnded } from './tenants.ts'
 
 export interface RemovedRow {
@@ -16,7 +16,7 @@ export interface RemovedRow {
 /** Brings everything up to date after the row was deleted. */
 export function messageRemoved(tx: StoreTransaction, queue: Queue, row: RemovedRow): void {
   const { sequence, state, group_name } = row
-  if (row.apart === 1) tx.session.bodies.dropApart.run(sequence)
+  if (row.apart === 1) tx.run(dropLargeBody, sequence)
   tx.count(queue, countNameOf(state), -1)
   if (state === leased) leaseEnded(tx, queue, group_name)
   if (queue.settings.type !== 'fifo' || group_name === null) return

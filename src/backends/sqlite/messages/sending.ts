@@ -1,65 +1,56 @@
 /** Stores new messages: checks them against the queue, recognises duplicates, keeps order. */
+
 import { hash } from 'node:crypto'
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { SQLInputValue } from 'node:sqlite'
 import { delayOf, refuseMessage } from '../../../core/check-message.ts'
 import { deduplicationWindowMs } from '../../../core/limits.ts'
 import type { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../../backend.ts'
-import { getRow } from '../driver/rows.ts'
+import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { groupGained } from './groups.ts'
 import { hold } from './holding.ts'
 import { delayed, encodeAttributes, isKeptApart, nobodysToken, ready } from './message-rows.ts'
 
-export interface SendingStatements {
-  readonly insert: StatementSync
-  readonly insertPlain: StatementSync
-  readonly insertPlainMany: StatementSync
-  readonly insertPlainJob: StatementSync
-  readonly insertPlainJobs: StatementSync
-  readonly findDuplicate: StatementSync
-  readonly rememberId: StatementSync
-}
-
 /** Messages and jobs that one statement stores; each call of a statement has its price. */
 const messagesAtOnce = 10
 const jobsAtOnce = 25
 
-export function prepareSending(db: DatabaseSync): SendingStatements {
-  const insertPlainJobs = (count: number): StatementSync => {
-    const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?)`
-    return db.prepare(`
-      INSERT INTO message (
-        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body,
-        job_type, job_owner, job
-      ) VALUES ${rowsOf(count, row)}`)
-  }
-  // The most common message binds half the values, and binding is what costs time.
-  const insertPlain = (count: number): StatementSync => {
-    const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?)`
-    return db.prepare(`
-      INSERT INTO message (
-        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
-      ) VALUES ${rowsOf(count, row)}`)
-  }
-  return {
-    insert: db.prepare(`
-      INSERT INTO message (
-        sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
-        group_name, deduplication_id, attributes, body, job_type, job_owner, job, unit
-      ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    insertPlain: insertPlain(1),
-    insertPlainMany: insertPlain(messagesAtOnce),
-    insertPlainJob: insertPlainJobs(1),
-    insertPlainJobs: insertPlainJobs(jobsAtOnce),
-    findDuplicate: db.prepare(`
-      SELECT sequence FROM deduplication
-      WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),
-    rememberId: db.prepare(`
-      INSERT OR REPLACE INTO deduplication (generation, scope, id, sequence, expires_at)
-      VALUES (?, ?, ?, ?, ?)`),
-  }
+const plainJobs = (count: number): Statement => {
+  const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?)`
+  return change(`
+    INSERT INTO message (
+      sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body,
+      job_type, job_owner, job
+    ) VALUES ${rowsOf(count, row)}`)
+}
+/** The most common message binds half the values, and binding is what costs time. */
+const plainMessages = (count: number): Statement => {
+  const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?)`
+  return change(`
+    INSERT INTO message (
+      sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
+    ) VALUES ${rowsOf(count, row)}`)
+}
+
+const sql = {
+  keepApart: change('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
+  insert: change(`
+    INSERT INTO message (
+      sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
+      group_name, deduplication_id, attributes, body, job_type, job_owner, job, unit
+    ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+  insertPlain: plainMessages(1),
+  insertPlainMany: plainMessages(messagesAtOnce),
+  insertPlainJob: plainJobs(1),
+  insertPlainJobs: plainJobs(jobsAtOnce),
+  findDuplicate: query<{ sequence: number }>(`
+    SELECT sequence FROM deduplication
+    WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),
+  rememberId: change(`
+    INSERT OR REPLACE INTO deduplication (generation, scope, id, sequence, expires_at)
+    VALUES (?, ?, ?, ?, ?)`),
 }
 
 function rowsOf(count: number, row: string): string {
@@ -107,7 +98,7 @@ function storePlainMessages(
     values.push(sequence, queue.generation, now, now, now, body)
     return sent(tx, 'created', sequence)
   })
-  session.sending.insertPlainMany.run(...values)
+  session.run(sql.insertPlainMany, ...values)
   tx.count(queue, 'sent', messages.length)
   tx.count(queue, 'ready', messages.length)
   tx.gainedReady(queue)
@@ -205,12 +196,11 @@ function insertPlain(
   body: string,
   { sequence, job }: Identity,
 ): void {
-  const { insertPlain, insertPlainJob } = session.sending
   if (job === undefined) {
-    insertPlain.run(sequence, generation, now, now, now, body)
+    session.run(sql.insertPlain, sequence, generation, now, now, now, body)
   } else {
     const { type, owner, details } = job
-    insertPlainJob.run(sequence, generation, now, now, now, body, type, owner, details)
+    session.run(sql.insertPlainJob, sequence, generation, now, now, now, body, type, owner, details)
   }
 }
 
@@ -238,7 +228,6 @@ export function storePlainJobs(
   jobs: readonly PlainJob[],
 ): readonly Stored[] {
   const { now, session } = tx
-  const { insertPlainJobs } = session.sending
   const together = jobs.length - (jobs.length % jobsAtOnce)
   const stored: Stored[] = []
   let values: SQLInputValue[] = []
@@ -256,7 +245,7 @@ export function storePlainJobs(
     }
     values.push(sequence, queue.generation, now, now, now, body, type, owner, details)
     if (index % jobsAtOnce === jobsAtOnce - 1) {
-      insertPlainJobs.run(...values)
+      session.run(sql.insertPlainJobs, ...values)
       values = []
     }
   }
@@ -274,7 +263,8 @@ function insertFull(
 ): void {
   const { dueAt, heldUntil } = hold(queue, now, now + delayMs)
   const apart = isKeptApart(message.body)
-  session.sending.insert.run(
+  session.run(
+    sql.insert,
     sequence,
     queue.generation,
     delayMs > 0 ? delayed : ready,
@@ -291,7 +281,7 @@ function insertFull(
     job?.details ?? null,
     unit ?? null,
   )
-  if (apart) session.bodies.keepApart.run(sequence, message.body)
+  if (apart) session.run(sql.keepApart, sequence, message.body)
 }
 
 function idForDeduplication(message: NewMessage): string {
@@ -308,8 +298,13 @@ function findDuplicate(
   message: NewMessage,
   deduplicationId: string,
 ): { readonly sequence: number } | undefined {
-  const { findDuplicate } = tx.session.sending
-  return getRow(findDuplicate, queue.generation, scopeOf(queue, message), deduplicationId, tx.now)
+  return tx.one(
+    sql.findDuplicate,
+    queue.generation,
+    scopeOf(queue, message),
+    deduplicationId,
+    tx.now,
+  )
 }
 
 function remember(
@@ -319,7 +314,8 @@ function remember(
   sequence: number,
   deduplicationId: string,
 ): void {
-  tx.session.sending.rememberId.run(
+  tx.run(
+    sql.rememberId,
     queue.generation,
     scopeOf(queue, message),
     deduplicationId,

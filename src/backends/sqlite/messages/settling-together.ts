@@ -2,27 +2,19 @@
  * Completes jobs that were claimed together with two statements instead of two for each. With fast
  * handlers most settlements are of this kind, and each run of a statement has its price.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { Receipt } from '../../../core/receipt.ts'
 import type { Settlement } from '../../backend.ts'
-import { changed } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { finishTogether, type LeasedTogether, leasedTogether } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { retentionCutoff } from './holding.ts'
 
-export interface TogetherStatements {
-  readonly remove: StatementSync
-  readonly hasFinished: StatementSync
-  readonly removeOne: StatementSync
-}
-
-export function prepareTogether(db: DatabaseSync): TogetherStatements {
-  return {
-    remove: db.prepare(`DELETE FROM message WHERE ${leasedTogether}`),
-    hasFinished: db.prepare('SELECT 1 FROM finished_job WHERE number = ?'),
-    removeOne: db.prepare('DELETE FROM message WHERE sequence = ? AND generation = ?'),
-  }
+const sql = {
+  remove: change(`DELETE FROM message WHERE ${leasedTogether}`),
+  hasFinished: query<unknown>('SELECT 1 FROM finished_job WHERE number = ?'),
+  removeOne: change('DELETE FROM message WHERE sequence = ? AND generation = ?'),
 }
 
 /** A settlement and the receipt that it names. */
@@ -69,17 +61,16 @@ export function completeTogether(
   const finished = finishTogether(tx, rows, ending)
   tx.count(queue, 'leased', -finished)
   tx.count(queue, 'acknowledged', finished)
-  const { remove, hasFinished, removeOne } = tx.session.together
   const numbers = Array.from({ length: count }, (_, index) => sequence + index)
   if (finished === count) {
-    remove.run(...rows)
+    tx.run(sql.remove, ...rows)
     return new Set(numbers)
   }
   // Some leases have ended. A message whose job has an end is one of ours: the others lost theirs with it.
   const isOurs = (number: number): boolean =>
     finished > 0 &&
-    hasFinished.get(number) !== undefined &&
-    changed(removeOne, number, queue.generation)
+    tx.one(sql.hasFinished, number) !== undefined &&
+    tx.changed(sql.removeOne, number, queue.generation)
   return new Set(numbers.filter(isOurs))
 }
 

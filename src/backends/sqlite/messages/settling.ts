@@ -2,85 +2,64 @@
  * Ends and extends leases. Every statement that changes a message names the token of the lease, so a
  * holder whose lease has been given to somebody else changes nothing, whatever it sends.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { leaseMsMax } from '../../../core/limits.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
-import { parseReceipt, type Receipt } from '../../../core/receipt.ts'
+import type { Receipt } from '../../../core/receipt.ts'
 import type {
   Extend,
   Extension,
   LeaseRefusal,
   LeaseResult,
-  LeaseState,
-  LeaseStates,
   Settle,
   Settlement,
   SettleResult,
 } from '../../backend.ts'
 import { refuseBatch } from '../collectors/batches.ts'
-import { changed, getRow } from '../driver/rows.ts'
+import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit } from '../flows/flow-ends.ts'
 import { finishLeasedJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { deadLetterQueue, hasUsedUpReceives, moveBuried, removeFinished } from './dead-lettering.ts'
+import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
 import { hold, retentionCutoff } from './holding.ts'
 import { hideUnheld, isForAnyLease, isHeld, isUnheld } from './late-receipts.ts'
-import {
-  countNameOf,
-  leased,
-  type MessageRow,
-  messageColumns,
-  nobodysToken,
-} from './message-rows.ts'
+import { findRow, receiptFor, refusalOf, whyNot } from './leases.ts'
+import { countNameOf, dropLargeBody, leased, nobodysToken } from './message-rows.ts'
 import { refuseParts, storeParts } from './settlement-parts.ts'
 import { completeTogether, countTogether, type Received } from './settling-together.ts'
 import { leaseEnded } from './tenants.ts'
 
-export interface SettlingStatements {
-  readonly find: StatementSync
-  readonly extend: StatementSync
-  readonly deletePlain: StatementSync
-  readonly deleteJob: StatementSync
-  readonly deleteHeld: StatementSync
-  readonly deletePlainUnheld: StatementSync
-  readonly deleteLive: StatementSync
-  readonly holdBack: StatementSync
-  readonly handBack: StatementSync
-}
+const deleted = 'RETURNING state, sent_at, group_name, body IS NULL AS apart, unit'
+const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
 
-export function prepareSettling(db: DatabaseSync): SettlingStatements {
-  const deleted = 'RETURNING state, sent_at, group_name, body IS NULL AS apart, unit'
-  const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
-  return {
-    find: db.prepare(`SELECT ${messageColumns} FROM message WHERE sequence = ?`),
-    extend: db.prepare(`UPDATE message SET due_at = ?, held_until = ? ${live} AND leased_at >= ?`),
-    deletePlain: db.prepare(`
-      DELETE FROM message ${live} AND body IS NOT NULL AND job_type IS NULL AND group_name IS NULL
-        AND unit IS NULL`),
-    deleteJob: db.prepare(`
-      DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`),
-    // Standard queues accept a late acknowledgement as long as nobody else has got the message. The
-    // message of a job goes with the end of the job, or not at all.
-    deleteHeld: db.prepare(`
-      DELETE FROM message
-      WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ?) ${deleted}`),
-    // The one statement without the token of the receipt, for callers who ask for it: see `anyLease` in
-    // the port.
-    deletePlainUnheld: db.prepare(`
-      DELETE FROM message
-      WHERE sequence = ? AND generation = ? AND job_type IS NULL AND ${isUnheld} ${deleted}`),
-    deleteLive: db.prepare(`DELETE FROM message ${live} ${deleted}`),
-    // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
-    holdBack: db.prepare(
-      `UPDATE message SET
-        due_at = ?, held_until = ?, token = ${nobodysToken}, lane = NULL ${live}`,
-    ),
-    handBack: db.prepare(`
-      UPDATE message SET
-        state = 0, held_until = NULL, token = ${nobodysToken}, lane = NULL,
-        receive_count = ? ${live}`),
-  }
+const sql = {
+  extend: change(`UPDATE message SET due_at = ?, held_until = ? ${live} AND leased_at >= ?`),
+  deletePlain: change(`
+    DELETE FROM message ${live} AND body IS NOT NULL AND job_type IS NULL AND group_name IS NULL
+      AND unit IS NULL`),
+  deleteJob: change(`
+    DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`),
+  // Standard queues accept a late acknowledgement as long as nobody else has got the message. The
+  // message of a job goes with the end of the job, or not at all.
+  deleteHeld: query<DeletedRow>(`
+    DELETE FROM message
+    WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ?) ${deleted}`),
+  // The one statement without the token of the receipt, for callers who ask for it: see `anyLease` in
+  // the port.
+  deletePlainUnheld: query<DeletedRow>(`
+    DELETE FROM message
+    WHERE sequence = ? AND generation = ? AND job_type IS NULL AND ${isUnheld} ${deleted}`),
+  deleteLive: query<DeletedRow>(`DELETE FROM message ${live} ${deleted}`),
+  // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
+  holdBack: change(
+    `UPDATE message SET
+      due_at = ?, held_until = ?, token = ${nobodysToken}, lane = NULL ${live}`,
+  ),
+  handBack: change(`
+    UPDATE message SET
+      state = 0, held_until = NULL, token = ${nobodysToken}, lane = NULL,
+      receive_count = ? ${live}`),
 }
 
 export function extendLeases(tx: StoreTransaction, request: Extend): readonly LeaseResult[] {
@@ -104,7 +83,7 @@ function extendLease(
   const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
   const { sequence, token } = receipt
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
-  if (changed(tx.session.settling.extend, ...values, leaseExpiresAt - leaseMsMax)) {
+  if (tx.changed(sql.extend, ...values, leaseExpiresAt - leaseMsMax)) {
     tx.wroteRow(queue)
     return { status: 'extended', leaseExpiresAt }
   }
@@ -121,17 +100,6 @@ function extendLease(
     allowed: `at most ${leaseMsMax} ms since the message was received`,
   }
   return refused(MillraceError.invalid([violation]))
-}
-
-/** The same question as before a settlement, without one. */
-export function leaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
-  const queue = view.session.topology.require(request.queue)
-  return request.receipts.map((text) => {
-    const receipt = receiptFor(queue, text)
-    // A receipt of a queue that was deleted and made anew: its message went with the old one.
-    if (receipt === undefined) return 'gone'
-    return whyNot(view, findRow(view, queue, receipt), receipt) ?? 'live'
-  })
 }
 
 export function settleLeases(tx: StoreTransaction, request: Settle): readonly SettleResult[] {
@@ -220,9 +188,6 @@ function settleLease(
   }
 }
 
-/** A store at one moment; a transaction is one. */
-export type StoreView = Pick<StoreTransaction, 'session' | 'now'>
-
 interface DeletedRow {
   readonly state: number
   readonly sent_at: number
@@ -239,28 +204,27 @@ function acknowledge(
   receipt: Receipt,
   { result, anyLease }: Acknowledgement,
 ): LeaseEnd {
-  const { deletePlain, deleteJob, deleteHeld, deletePlainUnheld, deleteLive } = tx.session.settling
   const { jobQueues } = tx.session
   const { sequence, token } = receipt
   const fifo = queue.settings.type === 'fifo'
   const mayBePlain = !fifo && !jobQueues.has(queue)
-  if (mayBePlain && deleteOutright(tx, queue, receipt, deletePlain)) return ended
+  if (mayBePlain && deleteOutright(tx, queue, receipt, sql.deletePlain)) return ended
   const lease = { receipt, queue, mayHaveLapsed: !fifo }
   const isJob = finishLeasedJob(tx, lease, { queue: queue.name, status: 'completed', result })
   if (isJob) jobQueues.add(queue)
-  if (isJob && !fifo && deleteOutright(tx, queue, receipt, deleteJob)) return ended
+  if (isJob && !fifo && deleteOutright(tx, queue, receipt, sql.deleteJob)) return ended
   let deleted = fifo
-    ? getRow<DeletedRow>(deleteLive, sequence, queue.generation, token, tx.now)
-    : getRow<DeletedRow>(deleteHeld, sequence, queue.generation, token, isJob ? 1 : 0)
+    ? tx.one(sql.deleteLive, sequence, queue.generation, token, tx.now)
+    : tx.one(sql.deleteHeld, sequence, queue.generation, token, isJob ? 1 : 0)
   if (deleted === undefined && anyLease && !fifo) {
-    deleted = getRow<DeletedRow>(deletePlainUnheld, sequence, queue.generation, tx.now)
+    deleted = tx.one(sql.deletePlainUnheld, sequence, queue.generation, tx.now)
   }
   if (deleted === undefined) {
     const row = anyLease ? findRow(tx, queue, receipt) : undefined
     const isHeldByAnother = row && isForAnyLease(queue, row) && isHeld(row, tx.now)
     return isHeldByAnother ? 'held' : refusalOf(tx, queue, receipt)
   }
-  if (deleted.apart === 1) tx.session.bodies.dropApart.run(sequence)
+  if (deleted.apart === 1) tx.run(dropLargeBody, sequence)
   tx.count(queue, countNameOf(deleted.state), -1)
   if (deleted.state === leased) leaseEnded(tx, queue, deleted.group_name)
   if (fifo) tx.gainedReady(queue)
@@ -279,9 +243,9 @@ function deleteOutright(
   tx: StoreTransaction,
   queue: Queue,
   { sequence, token }: Receipt,
-  statement: StatementSync,
+  statement: Statement,
 ): boolean {
-  if (statement.run(sequence, queue.generation, token, tx.now).changes !== 1) return false
+  if (!tx.changed(statement, sequence, queue.generation, token, tx.now)) return false
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'acknowledged', 1)
   return true
@@ -298,7 +262,7 @@ function holdBack(
   const { sequence, token } = receipt
   const { dueAt, heldUntil } = hold(queue, row.sent_at, tx.now + delayMs)
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
-  if (!changed(tx.session.settling.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
+  if (!tx.changed(sql.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
   tx.count(queue, 'failed', 1)
   if (row.job !== null) noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
   return ended
@@ -315,7 +279,7 @@ function handBack(
   const receiveCount = countReceive ? row.receive_count : row.receive_count - 1
   const { sequence, token } = receipt
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
-  if (!changed(tx.session.settling.handBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
+  if (!tx.changed(sql.handBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
   if (row.job !== null && countReceive) {
     noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
   }
@@ -349,41 +313,6 @@ function bury(tx: StoreTransaction, queue: Queue, receipt: Receipt, reason: stri
     return ended
   }
   return whyNot(tx, row, receipt) ?? 'stale'
-}
-
-/** Why the lease of a receipt did not do, after a statement that compared its token changed nothing. */
-export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt): LeaseRefusal {
-  return whyNot(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
-}
-
-/** The message that a receipt names, if it is still in the queue and has not ended. */
-function findRow(view: StoreView, queue: Queue, receipt: Receipt): MessageRow | undefined {
-  const row = getRow<MessageRow>(view.session.settling.find, receipt.sequence)
-  if (row === undefined || row.generation !== queue.generation) return undefined
-  return hasEnded(queue, row, view.now) ? undefined : row
-}
-
-/** Whether retention, or the last lease of a job, was over before anybody noticed. */
-function hasEnded(queue: Queue, row: MessageRow, now: number): boolean {
-  if (row.sent_at <= retentionCutoff(queue, now)) return true
-  const hasLapsed = row.state === leased && row.due_at <= now && row.token !== nobodysToken
-  return hasLapsed && row.job !== null && hasUsedUpReceives(queue, row)
-}
-
-/** Why the lease cannot be used, as the row stands; the statement that changes it has the last word. */
-function whyNot(
-  { now }: Pick<StoreView, 'now'>,
-  row: MessageRow | undefined,
-  receipt: Receipt,
-): LeaseRefusal | undefined {
-  if (row === undefined) return 'gone'
-  if (row.token !== receipt.token) return 'stale'
-  return row.state === leased && row.due_at > now ? undefined : 'lapsed'
-}
-
-export function receiptFor(queue: Queue, text: string): Receipt | undefined {
-  const receipt = typeof text === 'string' ? parseReceipt(text) : undefined
-  return receipt?.queueId === queue.id ? receipt : undefined
 }
 
 function refused(error: MillraceError): {

@@ -2,8 +2,7 @@
  * Fairness between the tenants of a standard queue, as SQS has it: a tenant with a large part of all
  * that is in flight is noisy, and gets something only when no quiet tenant has anything.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { groupChanged } from './groups.ts'
@@ -18,22 +17,15 @@ const noisyMs = 300_000
 /** A tenant that stays noisy is written down again only when so much of that time has passed. */
 const remarkAfterMs = 60_000
 
-export interface TenantStatements {
-  readonly add: StatementSync
-  readonly drop: StatementSync
-  readonly read: StatementSync
-  readonly mark: StatementSync
-}
-
-export function prepareTenants(db: DatabaseSync): TenantStatements {
-  return {
-    add: db.prepare(`
-      INSERT INTO tenant (generation, name, leased, noisy_until) VALUES (?, ?, ?, 0)
-      ON CONFLICT DO UPDATE SET leased = leased + excluded.leased`),
-    drop: db.prepare('DELETE FROM tenant WHERE generation = ? AND name = ? AND leased <= 0'),
-    read: db.prepare('SELECT leased, noisy_until FROM tenant WHERE generation = ? AND name = ?'),
-    mark: db.prepare('UPDATE tenant SET noisy_until = ? WHERE generation = ? AND name = ?'),
-  }
+const sql = {
+  add: change(`
+    INSERT INTO tenant (generation, name, leased, noisy_until) VALUES (?, ?, ?, 0)
+    ON CONFLICT DO UPDATE SET leased = leased + excluded.leased`),
+  drop: change('DELETE FROM tenant WHERE generation = ? AND name = ? AND leased <= 0'),
+  read: query<{ leased: number; noisy_until: number }>(
+    'SELECT leased, noisy_until FROM tenant WHERE generation = ? AND name = ?',
+  ),
+  mark: change('UPDATE tenant SET noisy_until = ? WHERE generation = ? AND name = ?'),
 }
 
 /** Messages of a standard queue were leased. */
@@ -43,7 +35,7 @@ export function tenantsLeased(
   rows: readonly Pick<ContentRow, 'group_name'>[],
 ): void {
   for (const { group_name } of rows) {
-    if (group_name !== null) tx.session.tenants.add.run(queue.generation, group_name, 1)
+    if (group_name !== null) tx.run(sql.add, queue.generation, group_name, 1)
   }
 }
 
@@ -63,8 +55,8 @@ export function leaseEnded(
     groupChanged(tx, queue.generation, group, returnedAt)
     return
   }
-  tx.session.tenants.add.run(queue.generation, group, -1)
-  tx.session.tenants.drop.run(queue.generation, group)
+  tx.run(sql.add, queue.generation, group, -1)
+  tx.run(sql.drop, queue.generation, group)
 }
 
 /** Who is noisy, for the length of one claim, which counts along. */
@@ -92,18 +84,14 @@ export class NoisyTenants {
   #find(tenant: string): boolean {
     const { session, now } = this.#tx
     const { generation } = this.#queue
-    const row = getRow<{ leased: number; noisy_until: number }>(
-      session.tenants.read,
-      generation,
-      tenant,
-    )
+    const row = session.one(sql.read, generation, tenant)
     if (row === undefined) return false
     const isNoisyNow =
       row.leased >= noisyLeasedMin &&
       row.leased > noisyShare * this.#tx.counted(this.#queue, 'leased')
     if (!isNoisyNow) return row.noisy_until > now
     if (row.noisy_until < now + noisyMs - remarkAfterMs) {
-      session.tenants.mark.run(now + noisyMs, generation, tenant)
+      session.run(sql.mark, now + noisyMs, generation, tenant)
       this.#tx.wroteRow()
     }
     return true

@@ -1,5 +1,5 @@
 /** What handlers have come to, queue by queue: the totals, and how they are written in few bytes. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { durationBuckets } from '../../../core/duration-buckets.ts'
 import {
   type AttemptEnding,
@@ -10,31 +10,21 @@ import {
   handlerFigures,
   noHandlers,
 } from '../../../core/handler-figures.ts'
-import { getRow } from '../driver/rows.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 
-export interface HandlerStatements {
-  readonly read: StatementSync
-  readonly write: StatementSync
-  readonly sampled: StatementSync
-}
-
-export function prepareHandlers(db: DatabaseSync): HandlerStatements {
-  return {
-    read: db.prepare('SELECT total FROM metric_handlers WHERE queue = ?'),
-    write: db.prepare(`
-      INSERT INTO metric_handlers (queue, total) VALUES (?, ?)
-      ON CONFLICT DO UPDATE SET total = excluded.total`),
-    sampled: db.prepare('UPDATE metric_handlers SET total = ?, sampled = ? WHERE queue = ?'),
-  }
+const sql = {
+  read: query<{ total: string }>('SELECT total FROM metric_handlers WHERE queue = ?'),
+  write: change(`
+    INSERT INTO metric_handlers (queue, total) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET total = excluded.total`),
 }
 
 export function addToHandlers(tx: StoreTransaction, queue: Queue, figures: HandlerFigures): void {
-  const { read, write } = tx.session.metricHandlers
-  const before = getRow<{ total: string }>(read, queue.id)?.total
+  const before = tx.one(sql.read, queue.id)?.total
   const total = before === undefined ? figures : addHandlers(decodeHandlers(before), figures)
-  write.run(queue.id, encodeHandlers(total))
+  tx.run(sql.write, queue.id, encodeHandlers(total))
   tx.wroteRow()
 }
 

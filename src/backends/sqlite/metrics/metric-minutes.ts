@@ -1,5 +1,5 @@
 /** Reads what was written down, and how all queues stand at this moment. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { Page } from '../../backend.ts'
 import type {
   MetricPage,
@@ -8,32 +8,24 @@ import type {
   QueueSnapshot,
   ReadMinutes,
 } from '../../metric-store.ts'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { query, upTo } from '../driver/statements.ts'
 import { oldestAge } from '../queues/oldest-age.ts'
 import { readStatistics } from '../queues/statistics.ts'
 import { decodeHandlers } from './metric-handlers.ts'
 import { type Counter, counters } from './recording.ts'
 
-export interface MinuteStatements {
-  readonly read: StatementSync
-  readonly latestBefore: StatementSync
-  readonly page: StatementSync
-}
-
-export function prepareMinutes(db: DatabaseSync): MinuteStatements {
-  return {
-    read: db.prepare(`
-      SELECT * FROM metric_minute WHERE queue = ? AND minute BETWEEN ? AND ? ORDER BY minute`),
-    latestBefore: db.prepare(
-      'SELECT max(minute) AS minute FROM metric_minute WHERE queue = ? AND minute < ?',
-    ),
-    page: db.prepare(`
-      SELECT q.name, ${counters.map((name) => `c.${name}`).join(', ')}, h.total AS handlers
-      FROM queue q JOIN queue_count c ON c.queue = q.id
-        LEFT JOIN metric_handlers h ON h.queue = q.id
-      WHERE q.name > ? ORDER BY q.name ${upTo}`),
-  }
+const sql = {
+  read: query<MinuteRow>(`
+    SELECT * FROM metric_minute WHERE queue = ? AND minute BETWEEN ? AND ? ORDER BY minute`),
+  latestBefore: query<{ minute: number | null }>(
+    'SELECT max(minute) AS minute FROM metric_minute WHERE queue = ? AND minute < ?',
+  ),
+  page: query<CountedRow & { readonly name: string }>(`
+    SELECT q.name, ${counters.map((name) => `c.${name}`).join(', ')}, h.total AS handlers
+    FROM queue q JOIN queue_count c ON c.queue = q.id
+      LEFT JOIN metric_handlers h ON h.queue = q.id
+    WHERE q.name > ? ORDER BY q.name ${upTo}`),
 }
 
 interface CountedRow extends Readonly<Record<Counter, number>> {
@@ -53,11 +45,10 @@ interface MinuteRow extends CountedRow {
 export function readMinutes(session: Session, request: ReadMinutes): readonly QueueMinute[] {
   const { id } = session.topology.require(request.queue)
   const { to, withLatestBefore = false } = request
-  const { read, latestBefore } = session.metricMinutes
   const before = withLatestBefore
-    ? getRow<{ minute: number | null }>(latestBefore, id, request.from)?.minute
+    ? session.one(sql.latestBefore, id, request.from)?.minute
     : undefined
-  return allRows<MinuteRow>(read, id, before ?? request.from, to).map((row) => ({
+  return session.all(sql.read, id, before ?? request.from, to).map((row) => ({
     minute: row.minute,
     ...countsOf(row),
     ready: row.ready,
@@ -74,8 +65,7 @@ export function readSnapshot(
   { after = '', limit }: MetricPage,
   now: number,
 ): Page<QueueSnapshot> {
-  const { page } = session.metricMinutes
-  const rows = allRows<CountedRow & { readonly name: string }>(page, after, limit + 1)
+  const rows = session.all(sql.page, after, limit + 1)
   const items = rows.slice(0, limit).map((row): QueueSnapshot => {
     const queue = session.topology.require(row.name)
     const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(session, queue, now)

@@ -3,12 +3,13 @@
  * the counters as they are and as they were when they were last written down, so nothing is counted
  * twice or left out, whichever process does it and however late; a minute in which nobody did is missing.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { type HandlerFigures, handlersSince } from '../../../core/handler-figures.ts'
 import { metricsKeptMs, minuteMs, minuteOf } from '../../../core/minutes.ts'
 import type { SampleReport } from '../../metric-store.ts'
-import { allRows, getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import type { Statement } from '../driver/statements.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { oldestAge } from '../queues/oldest-age.ts'
 import { readStatistics } from '../queues/statistics.ts'
@@ -36,61 +37,48 @@ export const counters = [
 
 export type Counter = (typeof counters)[number]
 
-export interface MetricStatements {
-  readonly clock: StatementSync
-  readonly setClock: StatementSync
-  readonly changed: StatementSync
-  readonly setBase: StatementSync
-  readonly write: StatementSync
-  readonly anyOld: StatementSync
-  readonly forget: StatementSync
-  readonly forgetBases: StatementSync
-  readonly forgetHandlers: StatementSync
-  readonly addEmpty: StatementSync
-}
+const all = counters.join(', ')
+const marks = counters.map(() => '?').join(', ')
+const gone = (table: string): Statement =>
+  change(`DELETE FROM ${table} WHERE queue NOT IN (SELECT id FROM queue)`)
 
-export function prepareMetrics(db: DatabaseSync): MetricStatements {
-  const all = counters.join(', ')
-  const marks = counters.map(() => '?').join(', ')
-  const gone = (table: string): StatementSync =>
-    db.prepare(`DELETE FROM ${table} WHERE queue NOT IN (SELECT id FROM queue)`)
-  return {
-    clock: db.prepare('SELECT minute, after_queue FROM metric_clock'),
-    setClock: db.prepare('UPDATE metric_clock SET minute = ?, after_queue = ?'),
-    // Queues that hold something, or held something, or in which something was counted. What happened
-    // in one that is younger than the minute belongs to the next.
-    changed: db.prepare(`
-      SELECT q.id, q.name, ${counters.map((name) => `c.${name}`).join(', ')},
-        ${counters.map((name) => `c.${name} - coalesce(b.${name}, 0) AS ${name}_since`).join(', ')},
-        h.total, h.sampled
-      FROM queue_count c JOIN queue q ON q.id = c.queue
-        LEFT JOIN metric_base b ON b.queue = c.queue
-        LEFT JOIN metric_handlers h ON h.queue = c.queue
-      WHERE c.queue > ? AND q.created_at < ? AND (
-        c.ready > 0 OR c.leased > 0 OR c.delayed > 0 OR coalesce(b.waiting, 0) > 0
-        OR ${counters.map((name) => `c.${name} <> coalesce(b.${name}, 0)`).join(' OR ')}
-        OR h.total IS NOT h.sampled
-      )
-      ORDER BY c.queue LIMIT ${sampleSlice}`),
-    setBase: db.prepare(`
-      INSERT OR REPLACE INTO metric_base (queue, waiting, ${all}) VALUES (?, ?, ${marks})`),
-    // Nobody writes a minute twice, but a store may be set back to an earlier state of its file.
-    write: db.prepare(`
-      INSERT OR REPLACE INTO metric_minute (
-        queue, minute, ${all}, ready, leased, delayed, oldest_ready, oldest, handlers
-      ) VALUES (?, ?, ${marks}, ?, ?, ?, ?, ?, ?)`),
-    anyOld: db.prepare(`
-      SELECT 1 FROM metric_minute INDEXED BY metric_minute_by_age WHERE minute < ? LIMIT 1`),
-    forget: db.prepare(`
-      DELETE FROM metric_minute WHERE (queue, minute) IN (
-        SELECT queue, minute FROM metric_minute INDEXED BY metric_minute_by_age
-        WHERE minute < ? LIMIT ${forgetSlice}
-      )`),
-    forgetBases: gone('metric_base'),
-    forgetHandlers: gone('metric_handlers'),
-    addEmpty: db.prepare(`
-      UPDATE queue_count SET empty_receives = empty_receives + ? WHERE queue = ?`),
-  }
+const sql = {
+  sampled: change('UPDATE metric_handlers SET total = ?, sampled = ? WHERE queue = ?'),
+  clock: query<ClockRow>('SELECT minute, after_queue FROM metric_clock'),
+  setClock: change('UPDATE metric_clock SET minute = ?, after_queue = ?'),
+  // Queues that hold something, or held something, or in which something was counted. What happened
+  // in one that is younger than the minute belongs to the next.
+  changed: query<ChangedRow>(`
+    SELECT q.id, q.name, ${counters.map((name) => `c.${name}`).join(', ')},
+      ${counters.map((name) => `c.${name} - coalesce(b.${name}, 0) AS ${name}_since`).join(', ')},
+      h.total, h.sampled
+    FROM queue_count c JOIN queue q ON q.id = c.queue
+      LEFT JOIN metric_base b ON b.queue = c.queue
+      LEFT JOIN metric_handlers h ON h.queue = c.queue
+    WHERE c.queue > ? AND q.created_at < ? AND (
+      c.ready > 0 OR c.leased > 0 OR c.delayed > 0 OR coalesce(b.waiting, 0) > 0
+      OR ${counters.map((name) => `c.${name} <> coalesce(b.${name}, 0)`).join(' OR ')}
+      OR h.total IS NOT h.sampled
+    )
+    ORDER BY c.queue LIMIT ${sampleSlice}`),
+  setBase: change(`
+    INSERT OR REPLACE INTO metric_base (queue, waiting, ${all}) VALUES (?, ?, ${marks})`),
+  // Nobody writes a minute twice, but a store may be set back to an earlier state of its file.
+  write: change(`
+    INSERT OR REPLACE INTO metric_minute (
+      queue, minute, ${all}, ready, leased, delayed, oldest_ready, oldest, handlers
+    ) VALUES (?, ?, ${marks}, ?, ?, ?, ?, ?, ?)`),
+  anyOld: query<unknown>(`
+    SELECT 1 FROM metric_minute INDEXED BY metric_minute_by_age WHERE minute < ? LIMIT 1`),
+  forget: change(`
+    DELETE FROM metric_minute WHERE (queue, minute) IN (
+      SELECT queue, minute FROM metric_minute INDEXED BY metric_minute_by_age
+      WHERE minute < ? LIMIT ${forgetSlice}
+    )`),
+  forgetBases: gone('metric_base'),
+  forgetHandlers: gone('metric_handlers'),
+  addEmpty: change(`
+    UPDATE queue_count SET empty_receives = empty_receives + ? WHERE queue = ?`),
 }
 
 interface ClockRow {
@@ -107,11 +95,10 @@ type ChangedRow = Readonly<Record<Counter | `${Counter}_since`, number>> & {
 
 /** A look without a transaction: in most seconds there is nothing to do. */
 export function isSampleDue(session: Session, now: number): boolean {
-  const { clock, anyOld } = session.metrics
-  const last = getRow<ClockRow>(clock)
+  const last = session.one(sql.clock)
   if (last === undefined || last.after_queue !== null || last.minute < latestMinute(now))
     return true
-  return getRow(anyOld, oldestKept(now)) !== undefined
+  return session.one(sql.anyOld, oldestKept(now)) !== undefined
 }
 
 export function nothingToSample(now: number): SampleReport {
@@ -135,17 +122,16 @@ export function sampleMinute(tx: StoreTransaction): SampleReport {
 }
 
 function sample(tx: StoreTransaction, minute: number): 'wholly' | 'partly' | 'before' {
-  const { clock, setClock, changed } = tx.session.metrics
-  const last = getRow<ClockRow>(clock) ?? { minute: 0, after_queue: null }
+  const last = tx.one(sql.clock) ?? { minute: 0, after_queue: null }
   if (last.minute > minute || (last.minute === minute && last.after_queue === null)) return 'before'
   // What an earlier minute had not come to is part of this one.
   const after = last.minute === minute ? last.after_queue : 0
   tx.writeCounts()
-  const rows = allRows<ChangedRow>(changed, after, minute + minuteMs)
+  const rows = tx.all(sql.changed, after, minute + minuteMs)
   for (const row of rows) writeMinute(tx, minute, row)
   const lastRow = rows.at(-1)
   const isWhole = rows.length < sampleSlice || lastRow === undefined
-  setClock.run(minute, isWhole ? null : lastRow.id)
+  tx.run(sql.setClock, minute, isWhole ? null : lastRow.id)
   tx.wroteRow()
   return isWhole ? 'wholly' : 'partly'
 }
@@ -155,7 +141,8 @@ function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): voi
   const queue = tx.queue(row.name)
   const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(session, queue, now)
   const waiting = ready + leased + delayed
-  session.metrics.write.run(
+  session.run(
+    sql.write,
     queue.id,
     minute,
     ...counters.map((name) => row[`${name}_since`]),
@@ -166,7 +153,7 @@ function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): voi
     oldestAge(session, queue, { ready, leased, now }),
     handlersOf(tx, row),
   )
-  session.metrics.setBase.run(queue.id, waiting, ...counters.map((name) => row[name]))
+  session.run(sql.setBase, queue.id, waiting, ...counters.map((name) => row[name]))
 }
 
 /** What handlers have come to since, or null when none has ended. */
@@ -176,7 +163,7 @@ function handlersOf(tx: StoreTransaction, { id, total, sampled }: ChangedRow): s
   const since = handlersSince(later, decodeHandlers(sampled))
   // The longest so far belonged to this minute; the next one looks for its own.
   const next = encodeHandlers(withoutLongest(later))
-  tx.session.metricHandlers.sampled.run(next, next, id)
+  tx.run(sql.sampled, next, next, id)
   return encodeHandlers(since)
 }
 
@@ -186,10 +173,9 @@ function withoutLongest(figures: HandlerFigures): HandlerFigures {
 }
 
 function forget(tx: StoreTransaction): number {
-  const { forget, forgetBases, forgetHandlers } = tx.session.metrics
   const before = oldestKept(tx.now)
-  const forgotten = Number(forget.run(before).changes) + forgetValues(tx, before, forgetSlice)
-  const others = Number(forgetBases.run().changes) + Number(forgetHandlers.run().changes)
+  const forgotten = Number(tx.changes(sql.forget, before)) + forgetValues(tx, before, forgetSlice)
+  const others = Number(tx.changes(sql.forgetBases)) + Number(tx.changes(sql.forgetHandlers))
   if (forgotten + others > 0) tx.wroteRow()
   return forgotten
 }
@@ -199,7 +185,7 @@ export function addEmptyReceives(tx: StoreTransaction, counts: ReadonlyMap<strin
   for (const [name, count] of counts) {
     const queue = tx.session.topology.find(name)
     if (queue === undefined) continue
-    tx.session.metrics.addEmpty.run(count, queue.id)
+    tx.run(sql.addEmpty, count, queue.id)
     tx.wroteRow()
   }
 }

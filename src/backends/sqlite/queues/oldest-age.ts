@@ -3,10 +3,10 @@
  * received three times or more do not, and a dead letter's age begins when it was moved. It is about
  * right: no more than the first messages of each state are looked at, in the order of their index.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { QueueLevels } from '../../metric-store.ts'
-import { getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { type Query, query } from '../driver/statements.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import { blocked, leased } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
@@ -18,37 +18,28 @@ const receivesMax = 3
 /** Messages of a state that are looked at. */
 const lookMax = 100
 
-export interface AgeStatements {
-  readonly firstReady: StatementSync
-  readonly ready: StatementSync
-  readonly leased: StatementSync
-  readonly blocked: StatementSync
-}
+const inReadyOrder = 'INDEXED BY message_ready WHERE generation = ? AND state = 0 ORDER BY sequence'
+const inDueOrder = (state: number): string =>
+  `INDEXED BY message_due
+    WHERE generation = ? AND state = ${state} AND state > 0 ORDER BY due_at`
+const since = (found: string): Query<{ since: number | null }> =>
+  query(`
+    SELECT min(CASE
+      WHEN sent_at <= ? THEN NULL
+      WHEN origin IS NOT NULL THEN origin ->> '$.at'
+      WHEN receive_count < ${receivesMax} THEN sent_at
+    END) AS since
+    FROM (SELECT sent_at, receive_count, origin FROM message ${found} LIMIT ${lookMax})`)
 
-export function prepareAges(db: DatabaseSync): AgeStatements {
-  const inReadyOrder =
-    'INDEXED BY message_ready WHERE generation = ? AND state = 0 ORDER BY sequence'
-  const inDueOrder = (state: number): string =>
-    `INDEXED BY message_due
-      WHERE generation = ? AND state = ${state} AND state > 0 ORDER BY due_at`
-  const since = (found: string): StatementSync =>
-    db.prepare(`
-      SELECT min(CASE
-        WHEN sent_at <= ? THEN NULL
-        WHEN origin IS NOT NULL THEN origin ->> '$.at'
-        WHEN receive_count < ${receivesMax} THEN sent_at
-      END) AS since
-      FROM (SELECT sent_at, receive_count, origin FROM message ${found} LIMIT ${lookMax})`)
-  return {
-    // Nearly always the answer, since this order is that of sending.
-    firstReady: db.prepare(`
-      SELECT CASE WHEN sent_at > ? AND origin IS NULL AND receive_count < ${receivesMax}
-        THEN sent_at END AS since
-      FROM message ${inReadyOrder} LIMIT 1`),
-    ready: since(inReadyOrder),
-    leased: since(inDueOrder(leased)),
-    blocked: since(inDueOrder(blocked)),
-  }
+const sql = {
+  // Nearly always the answer, since this order is that of sending.
+  firstReady: query<{ since: number | null }>(`
+    SELECT CASE WHEN sent_at > ? AND origin IS NULL AND receive_count < ${receivesMax}
+      THEN sent_at END AS since
+    FROM message ${inReadyOrder} LIMIT 1`),
+  ready: since(inReadyOrder),
+  leased: since(inDueOrder(leased)),
+  blocked: since(inDueOrder(blocked)),
 }
 
 /** Null when the queue holds no message that counts. */
@@ -61,15 +52,14 @@ export function oldestAge(
     now,
   }: Pick<QueueLevels, 'ready' | 'leased'> & { readonly now: number },
 ): number | null {
-  const { ages } = session
   const cutoff = retentionCutoff(queue, now)
-  const first = (statement: StatementSync): number | null =>
-    getRow<{ since: number | null }>(statement, cutoff, queue.generation)?.since ?? null
+  const first = (look: Query<{ since: number | null }>): number | null =>
+    session.one(look, cutoff, queue.generation)?.since ?? null
   const found = [
-    ready > 0 ? (first(ages.firstReady) ?? first(ages.ready)) : null,
-    ready > 0 ? first(ages.blocked) : null,
+    ready > 0 ? (first(sql.firstReady) ?? first(sql.ready)) : null,
+    ready > 0 ? first(sql.blocked) : null,
     // What is due and not caught up with counts as ready, and is found among the leased.
-    ready + inFlight > 0 ? first(ages.leased) : null,
+    ready + inFlight > 0 ? first(sql.leased) : null,
     ...(ready > 0 ? deadLettersToCome(session, queue, now).map(({ due_at }) => due_at) : []),
   ].filter((since) => since !== null)
   return found.length === 0 ? null : Math.max(0, now - Math.min(...found))

@@ -2,11 +2,12 @@
  * The queues of a store as one process sees them. Settings are read by nearly every operation and
  * change rarely, so they are cached until the store's topology version moves on.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { defaultQueueSettings } from '../../../core/queue-settings.ts'
 import type { QueueRecord, QueueSettings } from '../../backend.ts'
-import { SwitchBoard } from '../switches/switches.ts'
+import { query, type Statements } from '../driver/statements.ts'
+import { SwitchCache } from '../switches/switch-cache.ts'
 
 export interface Queue {
   readonly id: number
@@ -23,16 +24,18 @@ export interface Queue {
   readonly countsRunning: boolean
 }
 
+const byName = query<Readonly<Record<string, unknown>>>('SELECT * FROM queue WHERE name = ?')
+
 export class Topology {
   /** Kept here because the two change under the same version. */
-  readonly switches: SwitchBoard
-  readonly #byName: StatementSync
+  readonly switches: SwitchCache
+  readonly #statements: Statements
   readonly #cache = new Map<string, Queue>()
   #version = 0
 
-  constructor(db: DatabaseSync) {
-    this.switches = new SwitchBoard(db)
-    this.#byName = db.prepare('SELECT * FROM queue WHERE name = ?')
+  constructor(statements: Statements) {
+    this.switches = new SwitchCache(statements)
+    this.#statements = statements
   }
 
   /** Forgets what was cached under another version of the topology. */
@@ -50,7 +53,7 @@ export class Topology {
   find(name: string): Queue | undefined {
     const cached = this.#cache.get(name)
     if (cached !== undefined) return cached
-    const row = this.#byName.get(name)
+    const row = this.#statements.one(byName, name)
     if (row === undefined) return undefined
     const queue = queueFromRow(row)
     this.#cache.set(name, queue)

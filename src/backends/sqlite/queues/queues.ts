@@ -1,5 +1,5 @@
 /** Creates, changes, tags, purges and deletes queues. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import { isFifoName, namespaceEnd } from '../../../core/check-queue.ts'
 import { describeGiven } from '../../../core/checks.ts'
 import { describeRange, limits } from '../../../core/limits.ts'
@@ -9,57 +9,59 @@ import type {
   ChangeQueue,
   CreatedQueue,
   CreateQueue,
+  ListDeadLetterSources,
+  ListQueues,
   Page,
   PurgeQueue,
   QueueRecord,
   QueueSettings,
   TagQueue,
 } from '../../backend.ts'
-import { allRows, getRow, upTo } from '../driver/rows.ts'
+import type { Session } from '../driver/session.ts'
+import { change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
+import { inHand } from '../messages/buckets.ts'
 import { catchUpForLook, catchUpFully } from '../messages/elapsed-time.ts'
-import { nobodysToken } from '../messages/message-rows.ts'
+import { blocked, nobodysToken } from '../messages/message-rows.ts'
 import { type Queue, queueFromRow, queueRecord } from './queue-cache.ts'
 
-export interface QueueStatements {
-  readonly insert: StatementSync
-  readonly insertCounts: StatementSync
-  readonly update: StatementSync
-  readonly newGeneration: StatementSync
-  readonly remove: StatementSync
-  readonly removeCounts: StatementSync
-  readonly removeRate: StatementSync
-  readonly discard: StatementSync
-  readonly entomb: StatementSync
-  readonly deletedAt: StatementSync
-  readonly unearth: StatementSync
-  readonly list: StatementSync
-  readonly listSources: StatementSync
-}
-
-export function prepareQueues(db: DatabaseSync): QueueStatements {
-  return {
-    insert: db.prepare(`
-      INSERT INTO queue (name, generation, settings, tags, dead_letter, created_at, changed_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`),
-    insertCounts: db.prepare('INSERT INTO queue_count (queue) VALUES (?)'),
-    update: db.prepare(`
-      UPDATE queue SET settings = ?, tags = ?, dead_letter = ?, changed_at = ? WHERE id = ?`),
-    newGeneration: db.prepare('UPDATE queue SET generation = ?, purged_at = ? WHERE id = ?'),
-    remove: db.prepare('DELETE FROM queue WHERE id = ?'),
-    removeCounts: db.prepare('DELETE FROM queue_count WHERE queue = ?'),
-    removeRate: db.prepare('DELETE FROM claim_rate WHERE queue = ?'),
-    discard: db.prepare('INSERT INTO discarded_generation (generation, queue) VALUES (?, ?)'),
-    entomb: db.prepare('INSERT OR REPLACE INTO deleted_queue (name, deleted_at) VALUES (?, ?)'),
-    deletedAt: db.prepare('SELECT deleted_at FROM deleted_queue WHERE name = ?'),
-    unearth: db.prepare('DELETE FROM deleted_queue WHERE name = ?'),
-    list: db.prepare(`
-      SELECT * FROM queue
-      WHERE name > ? AND substr(name, 1, length(?)) = ?
-        AND (? = '' OR instr(name, '${namespaceEnd}') = 0) ORDER BY name ${upTo}`),
-    listSources: db.prepare(`
-      SELECT * FROM queue WHERE dead_letter = ? AND name > ? ORDER BY name ${upTo}`),
-  }
+const sql = {
+  markRunning: change(`
+    UPDATE message SET lane = '${inHand}'
+    WHERE generation = ? AND state = 1 AND state > 0 AND token <> ?`),
+  // Blocked messages are read in the order in which they are due.
+  prolongBlocked: change(`
+    UPDATE message SET due_at = sent_at + ?, held_until = NULL
+    WHERE generation = ? AND state = ${blocked} AND state > 0`),
+  // Whoever holds a message whose lease outlasts the old retention holds it for as long as promised.
+  prolongHeld: change(`
+    UPDATE message SET
+      due_at = min(held_until, sent_at + ?),
+      held_until = nullif(max(held_until, sent_at + ?), sent_at + ?)
+    WHERE generation = ? AND state > 0 AND state < ${blocked} AND held_until IS NOT NULL`),
+  shortenDue: change(`
+    UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?
+    WHERE generation = ? AND state > 0 AND due_at > sent_at + ?`),
+  insert: query<{ id: number }>(`
+    INSERT INTO queue (name, generation, settings, tags, dead_letter, created_at, changed_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`),
+  insertCounts: change('INSERT INTO queue_count (queue) VALUES (?)'),
+  update: change(`
+    UPDATE queue SET settings = ?, tags = ?, dead_letter = ?, changed_at = ? WHERE id = ?`),
+  newGeneration: change('UPDATE queue SET generation = ?, purged_at = ? WHERE id = ?'),
+  remove: change('DELETE FROM queue WHERE id = ?'),
+  removeCounts: change('DELETE FROM queue_count WHERE queue = ?'),
+  removeRate: change('DELETE FROM claim_rate WHERE queue = ?'),
+  discard: change('INSERT INTO discarded_generation (generation, queue) VALUES (?, ?)'),
+  entomb: change('INSERT OR REPLACE INTO deleted_queue (name, deleted_at) VALUES (?, ?)'),
+  deletedAt: query<{ deleted_at: number }>('SELECT deleted_at FROM deleted_queue WHERE name = ?'),
+  unearth: change('DELETE FROM deleted_queue WHERE name = ?'),
+  list: query<Readonly<Record<string, unknown>>>(`
+    SELECT * FROM queue
+    WHERE name > ? AND substr(name, 1, length(?)) = ?
+      AND (? = '' OR instr(name, '${namespaceEnd}') = 0) ORDER BY name ${upTo}`),
+  listSources: query<Readonly<Record<string, unknown>>>(`
+    SELECT * FROM queue WHERE dead_letter = ? AND name > ? ORDER BY name ${upTo}`),
 }
 
 export function createQueue(tx: StoreTransaction, request: CreateQueue): CreatedQueue {
@@ -72,13 +74,12 @@ export function createQueue(tx: StoreTransaction, request: CreateQueue): Created
   const type = given.type ?? (isFifoName(name) ? 'fifo' : 'standard')
   const settings: QueueSettings = { ...defaultQueueSettings, ...given, type }
   refuseSettings(tx, name, settings, given)
-  const { insert, insertCounts, deletedAt, unearth } = tx.session.queues
-  const tomb = getRow<{ deleted_at: number }>(deletedAt, name)
+  const tomb = tx.one(sql.deletedAt, name)
   if (tomb !== undefined && tx.now - tomb.deleted_at < cooldownMs) {
     throw new MillraceError('queue_deleted_recently')
   }
-  const { id } = getRow<{ id: number }>(
-    insert,
+  const { id } = tx.one(
+    sql.insert,
     name,
     tx.nextGeneration(),
     JSON.stringify(settings),
@@ -87,8 +88,8 @@ export function createQueue(tx: StoreTransaction, request: CreateQueue): Created
     tx.now,
     tx.now,
   ) ?? { id: 0 }
-  insertCounts.run(id)
-  if (tomb !== undefined) unearth.run(name)
+  tx.run(sql.insertCounts, id)
+  if (tomb !== undefined) tx.run(sql.unearth, name)
   tx.topologyChanged()
   return { queue: queueRecord(tx.queue(name)), created: true }
 }
@@ -101,9 +102,8 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
     // What has expired stays so, even if messages may now live longer.
     catchUpFully(tx, queue)
     const { retentionMs } = settings
-    const { prolongHeld, prolongBlocked } = tx.session.upkeep
-    prolongHeld.run(retentionMs, retentionMs, retentionMs, queue.generation)
-    prolongBlocked.run(retentionMs, queue.generation)
+    tx.run(sql.prolongHeld, retentionMs, retentionMs, retentionMs, queue.generation)
+    tx.run(sql.prolongBlocked, retentionMs, queue.generation)
   }
   const isShorter = settings.retentionMs < queue.settings.retentionMs
   // What had come back from a lease has come back.
@@ -112,11 +112,11 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   const saved = tx.queue(queue.name)
   // A ceiling counts what was taken before it was there.
   if (saved.countsRunning && !queue.countsRunning) {
-    tx.session.gates.markRunning.run(queue.generation, nobodysToken)
+    tx.run(sql.markRunning, queue.generation, nobodysToken)
   }
   if (isShorter) {
     // Leased and delayed messages may now expire before anybody would have looked at them.
-    tx.session.upkeep.shortenDue.run(settings.retentionMs, queue.generation, settings.retentionMs)
+    tx.run(sql.shortenDue, settings.retentionMs, queue.generation, settings.retentionMs)
     catchUpForLook(tx, saved)
   }
   return queueRecord(saved)
@@ -143,12 +143,11 @@ export function deleteQueue(tx: StoreTransaction, name: string): void {
   const queue = tx.queue(name)
   // What has ended before has had its own end, and may lie among the dead letters.
   catchUpForLook(tx, queue)
-  const { remove, removeCounts, removeRate, discard, entomb } = tx.session.queues
-  remove.run(queue.id)
-  removeCounts.run(queue.id)
-  removeRate.run(queue.id)
-  discard.run(queue.generation, queue.name)
-  entomb.run(name, tx.now)
+  tx.run(sql.remove, queue.id)
+  tx.run(sql.removeCounts, queue.id)
+  tx.run(sql.removeRate, queue.id)
+  tx.run(sql.discard, queue.generation, queue.name)
+  tx.run(sql.entomb, name, tx.now)
   tx.topologyChanged()
 }
 
@@ -159,21 +158,34 @@ export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
     throw new MillraceError('purge_in_progress')
   }
   catchUpFully(tx, queue)
-  tx.session.queues.newGeneration.run(tx.nextGeneration(), tx.now, queue.id)
-  tx.session.queues.discard.run(queue.generation, queue.name)
+  tx.run(sql.newGeneration, tx.nextGeneration(), tx.now, queue.id)
+  tx.run(sql.discard, queue.generation, queue.name)
   for (const state of ['ready', 'leased', 'delayed'] as const) {
     tx.count(queue, state, -tx.counted(queue, state))
   }
   tx.topologyChanged()
 }
 
-/** A page of queues from a statement that was asked for one row more than the page holds. */
-export function queuePage(
-  statement: StatementSync,
-  limit: number,
-  ...values: readonly string[]
+export function listQueues(session: Session, request: ListQueues): Page<QueueRecord> {
+  const { prefix = '', namespace, after = '', limit } = request
+  const start = (namespace ?? '') + prefix
+  const outside = namespace === '' ? 'outside' : ''
+  return queuePage(session.all(sql.list, after, start, start, outside, limit + 1), limit)
+}
+
+export function listDeadLetterSources(
+  session: Session,
+  { queue, after = '', limit }: ListDeadLetterSources,
 ): Page<QueueRecord> {
-  const rows = allRows<Readonly<Record<string, unknown>>>(statement, ...values, limit + 1)
+  session.topology.require(queue)
+  return queuePage(session.all(sql.listSources, queue, after, limit + 1), limit)
+}
+
+/** A page of queues from rows of which there is one more than the page holds, if there are more. */
+function queuePage(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  limit: number,
+): Page<QueueRecord> {
   const items = rows.slice(0, limit).map((row) => queueRecord(queueFromRow(row)))
   const last = items.at(-1)
   return rows.length > limit && last !== undefined ? { items, next: last.name } : { items }
@@ -185,7 +197,8 @@ function save(
   settings: QueueSettings,
   tags: Readonly<Record<string, string>>,
 ): void {
-  tx.session.queues.update.run(
+  tx.run(
+    sql.update,
     JSON.stringify(settings),
     JSON.stringify(tags),
     settings.deadLetter?.queue ?? null,

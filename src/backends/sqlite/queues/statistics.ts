@@ -3,14 +3,14 @@
  * that are due but not yet caught up with are looked at one by one, and the sweeper keeps them few. They
  * are counted where they will be found: a job that has lost its last attempt is a dead letter by now.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { QueueStatistics } from '../../backend.ts'
-import { allRows, getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { query } from '../driver/statements.ts'
 import type { Counts } from '../driver/transaction.ts'
-import { hasUsedUpReceives } from '../messages/dead-lettering.ts'
 import { dueIn } from '../messages/elapsed-time.ts'
 import { retentionCutoff } from '../messages/holding.ts'
+import { hasUsedUpReceives } from '../messages/leases.ts'
 import {
   blocked,
   delayed,
@@ -20,38 +20,27 @@ import {
 } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
 
-export interface StatisticsStatements {
-  readonly counts: StatementSync
-  readonly dueLeased: StatementSync
-  readonly dueDelayed: StatementSync
-  readonly oldest: StatementSync
-  readonly oldestBlocked: StatementSync
-  readonly sources: StatementSync
-}
-
-export function prepareStatistics(db: DatabaseSync): StatisticsStatements {
-  return {
-    counts: db.prepare('SELECT * FROM queue_count WHERE queue = ?'),
-    dueLeased: db.prepare(
-      dueIn(
-        leased,
-        `state, sent_at, due_at, token, receive_count,
-        CASE WHEN job_type IS NOT NULL THEN job END AS job`,
-      ),
+const sql = {
+  counts: query<Counts>('SELECT * FROM queue_count WHERE queue = ?'),
+  dueLeased: query<DueLease>(
+    dueIn(
+      leased,
+      `state, sent_at, due_at, token, receive_count,
+      CASE WHEN job_type IS NOT NULL THEN job END AS job`,
     ),
-    dueDelayed: db.prepare(dueIn(delayed)),
-    oldest: db.prepare(`
-      SELECT sent_at FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 ORDER BY sequence`),
-    // In the order of their retention, which is that of sending.
-    oldestBlocked: db.prepare(`
-      SELECT sent_at FROM message INDEXED BY message_due
-      WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at`),
-    // Only what is leased can have lost its last attempt.
-    sources: db.prepare(`
-      SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
-      WHERE dead_letter = ? AND leased > 0`),
-  }
+  ),
+  dueDelayed: query<DueRow>(dueIn(delayed)),
+  oldest: query<{ sent_at: number }>(`
+    SELECT sent_at FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 ORDER BY sequence`),
+  // In the order of their retention, which is that of sending.
+  oldestBlocked: query<{ sent_at: number }>(`
+    SELECT sent_at FROM message INDEXED BY message_due
+    WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at`),
+  // Only what is leased can have lost its last attempt.
+  sources: query<{ readonly name: string }>(`
+    SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
+    WHERE dead_letter = ? AND leased > 0`),
 }
 
 interface DueRow {
@@ -68,21 +57,20 @@ interface DueLease extends DueRow {
 }
 
 export function readStatistics(session: Session, queue: Queue, now: number): QueueStatistics {
-  const { statistics } = session
   const cutoff = retentionCutoff(queue, now)
-  const counts = getRow<Counts>(statistics.counts, queue.id)
+  const counts = session.one(sql.counts, queue.id)
   let ready = counts?.ready ?? 0
   let inFlight = counts?.leased ?? 0
   let held = counts?.delayed ?? 0
   let expired = counts?.expired ?? 0
   let oldestSentAt = Number.POSITIVE_INFINITY
   // Counters that are zero tell that there is nothing to look at.
-  const lapsed = inFlight > 0 ? allRows<DueLease>(statistics.dueLeased, queue.generation, now) : []
+  const lapsed = inFlight > 0 ? session.all(sql.dueLeased, queue.generation, now) : []
   const ended = lapsed.filter((row) => hasEndedJob(queue, row))
   inFlight -= ended.length
   const due = [
     ...lapsed.filter((row) => !ended.includes(row)),
-    ...(held > 0 ? allRows<DueRow>(statistics.dueDelayed, queue.generation, now) : []),
+    ...(held > 0 ? session.all(sql.dueDelayed, queue.generation, now) : []),
     ...deadLettersToCome(session, queue, now),
   ]
   for (const row of due) {
@@ -96,10 +84,10 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
       oldestSentAt = Math.min(oldestSentAt, row.sent_at)
     }
   }
-  const orders = (counts?.ready ?? 0) > 0 ? [statistics.oldest, statistics.oldestBlocked] : []
+  const orders = (counts?.ready ?? 0) > 0 ? [sql.oldest, sql.oldestBlocked] : []
   for (const oldest of orders) {
-    for (const row of oldest.iterate(queue.generation)) {
-      const sentAt = Number(row['sent_at'])
+    for (const row of session.each(oldest, queue.generation)) {
+      const sentAt = row.sent_at
       if (sentAt > cutoff) {
         oldestSentAt = Math.min(oldestSentAt, sentAt)
         break
@@ -142,10 +130,9 @@ export function deadLettersToCome(
   { name }: Queue,
   now: number,
 ): readonly (DueRow & Pick<DueLease, 'due_at'>)[] {
-  const { sources, dueLeased } = session.statistics
-  return allRows<{ readonly name: string }>(sources, name).flatMap((source) => {
+  return session.all(sql.sources, name).flatMap((source) => {
     const queue = session.topology.require(source.name)
-    const lapsed = allRows<DueLease>(dueLeased, queue.generation, now)
+    const lapsed = session.all(sql.dueLeased, queue.generation, now)
     return lapsed
       .filter((row) => hasEndedJob(queue, row))
       .map(({ sent_at, due_at }) => ({ state: readyState, sent_at, due_at }))

@@ -1,21 +1,14 @@
 /** Budgets: what was spent in the present window, and the switch that goes on when it is too much. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
 import type { BudgetState, BudgetWindow, Spend } from '../../switch-store.ts'
-import { getRow } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { turnOn } from './switches.ts'
 
-export interface BudgetStatements {
-  readonly read: StatementSync
-  readonly write: StatementSync
-}
-
-export function prepareBudgets(db: DatabaseSync): BudgetStatements {
-  return {
-    read: db.prepare('SELECT spent FROM budget WHERE name = ? AND window_start = ?'),
-    write: db.prepare('INSERT OR REPLACE INTO budget (name, window_start, spent) VALUES (?, ?, ?)'),
-  }
+const sql = {
+  read: query<{ spent: number }>('SELECT spent FROM budget WHERE name = ? AND window_start = ?'),
+  write: change('INSERT OR REPLACE INTO budget (name, window_start, spent) VALUES (?, ?, ?)'),
 }
 
 /** So much of a limit may be lost in a long sum of fractions without anybody having saved it. */
@@ -30,7 +23,7 @@ export function spend(tx: StoreTransaction, request: Spend): BudgetState {
   const { start, end } = windowAt(request, tx.now)
   const before = spentSince(tx.session, budget, start)
   const spent = before + amount
-  tx.session.budgets.write.run(budget, start, spent)
+  tx.run(sql.write, budget, start, spent)
   tx.wroteRow()
   const tripped = isReached(spent, limit) && trip(tx, request, end)
   return { spent, limit, windowEndsAt: end, tripped }
@@ -61,5 +54,5 @@ function windowAt({ perMs }: BudgetWindow, now: number): { start: number; end: n
 }
 
 function spentSince(session: Session, budget: string, start: number): number {
-  return getRow<{ spent: number }>(session.budgets.read, budget, start)?.spent ?? 0
+  return session.one(sql.read, budget, start)?.spent ?? 0
 }

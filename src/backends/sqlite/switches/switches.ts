@@ -1,8 +1,5 @@
-/**
- * Kill switches: which of them are on, as one process sees it, and turning them on and off. Claims
- * ask for them at every message, so they are cached like the topology and under the same version.
- */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+/** Turns kill switches on and off, and keeps a history of it. */
+
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Page } from '../../backend.ts'
 import type {
@@ -10,107 +7,31 @@ import type {
   ListSwitchEvents,
   SetSwitch,
   SwitchEvent,
-  SwitchMode,
   SwitchRecord,
-  SwitchScope,
   SwitchTarget,
 } from '../../switch-store.ts'
 import { numberedPage, numberOf } from '../driver/numbered-pages.ts'
-import { allRows, upTo } from '../driver/rows.ts'
 import type { Session } from '../driver/session.ts'
+import { change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-
-export interface SwitchStatements {
-  readonly set: StatementSync
-  readonly remove: StatementSync
-  readonly note: StatementSync
-  readonly events: StatementSync
-  readonly oldestKinds: StatementSync
-}
-
-export function prepareSwitches(db: DatabaseSync): SwitchStatements {
-  return {
-    set: db.prepare(`
-      INSERT OR REPLACE INTO kill_switch (scope, value, mode, by, note, set_at, until)
-      VALUES (?, ?, ?, ?, ?, ?, ?)`),
-    remove: db.prepare('DELETE FROM kill_switch WHERE scope = ? AND value = ?'),
-    note: db.prepare(`
-      INSERT INTO kill_switch_event (scope, value, event, mode, by, note, at, until)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
-    events: db.prepare(`
-      SELECT number, scope, value, event, mode, by, note, at, until FROM kill_switch_event
-      WHERE number < ? ORDER BY number DESC ${upTo}`),
-    oldestKinds: db.prepare(`
-      SELECT job_type IS NOT NULL AS is_job FROM message INDEXED BY message_ready
-      WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT ${lookedAt}`),
-  }
-}
 
 /** Messages of a queue that are looked at before everything in it is diverted. */
 const lookedAt = 1_000
 
-interface SwitchRow {
-  readonly scope: SwitchScope
-  readonly value: string
-  readonly mode: SwitchMode
-  readonly by: string
-  readonly note: string | null
-  readonly set_at: number
-  readonly until: number | null
-}
-
-/** The switches in the store. One whose time is over counts as off, swept away or not. */
-export class SwitchBoard {
-  readonly #read: StatementSync
-  #switches: ReadonlyMap<string, SwitchRecord> | undefined
-
-  constructor(db: DatabaseSync) {
-    this.#read = db.prepare('SELECT * FROM kill_switch ORDER BY scope, value')
-  }
-
-  forget(): void {
-    this.#switches = undefined
-  }
-
-  get isEmpty(): boolean {
-    return this.#all.size === 0
-  }
-
-  find(scope: SwitchScope, value: string, now: number): SwitchRecord | undefined {
-    const found = this.#all.get(keyOf(scope, value))
-    return found !== undefined && isOn(found, now) ? found : undefined
-  }
-
-  on(now: number): readonly SwitchRecord[] {
-    return [...this.#all.values()].filter((one) => isOn(one, now))
-  }
-
-  expired(now: number): readonly SwitchRecord[] {
-    return [...this.#all.values()].filter((one) => !isOn(one, now))
-  }
-
-  /** When the next switch turns itself off. */
-  nextEnd(now: number): number {
-    return Math.min(...this.on(now).map(({ until }) => until ?? Number.POSITIVE_INFINITY))
-  }
-
-  get #all(): ReadonlyMap<string, SwitchRecord> {
-    this.#switches ??= new Map(
-      allRows<SwitchRow>(this.#read).map(({ set_at: setAt, ...row }) => [
-        keyOf(row.scope, row.value),
-        { ...row, setAt },
-      ]),
-    )
-    return this.#switches
-  }
-}
-
-function keyOf(scope: SwitchScope, value: string): string {
-  return `${scope}:${value}`
-}
-
-function isOn({ until }: SwitchRecord, now: number): boolean {
-  return until === null || until > now
+const sql = {
+  set: change(`
+    INSERT OR REPLACE INTO kill_switch (scope, value, mode, by, note, set_at, until)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`),
+  remove: change('DELETE FROM kill_switch WHERE scope = ? AND value = ?'),
+  note: change(`
+    INSERT INTO kill_switch_event (scope, value, event, mode, by, note, at, until)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
+  events: query<SwitchEvent & { readonly number: number }>(`
+    SELECT number, scope, value, event, mode, by, note, at, until FROM kill_switch_event
+    WHERE number < ? ORDER BY number DESC ${upTo}`),
+  oldestKinds: query<{ is_job: 0 | 1 }>(`
+    SELECT job_type IS NOT NULL AS is_job FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT ${lookedAt}`),
 }
 
 export function setSwitch(tx: StoreTransaction, request: SetSwitch): SwitchRecord {
@@ -124,7 +45,7 @@ export function setSwitch(tx: StoreTransaction, request: SetSwitch): SwitchRecor
 export function turnOn(tx: StoreTransaction, record: SwitchRecord): SwitchRecord {
   liftExpired(tx)
   const { scope, value, mode, by, note, setAt, until } = record
-  tx.session.switches.set.run(scope, value, mode, by, note, setAt, until)
+  tx.run(sql.set, scope, value, mode, by, note, setAt, until)
   noteEvent(tx, { scope, value, event: 'set', mode, by, note, at: setAt, until })
   tx.topologyChanged()
   return record
@@ -152,21 +73,20 @@ function turnOff(
   { scope, value }: SwitchTarget,
   { by, note, at }: { readonly by: string; readonly note: string | null; readonly at: number },
 ): void {
-  tx.session.switches.remove.run(scope, value)
+  tx.run(sql.remove, scope, value)
   noteEvent(tx, { scope, value, event: 'lifted', mode: null, by, note, at, until: null })
   tx.topologyChanged()
 }
 
 function noteEvent(tx: StoreTransaction, event: SwitchEvent): void {
   const { scope, value, mode, by, note, at, until } = event
-  tx.session.switches.note.run(scope, value, event.event, mode, by, note, at, until)
+  tx.run(sql.note, scope, value, event.event, mode, by, note, at, until)
 }
 
 export function switchEvents(session: Session, request: ListSwitchEvents): Page<SwitchEvent> {
   const { after, limit } = request
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : numberOf(after)
-  const { events } = session.switches
-  const rows = allRows<SwitchEvent & { readonly number: number }>(events, before, limit + 1)
+  const rows = session.all(sql.events, before, limit + 1)
   return numberedPage(rows, limit, ({ number: _, ...event }) => event)
 }
 
@@ -177,6 +97,6 @@ export function switchEvents(session: Session, request: ListSwitchEvents): Page<
 function refuseQueueSwitch(tx: StoreTransaction, { value, mode }: SetSwitch): void {
   const queue = tx.queue(value)
   if (mode !== 'divert' || queue.settings.deadLetter !== null) return
-  const kinds = allRows<{ is_job: 0 | 1 }>(tx.session.switches.oldestKinds, queue.generation)
+  const kinds = tx.all(sql.oldestKinds, queue.generation)
   if (kinds.some(({ is_job }) => is_job === 0)) throw new MillraceError('dead_letter_missing')
 }

@@ -1,0 +1,75 @@
+/** What a receipt stands for now: reads leases and changes nothing. */
+import { parseReceipt, type Receipt } from '../../../core/receipt.ts'
+import type { LeaseRefusal, LeaseState, LeaseStates } from '../../backend.ts'
+import { query } from '../driver/statements.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
+import { decodeDetails } from '../jobs/job-details.ts'
+import type { Queue } from '../queues/queue-cache.ts'
+import { retentionCutoff } from './holding.ts'
+import {
+  type ContentRow,
+  leased,
+  type MessageRow,
+  messageColumns,
+  nobodysToken,
+} from './message-rows.ts'
+
+const findMessage = query<MessageRow>(`SELECT ${messageColumns} FROM message WHERE sequence = ?`)
+
+/** Whether each lease could be settled now, and why not. */
+export function leaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
+  const queue = view.session.topology.require(request.queue)
+  return request.receipts.map((text) => {
+    const receipt = receiptFor(queue, text)
+    // A receipt of a queue that was deleted and made anew: its message went with the old one.
+    if (receipt === undefined) return 'gone'
+    return whyNot(view, findRow(view, queue, receipt), receipt) ?? 'live'
+  })
+}
+
+export function hasUsedUpReceives(
+  queue: Queue,
+  row: Pick<ContentRow, 'job' | 'receive_count'>,
+): boolean {
+  const { deadLetter } = queue.settings
+  // A job brings its own number of attempts.
+  if (row.job !== null) {
+    return row.receive_count > 0 && row.receive_count >= decodeDetails(row.job).max
+  }
+  return deadLetter !== null && row.receive_count >= deadLetter.maxReceives
+}
+
+/** Why the lease of a receipt did not do, after a statement that compared its token changed nothing. */
+export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt): LeaseRefusal {
+  return whyNot(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
+}
+
+/** The message that a receipt names, if it is still in the queue and has not ended. */
+export function findRow(view: StoreView, queue: Queue, receipt: Receipt): MessageRow | undefined {
+  const row = view.session.one(findMessage, receipt.sequence)
+  if (row === undefined || row.generation !== queue.generation) return undefined
+  return hasEnded(queue, row, view.now) ? undefined : row
+}
+
+/** Whether retention, or the last lease of a job, was over before anybody noticed. */
+function hasEnded(queue: Queue, row: MessageRow, now: number): boolean {
+  if (row.sent_at <= retentionCutoff(queue, now)) return true
+  const hasLapsed = row.state === leased && row.due_at <= now && row.token !== nobodysToken
+  return hasLapsed && row.job !== null && hasUsedUpReceives(queue, row)
+}
+
+/** Why the lease cannot be used, as the row stands; the statement that changes it has the last word. */
+export function whyNot(
+  { now }: Pick<StoreView, 'now'>,
+  row: MessageRow | undefined,
+  receipt: Receipt,
+): LeaseRefusal | undefined {
+  if (row === undefined) return 'gone'
+  if (row.token !== receipt.token) return 'stale'
+  return row.state === leased && row.due_at > now ? undefined : 'lapsed'
+}
+
+export function receiptFor(queue: Queue, text: string): Receipt | undefined {
+  const receipt = typeof text === 'string' ? parseReceipt(text) : undefined
+  return receipt?.queueId === queue.id ? receipt : undefined
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { openDatabase } from '../../../src/backends/sqlite/driver/database.ts'
+import { declaredStatements, Statements } from '../../../src/backends/sqlite/driver/statements.ts'
+// Loads the modules that declare them.
+import '../../../src/backends/sqlite/index.ts'
+import { inTemporaryFolder } from '../../support/temporary-folder.ts'
+
+describe('the statements of the SQLite backend', () => {
+  test('can all be prepared on an empty store', () =>
+    inTemporaryFolder('statements', async (folder) => {
+      using db = openDatabase(folder.file('store.db'))
+      const statements = new Statements(db)
+      assert.ok(declaredStatements.length > 300, `only ${declaredStatements.length} are declared`)
+      for (const statement of declaredStatements) {
+        assert.equal(statements.prepared(statement).sourceSQL, statement.sql)
+      }
+    }))
+
+  test('are prepared once for each connection', () =>
+    inTemporaryFolder('statements', async (folder) => {
+      using db = openDatabase(folder.file('store.db'))
+      const statements = new Statements(db)
+      const [first] = declaredStatements
+      assert.ok(first !== undefined)
+      assert.equal(statements.prepared(first), statements.prepared(first))
+    }))
+})
