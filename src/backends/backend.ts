@@ -6,6 +6,7 @@
 import type { MessageAttribute, NewMessage } from '../core/message.ts'
 import type { MessageState } from '../core/message-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
+import type { QueueCounts } from '../core/queue-counters.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { AlarmStore } from './alarm-store.ts'
 import type { Backup, BackupReport } from './backup.ts'
@@ -159,14 +160,10 @@ export interface QueueStatistics {
   readonly totals: QueueTotals
 }
 
-export interface QueueTotals {
-  readonly sent: number
-  readonly deduplicated: number
-  readonly received: number
-  readonly acknowledged: number
-  readonly deadLettered: number
-  readonly expired: number
-}
+export type QueueTotals = Pick<
+  QueueCounts,
+  'sent' | 'deduplicated' | 'received' | 'acknowledged' | 'deadLettered' | 'expired'
+>
 
 export interface Send extends QueueName {
   readonly messages: readonly NewMessage[]

@@ -4,9 +4,10 @@
  * what they have come to, and it does not matter which process that is.
  */
 import type { HandlerFigures } from '../core/handler-figures.ts'
+import type { QueueCounts } from '../core/queue-counters.ts'
 import type { Page } from './backend.ts'
 
-export type { HandlerFigures }
+export type { HandlerFigures, QueueCounts }
 
 export interface MetricStore {
   /**
@@ -49,22 +50,6 @@ export interface ReportFigures {
   readonly queues: readonly QueueFigures[]
   /** Names beyond the thousandth are refused, and with them the whole report. */
   readonly values?: readonly { readonly name: string; readonly value: number }[]
-}
-
-/** What is counted for a queue. */
-export interface QueueCounts {
-  readonly sent: number
-  readonly received: number
-  readonly acknowledged: number
-  readonly deduplicated: number
-  readonly deadLettered: number
-  readonly expired: number
-  /** Receives that were answered with nothing. */
-  readonly emptyReceives: number
-  /** Attempts that ended without an acknowledgement: retried, buried, or lost with their lease. */
-  readonly failedAttempts: number
-  /** Messages that move tasks took out of it. */
-  readonly redriven: number
 }
 
 export interface QueueLevels {

@@ -2,6 +2,12 @@
  * What a minute of a queue says, in CloudWatch's words: each metric as samples, from which statistics
  * over any number of minutes come. Metrics that SQS does not have are named in its manner.
  */
+import {
+  noCounts,
+  type QueueCounter,
+  queueCounterNames,
+  queueCounters,
+} from '../core/queue-counters.ts'
 import type { HandlerFigures, QueueMinute } from './metric-store.ts'
 
 export const metricStatistics = ['Sum', 'Average', 'Minimum', 'Maximum', 'SampleCount'] as const
@@ -25,12 +31,6 @@ export interface MetricKind {
   readonly sample: (minute: QueueMinute) => Sample | undefined
 }
 
-const count = (read: (minute: QueueMinute) => number): MetricKind => ({
-  unit: 'Count',
-  statistic: 'Sum',
-  sample: (minute) => single(read(minute)),
-})
-
 const level = (read: (minute: QueueMinute) => number): MetricKind => ({
   unit: 'Count',
   statistic: 'Maximum',
@@ -52,30 +52,13 @@ const durations = (which: 'runs' | 'waits'): MetricKind => ({
   },
 })
 
-export const queueMetricNames = [
-  'ApproximateNumberOfMessagesVisible',
-  'ApproximateNumberOfMessagesNotVisible',
-  'ApproximateNumberOfMessagesDelayed',
-  'ApproximateAgeOfOldestMessage',
-  'NumberOfMessagesSent',
-  'NumberOfMessagesReceived',
-  'NumberOfMessagesDeleted',
-  'NumberOfEmptyReceives',
-  'NumberOfDeduplicatedSentMessages',
-  'NumberOfMessagesDeadLettered',
-  'NumberOfMessagesExpired',
-  'NumberOfMessagesRedriven',
-  'NumberOfFailedAttempts',
-  'ErrorRate',
-  'HandlerInvocations',
-  'HandlerErrors',
-  'HandlerDuration',
-  'HandlerWait',
-] as const
+type LevelMetric =
+  | 'ApproximateNumberOfMessagesVisible'
+  | 'ApproximateNumberOfMessagesNotVisible'
+  | 'ApproximateNumberOfMessagesDelayed'
+  | 'ApproximateAgeOfOldestMessage'
 
-export type QueueMetric = (typeof queueMetricNames)[number]
-
-export const queueMetrics: Readonly<Record<QueueMetric, MetricKind>> = {
+const levelMetrics: Readonly<Record<LevelMetric, MetricKind>> = {
   ApproximateNumberOfMessagesVisible: level(({ ready }) => ready),
   ApproximateNumberOfMessagesNotVisible: level(({ leased }) => leased),
   ApproximateNumberOfMessagesDelayed: level(({ delayed }) => delayed),
@@ -84,20 +67,41 @@ export const queueMetrics: Readonly<Record<QueueMetric, MetricKind>> = {
     statistic: 'Maximum',
     sample: ({ oldestAgeMs }) => single(Math.floor((oldestAgeMs ?? 0) / 1_000)),
   },
-  NumberOfMessagesSent: count(({ sent }) => sent),
-  NumberOfMessagesReceived: count(({ received }) => received),
-  NumberOfMessagesDeleted: count(({ acknowledged }) => acknowledged),
-  NumberOfEmptyReceives: count(({ emptyReceives }) => emptyReceives),
-  NumberOfDeduplicatedSentMessages: count(({ deduplicated }) => deduplicated),
-  NumberOfMessagesDeadLettered: count(({ deadLettered }) => deadLettered),
-  NumberOfMessagesExpired: count(({ expired }) => expired),
-  NumberOfMessagesRedriven: count(({ redriven }) => redriven),
-  NumberOfFailedAttempts: count(({ failedAttempts }) => failedAttempts),
+}
+
+type HandlerMetric =
+  | 'ErrorRate'
+  | 'HandlerInvocations'
+  | 'HandlerErrors'
+  | 'HandlerDuration'
+  | 'HandlerWait'
+
+const handlerMetrics: Readonly<Record<HandlerMetric, MetricKind>> = {
   ErrorRate: { unit: 'None', statistic: 'Average', sample: errorRate },
   HandlerInvocations: attempts(({ ended }) => ended),
   HandlerErrors: attempts(({ failed }) => failed),
   HandlerDuration: durations('runs'),
   HandlerWait: durations('waits'),
+}
+
+type CounterMetric = (typeof queueCounters)[QueueCounter]['cloudWatch']
+
+export type QueueMetric = LevelMetric | CounterMetric | HandlerMetric
+
+export const queueMetrics: Readonly<Record<QueueMetric, MetricKind>> = {
+  ...levelMetrics,
+  ...counterMetrics(),
+  ...handlerMetrics,
+}
+
+export const queueMetricNames: readonly QueueMetric[] = Object.keys(queueMetrics) as QueueMetric[]
+
+function counterMetrics(): Readonly<Record<CounterMetric, MetricKind>> {
+  const metrics = queueCounterNames.map((name): [string, MetricKind] => [
+    queueCounters[name].cloudWatch,
+    { unit: 'Count', statistic: 'Sum', sample: (minute) => single(minute[name]) },
+  ])
+  return Object.fromEntries(metrics) as Record<CounterMetric, MetricKind>
 }
 
 /** Every attempt is a sample, so that the average is the rate over the whole period. */
@@ -142,15 +146,7 @@ export function statisticOf(
 
 /** Of a queue that is empty and in which nothing happens. */
 export const quietMinute: Omit<QueueMinute, 'minute'> = {
-  sent: 0,
-  received: 0,
-  acknowledged: 0,
-  deduplicated: 0,
-  deadLettered: 0,
-  expired: 0,
-  emptyReceives: 0,
-  failedAttempts: 0,
-  redriven: 0,
+  ...noCounts,
   ready: 0,
   leased: 0,
   delayed: 0,

@@ -3,6 +3,7 @@
  * thing has it, and the statistic that is meant when none is named.
  */
 import type { AlarmStatistic } from './alarm-rule.ts'
+import { queueCounters } from './queue-counters.ts'
 
 export interface AlarmMetricKind {
   readonly namespace: 'AWS/SQS' | 'Millrace'
@@ -35,13 +36,13 @@ export const alarmMetrics: Readonly<Record<AlarmMetricName, AlarmMetricKind>> = 
   in_flight: { namespace: 'AWS/SQS', name: 'ApproximateNumberOfMessagesNotVisible', ...level },
   delayed: { namespace: 'AWS/SQS', name: 'ApproximateNumberOfMessagesDelayed', ...level },
   oldest_age: { namespace: 'AWS/SQS', name: 'ApproximateAgeOfOldestMessage', ...level },
-  sent: { namespace: 'AWS/SQS', name: 'NumberOfMessagesSent', ...count },
-  received: { namespace: 'AWS/SQS', name: 'NumberOfMessagesReceived', ...count },
-  deleted: { namespace: 'AWS/SQS', name: 'NumberOfMessagesDeleted', ...count },
-  empty_receives: { namespace: 'AWS/SQS', name: 'NumberOfEmptyReceives', ...count },
-  deduplicated: { namespace: 'AWS/SQS', name: 'NumberOfDeduplicatedSentMessages', ...count },
-  dead_lettered: { namespace: 'Millrace', name: 'NumberOfMessagesDeadLettered', ...count },
-  expired: { namespace: 'Millrace', name: 'NumberOfMessagesExpired', ...count },
+  sent: { namespace: 'AWS/SQS', name: queueCounters.sent.cloudWatch, ...count },
+  received: { namespace: 'AWS/SQS', name: queueCounters.received.cloudWatch, ...count },
+  deleted: { namespace: 'AWS/SQS', name: queueCounters.acknowledged.cloudWatch, ...count },
+  empty_receives: { namespace: 'AWS/SQS', name: queueCounters.emptyReceives.cloudWatch, ...count },
+  deduplicated: { namespace: 'AWS/SQS', name: queueCounters.deduplicated.cloudWatch, ...count },
+  dead_lettered: { namespace: 'Millrace', name: queueCounters.deadLettered.cloudWatch, ...count },
+  expired: { namespace: 'Millrace', name: queueCounters.expired.cloudWatch, ...count },
   error_rate: { namespace: 'Millrace', name: 'ErrorRate', of: 'queue', statistic: 'average' },
   overdue_flows: { namespace: 'Millrace', name: 'OverdueFlows', of: 'flow', statistic: 'maximum' },
   value: { namespace: 'Millrace', name: 'Value', of: 'value', statistic: 'maximum' },

@@ -1,6 +1,8 @@
 /** Metrics as every way in shows them; the names of fields are API. */
 import type { LatestValue, QueueMinute } from '../backends/metric-store.ts'
 import { isoTime } from '../core/iso-time.ts'
+import { type QueueCounter, queueCounterNames } from '../core/queue-counters.ts'
+import { type SnakeCase, snakeCase } from '../core/snake-case.ts'
 import type { MetricSeries } from './metric-data.ts'
 
 /** As CloudWatch answers to GetMetricData: times and values in two rows, oldest first. */
@@ -41,17 +43,11 @@ export function latestValueView({ name, value, at, count, sum }: LatestValue): L
   return { name, value, at: isoTime(at), count, sum }
 }
 
-export interface MinuteView {
+/** One field for each counter, in the spelling of the API. */
+export type CountsView = { readonly [Counter in QueueCounter as SnakeCase<Counter>]: number }
+
+export interface MinuteView extends CountsView {
   readonly minute: string
-  readonly sent: number
-  readonly received: number
-  readonly acknowledged: number
-  readonly deduplicated: number
-  readonly dead_lettered: number
-  readonly expired: number
-  readonly redriven: number
-  readonly empty_receives: number
-  readonly failed_attempts: number
   readonly visible: number
   readonly in_flight: number
   readonly delayed: number
@@ -68,21 +64,18 @@ export interface MinuteView {
 export function minuteView(minute: QueueMinute): MinuteView {
   return {
     minute: isoTime(minute.minute),
-    sent: minute.sent,
-    received: minute.received,
-    acknowledged: minute.acknowledged,
-    deduplicated: minute.deduplicated,
-    dead_lettered: minute.deadLettered,
-    expired: minute.expired,
-    redriven: minute.redriven,
-    empty_receives: minute.emptyReceives,
-    failed_attempts: minute.failedAttempts,
+    ...countsView(minute),
     visible: minute.ready,
     in_flight: minute.leased,
     delayed: minute.delayed,
     oldest_age_ms: minute.oldestAgeMs,
     handlers: handlersView(minute.handlers),
   }
+}
+
+function countsView(minute: QueueMinute): CountsView {
+  const fields = queueCounterNames.map((name) => [snakeCase(name), minute[name]])
+  return Object.fromEntries(fields) as CountsView
 }
 
 function handlersView(handlers: QueueMinute['handlers']): MinuteView['handlers'] {

@@ -2,6 +2,7 @@
 import type { QueueSnapshot } from '../backends/metric-store.ts'
 import { durationBounds } from '../core/duration-buckets.ts'
 import { type AttemptEnding, attemptEndings } from '../core/handler-figures.ts'
+import { queueCounterNames, queueCounters } from '../core/queue-counters.ts'
 import {
   histogramSamples,
   type Labels,
@@ -16,26 +17,6 @@ export interface ShownQueue {
 }
 
 type Read = (snapshot: ShownQueue['snapshot']) => number
-
-const counters: readonly (readonly [name: string, help: string, read: Read])[] = [
-  ['messages_sent', 'Messages that were sent.', ({ sent }) => sent],
-  ['messages_received', 'Messages that were handed out.', ({ received }) => received],
-  ['messages_deleted', 'Messages that were acknowledged.', ({ acknowledged }) => acknowledged],
-  ['messages_deduplicated', 'Sends that met a duplicate.', ({ deduplicated }) => deduplicated],
-  [
-    'messages_dead_lettered',
-    'Messages that went to the dead-letter queue.',
-    ({ deadLettered }) => deadLettered,
-  ],
-  ['messages_expired', 'Messages whose retention ended.', ({ expired }) => expired],
-  ['receives_empty', 'Receives that found nothing.', ({ emptyReceives }) => emptyReceives],
-  [
-    'attempts_failed',
-    'Deliveries that were retried, buried, or lost with their lease.',
-    ({ failedAttempts }) => failedAttempts,
-  ],
-  ['redrive_moved', 'Messages that move tasks took out.', ({ redriven }) => redriven],
-]
 
 const states: readonly (readonly [state: string, read: Read])[] = [
   ['visible', ({ ready }) => ready],
@@ -62,14 +43,15 @@ export function queueFamilies(shown: readonly ShownQueue[]): readonly MetricFami
         value: (oldestAgeMs ?? 0) / 1_000,
       })),
     },
-    ...counters.map(
-      ([name, help, read]): MetricFamily => ({
-        name: `millrace_${name}_total`,
+    ...queueCounterNames.map((counter): MetricFamily => {
+      const { prometheus, help } = queueCounters[counter]
+      return {
+        name: `millrace_${prometheus}_total`,
         help,
         type: 'counter',
-        samples: shown.map(({ labels, snapshot }) => ({ labels, value: read(snapshot) })),
-      }),
-    ),
+        samples: shown.map(({ labels, snapshot }) => ({ labels, value: snapshot[counter] })),
+      }
+    }),
   ]
 }
 

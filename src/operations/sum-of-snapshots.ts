@@ -2,21 +2,14 @@
 import type { QueueSnapshot } from '../backends/metric-store.ts'
 import { quietMinute } from '../backends/queue-metrics.ts'
 import { addHandlers } from '../core/handler-figures.ts'
+import { countsFrom } from '../core/queue-counters.ts'
 
 type Together = Omit<QueueSnapshot, 'queue'>
 
 export function sumOfSnapshots(snapshots: readonly QueueSnapshot[]): Together {
   return snapshots.reduce<Together>(
     (sum, one) => ({
-      sent: sum.sent + one.sent,
-      received: sum.received + one.received,
-      acknowledged: sum.acknowledged + one.acknowledged,
-      deduplicated: sum.deduplicated + one.deduplicated,
-      deadLettered: sum.deadLettered + one.deadLettered,
-      expired: sum.expired + one.expired,
-      emptyReceives: sum.emptyReceives + one.emptyReceives,
-      failedAttempts: sum.failedAttempts + one.failedAttempts,
-      redriven: sum.redriven + one.redriven,
+      ...countsFrom((name) => sum[name] + one[name]),
       ready: sum.ready + one.ready,
       leased: sum.leased + one.leased,
       delayed: sum.delayed + one.delayed,

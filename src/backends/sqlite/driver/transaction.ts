@@ -5,37 +5,34 @@
  */
 
 import type { SQLInputValue } from 'node:sqlite'
+import {
+  noCounts as noQueueCounts,
+  type QueueCounter,
+  queueCounterNames,
+} from '../../../core/queue-counters.ts'
+import { snakeCase } from '../../../core/snake-case.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import type { Session, StoreRow } from './session.ts'
 import { change, type Query, query, type Statement } from './statements.ts'
 import { isBusy } from './storage-fault.ts'
 
-export interface Counts {
-  ready: number
-  leased: number
-  delayed: number
-  sent: number
-  deduplicated: number
-  received: number
-  acknowledged: number
-  dead_lettered: number
-  expired: number
-  /** Attempts that ended without an acknowledgement. */
-  failed: number
-  /** Messages that move tasks took away. */
-  redriven: number
-}
+/** Levels and counters of a queue; a transaction gathers what it adds to them. */
+export type Counts = Record<CountName, number>
 
-export type CountName = keyof Counts
+export type CountName = 'ready' | 'leased' | 'delayed' | QueueCounter
+
+const countNames: readonly CountName[] = ['ready', 'leased', 'delayed', ...queueCounterNames]
+
+const noCounts: Counts = { ready: 0, leased: 0, delayed: 0, ...noQueueCounts }
+
+const countColumns: readonly string[] = countNames.map(snakeCase)
 
 const sql = {
-  readCounts: query<Counts>('SELECT * FROM queue_count WHERE queue = ?'),
+  readCounts: query<Counts>(`
+    SELECT ${countNames.map((name) => `${snakeCase(name)} AS ${name}`).join(', ')}
+    FROM queue_count WHERE queue = ?`),
   addCounts: change(`
-    UPDATE queue_count SET
-      ready = ready + ?, leased = leased + ?, delayed = delayed + ?,
-      sent = sent + ?, deduplicated = deduplicated + ?, received = received + ?,
-      acknowledged = acknowledged + ?, dead_lettered = dead_lettered + ?, expired = expired + ?,
-      failed = failed + ?, redriven = redriven + ?
+    UPDATE queue_count SET ${countColumns.map((name) => `${name} = ${name} + ?`).join(', ')}
     WHERE queue = ?`),
   writeStore: change(`
     UPDATE store SET
@@ -80,6 +77,11 @@ function joined(session: Session): StoreTransaction {
   return new StoreTransaction(session, store, session.clock.now(store))
 }
 
+/** The counts of a queue as they were committed last, or as the open transaction has written them. */
+export function readCounts(session: Session, { id }: Queue): Counts {
+  return session.one(sql.readCounts, id) ?? noCounts
+}
+
 /** A store at one moment; a transaction is one. */
 export type StoreView = Pick<StoreTransaction, 'session' | 'now'>
 
@@ -95,7 +97,7 @@ export class StoreTransaction {
   readonly #counts = new Map<number, Counts>()
   /** Runs of operations on one queue are the rule, and this saves them the look-up. */
   #latestQueue: Queue | undefined
-  #latestCounts: Counts = emptyCounts()
+  #latestCounts: Counts = { ...noCounts }
   readonly #countsBefore = new Map<number, Counts>()
   /** Queues, by name, that gained a ready message. */
   readonly gained: Set<string> = new Set()
@@ -204,7 +206,7 @@ export class StoreTransaction {
   #countsOf(queue: Queue): Counts {
     let counts = this.#counts.get(queue.id)
     if (counts === undefined) {
-      counts = emptyCounts()
+      counts = { ...noCounts }
       this.#counts.set(queue.id, counts)
       this.touched.add(queue.name)
     }
@@ -235,7 +237,7 @@ export class StoreTransaction {
   counted(queue: Queue, name: CountName): number {
     let before = this.#countsBefore.get(queue.id)
     if (before === undefined) {
-      before = this.session.one(sql.readCounts, queue.id) ?? emptyCounts()
+      before = readCounts(this.session, queue)
       this.#countsBefore.set(queue.id, before)
     }
     return before[name] + (this.#counts.get(queue.id)?.[name] ?? 0)
@@ -266,41 +268,11 @@ export class StoreTransaction {
 
   /** Brings the counters in the store up to date, for those who read them in this transaction. */
   writeCounts(): void {
-    for (const [id, c] of this.#counts) {
-      this.session.run(
-        sql.addCounts,
-        c.ready,
-        c.leased,
-        c.delayed,
-        c.sent,
-        c.deduplicated,
-        c.received,
-        c.acknowledged,
-        c.dead_lettered,
-        c.expired,
-        c.failed,
-        c.redriven,
-        id,
-      )
+    for (const [id, counts] of this.#counts) {
+      this.run(sql.addCounts, ...countNames.map((name) => counts[name]), id)
     }
     this.#counts.clear()
     this.#countsBefore.clear()
     this.#latestQueue = undefined
-  }
-}
-
-function emptyCounts(): Counts {
-  return {
-    ready: 0,
-    leased: 0,
-    delayed: 0,
-    sent: 0,
-    deduplicated: 0,
-    received: 0,
-    acknowledged: 0,
-    dead_lettered: 0,
-    expired: 0,
-    failed: 0,
-    redriven: 0,
   }
 }

@@ -172,7 +172,7 @@ function finishMove(
     tx.run(renumberLargeBody, sequence, row.sequence)
   }
   tx.count(queue, from, -1)
-  tx.count(queue, 'dead_lettered', 1)
+  tx.count(queue, 'deadLettered', 1)
   tx.count(target, 'ready', 1)
   tx.gainedReady(target)
   // Out of a receive, the group is brought up to date once, with all that the receive leased.

@@ -109,7 +109,7 @@ function comeBack(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
   tx.gainedReady(queue)
   // What only waited for its retry was counted when it failed, and has lost nothing.
   const wasLost = row.state === leased && row.token !== nobodysToken
-  if (wasLost) tx.count(queue, 'failed', 1)
+  if (wasLost) tx.count(queue, 'failedAttempts', 1)
   if (row.state === leased) leaseLapsed(tx, row, row.due_at)
   const hasEnded = wasLost && row.is_job === 1 && endAttempt(tx, queue, row)
   // What has ended did not come back, as when it is buried.

@@ -263,7 +263,7 @@ function holdBack(
   const { dueAt, heldUntil } = hold(queue, row.sent_at, tx.now + delayMs)
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!tx.changed(sql.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
-  tx.count(queue, 'failed', 1)
+  tx.count(queue, 'failedAttempts', 1)
   if (row.job !== null) noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
   return ended
 }
@@ -283,7 +283,7 @@ function handBack(
   if (row.job !== null && countReceive) {
     noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
   }
-  if (countReceive) tx.count(queue, 'failed', 1)
+  if (countReceive) tx.count(queue, 'failedAttempts', 1)
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
@@ -303,11 +303,11 @@ function bury(tx: StoreTransaction, queue: Queue, receipt: Receipt, reason: stri
   if (target === undefined) {
     // It was a job, or it would have been refused; its end is written down.
     removeFinished(tx, queue, row, reason)
-    tx.count(queue, 'failed', 1)
+    tx.count(queue, 'failedAttempts', 1)
     return ended
   }
   if (moveBuried(tx, queue, target, row, { token: receipt.token, reason })) {
-    tx.count(queue, 'failed', 1)
+    tx.count(queue, 'failedAttempts', 1)
     // The group lost its lock: what waits behind may be received.
     tx.gainedReady(queue)
     return ended

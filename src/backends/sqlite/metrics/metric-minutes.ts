@@ -1,5 +1,7 @@
 /** Reads what was written down, and how all queues stand at this moment. */
 
+import { countsFrom, queueCounterNames } from '../../../core/queue-counters.ts'
+import { snakeCase } from '../../../core/snake-case.ts'
 import type { Page } from '../../backend.ts'
 import type {
   MetricPage,
@@ -13,7 +15,8 @@ import { query, upTo } from '../driver/statements.ts'
 import { oldestAge } from '../queues/oldest-age.ts'
 import { readStatistics } from '../queues/statistics.ts'
 import { decodeHandlers } from './metric-handlers.ts'
-import { type Counter, counters } from './recording.ts'
+
+const counterColumns = queueCounterNames.map(snakeCase)
 
 const sql = {
   read: query<MinuteRow>(`
@@ -22,13 +25,14 @@ const sql = {
     'SELECT max(minute) AS minute FROM metric_minute WHERE queue = ? AND minute < ?',
   ),
   page: query<CountedRow & { readonly name: string }>(`
-    SELECT q.name, ${counters.map((name) => `c.${name}`).join(', ')}, h.total AS handlers
+    SELECT q.name, ${counterColumns.map((name) => `c.${name}`).join(', ')}, h.total AS handlers
     FROM queue q JOIN queue_count c ON c.queue = q.id
       LEFT JOIN metric_handlers h ON h.queue = q.id
     WHERE q.name > ? ORDER BY q.name ${upTo}`),
 }
 
-interface CountedRow extends Readonly<Record<Counter, number>> {
+/** With the columns of the counters. */
+interface CountedRow extends Readonly<Record<string, unknown>> {
   /** JSON. */
   readonly handlers: string | null
 }
@@ -78,17 +82,7 @@ export function readSnapshot(
 }
 
 function countsOf(row: CountedRow): QueueCounts {
-  return {
-    sent: row.sent,
-    received: row.received,
-    acknowledged: row.acknowledged,
-    deduplicated: row.deduplicated,
-    deadLettered: row.dead_lettered,
-    expired: row.expired,
-    emptyReceives: row.empty_receives,
-    failedAttempts: row.failed,
-    redriven: row.redriven,
-  }
+  return countsFrom((name) => Number(row[snakeCase(name)]))
 }
 
 function handlersOf({ handlers }: CountedRow): QueueSnapshot['handlers'] {

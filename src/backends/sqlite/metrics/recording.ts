@@ -6,6 +6,8 @@
 
 import { type HandlerFigures, handlersSince } from '../../../core/handler-figures.ts'
 import { metricsKeptMs, minuteMs, minuteOf } from '../../../core/minutes.ts'
+import { queueCounterNames } from '../../../core/queue-counters.ts'
+import { snakeCase } from '../../../core/snake-case.ts'
 import type { SampleReport } from '../../metric-store.ts'
 import type { Session } from '../driver/session.ts'
 import type { Statement } from '../driver/statements.ts'
@@ -22,23 +24,9 @@ const sampleSlice = 100
 /** Old minutes that are removed in one go. */
 const forgetSlice = 1_000
 
-/** Counters that become counts of a minute, as the tables call them. */
-export const counters = [
-  'sent',
-  'received',
-  'acknowledged',
-  'deduplicated',
-  'dead_lettered',
-  'expired',
-  'failed',
-  'redriven',
-  'empty_receives',
-] as const
-
-export type Counter = (typeof counters)[number]
-
-const all = counters.join(', ')
-const marks = counters.map(() => '?').join(', ')
+const columns: readonly string[] = queueCounterNames.map(snakeCase)
+const all = columns.join(', ')
+const marks = columns.map(() => '?').join(', ')
 const gone = (table: string): Statement =>
   change(`DELETE FROM ${table} WHERE queue NOT IN (SELECT id FROM queue)`)
 
@@ -49,15 +37,15 @@ const sql = {
   // Queues that hold something, or held something, or in which something was counted. What happened
   // in one that is younger than the minute belongs to the next.
   changed: query<ChangedRow>(`
-    SELECT q.id, q.name, ${counters.map((name) => `c.${name}`).join(', ')},
-      ${counters.map((name) => `c.${name} - coalesce(b.${name}, 0) AS ${name}_since`).join(', ')},
+    SELECT q.id, q.name, ${columns.map((name) => `c.${name}`).join(', ')},
+      ${columns.map((name) => `c.${name} - coalesce(b.${name}, 0) AS ${name}_since`).join(', ')},
       h.total, h.sampled
     FROM queue_count c JOIN queue q ON q.id = c.queue
       LEFT JOIN metric_base b ON b.queue = c.queue
       LEFT JOIN metric_handlers h ON h.queue = c.queue
     WHERE c.queue > ? AND q.created_at < ? AND (
       c.ready > 0 OR c.leased > 0 OR c.delayed > 0 OR coalesce(b.waiting, 0) > 0
-      OR ${counters.map((name) => `c.${name} <> coalesce(b.${name}, 0)`).join(' OR ')}
+      OR ${columns.map((name) => `c.${name} <> coalesce(b.${name}, 0)`).join(' OR ')}
       OR h.total IS NOT h.sampled
     )
     ORDER BY c.queue LIMIT ${sampleSlice}`),
@@ -77,8 +65,6 @@ const sql = {
     )`),
   forgetBases: gone('metric_base'),
   forgetHandlers: gone('metric_handlers'),
-  addEmpty: change(`
-    UPDATE queue_count SET empty_receives = empty_receives + ? WHERE queue = ?`),
 }
 
 interface ClockRow {
@@ -86,7 +72,8 @@ interface ClockRow {
   readonly after_queue: number | null
 }
 
-type ChangedRow = Readonly<Record<Counter | `${Counter}_since`, number>> & {
+/** With the columns of the counters, and what was added to each since the last minute. */
+interface ChangedRow extends Readonly<Record<string, unknown>> {
   readonly id: number
   readonly name: string
   readonly total: string | null
@@ -145,7 +132,7 @@ function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): voi
     sql.write,
     queue.id,
     minute,
-    ...counters.map((name) => row[`${name}_since`]),
+    ...columns.map((name) => Number(row[`${name}_since`])),
     ready,
     leased,
     delayed,
@@ -153,7 +140,7 @@ function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): voi
     oldestAge(session, queue, { ready, leased, now }),
     handlersOf(tx, row),
   )
-  session.run(sql.setBase, queue.id, waiting, ...counters.map((name) => row[name]))
+  session.run(sql.setBase, queue.id, waiting, ...columns.map((name) => Number(row[name])))
 }
 
 /** What handlers have come to since, or null when none has ended. */
@@ -184,9 +171,7 @@ function forget(tx: StoreTransaction): number {
 export function addEmptyReceives(tx: StoreTransaction, counts: ReadonlyMap<string, number>): void {
   for (const [name, count] of counts) {
     const queue = tx.session.topology.find(name)
-    if (queue === undefined) continue
-    tx.run(sql.addEmpty, count, queue.id)
-    tx.wroteRow()
+    if (queue !== undefined) tx.count(queue, 'emptyReceives', count)
   }
 }
 

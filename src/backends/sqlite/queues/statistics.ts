@@ -7,7 +7,7 @@
 import type { QueueStatistics } from '../../backend.ts'
 import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
-import type { Counts } from '../driver/transaction.ts'
+import { readCounts } from '../driver/transaction.ts'
 import { dueIn } from '../messages/elapsed-time.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import { hasUsedUpReceives } from '../messages/leases.ts'
@@ -21,7 +21,6 @@ import {
 import type { Queue } from './queue-cache.ts'
 
 const sql = {
-  counts: query<Counts>('SELECT * FROM queue_count WHERE queue = ?'),
   dueLeased: query<DueLease>(
     dueIn(
       leased,
@@ -58,11 +57,11 @@ interface DueLease extends DueRow {
 
 export function readStatistics(session: Session, queue: Queue, now: number): QueueStatistics {
   const cutoff = retentionCutoff(queue, now)
-  const counts = session.one(sql.counts, queue.id)
-  let ready = counts?.ready ?? 0
-  let inFlight = counts?.leased ?? 0
-  let held = counts?.delayed ?? 0
-  let expired = counts?.expired ?? 0
+  const counts = readCounts(session, queue)
+  let ready = counts.ready
+  let inFlight = counts.leased
+  let held = counts.delayed
+  let expired = counts.expired
   let oldestSentAt = Number.POSITIVE_INFINITY
   // Counters that are zero tell that there is nothing to look at.
   const lapsed = inFlight > 0 ? session.all(sql.dueLeased, queue.generation, now) : []
@@ -84,7 +83,7 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
       oldestSentAt = Math.min(oldestSentAt, row.sent_at)
     }
   }
-  const orders = (counts?.ready ?? 0) > 0 ? [sql.oldest, sql.oldestBlocked] : []
+  const orders = counts.ready > 0 ? [sql.oldest, sql.oldestBlocked] : []
   for (const oldest of orders) {
     for (const row of session.each(oldest, queue.generation)) {
       const sentAt = row.sent_at
@@ -104,11 +103,11 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
     delayed: held,
     oldestReadyAgeMs: ready > 0 ? now - oldestSentAt : null,
     totals: {
-      sent: counts?.sent ?? 0,
-      deduplicated: counts?.deduplicated ?? 0,
-      received: counts?.received ?? 0,
-      acknowledged: counts?.acknowledged ?? 0,
-      deadLettered: (counts?.dead_lettered ?? 0) + (hasTarget ? ended.length : 0),
+      sent: counts.sent,
+      deduplicated: counts.deduplicated,
+      received: counts.received,
+      acknowledged: counts.acknowledged,
+      deadLettered: counts.deadLettered + (hasTarget ? ended.length : 0),
       expired,
     },
   }
