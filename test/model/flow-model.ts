@@ -23,6 +23,12 @@ export interface ModelMessage {
   readyAt: number
 }
 
+/** A message that was received, and the unit that it worked on at that moment. */
+export interface Taken {
+  readonly message: ModelMessage
+  readonly unit: ModelUnit | null
+}
+
 /** A lease is known by the object. */
 export interface ModelLease {
   readonly until: number
@@ -135,8 +141,8 @@ export class FlowModel {
   }
 
   /** What a receive gets: what is ready, in order, past those whose receives are used up. */
-  receive(queue: ModelQueue, max: number): readonly ModelMessage[] {
-    const taken: ModelMessage[] = []
+  receive(queue: ModelQueue, max: number): readonly Taken[] {
+    const taken: Taken[] = []
     for (const message of this.#inOrder(queue)) {
       if (taken.length === max) break
       if (message.readyAt > this.now) continue
@@ -147,7 +153,7 @@ export class FlowModel {
       message.receives += 1
       message.readyAt = this.now + leaseMs
       message.lease = { until: message.readyAt }
-      taken.push(message)
+      taken.push({ message, unit: message.unit })
     }
     return taken
   }

@@ -184,9 +184,9 @@ export class FlowRun {
     if (deliveries === undefined) return
     assert.deepEqual(
       deliveries.map(({ body, unit }) => [body, unit?.unit ?? null, unit?.id ?? null]),
-      taken.map(({ body, unit }) => [body, unit?.id ?? null, unit?.flow.id ?? null]),
+      taken.map(({ message, unit }) => [message.body, unit?.id ?? null, unit?.flow.id ?? null]),
     )
-    for (const [index, message] of taken.entries()) {
+    for (const [index, { message }] of taken.entries()) {
       const { receipt = '' } = deliveries[index] ?? {}
       const { order, lease } = message
       if (lease !== undefined) this.#held.push({ queue, receipt, message, lease, order })
@@ -441,7 +441,7 @@ export class FlowRun {
         outcome: { kind: 'acknowledge' as const },
       }))
       await this.#backend.settle({ queue, settlements })
-      for (const message of taken) this.#endOwn(message)
+      for (const { message } of taken) this.#endOwn(message)
     }
   }
 

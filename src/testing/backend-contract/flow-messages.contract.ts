@@ -171,6 +171,24 @@ export function describeFlowMessages(all: ContractSuite): void {
       )
     }
 
+    suite.test(
+      'a message that lost its unit in the receive that gives it out has none',
+      async (scene) => {
+        await prepare(scene)
+        await open(scene, [{ id: 'a' }])
+        const parent = { ...pages, unit: 'a' }
+        await open(scene, unitsOf('x'), { id: 'part', parent, onUnitFailure: 'finalize' })
+        for (let time = 0; time < 2; time += 1) {
+          await scene.receiveOne('work', { visibilityMs: second })
+          await scene.advance(minute)
+        }
+        await flowsOf(scene).start({ ...parent, work: message('work', 'a') })
+        // The first of two messages has used its receives up; its end gives the unit another message.
+        const [delivery] = await scene.receive('work', { max: 10 })
+        assert.deepEqual([delivery?.body, delivery?.unit], ['a', null])
+      },
+    )
+
     suite.test('it has work again when its dead letter is moved back', async (scene) => {
       await prepare(scene)
       await open(scene, unitsOf('a'))

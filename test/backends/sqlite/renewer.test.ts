@@ -135,7 +135,10 @@ describe('the renewer', () => {
 
   test('is named by a module that lies beside the store', async () => {
     const { file, otherThread } = await openScene()
-    assert.match(fileURLToPath(otherThread.module), /backends\/sqlite\/messages\/lease-renewer\.ts$/)
+    assert.match(
+      fileURLToPath(otherThread.module),
+      /backends\/sqlite\/messages\/lease-renewer\.ts$/,
+    )
     assert.deepEqual(otherThread.options, { file })
   })
 })

@@ -83,7 +83,7 @@ function leaseChosen(
   if (tx.counted(queue, 'leased') >= inFlightMax) throw new MillraceError('in_flight_limit')
   const gate = gateOf({ session, queue, now, heldNames: request.heldNames })
   if (gate?.isHeld || (gate?.room ?? 1) <= 0) return undefined
-  const delivery = leaseOrSetAside(tx, queue, row, {
+  const taken = leaseOrSetAside(tx, queue, row, {
     max: 1,
     ahead: 0,
     leaseExpiresAt: now + leaseMsOf(queue, request),
@@ -91,6 +91,7 @@ function leaseChosen(
     gate,
     noisy: new NoisyTenants(tx, queue),
   })
+  const delivery = typeof taken === 'object' ? taken : undefined
   gate?.noteClaims(tx, delivery === undefined ? 0 : 1)
   if (queue.settings.type === 'fifo' && row.group_name !== null) {
     groupChanged(tx, queue.generation, row.group_name)

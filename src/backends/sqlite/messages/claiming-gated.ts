@@ -91,14 +91,20 @@ function takeByAge(
     const row = source?.take()
     if (row === undefined) break
     if (source?.lane === undefined && isOnlyNoisy(row, claim)) {
-      if (!isSetAside(tx, queue, row)) block(tx, queue, row, laneName(kindOf(row)))
+      if (isSetAside(tx, queue, row)) readAgain(sources)
+      else block(tx, queue, row, laneName(kindOf(row)))
       claim.budget.setAside -= 1
       continue
     }
-    const delivery = leaseOrSetAside(tx, queue, row, claim)
-    if (delivery !== undefined) deliveries.push(delivery)
+    const claimed = leaseOrSetAside(tx, queue, row, claim)
+    if (typeof claimed === 'object') deliveries.push(claimed)
+    else if (claimed === 'ended') readAgain(sources)
   }
   return deliveries
+}
+
+function readAgain(sources: readonly Source[]): void {
+  for (const source of sources) source.readAgain()
 }
 
 /** A noisy tenant's message that could otherwise be taken. */
@@ -166,6 +172,15 @@ class Source {
     return row
   }
 
+  /** Forgets rows that were read ahead, because the messages may have changed. */
+  readAgain(): void {
+    if (this.#state === 'unread') return
+    this.#rows = []
+    this.#next = 0
+    this.#size = 1
+    this.#state = 'reading'
+  }
+
   #first(): ContentRow | undefined {
     if (this.#next >= this.#rows.length && this.#state !== 'exhausted') {
       this.#rows = this.#read(this.#size)
@@ -197,8 +212,8 @@ function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): rea
       isWorthARound = true
       turns.set(queue.id, lanes.at(-1)?.name ?? first.name)
       for (const row of inBucket(tx.session, queue, first.name, 1)) {
-        const delivery = leaseOrSetAside(tx, queue, row, claim)
-        if (delivery !== undefined) deliveries.push(delivery)
+        const claimed = leaseOrSetAside(tx, queue, row, claim)
+        if (typeof claimed === 'object') deliveries.push(claimed)
       }
     }
   }

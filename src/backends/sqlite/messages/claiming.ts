@@ -137,14 +137,19 @@ function claimInOrder(
   pick: (count: number) => readonly ContentRow[],
 ): readonly Delivery[] {
   const deliveries: Delivery[] = []
+  let hasEnded = false
   while (deliveries.length < claim.max && claim.budget.setAside > 0) {
-    const missing = claim.max - deliveries.length
-    const rows = pick(missing)
+    // What has to be read again after each of many is read one by one.
+    const wanted = hasEnded ? 1 : claim.max - deliveries.length
+    const rows = pick(wanted)
+    hasEnded = false
     for (const row of rows) {
-      const delivery = leaseOrSetAside(tx, queue, row, claim)
-      if (delivery !== undefined) deliveries.push(delivery)
+      const claimed = leaseOrSetAside(tx, queue, row, claim)
+      if (typeof claimed === 'object') deliveries.push(claimed)
+      hasEnded = claimed === 'ended'
+      if (hasEnded) break
     }
-    if (rows.length < missing) break
+    if (!hasEnded && rows.length < wanted) break
   }
   return deliveries
 }

@@ -71,20 +71,22 @@ export function leaseTogether(
 }
 
 /**
- * Leases a message if it may be delivered, and sets it aside if not; then there is no delivery. Nor is
- * there one when the message is gone: the end of another one can take a trigger with it.
+ * What became of a message that a claim met. `ended`: it has expired or was dead-lettered, and that may
+ * have changed other messages, so rows that were read before have to be read again.
  */
+export type Claimed = Delivery | 'ended' | 'blocked'
+
+/** Leases a message if it may be delivered, and sets it aside if not. */
 export function leaseOrSetAside(
   tx: StoreTransaction,
   queue: Queue,
   row: ContentRow,
   claim: Claim,
-): Delivery | undefined {
-  if (!isSetAside(tx, queue, row) && !isStopped(tx, queue, row, claim.gate)) {
-    return lease(tx, queue, row, claim)
-  }
+): Claimed {
+  const stopped = isSetAside(tx, queue, row) ? 'ended' : stop(tx, queue, row, claim.gate)
+  if (stopped === undefined) return lease(tx, queue, row, claim)
   claim.budget.setAside -= 1
-  return undefined
+  return stopped
 }
 
 /** Takes a message out of the way that must never be delivered: expired, or out of receives. */
@@ -102,39 +104,30 @@ export function isSetAside(tx: StoreTransaction, queue: Queue, row: ContentRow):
 }
 
 /** Diverts or blocks a message that the gate does not let through; others are counted. */
-function isStopped(
+function stop(
   tx: StoreTransaction,
   queue: Queue,
   row: ContentRow,
   gate: Gate | undefined,
-): boolean {
-  if (gate === undefined) return false
+): 'ended' | 'blocked' | undefined {
+  if (gate === undefined) return undefined
   const kind = kindOf(row)
   const verdict = gate.verdict(kind)
   if (verdict === 'open') {
     gate.take(kind)
-    return false
+    return undefined
   }
-  if (verdict === 'closed' || !divert(tx, queue, row, verdict.divertedBy)) {
-    block(tx, queue, row, gate.laneFor(kind))
-  }
-  return true
+  if (verdict !== 'closed' && divert(tx, queue, row, verdict.divertedBy)) return 'ended'
+  block(tx, queue, row, gate.laneFor(kind))
+  return 'blocked'
 }
 
-function lease(
-  tx: StoreTransaction,
-  queue: Queue,
-  row: ContentRow,
-  claim: Claim,
-): Delivery | undefined {
+function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim): Delivery {
   const token = tx.nextToken()
   const { dueAt, heldUntil } = hold(queue, row.sent_at, claim.leaseExpiresAt)
   const values = [dueAt, token, heldUntil, row.receive_count + 1, tx.now] as const
-  const isLeased =
-    claim.gate === undefined
-      ? tx.changed(sql.lease, ...values, row.sequence)
-      : tx.changed(sql.leaseGated, ...values, queue.countsRunning ? inHand : null, row.sequence)
-  if (!isLeased) return undefined
+  if (claim.gate === undefined) tx.run(sql.lease, ...values, row.sequence)
+  else tx.run(sql.leaseGated, ...values, queue.countsRunning ? inHand : null, row.sequence)
   countLeased(tx, queue, [row])
   return deliver(tx, queue, row, token, claim)
 }
