@@ -1,7 +1,8 @@
 /** Checks every argument about jobs before a store sees it, as checked-backend.ts does for messages. */
-import { checkBackoffPolicy, checkJobLabels } from '../core/check-job.ts'
+import { checkBackoffPolicy } from '../core/check-job.ts'
 import { checkSwitchNames } from '../core/check-queue-controls.ts'
 import { checkNumber, checkOneOf, checkRange, checkText, type Violations } from '../core/checks.ts'
+import { checkJobLabels } from '../core/job-labels.ts'
 import { limits } from '../core/limits.ts'
 import { check, refusal } from './checking.ts'
 import type { EnqueueJobs, JobStore, NewJob } from './job-store.ts'

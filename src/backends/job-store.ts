@@ -3,6 +3,7 @@
  * its message changes state, so it does not matter who receives and settles it.
  */
 import type { BackoffPolicy } from '../core/backoff.ts'
+import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
 import type { JobStatus } from '../core/job-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { LeaseRefusal, Page } from './backend.ts'
@@ -39,7 +40,7 @@ export interface JobId {
   readonly id: string
 }
 
-export interface NewJob {
+export interface NewJob extends JobLabels {
   readonly type: string
   /** JSON. */
   readonly payload: string
@@ -49,9 +50,6 @@ export interface NewJob {
   /** Required on FIFO queues, where jobs of one group run one after the other. */
   readonly group?: string
   readonly deduplicationId?: string
-  readonly tier?: string
-  readonly traceId?: string
-  readonly tags?: readonly string[]
   readonly idempotency?: Idempotency
   /** How long to wait between attempts. Default: whatever the worker thinks fit. */
   readonly backoff?: BackoffPolicy
@@ -83,7 +81,7 @@ export interface EnqueuedJob {
 }
 
 /** What a handler is told about the job it was given. */
-export interface DeliveredJob {
+export interface DeliveredJob extends KeptLabels {
   readonly id: string
   readonly type: string
   /** 1 for the first. */
@@ -92,13 +90,10 @@ export interface DeliveredJob {
   /** Nobody settled the attempt before this one: its worker may have died of it. */
   readonly lostBefore: boolean
   readonly owner: string | null
-  readonly tier: string | null
-  readonly traceId: string | null
-  readonly tags: readonly string[]
   readonly backoff: BackoffPolicy | null
 }
 
-export interface JobRecord {
+export interface JobRecord extends KeptLabels {
   readonly id: string
   /** The id of its message on the backend; the same where one store keeps both. */
   readonly backendId: string
@@ -114,9 +109,6 @@ export interface JobRecord {
   readonly idempotencyKey: string | null
   readonly owner: string | null
   readonly group: string | null
-  readonly tier: string | null
-  readonly traceId: string | null
-  readonly tags: readonly string[]
   readonly backoff: BackoffPolicy | null
   /** 0 to 1, as last reported. */
   readonly progress: number

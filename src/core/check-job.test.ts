@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { BackoffPolicy } from './backoff.ts'
-import { checkBackoffPolicy, checkJobLabels, type JobLabels } from './check-job.ts'
+import { checkBackoffPolicy } from './check-job.ts'
 import type { Violations } from './checks.ts'
+import { checkJobLabels, type JobLabels } from './job-labels.ts'
 
 function refusedLabels(labels: object): string[] {
   const violations: Violations = []

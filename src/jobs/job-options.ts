@@ -9,14 +9,14 @@ import {
 } from '../contracts/jobs-declaration.ts'
 import type { Backoff } from '../contracts/queue-declaration.ts'
 import { backoffOf } from '../contracts/resolve-controls.ts'
-import { checkJobLabels } from '../core/check-job.ts'
 import { checkRange, checkText, type Violations } from '../core/checks.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { checkJobLabels, givenLabels, hasLabels, type JobLabels } from '../core/job-labels.ts'
 import { limits, type Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 /** Of one job among several. */
-export interface JobOptions {
+export interface JobOptions extends JobLabels {
   /** Recognises a repeated enqueue of this queue, type and owner; 1 to 256 characters. */
   readonly idempotencyKey?: string
   /** Whatever its payload, let a job of this key that has not been started stand for this one. */
@@ -31,11 +31,6 @@ export interface JobOptions {
   readonly attempts?: number
   /** The waits between attempts. Default: as its type or its queue says. */
   readonly backoff?: Backoff
-  readonly tier?: string
-  /** Ties it to what was going on when it was enqueued. */
-  readonly traceId?: string
-  /** At most 20. */
-  readonly tags?: readonly string[]
 }
 
 export interface EnqueueTogether {
@@ -63,7 +58,7 @@ export function jobSettings(
   prefix: string,
 ): JobSettings {
   refuseOptions(options, prefix)
-  const { owner, tenant, delay, attempts, backoff, tier, traceId, tags } = options
+  const { owner, tenant, delay, attempts, backoff } = options
   // Every job passes here: what is not given is not looked at twice.
   const settings: { -readonly [Key in keyof JobSettings]: JobSettings[Key] } = {
     maxAttempts: attempts ?? attemptsOf(queue, type),
@@ -72,9 +67,7 @@ export function jobSettings(
   if (tenant !== undefined) settings.group = tenant
   if (delay !== undefined) settings.delayMs = durationMs(delay, `${prefix}delay`)
   if (backoff !== undefined) settings.backoff = backoffOf(backoff)
-  if (tier !== undefined) settings.tier = tier
-  if (traceId !== undefined) settings.traceId = traceId
-  if (tags !== undefined) settings.tags = [...tags]
+  if (hasLabels(options)) Object.assign(settings, givenLabels(options))
   const idempotency = idempotencyOf(options, queue)
   if (idempotency !== undefined) settings.idempotency = idempotency
   return settings

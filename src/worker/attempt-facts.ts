@@ -1,5 +1,6 @@
 /** What is known about a delivery: for its handler, and for those who follow what happens to it. */
 import type { Delivery, Outcome } from '../backends/backend.ts'
+import { labelsOf, noLabels } from '../core/job-labels.ts'
 import type { Facts } from './handler-context.ts'
 import type { Source } from './source.ts'
 import type { WorkerEvent, WorkerEventName } from './worker-event.ts'
@@ -14,9 +15,7 @@ export function factsOf({ setup }: Source, delivery: Delivery): Facts {
     maxAttempts: job?.maxAttempts ?? setup.maxReceives,
     owner: job?.owner ?? null,
     tenant: group,
-    tier: job?.tier ?? null,
-    traceId: job?.traceId ?? null,
-    tags: job?.tags ?? [],
+    ...labelsOf(job ?? noLabels),
     token,
   }
 }

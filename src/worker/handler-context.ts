@@ -2,12 +2,14 @@
  * What a handler is given beside its payload. What it sends and enqueues here comes to exist together
  * with its completion, in one commit, or not at all.
  */
+
 import type { Emit, EmittedJob } from '../backends/backend.ts'
 import type { AddItems, EndBatch } from '../backends/collector-store.ts'
 import type { UnitKey } from '../backends/flow-store.ts'
 import type { DeclaredFlowParts, DeclaredQueues, NoParts } from '../contracts/define-app.ts'
 import type { JobInput, JobsQueue, JobTypeName } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageInput } from '../contracts/queue-declaration.ts'
+import type { KeptLabels } from '../core/job-labels.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { AddOptions } from '../flows/collector-items.ts'
 import type { Collecting } from '../flows/collectors.ts'
@@ -36,7 +38,7 @@ export type MessagesKey<Queues extends DeclaredQueues> = {
 export interface HandlerContext<
   Queues extends DeclaredQueues = DeclaredQueues,
   Parts extends DeclaredFlowParts = NoParts,
-> {
+> extends KeptLabels {
   /** The key of the queue. */
   readonly queue: string
   /** The job type; null for a message that is no job. */
@@ -49,9 +51,6 @@ export interface HandlerContext<
   readonly maxAttempts: number | null
   readonly owner: string | null
   readonly tenant: string | null
-  readonly tier: string | null
-  readonly traceId: string | null
-  readonly tags: readonly string[]
   /** What the handler is given, for middleware. */
   readonly payload: unknown
   /** Rises with every lease: compare it in your own writes to keep out a worker that came late. */

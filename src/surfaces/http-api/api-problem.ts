@@ -1,6 +1,9 @@
 /** A refusal on its way to the client, as a problem document of RFC 9457. */
+
 import type { Context } from 'hono'
+import { jobLabelNames } from '../../core/job-labels.ts'
 import { MillraceError, type Violation } from '../../core/millrace-error.ts'
+import { snakeCase } from '../../core/snake-case.ts'
 import type { ApiEnv } from './api-env.ts'
 import { type ProblemCode, problemOf, problems } from './problems.ts'
 
@@ -59,7 +62,7 @@ const apiFields: ReadonlyMap<string, string> = new Map([
   ['leaseMs', 'for'],
   ['group', 'tenant'],
   ['maxAttempts', 'attempts'],
-  ['traceId', 'trace_id'],
+  ...jobLabelNames.map((name): [string, string] => [name, snakeCase(name)]),
   ['message', 'payload'],
   ['body', 'payload'],
 ])

@@ -1,6 +1,8 @@
 /** What a client says about a new job: checked for its form here, for its meaning by the app. */
 import type { Duration } from '../../core/durations.ts'
+import { jobLabelNames, jobLabels, type LabelsView, labelsFrom } from '../../core/job-labels.ts'
 import { limits } from '../../core/limits.ts'
+import { snakeCase } from '../../core/snake-case.ts'
 import type { EnqueueOptions } from '../../jobs/job-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, isTrusted } from './caller.ts'
@@ -27,9 +29,7 @@ const fields: FieldKinds = {
   idempotency_key: 'text',
   owner: 'text',
   tenant: 'text',
-  tier: 'text',
-  tags: 'texts',
-  trace_id: 'text',
+  ...Object.fromEntries(jobLabelNames.map((name) => [snakeCase(name), jobLabels[name].kind])),
   delay: 'text',
   attempts: 'number',
 }
@@ -42,15 +42,12 @@ const kindsForUsers: FieldKinds = Object.fromEntries(
 )
 
 /** The fields after the check of their forms. */
-interface Fields {
+interface Fields extends Partial<LabelsView> {
   readonly type?: string
   readonly payload?: unknown
   readonly idempotency_key?: string
   readonly owner?: string
   readonly tenant?: string
-  readonly tier?: string
-  readonly tags?: readonly string[]
-  readonly trace_id?: string
   readonly delay?: Duration
   readonly attempts?: number
 }
@@ -73,7 +70,7 @@ function onlyTypeOf({ declared }: KnownQueue): string | undefined {
 }
 
 function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined): EnqueueOptions {
-  const { tenant, tier, tags, trace_id: traceId, delay, attempts } = given
+  const { tenant, delay, attempts } = given
   const idempotencyKey = idempotencyKeyOf(given.idempotency_key, keyHeader)
   // Without an owner, what a service enqueues is its own; an admin's job belongs to nobody.
   const owner = given.owner ?? caller.owner
@@ -81,9 +78,7 @@ function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined)
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(owner !== null && { owner }),
     ...(tenant !== undefined && { tenant }),
-    ...(tier !== undefined && { tier }),
-    ...(tags !== undefined && { tags }),
-    ...(traceId !== undefined && { traceId }),
+    ...labelsFrom(given),
     ...(delay !== undefined && { delay }),
     ...(attempts !== undefined && { attempts }),
   }

@@ -5,6 +5,7 @@
 import type { JobAttempt } from '../../backends/job-store.ts'
 import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
 import { isoTime } from '../../core/iso-time.ts'
+import { labelsView } from '../../core/job-labels.ts'
 import type { Job } from '../../jobs/job.ts'
 import { maskPayload } from '../../operations/mask-payload.ts'
 import { type Caller, isTrusted } from './caller.ts'
@@ -56,9 +57,7 @@ function inside(job: Job): View {
     backend_id: job.backendId,
     owner: job.owner,
     tenant: job.group,
-    tier: job.tier,
-    tags: job.tags,
-    trace_id: job.traceId,
+    ...labelsView(job),
     idempotency_key: job.idempotencyKey,
   }
 }

@@ -1,8 +1,11 @@
 /** The schemas of the OpenAPI document: those of the API itself, and those of the app's job types. */
+
 import { resolver } from 'hono-openapi'
 import { jobTypeOf } from '../../contracts/jobs-declaration.ts'
 import type { MessageSchema } from '../../contracts/queue-declaration.ts'
+import { jobLabelNames, jobLabels } from '../../core/job-labels.ts'
 import { jobStatuses } from '../../core/job-state.ts'
+import { snakeCase } from '../../core/snake-case.ts'
 import { switchModes, switchScopes } from '../../operations/switches.ts'
 import { fieldsOfUsers } from './enqueue-request.ts'
 import type { KnownQueue } from './jobs-context.ts'
@@ -59,9 +62,7 @@ export const apiSchemas: OpenApiSchemas = {
     backend_id: optional(text),
     owner: optional(textOrNull),
     tenant: optional(textOrNull),
-    tier: optional(textOrNull),
-    tags: optional({ type: 'array', items: text }),
-    trace_id: optional(textOrNull),
+    ...labelFields(textOrNull),
     idempotency_key: optional(textOrNull),
     payload: optional({}),
   }),
@@ -150,11 +151,19 @@ const newJobFields: Readonly<Record<string, Optional>> = {
   idempotency_key: optional(text),
   owner: optional(text),
   tenant: optional(text),
-  tier: optional(text),
-  tags: optional({ type: 'array', items: text }),
-  trace_id: optional(text),
+  ...labelFields(text),
   delay: optional(duration),
   attempts: optional({ type: 'integer', minimum: 1 }),
+}
+
+/** @param one the schema of a label that is one text */
+function labelFields(one: OpenApiSchema): Readonly<Record<string, Optional>> {
+  const fields = jobLabelNames.map((name) => {
+    const { kind, help: description } = jobLabels[name]
+    const schema: OpenApiSchema = kind === 'texts' ? { type: 'array', items: text } : one
+    return [snakeCase(name), optional({ ...schema, description })]
+  })
+  return Object.fromEntries(fields)
 }
 
 function typeField(type: string, isOnly: boolean): OpenApiSchema | Optional {

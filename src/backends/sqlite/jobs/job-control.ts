@@ -1,5 +1,6 @@
 /** Cancels and repeats jobs, and notes their progress. */
 
+import { givenLabels } from '../../../core/job-labels.ts'
 import { isFinished } from '../../../core/job-state.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type {
@@ -69,10 +70,8 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
     ...(job.owner !== null && { owner: job.owner }),
     ...(job.group !== null && { group: job.group }),
     ...(queue.settings.type === 'fifo' && { deduplicationId: tx.session.ids.next() }),
-    ...(job.tier !== null && { tier: job.tier }),
-    ...(job.traceId !== null && { traceId: job.traceId }),
+    ...givenLabels(job),
     ...(job.backoff !== null && { backoff: job.backoff }),
-    tags: job.tags,
   }
   const unit = unitToWorkOn(tx, id)
   const { status, id: newId, sequence } = storeJob(tx, queue, again, { retryOf: id, unit })

@@ -1,16 +1,15 @@
 /** What was said about a job when it was enqueued, kept as JSON beside its message and its history. */
+
 import type { BackoffPolicy } from '../../../core/backoff.ts'
+import { givenLabels, hasLabels, type JobLabels, keptLabels } from '../../../core/job-labels.ts'
 import type { DeliveredJob, NewJob } from '../../job-store.ts'
 import type { Session } from '../driver/session.ts'
 import { wasLost } from './job-history.ts'
 
-export interface JobDetails {
+export interface JobDetails extends JobLabels {
   readonly type: string
   readonly max: number
   readonly owner?: string
-  readonly tier?: string
-  readonly trace?: string
-  readonly tags?: readonly string[]
   readonly key?: string
   readonly retryOf?: string
   readonly backoff?: BackoffPolicy
@@ -31,24 +30,20 @@ export function encodeDetails(job: NewJob, retryOf?: string): string {
 function isBrief(job: NewJob, retryOf: string | undefined): boolean {
   return (
     retryOf === undefined &&
-    job.tier === undefined &&
-    job.traceId === undefined &&
-    job.tags === undefined &&
+    !hasLabels(job) &&
     job.idempotency === undefined &&
     job.backoff === undefined
   )
 }
 
 function encodeFully(job: NewJob, retryOf: string | undefined): string {
-  const { type, maxAttempts: max, owner, tier, traceId: trace, tags, idempotency, backoff } = job
+  const { type, maxAttempts: max, owner, idempotency, backoff } = job
   // What is undefined does not become part of the JSON.
   return JSON.stringify({
     type,
     max,
     owner,
-    tier,
-    trace,
-    tags: tags?.length === 0 ? undefined : tags,
+    ...givenLabels(job),
     key: idempotency?.key,
     retryOf,
     backoff,
@@ -62,15 +57,14 @@ export function decodeDetails(text: string): JobDetails {
   return latestDecoded.details
 }
 
-const noTags: readonly string[] = []
-
 export function deliveredJob(
   text: string,
   { sequence }: { readonly sequence: number },
   session: Session,
   attempt: number,
 ): DeliveredJob {
-  const { type, max, owner, tier, trace, tags, backoff } = decodeDetails(text)
+  const details = decodeDetails(text)
+  const { type, max, owner, backoff } = details
   return {
     id: session.messageIds.of(sequence),
     type,
@@ -78,9 +72,7 @@ export function deliveredJob(
     maxAttempts: max,
     lostBefore: attempt > 1 && wasLost(session, sequence, attempt - 1),
     owner: owner ?? null,
-    tier: tier ?? null,
-    traceId: trace ?? null,
-    tags: tags ?? noTags,
+    ...keptLabels(details),
     backoff: backoff ?? null,
   }
 }

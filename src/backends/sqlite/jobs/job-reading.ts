@@ -1,5 +1,6 @@
 /** Reads jobs: those that live from their messages, those that have finished from history. */
 
+import { keptLabels } from '../../../core/job-labels.ts'
 import type { JobStatus } from '../../../core/job-state.ts'
 import type { JobAttempt, JobRecord } from '../../job-store.ts'
 import type { Session } from '../driver/session.ts'
@@ -166,7 +167,8 @@ type CommonFields = Omit<
 >
 
 function commonFields(session: Session, row: CommonRow): CommonFields {
-  const { max, tier, trace, tags, key, retryOf, backoff } = decodeDetails(row.details)
+  const details = decodeDetails(row.details)
+  const { max, key, retryOf, backoff } = details
   const id = session.messageIds.of(row.number)
   return {
     id,
@@ -178,9 +180,7 @@ function commonFields(session: Session, row: CommonRow): CommonFields {
     idempotencyKey: key ?? null,
     owner: row.owner,
     group: row.group_name,
-    tier: tier ?? null,
-    traceId: trace ?? null,
-    tags: tags ?? [],
+    ...keptLabels(details),
     createdAt: row.created_at,
     retryOf: retryOf ?? null,
     backoff: backoff ?? null,
