@@ -1,6 +1,6 @@
 /**
  * Writes the reference pages that are made from code, so that they cannot claim anything else:
- * errors, limits, capabilities of the backends, the states of a message, the doctor's rules. With
+ * errors, limits, capabilities of the backends, the states of a job, the doctor's rules. With
  * `--check` it writes nothing and fails when a page is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { sqliteCapabilities } from '../src/backends/sqlite/capabilities.ts'
 import { doctorRules } from '../src/contracts/doctor.ts'
 import { formatDuration } from '../src/core/durations.ts'
 import { errorCodes } from '../src/core/error-codes.ts'
+import { isFinished, jobStatuses, jobTransitions } from '../src/core/job-state.ts'
 import {
   deduplicationWindowMs,
   inFlightMax,
@@ -17,7 +18,6 @@ import {
   limits,
   type Range,
 } from '../src/core/limits.ts'
-import { messageTransitions } from '../src/core/message-state.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const backends: readonly Capabilities[] = [sqliteCapabilities]
@@ -174,8 +174,8 @@ reason; nothing is quietly weakened. The contract suite reads the same values fo
         ]),
       ),
     ),
-  'ARCHITECTURE.md': (current) =>
-    between(current, { begin: '<!-- states:begin -->', end: '<!-- states:end -->' }, states()),
+  'docs/jobs.md': (current) =>
+    between(current, { begin: '<!-- states:begin -->', end: '<!-- states:end -->' }, jobStates()),
   'docs/templates.md': (current) =>
     between(
       current,
@@ -234,17 +234,11 @@ function yesOrNo(value: boolean): string {
   return value ? 'yes' : 'no'
 }
 
-/** A drawing, and the same as a table for those who read it as text. */
-function states(): string {
-  const edges = new Map<string, string[]>()
-  for (const { from, event, to } of messageTransitions) {
-    const edge = `${from === 'new' ? '[*]' : from} --> ${to === 'gone' ? '[*]' : to}`
-    edges.set(edge, [...(edges.get(edge) ?? []), event])
-  }
-  const lines = [...edges].map(([edge, events]) => `  ${edge}: ${events.join('<br/>')}`)
-  const drawing = ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n')
-  const rows = messageTransitions.map(({ from, event, to }) => [from, event, to])
-  return `${drawing}\n\n${table(['From', 'Event', 'To'], rows)}`
+function jobStates(): string {
+  const edges = jobStatuses.flatMap((from) => jobTransitions[from].map((to) => `${from} --> ${to}`))
+  const ends = jobStatuses.filter(isFinished).map((status) => `${status} --> [*]`)
+  const lines = ['[*] --> pending', ...edges, ...ends].map((line) => `  ${line}`)
+  return ['```mermaid', 'stateDiagram-v2', ...lines, '```\n'].join('\n')
 }
 
 /** The text with what stands between its markers replaced; without markers it stays as it is. */

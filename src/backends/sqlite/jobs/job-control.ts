@@ -1,7 +1,7 @@
 /** Cancels and repeats jobs, and notes their progress. */
 
 import { givenLabels } from '../../../core/job-labels.ts'
-import { isFinished } from '../../../core/job-state.ts'
+import { canBecome } from '../../../core/job-state.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type {
   EnqueuedJob,
@@ -38,7 +38,7 @@ export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
   // The job may have ended a moment ago, and that end counts.
   catchUpWithJob(tx, id)
   const job = requireJob(tx, id)
-  if (isFinished(job.status)) throw new MillraceError('job_finished')
+  if (!canBecome(job.status, 'cancelled')) throw new MillraceError('job_finished')
   const queue = tx.queue(job.queue)
   const number = tx.session.messageIds.sequenceOf(id) ?? 0
   finishJob(tx, number, { queue: queue.name, status: 'cancelled' })
