@@ -6,7 +6,7 @@ import type { WaitArgument, WaitReport } from './wait.ts'
 const { file, queue } = childArgument<WaitArgument>()
 const backend = await openSqlite({ file })
 const answer = backend.receive({ queue, max: 1, waitMs: 20_000 })
-// Asked after the receive was, this is answered after the receive has found nothing and parked.
+// Asked after the receive was, this is answered after the receive has found nothing and waiting.
 await backend.peek({ queue, state: 'ready', limit: 1 })
 await backend.peek({ queue, state: 'ready', limit: 1 })
 tellParent({ kind: 'waiting' })

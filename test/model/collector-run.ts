@@ -280,8 +280,8 @@ export class CollectorRun {
 
   async #flush(fault: CommitFault | undefined): Promise<void> {
     const key = this.#pick(this.#keys)
-    const inHand = this.#model.running(key)?.items.length ?? 0
-    const expected = this.#model.unmerged(key).length > inHand
+    const runningBucket = this.#model.running(key)?.items.length ?? 0
+    const expected = this.#model.unmerged(key).length > runningBucket
     const answer = await this.#tried(`flush ${key}`, fault, () =>
       this.#collectors.flush({ collector, key }),
     )

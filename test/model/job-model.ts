@@ -107,11 +107,11 @@ export class JobModel {
 
   advance(ms: number): void {
     this.now += ms
-    this.overtake()
+    this.applyElapsedTime()
   }
 
   /** Ends what time has overtaken, each at its own time. */
-  overtake(): void {
+  applyElapsedTime(): void {
     for (const job of this.jobs) {
       if (isFinished(job.status)) continue
       const expiresAt = job.createdAt + job.queue.retentionMs
@@ -163,13 +163,13 @@ export class JobModel {
     if (modes.includes('hold')) return 'held'
     if (modes.includes('divert')) return 'diverted'
     const { running, runningPerTenant, runningPerType } = job.queue.ceilings
-    const inHand = this.jobs.filter(
+    const runningBucket = this.jobs.filter(
       ({ queue, status }) => queue === job.queue && status === 'processing',
     )
-    const ofTenant = inHand.filter(({ tenant }) => tenant === job.tenant && tenant !== null)
-    const ofType = inHand.filter(({ type }) => type === job.type)
+    const ofTenant = runningBucket.filter(({ tenant }) => tenant === job.tenant && tenant !== null)
+    const ofType = runningBucket.filter(({ type }) => type === job.type)
     const isFull =
-      inHand.length >= (running ?? Number.POSITIVE_INFINITY) ||
+      runningBucket.length >= (running ?? Number.POSITIVE_INFINITY) ||
       ofTenant.length >= (runningPerTenant ?? Number.POSITIVE_INFINITY) ||
       ofType.length >= (runningPerType[job.type] ?? Number.POSITIVE_INFINITY)
     return isFull ? 'ceiling' : undefined
@@ -182,7 +182,7 @@ export class JobModel {
     job.lease = { startedAt: this.now, until: this.now + visibilityMs }
     job.readyAt = job.lease.until
     job.queue.claims.push(this.now)
-    this.overtake()
+    this.applyElapsedTime()
   }
 
   /** Whether the lease is live; a standard queue takes late acknowledgements of the latest one. */
@@ -225,7 +225,7 @@ export class JobModel {
   extend(lease: ModelLease, job: ModelJob, visibilityMs: number): void {
     lease.until = this.now + visibilityMs
     job.readyAt = lease.until
-    this.overtake()
+    this.applyElapsedTime()
   }
 
   cancel(job: ModelJob): void {

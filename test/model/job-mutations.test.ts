@@ -43,7 +43,7 @@ const notOfJobs: readonly { readonly statement: RegExp; readonly reason: string 
     statement: /^UPDATE message SET sequence = \?, generation = \?, id = \?/,
     reason: 'the end of the job was just written down by a statement that compares the token',
   },
-  { statement: /^UPDATE handoff_claim /, reason: 'a person claims messages, not jobs' },
+  { statement: /^UPDATE inbox_claim /, reason: 'a person claims messages, not jobs' },
 ]
 
 afterEach(putComparisonsBack)

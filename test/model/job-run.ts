@@ -80,7 +80,7 @@ export class JobRun {
   async #step(): Promise<void> {
     await this.#chances.take([
       [12, () => this.#enqueue(this.#anyQueue())],
-      [3, () => this.#overtake()],
+      [3, () => this.#applyElapsedTime()],
       [16, () => this.#leases.receive(this.#anyQueue())],
       [14, () => this.#leases.settle()],
       [5, () => this.#leases.completeTogether()],
@@ -117,7 +117,7 @@ export class JobRun {
   }
 
   /** Jobs that were claimed together lapse and are claimed again; then both receivers use their leases. */
-  async #overtake(): Promise<void> {
+  async #applyElapsedTime(): Promise<void> {
     const queue = this.#anyQueue()
     if (queue.isFifo) return
     const plain = { payload: '1', tenant: null, delayMs: 0, maxAttempts: 3 }
@@ -251,7 +251,7 @@ export class JobRun {
       backend.changeQueue({ queue: queue.name, changes: { retentionMs } }),
     )
     queue.retentionMs = retentionMs
-    this.#model.overtake()
+    this.#model.applyElapsedTime()
   }
 
   async #changeCeilings(): Promise<void> {

@@ -38,7 +38,7 @@ const repeated: readonly { readonly statement: RegExp; readonly reason: string }
     reason: 'the ends of the jobs were just written down by a statement that compares the tokens',
   },
   {
-    statement: /^UPDATE handoff_claim SET until = \? WHERE sequence = \? AND token = \?$/,
+    statement: /^UPDATE inbox_claim SET until = \? WHERE sequence = \? AND token = \?$/,
     reason: 'the claim was just read, and its lease looked at, in the same transaction',
   },
 ]

@@ -38,7 +38,7 @@ const strandedUnits = `
   SELECT f.name, f.id, u.id AS unit FROM flow_unit u JOIN flow f ON f.number = u.flow
   WHERE f.status = 'open' AND u.state = 0 AND u.started = 1 AND u.message IS NULL
     AND NOT EXISTS (SELECT 1 FROM flow c WHERE c.parent = u.number AND c.status = 'open')
-    AND NOT EXISTS (SELECT 1 FROM flow c WHERE c.parent = u.number AND c.owes = 'finalize')`
+    AND NOT EXISTS (SELECT 1 FROM flow c WHERE c.parent = u.number AND c.end_message = 'finalize')`
 
 /** Rows that belong to no flow. */
 const strayRows = `

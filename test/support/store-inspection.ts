@@ -84,11 +84,11 @@ const strayBodies = `
   SELECT sequence FROM message
   WHERE body IS NULL AND sequence NOT IN (SELECT sequence FROM message_body)`
 
-/** Messages in a lane that are not blocked or in hand, blocked ones that are in none, or on FIFO. */
+/** Messages in a bucket that are not blocked or in hand, blocked ones that are in none, or on FIFO. */
 const strayLanes = `
-  SELECT m.sequence, state, lane, q.name
+  SELECT m.sequence, state, bucket, q.name
   FROM message m LEFT JOIN queue q ON q.generation = m.generation
-  WHERE (state = 3) IS NOT coalesce(lane > '', 0) OR (lane = '' AND state <> 1)
+  WHERE (state = 3) IS NOT coalesce(bucket > '', 0) OR (bucket = '' AND state <> 1)
     OR (state = 3 AND q.name LIKE '%.fifo')`
 
 /** Attempts and progress of jobs that neither wait nor have finished. */
@@ -103,7 +103,7 @@ const strayHistory = ['job_attempt', 'job_progress']
 
 /** Claims of people on messages that are there and in the hands of somebody else, or of nobody. */
 const strayClaims = `
-  SELECT c.sequence, c.by FROM handoff_claim c
+  SELECT c.sequence, c.by FROM inbox_claim c
   JOIN message m ON m.sequence = c.sequence AND m.generation = c.generation
   WHERE m.state <> 1 OR m.token <> c.token`
 

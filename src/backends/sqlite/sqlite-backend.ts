@@ -56,13 +56,13 @@ import { CallerTransactions } from './driver/caller-transactions.ts'
 import { openDatabase } from './driver/database.ts'
 import { DiskRoom } from './driver/disk-room.ts'
 import { FileIdentity } from './driver/file-identity.ts'
-import { Courtesy } from './driver/lock-fairness.ts'
+import { LockFairness } from './driver/lock-fairness.ts'
 import { uptimeOf } from './driver/machine-uptime.ts'
 import { Session } from './driver/session.ts'
 import { isFull, storageError } from './driver/storage-fault.ts'
 import { StoreClock } from './driver/store-clock.ts'
 import type { StoreTransaction } from './driver/transaction.ts'
-import { Bell } from './driver/wake-file.ts'
+import { WakeFile } from './driver/wake-file.ts'
 import { Writer } from './driver/writer.ts'
 import { SqliteFindingStore } from './findings/sqlite-finding-store.ts'
 import { SqliteFlowStore } from './flows/sqlite-flow-store.ts'
@@ -77,7 +77,7 @@ import { dataVersion, hasSomethingReady } from './messages/ready-checks.ts'
 import { sendMessages } from './messages/sending.ts'
 import { extendLeases, settleLeases } from './messages/settling.ts'
 import { hasWithin, settleOneByOne } from './messages/settling-within.ts'
-import { Parking } from './messages/waiting-receives.ts'
+import { WaitingReceives } from './messages/waiting-receives.ts'
 import { SqliteMetricStore } from './metrics/sqlite-metric-store.ts'
 import { queueRecord } from './queues/queue-cache.ts'
 import {
@@ -120,9 +120,9 @@ export class SqliteBackend implements Backend {
   readonly handoffs: HandoffStore | null = null
   readonly otherThread: OtherThread
   readonly #writer: Writer
-  readonly #parking: Parking
-  readonly #bell: Bell
-  readonly #courtesy: Courtesy
+  readonly #waitingReceives: WaitingReceives
+  readonly #wakeFile: WakeFile
+  readonly #fairness: LockFairness
   readonly #callers: CallerTransactions
   readonly #ids: Ids
   readonly #emptyReceives = new EmptyReceives()
@@ -139,16 +139,16 @@ export class SqliteBackend implements Backend {
     const openSession = (): Session => new Session(openDatabase(file), clock, ports.ids)
     // Opened first: nothing is put beside a file that turns out not to be a store.
     const session = openSession()
-    this.#courtesy = new Courtesy(`${file}-bell`, ports.clock)
+    this.#fairness = new LockFairness(`${file}-wakeFile`, ports.clock)
     const disk = new DiskRoom(file)
     this.#writer = new Writer({
       session,
       disk,
       files: new FileIdentity(file),
-      onLoss: (error) => this.#parking.clear({ error }),
+      onLoss: (error) => this.#waitingReceives.clear({ error }),
       reopen: openSession,
       ports,
-      courtesy: this.#courtesy,
+      fairness: this.#fairness,
       busyTimeoutMs,
       beforeCommit: (tx) => this.#beforeCommit(tx),
     })
@@ -177,17 +177,17 @@ export class SqliteBackend implements Backend {
       read: (run) => this.#read(run),
       emptyReceives: this.#emptyReceives,
     })
-    this.#parking = new Parking({
+    this.#waitingReceives = new WaitingReceives({
       ports,
       session: () => this.#writer.session,
       nudge: () => this.#writer.nudge(),
     })
-    this.#bell = new Bell({
-      file: `${file}-bell`,
+    this.#wakeFile = new WakeFile({
+      file: `${file}-wakeFile`,
       ports,
       version: () => this.#versionSeen(),
-      onChange: () => this.#parking.lookEverywhere(),
-      isAwaited: () => !this.#parking.isEmpty,
+      onChange: () => this.#waitingReceives.recheckAll(),
+      isAwaited: () => !this.#waitingReceives.isEmpty,
     })
   }
 
@@ -197,7 +197,7 @@ export class SqliteBackend implements Backend {
   }
 
   readQueue({ queue }: QueueName): Promise<QueueRecord> {
-    return this.#read((session) => queueRecord(session.topology.require(queue)))
+    return this.#read((session) => queueRecord(session.queues.require(queue)))
   }
 
   listQueues(request: ListQueues): Promise<Page<QueueRecord>> {
@@ -221,9 +221,7 @@ export class SqliteBackend implements Backend {
   }
 
   queueStatistics({ queue }: QueueName): Promise<QueueStatistics> {
-    return this.#read((session, now) =>
-      readStatistics(session, session.topology.require(queue), now),
-    )
+    return this.#read((session, now) => readStatistics(session, session.queues.require(queue), now))
   }
 
   listDeadLetterSources(request: ListDeadLetterSources): Promise<Page<QueueRecord>> {
@@ -251,18 +249,18 @@ export class SqliteBackend implements Backend {
     }
     if (signal?.aborted) throw new MillraceError('aborted')
     if (this.#closed !== undefined) return []
-    this.#bell.listen()
+    this.#wakeFile.listen()
     if (this.#writer.loss !== undefined) throw this.#writer.loss
-    const deliveries = await this.#parking.park(request, queueId, waitMs)
+    const deliveries = await this.#waitingReceives.wait(request, queueId, waitMs)
     return deliveries.length > 0 ? deliveries : this.#foundNothing(request)
   }
 
   async whenReady(request: WhenReady): Promise<void> {
     if (this.#closed !== undefined) return
-    this.#bell.listen()
+    this.#wakeFile.listen()
     // Listening looks at the store. The receive that follows rejects with the reason.
     if (this.#writer.loss !== undefined) return
-    await this.#parking.watch(request)
+    await this.#waitingReceives.watch(request)
   }
 
   leaseStates(request: LeaseStates): Promise<readonly LeaseState[]> {
@@ -294,7 +292,7 @@ export class SqliteBackend implements Backend {
 
   listMoveTasks({ source, limit }: ListMoveTasks): Promise<readonly MoveTask[]> {
     return this.#read((session) => {
-      session.topology.require(source)
+      session.queues.require(source)
       return listMoveTasks(session, source, limit)
     })
   }
@@ -326,24 +324,24 @@ export class SqliteBackend implements Backend {
 
   async #shutDown(): Promise<void> {
     this.#callers.close()
-    this.#parking.clear()
+    this.#waitingReceives.clear()
     await this.#writer.close()
-    this.#bell.close()
-    this.#courtesy.close()
+    this.#wakeFile.close()
+    this.#fairness.close()
   }
 
   #beforeCommit(tx: StoreTransaction): () => void {
-    const afterServing = this.#parking.serve(tx)
+    const afterServing = this.#waitingReceives.serve(tx)
     return () => {
-      if (concernsOthers(tx)) this.#bell.ring()
+      if (concernsOthers(tx)) this.#wakeFile.notify()
       afterServing()
     }
   }
 
   /** A transaction of a caller in this process may have made something ready. */
   #heardOfOthers(): void {
-    this.#bell.ring()
-    this.#parking.lookEverywhere()
+    this.#wakeFile.notify()
+    this.#waitingReceives.recheckAll()
   }
 
   #foundNothing({ queue }: Receive): readonly Delivery[] {
@@ -351,7 +349,7 @@ export class SqliteBackend implements Backend {
     return []
   }
 
-  /** What cannot be read now is looked at again with the bell's next poll. */
+  /** What cannot be read now is looked at again with the wakeFile's next poll. */
   #versionSeen(): number {
     try {
       return dataVersion(this.#writer.session)
@@ -369,9 +367,9 @@ export class SqliteBackend implements Backend {
     try {
       const { session } = this.#writer
       session.refresh()
-      const queue = session.topology.require(request.queue)
+      const queue = session.queues.require(request.queue)
       const isEmpty =
-        this.#parking.hasCompanyFor(request, queue.id) || !hasSomethingReady(session, queue)
+        this.#waitingReceives.hasWaiterFor(request, queue.id) || !hasSomethingReady(session, queue)
       return isEmpty ? queue.id : undefined
     } catch (error) {
       throw storageError(error)
@@ -390,9 +388,9 @@ export class SqliteBackend implements Backend {
 
 /** Whether others may wait for what has changed: something ready, or room under a ceiling. */
 function concernsOthers(tx: StoreTransaction): boolean {
-  if (tx.gained.size > 0 || tx.hasChangedTopology) return true
+  if (tx.gained.size > 0 || tx.hasChangedQueues) return true
   for (const name of tx.touched) {
-    if (tx.session.topology.find(name)?.countsRunning) return true
+    if (tx.session.queues.find(name)?.countsRunning) return true
   }
   return false
 }

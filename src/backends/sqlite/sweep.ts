@@ -6,12 +6,12 @@ import type { Statement } from './driver/statements.ts'
 import { change, type Query, query } from './driver/statements.ts'
 import type { StoreTransaction } from './driver/transaction.ts'
 import { endUnit } from './flows/flow-ends.ts'
-import { keepUpFlows } from './flows/flow-maintenance.ts'
+import { maintainFlows } from './flows/flow-maintenance.ts'
 import { endGoneClaims } from './inbox/inbox.ts'
 import { forgetHandoffEvents, handoffSlice } from './inbox/inbox-events.ts'
 import { forgetFinishedJobs } from './jobs/job-forgetting.ts'
 import { finishJob } from './jobs/job-history.ts'
-import { catchUp, expireBlocked, expireReady, upkeepSlice } from './messages/elapsed-time.ts'
+import { endDue, expireBlocked, expireReady, sliceRows } from './messages/elapsed-time.ts'
 import { dropLargeBody, removeMessage } from './messages/message-rows.ts'
 import { advanceMoveTasks } from './messages/move-tasks.ts'
 import { liftExpired } from './switches/switches.ts'
@@ -72,13 +72,13 @@ function sweepAll(tx: StoreTransaction): SweepReport {
   }
   for (const { name } of tx.all(sql.busyQueues)) {
     const queue = tx.queue(name)
-    add(catchUp(tx, queue), upkeepSlice)
-    add(expireReady(tx, queue), upkeepSlice)
-    add(expireBlocked(tx, queue), upkeepSlice)
+    add(endDue(tx, queue), sliceRows)
+    add(expireReady(tx, queue), sliceRows)
+    add(expireBlocked(tx, queue), sliceRows)
     if (more) return { changed: total, more }
   }
   total += liftExpired(tx)
-  const flows = keepUpFlows(tx)
+  const flows = maintainFlows(tx)
   total += flows.changed
   const moves = advanceMoveTasks(tx)
   total += moves.changed

@@ -151,7 +151,7 @@ describe("jobs in the caller's own transaction", () => {
     assert.equal((await backend.queueStatistics({ queue: 'q' })).delayed, 1)
   })
 
-  test('wake a parked receive soon after they are committed', async () => {
+  test('wake a waiting receive soon after they are committed', async () => {
     const ports = virtualPorts()
     const { backend, connect, enqueue } = await openScene(ports)
     const db = connect()

@@ -98,9 +98,9 @@ describe('operations that arrive together', () => {
       )
     }))
 
-  test('include a parked receive that one of them serves', () =>
+  test('include a waiting receive that one of them serves', () =>
     onStore(async (backend) => {
-      const parked = backend.receive({ queue: 'q', max: 1, waitMs: 20_000 })
+      const waiting = backend.receive({ queue: 'q', max: 1, waitMs: 20_000 })
       await backend.check()
       await backend.sweep()
       let commits = 0
@@ -108,7 +108,7 @@ describe('operations that arrive together', () => {
         if (sql === 'COMMIT') commits += 1
       })
       await send(backend, 'wake')
-      assert.equal((await parked).length, 1)
+      assert.equal((await waiting).length, 1)
       assert.equal(commits, 1)
     }))
 })
@@ -213,9 +213,9 @@ describe('a commit that fails', () => {
       assert.deepEqual(await bodies(backend), ['afterwards'])
     }))
 
-  test('leaves parked receives parked, and they are served later', () =>
+  test('leaves waiting receives waiting, and they are served later', () =>
     onStore(async (backend) => {
-      const parked = backend.receive({ queue: 'q', max: 1, waitMs: 20_000 })
+      const waiting = backend.receive({ queue: 'q', max: 1, waitMs: 20_000 })
       await backend.sweep()
       let failures = 2
       watchStatements((sql) => {
@@ -224,7 +224,7 @@ describe('a commit that fails', () => {
       await assert.rejects(send(backend, 'lost'), { code: 'store_full' })
       await send(backend, 'kept')
       assert.deepEqual(
-        (await parked).map(({ body, receiveCount }) => [body, receiveCount]),
+        (await waiting).map(({ body, receiveCount }) => [body, receiveCount]),
         [['kept', 1]],
       )
     }))

@@ -1,5 +1,5 @@
 /**
- * Random runs through lanes: jobs of several types, tiers and tenants, ceilings that change and kill
+ * Random runs through buckets: jobs of several types, tiers and tenants, ceilings that change and kill
  * switches that come and go, on two connections. What holds at every step is checked at every step,
  * and in the end every job was delivered, diverted, or is still there.
  */
@@ -102,11 +102,11 @@ class Run {
 
   #assertCeilings(): void {
     const now = ports.clock.now()
-    const inHand = [...this.#held.values()].filter(({ until }) => until > now)
+    const runningBucket = [...this.#held.values()].filter(({ until }) => until > now)
     const count = (fits: (delivery: Delivery) => boolean): number =>
-      inHand.filter(({ delivery }) => fits(delivery)).length
+      runningBucket.filter(({ delivery }) => fits(delivery)).length
     const { running, runningPerTenant, runningPerType } = this.#ceilings
-    if (running !== null) assert.ok(inHand.length <= running)
+    if (running !== null) assert.ok(runningBucket.length <= running)
     for (const tenant of runningPerTenant === null ? [] : ['x', 'y', 'z']) {
       assert.ok(count(({ group }) => group === tenant) <= (runningPerTenant ?? 0))
     }

@@ -115,11 +115,11 @@ describe('whoever waits for a queue that has nothing for them', () => {
     await send(counted, 'a', 'b', 'c')
     await counted.receive({ queue: 'q', max: 1, visibilityMs: 600_000 })
     assert.deepEqual(await bodies(counted), [])
-    const parked = counted.receive({ queue: 'q', max: 1, waitMs: 20_000 })
+    const waiting = counted.receive({ queue: 'q', max: 1, waitMs: 20_000 })
     const state = await watch(counted)
     transactions = 0
     await ports.clock.advance(20_000)
-    assert.deepEqual(await parked, [])
+    assert.deepEqual(await waiting, [])
     assert.deepEqual([state.isOver, transactions], [false, 0])
     await counted.close()
   })

@@ -53,7 +53,7 @@ describe.runIf(hasAuthorizers)('a connection that is lent', () => {
     for (const sql of [
       'DELETE FROM message',
       'UPDATE Store SET clock_ms = 0',
-      'INSERT INTO main.handoff_inbox VALUES (1, 2)',
+      'INSERT INTO main.inbox_queue VALUES (1, 2)',
       'REPLACE INTO "budget" SELECT * FROM budget',
       'WITH x AS (SELECT 1) DELETE FROM queue',
       'SELECT 1; DROP TABLE queue_count',

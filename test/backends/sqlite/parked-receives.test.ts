@@ -4,7 +4,7 @@ import { openSqlite } from '../../../src/backends/sqlite/index.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 test('a receive takes nothing of a queue that another connection put in the place of its own', async () => {
-  const folder = await temporaryFolder('parked')
+  const folder = await temporaryFolder('waiting')
   const file = folder.file('store.db')
   const one = await openSqlite({ file })
   const other = await openSqlite({ file })

@@ -97,17 +97,17 @@ describe('an open store', () => {
     }),
   )
 
-  test('ends parked receives with the error', () =>
+  test('ends waiting receives with the error', () =>
     onStore(async ({ backend, clock, folder }) => {
       await backend.createQueue({ queue: 'empty' })
-      const parked = backend.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
+      const waiting = backend.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
       const watched = backend.whenReady({
         queue: 'empty',
         signal: new AbortController().signal,
       })
       await backend.sweep()
       rmSync(folder, { recursive: true })
-      const ended = assert.rejects(parked, replaced)
+      const ended = assert.rejects(waiting, replaced)
       await clock.advance(1_000)
       await ended
       await watched
@@ -121,8 +121,8 @@ describe('an open store', () => {
       await clock.advance(300)
       const { signal } = new AbortController()
       if (call === 'whenReady') await backend.whenReady({ queue: 'empty', signal })
-      const parked = backend.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
-      await assert.rejects(parked, replaced)
+      const waiting = backend.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
+      await assert.rejects(waiting, replaced)
     }),
   )
 
@@ -139,10 +139,10 @@ describe('an open store', () => {
         await small.close()
 
         const idle = await openSqlite({ file, ports: { ...virtualPorts(), clock, timers: clock } })
-        const parked = idle.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
+        const waiting = idle.receive({ queue: 'empty', max: 1, waitMs: 20_000 })
         await clock.advance(500)
         copyFileSync(`${folder}-${what === 'a smaller store' ? 'small' : 'old'}`, file)
-        const ended = assert.rejects(parked, replaced)
+        const ended = assert.rejects(waiting, replaced)
         await clock.advance(1_000)
         await ended
         await idle.close()

@@ -158,7 +158,7 @@ export function forgetAlarms(
   for (const { alarm, revision } of alarms) {
     const { metric, of } = findAlarm(session, alarm)?.rule ?? {}
     const isOfQueue = metric !== undefined && alarmMetrics[metric].of === 'queue'
-    if (isOfQueue && of !== undefined && session.topology.find(of) !== undefined) continue
+    if (isOfQueue && of !== undefined && session.queues.find(of) !== undefined) continue
     if (session.changed(sql.forgetRevision, alarm, revision)) tx.wroteRow()
   }
 }

@@ -30,7 +30,7 @@ import {
 /** What keeps items from being staged, found before anything changes. */
 export function refuseItems(tx: StoreTransaction, request: AddItems): MillraceError | undefined {
   const { queue: name, message } = request.trigger
-  const queue = tx.session.topology.find(name)
+  const queue = tx.session.queues.find(name)
   if (queue === undefined) return new MillraceError('queue_not_found')
   if (queue.settings.type === 'fifo') {
     const allowed = 'a standard queue, where each message has a delay of its own'

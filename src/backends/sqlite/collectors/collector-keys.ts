@@ -126,6 +126,6 @@ export function saveKey(tx: StoreTransaction, row: KeyRow): void {
 /** Whether whoever began the latest batch may still end it. */
 export function isRunning(view: StoreView, { holder, holder_queue: queue }: KeyRow): boolean {
   if (holder === null || queue === null) return false
-  if (view.session.topology.find(queue) === undefined) return false
+  if (view.session.queues.find(queue) === undefined) return false
   return leaseStates(view, { queue, receipts: [holder] })[0] === 'live'
 }

@@ -41,8 +41,8 @@ function repair(tx: StoreTransaction, key: KeyRow): 'sound' | 'repaired' | 'stuc
   if (!hasStaged(tx, { key, runs: false })) return 'sound'
   const trigger = triggerOf(tx, queue, key)
   // The trigger of items that came while a batch ran was left to the end of the batch, and there was none.
-  const isOwed = trigger.state === 'dead' && key.again === 1
-  if (trigger.state === 'none' || isOwed) {
+  const hasEndMessage = trigger.state === 'dead' && key.again === 1
+  if (trigger.state === 'none' || hasEndMessage) {
     saveKey(tx, { ...scheduleTrigger(tx, key, trigger, tx.now), again: 0 })
     return 'repaired'
   }

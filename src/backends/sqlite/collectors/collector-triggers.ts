@@ -7,7 +7,7 @@ import type { TriggerState } from '../../collector-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { hold, retentionCutoff } from '../messages/holding.ts'
-import { delayed, leased, nobodysToken } from '../messages/message-rows.ts'
+import { delayed, leased, unleasedToken } from '../messages/message-rows.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import { storeMessage } from '../messages/sending.ts'
 import { leaseEnded } from '../messages/tenants.ts'
@@ -15,7 +15,7 @@ import type { Queue } from '../queues/queue-cache.ts'
 import { type KeyRow, settingsOf } from './collector-keys.ts'
 
 const unheld = `WHERE sequence = ? AND generation = ?
-  AND (state = ${delayed} OR (state = ${leased} AND token = ${nobodysToken}))`
+  AND (state = ${delayed} OR (state = ${leased} AND token = ${unleasedToken}))`
 const find = `
   SELECT sequence, generation, state, due_at, held_until, token, sent_at, receive_count,
     group_name
@@ -28,10 +28,10 @@ const sql = {
     UPDATE message SET due_at = ?, held_until = ?
     WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
   // Nobody has it in hand: it waits for its time, or for its retry.
-  hurry: change(`UPDATE message SET state = 0, held_until = NULL, lane = NULL ${unheld}`),
+  hurry: change(`UPDATE message SET state = 0, held_until = NULL, bucket = NULL ${unheld}`),
   withdraw: query<RemovedRow>(`
     DELETE FROM message
-    WHERE sequence = ? AND generation = ? AND (state <> ${leased} OR token = ${nobodysToken})
+    WHERE sequence = ? AND generation = ? AND (state <> ${leased} OR token = ${unleasedToken})
     RETURNING sequence, state, group_name, body IS NULL AS apart`),
 }
 
@@ -63,7 +63,7 @@ export function triggerQueue(
   { session }: Pick<StoreView, 'session'>,
   key: KeyRow,
 ): Queue | undefined {
-  return session.topology.find(settingsOf(key).queue)
+  return session.queues.find(settingsOf(key).queue)
 }
 
 export function triggerOf(view: StoreView, queue: Queue | undefined, key: KeyRow): Trigger {
@@ -85,7 +85,7 @@ export function triggerOfEach(view: StoreView, keys: readonly KeyRow[]): (key: K
 function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): Trigger {
   if (row === undefined) return none
   const { deadLetter } = queue.settings
-  const deadLetters = deadLetter && view.session.topology.find(deadLetter.queue)
+  const deadLetters = deadLetter && view.session.queues.find(deadLetter.queue)
   if (row.generation !== queue.generation) {
     // Anywhere else it was purged with its queue, and only the sweep has not come by yet.
     return row.generation === deadLetters?.generation ? { state: 'dead', dueAt: null, row } : none
@@ -93,7 +93,7 @@ function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): 
   if (row.sent_at <= retentionCutoff(queue, view.now)) return none
   const dueAt = row.held_until ?? row.due_at
   const isDue = (row.state !== delayed && row.state !== leased) || dueAt <= view.now
-  if (!isDue && row.state === leased && row.token !== nobodysToken) {
+  if (!isDue && row.state === leased && row.token !== unleasedToken) {
     return { state: 'held', dueAt: null, row }
   }
   // The next receive will not give it out any more.

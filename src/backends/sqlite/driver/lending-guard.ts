@@ -8,10 +8,18 @@ import { constants, type DatabaseSync } from 'node:sqlite'
 import { migrations } from '../migrations/index.ts'
 import { isUnauthorized } from './storage-fault.ts'
 
-/** Every table that a migration makes. */
-export const ownTables: ReadonlySet<string> = new Set(
-  [...migrations.join('\n').matchAll(/\bCREATE TABLE (\w+)/g)].map(([, name = '']) => name),
-)
+/** Every table of the store, under its present name. */
+export const ownTables: ReadonlySet<string> = tablesOf(migrations.join('\n'))
+
+function tablesOf(sql: string): ReadonlySet<string> {
+  const tables = new Set<string>()
+  for (const step of sql.matchAll(/\bCREATE TABLE (\w+)|\bALTER TABLE (\w+) RENAME TO (\w+)/g)) {
+    const [, created = '', renamed, name = created] = step
+    if (renamed !== undefined) tables.delete(renamed)
+    tables.add(name)
+  }
+  return tables
+}
 
 export class LendingGuard {
   #isLent = false

@@ -1,19 +1,19 @@
 /**
  * SQLite's write lock is not fair: a process that commits in a tight loop gets it again and again
  * while others look for a gap. So whoever has to wait knocks, by writing the time into a small file
- * that all processes share, and whoever finds a knock after its own commit leaves room for a moment.
+ * that all processes share, and whoever finds a requestTurn after its own commit leaves room for a moment.
  */
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import type { Clock } from '../../../core/ports.ts'
 
-/** Behind the byte that the bell strikes. */
+/** Behind the byte that the wakeFile strikes. */
 const position = 8
 
-export class Courtesy {
+export class LockFairness {
   readonly #clock: Clock
   readonly #descriptor: number
-  /** When somebody knocked last, and how long they had been waiting then. */
-  readonly #knock = new Float64Array(2)
+  /** When somebody turnRequested last, and how long they had been waiting then. */
+  readonly #requestTurn = new Float64Array(2)
 
   constructor(file: string, clock: Clock) {
     this.#clock = clock
@@ -21,24 +21,24 @@ export class Courtesy {
   }
 
   /** Says that this process waits for the lock, and for how long it has. */
-  knock(waitedMs: number): void {
-    this.#knock[0] = this.#clock.now()
-    this.#knock[1] = waitedMs
+  requestTurn(waitedMs: number): void {
+    this.#requestTurn[0] = this.#clock.now()
+    this.#requestTurn[1] = waitedMs
     try {
-      writeSync(this.#descriptor, this.#knock, 0, 16, position)
+      writeSync(this.#descriptor, this.#requestTurn, 0, 16, position)
     } catch {
-      // Without a knock the wait is longer, not endless.
+      // Without a requestTurn the wait is longer, not endless.
     }
   }
 
-  /** How long somebody had waited who has knocked since the given wall time; undefined if nobody has. */
-  knockedSince(wallMs: number): number | undefined {
+  /** How long somebody had waited who has turnRequested since the given wall time; undefined if nobody has. */
+  turnRequestedSince(wallMs: number): number | undefined {
     try {
-      const bytes = readSync(this.#descriptor, this.#knock, 0, 16, position)
-      const [knockedMs = 0, waitedMs = 0] = this.#knock
-      if (bytes !== 16 || knockedMs < wallMs) return undefined
+      const bytes = readSync(this.#descriptor, this.#requestTurn, 0, 16, position)
+      const [turnRequestedMs = 0, waitedMs = 0] = this.#requestTurn
+      if (bytes !== 16 || turnRequestedMs < wallMs) return undefined
       // A time that is yet to come was written before the wall clock was set back.
-      return knockedMs <= this.#clock.now() ? waitedMs : undefined
+      return turnRequestedMs <= this.#clock.now() ? waitedMs : undefined
     } catch {
       return undefined
     }

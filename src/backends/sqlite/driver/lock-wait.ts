@@ -3,7 +3,7 @@
  * milliseconds, since most transactions are short, then once a millisecond.
  */
 import type { Ports } from '../../../core/ports.ts'
-import type { Courtesy } from './lock-fairness.ts'
+import type { LockFairness } from './lock-fairness.ts'
 
 /** How long it tries as often as it can. */
 export const eagerMs = 3
@@ -22,7 +22,7 @@ const retryMs = 1
 
 export interface LockWaitOptions {
   readonly ports: Pick<Ports, 'clock' | 'timers'>
-  readonly courtesy: Courtesy
+  readonly fairness: LockFairness
   /** How long to wait in all. */
   readonly timeoutMs: number
 }
@@ -38,7 +38,7 @@ export class LockWait {
 
   /** Calls `run` for the next try; returns false when the wait has taken too long. */
   retry(run: () => void): boolean {
-    const { ports, courtesy, timeoutMs } = this.#options
+    const { ports, fairness, timeoutMs } = this.#options
     const nowMs = ports.clock.monotonic()
     this.#sinceMs ??= nowMs
     const waitedMs = nowMs - this.#sinceMs
@@ -46,7 +46,7 @@ export class LockWait {
       this.#sinceMs = undefined
       return false
     }
-    courtesy.knock(waitedMs)
+    fairness.requestTurn(waitedMs)
     if (waitedMs < eagerMs) {
       if (waitedMs >= spinMs) Atomics.wait(this.#cell, 0, 0, sleepMs)
       ports.timers.soon(run)

@@ -3,30 +3,30 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../../core/ports.ts'
 import { MessageIds } from '../messages/message-ids.ts'
-import { type Queue, Topology } from '../queues/queue-cache.ts'
+import { type Queue, QueueCache } from '../queues/queue-cache.ts'
 import { boundLog } from './database.ts'
 import { type DiskRoom, pagesMax } from './disk-room.ts'
 import { query, Statements } from './statements.ts'
 import type { StoreClock, WrittenTime } from './store-clock.ts'
 
 const readStore = query<StoreRow>(`
-  SELECT last_sequence, last_token, last_generation, clock_ms, topology_version, wall_ms, uptime_ms, boot
+  SELECT last_sequence, last_token, last_generation, clock_ms, queues_version, wall_ms, uptime_ms, boot
   FROM store`)
 
 export interface StoreRow extends WrittenTime {
   readonly last_sequence: number
   readonly last_token: number
   readonly last_generation: number
-  readonly topology_version: number
+  readonly queues_version: number
 }
 
 export class Session extends Statements {
   readonly ids: Ids
   readonly messageIds: MessageIds
-  readonly topology: Topology
+  readonly queues: QueueCache
   /** Queues in which jobs were met, where it pays to expect another one. */
   readonly jobQueues: WeakSet<Queue> = new WeakSet()
-  /** Where tenants take turns: the lane that was served last, by queue. */
+  /** Where tenants take turns: the bucket that was served last, by queue. */
   readonly turns: Map<number, string> = new Map()
   readonly clock: StoreClock
   readonly #begin: StatementSync
@@ -40,7 +40,7 @@ export class Session extends Statements {
     super(db)
     this.ids = ids
     this.clock = clock
-    this.topology = new Topology(this)
+    this.queues = new QueueCache(this)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#rollback = db.prepare('ROLLBACK')
@@ -59,7 +59,7 @@ export class Session extends Statements {
   rollback(): void {
     // SQLite has already rolled back after some faults.
     if (this.db.isTransaction) this.#rollback.run()
-    this.topology.forget()
+    this.queues.forget()
   }
 
   /** Lets the store grow as far as the latest look at the disk allows, and keeps its log small there. */
@@ -91,7 +91,7 @@ export class Session extends Statements {
     }
   }
 
-  /** Brings the cached topology up to date for a read outside of a transaction; answers the time. */
+  /** Brings the cached queues up to date for a read outside of a transaction; answers the time. */
   refresh(): number {
     return this.clock.now(this.readStore())
   }
@@ -113,7 +113,7 @@ export class Session extends Statements {
   readStore(): StoreRow {
     const store = this.one(readStore)
     if (store === undefined) throw new Error('The store has lost its only row of bookkeeping.')
-    this.topology.follow(store.topology_version)
+    this.queues.follow(store.queues_version)
     return store
   }
 }

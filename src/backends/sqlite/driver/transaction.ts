@@ -36,7 +36,7 @@ const sql = {
     WHERE queue = ?`),
   writeStore: change(`
     UPDATE store SET
-      last_sequence = ?, last_token = ?, last_generation = ?, clock_ms = ?, topology_version = ?,
+      last_sequence = ?, last_token = ?, last_generation = ?, clock_ms = ?, queues_version = ?,
       wall_ms = ?, uptime_ms = ?, boot = ?`),
 }
 
@@ -91,8 +91,8 @@ export class StoreTransaction {
   #sequence: number
   #token: number
   #generation: number
-  #topologyVersion: number
-  readonly #topologyBefore: number
+  #queuesVersion: number
+  readonly #versionBefore: number
   #writes = 0
   readonly #counts = new Map<number, Counts>()
   /** Runs of operations on one queue are the rule, and this saves them the look-up. */
@@ -111,8 +111,8 @@ export class StoreTransaction {
     this.#sequence = store.last_sequence
     this.#token = store.last_token
     this.#generation = store.last_generation
-    this.#topologyVersion = store.topology_version
-    this.#topologyBefore = store.topology_version
+    this.#queuesVersion = store.queues_version
+    this.#versionBefore = store.queues_version
   }
 
   /** Rises with every write, so that an operation can be seen to have left something half-done. */
@@ -121,8 +121,8 @@ export class StoreTransaction {
   }
 
   /** Settings of queues, or kill switches, are other than before. */
-  get hasChangedTopology(): boolean {
-    return this.#topologyVersion !== this.#topologyBefore
+  get hasChangedQueues(): boolean {
+    return this.#queuesVersion !== this.#versionBefore
   }
 
   get lastSequence(): number {
@@ -152,7 +152,7 @@ export class StoreTransaction {
   }
 
   queue(name: string): Queue {
-    return this.session.topology.require(name)
+    return this.session.queues.require(name)
   }
 
   nextSequence(): number {
@@ -188,10 +188,10 @@ export class StoreTransaction {
     if (queue !== undefined) this.touched.add(queue.name)
   }
 
-  topologyChanged(): void {
+  queuesChanged(): void {
     this.#writes += 1
-    this.#topologyVersion += 1
-    this.session.topology.follow(this.#topologyVersion)
+    this.#queuesVersion += 1
+    this.session.queues.follow(this.#queuesVersion)
   }
 
   count(queue: Queue, name: CountName, change: number): void {
@@ -259,7 +259,7 @@ export class StoreTransaction {
       this.#token,
       this.#generation,
       this.now,
-      this.#topologyVersion,
+      this.#queuesVersion,
       wallMs,
       uptimeMs,
       boot,

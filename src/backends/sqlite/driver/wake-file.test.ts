@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 import { virtualPorts } from '../../../testing/virtual-clock.ts'
-import { Bell } from './wake-file.ts'
+import { WakeFile } from './wake-file.ts'
 
 /** Lets real events of the file system arrive, without moving the clock. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('a bell', () => {
+describe('a wakeFile', () => {
   test('that rings while its listener rests is heard when the rest is over, not at the next poll', async () => {
-    const folder = await temporaryFolder('bell')
+    const folder = await temporaryFolder('wakeFile')
     const ports = virtualPorts()
     let version = 0
     let changes = 0
-    const bell = new Bell({
-      file: folder.file('bell'),
+    const wakeFile = new WakeFile({
+      file: folder.file('wakeFile'),
       ports,
       version: () => version,
       onChange: () => {
@@ -27,18 +27,18 @@ describe('a bell', () => {
       isAwaited: () => true,
     })
     onTestFinished(async () => {
-      bell.close()
+      wakeFile.close()
       await folder.remove()
     })
-    bell.listen()
-    const ring = (): void => {
+    wakeFile.listen()
+    const notify = (): void => {
       version += 1
-      bell.ring()
+      wakeFile.notify()
     }
-    ring()
+    notify()
     await until(() => changes === 1)
     const timers = ports.clock.pendingTimers
-    ring()
+    notify()
     await until(() => ports.clock.pendingTimers > timers)
     assert.equal(changes, 1)
     await ports.clock.advance(20)

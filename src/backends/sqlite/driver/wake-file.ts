@@ -1,6 +1,6 @@
 /**
- * Tells other processes on the same file that messages have become ready. The bell is a one-byte
- * file beside the store: ringing writes it, and whoever has parked receives watches it. A slow poll
+ * Tells other processes on the same file that messages have become ready. The wakeFile is a one-byte
+ * file beside the store: ringing writes it, and whoever has waiting receives watches it. A slow poll
  * of SQLite's change counter stands behind it, for lost events and for leases that others took.
  */
 import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from 'node:fs'
@@ -18,19 +18,19 @@ const restMsMax = 2
 
 const stroke = Buffer.from('.')
 
-export interface BellOptions {
+export interface WakeFileOptions {
   readonly file: string
   readonly ports: Ports
   /** Moves on when another connection has committed. */
   readonly version: () => number
   /** Another process may have something for us. */
   readonly onChange: () => void
-  /** Whether anybody still waits; when nobody does, the bell stops listening by itself. */
+  /** Whether anybody still waits; when nobody does, the wakeFile stops listening by itself. */
   readonly isAwaited: () => boolean
 }
 
-export class Bell {
-  readonly #options: BellOptions
+export class WakeFile {
+  readonly #options: WakeFileOptions
   readonly #descriptor: number
   #watcher: FSWatcher | undefined
   #cancelPoll: (() => void) | undefined
@@ -38,12 +38,12 @@ export class Bell {
   #restUntilMs = 0
   #cancelLateLook: (() => void) | undefined
 
-  constructor(options: BellOptions) {
+  constructor(options: WakeFileOptions) {
     this.#options = options
     this.#descriptor = openSync(options.file, constants.O_RDWR | constants.O_CREAT)
   }
 
-  ring(): void {
+  notify(): void {
     try {
       writeSync(this.#descriptor, stroke, 0, 1, 0)
     } catch {

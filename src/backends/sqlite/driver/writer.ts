@@ -10,7 +10,7 @@ import { afterTurns } from '../../../core/pause.ts'
 import type { Ports } from '../../../core/ports.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { FileIdentity } from './file-identity.ts'
-import type { Courtesy } from './lock-fairness.ts'
+import type { LockFairness } from './lock-fairness.ts'
 import { eagerMs, LockWait } from './lock-wait.ts'
 import type { Session } from './session.ts'
 import { isDeviceFault, isFull, isStoreWideFault, storageError } from './storage-fault.ts'
@@ -33,7 +33,7 @@ const chainMax = 8
 const quietMs = 5
 
 /**
- * The room left for a process that knocked: long enough for one of its tries to fall into it. One that
+ * The room left for a process that turnRequested: long enough for one of its tries to fall into it. One that
  * tries in every turn of its loop needs a few turns of ours; one that has gone over to timers, more.
  */
 const roomTurns = 20
@@ -57,7 +57,7 @@ export interface WriterOptions {
   /** Makes a new connection after the disk has failed. */
   readonly reopen: () => Session
   readonly ports: Ports
-  readonly courtesy: Courtesy
+  readonly fairness: LockFairness
   readonly disk: DiskRoom
   readonly files: FileIdentity
   /** Called once when the files of the store are not its own any more. */
@@ -93,8 +93,8 @@ export class Writer {
   constructor(options: WriterOptions) {
     this.#options = options
     this.#session = options.session
-    const { ports, courtesy, busyTimeoutMs: timeoutMs } = options
-    this.#lock = new LockWait({ ports, courtesy, timeoutMs })
+    const { ports, fairness, busyTimeoutMs: timeoutMs } = options
+    this.#lock = new LockWait({ ports, fairness, timeoutMs })
     this.#flushedMs = options.ports.clock.monotonic()
     this.#lookAtMs = this.#flushedMs + lookEveryMs
   }
@@ -133,7 +133,7 @@ export class Writer {
     })
   }
 
-  /** Asks for a transaction though nothing was submitted: parked receives may be served. */
+  /** Asks for a transaction though nothing was submitted: waiting receives may be served. */
   nudge(): void {
     if (!this.#isClosed) this.#schedule()
   }
@@ -172,7 +172,7 @@ export class Writer {
     if (tx !== undefined) {
       const beganMs = clock.now()
       this.#commitGroup(tx)
-      if (tx.writes > 0) this.#owedAfterMs = this.#options.courtesy.knockedSince(beganMs)
+      if (tx.writes > 0) this.#owedAfterMs = this.#options.fairness.turnRequestedSince(beganMs)
     }
     this.#flushedMs = clock.monotonic()
     if (this.#pending.length > 0) this.#schedule()
@@ -355,7 +355,7 @@ export class Writer {
   #tryAgain(operations: readonly Operation[]): void {
     for (const operation of operations) operation.refusal = undefined
     this.#pending = operations.concat(this.#pending)
-    // A parked receive may be all that is to be served.
+    // A waiting receive may be all that is to be served.
     this.#schedule()
   }
 

@@ -19,19 +19,19 @@ import {
   done,
   findUnit,
   keepWork,
-  letGoOfMessage,
   linkMessage,
   pending,
   reviveUnit,
   type UnitRow,
   unitByNumber,
+  unlinkMessage,
 } from './flow-units.ts'
 import { decodeEmission, encodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
 
 const sql = {
   reopen: change(`
     UPDATE flow SET
-      status = 'open', ended_at = NULL, failed_unit = NULL, failure = NULL, owes = NULL,
+      status = 'open', ended_at = NULL, failed_unit = NULL, failure = NULL, end_message = NULL,
       done = done + ?, dead = dead + ?, overdue = coalesce(deadline_at <= ?, 0),
       look_at = CASE WHEN deadline_at > ? THEN deadline_at END
     WHERE number = ? AND status IN ('open', 'failed')`),
@@ -119,7 +119,7 @@ export function resumeFlow(tx: StoreTransaction, request: ResumeFlow): FlowRecor
   const work = isUnderWay ? undefined : workOf(tx, flow, unit, request.work)
   const rewound = isUnderWay ? [] : unitsAgain(tx, flow, unit)
   for (const again of rewound) {
-    letGoOfMessage(tx, again)
+    unlinkMessage(tx, again)
     session.run(sql.rewind, again.number)
   }
   const count = (state: number): number => rewound.filter((again) => again.state === state).length

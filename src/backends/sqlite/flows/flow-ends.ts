@@ -28,8 +28,10 @@ const end = (status: FlowStatus): string => `
 const failed = `${end('failed')}, failed_unit = ?, failure = ?, look_at = ? + keep_ms`
 
 const sql = {
-  paid: change('UPDATE flow SET owes = NULL, look_at = ended_at + keep_ms WHERE number = ?'),
-  owe: change('UPDATE flow SET owes = ?, look_at = ? WHERE number = ?'),
+  clearEndMessage: change(
+    'UPDATE flow SET end_message = NULL, look_at = ended_at + keep_ms WHERE number = ?',
+  ),
+  setEndMessage: change('UPDATE flow SET end_message = ?, look_at = ? WHERE number = ?'),
   // Upkeep looks at once: there are messages to take back.
   cancel: change(`${end('cancelled')}, look_at = ? WHERE number = ? AND status = 'open'`),
   fail: change(`
@@ -53,7 +55,7 @@ const sql = {
 }
 
 /** How long upkeep waits before it tries again to send the message of a flow's end. */
-const owedMs = 60_000
+const endMessageRetryMs = 60_000
 
 export interface UnitEnd {
   readonly unit: number
@@ -129,7 +131,7 @@ export function failFlow(tx: StoreTransaction, flow: number, reason: string): vo
 /** Ends an open flow; false when it is not open. Upkeep then takes back what nobody holds. */
 export function cancelOpenFlow(tx: StoreTransaction, flow: FlowRow): boolean {
   if (!cancelAlone(tx, flow.number)) return false
-  const parent = standsFor(tx, flow)
+  const parent = parentUnit(tx, flow)
   const reason = 'The flow that stands for it was cancelled.'
   if (parent !== null) endUnit(tx, { unit: parent, state: 'dead', reason })
   return true
@@ -142,8 +144,8 @@ export function cancelAlone(tx: StoreTransaction, flow: number): boolean {
 }
 
 /** Nobody could be told of the end of a flow, and nobody will be: what waits for that is given up. */
-export function giveUpWhatIsOwed(tx: StoreTransaction, flow: FlowRow): void {
-  const parent = flow.owes === 'finalize' ? standsFor(tx, flow) : null
+export function abandonEndMessage(tx: StoreTransaction, flow: FlowRow): void {
+  const parent = flow.end_message === 'finalize' ? parentUnit(tx, flow) : null
   if (parent === null) return
   const reason = 'The queue did not take the message of the end of the flow that stands for it.'
   endUnit(tx, { unit: parent, state: 'dead', reason })
@@ -154,7 +156,7 @@ export function giveUpWhatIsOwed(tx: StoreTransaction, flow: FlowRow): void {
  * resumed: then it has no message yet or one of its own, and does not hear of the flow before that
  * message lets the flow stand for it once more.
  */
-function standsFor(tx: StoreTransaction, row: FlowRow | undefined): number | null {
+function parentUnit(tx: StoreTransaction, row: FlowRow | undefined): number | null {
   const parent = row?.parent ?? null
   const unit = parent === null ? undefined : unitByNumber(tx, parent)
   if (unit === undefined) return parent
@@ -168,7 +170,7 @@ function standsFor(tx: StoreTransaction, row: FlowRow | undefined): number | nul
  */
 export function announceEnd(tx: StoreTransaction, flow: number): UnitEnd | undefined {
   tx.wroteRow()
-  const parent = standsFor(tx, flowByNumber(tx.session, flow))
+  const parent = parentUnit(tx, flowByNumber(tx.session, flow))
   const isToBeSent = sendEnd(tx, { flow, kind: 'finalize', parent })
   return isToBeSent || parent === null ? undefined : { unit: parent, state: 'done' }
 }
@@ -180,7 +182,7 @@ function announceFailure(
 ): UnitEnd | undefined {
   tx.wroteRow()
   sendEnd(tx, { flow, kind: 'failed', parent: null })
-  const parent = standsFor(tx, flowByNumber(tx.session, flow))
+  const parent = parentUnit(tx, flowByNumber(tx.session, flow))
   if (parent === null) return undefined
   const reason = 'The flow that stands for it has failed.'
   return { unit: parent, state: 'dead', reason: why === null ? reason : `${reason} ${why}` }
@@ -198,7 +200,7 @@ function sendEnd(tx: StoreTransaction, end: End): boolean {
   const text = readText(tx.session, end.flow, end.kind)
   if (text === undefined) return false
   if (trySending(tx, end, text) !== undefined) {
-    tx.run(sql.owe, end.kind, tx.now + owedMs, end.flow)
+    tx.run(sql.setEndMessage, end.kind, tx.now + endMessageRetryMs, end.flow)
   }
   return true
 }
@@ -214,17 +216,17 @@ function trySending(tx: StoreTransaction, end: End, text: string): MillraceError
 }
 
 /** Sends the message that a flow has owed since its end, if its queue takes it now. */
-export function payWhatIsOwed(tx: StoreTransaction, flow: FlowRow): void {
+export function retryEndMessage(tx: StoreTransaction, flow: FlowRow): void {
   tx.wroteRow()
-  const { number, owes } = flow
-  const text = owes === null ? undefined : readText(tx.session, number, owes)
-  if (owes !== null && text !== undefined) {
-    const parent = owes === 'finalize' ? standsFor(tx, flow) : null
-    const end: End = { flow: number, kind: owes, parent }
+  const { number, end_message: kind } = flow
+  const text = kind === null ? undefined : readText(tx.session, number, kind)
+  if (kind !== null && text !== undefined) {
+    const parent = kind === 'finalize' ? parentUnit(tx, flow) : null
+    const end: End = { flow: number, kind, parent }
     if (trySending(tx, end, text) !== undefined) {
-      tx.run(sql.owe, owes, tx.now + owedMs, number)
+      tx.run(sql.setEndMessage, kind, tx.now + endMessageRetryMs, number)
       return
     }
   }
-  tx.run(sql.paid, number)
+  tx.run(sql.clearEndMessage, number)
 }

@@ -5,15 +5,15 @@
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { finishJob } from '../jobs/job-history.ts'
-import { leased, nobodysToken } from '../messages/message-rows.ts'
+import { leased, unleasedToken } from '../messages/message-rows.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import {
+  abandonEndMessage,
   cancelAlone,
   endUnit,
   failFlow,
   finalizeAnyway,
-  giveUpWhatIsOwed,
-  payWhatIsOwed,
+  retryEndMessage,
 } from './flow-ends.ts'
 import type { FlowRow } from './flow-rows.ts'
 import { pending, type UnitRow } from './flow-units.ts'
@@ -57,13 +57,13 @@ const sql = {
   forget: change('DELETE FROM discarded_flow WHERE number = ?'),
 }
 
-export interface FlowUpkeep {
+export interface FlowMaintenance {
   readonly changed: number
   readonly more: boolean
 }
 
 /** One slice of all that is due. */
-export function keepUpFlows(tx: StoreTransaction): FlowUpkeep {
+export function maintainFlows(tx: StoreTransaction): FlowMaintenance {
   const due = tx.all(sql.due, tx.now)
   let taken = 0
   for (const flow of due) {
@@ -83,7 +83,7 @@ function keepUp(tx: StoreTransaction, flow: FlowRow): number {
   // However late it is: messages of a flow that is gone would be worked on for nobody.
   if (flow.status === 'cancelled' && hasToTakeBack(tx, flow)) return takeBack(tx, flow)
   if ((flow.ended_at ?? 0) + flow.keep_ms <= tx.now) return discard(tx, flow)
-  payWhatIsOwed(tx, flow)
+  retryEndMessage(tx, flow)
   return 1
 }
 
@@ -126,7 +126,7 @@ function giveUp(tx: StoreTransaction, { number, message }: UnitRow): void {
 function removeUnheld(tx: StoreTransaction, unit: number, sequence: number): boolean {
   const row = tx.one(sql.messageOf, sequence, unit)
   if (row === undefined) return false
-  const isHeld = row.state === leased && row.token !== nobodysToken && row.due_at > tx.now
+  const isHeld = row.state === leased && row.token !== unleasedToken && row.due_at > tx.now
   if (isHeld) return false
   const queue = tx.queue(row.queue)
   finishJob(tx, sequence, { queue: queue.name, status: 'cancelled' })
@@ -145,7 +145,7 @@ interface HeldRow {
 /** The flow is gone at once; its units are removed after it. */
 function discard(tx: StoreTransaction, flow: FlowRow): number {
   const { number } = flow
-  giveUpWhatIsOwed(tx, flow)
+  abandonEndMessage(tx, flow)
   tx.run(sql.remove, number)
   tx.run(sql.removeTexts, number)
   tx.run(sql.discard, number)

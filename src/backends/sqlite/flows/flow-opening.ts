@@ -62,14 +62,14 @@ function refuseEmissions(
 export function openFlow(
   tx: StoreTransaction,
   request: OpenFlow,
-  standsFor: number | null = parentNumber(tx, request.parent),
+  parentUnit: number | null = parentNumber(tx, request.parent),
 ): OpenedFlow {
   const { session, now } = tx
   const existing = findFlow(session, request)
   if (existing !== undefined) {
     return { status: 'duplicate', flow: flowRecord(session, existing.number, now) }
   }
-  const number = insertFlow(tx, request, standsFor)
+  const number = insertFlow(tx, request, parentUnit)
   insertUnits(tx, { number, keeps_work: request.keepsWork ? 1 : 0 }, request.units)
   if (request.sealed) seal(tx, number)
   return { status: 'created', flow: flowRecord(session, number, now) }
@@ -81,7 +81,7 @@ function parentNumber(tx: StoreTransaction, parent: UnitKey | undefined): number
   return findUnit(tx, flow.number, parent.unit)?.number ?? null
 }
 
-function insertFlow(tx: StoreTransaction, request: OpenFlow, standsFor: number | null): number {
+function insertFlow(tx: StoreTransaction, request: OpenFlow, parentUnit: number | null): number {
   const number = tx.nextSequence()
   const { deadlineMs, finalize, failed, data } = request
   const deadlineAt = deadlineMs === undefined ? null : tx.now + deadlineMs
@@ -95,8 +95,8 @@ function insertFlow(tx: StoreTransaction, request: OpenFlow, standsFor: number |
     request.keepsWork ? 1 : 0,
     request.inOrder ? 1 : 0,
     request.keepMs,
-    standsFor,
-    standsFor === null ? null : (unitByNumber(tx, standsFor)?.flow ?? null),
+    parentUnit,
+    parentUnit === null ? null : (unitByNumber(tx, parentUnit)?.flow ?? null),
     tx.now,
     deadlineAt,
     deadlineAt,
@@ -104,7 +104,7 @@ function insertFlow(tx: StoreTransaction, request: OpenFlow, standsFor: number |
   if (finalize !== undefined) tx.run(sql.insertText, number, 'finalize', encodeEmission(finalize))
   if (failed !== undefined) tx.run(sql.insertText, number, 'failed', encodeEmission(failed))
   if (data !== undefined) tx.run(sql.insertText, number, 'data', data)
-  const parent = standsFor === null ? null : unitKeyOf(tx.session, standsFor)
+  const parent = parentUnit === null ? null : unitKeyOf(tx.session, parentUnit)
   if (parent !== null) tx.run(sql.insertText, number, 'parent', JSON.stringify(parent))
   return number
 }

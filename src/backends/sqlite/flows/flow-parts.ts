@@ -122,7 +122,7 @@ function takeOver(
 /** The unit was tried again, and meets the flow that stood for it the first time. */
 function endOfTakenOver(
   tx: StoreTransaction,
-  { number, status, owes }: FlowRow,
+  { number, status, end_message: pendingMessage }: FlowRow,
   unit: number,
 ): UnitEnd | undefined {
   if (status === 'open') return undefined
@@ -130,7 +130,7 @@ function endOfTakenOver(
     const how = status === 'failed' ? 'has failed' : 'was cancelled'
     return { unit, state: 'dead', reason: `The flow that stands for it ${how}.` }
   }
-  const isAwaited = owes !== null || unitByNumber(tx, unit)?.message !== null
+  const isAwaited = pendingMessage !== null || unitByNumber(tx, unit)?.message !== null
   if (isAwaited) return undefined
   // The step after this one is given what the handler of that end answers, so it has to answer again.
   return flowOf(tx, unit)?.in_order === 1 ? announceEnd(tx, number) : { unit, state: 'done' }

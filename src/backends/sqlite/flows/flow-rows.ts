@@ -35,7 +35,7 @@ export interface FlowRow {
   readonly ended_at: number | null
   readonly deadline_at: number | null
   readonly overdue: 0 | 1
-  readonly owes: 'finalize' | 'failed' | null
+  readonly end_message: 'finalize' | 'failed' | null
   readonly swept: number
 }
 
@@ -95,7 +95,7 @@ export function recordOf(session: Session, row: FlowRow, now: number): FlowRecor
 }
 
 function failureOf(session: Session, row: FlowRow): FlowFailure | null {
-  if (row.owes === 'finalize') {
+  if (row.end_message === 'finalize') {
     return { unit: null, reason: 'The queue does not take the message of its end.' }
   }
   if (row.status === 'failed') return { unit: row.failed_unit, reason: row.failure }

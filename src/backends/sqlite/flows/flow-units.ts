@@ -70,12 +70,12 @@ export function unitKeyOf(session: Session, number: number): UnitKey | null {
 export function linkMessage(tx: StoreTransaction, unit: number, sequence: number): void {
   const row = unitByNumber(tx, unit)
   if (row === undefined) return
-  letGoOfMessage(tx, row)
+  unlinkMessage(tx, row)
   tx.run(sql.link, sequence, unit)
 }
 
 /** What becomes of the message that worked on a unit is not the unit's business any more. */
-export function letGoOfMessage(
+export function unlinkMessage(
   tx: StoreTransaction,
   { number, message }: Pick<UnitRow, 'number' | 'message'>,
 ): void {

@@ -45,7 +45,7 @@ export function refuseEmission(
   tx: StoreTransaction,
   emission: Emission,
 ): MillraceError | undefined {
-  const queue = tx.session.topology.find(emission.queue)
+  const queue = tx.session.queues.find(emission.queue)
   if (queue === undefined) return queueNotFound(emission.queue)
   return refuse(queue, 'job' in emission ? messageOf(emission.job) : emission.message)
 }

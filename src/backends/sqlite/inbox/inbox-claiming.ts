@@ -18,7 +18,7 @@ import { noteHandoff } from './inbox-events.ts'
 
 const sql = {
   putClaim: change(`
-    INSERT OR REPLACE INTO handoff_claim (
+    INSERT OR REPLACE INTO inbox_claim (
       sequence, generation, queue, message, token, by, claimed_at, until
     ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
   openHead: query<{ head: number }>(`

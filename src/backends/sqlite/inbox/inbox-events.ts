@@ -12,39 +12,39 @@ import type { StoreTransaction } from '../driver/transaction.ts'
 /** Rows that one sweep looks at. */
 export const handoffSlice = 500
 
-const ofMessage = 'FROM handoff_event WHERE queue = ? AND message = ?'
+const ofMessage = 'FROM inbox_event WHERE queue = ? AND message = ?'
 
 const sql = {
-  claimOf: query<ClaimRow>('SELECT * FROM handoff_claim WHERE sequence = ?'),
-  dropClaim: change('DELETE FROM handoff_claim WHERE sequence = ?'),
+  claimOf: query<ClaimRow>('SELECT * FROM inbox_claim WHERE sequence = ?'),
+  dropClaim: change('DELETE FROM inbox_claim WHERE sequence = ?'),
   add: change(`
-    INSERT INTO handoff_event (queue, message, event, by, note, at) VALUES (?, ?, ?, ?, ?, ?)`),
+    INSERT INTO inbox_event (queue, message, event, by, note, at) VALUES (?, ?, ?, ?, ?, ?)`),
   // Notes are what somebody wanted to be read: they have a bound of their own, and stay.
   trim: change(`
-    DELETE FROM handoff_event WHERE number IN (
+    DELETE FROM inbox_event WHERE number IN (
       SELECT number ${ofMessage} AND event <> 'noted'
       ORDER BY number DESC LIMIT -1 OFFSET ${handoffEventsMax}
     )`),
   latest: query<{ number: number; event: HandoffEventName; by: string }>(
     `SELECT number, event, by ${ofMessage} ORDER BY number DESC LIMIT 1`,
   ),
-  moveRenewal: change('UPDATE handoff_event SET at = ? WHERE number = ?'),
+  moveRenewal: change('UPDATE inbox_event SET at = ? WHERE number = ?'),
   ofMessage: query<HandoffEvent>(`SELECT event, at, by, note ${ofMessage} ORDER BY number`),
   countNotes: query<{ count: number }>(`SELECT count(*) AS count ${ofMessage} AND event = 'noted'`),
   latestOfPerson: query<{ event: HandoffEventName }>(`
     SELECT event ${ofMessage} AND by = ? AND event <> 'noted' ORDER BY number DESC LIMIT 1`),
   touchInbox: change(`
-    INSERT INTO handoff_inbox (queue, last_at) VALUES (?, ?)
+    INSERT INTO inbox_queue (queue, last_at) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)`),
   inboxes: query<InboxRecord>(`
-    SELECT handoff_inbox.queue AS queue, last_at AS lastAt
-    FROM handoff_inbox JOIN queue ON queue.name = handoff_inbox.queue
-    ORDER BY handoff_inbox.queue`),
+    SELECT inbox_queue.queue AS queue, last_at AS lastAt
+    FROM inbox_queue JOIN queue ON queue.name = inbox_queue.queue
+    ORDER BY inbox_queue.queue`),
   forget: change(`
-    DELETE FROM handoff_event WHERE number IN (
-      SELECT number FROM handoff_event WHERE at <= ? LIMIT ${handoffSlice}
+    DELETE FROM inbox_event WHERE number IN (
+      SELECT number FROM inbox_event WHERE at <= ? LIMIT ${handoffSlice}
     )`),
-  forgetInboxes: change('DELETE FROM handoff_inbox WHERE last_at <= ?'),
+  forgetInboxes: change('DELETE FROM inbox_queue WHERE last_at <= ?'),
 }
 
 /** A claim as it was made. Whether it is live, its message says. */

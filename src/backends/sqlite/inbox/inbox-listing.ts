@@ -20,7 +20,7 @@ const rowsIn = (sequences: string): Query<MessageRow> =>
     ORDER BY sequence`)
 /** A claim counts as long as its message is leased with its token. */
 const live = (where: string): string => `
-  FROM handoff_claim c JOIN message m ON m.sequence = c.sequence
+  FROM inbox_claim c JOIN message m ON m.sequence = c.sequence
   WHERE c.generation = ?${where} AND m.generation = c.generation AND m.token = c.token
     AND m.state = ${leased}`
 const first = 'AND c.sequence > ? ORDER BY c.sequence'

@@ -20,7 +20,7 @@ import type {
 } from '../../inbox-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { catchUpFully } from '../messages/elapsed-time.ts'
+import { endAllDue } from '../messages/elapsed-time.ts'
 import {
   delayed,
   leased,
@@ -50,15 +50,15 @@ const sql = {
   findById: query<MessageRow>(`
     SELECT ${messageColumns} FROM message INDEXED BY message_in_group
     WHERE generation = ? AND group_name IS NOT NULL AND id = ?`),
-  prolong: change('UPDATE handoff_claim SET until = ? WHERE sequence = ? AND token = ?'),
+  prolong: change('UPDATE inbox_claim SET until = ? WHERE sequence = ? AND token = ?'),
   due: query<ClaimRow>(`
-    SELECT * FROM handoff_claim WHERE until <= ? ORDER BY until LIMIT ${handoffSlice}`),
+    SELECT * FROM inbox_claim WHERE until <= ? ORDER BY until LIMIT ${handoffSlice}`),
 }
 
 /** The queue, with nothing left in it that time has overtaken: what it holds is what it says. */
 export function inboxOf(tx: StoreTransaction, name: string): Queue {
   const queue = tx.queue(name)
-  catchUpFully(tx, queue)
+  endAllDue(tx, queue)
   return queue
 }
 
@@ -227,7 +227,7 @@ export function endGoneClaims(tx: StoreTransaction): number {
 /** False when the message is still there: then its lease is, or it lapses in its own time. */
 function endIfGone(tx: StoreTransaction, claim: ClaimRow): boolean {
   const row = tx.one(sql.find, claim.sequence, claim.generation)
-  const isOfQueue = tx.session.topology.find(claim.queue)?.generation === claim.generation
+  const isOfQueue = tx.session.queues.find(claim.queue)?.generation === claim.generation
   if (row === undefined || !isOfQueue) {
     endClaim(tx, claim, { event: 'gone', at: tx.now })
     return true

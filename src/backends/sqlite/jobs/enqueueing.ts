@@ -113,7 +113,7 @@ export function refuseEmittedJobs(
   /** Fingerprints of those that will be stored, by what their key is unique for. */
   const stored = new Map<string, string>()
   for (const { queue: name, job } of jobs) {
-    const queue = tx.session.topology.find(name)
+    const queue = tx.session.queues.find(name)
     if (queue === undefined) return queueNotFound(name)
     const refusal = refuse(queue, messageOf(job)) ?? refuseKey(tx, queue, job, stored)
     if (refusal !== undefined) return refusal

@@ -17,7 +17,7 @@ import { done, unitByNumber } from '../flows/flow-units.ts'
 import { receiptFor, refusalOf } from '../messages/leases.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import { storeJob } from './enqueueing.ts'
-import { catchUpWithJob } from './job-elapsed-time.ts'
+import { endDueJob } from './job-elapsed-time.ts'
 import { finishJob } from './job-history.ts'
 import { readJob } from './job-reading.ts'
 
@@ -36,7 +36,7 @@ const sql = {
 
 export function cancelJob(tx: StoreTransaction, id: string): JobRecord {
   // The job may have ended a moment ago, and that end counts.
-  catchUpWithJob(tx, id)
+  endDueJob(tx, id)
   const job = requireJob(tx, id)
   if (!canBecome(job.status, 'cancelled')) throw new MillraceError('job_finished')
   const queue = tx.queue(job.queue)
@@ -57,7 +57,7 @@ interface CancelledRow extends RemovedRow {
 }
 
 export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
-  catchUpWithJob(tx, id)
+  endDueJob(tx, id)
   const job = requireJob(tx, id)
   if (job.status !== 'failed' && job.status !== 'cancelled') {
     throw new MillraceError('job_not_finished')

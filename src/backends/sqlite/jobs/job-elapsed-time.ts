@@ -6,39 +6,39 @@
 import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { overtake, type UpkeepRow, upkeepColumns } from '../messages/elapsed-time.ts'
+import { applyElapsedTime, type ElapsedRow, elapsedColumns } from '../messages/elapsed-time.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import { delayed, leased } from '../messages/message-rows.ts'
 import { discardMessage } from '../sweep.ts'
 
 const sql = {
   job: query<FoundRow>(`
-    SELECT ${upkeepColumns}, queue.name AS queue, discarded_generation.queue AS discarded
+    SELECT ${elapsedColumns}, queue.name AS queue, discarded_generation.queue AS discarded
     FROM message
     LEFT JOIN queue ON queue.generation = message.generation
     LEFT JOIN discarded_generation ON discarded_generation.generation = message.generation
     WHERE sequence = ? AND job_type IS NOT NULL`),
 }
 
-interface FoundRow extends UpkeepRow {
+interface FoundRow extends ElapsedRow {
   readonly queue: string | null
   /** The queue that it was in when that was purged or deleted. */
   readonly discarded: string | null
 }
 
 /** Whether the row of a job is other than time or a purge has made the job. */
-export function isJobBehind(session: Session, id: string, now: number): boolean {
+export function isJobDue(session: Session, id: string, now: number): boolean {
   const row = findJob(session, id)
-  return row !== undefined && (row.discarded !== null || isOvertaken(session, row, now))
+  return row !== undefined && (row.discarded !== null || isJobOver(session, row, now))
 }
 
-export function catchUpWithJob(tx: StoreTransaction, id: string): void {
+export function endDueJob(tx: StoreTransaction, id: string): void {
   const row = findJob(tx.session, id)
   if (row === undefined) return
   const { queue, discarded } = row
   if (discarded !== null) discardMessage(tx, discarded, row)
-  else if (queue !== null && isOvertaken(tx.session, row, tx.now)) {
-    overtake(tx, tx.queue(queue), row)
+  else if (queue !== null && isJobOver(tx.session, row, tx.now)) {
+    applyElapsedTime(tx, tx.queue(queue), row)
   }
 }
 
@@ -47,8 +47,8 @@ function findJob(session: Session, id: string): FoundRow | undefined {
   return number === undefined ? undefined : session.one(sql.job, number)
 }
 
-function isOvertaken(session: Session, row: FoundRow, now: number): boolean {
-  const queue = row.queue === null ? undefined : session.topology.find(row.queue)
+function isJobOver(session: Session, row: FoundRow, now: number): boolean {
+  const queue = row.queue === null ? undefined : session.queues.find(row.queue)
   if (queue === undefined) return false
   const isHeld = row.state === leased || row.state === delayed
   return (isHeld && row.due_at <= now) || row.sent_at <= retentionCutoff(queue, now)

@@ -83,5 +83,5 @@ function nextStretch(session: Session): { rows: readonly WalkedRow[]; position: 
 
 /** A queue that is gone has the lifetimes of one that says nothing about them. */
 function lifetimeIn(session: Session, queue: string): HistoryLifetime {
-  return session.topology.find(queue)?.settings.history ?? defaultQueueSettings.history
+  return session.queues.find(queue)?.settings.history ?? defaultQueueSettings.history
 }

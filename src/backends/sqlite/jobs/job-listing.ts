@@ -52,7 +52,7 @@ const sql = {
 }
 
 export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
-  const queue = session.topology.require(request.queue)
+  const queue = session.queues.require(request.queue)
   const { status, limit } = request
   const wanted = status === undefined ? jobStatuses : [status]
   const wantsLive = wanted.includes('pending') || wanted.includes('processing')

@@ -5,7 +5,7 @@ import type { JobStatus } from '../../../core/job-state.ts'
 import type { JobAttempt, JobRecord } from '../../job-store.ts'
 import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
-import { leased, nobodysToken } from '../messages/message-rows.ts'
+import { leased, unleasedToken } from '../messages/message-rows.ts'
 import { decodeDetails } from './job-details.ts'
 
 export const liveColumns = `
@@ -121,7 +121,7 @@ function lastAttempt(end: FinishedRow): JobAttempt {
 
 export function statusOf({ queue, state, token }: LiveRow): JobStatus {
   if (queue === null) return 'cancelled'
-  return state === leased && token !== nobodysToken ? 'processing' : 'pending'
+  return state === leased && token !== unleasedToken ? 'processing' : 'pending'
 }
 
 export function liveRecord(session: Session, row: LiveRow): JobRecord {

@@ -17,10 +17,10 @@ import type {
 import type { CallerTransactions } from '../driver/caller-transactions.ts'
 import type { Session } from '../driver/session.ts'
 import type { Writer } from '../driver/writer.ts'
-import { catchUpForLook, isBehind } from '../messages/elapsed-time.ts'
+import { endDueForRead, hasDue } from '../messages/elapsed-time.ts'
 import { enqueueJobs } from './enqueueing.ts'
 import { cancelJob, reportProgress, retryJob } from './job-control.ts'
-import { catchUpWithJob, isJobBehind } from './job-elapsed-time.ts'
+import { endDueJob, isJobDue } from './job-elapsed-time.ts'
 import { listJobs } from './job-listing.ts'
 import { readAttempts, readJob } from './job-reading.ts'
 import { stuckJobs } from './stuck-jobs.ts'
@@ -60,9 +60,9 @@ export class SqliteJobStore implements JobStore {
   async list(request: ListJobs): Promise<Page<JobRecord>> {
     const { queue } = request
     const isLate = await this.#read((session, now) =>
-      isBehind(session, session.topology.require(queue), now),
+      hasDue(session, session.queues.require(queue), now),
     )
-    if (isLate) await this.#writer.submit((tx) => catchUpForLook(tx, tx.queue(queue)))
+    if (isLate) await this.#writer.submit((tx) => endDueForRead(tx, tx.queue(queue)))
     return this.#read((session) => listJobs(session, request))
   }
 
@@ -88,10 +88,10 @@ export class SqliteJobStore implements JobStore {
 
   async #readUpToDate<T>(id: string, run: (session: Session) => T): Promise<T> {
     const seen = await this.#read((session, now) =>
-      isJobBehind(session, id, now) ? undefined : { answer: run(session) },
+      isJobDue(session, id, now) ? undefined : { answer: run(session) },
     )
     if (seen !== undefined) return seen.answer
-    await this.#writer.submit((tx) => catchUpWithJob(tx, id))
+    await this.#writer.submit((tx) => endDueJob(tx, id))
     return this.#read(run)
   }
 }

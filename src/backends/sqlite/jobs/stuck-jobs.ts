@@ -6,16 +6,21 @@
 import type { FindStuck, StuckJob } from '../../job-store.ts'
 import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
-import { type Kind, kindOf, lanesOf } from '../messages/buckets.ts'
+import { bucketsOf, type Kind, kindOf } from '../messages/buckets.ts'
 import { gateOf, runningKinds } from '../messages/gates.ts'
-import { blocked, type ContentRow, contentColumns, nobodysToken } from '../messages/message-rows.ts'
+import {
+  blocked,
+  type ContentRow,
+  contentColumns,
+  unleasedToken,
+} from '../messages/message-rows.ts'
 import { roomInRate } from '../messages/rates.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 
 /** Rows of one order that are looked at. */
 const readyMax = 500
 const leasedMax = 5_000
-const lanesMax = 50
+const bucketsMax = 50
 
 const columns = `${contentColumns}, due_at`
 
@@ -40,7 +45,7 @@ const sql = {
       SELECT * FROM message INDEXED BY message_due
       WHERE generation = ? AND state = 1 AND state > 0 AND due_at > ? LIMIT ${leasedMax}
     )
-    WHERE job_type IS NOT NULL AND token <> ${nobodysToken} AND leased_at <= ?
+    WHERE job_type IS NOT NULL AND token <> ${unleasedToken} AND leased_at <= ?
     ORDER BY leased_at`),
   latestSwitchEvent: query<{ at: number | null }>('SELECT max(at) AS at FROM kill_switch_event'),
 }
@@ -56,7 +61,7 @@ interface Found {
 }
 
 export function stuckJobs(session: Session, request: FindStuck, now: number): readonly StuckJob[] {
-  const queue = session.topology.require(request.queue)
+  const queue = session.queues.require(request.queue)
   const cutoff = now - request.olderThanMs
   const found =
     request.status === 'processing'
@@ -80,7 +85,7 @@ function waiting(session: Session, queue: Queue, look: Look): readonly Found[] {
     ...session.all(sql.ready, queue.generation, cutoff).map((row) => ({
       ...{ row, since: row.due_at },
     })),
-    ...inLanes(session, queue, cutoff),
+    ...inBuckets(session, queue, cutoff),
   ]
   return found
     .filter(({ row }) => !isHeld(kindOf(row)))
@@ -88,8 +93,8 @@ function waiting(session: Session, queue: Queue, look: Look): readonly Found[] {
     .toSorted((one, other) => one.since - other.since)
 }
 
-/** The first jobs of lanes, which may be open again without anybody having noticed. */
-function inLanes(
+/** The first jobs of buckets, which may be open again without anybody having noticed. */
+function inBuckets(
   session: Session,
   queue: Queue,
   cutoff: number,
@@ -98,12 +103,12 @@ function inLanes(
   // A switch that was lifted a moment ago has kept them until then.
   if (turnedAt > cutoff) return []
   const found: { readonly row: WaitingRow; readonly since: number }[] = []
-  let lanes = 0
-  for (const { head } of lanesOf(session, queue)) {
+  let buckets = 0
+  for (const { head } of bucketsOf(session, queue)) {
     const row = session.one(sql.blocked, head, cutoff)
     if (row !== undefined) found.push({ row, since: Math.max(row.sent_at, turnedAt) })
-    lanes += 1
-    if (lanes === lanesMax) break
+    buckets += 1
+    if (buckets === bucketsMax) break
   }
   return found
 }

@@ -1,5 +1,5 @@
 /**
- * Lanes: where messages wait that a claim has met and may not take. They leave the ready order, so a
+ * Buckets: where messages wait that a claim has met and may not take. They leave the ready order, so a
  * hundred thousand of them cost the next claim nothing, and wait in the order of sending with others
  * of their kind. To everybody outside they are ready.
  */
@@ -17,24 +17,24 @@ import {
   contents,
 } from './message-rows.ts'
 
-/** The lane of messages that are in hand, where their number is limited. It comes before all others. */
-export const inHand = ''
+/** The bucket of messages that are in hand, where their number is limited. It comes before all others. */
+export const runningBucket = ''
 
 const sql = {
-  next: query<{ lane: string; sequence: number }>(`
-    SELECT lane, sequence FROM message INDEXED BY message_lane
-    WHERE generation = ? AND lane > ? ORDER BY lane, sequence LIMIT 1`),
+  next: query<{ bucket: string; sequence: number }>(`
+    SELECT bucket, sequence FROM message INDEXED BY message_bucket
+    WHERE generation = ? AND bucket > ? ORDER BY bucket, sequence LIMIT 1`),
   pick: arrayQuery<ContentValues>(`
-    SELECT ${contentColumns} FROM message INDEXED BY message_lane
-    WHERE generation = ? AND lane = ? ORDER BY sequence ${upTo}`),
+    SELECT ${contentColumns} FROM message INDEXED BY message_bucket
+    WHERE generation = ? AND bucket = ? ORDER BY sequence ${upTo}`),
   block: change(`
-    UPDATE message SET state = ${blocked}, lane = ?, due_at = ?, held_until = NULL
+    UPDATE message SET state = ${blocked}, bucket = ?, due_at = ?, held_until = NULL
     WHERE sequence = ? AND (state = 0 OR state = ${blocked})`),
   unblock: change(`
-    UPDATE message SET state = 0, lane = NULL, held_until = NULL
+    UPDATE message SET state = 0, bucket = NULL, held_until = NULL
     WHERE sequence IN (
-      SELECT sequence FROM message INDEXED BY message_lane
-      WHERE generation = ? AND lane > '${inHand}' AND sequence <= ? ${upTo}
+      SELECT sequence FROM message INDEXED BY message_bucket
+      WHERE generation = ? AND bucket > '${runningBucket}' AND sequence <= ? ${upTo}
     )`),
 }
 
@@ -51,43 +51,47 @@ export function kindOf({ job, group_name: tenant }: ContentRow): Kind {
   return { type, tier, tenant }
 }
 
-export interface Lane {
+export interface Bucket {
   readonly name: string
   readonly kind: Kind
   /** The sequence number of its first message. */
   readonly head: number
 }
 
-/** Sorts the lanes of a tenant next to each other. */
-export function laneName({ tenant, type, tier }: Kind): string {
+/** Sorts the buckets of a tenant next to each other. */
+export function bucketName({ tenant, type, tier }: Kind): string {
   return JSON.stringify([tenant, type, tier])
 }
 
-/** The first lane, or the first after the one of this name. */
-export function laneAfter(session: Session, queue: Queue, name: string = inHand): Lane | undefined {
+/** The first bucket, or the first after the one of this name. */
+export function bucketAfter(
+  session: Session,
+  queue: Queue,
+  name: string = runningBucket,
+): Bucket | undefined {
   const row = session.one(sql.next, queue.generation, name)
   if (row === undefined) return undefined
-  const [tenant, type, tier]: [string | null, string | null, string | null] = JSON.parse(row.lane)
-  return { name: row.lane, kind: { tenant, type, tier }, head: row.sequence }
+  const [tenant, type, tier]: [string | null, string | null, string | null] = JSON.parse(row.bucket)
+  return { name: row.bucket, kind: { tenant, type, tier }, head: row.sequence }
 }
 
-export function hasLanes(session: Session, queue: Queue): boolean {
-  return session.one(sql.next, queue.generation, inHand) !== undefined
+export function hasBuckets(session: Session, queue: Queue): boolean {
+  return session.one(sql.next, queue.generation, runningBucket) !== undefined
 }
 
-/** The first messages of a lane. */
+/** The first messages of a bucket. */
 export function inBucket(
   session: Session,
   queue: Queue,
-  lane: string,
+  bucket: string,
   count: number,
 ): readonly ContentRow[] {
-  return contents(session, sql.pick, queue.generation, lane, count)
+  return contents(session, sql.pick, queue.generation, bucket, count)
 }
 
-/** Puts a message into a lane, until the lane opens or its retention ends. */
-export function block(tx: StoreTransaction, queue: Queue, row: ContentRow, lane: string): void {
-  tx.run(sql.block, lane, row.sent_at + queue.settings.retentionMs, row.sequence)
+/** Puts a message into a bucket, until the bucket opens or its retention ends. */
+export function block(tx: StoreTransaction, queue: Queue, row: ContentRow, bucket: string): void {
+  tx.run(sql.block, bucket, row.sent_at + queue.settings.retentionMs, row.sequence)
   tx.wroteRow(queue)
 }
 
@@ -97,15 +101,15 @@ export function unblock(
   queue: Queue,
   { lastSequence, count }: { readonly lastSequence: number; readonly count: number },
 ): void {
-  if (!hasLanes(tx.session, queue)) return
+  if (!hasBuckets(tx.session, queue)) return
   tx.run(sql.unblock, queue.generation, lastSequence, count)
   tx.wroteRow(queue)
 }
 
-export function* lanesOf(session: Session, queue: Queue): Generator<Lane> {
-  let lane = laneAfter(session, queue)
-  while (lane !== undefined) {
-    yield lane
-    lane = laneAfter(session, queue, lane.name)
+export function* bucketsOf(session: Session, queue: Queue): Generator<Bucket> {
+  let bucket = bucketAfter(session, queue)
+  while (bucket !== undefined) {
+    yield bucket
+    bucket = bucketAfter(session, queue, bucket.name)
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Claims from standard queues in which not everything may be taken: some of it is held by a kill
- * switch, or a ceiling is reached for its type or tenant. What may not be taken goes into a lane, at
- * most a slice of it with each claim; lanes that are open are served first come, first served with
+ * switch, or a ceiling is reached for its type or tenant. What may not be taken goes into a bucket, at
+ * most a slice of it with each claim; buckets that are open are served first come, first served with
  * what is ready, or tenant by tenant where tenants have a ceiling.
  */
 
@@ -9,17 +9,17 @@ import type { Delivery } from '../../backend.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import {
+  type Bucket,
   block,
-  hasLanes,
+  bucketAfter,
+  bucketName,
+  bucketsOf,
+  hasBuckets,
   inBucket,
-  inHand,
   kindOf,
-  type Lane,
-  laneAfter,
-  laneName,
-  lanesOf,
+  runningBucket,
 } from './buckets.ts'
-import { expireBlocked, upkeepSlice } from './elapsed-time.ts'
+import { expireBlocked, sliceRows } from './elapsed-time.ts'
 import type { Gate } from './gates.ts'
 import {
   type Claim,
@@ -39,7 +39,7 @@ export function claimGated(
   queue: Queue,
   claim: GatedClaim,
 ): readonly Delivery[] {
-  const together = hasLanes(tx.session, queue) ? undefined : claimTogether(tx, queue, claim)
+  const together = hasBuckets(tx.session, queue) ? undefined : claimTogether(tx, queue, claim)
   if (together !== undefined) return together
   return servesInTurn(queue) ? claimInTurn(tx, queue, claim) : claimByAge(tx, queue, claim)
 }
@@ -66,16 +66,16 @@ function claimTogether(
 
 /**
  * Takes the oldest message that may be taken, wherever it waits, again and again; those of noisy
- * tenants go into lanes meanwhile, and have what is then left to give.
+ * tenants go into buckets meanwhile, and have what is then left to give.
  */
 function claimByAge(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
   const ready = new Source(undefined, claim.max, (count) => oldestReady(tx.session, queue, count))
-  const isQuiet = ({ kind }: Lane): boolean => !claim.noisy.has(kind.tenant)
+  const isQuiet = ({ kind }: Bucket): boolean => !claim.noisy.has(kind.tenant)
   const quiet = sourcesOf(tx, queue, claim, isQuiet)
   const deliveries = takeByAge(tx, queue, claim, [ready, ...quiet])
   if (deliveries.length === claim.max) return deliveries
-  const rest = { ...claim, max: claim.max - deliveries.length, budget: { setAside: upkeepSlice } }
-  const noisy = sourcesOf(tx, queue, rest, (lane) => !isQuiet(lane))
+  const rest = { ...claim, max: claim.max - deliveries.length, budget: { setAside: sliceRows } }
+  const noisy = sourcesOf(tx, queue, rest, (bucket) => !isQuiet(bucket))
   return noisy.length === 0 ? deliveries : [...deliveries, ...takeByAge(tx, queue, rest, noisy)]
 }
 
@@ -90,9 +90,9 @@ function takeByAge(
     const source = oldest(sources, claim.gate)
     const row = source?.take()
     if (row === undefined) break
-    if (source?.lane === undefined && isOnlyNoisy(row, claim)) {
+    if (source?.bucket === undefined && isOnlyNoisy(row, claim)) {
       if (isSetAside(tx, queue, row)) readAgain(sources)
-      else block(tx, queue, row, laneName(kindOf(row)))
+      else block(tx, queue, row, bucketName(kindOf(row)))
       claim.budget.setAside -= 1
       continue
     }
@@ -112,16 +112,19 @@ function isOnlyNoisy(row: ContentRow, { noisy, gate }: GatedClaim): boolean {
   return noisy.has(row.group_name) && gate.verdict(kindOf(row)) === 'open'
 }
 
-/** The lanes from which something may be taken, of those that are wanted. */
+/** The buckets from which something may be taken, of those that are wanted. */
 function sourcesOf(
   tx: StoreTransaction,
   queue: Queue,
   { gate, max }: GatedClaim,
-  isWanted: (lane: Lane) => boolean,
+  isWanted: (bucket: Bucket) => boolean,
 ): readonly Source[] {
-  return [...lanesOf(tx.session, queue)]
-    .filter((lane) => isWanted(lane) && gate.verdict(lane.kind) !== 'closed')
-    .map((lane) => new Source(lane, max, (count) => inBucket(tx.session, queue, lane.name, count)))
+  return [...bucketsOf(tx.session, queue)]
+    .filter((bucket) => isWanted(bucket) && gate.verdict(bucket.kind) !== 'closed')
+    .map(
+      (bucket) =>
+        new Source(bucket, max, (count) => inBucket(tx.session, queue, bucket.name, count)),
+    )
 }
 
 /** The source with the oldest message, of those from which something may be taken at this point. */
@@ -129,7 +132,7 @@ function oldest(sources: readonly Source[], gate: Gate): Source | undefined {
   let best: Source | undefined
   for (const source of sources) {
     if (source.head === undefined || (best?.head ?? source.head) < source.head) continue
-    if (source.lane !== undefined && gate.verdict(source.lane.kind) === 'closed') continue
+    if (source.bucket !== undefined && gate.verdict(source.bucket.kind) === 'closed') continue
     best = source
   }
   return best
@@ -141,7 +144,7 @@ const readAheadMax = 200
 /** Rows in order of sending, each of which leaves the place it was read from once it is taken. */
 class Source {
   /** Undefined for the messages that are simply ready. */
-  readonly lane: Lane | undefined
+  readonly bucket: Bucket | undefined
   readonly #read: (count: number) => readonly ContentRow[]
   #rows: readonly ContentRow[] = []
   #next = 0
@@ -150,19 +153,19 @@ class Source {
   #state: 'unread' | 'reading' | 'exhausted' = 'unread'
 
   constructor(
-    lane: Lane | undefined,
+    bucket: Bucket | undefined,
     size: number,
     read: (count: number) => readonly ContentRow[],
   ) {
-    this.lane = lane
+    this.bucket = bucket
     this.#size = Math.min(size, readAheadMax)
     this.#read = read
   }
 
   /** The sequence number of the next row. */
   get head(): number | undefined {
-    // The first of a lane is known before any of its rows was read.
-    if (this.#state === 'unread' && this.lane !== undefined) return this.lane.head
+    // The first of a bucket is known before any of its rows was read.
+    if (this.#state === 'unread' && this.bucket !== undefined) return this.bucket.head
     return this.#first()?.sequence
   }
 
@@ -195,22 +198,22 @@ class Source {
 
 /** Takes one message of each tenant in turn, beginning after the one that was served last. */
 function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
-  // Nobody's turn is spent on what has expired in a lane.
+  // Nobody's turn is spent on what has expired in a bucket.
   expireBlocked(tx, queue)
-  sortIntoLanes(tx, queue)
+  sortIntoBuckets(tx, queue)
   const { turns } = tx.session
   const deliveries: Delivery[] = []
   let isWorthARound = true
   while (isWorthARound) {
     isWorthARound = false
-    for (const lanes of tenantsInTurn(tx, queue, turns.get(queue.id))) {
+    for (const buckets of tenantsInTurn(tx, queue, turns.get(queue.id))) {
       if (deliveries.length >= claim.max || claim.budget.setAside <= 0) return deliveries
-      const [first] = lanes
+      const [first] = buckets
         .filter(({ kind }) => claim.gate.verdict(kind) !== 'closed')
         .sort((left, right) => left.head - right.head)
       if (first === undefined) continue
       isWorthARound = true
-      turns.set(queue.id, lanes.at(-1)?.name ?? first.name)
+      turns.set(queue.id, buckets.at(-1)?.name ?? first.name)
       for (const row of inBucket(tx.session, queue, first.name, 1)) {
         const claimed = leaseOrSetAside(tx, queue, row, claim)
         if (typeof claimed === 'object') deliveries.push(claimed)
@@ -220,33 +223,33 @@ function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): rea
   return deliveries
 }
 
-/** Puts what is ready into the lanes of its tenants, oldest first; at most a slice of it. */
-function sortIntoLanes(tx: StoreTransaction, queue: Queue): void {
-  const rows = oldestReady(tx.session, queue, upkeepSlice)
+/** Puts what is ready into the buckets of its tenants, oldest first; at most a slice of it. */
+function sortIntoBuckets(tx: StoreTransaction, queue: Queue): void {
+  const rows = oldestReady(tx.session, queue, sliceRows)
   for (const row of rows) {
-    if (!isSetAside(tx, queue, row)) block(tx, queue, row, laneName(kindOf(row)))
+    if (!isSetAside(tx, queue, row)) block(tx, queue, row, bucketName(kindOf(row)))
   }
 }
 
-/** The lanes of one tenant after the other, once round, beginning after the lane of this name. */
+/** The buckets of one tenant after the other, once round, beginning after the bucket of this name. */
 function* tenantsInTurn(
   tx: StoreTransaction,
   queue: Queue,
-  start: string = inHand,
-): Generator<readonly Lane[]> {
-  let lane = laneAfter(tx.session, queue, start)
+  start: string = runningBucket,
+): Generator<readonly Bucket[]> {
+  let bucket = bucketAfter(tx.session, queue, start)
   let hasWrapped = false
-  while (lane !== undefined || !hasWrapped) {
-    if (lane === undefined) {
+  while (bucket !== undefined || !hasWrapped) {
+    if (bucket === undefined) {
       hasWrapped = true
-      lane = laneAfter(tx.session, queue)
-      if (lane === undefined) return
+      bucket = bucketAfter(tx.session, queue)
+      if (bucket === undefined) return
     }
-    const first = lane
-    const ofTenant: Lane[] = []
-    while (lane !== undefined && lane.kind.tenant === first.kind.tenant) {
-      ofTenant.push(lane)
-      lane = laneAfter(tx.session, queue, lane.name)
+    const first = bucket
+    const ofTenant: Bucket[] = []
+    while (bucket !== undefined && bucket.kind.tenant === first.kind.tenant) {
+      ofTenant.push(bucket)
+      bucket = bucketAfter(tx.session, queue, bucket.name)
     }
     if (hasWrapped && isAfter(first.name, start)) return
     yield ofTenant

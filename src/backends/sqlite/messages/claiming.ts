@@ -10,7 +10,7 @@ import { arrayQuery, type Query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { claimGated } from './claiming-gated.ts'
-import { catchUpForReceive, upkeepSlice } from './elapsed-time.ts'
+import { endDueForReceive, sliceRows } from './elapsed-time.ts'
 import { Gate, gateOf } from './gates.ts'
 import { firstOpenGroup, groupChanged } from './groups.ts'
 import { type Claim, isNewAndLasting, leaseOrSetAside, leaseTogether } from './leasing.ts'
@@ -33,24 +33,24 @@ const pickInGroup: Query<ContentValues> = arrayQuery(`
 export function receiveNow(
   tx: StoreTransaction,
   request: Receive,
-  isPatient: boolean,
+  isLongPoll: boolean,
 ): readonly Delivery[] {
-  const deliveries = lease(tx, request, isPatient)
+  const deliveries = lease(tx, request, isLongPoll)
   const { onLeased } = request
   if (onLeased !== undefined && deliveries.length > 0) tx.afterCommit(() => onLeased(deliveries))
   return deliveries
 }
 
-function lease(tx: StoreTransaction, request: Receive, isPatient: boolean): readonly Delivery[] {
+function lease(tx: StoreTransaction, request: Receive, isLongPoll: boolean): readonly Delivery[] {
   const queue = tx.queue(request.queue)
   const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
-  catchUpForReceive(tx, queue)
+  endDueForReceive(tx, queue)
   const recalled = recallAttempt(tx, queue, request.attemptId, visibilityMs)
   if (recalled !== undefined) return recalled
   const inFlightRoom = inFlightMax - tx.counted(queue, 'leased')
   if (inFlightRoom <= 0) {
     // Whoever waits keeps waiting; whoever asks for an answer now is told why there is none.
-    if (isPatient || queue.settings.type === 'fifo') return []
+    if (isLongPoll || queue.settings.type === 'fifo') return []
     throw new MillraceError('in_flight_limit')
   }
   const { session, now } = tx
@@ -58,7 +58,7 @@ function lease(tx: StoreTransaction, request: Receive, isPatient: boolean): read
   if (gate?.isHeld) return []
   const max = Math.min(request.max, inFlightRoom, gate?.room ?? inFlightRoom)
   if (max <= 0) return []
-  const budget = { setAside: upkeepSlice }
+  const budget = { setAside: sliceRows }
   const noisy = new NoisyTenants(tx, queue)
   const leaseExpiresAt = now + visibilityMs
   const ahead = gate === undefined ? aheadOf(tx, queue, request, max) : 0

@@ -18,18 +18,18 @@ import {
   countNameOf,
   dropLargeBody,
   leased,
-  nobodysToken,
   ready,
   removeMessage,
   renumberLargeBody,
+  unleasedToken,
 } from './message-rows.ts'
 import { leaseEnded } from './tenants.ts'
 
 const move = `
   UPDATE message SET
     sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
-    state = 0, held_until = NULL, token = ${nobodysToken}, job_type = NULL, job_owner = NULL,
-    lane = NULL
+    state = 0, held_until = NULL, token = ${unleasedToken}, job_type = NULL, job_owner = NULL,
+    bucket = NULL
   WHERE sequence = ? AND generation = ?`
 
 const sql = {
@@ -44,7 +44,7 @@ const sql = {
 export function deadLetterQueue(tx: StoreTransaction, queue: Queue): Queue | undefined {
   const { deadLetter } = queue.settings
   if (deadLetter === null || deadLetter.queue === queue.name) return undefined
-  return tx.session.topology.find(deadLetter.queue)
+  return tx.session.queues.find(deadLetter.queue)
 }
 
 /**

@@ -22,45 +22,45 @@ import {
   delayed,
   dropLargeBody,
   leased,
-  nobodysToken,
   ready,
   removeMessage,
+  unleasedToken,
 } from './message-rows.ts'
 import { leaseEnded } from './tenants.ts'
 
 /** Rows handled in one go; keeps a slice to a few milliseconds. */
-export const upkeepSlice = 1_000
+export const sliceRows = 1_000
 
 /** Slices that one receive does before it looks for messages. */
 const receiveSlicesMax = 4
 
 /** What has to be known of a message to end what it waits for. */
-export const upkeepColumns = `sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
+export const elapsedColumns = `sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
   job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit`
 
 /**
  * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
  * takes far longer than the search. `state > 0` tells it that the partial index will do.
  */
-export function dueIn(state: number, columns: string = upkeepColumns): string {
+export function dueIn(state: number, columns: string = elapsedColumns): string {
   return `
     SELECT ${columns} FROM message INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 AND due_at <= ?`
 }
 
 const sql = {
-  dueLeased: query<UpkeepRow>(`${dueIn(leased)} ${upTo}`),
-  dueDelayed: query<UpkeepRow>(`${dueIn(delayed)} ${upTo}`),
-  dueBlocked: query<UpkeepRow>(`${dueIn(blocked)} ${upTo}`),
+  dueLeased: query<ElapsedRow>(`${dueIn(leased)} ${upTo}`),
+  dueDelayed: query<ElapsedRow>(`${dueIn(delayed)} ${upTo}`),
+  dueBlocked: query<ElapsedRow>(`${dueIn(blocked)} ${upTo}`),
   makeReady: change(`
-    UPDATE message SET state = 0, held_until = NULL, lane = NULL WHERE sequence = ?`),
+    UPDATE message SET state = 0, held_until = NULL, bucket = NULL WHERE sequence = ?`),
   content: query<ContentRow>(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
-  oldestReady: query<UpkeepRow>(`
-    SELECT ${upkeepColumns} FROM message INDEXED BY message_ready
+  oldestReady: query<ElapsedRow>(`
+    SELECT ${elapsedColumns} FROM message INDEXED BY message_ready
     WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
 }
 
-export interface UpkeepRow {
+export interface ElapsedRow {
   readonly sequence: number
   readonly state: number
   readonly sent_at: number
@@ -75,16 +75,16 @@ export interface UpkeepRow {
 }
 
 /** Ends lapsed leases, delays and retention in a queue; the answer is how many rows it changed. */
-export function catchUp(tx: StoreTransaction, queue: Queue): number {
-  const ended = catchUpWith(tx, queue, sql.dueLeased)
-  return ended === upkeepSlice
+export function endDue(tx: StoreTransaction, queue: Queue): number {
+  const ended = endDueIn(tx, queue, sql.dueLeased)
+  return ended === sliceRows
     ? ended
-    : Math.min(upkeepSlice, ended + catchUpWith(tx, queue, sql.dueDelayed))
+    : Math.min(sliceRows, ended + endDueIn(tx, queue, sql.dueDelayed))
 }
 
-function catchUpWith(tx: StoreTransaction, queue: Queue, due: Query<UpkeepRow>): number {
-  const rows = tx.all(due, queue.generation, tx.now, upkeepSlice)
-  for (const row of rows) overtake(tx, queue, row)
+function endDueIn(tx: StoreTransaction, queue: Queue, due: Query<ElapsedRow>): number {
+  const rows = tx.all(due, queue.generation, tx.now, sliceRows)
+  for (const row of rows) applyElapsedTime(tx, queue, row)
   return rows.length
 }
 
@@ -92,23 +92,23 @@ function catchUpWith(tx: StoreTransaction, queue: Queue, due: Query<UpkeepRow>):
  * Does to a message what time has done to it, in the order in which it happened. A lease that lapsed
  * before the retention ended has lapsed, noticed in between or not: a job may have failed by that.
  */
-export function overtake(tx: StoreTransaction, queue: Queue, row: UpkeepRow): void {
+export function applyElapsedTime(tx: StoreTransaction, queue: Queue, row: ElapsedRow): void {
   const hasExpired = row.sent_at <= retentionCutoff(queue, tx.now)
   const isHeld = row.state === leased || row.state === delayed
-  const cameBack =
+  const hasReturned =
     isHeld && row.due_at <= tx.now && row.due_at < row.sent_at + queue.settings.retentionMs
-  const stays = !cameBack || comeBack(tx, queue, row)
-  if (stays && hasExpired) expire(tx, queue, cameBack ? { ...row, state: ready } : row)
+  const stays = !hasReturned || returnToReady(tx, queue, row)
+  if (stays && hasExpired) expire(tx, queue, hasReturned ? { ...row, state: ready } : row)
 }
 
 /** The end of a lease or a delay; false when that was the end of a job. */
-function comeBack(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
+function returnToReady(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boolean {
   tx.run(sql.makeReady, row.sequence)
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
   // What only waited for its retry was counted when it failed, and has lost nothing.
-  const wasLost = row.state === leased && row.token !== nobodysToken
+  const wasLost = row.state === leased && row.token !== unleasedToken
   if (wasLost) tx.count(queue, 'failedAttempts', 1)
   if (row.state === leased) leaseLapsed(tx, row, row.due_at)
   const hasEnded = wasLost && row.is_job === 1 && endAttempt(tx, queue, row)
@@ -118,7 +118,7 @@ function comeBack(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
 }
 
 /** A job has lost an attempt; true when it was the last. */
-function endAttempt(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean {
+function endAttempt(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boolean {
   noteAttempt(tx, row, { outcome: 'lapsed', at: row.due_at })
   const content = tx.one(sql.content, row.sequence)
   if (content === undefined || !hasUsedUpReceives(queue, content)) return false
@@ -127,14 +127,14 @@ function endAttempt(tx: StoreTransaction, queue: Queue, row: UpkeepRow): boolean
 }
 
 /** Leaves nothing in a queue that time has overtaken; the sweeper keeps this short. */
-export function catchUpFully(tx: StoreTransaction, queue: Queue): void {
-  while (catchUp(tx, queue) === upkeepSlice);
-  while (expireReady(tx, queue) === upkeepSlice);
-  while (expireBlocked(tx, queue) === upkeepSlice);
+export function endAllDue(tx: StoreTransaction, queue: Queue): void {
+  while (endDue(tx, queue) === sliceRows);
+  while (expireReady(tx, queue) === sliceRows);
+  while (expireBlocked(tx, queue) === sliceRows);
 }
 
 /** Whether there is anything to catch up with. */
-export function isBehind(session: Session, queue: Queue, now: number): boolean {
+export function hasDue(session: Session, queue: Queue, now: number): boolean {
   const isAnyDue = [sql.dueLeased, sql.dueDelayed, sql.dueBlocked].some(
     (due) => session.one(due, queue.generation, now, 1) !== undefined,
   )
@@ -144,35 +144,35 @@ export function isBehind(session: Session, queue: Queue, now: number): boolean {
 }
 
 /** As much of it as one call may take upon itself; the sweeper does the rest. */
-export function catchUpForLook(tx: StoreTransaction, queue: Queue): void {
+export function endDueForRead(tx: StoreTransaction, queue: Queue): void {
   for (let slices = receiveSlicesMax; slices > 0; slices -= 1) {
-    const counts = [catchUp(tx, queue), expireReady(tx, queue), expireBlocked(tx, queue)]
-    if (Math.max(...counts) < upkeepSlice) return
+    const counts = [endDue(tx, queue), expireReady(tx, queue), expireBlocked(tx, queue)]
+    if (Math.max(...counts) < sliceRows) return
   }
 }
 
 /** As much of it as a receive may take upon itself; what is left, the next ones and the sweeper do. */
-export function catchUpForReceive(tx: StoreTransaction, queue: Queue): void {
+export function endDueForReceive(tx: StoreTransaction, queue: Queue): void {
   let slices = receiveSlicesMax
-  while (slices-- > 0 && catchUp(tx, queue) === upkeepSlice);
+  while (slices-- > 0 && endDue(tx, queue) === sliceRows);
   // On a FIFO queue an expired head must not decide which group comes first.
-  while (queue.settings.type === 'fifo' && slices-- > 0 && expireReady(tx, queue) === upkeepSlice);
+  while (queue.settings.type === 'fifo' && slices-- > 0 && expireReady(tx, queue) === sliceRows);
 }
 
 /** Removes ready messages whose retention has ended, oldest first; at most one slice. */
 export function expireReady(tx: StoreTransaction, queue: Queue): number {
   const cutoff = retentionCutoff(queue, tx.now)
-  for (let count = 0; count < upkeepSlice; count += 1) {
+  for (let count = 0; count < sliceRows; count += 1) {
     const row = tx.one(sql.oldestReady, queue.generation)
     if (row === undefined || row.sent_at > cutoff) return count
     expire(tx, queue, row)
   }
-  return upkeepSlice
+  return sliceRows
 }
 
-/** The same for messages that wait in lanes. */
+/** The same for messages that wait in buckets. */
 export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
-  const rows = tx.all(sql.dueBlocked, queue.generation, tx.now, upkeepSlice)
+  const rows = tx.all(sql.dueBlocked, queue.generation, tx.now, sliceRows)
   for (const row of rows) expire(tx, queue, row)
   return rows.length
 }
@@ -182,7 +182,7 @@ export function expire(
   tx: StoreTransaction,
   queue: Queue,
   row: Pick<
-    UpkeepRow,
+    ElapsedRow,
     'sequence' | 'state' | 'sent_at' | 'group_name' | 'apart' | 'is_job' | 'unit'
   >,
 ): void {
@@ -204,7 +204,7 @@ export function expire(
 function noteInGroup(
   tx: StoreTransaction,
   queue: Queue,
-  row: Pick<UpkeepRow, 'state' | 'group_name'>,
+  row: Pick<ElapsedRow, 'state' | 'group_name'>,
   returnedAt?: number,
 ): void {
   if (row.group_name === null) return

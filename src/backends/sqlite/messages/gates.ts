@@ -9,7 +9,7 @@ import type { Session } from '../driver/session.ts'
 import { type Query, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { hasLanes, inHand, type Kind, laneName } from './buckets.ts'
+import { bucketName, hasBuckets, type Kind, runningBucket } from './buckets.ts'
 import { noteClaims, rateOpensAt, roomInRate } from './rates.ts'
 
 export interface RunningKind {
@@ -21,8 +21,8 @@ export interface RunningKind {
 /** A lease that has run out does not count, caught up with or not. */
 export const runningKinds: Query<RunningKind> = query<RunningKind>(`
   SELECT job_type AS type, group_name AS tenant, count(*) AS count
-  FROM message INDEXED BY message_lane
-  WHERE generation = ? AND lane = '${inHand}' AND due_at > ?
+  FROM message INDEXED BY message_bucket
+  WHERE generation = ? AND bucket = '${runningBucket}' AND due_at > ?
   GROUP BY job_type, group_name`)
 
 /** `open`: may be taken. `closed`: has to wait. Otherwise why it goes to the dead-letter queue. */
@@ -42,8 +42,8 @@ export function gateOf(options: GateOptions): Gate | undefined {
   const isNeeded =
     queue.isLimited ||
     heldNames.length > 0 ||
-    !session.topology.switches.isEmpty ||
-    hasLanes(session, queue)
+    !session.queues.switches.isEmpty ||
+    hasBuckets(session, queue)
   return isNeeded ? new Gate(options) : undefined
 }
 
@@ -62,9 +62,9 @@ export class Gate {
     this.#heldNames = new Set(heldNames)
     const { deadLetter } = queue.settings
     this.#canDivertPlain =
-      deadLetter !== null && session.topology.find(deadLetter.queue) !== undefined
+      deadLetter !== null && session.queues.find(deadLetter.queue) !== undefined
     this.#queueSwitch = this.#strictest(
-      session.topology.switches.find('queue', queue.name, now),
+      session.queues.switches.find('queue', queue.name, now),
       queue.settings.obeys.queue,
     )
     if (queue.countsRunning) this.#countRunning()
@@ -137,16 +137,16 @@ export class Gate {
   }
 
   /**
-   * The lane for a message that may not be taken. Tenants only have lanes of their own where they are
-   * treated apart: lanes are gone through one by one, and there may be very many tenants.
+   * The bucket for a message that may not be taken. Tenants only have buckets of their own where they are
+   * treated apart: buckets are gone through one by one, and there may be very many tenants.
    */
-  laneFor(kind: Kind): string {
+  bucketFor(kind: Kind): string {
     const { session, queue, now } = this.#options
-    const { switches } = session.topology
+    const { switches } = session.queues
     const isApart =
       queue.settings.ceilings.runningPerTenant !== null ||
       (kind.tenant !== null && switches.find('tenant', kind.tenant, now) !== undefined)
-    return laneName(isApart ? kind : { ...kind, tenant: null })
+    return bucketName(isApart ? kind : { ...kind, tenant: null })
   }
 
   /** Writes down what the rate has to know. */
@@ -184,7 +184,7 @@ export class Gate {
    */
   #switchFor({ type, tier, tenant }: Kind): SwitchRecord | 'held' | undefined {
     const { session, queue, now } = this.#options
-    const { switches } = session.topology
+    const { switches } = session.queues
     if (queue.settings.type === 'fifo') return this.#queueSwitch
     const { types } = queue.settings.obeys
     const names = type !== null && Object.hasOwn(types, type) ? (types[type] ?? []) : []
@@ -204,7 +204,7 @@ export class Gate {
     for (const name of names) {
       const named = this.#heldNames.has(name)
         ? 'held'
-        : session.topology.switches.find('name', name, now)
+        : session.queues.switches.find('name', name, now)
       found = stricter(found, named)
     }
     return found

@@ -8,17 +8,17 @@ import { leaseMsMax } from '../../../core/limits.ts'
 import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { inHand } from './buckets.ts'
+import { runningBucket } from './buckets.ts'
 import { hold } from './holding.ts'
-import { blocked, leased, type MessageRow, nobodysToken, ready } from './message-rows.ts'
+import { blocked, leased, type MessageRow, ready, unleasedToken } from './message-rows.ts'
 import { tenantsLeased } from './tenants.ts'
 
 /** The condition that no lease on the message is live; its parameter is the time. */
-export const isUnheld: string = `NOT (state = ${leased} AND token <> ${nobodysToken} AND due_at > ?)`
+export const isUnheld: string = `NOT (state = ${leased} AND token <> ${unleasedToken} AND due_at > ?)`
 
 /** The same, the other way round, of a row that was read. A message that waits for its retry is not held. */
 export function isHeld({ state, token, due_at }: MessageRow, now: number): boolean {
-  return state === leased && token !== nobodysToken && due_at > now
+  return state === leased && token !== unleasedToken && due_at > now
 }
 
 const plain = 'WHERE sequence = ? AND generation = ? AND job_type IS NULL'
@@ -26,14 +26,14 @@ const plain = 'WHERE sequence = ? AND generation = ? AND job_type IS NULL'
  * The latest receipt holds the message again. Hidden by an older one, the message is held by none, so
  * that its lease does not shut out the receipt that hid it.
  */
-const token = `token = CASE token WHEN ? THEN token ELSE ${nobodysToken} END`
+const token = `token = CASE token WHEN ? THEN token ELSE ${unleasedToken} END`
 
 const sql = {
   move: change(`
     UPDATE message SET due_at = ?, held_until = ?, ${token}
     ${plain} AND state = ${leased} AND ${isUnheld}`),
   hide: change(`
-    UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, ${token}, lane = ?
+    UPDATE message SET state = ${leased}, due_at = ?, held_until = ?, ${token}, bucket = ?
     ${plain} AND (state = ${ready} OR state = ${blocked})`),
 }
 
@@ -68,8 +68,8 @@ export function hideUnheld(
     tx.wroteRow(queue)
     return true
   }
-  const lane = queue.countsRunning ? inHand : null
-  if (!tx.changed(sql.hide, dueAt, heldUntil, token, lane, ...message)) return false
+  const bucket = queue.countsRunning ? runningBucket : null
+  if (!tx.changed(sql.hide, dueAt, heldUntil, token, bucket, ...message)) return false
   tx.count(queue, 'ready', -1)
   tx.count(queue, 'leased', 1)
   tenantsLeased(tx, queue, [row])

@@ -8,14 +8,14 @@ import { systemPorts } from '../../../core/ports.ts'
 import type { LeaseRenewer, OtherThread } from '../../backend.ts'
 import { openDatabase } from '../driver/database.ts'
 import { releaseReserve } from '../driver/disk-room.ts'
-import { Courtesy } from '../driver/lock-fairness.ts'
+import { LockFairness } from '../driver/lock-fairness.ts'
 import { uptimeOf } from '../driver/machine-uptime.ts'
 import { Session } from '../driver/session.ts'
 import { isDeviceFault, isFull, storageError } from '../driver/storage-fault.ts'
 import { StoreClock } from '../driver/store-clock.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { beginTransaction } from '../driver/transaction.ts'
-import { Bell } from '../driver/wake-file.ts'
+import { WakeFile } from '../driver/wake-file.ts'
 import { extendLeases, settleLeases } from './settling.ts'
 
 /** How long an extension waits for other connections before it fails, if nothing else was said. */
@@ -38,9 +38,9 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
     return new Session(db, storeClock, ids)
   }
   let session: Session | undefined = open()
-  const courtesy = new Courtesy(`${path}-bell`, clock)
-  const bell = new Bell({
-    file: `${path}-bell`,
+  const fairness = new LockFairness(`${path}-wakeFile`, clock)
+  const wakeFile = new WakeFile({
+    file: `${path}-wakeFile`,
     ports: systemPorts,
     version: () => 0,
     onChange: () => undefined,
@@ -53,7 +53,7 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
       const tx = beginTransaction(on)
       if (tx !== undefined) return tx
       if (clock.monotonic() - startedMs > busyTimeoutMs) throw new MillraceError('store_busy')
-      courtesy.knock(clock.monotonic() - startedMs)
+      fairness.requestTurn(clock.monotonic() - startedMs)
       pauseThread(retryMs)
     }
   }
@@ -85,12 +85,12 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
       const outcome = { kind: 'release' } as const
       const settlements = receipts.map((receipt) => ({ receipt, outcome }))
       commit((tx) => settleLeases(tx, { queue, settlements }))
-      bell.ring()
+      wakeFile.notify()
     },
     close() {
       session?.close()
-      courtesy.close()
-      bell.close()
+      fairness.close()
+      wakeFile.close()
     },
   }
 }

@@ -11,14 +11,14 @@ import {
   leased,
   type MessageRow,
   messageColumns,
-  nobodysToken,
+  unleasedToken,
 } from './message-rows.ts'
 
 const findMessage = query<MessageRow>(`SELECT ${messageColumns} FROM message WHERE sequence = ?`)
 
 /** Whether each lease could be settled now, and why not. */
 export function leaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
-  const queue = view.session.topology.require(request.queue)
+  const queue = view.session.queues.require(request.queue)
   return request.receipts.map((text) => {
     const receipt = receiptFor(queue, text)
     // A receipt of a queue that was deleted and made anew: its message went with the old one.
@@ -54,7 +54,7 @@ export function findRow(view: StoreView, queue: Queue, receipt: Receipt): Messag
 /** Whether retention, or the last lease of a job, was over before anybody noticed. */
 function hasEnded(queue: Queue, row: MessageRow, now: number): boolean {
   if (row.sent_at <= retentionCutoff(queue, now)) return true
-  const hasLapsed = row.state === leased && row.due_at <= now && row.token !== nobodysToken
+  const hasLapsed = row.state === leased && row.due_at <= now && row.token !== unleasedToken
   return hasLapsed && row.job !== null && hasUsedUpReceives(queue, row)
 }
 

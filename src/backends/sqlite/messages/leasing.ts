@@ -4,7 +4,7 @@ import type { Delivery } from '../../backend.ts'
 import { change, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { block, inHand, kindOf } from './buckets.ts'
+import { block, kindOf, runningBucket } from './buckets.ts'
 import { divert, moveUsedUp } from './dead-lettering.ts'
 import { expire } from './elapsed-time.ts'
 import type { Gate } from './gates.ts'
@@ -30,9 +30,9 @@ const leaseOne = (more: string, from: string): Statement =>
 
 const sql = {
   leaseNew: leaseNew(''),
-  leaseNewCounted: leaseNew(`, lane = '${inHand}'`),
+  leaseNewCounted: leaseNew(`, bucket = '${runningBucket}'`),
   lease: leaseOne('', 'state = 0'),
-  leaseGated: leaseOne(', lane = ?', `(state = 0 OR state = ${blocked})`),
+  leaseGated: leaseOne(', bucket = ?', `(state = 0 OR state = ${blocked})`),
 }
 
 export interface Claim {
@@ -118,7 +118,7 @@ function stop(
     return undefined
   }
   if (verdict !== 'closed' && divert(tx, queue, row, verdict.divertedBy)) return 'ended'
-  block(tx, queue, row, gate.laneFor(kind))
+  block(tx, queue, row, gate.bucketFor(kind))
   return 'blocked'
 }
 
@@ -127,7 +127,7 @@ function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim
   const { dueAt, heldUntil } = hold(queue, row.sent_at, claim.leaseExpiresAt)
   const values = [dueAt, token, heldUntil, row.receive_count + 1, tx.now] as const
   if (claim.gate === undefined) tx.run(sql.lease, ...values, row.sequence)
-  else tx.run(sql.leaseGated, ...values, queue.countsRunning ? inHand : null, row.sequence)
+  else tx.run(sql.leaseGated, ...values, queue.countsRunning ? runningBucket : null, row.sequence)
   countLeased(tx, queue, [row])
   return deliver(tx, queue, row, token, claim)
 }

@@ -27,11 +27,11 @@ import type { Queue } from '../queues/queue-cache.ts'
 export const ready = 0
 export const leased = 1
 export const delayed = 2
-/** Ready, but kept in a lane until it may be taken. */
+/** Ready, but kept in a bucket until it may be taken. */
 export const blocked = 3
 
 /** No lease has this token; those that are given out rise from here. */
-export const nobodysToken: number = 2 ** 40
+export const unleasedToken: number = 2 ** 40
 
 export const stateNames: readonly MessageState[] = ['ready', 'leased', 'delayed']
 
@@ -133,7 +133,7 @@ export interface MessageRow extends ContentRow {
 }
 
 const sql = {
-  readApart: query<{ body: string }>('SELECT body FROM message_body WHERE sequence = ?'),
+  readLargeBody: query<{ body: string }>('SELECT body FROM message_body WHERE sequence = ?'),
 }
 
 export const removeMessage: Statement = change('DELETE FROM message WHERE sequence = ?')
@@ -144,7 +144,7 @@ export const renumberLargeBody: Statement = change(
   'UPDATE message_body SET sequence = ? WHERE sequence = ?',
 )
 
-export function isKeptApart(body: string): boolean {
+export function isLargeBody(body: string): boolean {
   return body.length > inlineLengthMax
 }
 
@@ -205,7 +205,7 @@ export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease)
   return {
     id: row.id ?? session.messageIds.of(row.sequence),
     sequence,
-    body: row.body ?? bodyKeptApart(row, session),
+    body: row.body ?? largeBodyOf(row, session),
     attributes,
     systemAttributes,
     group: row.group_name,
@@ -228,7 +228,7 @@ export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage 
   return {
     id: row.id ?? session.messageIds.of(row.sequence),
     sequence: row.sequence,
-    body: row.body ?? bodyKeptApart(row, session),
+    body: row.body ?? largeBodyOf(row, session),
     attributes,
     systemAttributes,
     group: row.group_name,
@@ -242,8 +242,8 @@ export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage 
   }
 }
 
-function bodyKeptApart({ sequence }: ContentRow, session: Session): string {
-  return session.one(sql.readApart, sequence)?.body ?? ''
+function largeBodyOf({ sequence }: ContentRow, session: Session): string {
+  return session.one(sql.readLargeBody, sequence)?.body ?? ''
 }
 
 function decodeOrigin(text: string | null): DeadLetterOrigin | null {

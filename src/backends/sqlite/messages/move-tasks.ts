@@ -23,9 +23,9 @@ import { decodeDetails } from '../jobs/job-details.ts'
 import { finishJob } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { unblock } from './buckets.ts'
-import { catchUpFully } from './elapsed-time.ts'
+import { endAllDue } from './elapsed-time.ts'
 import { groupChanged, groupGained } from './groups.ts'
-import { nobodysToken, renumberLargeBody } from './message-rows.ts'
+import { renumberLargeBody, unleasedToken } from './message-rows.ts'
 
 /** Messages looked at in one transaction. */
 const moveSlice = 200
@@ -67,7 +67,7 @@ const sql = {
   move: change(`
     UPDATE message SET
       sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
-      first_received_at = NULL, token = ${nobodysToken}, origin = NULL,
+      first_received_at = NULL, token = ${unleasedToken}, origin = NULL,
       job_type = ?, job_owner = ?, job = ?
     WHERE sequence = ? AND generation = ? AND state = 0`),
 }
@@ -95,7 +95,7 @@ export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): Mov
     throw new MillraceError('not_a_dead_letter_queue')
   if (tx.one(sql.active, source.id) !== undefined) throw new MillraceError('move_task_running')
   if (request.destination !== undefined) checkMoveDestination(source, tx.queue(request.destination))
-  catchUpFully(tx, source)
+  endAllDue(tx, source)
   const id = tx.session.ids.next()
   tx.run(
     sql.insert,
@@ -146,9 +146,9 @@ interface Step {
 }
 
 function advance(tx: StoreTransaction, task: TaskRow): Step {
-  const source = tx.session.topology.find(task.source)
+  const source = tx.session.queues.find(task.source)
   if (source?.id !== task.source_queue) return endTask(tx, task, 'failed', 'queue_not_found')
-  catchUpFully(tx, source)
+  endAllDue(tx, source)
   const quota = allowedBy(tx.now, task) - task.moved
   if (quota <= 0) return { changed: 0, more: false }
   const { sequence_max } = task
@@ -282,7 +282,7 @@ function destinationOf(
 ): Queue | MoveTaskFailure {
   const name = destination ?? sourceIn(origin)
   if (name === undefined) return 'origin_unknown'
-  return tx.session.topology.find(name) ?? 'queue_not_found'
+  return tx.session.queues.find(name) ?? 'queue_not_found'
 }
 
 function sourceIn(origin: string | null): string | undefined {

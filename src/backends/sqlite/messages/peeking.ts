@@ -5,7 +5,7 @@ import type { Page, Peek, PeekedMessage } from '../../backend.ts'
 import { query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { catchUpFully } from './elapsed-time.ts'
+import { endAllDue } from './elapsed-time.ts'
 import {
   blocked,
   type MessageRow,
@@ -27,7 +27,7 @@ const sql = {
 /** Due messages are caught up with first, so that each is shown in the state it really has. */
 export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMessage> {
   const queue = tx.queue(request.queue)
-  catchUpFully(tx, queue)
+  endAllDue(tx, queue)
   const cursor = parseCursor(request.after)
   const rows =
     request.state === 'ready'
@@ -49,7 +49,7 @@ export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMe
 }
 
 /**
- * Ready messages and those that wait in lanes, in the one order that they have outside. In the store
+ * Ready messages and those that wait in buckets, in the one order that they have outside. In the store
  * the latter are in the order of their retention, which is that of sending.
  */
 export function readyRows(

@@ -4,7 +4,7 @@ import { inFlightMax } from '../../../core/limits.ts'
 import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { lanesOf } from './buckets.ts'
+import { bucketsOf } from './buckets.ts'
 import { type Gate, type GateOptions, gateOf } from './gates.ts'
 
 const firstDue = (state: number): string => `(
@@ -37,16 +37,16 @@ export function worthwhileAt(options: GateOptions): number {
   if (gate === undefined && hasSomethingReady(session, queue)) {
     return isFull(session, queue, gate) ? nextDueAt(session, queue) : now
   }
-  if (gate?.isHeld) return session.topology.switches.nextEnd(now)
+  if (gate?.isHeld) return session.queues.switches.nextEnd(now)
   const dueAt = nextDueAt(session, queue)
   if (dueAt <= now) return now
   if (isFull(session, queue, gate)) return dueAt
   // Before the rate allows anything, it does not help that something becomes due.
   const rateOpensAt = gate !== undefined && gate.room <= 0 ? gate.rateOpensAt : now
-  if (hasSomethingReady(session, queue) || (gate !== undefined && hasOpenLane(options, gate))) {
+  if (hasSomethingReady(session, queue) || (gate !== undefined && hasOpenBucket(options, gate))) {
     return rateOpensAt
   }
-  return Math.max(rateOpensAt, Math.min(dueAt, session.topology.switches.nextEnd(now)))
+  return Math.max(rateOpensAt, Math.min(dueAt, session.queues.switches.nextEnd(now)))
 }
 
 /** As much is in hand as may be; some of it has to come back first. */
@@ -56,9 +56,9 @@ function isFull(session: Session, queue: Queue, gate: Gate | undefined): boolean
   return leased >= inFlightMax
 }
 
-/** Ready messages are taken by the next receive or put into a lane; a lane is only looked at. */
-function hasOpenLane({ session, queue }: GateOptions, gate: Gate): boolean {
-  for (const { kind } of lanesOf(session, queue)) {
+/** Ready messages are taken by the next receive or put into a bucket; a bucket is only looked at. */
+function hasOpenBucket({ session, queue }: GateOptions, gate: Gate): boolean {
+  for (const { kind } of bucketsOf(session, queue)) {
     if (gate.verdict(kind) !== 'closed') return true
   }
   return false

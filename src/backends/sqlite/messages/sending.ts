@@ -11,14 +11,14 @@ import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { groupGained } from './groups.ts'
 import { hold } from './holding.ts'
-import { delayed, encodeAttributes, isKeptApart, nobodysToken, ready } from './message-rows.ts'
+import { delayed, encodeAttributes, isLargeBody, ready, unleasedToken } from './message-rows.ts'
 
 /** Messages and jobs that one statement stores; each call of a statement has its price. */
 const messagesAtOnce = 10
 const jobsAtOnce = 25
 
 const plainJobs = (count: number): Statement => {
-  const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?)`
+  const row = `(?, ?, 0, ?, ${unleasedToken}, ?, 0, ?, ?, ?, ?, ?)`
   return change(`
     INSERT INTO message (
       sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body,
@@ -27,7 +27,7 @@ const plainJobs = (count: number): Statement => {
 }
 /** The most common message binds half the values, and binding is what costs time. */
 const plainMessages = (count: number): Statement => {
-  const row = `(?, ?, 0, ?, ${nobodysToken}, ?, 0, ?, ?)`
+  const row = `(?, ?, 0, ?, ${unleasedToken}, ?, 0, ?, ?)`
   return change(`
     INSERT INTO message (
       sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, body
@@ -35,12 +35,12 @@ const plainMessages = (count: number): Statement => {
 }
 
 const sql = {
-  keepApart: change('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
+  storeLargeBody: change('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
   insert: change(`
     INSERT INTO message (
       sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
       group_name, deduplication_id, attributes, body, job_type, job_owner, job, unit
-    ) VALUES (?, ?, ?, ?, ${nobodysToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    ) VALUES (?, ?, ?, ?, ${unleasedToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
   insertPlain: plainMessages(1),
   insertPlainMany: plainMessages(messagesAtOnce),
   insertPlainJob: plainJobs(1),
@@ -174,7 +174,7 @@ function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identit
     attributes !== undefined ||
     systemAttributes !== undefined ||
     identity.unit !== undefined
-  if (hasExtras || delayMs > 0 || isKeptApart(message.body)) {
+  if (hasExtras || delayMs > 0 || isLargeBody(message.body)) {
     insertFull(tx, queue, message, { ...identity, delayMs })
   } else {
     insertPlain(tx, generation, message.body, identity)
@@ -217,7 +217,7 @@ export function isPlain({ settings }: Queue, message: NewMessage): boolean {
     group === undefined &&
     attributes === undefined &&
     systemAttributes === undefined &&
-    !isKeptApart(message.body)
+    !isLargeBody(message.body)
   )
 }
 
@@ -262,7 +262,7 @@ function insertFull(
   { sequence, deduplicationId, job, unit, delayMs }: Identity & { readonly delayMs: number },
 ): void {
   const { dueAt, heldUntil } = hold(queue, now, now + delayMs)
-  const apart = isKeptApart(message.body)
+  const apart = isLargeBody(message.body)
   session.run(
     sql.insert,
     sequence,
@@ -281,7 +281,7 @@ function insertFull(
     job?.details ?? null,
     unit ?? null,
   )
-  if (apart) session.run(sql.keepApart, sequence, message.body)
+  if (apart) session.run(sql.storeLargeBody, sequence, message.body)
 }
 
 function idForDeduplication(message: NewMessage): string {

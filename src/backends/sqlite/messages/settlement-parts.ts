@@ -35,7 +35,7 @@ export function refuseParts(
 }
 
 function refuseEmit(tx: StoreTransaction, { queue, message }: Emit): MillraceError | undefined {
-  const target = tx.session.topology.find(queue)
+  const target = tx.session.queues.find(queue)
   return target === undefined ? new MillraceError('queue_not_found') : refuse(target, message)
 }
 

@@ -25,7 +25,7 @@ import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts
 import { hold, retentionCutoff } from './holding.ts'
 import { hideUnheld, isForAnyLease, isHeld, isUnheld } from './late-receipts.ts'
 import { findRow, receiptFor, refusalOf, whyNot } from './leases.ts'
-import { countNameOf, dropLargeBody, leased, nobodysToken } from './message-rows.ts'
+import { countNameOf, dropLargeBody, leased, unleasedToken } from './message-rows.ts'
 import { refuseParts, storeParts } from './settlement-parts.ts'
 import { completeTogether, countTogether, type Received } from './settling-together.ts'
 import { leaseEnded } from './tenants.ts'
@@ -54,11 +54,11 @@ const sql = {
   // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
   holdBack: change(
     `UPDATE message SET
-      due_at = ?, held_until = ?, token = ${nobodysToken}, lane = NULL ${live}`,
+      due_at = ?, held_until = ?, token = ${unleasedToken}, bucket = NULL ${live}`,
   ),
   handBack: change(`
     UPDATE message SET
-      state = 0, held_until = NULL, token = ${nobodysToken}, lane = NULL,
+      state = 0, held_until = NULL, token = ${unleasedToken}, bucket = NULL,
       receive_count = ? ${live}`),
 }
 

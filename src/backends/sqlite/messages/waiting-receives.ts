@@ -1,8 +1,7 @@
 /**
- * Whoever waits for messages: parked receives, which are long polls that found nothing, and callers
- * who only want to know when a receive is worth it. Parked receives are served in the order in which
- * they came, inside the very transaction that makes a message ready, so a send and the receive that
- * waits for it share one commit.
+ * Long polls that found nothing, and callers who only want to know when a receive may find something.
+ * Waiting receives are served in the order in which they came, inside the transaction that makes a
+ * message ready, so a send and the receive that waits for it share one commit.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Ports } from '../../../core/ports.ts'
@@ -16,41 +15,41 @@ import { worthwhileAt } from './ready-checks.ts'
 /** Pause before a store is looked at again that could not be read. */
 const lookAgainAfterFaultMs = 100
 
-/** However far away the next event is, a store that somebody waits for is looked at so often. */
+/** A store with waiting receives is looked at this often, however far away the next event is. */
 const lookAgainMs = 60_000
 
-export interface ParkingOptions {
+export interface WaitingReceivesOptions {
   readonly ports: Ports
   readonly session: () => Session
-  /** Asks for a transaction, in which parked receives are served. */
+  /** Asks for a transaction, in which waiting receives are served. */
   readonly nudge: () => void
 }
 
-interface Parked {
+interface WaitingReceive {
   readonly request: Receive
   readonly finish: (outcome: { deliveries: readonly Delivery[] } | { error: unknown }) => void
 }
 
-/** Those who wait for the same queue, with the same kill switches of their own. */
+/** Receives and watchers of the same queue, with the same kill switches of their own. */
 interface Waiting {
   readonly queue: string
-  /** A receive waits for this very queue and not for its successor; who only watches goes by the name. */
+  /** A receive waits for this queue, not for a later one of the same name; watchers go by the name. */
   readonly queueId: number | null
   readonly heldNames: readonly string[]
   /** In order of arrival. */
-  readonly receives: Set<Parked>
+  readonly receives: Set<WaitingReceive>
   readonly watchers: Set<() => void>
   cancelTimer: (() => void) | undefined
 }
 
-export class Parking {
-  readonly #options: ParkingOptions
+export class WaitingReceives {
+  readonly #options: WaitingReceivesOptions
   /** By the queue's name, then by its id and the names that hold. */
   readonly #waiting = new Map<string, Map<string, Waiting>>()
-  /** Queues that may have something for a parked receive. */
+  /** Queues that may have something for a waiting receive. */
   readonly #promising = new Set<string>()
 
-  constructor(options: ParkingOptions) {
+  constructor(options: WaitingReceivesOptions) {
     this.#options = options
   }
 
@@ -58,43 +57,40 @@ export class Parking {
     return this.#waiting.size === 0
   }
 
-  /**
-   * Others wait for the same already. Whatever changes makes them look, so whoever joins them knows
-   * what they know.
-   */
-  hasCompanyFor({ queue, heldNames = [] }: Receive, queueId: number): boolean {
+  /** Whether another receive waits for the same: a change makes it look, so no look is needed now. */
+  hasWaiterFor({ queue, heldNames = [] }: Receive, queueId: number): boolean {
     const waiting = this.#waiting.get(queue)?.get(keyOf({ queueId, heldNames }))
     return waiting?.cancelTimer !== undefined
   }
 
   /** Waits until a message can be leased, the time is up, or the caller gives up. */
-  park(request: Receive, queueId: number, waitMs: number): Promise<readonly Delivery[]> {
+  wait(request: Receive, queueId: number, waitMs: number): Promise<readonly Delivery[]> {
     return new Promise((resolve, reject) => {
       const { signal } = request
       const waiting = this.#waitingFor(request, queueId)
-      const parked: Parked = {
+      const receive: WaitingReceive = {
         request,
         finish: (outcome) => {
           cancelDeadline()
           signal?.removeEventListener('abort', giveUp)
-          waiting.receives.delete(parked)
+          waiting.receives.delete(receive)
           this.#leave(waiting)
           if ('error' in outcome) reject(outcome.error)
           else resolve(outcome.deliveries)
         },
       }
-      const giveUp = (): void => parked.finish({ error: new MillraceError('aborted') })
+      const giveUp = (): void => receive.finish({ error: new MillraceError('aborted') })
       const cancelDeadline = this.#options.ports.timers.after(waitMs, () =>
-        parked.finish({ deliveries: [] }),
+        receive.finish({ deliveries: [] }),
       )
       signal?.addEventListener('abort', giveUp, { once: true })
-      waiting.receives.add(parked)
+      waiting.receives.add(receive)
       // Something may have arrived since the receive looked.
       if (waiting.cancelTimer === undefined) this.#look(waiting)
     })
   }
 
-  /** Waits until a receive may find something, or the caller does not want to know any more. */
+  /** Waits until a receive may find something, or the signal aborts. */
   watch(request: WhenReady): Promise<void> {
     const { signal } = request
     if (signal.aborted) return Promise.resolve()
@@ -112,12 +108,12 @@ export class Parking {
     })
   }
 
-  /** Looks at every queue somebody waits for: another process has changed the store. */
-  lookEverywhere(): void {
+  /** Looks at every queue that has waiting receives: another process has changed the store. */
+  recheckAll(): void {
     for (const name of [...this.#waiting.keys()]) this.#lookAt(name)
   }
 
-  /** Serves parked receives inside a transaction; the answer tells them after the commit. */
+  /** Serves waiting receives inside a transaction; call the returned function after the commit. */
   serve(tx: StoreTransaction): () => void {
     const served: (() => void)[] = []
     if (this.#waiting.size > 0) {
@@ -129,16 +125,16 @@ export class Parking {
       for (const finish of served) finish()
       this.#promising.clear()
       // Another setting or switch may concern any queue.
-      if (tx.hasChangedTopology) this.lookEverywhere()
+      if (tx.hasChangedQueues) this.recheckAll()
       else for (const name of tx.touched) this.#lookAt(name)
     }
   }
 
-  /** Ends all parked receives, empty-handed or with an error, and tells the others to look for themselves. */
-  clear(outcome: Parameters<Parked['finish']>[0] = { deliveries: [] }): void {
+  /** Ends all waiting receives, empty or with an error, and wakes all watchers. */
+  clear(outcome: Parameters<WaitingReceive['finish']>[0] = { deliveries: [] }): void {
     for (const byKey of [...this.#waiting.values()]) {
       for (const { receives, watchers } of [...byKey.values()]) {
-        for (const parked of [...receives]) parked.finish(outcome)
+        for (const receive of [...receives]) receive.finish(outcome)
         for (const finish of [...watchers]) finish()
       }
     }
@@ -146,15 +142,15 @@ export class Parking {
 
   #serveQueue(tx: StoreTransaction, name: string, served: (() => void)[]): void {
     for (const { receives, queueId } of this.#waiting.get(name)?.values() ?? []) {
-      for (const parked of receives) {
+      for (const receive of receives) {
         try {
           if (tx.queue(name).id !== queueId) throw queueNotFound(name)
-          const deliveries = receiveNow(tx, parked.request, true)
+          const deliveries = receiveNow(tx, receive.request, true)
           if (deliveries.length === 0) break
-          served.push(() => parked.finish({ deliveries }))
+          served.push(() => receive.finish({ deliveries }))
         } catch (error) {
           if (!(error instanceof MillraceError)) throw error
-          served.push(() => parked.finish({ error }))
+          served.push(() => receive.finish({ error }))
         }
       }
     }
@@ -181,7 +177,7 @@ export class Parking {
     } else {
       const lookAgain = (): void => this.#look(waiting)
       const { timers } = this.#options.ports
-      // A parked receive has a deadline that keeps the process alive; a watcher has nothing else.
+      // A waiting receive has a deadline that keeps the process alive; a watcher has nothing else.
       const background = waiting.watchers.size === 0
       const delayMs = Math.min(waitMs, lookAgainMs)
       waiting.cancelTimer = timers.after(delayMs, lookAgain, { background })
@@ -193,12 +189,12 @@ export class Parking {
     try {
       const session = this.#options.session()
       const now = session.refresh()
-      const queue = session.topology.find(name)
+      const queue = session.queues.find(name)
       // A receive from a queue that is gone has an answer too.
       if (queue === undefined || (queueId !== null && queueId !== queue.id)) return 0
       return Math.max(0, worthwhileAt({ session, queue, now, heldNames }) - now)
     } catch {
-      // Nobody waits for this look, so a store that fails is not reported here but tried again.
+      // No call is waiting for this result, so a store that fails is tried again and not reported.
       return lookAgainAfterFaultMs
     }
   }

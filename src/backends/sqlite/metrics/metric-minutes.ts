@@ -47,7 +47,7 @@ interface MinuteRow extends CountedRow {
 }
 
 export function readMinutes(session: Session, request: ReadMinutes): readonly QueueMinute[] {
-  const { id } = session.topology.require(request.queue)
+  const { id } = session.queues.require(request.queue)
   const { to, withLatestBefore = false } = request
   const before = withLatestBefore
     ? session.one(sql.latestBefore, id, request.from)?.minute
@@ -71,7 +71,7 @@ export function readSnapshot(
 ): Page<QueueSnapshot> {
   const rows = session.all(sql.page, after, limit + 1)
   const items = rows.slice(0, limit).map((row): QueueSnapshot => {
-    const queue = session.topology.require(row.name)
+    const queue = session.queues.require(row.name)
     const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(session, queue, now)
     const oldestAgeMs = oldestAge(session, queue, { ready, leased, now })
     const levels = { ready, leased, delayed, oldestReadyAgeMs, oldestAgeMs }

@@ -170,7 +170,7 @@ function forget(tx: StoreTransaction): number {
 /** Receives that this process has counted for itself. */
 export function addEmptyReceives(tx: StoreTransaction, counts: ReadonlyMap<string, number>): void {
   for (const [name, count] of counts) {
-    const queue = tx.session.topology.find(name)
+    const queue = tx.session.queues.find(name)
     if (queue !== undefined) tx.count(queue, 'emptyReceives', count)
   }
 }

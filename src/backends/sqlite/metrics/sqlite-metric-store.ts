@@ -54,7 +54,7 @@ export class SqliteMetricStore implements MetricStore {
     await this.#withEmptyReceives((tx) => {
       addValues(tx, values)
       for (const { queue: name, emptyReceives = 0, handlers } of queues) {
-        const queue = tx.session.topology.find(name)
+        const queue = tx.session.queues.find(name)
         if (queue === undefined) continue
         if (emptyReceives > 0) addEmptyReceives(tx, new Map([[name, emptyReceives]]))
         if (handlers !== undefined) addToHandlers(tx, queue, handlers)

@@ -1,6 +1,6 @@
 /**
  * The queues of a store as one process sees them. Settings are read by nearly every operation and
- * change rarely, so they are cached until the store's topology version moves on.
+ * change rarely, so they are cached until the store's queues version moves on.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -26,7 +26,7 @@ export interface Queue {
 
 const byName = query<Readonly<Record<string, unknown>>>('SELECT * FROM queue WHERE name = ?')
 
-export class Topology {
+export class QueueCache {
   /** Kept here because the two change under the same version. */
   readonly switches: SwitchCache
   readonly #statements: Statements
@@ -38,7 +38,7 @@ export class Topology {
     this.#statements = statements
   }
 
-  /** Forgets what was cached under another version of the topology. */
+  /** Forgets what was cached under another version of the queues. */
   follow(version: number): void {
     if (version === this.#version) return
     this.forget()

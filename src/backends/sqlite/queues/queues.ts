@@ -20,14 +20,14 @@ import type {
 import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { inHand } from '../messages/buckets.ts'
-import { catchUpForLook, catchUpFully } from '../messages/elapsed-time.ts'
-import { blocked, nobodysToken } from '../messages/message-rows.ts'
+import { runningBucket } from '../messages/buckets.ts'
+import { endAllDue, endDueForRead } from '../messages/elapsed-time.ts'
+import { blocked, unleasedToken } from '../messages/message-rows.ts'
 import { type Queue, queueFromRow, queueRecord } from './queue-cache.ts'
 
 const sql = {
   markRunning: change(`
-    UPDATE message SET lane = '${inHand}'
+    UPDATE message SET bucket = '${runningBucket}'
     WHERE generation = ? AND state = 1 AND state > 0 AND token <> ?`),
   // Blocked messages are read in the order in which they are due.
   prolongBlocked: change(`
@@ -53,9 +53,9 @@ const sql = {
   removeCounts: change('DELETE FROM queue_count WHERE queue = ?'),
   removeRate: change('DELETE FROM claim_rate WHERE queue = ?'),
   discard: change('INSERT INTO discarded_generation (generation, queue) VALUES (?, ?)'),
-  entomb: change('INSERT OR REPLACE INTO deleted_queue (name, deleted_at) VALUES (?, ?)'),
+  insertTombstone: change('INSERT OR REPLACE INTO deleted_queue (name, deleted_at) VALUES (?, ?)'),
   deletedAt: query<{ deleted_at: number }>('SELECT deleted_at FROM deleted_queue WHERE name = ?'),
-  unearth: change('DELETE FROM deleted_queue WHERE name = ?'),
+  removeTombstone: change('DELETE FROM deleted_queue WHERE name = ?'),
   list: query<Readonly<Record<string, unknown>>>(`
     SELECT * FROM queue
     WHERE name > ? AND substr(name, 1, length(?)) = ?
@@ -66,7 +66,7 @@ const sql = {
 
 export function createQueue(tx: StoreTransaction, request: CreateQueue): CreatedQueue {
   const { queue: name, settings: given = {}, tags = {}, cooldownMs = 0 } = request
-  const existing = tx.session.topology.find(name)
+  const existing = tx.session.queues.find(name)
   if (existing !== undefined) {
     refuseDifferent(existing, given)
     return { queue: queueRecord(existing), created: false }
@@ -89,8 +89,8 @@ export function createQueue(tx: StoreTransaction, request: CreateQueue): Created
     tx.now,
   ) ?? { id: 0 }
   tx.run(sql.insertCounts, id)
-  if (tomb !== undefined) tx.run(sql.unearth, name)
-  tx.topologyChanged()
+  if (tomb !== undefined) tx.run(sql.removeTombstone, name)
+  tx.queuesChanged()
   return { queue: queueRecord(tx.queue(name)), created: true }
 }
 
@@ -100,24 +100,24 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   refuseSettings(tx, queue.name, settings, request.changes)
   if (settings.retentionMs > queue.settings.retentionMs) {
     // What has expired stays so, even if messages may now live longer.
-    catchUpFully(tx, queue)
+    endAllDue(tx, queue)
     const { retentionMs } = settings
     tx.run(sql.prolongHeld, retentionMs, retentionMs, retentionMs, queue.generation)
     tx.run(sql.prolongBlocked, retentionMs, queue.generation)
   }
   const isShorter = settings.retentionMs < queue.settings.retentionMs
   // What had come back from a lease has come back.
-  if (isShorter) catchUpForLook(tx, queue)
+  if (isShorter) endDueForRead(tx, queue)
   save(tx, queue, settings, queue.tags)
   const saved = tx.queue(queue.name)
   // A ceiling counts what was taken before it was there.
   if (saved.countsRunning && !queue.countsRunning) {
-    tx.run(sql.markRunning, queue.generation, nobodysToken)
+    tx.run(sql.markRunning, queue.generation, unleasedToken)
   }
   if (isShorter) {
     // Leased and delayed messages may now expire before anybody would have looked at them.
     tx.run(sql.shortenDue, settings.retentionMs, queue.generation, settings.retentionMs)
-    catchUpForLook(tx, saved)
+    endDueForRead(tx, saved)
   }
   return queueRecord(saved)
 }
@@ -142,13 +142,13 @@ export function tagQueue(tx: StoreTransaction, request: TagQueue): QueueRecord {
 export function deleteQueue(tx: StoreTransaction, name: string): void {
   const queue = tx.queue(name)
   // What has ended before has had its own end, and may lie among the dead letters.
-  catchUpForLook(tx, queue)
+  endDueForRead(tx, queue)
   tx.run(sql.remove, queue.id)
   tx.run(sql.removeCounts, queue.id)
   tx.run(sql.removeRate, queue.id)
   tx.run(sql.discard, queue.generation, queue.name)
-  tx.run(sql.entomb, name, tx.now)
-  tx.topologyChanged()
+  tx.run(sql.insertTombstone, name, tx.now)
+  tx.queuesChanged()
 }
 
 export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
@@ -157,13 +157,13 @@ export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
   if (purgedAt !== null && tx.now - purgedAt < (request.cooldownMs ?? 0)) {
     throw new MillraceError('purge_in_progress')
   }
-  catchUpFully(tx, queue)
+  endAllDue(tx, queue)
   tx.run(sql.newGeneration, tx.nextGeneration(), tx.now, queue.id)
   tx.run(sql.discard, queue.generation, queue.name)
   for (const state of ['ready', 'leased', 'delayed'] as const) {
     tx.count(queue, state, -tx.counted(queue, state))
   }
-  tx.topologyChanged()
+  tx.queuesChanged()
 }
 
 export function listQueues(session: Session, request: ListQueues): Page<QueueRecord> {
@@ -177,7 +177,7 @@ export function listDeadLetterSources(
   session: Session,
   { queue, after = '', limit }: ListDeadLetterSources,
 ): Page<QueueRecord> {
-  session.topology.require(queue)
+  session.queues.require(queue)
   return queuePage(session.all(sql.listSources, queue, after, limit + 1), limit)
 }
 
@@ -205,7 +205,7 @@ function save(
     tx.now,
     queue.id,
   )
-  tx.topologyChanged()
+  tx.queuesChanged()
 }
 
 function refuseDifferent(queue: Queue, given: Partial<QueueSettings>): void {
@@ -278,7 +278,7 @@ function refuseDeadLetter(
   const refusal = (allowed: string): Violation[] => [
     { field: 'deadLetter.queue', given: describeGiven(deadLetter.queue), allowed },
   ]
-  const target = tx.session.topology.find(deadLetter.queue)
+  const target = tx.session.queues.find(deadLetter.queue)
   if (target === undefined) return refusal('a queue that exists')
   if (target.settings.type !== type) return refusal(`a ${type} queue, as this one is`)
   const { deadLetterSources } = target.settings
@@ -298,7 +298,7 @@ function leadsBack(tx: StoreTransaction, name: string, target: Queue): boolean {
   while (next?.settings.deadLetter && !seen.has(next.name)) {
     seen.add(next.name)
     if (next.settings.deadLetter.queue === name) return true
-    next = tx.session.topology.find(next.settings.deadLetter.queue)
+    next = tx.session.queues.find(next.settings.deadLetter.queue)
   }
   return false
 }

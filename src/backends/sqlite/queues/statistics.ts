@@ -15,8 +15,8 @@ import {
   blocked,
   delayed,
   leased,
-  nobodysToken,
   ready as readyState,
+  unleasedToken,
 } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
 
@@ -96,7 +96,7 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
     }
   }
   const { deadLetter } = queue.settings
-  const hasTarget = deadLetter !== null && session.topology.find(deadLetter.queue) !== undefined
+  const hasTarget = deadLetter !== null && session.queues.find(deadLetter.queue) !== undefined
   return {
     ready,
     leased: inFlight,
@@ -117,7 +117,7 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
 function hasEndedJob(queue: Queue, row: DueLease): boolean {
   return (
     row.job !== null &&
-    row.token !== nobodysToken &&
+    row.token !== unleasedToken &&
     row.due_at < row.sent_at + queue.settings.retentionMs &&
     hasUsedUpReceives(queue, { job: row.job, receive_count: row.receive_count })
   )
@@ -130,7 +130,7 @@ export function deadLettersToCome(
   now: number,
 ): readonly (DueRow & Pick<DueLease, 'due_at'>)[] {
   return session.all(sql.sources, name).flatMap((source) => {
-    const queue = session.topology.require(source.name)
+    const queue = session.queues.require(source.name)
     const lapsed = session.all(sql.dueLeased, queue.generation, now)
     return lapsed
       .filter((row) => hasEndedJob(queue, row))

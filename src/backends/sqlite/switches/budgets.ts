@@ -39,7 +39,7 @@ export function budgetState(session: Session, request: BudgetWindow, now: number
 /** Turns the switch on, unless it is on at least as long; false when there was nothing to do. */
 function trip(tx: StoreTransaction, { budget, trips }: Spend, until: number | null): boolean {
   const { scope, value, mode } = trips
-  const present = tx.session.topology.switches.find(scope, value, tx.now)
+  const present = tx.session.queues.switches.find(scope, value, tx.now)
   const lasts =
     present !== undefined && (present.until === null || (until !== null && present.until >= until))
   if (lasts) return false

@@ -36,7 +36,7 @@ export class SqliteSwitchStore implements SwitchStore {
   }
 
   list(): Promise<readonly SwitchRecord[]> {
-    return this.#read((session, now) => session.topology.switches.on(now))
+    return this.#read((session, now) => session.queues.switches.on(now))
   }
 
   history(request: ListSwitchEvents): Promise<Page<SwitchEvent>> {

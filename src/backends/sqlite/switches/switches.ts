@@ -47,21 +47,21 @@ export function turnOn(tx: StoreTransaction, record: SwitchRecord): SwitchRecord
   const { scope, value, mode, by, note, setAt, until } = record
   tx.run(sql.set, scope, value, mode, by, note, setAt, until)
   noteEvent(tx, { scope, value, event: 'set', mode, by, note, at: setAt, until })
-  tx.topologyChanged()
+  tx.queuesChanged()
   return record
 }
 
 export function liftSwitch(tx: StoreTransaction, request: LiftSwitch): boolean {
   liftExpired(tx)
   const { scope, value, by, note = null } = request
-  if (tx.session.topology.switches.find(scope, value, tx.now) === undefined) return false
+  if (tx.session.queues.switches.find(scope, value, tx.now) === undefined) return false
   turnOff(tx, request, { by, note, at: tx.now })
   return true
 }
 
 /** Takes switches out whose time is over, and writes that down; the answer is how many. */
 export function liftExpired(tx: StoreTransaction): number {
-  const expired = tx.session.topology.switches.expired(tx.now)
+  const expired = tx.session.queues.switches.expired(tx.now)
   for (const target of expired) {
     turnOff(tx, target, { by: 'clock', note: null, at: target.until ?? tx.now })
   }
@@ -75,7 +75,7 @@ function turnOff(
 ): void {
   tx.run(sql.remove, scope, value)
   noteEvent(tx, { scope, value, event: 'lifted', mode: null, by, note, at, until: null })
-  tx.topologyChanged()
+  tx.queuesChanged()
 }
 
 function noteEvent(tx: StoreTransaction, event: SwitchEvent): void {
