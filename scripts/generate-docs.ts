@@ -94,9 +94,9 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   alarmActions: 'Actions of an alarm',
   webhookLength: 'Address of a webhook',
   alarmPeriods: 'Periods that an alarm looks at',
-  handoffLeaseMs: 'Time for which a person claims a message, or renews the claim',
-  handoffByLength: 'Name of a person who claims messages',
-  handoffNoteLength: 'Note to a message that people work on',
+  inboxLeaseMs: 'Time for which a person claims a message, or renews the claim',
+  inboxByLength: 'Name of a person who claims messages',
+  inboxNoteLength: 'Note to a message that people work on',
   switchValueLength: 'What a kill switch stops: a queue, a job type, a tier, a tenant, a name',
 }
 
@@ -117,7 +117,7 @@ const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, stri
   collectors: 'Collectors, which merge items of one key',
   schedules: 'Schedules of which each tick happens once',
   metrics: 'Metrics by the minute, and alarms',
-  handoffs: 'Handoff: messages that people claim',
+  inboxes: 'Handoff: messages that people claim',
   backups: 'A copy of the store while it is in use',
   delayMsMax: 'Longest delay of a message',
 }

@@ -44,11 +44,11 @@ export type {
   UnitState,
 } from './backends/flow-store.ts'
 export type {
-  HandoffClaim,
-  HandoffCounts,
-  HandoffEvent,
-  HandoffEventName,
-  HandoffState,
+  InboxClaim,
+  InboxCounts,
+  InboxEvent,
+  InboxEventName,
+  InboxItemState,
 } from './backends/inbox-store.ts'
 export type { EnqueuedJob, JobAttempt } from './backends/job-store.ts'
 export type { QueueMinute, ValueMinute } from './backends/metric-store.ts'

@@ -14,7 +14,7 @@ import type { Capabilities } from './capabilities.ts'
 import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
 import type { FindingStore } from './finding-store.ts'
 import type { EmittedFlow, EmittedStart, FlowStore, MarkUnits, UnitKey } from './flow-store.ts'
-import type { HandoffStore } from './inbox-store.ts'
+import type { InboxStore } from './inbox-store.ts'
 import type { DeliveredJob, EnqueuedJob, JobStore, NewJob } from './job-store.ts'
 import type { MetricStore } from './metric-store.ts'
 import type { OtherThread } from './other-thread.ts'
@@ -43,7 +43,7 @@ export interface Backend {
   /** The states of alarms, and who has to hear of them. */
   readonly alarms: AlarmStore | null
   /** Messages in the hands of people. */
-  readonly handoffs: HandoffStore | null
+  readonly inboxes: InboxStore | null
   /** How another thread of this process reaches the same store; null where none can. */
   readonly otherThread: OtherThread | null
 

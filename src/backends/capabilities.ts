@@ -34,7 +34,7 @@ export interface Capabilities {
   /** Metrics by the minute, and alarms on them. */
   readonly metrics: boolean
   /** Messages that people claim. */
-  readonly handoffs: boolean
+  readonly inboxes: boolean
   /** The store can be copied while it is in use. */
   readonly backups: boolean
   readonly delayMsMax: number

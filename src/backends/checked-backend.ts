@@ -13,7 +13,7 @@ import { checkedAlarmStore } from './checked-alarm-store.ts'
 import { checkedCollectorStore } from './checked-collector-store.ts'
 import { checkedFindingStore } from './checked-finding-store.ts'
 import { checkedFlowStore } from './checked-flow-store.ts'
-import { checkedHandoffStore } from './checked-inbox-store.ts'
+import { checkedInboxStore } from './checked-inbox-store.ts'
 import { checkedJobStore } from './checked-job-store.ts'
 import { checkedMetricStore } from './checked-metric-store.ts'
 import { checkedScheduleStore } from './checked-schedule-store.ts'
@@ -32,7 +32,7 @@ export function checkedBackend(backend: Backend): Backend {
     schedules: backend.schedules === null ? null : checkedScheduleStore(backend.schedules),
     metrics: backend.metrics === null ? null : checkedMetricStore(backend.metrics),
     alarms: backend.alarms === null ? null : checkedAlarmStore(backend.alarms),
-    handoffs: backend.handoffs === null ? null : checkedHandoffStore(backend.handoffs),
+    inboxes: backend.inboxes === null ? null : checkedInboxStore(backend.inboxes),
     otherThread: backend.otherThread,
 
     createQueue: async (request) => {

@@ -9,9 +9,9 @@ import {
 } from '../core/checks.ts'
 import { limits, type Range } from '../core/limits.ts'
 import { check } from './checking.ts'
-import type { HandoffId, HandoffStore } from './inbox-store.ts'
+import type { InboxItemId, InboxStore } from './inbox-store.ts'
 
-export function checkedHandoffStore(store: HandoffStore): HandoffStore {
+export function checkedInboxStore(store: InboxStore): InboxStore {
   return {
     list: async (request) => {
       check((into) => {
@@ -50,7 +50,7 @@ export function checkedHandoffStore(store: HandoffStore): HandoffStore {
       check((into) => {
         checkId(into, request.id)
         checkPerson(into, request.by)
-        checkText(into, 'note', request.note, limits.handoffNoteLength)
+        checkText(into, 'note', request.note, limits.inboxNoteLength)
       })
       return store.note(request)
     },
@@ -70,7 +70,7 @@ export function checkedHandoffStore(store: HandoffStore): HandoffStore {
       check((into) => checkId(into, request.id))
       return store.history(request)
     },
-    inboxes: () => store.inboxes(),
+    used: () => store.used(),
   }
 }
 
@@ -81,24 +81,27 @@ interface Options {
   readonly note?: string
 }
 
-function checkHeld(into: Violations, request: HandoffId & Options & { readonly by: string }): void {
+function checkHeld(
+  into: Violations,
+  request: InboxItemId & Options & { readonly by: string },
+): void {
   checkId(into, request.id)
   checkPerson(into, request.by)
   checkOptions(into, request)
 }
 
 function checkOptions(into: Violations, { leaseMs, token, note }: Options): void {
-  if (leaseMs !== undefined) checkRange(into, 'leaseMs', leaseMs, limits.handoffLeaseMs)
+  if (leaseMs !== undefined) checkRange(into, 'leaseMs', leaseMs, limits.inboxLeaseMs)
   if (token !== undefined && !(Number.isSafeInteger(token) && token >= 0)) {
     into.push({ field: 'token', given: describeGiven(token), allowed: 'the token of a claim' })
   }
-  if (note !== undefined) checkText(into, 'note', note, limits.handoffNoteLength)
+  if (note !== undefined) checkText(into, 'note', note, limits.inboxNoteLength)
 }
 
 const idLength: Range = { min: 1, max: 128, unit: 'characters' }
 
 function checkPerson(into: Violations, by: unknown): void {
-  checkText(into, 'by', by, limits.handoffByLength)
+  checkText(into, 'by', by, limits.inboxByLength)
 }
 
 function checkId(into: Violations, id: unknown): void {

@@ -4,28 +4,28 @@
  */
 import type { Emit, LeaseRefusal, Page, PeekedMessage, QueueName } from './backend.ts'
 
-export interface HandoffStore {
+export interface InboxStore {
   /** What is in an inbox, oldest first, with who has it. */
-  list(request: ListHandoffs): Promise<Page<HandoffRecord>>
-  counts(request: CountHandoffs): Promise<HandoffCounts>
-  read(request: HandoffId): Promise<HandoffRecord | undefined>
+  list(request: ListInboxItems): Promise<Page<InboxItemRecord>>
+  counts(request: CountInboxItems): Promise<InboxCounts>
+  read(request: InboxItemId): Promise<InboxItemRecord | undefined>
   /** Leases one message, or the one that has waited longest; what one has already stays as it is. */
-  claim(request: ClaimHandoff): Promise<ClaimResult>
+  claim(request: ClaimInboxItem): Promise<ClaimResult>
   /** Moves the end of a claim to `leaseMs` from now. */
-  renew(request: RenewHandoff): Promise<HandoffResult>
+  renew(request: RenewInboxItem): Promise<InboxResult>
   /** Anybody may write something down, also without a claim. */
-  note(request: NoteHandoff): Promise<HandoffResult>
+  note(request: NoteInboxItem): Promise<InboxResult>
   /** Done: the message is acknowledged, and the decision is kept. */
-  resolve(request: ResolveHandoff): Promise<HandoffResult>
+  resolve(request: ResolveInboxItem): Promise<InboxResult>
   /** Back to those that wait; the claim does not count as a receive. */
-  giveBack(request: EndHandoff): Promise<HandoffResult>
+  giveBack(request: EndInboxItem): Promise<InboxResult>
   /** What happened to a message, oldest first; also after it was resolved, for as long as it is kept. */
-  history(request: HandoffId): Promise<readonly HandoffEvent[]>
+  history(request: InboxItemId): Promise<readonly InboxEvent[]>
   /** The queues in which people have done something, by name; cheap, whatever is in them. */
-  inboxes(): Promise<readonly InboxRecord[]>
+  used(): Promise<readonly InboxRecord[]>
 }
 
-export interface HandoffId extends QueueName {
+export interface InboxItemId extends QueueName {
   /** Of the message. */
   readonly id: string
 }
@@ -34,9 +34,9 @@ export interface HandoffId extends QueueName {
  * `waiting`: can be claimed. `claimed`: a person has it. `elsewhere`: a receiver without a name has
  * it, or it is held back before it is tried again. `delayed`: not there yet, and in no list.
  */
-export type HandoffState = 'waiting' | 'claimed' | 'elsewhere' | 'delayed'
+export type InboxItemState = 'waiting' | 'claimed' | 'elsewhere' | 'delayed'
 
-export interface ListHandoffs extends QueueName {
+export interface ListInboxItems extends QueueName {
   /** Only what this person has. */
   readonly by?: string
   /** Default: whatever is not delayed. */
@@ -45,12 +45,12 @@ export interface ListHandoffs extends QueueName {
   readonly limit: number
 }
 
-export interface CountHandoffs extends QueueName {
+export interface CountInboxItems extends QueueName {
   /** Whose claims to count as `mine`. */
   readonly by?: string
 }
 
-export interface HandoffCounts {
+export interface InboxCounts {
   readonly waiting: number
   readonly claimed: number
   /** Of those claimed; 0 when nobody was named. */
@@ -58,7 +58,7 @@ export interface HandoffCounts {
   readonly elsewhere: number
 }
 
-export interface ClaimHandoff extends QueueName {
+export interface ClaimInboxItem extends QueueName {
   /** Default: the one that has waited longest. */
   readonly id?: string
   /** The person. */
@@ -70,7 +70,7 @@ export interface ClaimHandoff extends QueueName {
 }
 
 export type ClaimResult =
-  | { readonly status: 'claimed'; readonly handoff: HandoffRecord }
+  | { readonly status: 'claimed'; readonly item: InboxItemRecord }
   /** Nothing waits that could be claimed. */
   | { readonly status: 'none' }
   /** Somebody has it; null for a receiver without a name. */
@@ -83,41 +83,41 @@ export type ClaimResult =
   | { readonly status: 'gone' }
 
 /** What only the holder of a claim may do. */
-interface HeldHandoff extends HandoffId {
+interface HeldInboxItem extends InboxItemId {
   readonly by: string
   /** The claim that is meant, by its token. Default: whichever this person has. */
   readonly token?: number
 }
 
-export interface RenewHandoff extends HeldHandoff {
+export interface RenewInboxItem extends HeldInboxItem {
   /** Default: the queue's visibility timeout. */
   readonly leaseMs?: number
 }
 
-export interface NoteHandoff extends HandoffId {
+export interface NoteInboxItem extends InboxItemId {
   readonly by: string
   readonly note: string
 }
 
-export interface EndHandoff extends HeldHandoff {
+export interface EndInboxItem extends HeldInboxItem {
   /** What was decided, or why it goes back; a short text. */
   readonly note?: string
 }
 
-export interface ResolveHandoff extends EndHandoff {
+export interface ResolveInboxItem extends EndInboxItem {
   /** Messages that come to exist with the decision, or not at all. */
   readonly emits?: readonly Emit[]
 }
 
-export interface HandoffRecord {
+export interface InboxItemRecord {
   readonly message: PeekedMessage
-  readonly state: HandoffState
-  readonly claim: HandoffClaim | null
+  readonly state: InboxItemState
+  readonly claim: InboxClaim | null
   /** How many notes there are. */
   readonly notes: number
 }
 
-export interface HandoffClaim {
+export interface InboxClaim {
   readonly by: string
   readonly at: number
   readonly until: number
@@ -125,16 +125,16 @@ export interface HandoffClaim {
   readonly token: number
 }
 
-export type HandoffResult =
+export type InboxResult =
   /** Null once it is resolved. */
-  | { readonly status: 'done'; readonly handoff: HandoffRecord | null }
+  | { readonly status: 'done'; readonly item: InboxItemRecord | null }
   /** Somebody else has it, or nobody by name, or nobody. */
   | { readonly status: 'not_yours'; readonly holder: string | null }
   /** `lapsed`: the claim ran out, and nobody else has it. `stale`: the token is of an earlier claim. */
   | { readonly status: LeaseRefusal }
 
 /** `gone`: the message was deleted, purged or expired while somebody had it. */
-export type HandoffEventName =
+export type InboxEventName =
   | 'claimed'
   | 'renewed'
   | 'noted'
@@ -143,8 +143,8 @@ export type HandoffEventName =
   | 'lapsed'
   | 'gone'
 
-export interface HandoffEvent {
-  readonly event: HandoffEventName
+export interface InboxEvent {
+  readonly event: InboxEventName
   /** Renewals in a row are one entry, with the time of the last. */
   readonly at: number
   /** The person; of a claim that lapsed, or whose message went, who had it. */

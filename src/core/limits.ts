@@ -70,9 +70,9 @@ export const limits = {
   metricNameLength: { min: 1, max: 255, unit: 'characters' },
   metricNames: { min: 0, max: 1_000, unit: 'names' },
   /** How long a person has a message to themselves. */
-  handoffLeaseMs: { min: 1_000, max: 43_200_000, unit: 'ms' },
-  handoffByLength: { min: 1, max: 256, unit: 'characters' },
-  handoffNoteLength: { min: 1, max: 4_096, unit: 'characters' },
+  inboxLeaseMs: { min: 1_000, max: 43_200_000, unit: 'ms' },
+  inboxByLength: { min: 1, max: 256, unit: 'characters' },
+  inboxNoteLength: { min: 1, max: 4_096, unit: 'characters' },
   /** Of a flow, and of each of its units. */
   flowIdLength: { min: 1, max: 256, unit: 'characters' },
   /** What a caller keeps with a flow. */
@@ -108,13 +108,13 @@ export const deduplicationWindowMs = 300_000
 export const leaseMsMax: number = limits.visibilityMs.max
 
 /** How long it is kept what people did with a message. */
-export const handoffHistoryMs = 7_776_000_000
+export const inboxHistoryMs = 7_776_000_000
 
 /** Notes that one message may have. */
-export const handoffNotesMax = 1_000
+export const inboxNotesMax = 1_000
 
 /** Other entries in the history of one message; beyond them the oldest are forgotten. */
-export const handoffEventsMax = 1_000
+export const inboxEventsMax = 1_000
 
 export function describeRange({ min, max, unit }: Range): string {
   return `${min} to ${max} ${unit}`

@@ -1,5 +1,5 @@
 /** What is in an inbox as every way in shows it; the names of fields are API. */
-import type { HandoffCounts, HandoffEvent } from '../backends/inbox-store.ts'
+import type { InboxCounts, InboxEvent } from '../backends/inbox-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { InboxItem } from './inbox.ts'
 import { jsonOf, maskMessage } from './mask-payload.ts'
@@ -22,7 +22,7 @@ export interface ClaimView {
   readonly token: number
 }
 
-export interface InboxEventView extends Pick<HandoffEvent, 'event' | 'by' | 'note'> {
+export interface InboxEventView extends Pick<InboxEvent, 'event' | 'by' | 'note'> {
   readonly at: string
 }
 
@@ -50,11 +50,11 @@ export function inboxItemView(item: InboxItem, hidden: readonly string[] = []): 
   }
 }
 
-export function inboxEventView({ event, by, note, at }: HandoffEvent): InboxEventView {
+export function inboxEventView({ event, by, note, at }: InboxEvent): InboxEventView {
   return { event, by, at: isoTime(at), note }
 }
 
-export function inboxCountsView(counts: HandoffCounts): InboxCountsView {
+export function inboxCountsView(counts: InboxCounts): InboxCountsView {
   const { waiting, claimed, mine, elsewhere } = counts
   return { mine, unassigned: waiting, all: waiting + claimed + elsewhere }
 }

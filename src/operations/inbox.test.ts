@@ -127,7 +127,7 @@ describe('an inbox', () => {
   test('is of a queue that the app has, on a backend that knows handoff', async () => {
     const { mill } = await openScene(app)
     assert.throws(() => mill.inbox('handof' as never), { code: 'queue_not_found' })
-    const none = createInbox({ backend: { handoffs: null }, name: 'handoff' })
+    const none = createInbox({ backend: { inboxes: null }, name: 'handoff' })
     await assert.rejects(none.list(), { code: 'unsupported' })
   })
 

@@ -11,13 +11,13 @@ import type {
 } from '../backends/backend.ts'
 import type {
   ClaimResult,
-  HandoffClaim,
-  HandoffCounts,
-  HandoffEvent,
-  HandoffRecord,
-  HandoffResult,
-  HandoffState,
-  HandoffStore,
+  InboxClaim,
+  InboxCounts,
+  InboxEvent,
+  InboxItemRecord,
+  InboxItemState,
+  InboxResult,
+  InboxStore,
 } from '../backends/inbox-store.ts'
 import { contractOf } from '../contracts/contract-of.ts'
 import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
@@ -40,7 +40,7 @@ export interface Inbox<Message = unknown> {
   /** What waits or is in somebody's hands, oldest first. */
   list(options?: ListInboxOptions): Promise<Page<InboxItem<Message>>>
   /** How much waits, how much is claimed, and how much of that by one person. */
-  counts(options?: { readonly by?: string }): Promise<HandoffCounts>
+  counts(options?: { readonly by?: string }): Promise<InboxCounts>
   read(id: string): Promise<InboxItem<Message> | undefined>
   /** Takes a message, or the one that has waited longest. What one has already stays as it is. */
   claim(options: ClaimItemOptions): Promise<ClaimedItem<Message>>
@@ -56,7 +56,7 @@ export interface Inbox<Message = unknown> {
   /** Back to those that wait, in its old place; it counts as never received. */
   giveBack(id: string, options: EndItemOptions): Promise<HandledItem<Message>>
   /** What people did with a message, oldest first; also when it is resolved. */
-  history(id: string): Promise<readonly HandoffEvent[]>
+  history(id: string): Promise<readonly InboxEvent[]>
 }
 
 export interface ListInboxOptions {
@@ -103,7 +103,7 @@ export interface ResolveItemOptions extends EndItemOptions {
 export interface InboxItem<Message = unknown> {
   readonly id: string
   /** `elsewhere`: a receiver without a name has it. `delayed`: not there yet, and in no list. */
-  readonly state: HandoffState
+  readonly state: InboxItemState
   /** Undefined when the body does not match the contract. */
   readonly message: Message | undefined
   /** As it was sent. */
@@ -113,7 +113,7 @@ export interface InboxItem<Message = unknown> {
   readonly sentAt: number
   readonly receiveCount: number
   readonly deadLetter: DeadLetterOrigin | null
-  readonly claim: HandoffClaim | null
+  readonly claim: InboxClaim | null
   /** How many notes there are. */
   readonly notes: number
 }
@@ -126,10 +126,10 @@ export type ClaimedItem<Message = unknown> =
 export type HandledItem<Message = unknown> =
   /** Null once it is resolved. */
   | { readonly status: 'done'; readonly item: InboxItem<Message> | null }
-  | Exclude<HandoffResult, { readonly status: 'done' }>
+  | Exclude<InboxResult, { readonly status: 'done' }>
 
 export interface InboxSetup {
-  readonly backend: Pick<Backend, 'handoffs'>
+  readonly backend: Pick<Backend, 'inboxes'>
   /** The queue's name on the backend. */
   readonly name: string
   /** Without one every body that is JSON is a message. */
@@ -143,7 +143,7 @@ const defaultPageSize = 20
 export function createInbox(setup: InboxSetup): Inbox {
   const { backend, name: queue, heldNames = [] } = setup
   const schema = schemaOf(setup)
-  const store = (): HandoffStore => storeOf(backend)
+  const store = (): InboxStore => storeOf(backend)
   const held = heldNames.length > 0 && { heldNames }
   return {
     queue,
@@ -177,9 +177,9 @@ function schemaOf({ declared }: InboxSetup): MessageSchema | undefined {
   return declared === undefined || isJobsQueue(declared) ? undefined : contractOf(declared)
 }
 
-function storeOf({ handoffs }: Pick<Backend, 'handoffs'>): HandoffStore {
-  if (handoffs === null) throw new MillraceError('unsupported')
-  return handoffs
+function storeOf({ inboxes }: Pick<Backend, 'inboxes'>): InboxStore {
+  if (inboxes === null) throw new MillraceError('unsupported')
+  return inboxes
 }
 
 function leaseOf(lasting: Duration | undefined): { readonly leaseMs?: number } {
@@ -187,7 +187,7 @@ function leaseOf(lasting: Duration | undefined): { readonly leaseMs?: number } {
 }
 
 async function itemOf(
-  { message, state, claim, notes }: HandoffRecord,
+  { message, state, claim, notes }: InboxItemRecord,
   schema: MessageSchema | undefined,
 ): Promise<InboxItem> {
   const { id, body, attributes, group, sentAt, receiveCount, deadLetter } = message
@@ -212,20 +212,20 @@ async function claimedOf(
   schema: MessageSchema | undefined,
 ): Promise<ClaimedItem> {
   if (result.status !== 'claimed') return result
-  return { status: 'claimed', item: await itemOf(result.handoff, schema) }
+  return { status: 'claimed', item: await itemOf(result.item, schema) }
 }
 
 async function handledOf(
-  result: HandoffResult,
+  result: InboxResult,
   schema: MessageSchema | undefined,
 ): Promise<HandledItem> {
   if (result.status !== 'done') return result
-  const { handoff } = result
-  return { status: 'done', item: handoff && (await itemOf(handoff, schema)) }
+  const { item } = result
+  return { status: 'done', item: item && (await itemOf(item, schema)) }
 }
 
 /** Why a claim does not do, in a sentence. */
-export function whyNotYours(refusal: Exclude<HandoffResult, { readonly status: 'done' }>): string {
+export function whyNotYours(refusal: Exclude<InboxResult, { readonly status: 'done' }>): string {
   return refusal.status === 'not_yours' ? notYours(refusal.holder) : refusalTexts[refusal.status]
 }
 

@@ -17,7 +17,7 @@ export interface PrometheusOptions {
 }
 
 /** The parts of a backend that have something to tell. */
-export type MetricSources = Pick<Backend, 'metrics' | 'flows' | 'handoffs' | 'alarms' | 'schedules'>
+export type MetricSources = Pick<Backend, 'metrics' | 'flows' | 'inboxes' | 'alarms' | 'schedules'>
 
 /** Each queue has more than fifty series, and a server of Prometheus remembers every one. */
 export const queuesMax = 200
@@ -65,12 +65,12 @@ async function flowFamilies({ flows }: MetricSources): Promise<readonly MetricFa
 
 /** An inbox is a queue in which people have done something. */
 async function inboxFamilies(
-  { handoffs }: MetricSources,
+  { inboxes }: MetricSources,
   queues: readonly QueueSnapshot[],
 ): Promise<readonly MetricFamily[]> {
-  if (handoffs === null) return []
-  const inboxes = await handoffs.inboxes()
-  const known = queues.filter(({ queue }) => inboxes.some((inbox) => inbox.queue === queue))
+  if (inboxes === null) return []
+  const used = await inboxes.used()
+  const known = queues.filter(({ queue }) => used.some((inbox) => inbox.queue === queue))
   return [
     gauge(
       'millrace_inbox_waiting',

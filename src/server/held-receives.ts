@@ -41,14 +41,14 @@ export class HeldReceives {
 
 /** Without names, a receive costs no more than the question. */
 function holding(backend: Backend, heldNames: () => readonly string[]): Backend {
-  const { handoffs } = backend
+  const { inboxes } = backend
   return {
     ...backend,
     receive: (request) => backend.receive(withNames(request, heldNames())),
     whenReady: (request) => backend.whenReady(withNames(request, heldNames())),
-    handoffs: handoffs && {
-      ...handoffs,
-      claim: (request) => handoffs.claim(withNames(request, heldNames())),
+    inboxes: inboxes && {
+      ...inboxes,
+      claim: (request) => inboxes.claim(withNames(request, heldNames())),
     },
   }
 }

@@ -18,7 +18,7 @@ export const sqliteCapabilities: Capabilities = {
   collectors: true,
   schedules: true,
   metrics: true,
-  handoffs: true,
+  inboxes: true,
   backups: true,
   delayMsMax: limits.delayMs.max,
 }

@@ -44,7 +44,7 @@ import type { Capabilities } from '../capabilities.ts'
 import type { CollectorStore } from '../collector-store.ts'
 import type { FindingStore } from '../finding-store.ts'
 import type { FlowStore } from '../flow-store.ts'
-import type { HandoffStore } from '../inbox-store.ts'
+import type { InboxStore } from '../inbox-store.ts'
 import type { JobStore } from '../job-store.ts'
 import type { MetricStore } from '../metric-store.ts'
 import type { ScheduleStore } from '../schedule-store.ts'
@@ -66,7 +66,7 @@ import { WakeFile } from './driver/wake-file.ts'
 import { Writer } from './driver/writer.ts'
 import { SqliteFindingStore } from './findings/sqlite-finding-store.ts'
 import { SqliteFlowStore } from './flows/sqlite-flow-store.ts'
-import { SqliteHandoffStore } from './inbox/sqlite-inbox-store.ts'
+import { SqliteInboxStore } from './inbox/sqlite-inbox-store.ts'
 import { SqliteJobStore } from './jobs/sqlite-job-store.ts'
 import { receiveNow } from './messages/claiming.ts'
 import { EmptyReceives } from './messages/empty-receives.ts'
@@ -117,7 +117,7 @@ export class SqliteBackend implements Backend {
   readonly findings: FindingStore
   readonly metrics: MetricStore
   readonly alarms: AlarmStore
-  readonly handoffs: HandoffStore | null = null
+  readonly inboxes: InboxStore | null = null
   readonly otherThread: OtherThread
   readonly #writer: Writer
   readonly #waitingReceives: WaitingReceives
@@ -168,7 +168,7 @@ export class SqliteBackend implements Backend {
     this.collectors = new SqliteCollectorStore(this.#writer, (run) => this.#read(run))
     this.switches = new SqliteSwitchStore(this.#writer, (run) => this.#read(run))
     this.flows = new SqliteFlowStore(this.#writer, (run) => this.#read(run))
-    this.handoffs = new SqliteHandoffStore(this.#writer, (run) => this.#read(run))
+    this.inboxes = new SqliteInboxStore(this.#writer, (run) => this.#read(run))
     this.alarms = new SqliteAlarmStore(this.#writer, (run) => this.#read(run))
     this.schedules = new SqliteScheduleStore(this.#writer, (run) => this.#read(run))
     this.findings = new SqliteFindingStore(this.#writer, (run) => this.#read(run))

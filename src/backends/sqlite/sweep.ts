@@ -8,7 +8,7 @@ import type { StoreTransaction } from './driver/transaction.ts'
 import { endUnit } from './flows/flow-ends.ts'
 import { maintainFlows } from './flows/flow-maintenance.ts'
 import { endGoneClaims } from './inbox/inbox.ts'
-import { forgetHandoffEvents, handoffSlice } from './inbox/inbox-events.ts'
+import { forgetInboxEvents, inboxSlice } from './inbox/inbox-events.ts'
 import { forgetFinishedJobs } from './jobs/job-forgetting.ts'
 import { finishJob } from './jobs/job-history.ts'
 import { endDue, expireBlocked, expireReady, sliceRows } from './messages/elapsed-time.ts'
@@ -84,8 +84,8 @@ function sweepAll(tx: StoreTransaction): SweepReport {
   total += moves.changed
   add(discardGeneration(tx), 1)
   add(forget(tx), discardSlice)
-  add(endGoneClaims(tx), handoffSlice)
-  add(forgetHandoffEvents(tx), handoffSlice)
+  add(endGoneClaims(tx), inboxSlice)
+  add(forgetInboxEvents(tx), inboxSlice)
   const forgotten = forgetFinishedJobs(tx)
   total += forgotten.changed
   return { changed: total, more: more || flows.more || moves.more || forgotten.more }

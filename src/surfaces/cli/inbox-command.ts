@@ -103,6 +103,6 @@ function lasting(command: Command): Command {
   return command.option(
     '--for <duration>',
     "how long, from now on (default: the queue's visibility timeout)",
-    durationIn(limits.handoffLeaseMs),
+    durationIn(limits.inboxLeaseMs),
   )
 }

@@ -14,8 +14,8 @@ let server: Server
 afterEach(() => server.close())
 
 async function readyz(ready: () => Promise<void>, stopping = new AbortController().signal) {
-  const inbox = (name: string) => createInbox({ backend: { handoffs: null }, name })
-  const nowhere = { metrics: null, flows: null, handoffs: null, alarms: null, schedules: null }
+  const inbox = (name: string) => createInbox({ backend: { inboxes: null }, name })
+  const nowhere = { metrics: null, flows: null, inboxes: null, alarms: null, schedules: null }
   const metrics = createMetricReader({ backend: nowhere, clock: systemPorts.clock })
   const readQueue = () => Promise.reject(new MillraceError('queue_not_found'))
   const alarms = createAlarms({ backend: { ...nowhere, readQueue } })

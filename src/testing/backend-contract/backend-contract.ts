@@ -28,9 +28,9 @@ import { describeFlowMessages } from './flow-messages.contract.ts'
 import { describeFlowSettling } from './flow-settling.contract.ts'
 import { describeFlows } from './flows.contract.ts'
 import { describeHeldMessages } from './held-messages.contract.ts'
-import { describeHandoffs } from './inbox.contract.ts'
-import { describeHandoffFencing } from './inbox-fencing.contract.ts'
-import { describeHandoffHistory } from './inbox-history.contract.ts'
+import { describeInboxes } from './inbox.contract.ts'
+import { describeInboxFencing } from './inbox-fencing.contract.ts'
+import { describeInboxHistory } from './inbox-history.contract.ts'
 import { describeJobEmits } from './job-emits.contract.ts'
 import { describeJobHistory } from './job-history.contract.ts'
 import { describeJobIdempotency } from './job-idempotency.contract.ts'
@@ -97,9 +97,9 @@ const behaviours = [
   describeNotifications,
   describeMetrics,
   describeMetricFigures,
-  describeHandoffs,
-  describeHandoffFencing,
-  describeHandoffHistory,
+  describeInboxes,
+  describeInboxFencing,
+  describeInboxHistory,
   describeSchedules,
   describeStuckJobs,
   describeFindings,

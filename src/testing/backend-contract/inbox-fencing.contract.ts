@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { claim, eventsOf, handoffsOf, inbox, listed } from './inbox-scene.ts'
+import { claim, eventsOf, inbox, inboxesOf, listed } from './inbox-scene.ts'
 import { grouped, hour, minute, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-export function describeHandoffFencing(all: ContractSuite): void {
-  const suite = all.needing('handoffs')
+export function describeInboxFencing(all: ContractSuite): void {
+  const suite = all.needing('inboxes')
   suite.describe('the fence around a claim', () => {
     describeFencing(suite)
     describeFifoQueues(suite.needing('fifo'))
@@ -17,8 +17,8 @@ function describeFencing(suite: ContractSuite): void {
   for (const action of actions) {
     suite.test(`${action} is for the holder of a live claim alone`, async (scene) => {
       const [id = ''] = await inbox(scene, 'first')
-      const handoffs = handoffsOf(scene)
-      const as = (by: string) => handoffs[action]({ queue: 'inbox', id, by })
+      const inboxes = inboxesOf(scene)
+      const as = (by: string) => inboxes[action]({ queue: 'inbox', id, by })
       assert.deepEqual(await as('anna'), { status: 'not_yours', holder: null })
       await claim(scene, 'anna', { leaseMs: minute })
       assert.deepEqual(await as('ben'), { status: 'not_yours', holder: 'anna' })
@@ -38,7 +38,7 @@ function describeFencing(suite: ContractSuite): void {
         await claim(scene, 'anna', { leaseMs: minute })
         await scene.advance(minute)
         const { receipt } = await scene.receiveOne('inbox')
-        const result = await handoffsOf(scene)[action]({ queue: 'inbox', id, by: 'anna' })
+        const result = await inboxesOf(scene)[action]({ queue: 'inbox', id, by: 'anna' })
         assert.deepEqual(result, { status: 'not_yours', holder: null })
         assert.equal((await scene.acknowledge('inbox', receipt)).status, 'settled')
       },
@@ -51,7 +51,7 @@ function describeFencing(suite: ContractSuite): void {
       const { claim: second_ } = await claim(scene, 'anna')
       assert.ok(first !== null && second_ !== null && second_.token > first.token)
       const as = (token: number) =>
-        handoffsOf(scene)[action]({ queue: 'inbox', id, by: 'anna', token })
+        inboxesOf(scene)[action]({ queue: 'inbox', id, by: 'anna', token })
       assert.deepEqual(await as(first.token), { status: 'stale' })
       assert.equal((await as(second_.token)).status, 'done')
     })
@@ -65,7 +65,7 @@ function describeFencing(suite: ContractSuite): void {
     const outcome = { kind: 'acknowledge', anyLease: true } as const
     const held = { status: 'stale', isHeld: true }
     assert.deepEqual(await scene.settle('inbox', receipt, outcome), held)
-    const result = await handoffsOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
+    const result = await inboxesOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
     assert.equal(result.status, 'done')
     assert.deepEqual(await listed(scene), [])
     assert.deepEqual(await eventsOf(scene, id), [
@@ -82,15 +82,15 @@ function describeFifoQueues(suite: ContractSuite): void {
     await scene.fifoQueue(queue, { visibilityMs: hour })
     const [a1 = '', a2 = ''] = await scene.sendToGroup(queue, 'a', 'a1', 'a2')
     const [b1 = ''] = await scene.send(queue, grouped('b', 'b1'))
-    const handoffs = handoffsOf(scene)
+    const inboxes = inboxesOf(scene)
     const behind = { status: 'not_ready', because: 'behind' }
-    assert.deepEqual(await handoffs.claim({ queue, id: a2, by: 'anna' }), behind)
+    assert.deepEqual(await inboxes.claim({ queue, id: a2, by: 'anna' }), behind)
     await claim(scene, 'anna', { queue, id: a1 })
-    assert.deepEqual(await handoffs.claim({ queue, id: a2, by: 'ben' }), behind)
+    assert.deepEqual(await inboxes.claim({ queue, id: a2, by: 'ben' }), behind)
     const { message } = await claim(scene, 'ben', { queue })
     assert.equal(message.id, b1)
-    assert.deepEqual(await handoffs.claim({ queue, by: 'cleo' }), { status: 'none' })
-    await handoffs.resolve({ queue, id: a1, by: 'anna' })
+    assert.deepEqual(await inboxes.claim({ queue, by: 'cleo' }), { status: 'none' })
+    await inboxes.resolve({ queue, id: a1, by: 'anna' })
     assert.equal((await claim(scene, 'cleo', { queue, id: a2 })).message.body, 'a2')
   })
 
@@ -98,7 +98,7 @@ function describeFifoQueues(suite: ContractSuite): void {
     await scene.fifoQueue(queue, { visibilityMs: hour })
     const [a1 = ''] = await scene.sendToGroup(queue, 'a', 'a1', 'a2')
     await claim(scene, 'anna', { queue })
-    await handoffsOf(scene).giveBack({ queue, id: a1, by: 'anna' })
+    await inboxesOf(scene).giveBack({ queue, id: a1, by: 'anna' })
     assert.deepEqual(await scene.receiveBodies(queue, { max: 1 }), ['a1'])
   })
 
@@ -107,7 +107,7 @@ function describeFifoQueues(suite: ContractSuite): void {
     const [a1 = ''] = await scene.sendToGroup(queue, 'a', 'a1', 'a2')
     await claim(scene, 'anna', { queue, id: a1 })
     await scene.advance(minute)
-    const late = await handoffsOf(scene).resolve({ queue, id: a1, by: 'anna' })
+    const late = await inboxesOf(scene).resolve({ queue, id: a1, by: 'anna' })
     assert.deepEqual(late, { status: 'lapsed' })
     assert.deepEqual(await scene.receiveBodies(queue), ['a1', 'a2'])
   })
@@ -119,7 +119,7 @@ function describeFifoQueues(suite: ContractSuite): void {
     await scene.settle(queue, receipt, { kind: 'bury', reason: 'unreadable' })
     const { message } = await claim(scene, 'anna', { queue: dead, id })
     assert.deepEqual([message.id, message.deadLetter?.source], [id, queue])
-    assert.equal((await handoffsOf(scene).resolve({ queue: dead, id, by: 'anna' })).status, 'done')
+    assert.equal((await inboxesOf(scene).resolve({ queue: dead, id, by: 'anna' })).status, 'done')
     assert.deepEqual(await eventsOf(scene, id, dead), [
       ['claimed', 'anna'],
       ['resolved', 'anna'],

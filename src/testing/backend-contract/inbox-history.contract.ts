@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { claim, eventsOf, handoffsOf, historyOf, inbox, listed } from './inbox-scene.ts'
+import { claim, eventsOf, historyOf, inbox, inboxesOf, listed } from './inbox-scene.ts'
 import { day, hour, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-export function describeHandoffHistory(all: ContractSuite): void {
-  const suite = all.needing('handoffs')
+export function describeInboxHistory(all: ContractSuite): void {
+  const suite = all.needing('inboxes')
   suite.describe('what people did with messages', () => {
     describeHistory(suite)
     describeKeeping(suite)
@@ -17,17 +17,17 @@ function describeHistory(suite: ContractSuite): void {
     'is told from the first claim to the decision, with times and notes',
     async (scene) => {
       const [id = ''] = await inbox(scene, 'first')
-      const handoffs = handoffsOf(scene)
+      const inboxes = inboxesOf(scene)
       const { claim: held } = await claim(scene, 'anna')
       assert.ok(held !== null)
       const entry = { queue: 'inbox', id, by: 'anna' }
       await scene.advance(minute)
-      await handoffs.note({ ...entry, note: 'asks for a refund' })
+      await inboxes.note({ ...entry, note: 'asks for a refund' })
       await scene.advance(minute)
-      await handoffs.giveBack({ ...entry, note: 'not my field' })
+      await inboxes.giveBack({ ...entry, note: 'not my field' })
       await claim(scene, 'ben')
       await scene.advance(minute)
-      await handoffs.resolve({ ...entry, by: 'ben', note: 'refunded' })
+      await inboxes.resolve({ ...entry, by: 'ben', note: 'refunded' })
       const { at } = held
       assert.deepEqual(await historyOf(scene, id), [
         { event: 'claimed', at, by: 'anna', note: null },
@@ -41,16 +41,16 @@ function describeHistory(suite: ContractSuite): void {
 
   suite.test('has renewals in a row as one entry, with the time of the last', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
-    const handoffs = handoffsOf(scene)
+    const inboxes = inboxesOf(scene)
     const { claim: held } = await claim(scene, 'anna')
     assert.ok(held !== null)
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await scene.advance(minute)
-      await handoffs.renew({ queue: 'inbox', id, by: 'anna' })
+      await inboxes.renew({ queue: 'inbox', id, by: 'anna' })
     }
-    await handoffs.note({ queue: 'inbox', id, by: 'ben', note: 'still?' })
+    await inboxes.note({ queue: 'inbox', id, by: 'ben', note: 'still?' })
     await scene.advance(minute)
-    await handoffs.renew({ queue: 'inbox', id, by: 'anna' })
+    await inboxes.renew({ queue: 'inbox', id, by: 'anna' })
     assert.deepEqual(
       (await historyOf(scene, id)).map(({ event, by, at }) => [event, by, at - held.at]),
       [
@@ -101,7 +101,7 @@ function describeHistory(suite: ContractSuite): void {
       await claim(scene, 'anna')
       await leave(scene)
       assert.deepEqual(await listed(scene), [])
-      const counts = await handoffsOf(scene).counts({ queue: 'inbox', by: 'anna' })
+      const counts = await inboxesOf(scene).counts({ queue: 'inbox', by: 'anna' })
       assert.deepEqual(counts, { waiting: 0, claimed: 0, mine: 0, elsewhere: 0 })
       assert.deepEqual(await eventsOf(scene, id), [
         ['claimed', 'anna'],
@@ -128,32 +128,32 @@ function describeKeeping(suite: ContractSuite): void {
   suite.needing('reopen').test('claims and notes outlive the process', async (scene) => {
     const [id = ''] = await inbox(scene, 'first', 'second')
     const { claim: held } = await claim(scene, 'anna')
-    await handoffsOf(scene).note({ queue: 'inbox', id, by: 'ben', note: 'urgent' })
+    await inboxesOf(scene).note({ queue: 'inbox', id, by: 'ben', note: 'urgent' })
     await scene.reopen()
-    const record = await handoffsOf(scene).read({ queue: 'inbox', id })
+    const record = await inboxesOf(scene).read({ queue: 'inbox', id })
     assert.deepEqual([record?.claim, record?.notes], [held, 1])
-    const resolved = await handoffsOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
+    const resolved = await inboxesOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
     assert.equal(resolved.status, 'done')
   })
 
   suite.test('a decision is kept for 90 days, and forgotten after that', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
     await claim(scene, 'anna')
-    await handoffsOf(scene).resolve({ queue: 'inbox', id, by: 'anna', note: 'done' })
+    await inboxesOf(scene).resolve({ queue: 'inbox', id, by: 'anna', note: 'done' })
     await scene.advance(90 * day - 1)
     await scene.sweep()
     assert.equal((await historyOf(scene, id)).at(-1)?.note, 'done')
     await scene.advance(1)
     await scene.sweep()
     assert.deepEqual(await historyOf(scene, id), [])
-    assert.deepEqual(await handoffsOf(scene).inboxes(), [])
+    assert.deepEqual(await inboxesOf(scene).used(), [])
   })
 
   suite.test('more than a slice of it is forgotten by the sweeps that follow', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
     const note = { queue: 'inbox', id, by: 'ben', note: 'again' }
-    await Promise.all(Array.from({ length: 1_000 }, () => handoffsOf(scene).note(note)))
-    await rejects(handoffsOf(scene).note(note), 'invalid_argument')
+    await Promise.all(Array.from({ length: 1_000 }, () => inboxesOf(scene).note(note)))
+    await rejects(inboxesOf(scene).note(note), 'invalid_argument')
     await scene.advance(90 * day)
     const { more } = await scene.backend.sweep()
     assert.equal(more, true)
@@ -165,13 +165,13 @@ function describeKeeping(suite: ContractSuite): void {
     'of claims without end the latest 1,000 entries are kept, and all notes',
     async (scene) => {
       const [id = ''] = await inbox(scene, 'first')
-      const handoffs = handoffsOf(scene)
-      await handoffs.note({ queue: 'inbox', id, by: 'ben', note: 'from the first day' })
+      const inboxes = inboxesOf(scene)
+      await inboxes.note({ queue: 'inbox', id, by: 'ben', note: 'from the first day' })
       const calls: Promise<unknown>[] = []
       for (let times = 0; times < 505; times += 1) {
         const by = `person ${times}`
-        calls.push(handoffs.claim({ queue: 'inbox', by }))
-        calls.push(handoffs.giveBack({ queue: 'inbox', id, by }))
+        calls.push(inboxes.claim({ queue: 'inbox', by }))
+        calls.push(inboxes.giveBack({ queue: 'inbox', id, by }))
       }
       await Promise.all(calls)
       const [note, oldest, ...others] = await eventsOf(scene, id)
@@ -187,19 +187,19 @@ function describeKeeping(suite: ContractSuite): void {
     await scene.queue('quiet')
     await scene.queue('another')
     const [other = ''] = await scene.send('another', 'second')
-    const handoffs = handoffsOf(scene)
-    assert.deepEqual(await handoffs.inboxes(), [])
+    const inboxes = inboxesOf(scene)
+    assert.deepEqual(await inboxes.used(), [])
     const { claim: held } = await claim(scene, 'anna')
     assert.ok(held !== null)
     await scene.advance(minute)
-    await handoffs.note({ queue: 'another', id: other, by: 'ben', note: 'look at this' })
-    assert.deepEqual(await handoffs.inboxes(), [
+    await inboxes.note({ queue: 'another', id: other, by: 'ben', note: 'look at this' })
+    assert.deepEqual(await inboxes.used(), [
       { queue: 'another', lastAt: held.at + minute },
       { queue: 'inbox', lastAt: held.at },
     ])
-    await handoffs.resolve({ queue: 'inbox', id, by: 'anna' })
+    await inboxes.resolve({ queue: 'inbox', id, by: 'anna' })
     await scene.backend.deleteQueue({ queue: 'another' })
-    const left = only(await handoffs.inboxes())
+    const left = only(await inboxes.used())
     assert.deepEqual(left, { queue: 'inbox', lastAt: held.at + minute })
   })
 }
@@ -207,7 +207,7 @@ function describeKeeping(suite: ContractSuite): void {
 function describeRefusals(suite: ContractSuite): void {
   suite.test('what cannot be is refused', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
-    const handoffs = handoffsOf(scene)
+    const inboxes = inboxesOf(scene)
     const good = { queue: 'inbox', id, by: 'anna' }
     await claim(scene, 'anna')
     for (const wrong of [
@@ -220,26 +220,26 @@ function describeRefusals(suite: ContractSuite): void {
       { note: 'n'.repeat(4_097) },
       { note: '\ud800' },
     ]) {
-      await rejects(handoffs.resolve({ ...good, ...wrong }), 'invalid_argument')
-      await rejects(handoffs.giveBack({ ...good, ...wrong }), 'invalid_argument')
+      await rejects(inboxes.resolve({ ...good, ...wrong }), 'invalid_argument')
+      await rejects(inboxes.giveBack({ ...good, ...wrong }), 'invalid_argument')
     }
     for (const leaseMs of [0, 999, 12 * hour + 1, 1.5]) {
-      await rejects(handoffs.renew({ ...good, leaseMs }), 'invalid_argument')
-      await rejects(handoffs.claim({ queue: 'inbox', by: 'ben', leaseMs }), 'invalid_argument')
+      await rejects(inboxes.renew({ ...good, leaseMs }), 'invalid_argument')
+      await rejects(inboxes.claim({ queue: 'inbox', by: 'ben', leaseMs }), 'invalid_argument')
     }
-    await rejects(handoffs.note({ ...good, note: '' }), 'invalid_argument')
-    await rejects(handoffs.list({ queue: 'inbox', limit: 0 }), 'invalid_argument')
-    await rejects(handoffs.list({ queue: 'inbox', limit: 1, after: 'x' }), 'invalid_argument')
-    await rejects(handoffs.counts({ queue: 'inbox', by: '' }), 'invalid_argument')
+    await rejects(inboxes.note({ ...good, note: '' }), 'invalid_argument')
+    await rejects(inboxes.list({ queue: 'inbox', limit: 0 }), 'invalid_argument')
+    await rejects(inboxes.list({ queue: 'inbox', limit: 1, after: 'x' }), 'invalid_argument')
+    await rejects(inboxes.counts({ queue: 'inbox', by: '' }), 'invalid_argument')
     assert.deepEqual(await listed(scene), [['first', 'anna']])
   })
 
   suite.test('a queue that does not exist has no inbox', async (scene) => {
-    const handoffs = handoffsOf(scene)
+    const inboxes = inboxesOf(scene)
     const missing = { queue: 'missing', id: 'x', by: 'anna' }
-    await rejects(handoffs.claim({ queue: 'missing', by: 'anna' }), 'queue_not_found')
-    await rejects(handoffs.list({ queue: 'missing', limit: 1 }), 'queue_not_found')
-    await rejects(handoffs.resolve(missing), 'queue_not_found')
-    await rejects(handoffs.history(missing), 'queue_not_found')
+    await rejects(inboxes.claim({ queue: 'missing', by: 'anna' }), 'queue_not_found')
+    await rejects(inboxes.list({ queue: 'missing', limit: 1 }), 'queue_not_found')
+    await rejects(inboxes.resolve(missing), 'queue_not_found')
+    await rejects(inboxes.history(missing), 'queue_not_found')
   })
 }

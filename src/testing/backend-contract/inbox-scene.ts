@@ -1,17 +1,17 @@
 /** What the contract tests about handoff have in common. */
 import assert from 'node:assert/strict'
 import type {
-  ClaimHandoff,
-  HandoffEvent,
-  HandoffRecord,
-  HandoffStore,
-  ListHandoffs,
+  ClaimInboxItem,
+  InboxEvent,
+  InboxItemRecord,
+  InboxStore,
+  ListInboxItems,
 } from '../../backends/inbox-store.ts'
 import { hour, type Scene } from './scene.ts'
 
-export function handoffsOf({ backend }: Scene): HandoffStore {
-  assert.ok(backend.handoffs !== null)
-  return backend.handoffs
+export function inboxesOf({ backend }: Scene): InboxStore {
+  assert.ok(backend.inboxes !== null)
+  return backend.inboxes
 }
 
 /** An inbox as people have it: an hour for each claim, and no dead letters. */
@@ -24,19 +24,19 @@ export async function inbox(scene: Scene, ...bodies: readonly string[]): Promise
 export async function claim(
   scene: Scene,
   by: string,
-  options: Partial<ClaimHandoff> = {},
-): Promise<HandoffRecord> {
-  const result = await handoffsOf(scene).claim({ queue: 'inbox', by, ...options })
+  options: Partial<ClaimInboxItem> = {},
+): Promise<InboxItemRecord> {
+  const result = await inboxesOf(scene).claim({ queue: 'inbox', by, ...options })
   assert.equal(result.status, 'claimed')
-  return result.handoff
+  return result.item
 }
 
 /** Bodies with who has each of them. */
 export async function listed(
   scene: Scene,
-  options: Partial<ListHandoffs> = {},
+  options: Partial<ListInboxItems> = {},
 ): Promise<readonly (readonly [string, string | null])[]> {
-  const { items } = await handoffsOf(scene).list({ queue: 'inbox', limit: 100, ...options })
+  const { items } = await inboxesOf(scene).list({ queue: 'inbox', limit: 100, ...options })
   return items.map(({ message, state, claim: held }) => [
     message.body,
     state === 'elsewhere' ? 'elsewhere' : (held?.by ?? null),
@@ -47,8 +47,8 @@ export function historyOf(
   scene: Scene,
   id: string,
   queue = 'inbox',
-): Promise<readonly HandoffEvent[]> {
-  return handoffsOf(scene).history({ queue, id })
+): Promise<readonly InboxEvent[]> {
+  return inboxesOf(scene).history({ queue, id })
 }
 
 /** What happened, and who did it. */

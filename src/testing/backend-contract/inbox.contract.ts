@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { heard, open, prepare, states, unitsOf } from './flow-scene.ts'
 import { lift, turnOn } from './gate-scene.ts'
-import { claim, eventsOf, handoffsOf, inbox, listed } from './inbox-scene.ts'
+import { claim, eventsOf, inbox, inboxesOf, listed } from './inbox-scene.ts'
 import { job, jobsOf, read as readJob } from './job-scene.ts'
 import { hour, minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-export function describeHandoffs(all: ContractSuite): void {
-  const suite = all.needing('handoffs')
+export function describeInboxes(all: ContractSuite): void {
+  const suite = all.needing('inboxes')
   suite.describe('handoff', () => {
     describeClaims(suite)
     describeChosenMessages(suite)
@@ -30,7 +30,7 @@ function describeClaims(suite: ContractSuite): void {
     assert.equal(until - at, hour)
     assert.ok(token > 0)
     assert.deepEqual(await scene.counts('inbox'), { ready: 0, leased: 1, delayed: 0 })
-    assert.deepEqual(await handoffsOf(scene).read({ queue: 'inbox', id }), record)
+    assert.deepEqual(await inboxesOf(scene).read({ queue: 'inbox', id }), record)
     assert.deepEqual(await scene.receive('inbox'), [])
   })
 
@@ -38,7 +38,7 @@ function describeClaims(suite: ContractSuite): void {
     await inbox(scene, 'first', 'second')
     const [one, other] = await Promise.all([claim(scene, 'anna'), claim(scene, 'ben')])
     assert.deepEqual([one.message.body, other.message.body], ['first', 'second'])
-    const nothing = await handoffsOf(scene).claim({ queue: 'inbox', by: 'cleo' })
+    const nothing = await inboxesOf(scene).claim({ queue: 'inbox', by: 'cleo' })
     assert.deepEqual(nothing, { status: 'none' })
   })
 
@@ -69,7 +69,7 @@ function describeClaims(suite: ContractSuite): void {
       ['second', 'anna'],
       ['third', null],
     ])
-    const counts = await handoffsOf(scene).counts({ queue: 'inbox', by: 'anna' })
+    const counts = await inboxesOf(scene).counts({ queue: 'inbox', by: 'anna' })
     assert.deepEqual(counts, { waiting: 1, claimed: 1, mine: 1, elsewhere: 1 })
   })
 
@@ -101,7 +101,7 @@ function describeClaims(suite: ContractSuite): void {
     ])
     assert.deepEqual(await listed(scene, { by: 'ben', state: 'waiting' }), [])
     assert.deepEqual(await listed(scene, { by: 'cleo' }), [])
-    const nobody = await handoffsOf(scene).counts({ queue: 'inbox' })
+    const nobody = await inboxesOf(scene).counts({ queue: 'inbox' })
     assert.deepEqual(nobody, { waiting: 2, claimed: 3, mine: 0, elsewhere: 0 })
   })
 
@@ -118,7 +118,7 @@ function describeClaims(suite: ContractSuite): void {
       let after: { readonly after?: string } = {}
       for (;;) {
         const request = { queue: 'inbox', limit: 2, ...tab, ...after }
-        const { items, next } = await handoffsOf(scene).list(request)
+        const { items, next } = await inboxesOf(scene).list(request)
         bodies.push(...items.map(({ message }) => message.body))
         if (next === undefined) break
         after = { after: next }
@@ -140,14 +140,14 @@ function describeChosenMessages(suite: ContractSuite): void {
   suite.test('a message that is claimed already answers who has it', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
     const { claim: held } = await claim(scene, 'anna')
-    const result = await handoffsOf(scene).claim({ queue: 'inbox', id, by: 'ben' })
+    const result = await inboxesOf(scene).claim({ queue: 'inbox', id, by: 'ben' })
     assert.deepEqual(result, { status: 'taken', holder: 'anna', until: held?.until })
   })
 
   suite.test('a message that a receiver has is held by nobody by name', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
     const { leaseExpiresAt: until } = await scene.receiveOne('inbox')
-    const result = await handoffsOf(scene).claim({ queue: 'inbox', id, by: 'ben' })
+    const result = await inboxesOf(scene).claim({ queue: 'inbox', id, by: 'ben' })
     assert.deepEqual(result, { status: 'taken', holder: null, until })
   })
 
@@ -162,25 +162,25 @@ function describeChosenMessages(suite: ContractSuite): void {
   suite.test('a delayed message can be looked at, but not claimed', async (scene) => {
     await inbox(scene)
     const [id = ''] = await scene.send('inbox', { body: 'later', delayMs: minute })
-    const handoffs = handoffsOf(scene)
+    const inboxes = inboxesOf(scene)
     const claiming = { queue: 'inbox', id, by: 'anna' }
-    assert.deepEqual(await handoffs.claim(claiming), { status: 'not_ready', because: 'delayed' })
-    assert.equal((await handoffs.read({ queue: 'inbox', id }))?.state, 'delayed')
+    assert.deepEqual(await inboxes.claim(claiming), { status: 'not_ready', because: 'delayed' })
+    assert.equal((await inboxes.read({ queue: 'inbox', id }))?.state, 'delayed')
     await scene.advance(minute)
-    assert.equal((await handoffs.claim(claiming)).status, 'claimed')
+    assert.equal((await inboxes.claim(claiming)).status, 'claimed')
   })
 
   suite.test('a message that is not in the queue is gone', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
     await scene.queue('other')
     const [foreign = ''] = await scene.send('other', 'foreign')
-    const handoffs = handoffsOf(scene)
+    const inboxes = inboxesOf(scene)
     await claim(scene, 'anna')
-    await handoffs.resolve({ queue: 'inbox', id, by: 'anna' })
+    await inboxes.resolve({ queue: 'inbox', id, by: 'anna' })
     for (const missing of [id, foreign, 'nonsense']) {
       const claiming = { queue: 'inbox', id: missing, by: 'anna' }
-      assert.deepEqual(await handoffs.claim(claiming), { status: 'gone' })
-      assert.equal(await handoffs.read({ queue: 'inbox', id: missing }), undefined)
+      assert.deepEqual(await inboxes.claim(claiming), { status: 'gone' })
+      assert.equal(await inboxes.read({ queue: 'inbox', id: missing }), undefined)
     }
     assert.deepEqual(await scene.peekBodies('other', 'ready'), ['foreign'])
   })
@@ -189,11 +189,11 @@ function describeChosenMessages(suite: ContractSuite): void {
     .needing('killSwitches')
     .test('a kill switch holds claims as it holds receives', async (scene) => {
       const [id = ''] = await inbox(scene, 'first')
-      const handoffs = handoffsOf(scene)
+      const inboxes = inboxesOf(scene)
       const held = { status: 'not_ready', because: 'held' }
       await turnOn(scene, 'queue', 'inbox')
-      assert.deepEqual(await handoffs.claim({ queue: 'inbox', by: 'anna' }), { status: 'none' })
-      assert.deepEqual(await handoffs.claim({ queue: 'inbox', by: 'anna', id }), held)
+      assert.deepEqual(await inboxes.claim({ queue: 'inbox', by: 'anna' }), { status: 'none' })
+      assert.deepEqual(await inboxes.claim({ queue: 'inbox', by: 'anna', id }), held)
       await lift(scene, 'queue', 'inbox')
       assert.equal((await claim(scene, 'anna', { id })).message.receiveCount, 1)
     })
@@ -208,7 +208,7 @@ function describeChosenMessages(suite: ContractSuite): void {
       assert.deepEqual(await listed(scene), [['x1', null]])
       const claiming = { queue: 'inbox', by: 'anna', id }
       const held = { status: 'not_ready', because: 'held' }
-      assert.deepEqual(await handoffsOf(scene).claim(claiming), held)
+      assert.deepEqual(await inboxesOf(scene).claim(claiming), held)
       await lift(scene, 'tenant', 'x')
       assert.equal((await claim(scene, 'anna', { id })).message.body, 'x1')
     })
@@ -218,7 +218,7 @@ function describeChosenMessages(suite: ContractSuite): void {
     const [id = ''] = await scene.send('inbox', 'first')
     await claim(scene, 'anna')
     await scene.advance(minute)
-    const result = await handoffsOf(scene).claim({ queue: 'inbox', by: 'anna', id })
+    const result = await inboxesOf(scene).claim({ queue: 'inbox', by: 'anna', id })
     assert.deepEqual(result, { status: 'gone' })
     assert.deepEqual(await scene.peekBodies(dead, 'ready'), ['first'])
     assert.deepEqual(await eventsOf(scene, id), [
@@ -233,11 +233,11 @@ function describeEnds(suite: ContractSuite): void {
     const [id = ''] = await inbox(scene, 'first')
     await claim(scene, 'anna')
     const request = { queue: 'inbox', id, by: 'anna', note: 'called them' }
-    const result = await handoffsOf(scene).resolve(request)
-    assert.deepEqual(result, { status: 'done', handoff: null })
+    const result = await inboxesOf(scene).resolve(request)
+    assert.deepEqual(result, { status: 'done', item: null })
     const { totals, ready, leased } = await scene.statistics('inbox')
     assert.deepEqual([totals.acknowledged, ready, leased], [1, 0, 0])
-    assert.deepEqual(await handoffsOf(scene).resolve(request), { status: 'gone' })
+    assert.deepEqual(await inboxesOf(scene).resolve(request), { status: 'gone' })
     assert.deepEqual(await eventsOf(scene, id), [
       ['claimed', 'anna'],
       ['resolved', 'anna'],
@@ -249,7 +249,7 @@ function describeEnds(suite: ContractSuite): void {
     await scene.queue('answers')
     await claim(scene, 'anna')
     const answering = (queue: string) =>
-      handoffsOf(scene).resolve({
+      inboxesOf(scene).resolve({
         queue: 'inbox',
         id,
         by: 'anna',
@@ -269,7 +269,7 @@ function describeEnds(suite: ContractSuite): void {
     const { id } = only(await jobsOf(scene).enqueue({ queue: 'inbox', jobs: [job] }))
     await claim(scene, 'anna')
     assert.equal((await readJob(scene, id)).status, 'processing')
-    await handoffsOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
+    await inboxesOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
     assert.equal((await readJob(scene, id)).status, 'completed')
   })
 
@@ -280,7 +280,7 @@ function describeEnds(suite: ContractSuite): void {
       await open(scene, unitsOf('page'))
       const { message } = await claim(scene, 'anna', { queue: 'work' })
       assert.deepEqual([message.body, await heard(scene)], ['page', []])
-      await handoffsOf(scene).resolve({ queue: 'work', id: message.id, by: 'anna' })
+      await inboxesOf(scene).resolve({ queue: 'work', id: message.id, by: 'anna' })
       assert.deepEqual(await states(scene), { page: 'done' })
       assert.deepEqual(await heard(scene), ['book is done'])
     })
@@ -288,30 +288,30 @@ function describeEnds(suite: ContractSuite): void {
   suite.test('what is given back waits in its old place, and was never received', async (scene) => {
     const [id = ''] = await inbox(scene, 'first', 'second')
     await claim(scene, 'anna')
-    const result = await handoffsOf(scene).giveBack({
+    const result = await inboxesOf(scene).giveBack({
       queue: 'inbox',
       id,
       by: 'anna',
       note: 'speaks Greek',
     })
     assert.ok(result.status === 'done')
-    assert.deepEqual([result.handoff?.state, result.handoff?.claim], ['waiting', null])
+    assert.deepEqual([result.item?.state, result.item?.claim], ['waiting', null])
     const { body, receiveCount } = only(await scene.receive('inbox', { max: 1 }))
     assert.deepEqual([body, receiveCount], ['first', 1])
   })
 
   suite.test('renewing moves the end of a claim, within what a lease may last', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
-    const handoffs = handoffsOf(scene)
+    const inboxes = inboxesOf(scene)
     const { claim: held } = await claim(scene, 'anna')
     await scene.advance(50 * minute)
-    const renewed = await handoffs.renew({ queue: 'inbox', id, by: 'anna' })
+    const renewed = await inboxes.renew({ queue: 'inbox', id, by: 'anna' })
     assert.ok(renewed.status === 'done' && held !== null)
-    assert.deepEqual(renewed.handoff?.claim, { ...held, until: held.at + 50 * minute + hour })
+    assert.deepEqual(renewed.item?.claim, { ...held, until: held.at + 50 * minute + hour })
     await scene.advance(50 * minute)
     const longest = { queue: 'inbox', id, by: 'anna', leaseMs: 12 * hour }
-    await rejects(handoffs.renew(longest), 'invalid_argument')
-    const shorter = await handoffs.renew({ ...longest, leaseMs: second })
+    await rejects(inboxes.renew(longest), 'invalid_argument')
+    const shorter = await inboxes.renew({ ...longest, leaseMs: second })
     assert.equal(shorter.status, 'done')
     await scene.advance(second)
     assert.deepEqual(await listed(scene), [['first', null]])
@@ -319,18 +319,18 @@ function describeEnds(suite: ContractSuite): void {
 
   suite.test('anybody may write a note, with or without a claim', async (scene) => {
     const [id = ''] = await inbox(scene, 'first')
-    const handoffs = handoffsOf(scene)
+    const inboxes = inboxesOf(scene)
     const note = async (by: string): Promise<number | undefined> => {
-      const result = await handoffs.note({ queue: 'inbox', id, by, note: `says ${by}` })
-      return result.status === 'done' ? result.handoff?.notes : undefined
+      const result = await inboxes.note({ queue: 'inbox', id, by, note: `says ${by}` })
+      return result.status === 'done' ? result.item?.notes : undefined
     }
     assert.equal(await note('ben'), 1)
     await claim(scene, 'anna')
     assert.equal(await note('anna'), 2)
     assert.equal(await note('ben'), 3)
     assert.deepEqual(await listed(scene), [['first', 'anna']])
-    await handoffs.resolve({ queue: 'inbox', id, by: 'anna' })
-    const late = await handoffs.note({ queue: 'inbox', id, by: 'ben', note: 'too late' })
+    await inboxes.resolve({ queue: 'inbox', id, by: 'anna' })
+    const late = await inboxes.note({ queue: 'inbox', id, by: 'ben', note: 'too late' })
     assert.deepEqual(late, { status: 'gone' })
   })
 }

@@ -58,7 +58,7 @@ const reasons: Readonly<Record<Need, string>> = {
   collectors: 'the backend keeps no collectors',
   schedules: 'the backend keeps no schedules',
   metrics: 'the backend keeps no metrics',
-  handoffs: 'the backend knows no handoff',
+  inboxes: 'the backend knows no handoff',
   jumpWall: 'the clock of the store cannot be moved by the harness',
   reopen: 'the harness cannot reopen the store',
 }

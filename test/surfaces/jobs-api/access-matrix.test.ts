@@ -168,7 +168,7 @@ async function messageFor(scene: Scene, route: string, caller?: CallerName): Pro
   const [sent] = await scene.backend.send({ queue, messages: [{ body: '{}' }] })
   const id = sent?.status === 'created' ? sent.id : ''
   const by = caller === 'operator' ? 'desk' : 'root'
-  if (!route.endsWith('/claim')) await scene.backend.handoffs?.claim({ queue, id, by })
+  if (!route.endsWith('/claim')) await scene.backend.inboxes?.claim({ queue, id, by })
   return id
 }
 

@@ -122,7 +122,7 @@ describe('metrics for Prometheus', () => {
     await backend.createQueue({ queue: 'desk' })
     await send('desk', 2)
     await clock.advance(30_000)
-    await backend.handoffs?.claim({ queue: 'desk', by: 'ada' })
+    await backend.inboxes?.claim({ queue: 'desk', by: 'ada' })
     for (const id of ['one', 'two']) await openFlow(backend, id)
     await backend.flows?.cancel({ flow: 'scans', id: 'two' })
     const families = parsePrometheus((await get('/metrics')).text)

@@ -3,7 +3,7 @@
 import { inFlightMax } from '../../../core/limits.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Delivery } from '../../backend.ts'
-import type { ClaimHandoff, ClaimResult } from '../../inbox-store.ts'
+import type { ClaimInboxItem, ClaimResult } from '../../inbox-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { receiveNow } from '../messages/claiming.ts'
@@ -14,7 +14,7 @@ import { delayed, leased, type MessageRow } from '../messages/message-rows.ts'
 import { NoisyTenants } from '../messages/tenants.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { findMessage, inboxOf, leaseEnd, leaseMsOf, liveClaim, recordOf } from './inbox.ts'
-import { noteHandoff } from './inbox-events.ts'
+import { noteInboxEvent } from './inbox-events.ts'
 
 const sql = {
   putClaim: change(`
@@ -25,14 +25,14 @@ const sql = {
     SELECT head FROM fifo_group WHERE generation = ? AND name = ? AND turn IS NOT NULL`),
 }
 
-export function claimHandoff(tx: StoreTransaction, request: ClaimHandoff): ClaimResult {
+export function claimMessage(tx: StoreTransaction, request: ClaimInboxItem): ClaimResult {
   const queue = inboxOf(tx, request.queue)
   return request.id === undefined
     ? claimOldest(tx, queue, request)
     : claimChosen(tx, queue, { ...request, id: request.id })
 }
 
-function claimOldest(tx: StoreTransaction, queue: Queue, request: ClaimHandoff): ClaimResult {
+function claimOldest(tx: StoreTransaction, queue: Queue, request: ClaimInboxItem): ClaimResult {
   const { heldNames } = request
   const visibilityMs = leaseMsOf(queue, request)
   const held = heldNames !== undefined && { heldNames }
@@ -44,7 +44,7 @@ function claimOldest(tx: StoreTransaction, queue: Queue, request: ClaimHandoff):
 function claimChosen(
   tx: StoreTransaction,
   queue: Queue,
-  request: ClaimHandoff & { readonly id: string },
+  request: ClaimInboxItem & { readonly id: string },
 ): ClaimResult {
   const { id, by } = request
   const row = findMessage(tx, queue, id)
@@ -53,7 +53,7 @@ function claimChosen(
   if (row.state === leased) {
     const claim = liveClaim(tx, row)
     // The answer to the first claim may have been lost on its way.
-    if (claim?.by === by) return { status: 'claimed', handoff: recordOf(tx, queue, row) }
+    if (claim?.by === by) return { status: 'claimed', item: recordOf(tx, queue, row) }
     return { status: 'taken', holder: claim?.by ?? null, until: leaseEnd(row) }
   }
   if (isBehindOthers(tx, queue, row)) return { status: 'not_ready', because: 'behind' }
@@ -77,7 +77,7 @@ function leaseChosen(
   tx: StoreTransaction,
   queue: Queue,
   row: MessageRow,
-  request: ClaimHandoff,
+  request: ClaimInboxItem,
 ): Delivery | undefined {
   const { session, now } = tx
   if (tx.counted(queue, 'leased') >= inFlightMax) throw new MillraceError('in_flight_limit')
@@ -104,13 +104,13 @@ function claimed(
   tx: StoreTransaction,
   queue: Queue,
   { id, sequence, token, leaseExpiresAt }: Delivery,
-  { by }: ClaimHandoff,
+  { by }: ClaimInboxItem,
 ): ClaimResult {
   const { generation, name } = queue
   tx.run(sql.putClaim, sequence, generation, name, id, token, by, tx.now, leaseExpiresAt)
-  noteHandoff(tx, { queue: name, message: id, event: 'claimed', by, at: tx.now })
+  noteInboxEvent(tx, { queue: name, message: id, event: 'claimed', by, at: tx.now })
   const row = findMessage(tx, queue, id)
   return row === undefined
     ? { status: 'gone' }
-    : { status: 'claimed', handoff: recordOf(tx, queue, row) }
+    : { status: 'claimed', item: recordOf(tx, queue, row) }
 }

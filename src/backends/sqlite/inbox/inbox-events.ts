@@ -3,14 +3,14 @@
  * nobody ended: a lapse is written down by the commit in which the message waits again.
  */
 
-import { handoffEventsMax, handoffHistoryMs } from '../../../core/limits.ts'
-import type { HandoffEvent, HandoffEventName, InboxRecord } from '../../inbox-store.ts'
+import { inboxEventsMax, inboxHistoryMs } from '../../../core/limits.ts'
+import type { InboxEvent, InboxEventName, InboxRecord } from '../../inbox-store.ts'
 import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 
 /** Rows that one sweep looks at. */
-export const handoffSlice = 500
+export const inboxSlice = 500
 
 const ofMessage = 'FROM inbox_event WHERE queue = ? AND message = ?'
 
@@ -23,15 +23,15 @@ const sql = {
   trim: change(`
     DELETE FROM inbox_event WHERE number IN (
       SELECT number ${ofMessage} AND event <> 'noted'
-      ORDER BY number DESC LIMIT -1 OFFSET ${handoffEventsMax}
+      ORDER BY number DESC LIMIT -1 OFFSET ${inboxEventsMax}
     )`),
-  latest: query<{ number: number; event: HandoffEventName; by: string }>(
+  latest: query<{ number: number; event: InboxEventName; by: string }>(
     `SELECT number, event, by ${ofMessage} ORDER BY number DESC LIMIT 1`,
   ),
   moveRenewal: change('UPDATE inbox_event SET at = ? WHERE number = ?'),
-  ofMessage: query<HandoffEvent>(`SELECT event, at, by, note ${ofMessage} ORDER BY number`),
+  ofMessage: query<InboxEvent>(`SELECT event, at, by, note ${ofMessage} ORDER BY number`),
   countNotes: query<{ count: number }>(`SELECT count(*) AS count ${ofMessage} AND event = 'noted'`),
-  latestOfPerson: query<{ event: HandoffEventName }>(`
+  latestOfPerson: query<{ event: InboxEventName }>(`
     SELECT event ${ofMessage} AND by = ? AND event <> 'noted' ORDER BY number DESC LIMIT 1`),
   touchInbox: change(`
     INSERT INTO inbox_queue (queue, last_at) VALUES (?, ?)
@@ -42,7 +42,7 @@ const sql = {
     ORDER BY inbox_queue.queue`),
   forget: change(`
     DELETE FROM inbox_event WHERE number IN (
-      SELECT number FROM inbox_event WHERE at <= ? LIMIT ${handoffSlice}
+      SELECT number FROM inbox_event WHERE at <= ? LIMIT ${inboxSlice}
     )`),
   forgetInboxes: change('DELETE FROM inbox_queue WHERE last_at <= ?'),
 }
@@ -59,17 +59,17 @@ export interface ClaimRow {
   readonly until: number
 }
 
-export interface NewHandoffEvent {
+export interface NewInboxEvent {
   readonly queue: string
   /** The id of the message. */
   readonly message: string
-  readonly event: HandoffEventName
+  readonly event: InboxEventName
   readonly by: string
   readonly note?: string | undefined
   readonly at: number
 }
 
-export function noteHandoff(tx: StoreTransaction, entry: NewHandoffEvent): void {
+export function noteInboxEvent(tx: StoreTransaction, entry: NewInboxEvent): void {
   const { queue, message, event, by, note = null, at } = entry
   tx.run(sql.add, queue, message, event, by, note, at)
   if (event !== 'noted') tx.run(sql.trim, queue, message)
@@ -78,11 +78,11 @@ export function noteHandoff(tx: StoreTransaction, entry: NewHandoffEvent): void 
 }
 
 /** Somebody who keeps a claim for hours by renewing it every minute leaves one entry. */
-export function noteRenewal(tx: StoreTransaction, entry: Omit<NewHandoffEvent, 'event'>): void {
+export function noteRenewal(tx: StoreTransaction, entry: Omit<NewInboxEvent, 'event'>): void {
   const { queue, message, by, at } = entry
   const last = tx.one(sql.latest, queue, message)
   if (last?.event !== 'renewed' || last.by !== by) {
-    noteHandoff(tx, { ...entry, event: 'renewed' })
+    noteInboxEvent(tx, { ...entry, event: 'renewed' })
     return
   }
   tx.run(sql.moveRenewal, at, last.number)
@@ -107,16 +107,16 @@ export function claimOf(session: Session, sequence: number): ClaimRow | undefine
 export function endClaim(
   tx: StoreTransaction,
   { sequence, queue, message, by }: ClaimRow,
-  end: Pick<NewHandoffEvent, 'event' | 'note' | 'at'>,
+  end: Pick<NewInboxEvent, 'event' | 'note' | 'at'>,
 ): void {
   tx.run(sql.dropClaim, sequence)
-  noteHandoff(tx, { queue, message, by, ...end })
+  noteInboxEvent(tx, { queue, message, by, ...end })
 }
 
 export function eventsOf(
   session: Session,
   { queue, id }: { readonly queue: string; readonly id: string },
-): readonly HandoffEvent[] {
+): readonly InboxEvent[] {
   return session.all(sql.ofMessage, queue, id).map((row) => ({ ...row }))
 }
 
@@ -138,8 +138,8 @@ export function inboxes(session: Session): readonly InboxRecord[] {
 }
 
 /** Removes a slice of what was kept long enough; the answer is how much it was. */
-export function forgetHandoffEvents(tx: StoreTransaction): number {
-  const cutoff = tx.now - handoffHistoryMs
+export function forgetInboxEvents(tx: StoreTransaction): number {
+  const cutoff = tx.now - inboxHistoryMs
   const forgotten = Number(tx.changes(sql.forget, cutoff))
   if (forgotten > 0) tx.wroteRow()
   if (forgotten > 0 && Number(tx.changes(sql.forgetInboxes, cutoff)) > 0) tx.wroteRow()

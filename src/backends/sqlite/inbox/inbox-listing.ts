@@ -2,10 +2,10 @@
 
 import type { Page } from '../../backend.ts'
 import type {
-  CountHandoffs,
-  HandoffCounts,
-  HandoffRecord,
-  ListHandoffs,
+  CountInboxItems,
+  InboxCounts,
+  InboxItemRecord,
+  ListInboxItems,
 } from '../../inbox-store.ts'
 import { type Query, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -36,7 +36,10 @@ const sql = {
   countClaimedBy: query<{ count: number }>(`SELECT count(*) AS count ${live(' AND c.by = ?')}`),
 }
 
-export function listHandoffs(tx: StoreTransaction, request: ListHandoffs): Page<HandoffRecord> {
+export function listInboxMessages(
+  tx: StoreTransaction,
+  request: ListInboxItems,
+): Page<InboxItemRecord> {
   const queue = inboxOf(tx, request.queue)
   const { limit } = request
   const rows = rowsOf(tx, queue, request, parseCursor(request.after), limit + 1)
@@ -51,7 +54,7 @@ export function listHandoffs(tx: StoreTransaction, request: ListHandoffs): Page<
 function rowsOf(
   tx: StoreTransaction,
   queue: Queue,
-  { state, by }: ListHandoffs,
+  { state, by }: ListInboxItems,
   after: Cursor,
   count: number,
 ): readonly MessageRow[] {
@@ -70,7 +73,7 @@ function rowsOf(
     .slice(0, count)
 }
 
-export function countHandoffs(tx: StoreTransaction, request: CountHandoffs): HandoffCounts {
+export function countInboxMessages(tx: StoreTransaction, request: CountInboxItems): InboxCounts {
   const queue = inboxOf(tx, request.queue)
   const { by } = request
   const claimed = tx.one(sql.countClaimed, queue.generation)?.count ?? 0

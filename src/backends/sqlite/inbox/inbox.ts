@@ -3,20 +3,20 @@
  * lease, so whatever changes a message here goes through the statements that compare tokens.
  */
 
-import { handoffNotesMax, limits } from '../../../core/limits.ts'
+import { inboxNotesMax, limits } from '../../../core/limits.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { formatReceipt } from '../../../core/receipt.ts'
 import type { Outcome } from '../../backend.ts'
 import type {
-  EndHandoff,
-  HandoffEvent,
-  HandoffId,
-  HandoffRecord,
-  HandoffResult,
-  HandoffState,
-  NoteHandoff,
-  RenewHandoff,
-  ResolveHandoff,
+  EndInboxItem,
+  InboxEvent,
+  InboxItemId,
+  InboxItemRecord,
+  InboxItemState,
+  InboxResult,
+  NoteInboxItem,
+  RenewInboxItem,
+  ResolveInboxItem,
 } from '../../inbox-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -35,9 +35,9 @@ import {
   claimOf,
   endClaim,
   eventsOf,
-  handoffSlice,
   hasLapsed,
-  noteHandoff,
+  inboxSlice,
+  noteInboxEvent,
   noteRenewal,
   notesOf,
 } from './inbox-events.ts'
@@ -52,7 +52,7 @@ const sql = {
     WHERE generation = ? AND group_name IS NOT NULL AND id = ?`),
   prolong: change('UPDATE inbox_claim SET until = ? WHERE sequence = ? AND token = ?'),
   due: query<ClaimRow>(`
-    SELECT * FROM inbox_claim WHERE until <= ? ORDER BY until LIMIT ${handoffSlice}`),
+    SELECT * FROM inbox_claim WHERE until <= ? ORDER BY until LIMIT ${inboxSlice}`),
 }
 
 /** The queue, with nothing left in it that time has overtaken: what it holds is what it says. */
@@ -83,7 +83,7 @@ export function liveClaim(
   return claim?.token === token ? claim : undefined
 }
 
-export function recordOf(tx: StoreTransaction, queue: Queue, row: MessageRow): HandoffRecord {
+export function recordOf(tx: StoreTransaction, queue: Queue, row: MessageRow): InboxItemRecord {
   const claim = liveClaim(tx, row)
   const message = peekedFromRow(row, tx.session)
   return {
@@ -96,7 +96,7 @@ export function recordOf(tx: StoreTransaction, queue: Queue, row: MessageRow): H
   }
 }
 
-function stateOf({ state }: MessageRow, claim: ClaimRow | undefined): HandoffState {
+function stateOf({ state }: MessageRow, claim: ClaimRow | undefined): InboxItemState {
   if (state === delayed) return 'delayed'
   if (state !== leased) return 'waiting'
   return claim === undefined ? 'elsewhere' : 'claimed'
@@ -109,16 +109,19 @@ export function leaseEnd({ held_until, due_at }: MessageRow): number {
 
 /** How long a claim lasts. A queue that hides nothing would give out claims that end at once. */
 export function leaseMsOf({ settings }: Queue, { leaseMs }: { readonly leaseMs?: number }): number {
-  return leaseMs ?? Math.max(settings.visibilityMs, limits.handoffLeaseMs.min)
+  return leaseMs ?? Math.max(settings.visibilityMs, limits.inboxLeaseMs.min)
 }
 
-export function readHandoff(tx: StoreTransaction, request: HandoffId): HandoffRecord | undefined {
+export function readInboxMessage(
+  tx: StoreTransaction,
+  request: InboxItemId,
+): InboxItemRecord | undefined {
   const queue = inboxOf(tx, request.queue)
   const row = findMessage(tx, queue, request.id)
   return row && recordOf(tx, queue, row)
 }
 
-export function handoffHistory(tx: StoreTransaction, request: HandoffId): readonly HandoffEvent[] {
+export function inboxHistory(tx: StoreTransaction, request: InboxItemId): readonly InboxEvent[] {
   const queue = inboxOf(tx, request.queue)
   const sequence = tx.session.messageIds.sequenceOf(request.id)
   const claim = sequence && claimOf(tx.session, sequence)
@@ -126,7 +129,7 @@ export function handoffHistory(tx: StoreTransaction, request: HandoffId): readon
   return eventsOf(tx.session, { queue: queue.name, id: request.id })
 }
 
-export function renewHandoff(tx: StoreTransaction, request: RenewHandoff): HandoffResult {
+export function renewClaim(tx: StoreTransaction, request: RenewInboxItem): InboxResult {
   const held = heldBy(tx, request)
   if ('status' in held) return held
   const { queue, claim } = held
@@ -140,34 +143,34 @@ export function renewHandoff(tx: StoreTransaction, request: RenewHandoff): Hando
   return doneWith(tx, queue, claim)
 }
 
-export function noteOnHandoff(tx: StoreTransaction, request: NoteHandoff): HandoffResult {
+export function noteOnMessage(tx: StoreTransaction, request: NoteInboxItem): InboxResult {
   const { id, by, note } = request
   const queue = inboxOf(tx, request.queue)
   const row = findMessage(tx, queue, id)
   if (row === undefined) return { status: 'gone' }
-  if (notesOf(tx.session, queue.name, id) >= handoffNotesMax) {
-    const allowed = `at most ${handoffNotesMax} notes on a message`
+  if (notesOf(tx.session, queue.name, id) >= inboxNotesMax) {
+    const allowed = `at most ${inboxNotesMax} notes on a message`
     throw MillraceError.invalid([{ field: 'note', given: 'one more', allowed }])
   }
-  noteHandoff(tx, { queue: queue.name, message: id, event: 'noted', by, note, at: tx.now })
-  return { status: 'done', handoff: recordOf(tx, queue, row) }
+  noteInboxEvent(tx, { queue: queue.name, message: id, event: 'noted', by, note, at: tx.now })
+  return { status: 'done', item: recordOf(tx, queue, row) }
 }
 
-export function resolveHandoff(tx: StoreTransaction, request: ResolveHandoff): HandoffResult {
+export function resolveMessage(tx: StoreTransaction, request: ResolveInboxItem): InboxResult {
   return settle(tx, request, { kind: 'acknowledge' }, 'resolved')
 }
 
-export function giveBackHandoff(tx: StoreTransaction, request: EndHandoff): HandoffResult {
+export function releaseMessage(tx: StoreTransaction, request: EndInboxItem): InboxResult {
   return settle(tx, request, { kind: 'release' }, 'returned')
 }
 
 /** The message is settled as any receiver settles it, with all that hangs on that. */
 function settle(
   tx: StoreTransaction,
-  request: ResolveHandoff,
+  request: ResolveInboxItem,
   outcome: Outcome,
   event: 'resolved' | 'returned',
-): HandoffResult {
+): InboxResult {
   const held = heldBy(tx, request)
   if ('status' in held) return held
   const { queue, claim } = held
@@ -188,8 +191,8 @@ interface Held {
 /** The claim that somebody says they have, or why they do not have it. */
 function heldBy(
   tx: StoreTransaction,
-  request: HandoffId & { readonly by: string; readonly token?: number },
-): Held | HandoffResult {
+  request: InboxItemId & { readonly by: string; readonly token?: number },
+): Held | InboxResult {
   const { id, by, token } = request
   const queue = inboxOf(tx, request.queue)
   const row = findMessage(tx, queue, id)
@@ -207,9 +210,9 @@ function receiptOf({ id }: Queue, { sequence, token }: ClaimRow): string {
   return formatReceipt({ queueId: id, sequence, token })
 }
 
-function doneWith(tx: StoreTransaction, queue: Queue, { message }: ClaimRow): HandoffResult {
+function doneWith(tx: StoreTransaction, queue: Queue, { message }: ClaimRow): InboxResult {
   const row = findMessage(tx, queue, message)
-  return { status: 'done', handoff: row === undefined ? null : recordOf(tx, queue, row) }
+  return { status: 'done', item: row === undefined ? null : recordOf(tx, queue, row) }
 }
 
 /** What a lease calls its visibility is the length of a claim here. */

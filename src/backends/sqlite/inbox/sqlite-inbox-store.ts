@@ -1,40 +1,40 @@
 /** The port of handoff on SQLite. */
 import type { Page } from '../../backend.ts'
 import type {
-  ClaimHandoff,
+  ClaimInboxItem,
   ClaimResult,
-  CountHandoffs,
-  EndHandoff,
-  HandoffCounts,
-  HandoffEvent,
-  HandoffId,
-  HandoffRecord,
-  HandoffResult,
-  HandoffStore,
+  CountInboxItems,
+  EndInboxItem,
+  InboxCounts,
+  InboxEvent,
+  InboxItemId,
+  InboxItemRecord,
   InboxRecord,
-  ListHandoffs,
-  NoteHandoff,
-  RenewHandoff,
-  ResolveHandoff,
+  InboxResult,
+  InboxStore,
+  ListInboxItems,
+  NoteInboxItem,
+  RenewInboxItem,
+  ResolveInboxItem,
 } from '../../inbox-store.ts'
 import type { Session } from '../driver/session.ts'
 import type { Writer } from '../driver/writer.ts'
 import {
-  giveBackHandoff,
-  handoffHistory,
-  noteOnHandoff,
-  readHandoff,
-  renewHandoff,
-  resolveHandoff,
+  inboxHistory,
+  noteOnMessage,
+  readInboxMessage,
+  releaseMessage,
+  renewClaim,
+  resolveMessage,
 } from './inbox.ts'
-import { claimHandoff } from './inbox-claiming.ts'
+import { claimMessage } from './inbox-claiming.ts'
 import { inboxes } from './inbox-events.ts'
-import { countHandoffs, listHandoffs } from './inbox-listing.ts'
+import { countInboxMessages, listInboxMessages } from './inbox-listing.ts'
 
 type Read = <T>(run: (session: Session, now: number) => T) => Promise<T>
 
 /** Looking goes through the writer too: it ends what has lapsed, so that nobody is shown a past claim. */
-export class SqliteHandoffStore implements HandoffStore {
+export class SqliteInboxStore implements InboxStore {
   readonly #writer: Writer
   readonly #read: Read
 
@@ -43,43 +43,43 @@ export class SqliteHandoffStore implements HandoffStore {
     this.#read = read
   }
 
-  list(request: ListHandoffs): Promise<Page<HandoffRecord>> {
-    return this.#writer.submit((tx) => listHandoffs(tx, request))
+  list(request: ListInboxItems): Promise<Page<InboxItemRecord>> {
+    return this.#writer.submit((tx) => listInboxMessages(tx, request))
   }
 
-  counts(request: CountHandoffs): Promise<HandoffCounts> {
-    return this.#writer.submit((tx) => countHandoffs(tx, request))
+  counts(request: CountInboxItems): Promise<InboxCounts> {
+    return this.#writer.submit((tx) => countInboxMessages(tx, request))
   }
 
-  read(request: HandoffId): Promise<HandoffRecord | undefined> {
-    return this.#writer.submit((tx) => readHandoff(tx, request))
+  read(request: InboxItemId): Promise<InboxItemRecord | undefined> {
+    return this.#writer.submit((tx) => readInboxMessage(tx, request))
   }
 
-  claim(request: ClaimHandoff): Promise<ClaimResult> {
-    return this.#writer.submit((tx) => claimHandoff(tx, request))
+  claim(request: ClaimInboxItem): Promise<ClaimResult> {
+    return this.#writer.submit((tx) => claimMessage(tx, request))
   }
 
-  renew(request: RenewHandoff): Promise<HandoffResult> {
-    return this.#writer.submit((tx) => renewHandoff(tx, request))
+  renew(request: RenewInboxItem): Promise<InboxResult> {
+    return this.#writer.submit((tx) => renewClaim(tx, request))
   }
 
-  note(request: NoteHandoff): Promise<HandoffResult> {
-    return this.#writer.submit((tx) => noteOnHandoff(tx, request))
+  note(request: NoteInboxItem): Promise<InboxResult> {
+    return this.#writer.submit((tx) => noteOnMessage(tx, request))
   }
 
-  resolve(request: ResolveHandoff): Promise<HandoffResult> {
-    return this.#writer.submit((tx) => resolveHandoff(tx, request))
+  resolve(request: ResolveInboxItem): Promise<InboxResult> {
+    return this.#writer.submit((tx) => resolveMessage(tx, request))
   }
 
-  giveBack(request: EndHandoff): Promise<HandoffResult> {
-    return this.#writer.submit((tx) => giveBackHandoff(tx, request))
+  giveBack(request: EndInboxItem): Promise<InboxResult> {
+    return this.#writer.submit((tx) => releaseMessage(tx, request))
   }
 
-  history(request: HandoffId): Promise<readonly HandoffEvent[]> {
-    return this.#writer.submit((tx) => handoffHistory(tx, request))
+  history(request: InboxItemId): Promise<readonly InboxEvent[]> {
+    return this.#writer.submit((tx) => inboxHistory(tx, request))
   }
 
-  inboxes(): Promise<readonly InboxRecord[]> {
+  used(): Promise<readonly InboxRecord[]> {
     return this.#read((session) => inboxes(session))
   }
 }

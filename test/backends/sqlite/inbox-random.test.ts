@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Backend } from '../../../src/backends/backend.ts'
-import type { HandoffEvent, HandoffStore } from '../../../src/backends/inbox-store.ts'
+import type { InboxEvent, InboxStore } from '../../../src/backends/inbox-store.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
 import { type VirtualPorts, virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { assertSoundStore } from '../../support/store-inspection.ts'
@@ -54,9 +54,9 @@ class Run {
     this.known = ids.map((id) => ({ id, decided: 0, lease: undefined, received: 0 }))
   }
 
-  get handoffs(): HandoffStore {
-    assert.ok(this.backend.handoffs !== null)
-    return this.backend.handoffs
+  get inboxes(): InboxStore {
+    assert.ok(this.backend.inboxes !== null)
+    return this.backend.inboxes
   }
 
   get now(): number {
@@ -108,25 +108,25 @@ class Run {
   async claimOldest(): Promise<void> {
     const by = this.pick(people)
     const expected = this.oldest
-    const result = await this.handoffs.claim({ queue, by, leaseMs })
+    const result = await this.inboxes.claim({ queue, by, leaseMs })
     if (expected === undefined) return assert.deepEqual(result, { status: 'none' })
     assert.ok(result.status === 'claimed')
-    assert.equal(result.handoff.message.id, expected.id)
-    this.#taken(expected, { by, token: result.handoff.claim?.token ?? 0, receipt: null })
+    assert.equal(result.item.message.id, expected.id)
+    this.#taken(expected, { by, token: result.item.claim?.token ?? 0, receipt: null })
   }
 
   async claimChosen(): Promise<void> {
     const by = this.pick(people)
     const one = this.pick(this.known)
     const live = this.live(one)
-    const result = await this.handoffs.claim({ queue, id: one.id, by, leaseMs })
+    const result = await this.inboxes.claim({ queue, id: one.id, by, leaseMs })
     if (one.decided > 0) return assert.deepEqual(result, { status: 'gone' })
     if (live === undefined) {
       assert.ok(result.status === 'claimed')
-      this.#taken(one, { by, token: result.handoff.claim?.token ?? 0, receipt: null })
+      this.#taken(one, { by, token: result.item.claim?.token ?? 0, receipt: null })
     } else if (live.by === by) {
       assert.ok(result.status === 'claimed')
-      assert.equal(result.handoff.claim?.token, live.token)
+      assert.equal(result.item.claim?.token, live.token)
     } else {
       assert.deepEqual(result, { status: 'taken', holder: live.by, until: live.until })
     }
@@ -134,33 +134,33 @@ class Run {
 
   async renew(): Promise<void> {
     const { one, request, refusal } = this.#asHolder()
-    const result = await this.handoffs.renew({ ...request, leaseMs: 2 * leaseMs })
+    const result = await this.inboxes.renew({ ...request, leaseMs: 2 * leaseMs })
     assert.equal(result.status, refusal ?? 'done')
     if (refusal === undefined && one.lease) one.lease.until = this.now + 2 * leaseMs
   }
 
   async resolve(): Promise<void> {
     const { one, request, refusal } = this.#asHolder()
-    const result = await this.handoffs.resolve(request)
+    const result = await this.inboxes.resolve(request)
     assert.equal(result.status, refusal ?? 'done')
     if (refusal === undefined) one.decided += 1
   }
 
   async giveBack(): Promise<void> {
     const { one, request, refusal } = this.#asHolder()
-    const result = await this.handoffs.giveBack(request)
+    const result = await this.inboxes.giveBack(request)
     assert.equal(result.status, refusal ?? 'done')
     if (refusal !== undefined || one.lease === undefined) return
     one.lease.ended = true
     one.received -= 1
     assert.ok(result.status === 'done')
-    assert.equal(result.handoff?.message.receiveCount, one.received)
+    assert.equal(result.item?.message.receiveCount, one.received)
   }
 
   async note(): Promise<void> {
     const one = this.pick(this.known)
     const note = { queue, id: one.id, by: this.pick(people), note: 'seen' }
-    const { status } = await this.handoffs.note(note)
+    const { status } = await this.inboxes.note(note)
     assert.equal(status, one.decided > 0 ? 'gone' : 'done')
   }
 
@@ -194,7 +194,7 @@ class Run {
   }
 
   async look(): Promise<void> {
-    const { items } = await this.handoffs.list({ queue, limit: 100 })
+    const { items } = await this.inboxes.list({ queue, limit: 100 })
     const expected = this.known.flatMap((one) => {
       if (one.decided > 0) return []
       const live = this.live(one)
@@ -251,7 +251,7 @@ class Run {
 }
 
 /** Claims follow each other: one ends before the next begins, and only its holder does anything. */
-function assertWellFormed(history: readonly HandoffEvent[]): void {
+function assertWellFormed(history: readonly InboxEvent[]): void {
   let holder: string | null = null
   let last = 0
   for (const { event, by, at } of history) {
@@ -266,7 +266,7 @@ function assertWellFormed(history: readonly HandoffEvent[]): void {
 }
 
 async function runSeed(seed: number): Promise<void> {
-  const folder = await temporaryFolder('handoffs')
+  const folder = await temporaryFolder('inboxes')
   const ports = virtualPorts(seed)
   const file = folder.file('millrace.db')
   let backend = await openSqlite({ file, ports })
@@ -283,7 +283,7 @@ async function runSeed(seed: number): Promise<void> {
   await run.look()
   for (const { id, decided } of run.known) {
     assert.ok(decided <= 1)
-    const history = await run.handoffs.history({ queue, id })
+    const history = await run.inboxes.history({ queue, id })
     assertWellFormed(history)
     assert.ok(history.filter(({ event }) => event === 'resolved').length <= decided)
   }
