@@ -98,8 +98,11 @@ export interface SqliteBackendOptions {
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
-/** It lies beside this file, which runs from the sources and from the build. */
-const renewerModule: string = import.meta.url.replace(/sqlite-backend(\.[jt]s)$/, 'renewer$1')
+/** A path in the folder of this file, which runs from the sources and from the build. */
+const renewerModule: string = import.meta.url.replace(
+  /sqlite-backend(\.[jt]s)$/,
+  'messages/lease-renewer$1',
+)
 
 export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
