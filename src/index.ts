@@ -161,8 +161,7 @@ export {
   type TickFacts,
 } from './contracts/schedule-declaration.ts'
 export type { DefaultTiers, Tier, Tiers } from './contracts/tier-declaration.ts'
-export type { AlarmMetricName } from './core/alarm-metrics.ts'
-export type { AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
+export type { AlarmMetricName, AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
 export type { Duration } from './core/durations.ts'
 export { type ErrorCode, errorCodes } from './core/error-codes.ts'
 export type { HandlerFigures } from './core/handler-figures.ts'

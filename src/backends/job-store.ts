@@ -5,7 +5,8 @@
 import type { BackoffPolicy } from '../core/backoff.ts'
 import type { JobStatus } from '../core/job-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
-import type { LeaseRefusal, Page } from './backend.ts'
+import type { LeaseRefusal } from './leases.ts'
+import type { Page } from './page.ts'
 
 export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */

@@ -2,8 +2,10 @@
 
 import type { DataDirectory } from '../app/data-directory.ts'
 import type { Backend } from '../backends/backend.ts'
-import { type ExaminedQueue, examine, type Finding } from '../contracts/doctor.ts'
+import { examine } from '../contracts/doctor.ts'
+import type { Finding } from '../contracts/doctor-rule.ts'
 import { examineApp } from '../contracts/examine-app.ts'
+import type { ExaminedQueue } from '../contracts/examined-facts.ts'
 import { resolveTopology } from '../contracts/resolve-topology.ts'
 import type { Ports } from '../core/ports.ts'
 import { allQueues } from '../operations/list-queues.ts'

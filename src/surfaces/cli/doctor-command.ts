@@ -1,6 +1,6 @@
 /** `millrace doctor`: looks for what AWS would refuse, what loses messages, and what surprises later. */
 import type { Command } from 'commander'
-import type { Finding } from '../../contracts/doctor.ts'
+import type { Finding } from '../../contracts/doctor-rule.ts'
 import { type Examination, examineSource, examineStore } from '../../stacks/examine.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'

@@ -1,7 +1,7 @@
 /** What all routes about jobs share: the open app, seen without the types of its declaration. */
 import type { Mill } from '../../app/open.ts'
 import type { App } from '../../contracts/define-app.ts'
-import { isJobsQueue, type JobsQueue } from '../../contracts/jobs-declaration.ts'
+import { type JobsQueue, jobsQueuesOf } from '../../contracts/jobs-declaration.ts'
 import { pause } from '../../core/pause.ts'
 import type { UntypedJobs } from '../../jobs/app-jobs.ts'
 import type { Job } from '../../jobs/job.ts'
@@ -39,7 +39,7 @@ export function jobsContext<Opened extends App>(
   return {
     // The same object; only what the declaration says about keys, types and payloads is left out.
     jobs: mill.jobs as unknown as UntypedJobs,
-    queues: Object.entries(jobsQueuesOf(mill.app)).map(([key, declared]) => ({
+    queues: Object.entries(jobsQueuesOf(mill.app.queues)).map(([key, declared]) => ({
       key,
       name: handles[key]?.name ?? key,
       declared,
@@ -50,14 +50,6 @@ export function jobsContext<Opened extends App>(
     queueKeys: Object.keys(mill.app.queues),
     settings,
   }
-}
-
-export function jobsQueuesOf(app: App): Readonly<Record<string, JobsQueue>> {
-  return Object.fromEntries(
-    Object.entries(app.queues).flatMap(([key, declared]) =>
-      isJobsQueue(declared) ? [[key, declared] as const] : [],
-    ),
-  )
 }
 
 /** By its key in the app, or by its name on the backend. */

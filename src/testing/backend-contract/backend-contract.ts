@@ -58,7 +58,8 @@ import { describeStuckJobs } from './stuck-jobs.contract.ts'
 import { type ContractRunner, ContractSuite } from './suite.ts'
 import { describeWhenReady } from './when-ready.contract.ts'
 
-export type { ContractHarness, ContractRunner } from './suite.ts'
+export type { ContractHarness } from './contract-harness.ts'
+export type { ContractRunner } from './suite.ts'
 
 export interface BackendContract extends ContractRunner {
   /** How the backend is called in test names. */
