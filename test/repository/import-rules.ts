@@ -30,7 +30,7 @@ export const importRules: readonly ImportRule[] = [
   { part: 'receiving', parts: ['core', 'contracts', 'backends', 'producer'], outside: [] },
   {
     part: 'flows',
-    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'jobs', 'receiving'],
+    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'jobs'],
     outside: [],
   },
   {
@@ -54,30 +54,12 @@ export const importRules: readonly ImportRule[] = [
   { part: 'maintenance/webhook.ts', parts: ['core'], outside: ['node:'] },
   {
     part: 'maintenance',
-    parts: [
-      'core',
-      'observability',
-      'contracts',
-      'backends',
-      'producer',
-      'receiving',
-      'flows',
-      'maintenance/webhook.ts',
-    ],
+    parts: ['core', 'observability', 'backends', 'flows', 'maintenance/webhook.ts'],
     outside: [],
   },
   {
     part: 'operations',
-    parts: [
-      'core',
-      'observability',
-      'contracts',
-      'backends',
-      'producer',
-      'receiving',
-      'flows',
-      'maintenance',
-    ],
+    parts: ['core', 'observability', 'contracts', 'backends', 'receiving', 'maintenance'],
     outside: [],
   },
   {
@@ -137,13 +119,9 @@ export const importRules: readonly ImportRule[] = [
       'contracts',
       'observability',
       'backends',
-      'producer',
       'jobs',
-      'receiving',
-      'flows',
       'operations',
       'app',
-      'stacks',
       'server',
     ],
     outside: [
@@ -159,7 +137,7 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'surfaces/sqs-protocol',
     // `backends` for the types of the port here too.
-    parts: ['core', 'observability', 'backends', 'sqs', 'receiving', 'app', 'server'],
+    parts: ['core', 'observability', 'backends', 'sqs', 'app', 'server'],
     outside: ['node:'],
   },
   // The two entries join the parts for users of the package.
@@ -178,8 +156,6 @@ export const importRules: readonly ImportRule[] = [
       'maintenance',
       'operations',
       'app',
-      'stacks',
-      'server',
     ],
     outside: [],
   },
@@ -196,8 +172,6 @@ export const importRules: readonly ImportRule[] = [
       'contracts',
       'observability',
       'backends',
-      'producer',
-      'receiving',
       'flows',
       'operations',
       'sqs',
@@ -212,7 +186,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'testing',
-    parts: ['core', 'contracts', 'backends', 'index.ts', 'server.ts'],
+    parts: ['core', 'backends'],
     outside: ['node:'],
   },
 ]
