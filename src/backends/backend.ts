@@ -28,6 +28,7 @@ import type { MetricStore } from './metric-store.ts'
 import type { OtherThread } from './other-thread.ts'
 import type { Page } from './page.ts'
 import type { ScheduleStore } from './schedule-store.ts'
+import type { StackStore } from './stack-store.ts'
 import type { PeekedMessage, StoredMessage } from './stored-message.ts'
 import type { SwitchStore } from './switch-store.ts'
 
@@ -58,6 +59,8 @@ export interface Backend {
   readonly alarms: AlarmStore | null
   /** Messages in the hands of people. */
   readonly handoffs: HandoffStore | null
+  /** Which stacks went up. */
+  readonly stacks: StackStore | null
   /** How another thread of this process reaches the same store; null where none can. */
   readonly otherThread: OtherThread | null
 

@@ -140,7 +140,7 @@ export async function serveWith(
     const { mill, close } = await keepUp({ backend, ports, ...setup })
     letGo.unshift(close)
     const { keepAlarms } = await import('./store-alarms.ts')
-    const stopAlarms = await keepAlarms({ backend, ports, data, onChange, onNotice })
+    const stopAlarms = await keepAlarms({ backend, ports, onChange, onNotice })
     letGo.unshift(stopAlarms)
     const held = new HeldReceives({
       backend,

@@ -1,11 +1,13 @@
 /** Brings a planned stack up: its queues, then the record of it. */
 import type { Backend } from '../backends/backend.ts'
 import type { QueueStep, StackPlan } from './plan-stack.ts'
-import type { StackStore } from './stack-store.ts'
+import { recordStack } from './recorded-stack.ts'
 
 export interface ApplyRequest {
-  readonly backend: Pick<Backend, 'createQueue' | 'changeQueue' | 'tagQueue' | 'deleteQueue'>
-  readonly stacks: StackStore
+  readonly backend: Pick<
+    Backend,
+    'createQueue' | 'changeQueue' | 'tagQueue' | 'deleteQueue' | 'stacks'
+  >
   readonly plan: StackPlan
   /** The template or module that it was read from. */
   readonly source: string
@@ -14,7 +16,7 @@ export interface ApplyRequest {
 }
 
 export async function applyStack(request: ApplyRequest): Promise<void> {
-  const { backend, stacks, plan, source, prune = false } = request
+  const { backend, plan, source, prune = false } = request
   // Queues that do not need each other are made together, so that they share a commit.
   for (const steps of byDepth(plan)) {
     await Promise.all(steps.map((step) => applyStep(backend, step)))
@@ -22,7 +24,7 @@ export async function applyStack(request: ApplyRequest): Promise<void> {
   if (prune) {
     for (const queue of plan.gone) await backend.deleteQueue({ queue })
   }
-  await stacks.write(plan.stack, { source, retired: prune ? [] : plan.gone })
+  await recordStack(backend, plan.stack, { source, retired: prune ? [] : plan.gone })
 }
 
 async function applyStep(backend: ApplyRequest['backend'], step: QueueStep): Promise<void> {

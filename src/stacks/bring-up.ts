@@ -1,29 +1,20 @@
 /** Reads templates and apps, plans all of them, and brings them up on a store: all, or none. */
-
-import type { DataDirectory } from '../app/data-directory.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { Ports } from '../core/ports.ts'
 import type { Stack, TemplateProblem } from '../templates/stack.ts'
 import { applyStack } from './apply-stack.ts'
 import { joinApps } from './join-apps.ts'
 import { planStack, type StackPlan } from './plan-stack.ts'
+import { recordedStack } from './recorded-stack.ts'
 import {
   isProgram,
   readStackSource,
   type StackSource,
   type StackSourceOptions,
 } from './stack-source.ts'
-import { stackStoreAt } from './stack-store.ts'
 
 export interface PlanUpRequest {
-  readonly backend: Pick<Backend, 'readQueue'>
-  readonly data: DataDirectory
-  readonly ports: Ports
+  readonly backend: Pick<Backend, 'readQueue' | 'stacks'>
   readonly sources: readonly StackSource[]
-}
-
-export interface BringUpRequest extends Pick<PlanUpRequest, 'data' | 'ports'> {
-  readonly backend: Backend
 }
 
 export interface PlannedUp {
@@ -76,10 +67,10 @@ interface OneStack {
 }
 
 async function planOne(
-  { backend, data, ports }: PlanUpRequest,
+  { backend }: PlanUpRequest,
   { stack, source, declaredBeside }: OneStack,
 ): Promise<SourcePlan> {
-  const previous = await stackStoreAt(data, ports).read(stack.name)
+  const previous = await recordedStack(backend, stack.name)
   const plan = await planStack({ backend, stack, previous, declaredBeside })
   return { ...plan, source }
 }
@@ -102,12 +93,11 @@ function sameName(plans: readonly SourcePlan[]): readonly TemplateProblem[] {
 }
 
 export async function bringUp(
-  { backend, data, ports }: BringUpRequest,
+  backend: Backend,
   { plans }: PlannedUp,
   { prune = false }: { readonly prune?: boolean } = {},
 ): Promise<void> {
-  const stacks = stackStoreAt(data, ports)
   for (const plan of plans) {
-    await applyStack({ backend, stacks, plan, source: plan.source, prune })
+    await applyStack({ backend, plan, source: plan.source, prune })
   }
 }

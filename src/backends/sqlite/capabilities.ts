@@ -19,6 +19,7 @@ export const sqliteCapabilities: Capabilities = {
   schedules: true,
   metrics: true,
   handoffs: true,
+  stacks: true,
   backups: true,
   delayMsMax: limits.delayMs.max,
 }

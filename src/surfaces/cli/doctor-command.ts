@@ -48,9 +48,7 @@ async function examineAll(
   templates: readonly string[],
 ): Promise<Examination> {
   if (templates.length === 0) {
-    return inStore(flags, ({ backend, data }) =>
-      examineStore({ backend, data, ports: shell.ports }),
-    )
+    return inStore(flags, ({ backend }) => examineStore(backend))
   }
   const options = sourceOptions(flags, shell)
   const all = await Promise.all(templates.map((template) => examineSource(template, options)))

@@ -1,6 +1,5 @@
 /** `millrace up`: creates and changes the queues that templates and apps declare, and records the rest. */
 import type { Command } from 'commander'
-import { dataDirectoryAt } from '../../app/data-directory.ts'
 import { hasStore, type OpenedStore } from '../../app/open-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import {
@@ -58,7 +57,7 @@ async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<vo
   }
   const isNew = flags.dryRun === true && !(await hasStore(flags.data))
   const planned = isNew
-    ? await plan(call, { backend: emptyStore, data: dataDirectoryAt(flags.data) }, sources)
+    ? await plan(call, { backend: emptyStore }, sources)
     : await inStore(flags, (store) => planAndApply(call, store, sources), { create: true })
   if (!flags.json) return tellPlans(call, planned.plans)
   voice.tell({
@@ -69,7 +68,8 @@ async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<vo
 }
 
 /** Looking at what would be done makes no store. */
-const emptyStore: Pick<OpenedStore['backend'], 'readQueue'> = {
+const emptyStore: PlanUpRequest['backend'] = {
+  stacks: null,
   readQueue: () => Promise.reject(new MillraceError('queue_not_found')),
 }
 
@@ -85,10 +85,10 @@ async function planAndApply(
 
 async function plan(
   call: Call<UpFlags>,
-  { backend, data }: Pick<PlanUpRequest, 'backend' | 'data'>,
+  { backend }: Pick<PlanUpRequest, 'backend'>,
   sources: readonly StackSource[],
 ): Promise<PlannedUp> {
-  const planned = await planUp({ backend, data, ports: call.shell.ports, sources })
+  const planned = await planUp({ backend, sources })
   if (planned.hasErrors) return refuse(call, planned)
   tellProblems(planned.problems, call)
   return planned
@@ -96,7 +96,7 @@ async function plan(
 
 async function apply(
   { flags, shell }: Call<UpFlags>,
-  { backend, data }: OpenedStore,
+  { backend }: OpenedStore,
   planned: PlannedUp,
 ): Promise<void> {
   const gone = planned.plans.flatMap((plan) => plan.gone)
@@ -106,7 +106,7 @@ async function apply(
     await confirm(shell, { question, name: 'delete', yes: flags.yes })
   }
   try {
-    await bringUp({ backend, data, ports: shell.ports }, planned, { prune })
+    await bringUp(backend, planned, { prune })
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error
     const message = `${error.message} Some queues may be changed already; say it again to go on.`

@@ -53,6 +53,7 @@ import { describeRetention } from './retention.contract.ts'
 import { describeSchedules } from './schedules.contract.ts'
 import { describeSending } from './sending.contract.ts'
 import { describeSettling } from './settling.contract.ts'
+import { describeStacks } from './stacks.contract.ts'
 import { describeStatistics } from './statistics.contract.ts'
 import { describeStuckJobs } from './stuck-jobs.contract.ts'
 import { type ContractRunner, ContractSuite } from './suite.ts'
@@ -104,6 +105,7 @@ const behaviours = [
   describeSchedules,
   describeStuckJobs,
   describeFindings,
+  describeStacks,
   describeCollectors,
   describeCollectorBatches,
   describeCollectorTriggers,

@@ -46,6 +46,7 @@ const reasons: Readonly<Record<Need, string>> = {
   schedules: 'the backend keeps no schedules',
   metrics: 'the backend keeps no metrics',
   handoffs: 'the backend knows no handoff',
+  stacks: 'the backend keeps no record of stacks',
   jumpWall: 'the clock of the store cannot be moved by the harness',
   reopen: 'the harness cannot reopen the store',
 }

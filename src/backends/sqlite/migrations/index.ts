@@ -13,6 +13,7 @@ import { alarms } from './0012-alarms.ts'
 import { clock } from './0013-clock.ts'
 import { skippedMoves } from './0014-skipped-moves.ts'
 import { keptBatchesAndAlarmRenewals } from './0015-kept-batches-and-alarm-renewals.ts'
+import { stacks } from './0016-stacks.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -31,4 +32,5 @@ export const migrations: readonly string[] = [
   clock,
   skippedMoves,
   keptBatchesAndAlarmRenewals,
+  stacks,
 ]
