@@ -4,7 +4,6 @@
  */
 import './app/require-node.ts'
 
-export { open } from './app/lazy-open.ts'
 export type { Notice } from './app/notice.ts'
 export type {
   BackupOptions,
@@ -15,6 +14,7 @@ export type {
   OpenOptions,
   QueueHandle,
 } from './app/open.ts'
+export { open } from './app/open.ts'
 export type { AlarmRecord, AlarmTransition } from './backends/alarm-store.ts'
 /** Requests and answers of the backend port, for those who call it or write a backend. */
 export type * as port from './backends/backend.ts'

@@ -1,4 +1,4 @@
-/** What an open app has to tell beside its answers: things that no caller is waiting for. */
+/** What an open app reports beside the results of calls: events that no caller waits for. */
 import type { ClockChange } from '../core/clock-change.ts'
 import { formatDuration } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
@@ -27,7 +27,7 @@ export type Notice =
       readonly retryInMs: number | null
     }
 
-/** Where notices go that nobody listens to: into the log, or out as process warnings. */
+/** The listener without one of the caller: the log, or process warnings. */
 export function noticesTo(log: Logger = silentLogger): (notice: Notice) => void {
   return log === silentLogger ? warnOf : logOf(log)
 }
@@ -37,12 +37,12 @@ export interface Listeners {
   readonly onNotice?: ((notice: Notice) => void) | undefined
 }
 
-/** Alarms are in the log in any case, whoever else listens. */
-export function alarmTold({ log, onNotice }: Listeners): (change: AlarmChange) => void {
+/** Alarms are in the log in any case, also with another listener. */
+export function alarmListener({ log, onNotice }: Listeners): (change: AlarmChange) => void {
   const listeners = [log && logOf(log), onNotice].filter((one) => one !== undefined)
-  const told = listeners.length === 0 ? [warnOf] : listeners
+  const called = listeners.length === 0 ? [warnOf] : listeners
   return (change) => {
-    for (const tell of told) tell({ kind: 'alarm', ...change })
+    for (const listener of called) listener({ kind: 'alarm', ...change })
   }
 }
 

@@ -5,8 +5,8 @@ import { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
 import { Relay } from '../maintenance/relay.ts'
 import type { Webhook } from '../maintenance/webhook.ts'
+import { version } from '../version.ts'
 import type { Notice } from './notice.ts'
-import { version } from './version.ts'
 
 export interface RelaySetup {
   readonly backend: Backend

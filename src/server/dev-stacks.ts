@@ -11,13 +11,13 @@ import { CodeWatcher } from '../worker/lambda/code-watcher.ts'
 import { LambdaRuntime } from '../worker/lambda/lambda-runtime.ts'
 import { isNodeRuntime, type LambdaSet } from '../worker/lambda/lambda-set.ts'
 import type { DevPlace, DevSetup } from './dev.ts'
-import type { RunningServer, Services } from './serve.ts'
+import type { RunningServer, ServerServices } from './serve.ts'
 
 export interface DevStacksSetup {
   readonly options: DevSetup
   readonly place: DevPlace
   readonly server: RunningServer
-  readonly services: Services
+  readonly services: ServerServices
 }
 
 export class DevStacks {
@@ -102,7 +102,7 @@ export class DevStacks {
     const stacks = planned.plans.map(({ stack }) => stack)
     this.#tell([...planned.problems, ...stacks.flatMap(foreignFunctions)])
     if (planned.hasErrors) return undefined
-    await services.lookAtSwitches(stacks.flatMap(({ queues }) => queues))
+    await services.refreshSwitches(stacks.flatMap(({ queues }) => queues))
     services.setContracts(sources.flatMap(({ contracts = [] }) => contracts))
     await bringUp(services.store, planned)
     this.#plans = planned.plans

@@ -4,9 +4,9 @@
  */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { systemReason } from '../app/system-error.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
+import { systemReason } from '../core/system-reason.ts'
 import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
 import { Connections } from './connections.ts'
 

@@ -10,14 +10,11 @@ import { everyPage } from '../operations/every-page.ts'
 import { recordedStacks } from '../stacks/recorded-stack.ts'
 import { stackAlarmRules } from '../stacks/stack-alarms.ts'
 
-/**
- * Watches all alarms of a store, also of apps that are not open anywhere at the moment. What it
- * answers ends that.
- */
-export async function keepAlarms(setup: AlarmWatchSetup): Promise<() => Promise<void>> {
+/** Watches all alarms of a store, also of apps that are not open anywhere at the moment. */
+export async function watchStoreAlarms(setup: AlarmWatchSetup): Promise<AlarmWatch | undefined> {
   const { backend, ports, onChange } = setup
   const onFailure = alarmFailure(setup)
-  if (backend.alarms === null || backend.metrics === null) return async () => undefined
+  if (backend.alarms === null || backend.metrics === null) return undefined
   const watch = new AlarmWatch({
     backend,
     timers: ports.timers,
@@ -25,12 +22,12 @@ export async function keepAlarms(setup: AlarmWatchSetup): Promise<() => Promise<
     sources: [stackAlarmSource(backend), deadLetterSource(backend)],
     onFailure,
   })
-  // Those who ask before the first minute is over find the alarms already.
+  // Requests before the end of the first minute find the alarms already.
   await watch.declare().catch((error: unknown) => {
     onFailure({ error, failures: 1, retryInMs: minuteMs })
   })
   watch.start()
-  return () => watch.stop()
+  return watch
 }
 
 /** An app that is open knows more about its alarms than the record of it, so it goes first. */

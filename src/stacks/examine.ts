@@ -1,4 +1,5 @@
 /** Brings things before the doctor: a template, an app, or a store with the stacks that went up on it. */
+import { loadAppAtStage } from '../app/load-app.ts'
 import type { Backend } from '../backends/backend.ts'
 import { examine } from '../contracts/doctor.ts'
 import type { Finding } from '../contracts/doctor-rule.ts'
@@ -9,7 +10,7 @@ import { allQueues } from '../operations/list-queues.ts'
 import { examinedStack, examineStack } from '../templates/examine-stack.ts'
 import type { TemplateProblem } from '../templates/stack.ts'
 import { type RecordedStack, recordedStacks } from './recorded-stack.ts'
-import { isProgram, openApp, readStackSource, type StackSourceOptions } from './stack-source.ts'
+import { isProgram, readStackSource, type StackSourceOptions } from './stack-source.ts'
 
 export interface Examination {
   readonly findings: readonly Finding[]
@@ -24,7 +25,7 @@ export async function examineSource(
   const { stack, problems } = await readStackSource(source, options)
   if (stack === null) return { findings: [], problems }
   if (!isProgram(source)) return { findings: examineStack(stack), problems }
-  const { app, stage } = await openApp(source, options)
+  const { app, stage } = await loadAppAtStage(source, options)
   return { findings: examineApp(resolveTopology(app, stage)), problems }
 }
 

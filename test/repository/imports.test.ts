@@ -29,9 +29,9 @@ describe('who may import whom', () => {
   })
 
   test('points one way', () => {
-    const upwards = importRules.flatMap(({ part, parts, lazily = [] }, index) => {
+    const upwards = importRules.flatMap(({ part, parts, lazily = [], types = [] }, index) => {
       const above = importRules.slice(0, index).map((rule) => rule.part)
-      return [...parts, ...lazily]
+      return [...parts, ...lazily, ...types]
         .filter((name) => !above.includes(name))
         .map((name) => `${part} names ${name}`)
     })
@@ -53,6 +53,7 @@ describe('who may import whom', () => {
     [{ parts: ['core', 'contracts'], outside: [] }, 'jobs may import contracts, and does not'],
     [{ parts: ['core'], outside: ['zod'] }, 'jobs may import zod, and does not'],
     [{ parts: [], lazily: ['core'], outside: [] }, 'jobs may import core lazily, and does not'],
+    [{ parts: [], types: ['flows'], outside: [] }, 'jobs may import types of flows, and does not'],
   ])('would refuse an unused grant: %j', (grants, offence) => {
     const found = new Map([
       ['jobs/job.ts', importsOf("import { limits } from '../core/limits.ts'")],
@@ -68,6 +69,10 @@ describe('who may import whom', () => {
     ['backends/sqlite/index.ts', "import { openPostgres } from '../postgres/index.ts'"],
     ['surfaces/http-api/router.ts', "import { openSqlite } from '../../backends/sqlite/index.ts'"],
     ['surfaces/http-api/router.ts', "import { exitCodes } from '../cli/exit-codes.ts'"],
+    ['surfaces/http-api/router.ts', "import { checking } from '../../backends/checking.ts'"],
+    ['surfaces/cli/router.ts', "import { openBackend } from '../../app/open-backend.ts'"],
+    ['surfaces/cli/router.ts', "const { serve } = await import('../../server.ts')"],
+    ['server/serve.ts', "const { openSqlite } = await import('../backends/sqlite/index.ts')"],
     ['app/open.ts', "import { openSqlite } from '../backends/sqlite/index.ts'"],
     ['app/open.ts', "import { virtualClock } from '../testing/virtual-clock.ts'"],
     ['app/open.ts', 'const backend = await import(name)'],
@@ -75,9 +80,12 @@ describe('who may import whom', () => {
     assert.equal(offences(file, importsOf(code)).length, 1)
   })
 
-  test('would allow a backend that is loaded when it is needed', () => {
-    const code = "const { openSqlite } = await import('../backends/sqlite/index.ts')"
-    assert.deepEqual(offences('app/open.ts', importsOf(code)), [])
+  test.each([
+    ['app/open-backend.ts', "const { openSqlite } = await import('../backends/sqlite/index.ts')"],
+    ['surfaces/cli/router.ts', "import type { Backend } from '../../backends/backend.ts'"],
+    ['surfaces/cli/router.ts', "type Server = typeof import('../../server.ts')"],
+  ])('would allow in %s: %s', (file, code) => {
+    assert.deepEqual(offences(file, importsOf(code)), [])
   })
 })
 
@@ -120,17 +128,17 @@ function unusedGrants(
   rules: readonly ImportRule[],
   found: ReadonlyMap<string, readonly Import[]>,
 ): readonly string[] {
-  return rules.flatMap(({ part, parts, lazily = [], outside }) => {
+  return rules.flatMap(({ part, parts, lazily = [], types = [], outside }) => {
     const used = [...found]
       .filter(([file]) => ruleFor(file)?.part === part)
       .flatMap(([file, some]) => some.map((one) => ({ ...one, name: nameOf(file, one) })))
-    const unused = (names: readonly string[], isLazy: boolean): readonly string[] =>
-      names.filter((name) => !used.some((one) => one.name === name && (one.lazy || !isLazy)))
-    const say = (way: string) => (name: string) => `${part} may import ${name}${way}, and does not`
+    const isUsed = (name: string, { isLazy = false } = {}): boolean =>
+      used.some((one) => one.name === name && (one.lazy || !isLazy))
     return [
-      ...unused([...parts, ...outside], false).map(say('')),
-      ...unused(lazily, true).map(say(' lazily')),
-    ]
+      ...[...parts, ...outside].filter((name) => !isUsed(name)),
+      ...lazily.filter((name) => !isUsed(name, { isLazy: true })).map((name) => `${name} lazily`),
+      ...types.filter((name) => !isUsed(name)).map((name) => `types of ${name}`),
+    ].map((grant) => `${part} may import ${grant}, and does not`)
   })
 }
 
@@ -154,6 +162,7 @@ function isAllowed(file: string, imported: Import): boolean {
   return (
     name === rule.part ||
     rule.parts.includes(name) ||
-    (imported.lazy && rule.lazily?.includes(name) === true)
+    (imported.lazy && rule.lazily?.includes(name) === true) ||
+    (imported.typesOnly && rule.types?.includes(name) === true)
   )
 }

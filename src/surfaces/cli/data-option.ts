@@ -1,9 +1,9 @@
 import { Option } from 'commander'
-import { serveDefaults } from '../../server/serve.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 
 /** `--data`, the same for every command; an empty value counts as none. */
 export function dataOption(): Option {
-  const { dataDirectory } = serveDefaults
+  const { dataDirectory } = serverDefaults
   return new Option('--data <directory>', 'where the store lives')
     .env('MILLRACE_DATA')
     .default(dataDirectory)

@@ -1,6 +1,6 @@
 /** `millrace health`: asks a server whether it is ready, so that a container needs no other program. */
 import { type Command, Option } from 'commander'
-import { serveDefaults } from '../../server/serve.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { durationIn } from './option-values.ts'
@@ -15,7 +15,7 @@ interface HealthFlags {
 }
 
 export function healthCommand(parent: Command, shell: Shell): void {
-  const { host, port } = serveDefaults
+  const { host, port } = serverDefaults
   const url = `http://${host}:${port}`
   const command = newCommand(parent, {
     usage: 'health',

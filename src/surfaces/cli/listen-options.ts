@@ -1,6 +1,6 @@
 /** The options of the commands that start a server. */
 import { type Command, Option } from 'commander'
-import { serveDefaults } from '../../server/serve.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 import { dataOption } from './data-option.ts'
 import type { LogLevel } from './log-on.ts'
 import { wholeNumberIn } from './option-values.ts'
@@ -15,7 +15,7 @@ export interface ListenFlags {
 }
 
 export function addListenOptions(command: Command): Command {
-  const { host, port } = serveDefaults
+  const { host, port } = serverDefaults
   const parsePort = wholeNumberIn({ min: 0, max: 65_535 })
   command
     .addOption(

@@ -21,8 +21,8 @@ export function metricsCommand(parent: Command, shell: Shell): void {
   run(shell, command, showValues)
 }
 
-async function showValues({ flags, voice }: Call<MetricsFlags>): Promise<void> {
-  const all = await inStore(flags, ({ backend }) => latestValues(backend))
+async function showValues({ flags, voice, shell }: Call<MetricsFlags>): Promise<void> {
+  const all = await inStore({ flags, shell }, ({ backend }) => latestValues(backend))
   const values = all.filter(({ name }) => name.startsWith(flags.prefix)).map(latestValueView)
   if (flags.json) return voice.tell({ values })
   if (values.length === 0) return voice.note('No such values were noted in the last three days.')

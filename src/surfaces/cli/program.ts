@@ -1,7 +1,7 @@
 /** All commands together, and the end of a run: what went wrong becomes one line and an exit code. */
 import { Command, CommanderError, Option } from 'commander'
-import { version } from '../../app/version.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { version } from '../../version.ts'
 import { colourChoices } from './colour.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'

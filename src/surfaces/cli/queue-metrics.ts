@@ -32,7 +32,7 @@ async function show({ flags, voice, shell }: Call<MetricFlags>, name: string): P
   const last = { ms: flags.last ?? defaultLastMs }
   const { clock } = shell.ports
   const minutes = await inStore(
-    flags,
+    { flags, shell },
     ({ backend }) => createMetricReader({ backend, clock }).minutes(name, { last }),
     { queue: name },
   )

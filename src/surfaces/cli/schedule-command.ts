@@ -1,10 +1,7 @@
 /** `millrace schedule`: what ticks when, pausing it, and running it by hand. */
 import { type Command, Option } from 'commander'
-import { loadApp } from '../../app/load-app.ts'
-import type { OpenedStore } from '../../app/open-store.ts'
 import type { ScheduleRecord, ScheduleStore } from '../../backends/schedule-store.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
-import { defaultStage } from '../../contracts/resolve-names.ts'
 import { resolveTopology } from '../../contracts/resolve-topology.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { type ScheduleControl, scheduleControl } from '../../flows/schedule-control.ts'
@@ -20,7 +17,9 @@ import {
   type CommandText,
   inStore,
   newCommand,
+  type OpenStore,
   run,
+  type StoreCall,
   type StoreFlags,
   storeCommand,
 } from './store-command.ts'
@@ -85,16 +84,16 @@ function runCommand(parent: Command): Command {
     .addOption(new Option('--stage <name>', 'stage of the app').env('MILLRACE_STAGE'))
 }
 
-async function list({ flags, voice }: Call<StoreFlags>): Promise<void> {
-  const schedules = await inStore(flags, (store) => schedulesOf(store).list({}))
+async function list({ flags, voice, shell }: Call<StoreFlags>): Promise<void> {
+  const schedules = await inStore({ flags, shell }, (store) => schedulesOf(store).list({}))
   const views = schedules.map(scheduleView)
   if (flags.json) return voice.tell({ schedules: views })
   if (views.length === 0) return voice.note('The store has no schedules.')
   voice.say(scheduleTable(views, voice.paint))
 }
 
-async function showNext({ flags, voice }: Call<NextFlags>, schedule: string): Promise<void> {
-  const { ticks, isPaused } = await inControl(flags, schedule, async (control) => ({
+async function showNext({ flags, voice, shell }: Call<NextFlags>, schedule: string): Promise<void> {
+  const { ticks, isPaused } = await inControl({ flags, shell }, schedule, async (control) => ({
     ticks: await control.next(flags.count),
     isPaused: (await control.read()).pausedAt !== null,
   }))
@@ -107,7 +106,7 @@ async function showNext({ flags, voice }: Call<NextFlags>, schedule: string): Pr
 
 async function pause(call: Call<SignedFlags>, schedule: string): Promise<void> {
   const by = call.flags.by ?? userName()
-  const { before, record } = await inControl(call.flags, schedule, async (control) => ({
+  const { before, record } = await inControl(call, schedule, async (control) => ({
     before: await control.read(),
     record: await control.pause(by),
   }))
@@ -127,7 +126,7 @@ function pauseText(record: ScheduleRecord): string {
 
 async function resume(call: Call<SignedFlags>, schedule: string): Promise<void> {
   const by = call.flags.by ?? userName()
-  const record = await inControl(call.flags, schedule, (control) => control.resume(by))
+  const record = await inControl(call, schedule, (control) => control.resume(by))
   const { next_at } = scheduleView(record)
   tell(call, record, `${printable(schedule)} ticks next at ${next_at ?? 'no time'}.`)
 }
@@ -143,9 +142,13 @@ async function runNow({ flags, voice, shell }: Call<RunFlags>, schedule: string)
     const message = 'Only the app knows what a schedule sends: name its file with --app.'
     throw new CommandFailure(exitCodes.usage, message)
   }
-  const app = await loadApp(path)
-  const stage = flags.stage || app.stage || defaultStage
-  const { name, id } = await inStore(flags, async (store) => {
+  const { loadAppAtStage } = await shell.platform.apps()
+  const { environment } = shell
+  const { app, stage } = await loadAppAtStage(path, {
+    environment,
+    ...(flags.stage && { stage: flags.stage }),
+  })
+  const { name, id } = await inStore({ flags, shell }, async (store) => {
     const { queues } = resolveTopology(app, stage)
     const setup = { app, stage, queues, ids: shell.ports.ids, log: silentLogger }
     const handles: Readonly<Record<string, ScheduleHandle>> = createSchedules({
@@ -174,17 +177,17 @@ function handleFor(
 }
 
 function inControl<T>(
-  flags: StoreFlags,
+  call: StoreCall,
   schedule: string,
   use: (control: ScheduleControl) => Promise<T>,
 ): Promise<T> {
-  return inStore(flags, (store) =>
+  return inStore(call, (store) =>
     found(store, schedule, use(scheduleControl(schedulesOf(store), schedule))),
   )
 }
 
 /** What is done with a schedule; one that is not there is named, with one like it. */
-async function found<T>(store: OpenedStore, schedule: string, work: Promise<T>): Promise<T> {
+async function found<T>(store: OpenStore, schedule: string, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -196,7 +199,7 @@ async function found<T>(store: OpenedStore, schedule: string, work: Promise<T>):
   }
 }
 
-function schedulesOf({ backend }: OpenedStore): ScheduleStore {
+function schedulesOf({ backend }: OpenStore): ScheduleStore {
   if (backend.schedules === null) throw new MillraceError('unsupported')
   return backend.schedules
 }

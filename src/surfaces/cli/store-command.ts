@@ -1,6 +1,6 @@
 /** What commands on a store share: their options, opening the store, and the end of what it refuses. */
 import type { Command } from 'commander'
-import { type OpenedStore, openStore } from '../../app/open-store.ts'
+import type { Backend } from '../../backends/backend.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { allQueues } from '../../operations/list-queues.ts'
@@ -16,11 +16,21 @@ export interface StoreFlags {
   readonly json?: true
 }
 
-/** One run of a command: what was asked, and whom to answer. */
+/** One run of a command: its options, where it writes, and what is around it. */
 export interface Call<Flags> {
   readonly flags: Flags
   readonly voice: Voice
   readonly shell: Shell
+}
+
+/** As much of a call as opening its store takes. */
+export type StoreCall<Flags extends Pick<StoreFlags, 'data'> = Pick<StoreFlags, 'data'>> = Pick<
+  Call<Flags>,
+  'flags' | 'shell'
+>
+
+export interface OpenStore {
+  readonly backend: Backend
 }
 
 export interface CommandText {
@@ -72,12 +82,17 @@ export interface InStoreOptions {
   readonly create?: boolean
 }
 
+/** A person waits for the result. */
+const busyTimeoutMs = 10_000
+
 export async function inStore<T>(
-  { data }: Pick<StoreFlags, 'data'>,
-  use: (store: OpenedStore) => Promise<T>,
+  { flags, shell }: StoreCall,
+  use: (store: OpenStore) => Promise<T>,
   { queue, create = false }: InStoreOptions = {},
 ): Promise<T> {
-  await using store = await openStore(data, { create }).catch((error: unknown) => {
+  const { openBackend } = await shell.platform.stores()
+  const options = { dataDirectory: flags.data, create, busyTimeoutMs }
+  await using store = await openBackend(options).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
     throw new CommandFailure(exitCodes.cannotOpen, error.message)
   })
@@ -89,7 +104,7 @@ export async function inStore<T>(
   }
 }
 
-async function missing({ backend }: OpenedStore, queue: string): Promise<CommandFailure> {
+async function missing({ backend }: OpenStore, queue: string): Promise<CommandFailure> {
   const names = (await allQueues(backend)).map(({ name }) => name)
   // A name that exists was refused for another queue, such as the one that it names.
   const hint = names.includes(queue) ? '' : didYouMean(queue, names)

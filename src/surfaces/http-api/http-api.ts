@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono, MiddlewareHandler } from 'hono'
-import type { Services } from '../../server/serve.ts'
+import type { Services } from '../services.ts'
 import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'
 import { type ApiOptions, apiSettings } from './api-options.ts'

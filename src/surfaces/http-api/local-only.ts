@@ -1,6 +1,6 @@
 /** Keeps web pages away from an API without credentials, which trusts every program on this machine. */
 import type { MiddlewareHandler } from 'hono'
-import { isLocalRequest } from '../../server/local-request.ts'
+import { isLocalRequest } from '../local-request.ts'
 import type { ApiEnv } from './api-env.ts'
 import { ApiProblem } from './api-problem.ts'
 

@@ -1,4 +1,4 @@
-/** The agents that work in the background of an open app, beside the sweeper; one line for each. */
+/** The services that maintain an open store, and those of an app beside them; one function for each. */
 import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import { janitorDefaults } from '../contracts/janitor-declaration.ts'
@@ -15,67 +15,80 @@ import type { AlarmWatch } from '../maintenance/alarm-watch.ts'
 import { Janitor } from '../maintenance/janitor.ts'
 import { Sampler } from '../maintenance/sampler.ts'
 import { Scheduler } from '../maintenance/scheduler.ts'
+import { Sweeper } from '../maintenance/sweeper.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import type { Logger } from '../observability/logger.ts'
-import type { Notice } from './notice.ts'
-import { openRelay } from './open-relay.ts'
+import { openRelay, type RelaySetup } from './open-relay.ts'
 
-export interface BackgroundSetup {
+export interface StoreMaintenanceSetup extends RelaySetup {
+  readonly backend: Backend
+  readonly ports: Ports
+  /** Counts what the handlers of this process do, where it has any. */
+  readonly tally?: HandlerTally
+}
+
+export interface AppMaintenanceSetup extends StoreMaintenanceSetup {
   readonly app: App
   readonly stage: string
   readonly topology: Topology
-  readonly backend: Backend
-  readonly ports: Ports
   readonly log: Logger
   /** Evaluates the alarms of the app, where the backend keeps them. */
   readonly alarmWatch: AlarmWatch | undefined
-  /** What the handlers of this process come to. */
-  readonly tally: HandlerTally
-  /** Whether webhooks may be in networks of one's own. Default: as the environment says. */
-  readonly allowPrivate: boolean | undefined
   /** Kill switches that the environment has on. */
   readonly heldNames: readonly string[]
-  /** Messages that the sweeper has seen expire since it was asked last. */
-  readonly takeExpired: () => number
-  /** Told when the work of an agent failed and is tried again. */
-  readonly onFailure: (agent: string, error: unknown, retryInMs: number | null) => void
-  /** Told of what agents have found. */
-  readonly onNotice: (notice: Notice) => void
 }
 
-export interface Background {
-  stop(): Promise<void>
+export interface Maintenance {
+  close(): Promise<void>
 }
 
-export function startBackground(setup: BackgroundSetup): Background {
-  const agents = agentsOf(setup)
-  for (const agent of agents) agent.start()
+/** Of a store that is served without an app. */
+export function startStoreMaintenance(setup: StoreMaintenanceSetup): Maintenance {
+  return start([sweeperOf(setup), samplerOf(setup), openRelay(setup)])
+}
+
+/** Of an app and the store that it is on. */
+export function startAppMaintenance(setup: AppMaintenanceSetup): Maintenance {
+  const sweeper = sweeperOf(setup)
+  return start([
+    sweeper,
+    setup.alarmWatch,
+    samplerOf(setup),
+    schedulerOf(setup),
+    janitorOf(setup, sweeper),
+    openRelay(setup),
+  ])
+}
+
+function start(services: readonly (Agent | undefined)[]): Maintenance {
+  for (const service of services) service?.start()
   return {
-    async stop() {
-      await Promise.all(agents.map((agent) => agent.stop()))
+    async close() {
+      await Promise.all(services.map((service) => service?.stop()))
     },
   }
 }
 
-function agentsOf(setup: BackgroundSetup): readonly Agent[] {
-  const agents = [
-    setup.alarmWatch,
-    samplerOf(setup),
-    schedulerOf(setup),
-    janitorOf(setup),
-    openRelay(setup),
-  ]
-  return agents.filter((agent) => agent !== undefined)
+function sweeperOf({ backend, ports, onNotice }: StoreMaintenanceSetup): Sweeper {
+  return new Sweeper({
+    backend,
+    timers: ports.timers,
+    onFailure: (failure) => onNotice({ kind: 'sweep_failed', ...failure }),
+  })
 }
 
-function samplerOf(setup: BackgroundSetup): Agent | undefined {
+function samplerOf(setup: StoreMaintenanceSetup): Agent | undefined {
   const { backend, ports, tally } = setup
   if (backend.metrics === null) return undefined
-  const onFailure = failureOf(setup, 'sampler')
-  return new Sampler({ metrics: backend.metrics, tally, timers: ports.timers, onFailure })
+  return new Sampler({
+    metrics: backend.metrics,
+    timers: ports.timers,
+    ...(tally !== undefined && { tally }),
+    onFailure: failureOf(setup, 'sampler'),
+  })
 }
 
-function schedulerOf(setup: BackgroundSetup): Agent | undefined {
+function schedulerOf(setup: AppMaintenanceSetup): Agent | undefined {
   const { app, stage, topology, backend, ports, log, onNotice } = setup
   const { queues } = topology
   const schedules = planSchedules({ app, stage, queues, backend, ids: ports.ids })
@@ -84,7 +97,7 @@ function schedulerOf(setup: BackgroundSetup): Agent | undefined {
     store: backend.schedules,
     scope: scopeText({ app: app.name, stage }),
     schedules,
-    // Without schedules there is only to forget what an earlier version had.
+    // Without schedules it only removes those of an earlier version.
     ...(schedules.length === 0 && { intervalMs: minuteMs }),
     timers: ports.timers,
     log,
@@ -93,8 +106,8 @@ function schedulerOf(setup: BackgroundSetup): Agent | undefined {
   })
 }
 
-function janitorOf(setup: BackgroundSetup): Agent {
-  const { app, stage, topology, backend, ports, heldNames, takeExpired, onNotice } = setup
+function janitorOf(setup: AppMaintenanceSetup, sweeper: Sweeper): Agent {
+  const { app, stage, topology, backend, ports, heldNames, onNotice } = setup
   const scope = { app: app.name, stage }
   const { pendingFor, processingFor } = { ...janitorDefaults, ...app.janitor }
   const namesOf = (parts: object = {}): readonly string[] =>
@@ -108,7 +121,7 @@ function janitorOf(setup: BackgroundSetup): Agent {
     pendingForMs: durationMs(pendingFor),
     processingForMs: durationMs(processingFor),
     heldNames,
-    takeExpired,
+    takeExpired: () => sweeper.takeExpired(),
     metricName: (name) => valueName(name, scope),
     timers: ports.timers,
     onFinding: (finding) => onNotice({ kind: 'janitor', ...finding }),
@@ -116,6 +129,9 @@ function janitorOf(setup: BackgroundSetup): Agent {
   })
 }
 
-function failureOf({ onFailure }: BackgroundSetup, agent: string): (failure: AgentFailure) => void {
-  return ({ error, retryInMs }) => onFailure(agent, error, retryInMs)
+function failureOf(
+  { onNotice }: StoreMaintenanceSetup,
+  agent: string,
+): (failure: AgentFailure) => void {
+  return ({ error, retryInMs }) => onNotice({ kind: 'agent_failed', agent, error, retryInMs })
 }

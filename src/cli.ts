@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 /**
  * The `millrace` command. Data goes to stdout, everything else to stderr; what exit codes mean is in
- * exit-codes.ts. Older versions of Node can run this file, so that it can say what is missing.
+ * surfaces/cli/exit-codes.ts. Older versions of Node can run this file, so that it can say what is missing.
  */
 import * as modules from 'node:module'
 import { join } from 'node:path'
-import { nodeVersionProblem } from '../../core/node-version.ts'
+import { nodeVersionProblem } from './core/node-version.ts'
 
 const problem = nodeVersionProblem(process.versions)
 if (problem !== undefined) {
-  console.error(`error: ${problem}`)
+  process.stderr.write(`error: ${problem}\n`)
   process.exit(1)
 }
 
@@ -25,8 +25,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 // Loaded from here on, so that the cache serves all of it.
-const [{ runProgram }, { processShell }] = await Promise.all([
-  import('./program.ts'),
-  import('./shell.ts'),
+const [{ runProgram }, { processShell }, { platform }] = await Promise.all([
+  import('./surfaces/cli/program.ts'),
+  import('./surfaces/cli/shell.ts'),
+  import('./platform.ts'),
 ])
-process.exitCode = await runProgram(processShell(), process.argv.slice(2))
+process.exitCode = await runProgram(processShell(platform), process.argv.slice(2))

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export const version: string = readVersion()
 
 function readVersion(): string {
-  const file = new URL('../../package.json', import.meta.url)
+  const file = new URL('../package.json', import.meta.url)
   const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }
   return version
 }

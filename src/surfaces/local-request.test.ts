@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { isLoopback } from './loopback.ts'
+import { isLoopback } from './local-request.ts'
 
 describe('an address that only this machine can reach', () => {
   test.each(['127.0.0.1', '127.8.9.10', '::1', '0:0:0:0:0:0:0:1', 'localhost', 'LocalHost'])(
