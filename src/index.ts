@@ -225,7 +225,7 @@ export type { UndeliveredNotification } from './maintenance/relay.ts'
 export type { TickFailure } from './maintenance/scheduler.ts'
 export type { SweepFailure } from './maintenance/sweeper.ts'
 export type { LogFields, Logger } from './observability/logger.ts'
-export type { AlarmHistoryOptions, Alarms, TestAlarmOptions } from './operations/alarms.ts'
+export type { AlarmHistoryOptions, Alarms, TestAlarmOptions } from './operations/alarms/alarms.ts'
 export type {
   ClaimedItem,
   ClaimItemOptions,
@@ -238,10 +238,9 @@ export type {
   RenewItemOptions,
   ResolveItemOptions,
 } from './operations/inbox.ts'
-export type { PeekOptions, QueueInspector } from './operations/inspect.ts'
-export type { MetricReader, MetricSpan, Metrics } from './operations/metrics.ts'
-export type { PrometheusOptions } from './operations/prometheus-metrics.ts'
-export type { QueuePurger } from './operations/purge.ts'
+export type { PeekOptions, QueueInspector, QueuePurger } from './operations/inspect.ts'
+export type { MetricReader, MetricSpan, Metrics } from './operations/metrics/metrics.ts'
+export type { PrometheusOptions } from './operations/prometheus/prometheus-metrics.ts'
 export type { Redrive, RedriveOptions } from './operations/redrive.ts'
 export type {
   ActiveSwitch,

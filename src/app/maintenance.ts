@@ -10,14 +10,15 @@ import { durationMs } from '../core/durations.ts'
 import { minuteMs } from '../core/minutes.ts'
 import type { Ports } from '../core/ports.ts'
 import { planSchedules } from '../flows/planned-schedules.ts'
-import type { Agent, AgentFailure } from '../maintenance/agent.ts'
-import type { AlarmWatch } from '../maintenance/alarm-watch.ts'
+import type { Agent } from '../maintenance/agent.ts'
+import type { AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
 import { Janitor } from '../maintenance/janitor.ts'
 import { Sampler } from '../maintenance/sampler.ts'
 import { Scheduler } from '../maintenance/scheduler.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import type { Logger } from '../observability/logger.ts'
+import { serviceFailure } from './notice.ts'
 import { openRelay, type RelaySetup } from './open-relay.ts'
 
 export interface StoreMaintenanceSetup extends RelaySetup {
@@ -84,7 +85,7 @@ function samplerOf(setup: StoreMaintenanceSetup): Agent | undefined {
     metrics: backend.metrics,
     timers: ports.timers,
     ...(tally !== undefined && { tally }),
-    onFailure: failureOf(setup, 'sampler'),
+    onFailure: serviceFailure('sampler', setup),
   })
 }
 
@@ -102,7 +103,7 @@ function schedulerOf(setup: AppMaintenanceSetup): Agent | undefined {
     timers: ports.timers,
     log,
     onTickFailure: (failure) => onNotice({ kind: 'tick_failed', ...failure }),
-    onFailure: failureOf(setup, 'scheduler'),
+    onFailure: serviceFailure('scheduler', setup),
   })
 }
 
@@ -125,13 +126,6 @@ function janitorOf(setup: AppMaintenanceSetup, sweeper: Sweeper): Agent {
     metricName: (name) => valueName(name, scope),
     timers: ports.timers,
     onFinding: (finding) => onNotice({ kind: 'janitor', ...finding }),
-    onFailure: failureOf(setup, 'janitor'),
+    onFailure: serviceFailure('janitor', setup),
   })
-}
-
-function failureOf(
-  { onNotice }: StoreMaintenanceSetup,
-  agent: string,
-): (failure: AgentFailure) => void {
-  return ({ error, retryInMs }) => onNotice({ kind: 'agent_failed', agent, error, retryInMs })
 }

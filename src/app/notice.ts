@@ -3,7 +3,8 @@ import type { ClockChange } from '../core/clock-change.ts'
 import { formatDuration } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { minuteMs } from '../core/minutes.ts'
-import type { AlarmChange } from '../maintenance/alarm-change.ts'
+import type { AgentFailure } from '../maintenance/agent.ts'
+import type { AlarmChange } from '../maintenance/alarms/alarm-change.ts'
 import { describeFinding, type JanitorFinding } from '../maintenance/janitor-rules.ts'
 import type { UndeliveredNotification } from '../maintenance/relay.ts'
 import type { TickFailure } from '../maintenance/scheduler.ts'
@@ -30,6 +31,14 @@ export type Notice =
 /** The listener without one of the caller: the log, or process warnings. */
 export function noticesTo(log: Logger = silentLogger): (notice: Notice) => void {
   return log === silentLogger ? warnOf : logOf(log)
+}
+
+/** Reports what fails in a service, by its name. */
+export function serviceFailure(
+  agent: string,
+  { onNotice }: { readonly onNotice: (notice: Notice) => void },
+): (failure: AgentFailure) => void {
+  return ({ error, retryInMs }) => onNotice({ kind: 'agent_failed', agent, error, retryInMs })
 }
 
 export interface Listeners {

@@ -16,27 +16,26 @@ import type { FindingStore } from './finding-store.ts'
 import type { EmittedFlow, EmittedStart, FlowStore, MarkUnits, UnitKey } from './flow-store.ts'
 import type { HandoffStore } from './inbox-store.ts'
 import type { DeliveredJob, EnqueuedJob, JobStore } from './job-store.ts'
+import type { MetricStore } from './metric-store.ts'
+import type { OtherThread } from './other-thread.ts'
+import type { ScheduleStore } from './schedule-store.ts'
+import type { StackStore } from './stack-store.ts'
 import type {
   Extend,
   LeaseResult,
   LeaseState,
   LeaseStates,
+  Page,
+  PeekedMessage,
   QueueName,
   RefusedLease,
-} from './leases.ts'
-import type { MetricStore } from './metric-store.ts'
-import type { OtherThread } from './other-thread.ts'
-import type { Page } from './page.ts'
-import type { ScheduleStore } from './schedule-store.ts'
-import type { StackStore } from './stack-store.ts'
-import type { PeekedMessage, StoredMessage } from './stored-message.ts'
+  StoredMessage,
+} from './stored-message.ts'
 import type { SwitchStore } from './switch-store.ts'
 
 export type * from './backup.ts'
 export type * from './emission.ts'
-export type * from './leases.ts'
 export type * from './other-thread.ts'
-export type * from './page.ts'
 export type * from './stored-message.ts'
 export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
 

@@ -4,8 +4,7 @@
  * settlement of that trigger, so no item is merged twice and none is lost.
  */
 import type { NewMessage } from '../core/message.ts'
-import type { LeaseRefusal } from './leases.ts'
-import type { Page } from './page.ts'
+import type { LeaseRefusal, Page } from './stored-message.ts'
 
 export interface CollectorStore {
   /** Stages items; the first one of a key schedules its trigger in the same commit. */

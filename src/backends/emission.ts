@@ -1,7 +1,7 @@
 /** What is stored in the commit of something else: of a settlement, a tick or the end of a flow. */
 import type { NewMessage } from '../core/message.ts'
 import type { NewJob } from './job-store.ts'
-import type { QueueName } from './leases.ts'
+import type { QueueName } from './stored-message.ts'
 
 export interface Emit extends QueueName {
   readonly message: NewMessage

@@ -4,7 +4,7 @@
  * gives the unit up. The last mark ends the flow in that very commit, and only one can be the last.
  */
 import type { Emission } from './emission.ts'
-import type { Page } from './page.ts'
+import type { Page } from './stored-message.ts'
 
 export interface FlowStore {
   /** Opens a flow with its first units. One that is there already stays as it is: `duplicate`. */

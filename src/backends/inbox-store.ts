@@ -3,9 +3,7 @@
  * it; it ends like any other, by a settlement or by running out, and what was written down stays.
  */
 import type { Emit } from './emission.ts'
-import type { LeaseRefusal, QueueName } from './leases.ts'
-import type { Page } from './page.ts'
-import type { PeekedMessage } from './stored-message.ts'
+import type { LeaseRefusal, Page, PeekedMessage, QueueName } from './stored-message.ts'
 
 export interface HandoffStore {
   /** What is in an inbox, oldest first, with who has it. */

@@ -4,7 +4,7 @@
  * what they have come to, and it does not matter which process that is.
  */
 import type { HandlerFigures } from '../core/handler-figures.ts'
-import type { Page } from './page.ts'
+import type { Page } from './stored-message.ts'
 
 export type { HandlerFigures }
 

@@ -4,14 +4,7 @@ import type { AppDeclaration, DeclaredFlowParts, DefinedApp, NoParts } from './a
 import { checkApp } from './check-app.ts'
 import type { DeclaredQueues } from './queue-declaration.ts'
 
-export type {
-  App,
-  AppDeclaration,
-  DeclaredFlowParts,
-  DefinedApp,
-  NoParts,
-  PartOf,
-} from './app-declaration.ts'
+export type * from './app-declaration.ts'
 export type { DeclaredQueues }
 
 /** Declares an app, or throws one `invalid_contract` error that names everything wrong with it. */

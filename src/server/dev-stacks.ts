@@ -5,17 +5,18 @@
 import { resolve } from 'node:path'
 import { MillraceError } from '../core/millrace-error.ts'
 import { bringUp, planUp, readSources, type SourcePlan } from '../stacks/bring-up.ts'
-import type { StackSource } from '../stacks/stack-source.ts'
+import type { StackSource, StackSourceOptions } from '../stacks/stack-source.ts'
 import type { Stack, TemplateProblem } from '../templates/stack.ts'
 import { CodeWatcher } from '../worker/lambda/code-watcher.ts'
 import { LambdaRuntime } from '../worker/lambda/lambda-runtime.ts'
 import { isNodeRuntime, type LambdaSet } from '../worker/lambda/lambda-set.ts'
-import type { DevPlace, DevSetup } from './dev.ts'
+import type { DevSetup } from './dev.ts'
 import type { RunningServer, ServerServices } from './serve.ts'
 
 export interface DevStacksSetup {
   readonly options: DevSetup
-  readonly place: DevPlace
+  /** Where queues and functions are said to be, and what is around them. */
+  readonly place: Pick<StackSourceOptions, 'region' | 'account' | 'environment'>
   readonly server: RunningServer
   readonly services: ServerServices
 }

@@ -76,7 +76,9 @@ export async function startDevWith(
   }, setup)
   if (services === undefined) throw new MillraceError('store_closed')
   const { DevStacks } = await loading
-  const stacks = new DevStacks({ options: setup, place: placeOf(setup), server, services })
+  const { region = defaultHome.region, account = defaultHome.account } = setup
+  const place = { region, account, environment: setup.environment ?? process.env }
+  const stacks = new DevStacks({ options: setup, place, server, services })
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => {
     stopped ??= stacks.stop().then(() => server.stop())
@@ -95,16 +97,5 @@ export async function startDevWith(
     },
     reload: () => stacks.reload(),
     stop,
-  }
-}
-
-/** Where everything is said to be, and what is around it. */
-export type DevPlace = Pick<StackSourceOptions, 'region' | 'account' | 'environment'>
-
-function placeOf({ region, account, environment }: DevOptions): DevPlace {
-  return {
-    region: region ?? defaultHome.region,
-    account: account ?? defaultHome.account,
-    environment: environment ?? process.env,
   }
 }

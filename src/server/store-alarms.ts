@@ -1,11 +1,12 @@
 /** The alarms of a whole store, which a server evaluates: of its stacks, and on dead-letter queues without one. */
-import { type AlarmWatchSetup, alarmFailure, stackAlarmOwner } from '../app/app-alarms.ts'
+import { type AlarmWatchSetup, stackAlarmOwner } from '../app/app-alarms.ts'
+import { serviceFailure } from '../app/notice.ts'
 import type { Backend } from '../backends/backend.ts'
 import { notEmptyName, notEmptyRule } from '../contracts/resolve-alarms.ts'
 import type { AlarmRule } from '../core/alarm-rule.ts'
 import { limits } from '../core/limits.ts'
 import { minuteMs } from '../core/minutes.ts'
-import { type AlarmSource, AlarmWatch } from '../maintenance/alarm-watch.ts'
+import { type AlarmSource, AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
 import { everyPage } from '../operations/every-page.ts'
 import { recordedStacks } from '../stacks/recorded-stack.ts'
 import { stackAlarmRules } from '../stacks/stack-alarms.ts'
@@ -13,7 +14,7 @@ import { stackAlarmRules } from '../stacks/stack-alarms.ts'
 /** Watches all alarms of a store, also of apps that are not open anywhere at the moment. */
 export async function watchStoreAlarms(setup: AlarmWatchSetup): Promise<AlarmWatch | undefined> {
   const { backend, ports, onChange } = setup
-  const onFailure = alarmFailure(setup)
+  const onFailure = serviceFailure('alarm watch', setup)
   if (backend.alarms === null || backend.metrics === null) return undefined
   const watch = new AlarmWatch({
     backend,

@@ -2,8 +2,9 @@
  * Stacks that went up on a store, as the store records them. What a stack had before tells what is gone
  * from its template, and what feeds its functions.
  */
+
 import type { Backend } from '../backends/backend.ts'
-import { MillraceError } from '../core/millrace-error.ts'
+import { supported } from '../core/supported.ts'
 import type { Stack, StackFunction } from '../templates/stack.ts'
 
 /** A stack as it went up. Environments of functions are left out: they may hold secrets. */
@@ -36,8 +37,7 @@ export async function recordStack(
   stack: Stack,
   about: Pick<RecordedStack, 'source' | 'retired'>,
 ): Promise<void> {
-  if (stacks === null) throw new MillraceError('unsupported')
   const functions = stack.functions.map(({ environment: _, ...kept }) => kept)
   const recorded: RecordedStack = { ...stack, functions, ...about }
-  await stacks.write({ stack: stack.name, document: JSON.stringify(recorded) })
+  await supported(stacks).write({ stack: stack.name, document: JSON.stringify(recorded) })
 }

@@ -5,9 +5,9 @@
 import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { Ports } from '../core/ports.ts'
-import type { Alarms } from '../operations/alarms.ts'
+import type { Alarms } from '../operations/alarms/alarms.ts'
 import type { Inbox } from '../operations/inbox.ts'
-import type { MetricReader } from '../operations/metrics.ts'
+import type { MetricReader } from '../operations/metrics/metrics.ts'
 import type { Switches } from '../operations/switches.ts'
 
 export interface Services {

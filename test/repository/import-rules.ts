@@ -65,7 +65,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'operations',
-    parts: ['core', 'observability', 'contracts', 'backends', 'receiving', 'maintenance'],
+    parts: ['core', 'contracts', 'backends', 'receiving', 'maintenance'],
     outside: [],
   },
   // What all surfaces share. The server hands it to them.

@@ -1,8 +1,8 @@
 /** `millrace collector`: what is staged under which key, also while workers merge it. */
+
 import type { Command } from 'commander'
-import type { CollectorStore } from '../../backends/collector-store.ts'
 import { limits } from '../../core/limits.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
+import { supported } from '../../core/supported.ts'
 import {
   type CollectedKeyView,
   collectedKeyView,
@@ -18,7 +18,6 @@ import {
   type Call,
   inStore,
   newCommand,
-  type OpenStore,
   run,
   type StoreFlags,
   storeCommand,
@@ -72,8 +71,8 @@ async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
     ...(prefix !== undefined && { prefix }),
     ...(after !== undefined && { after }),
   }
-  const { items, next = null } = await inStore({ flags, shell }, (store) =>
-    collectorsOf(store).list(request),
+  const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.collectors).list(request),
   )
   const keys = items.map(keyView)
   if (flags.json) return voice.tell({ keys, next })
@@ -88,8 +87,8 @@ async function show(
   key: string,
 ): Promise<void> {
   const limit = limits.pageSize.max
-  const found = await inStore({ flags, shell }, (store) =>
-    collectorsOf(store).read({ collector, key, limit }),
+  const found = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.collectors).read({ collector, key, limit }),
   )
   if (found === undefined) throw nothingStaged(collector, key)
   const view = collectedKeyView(found)
@@ -106,17 +105,12 @@ async function flush(
   collector: string,
   key: string,
 ): Promise<void> {
-  const flushed = await inStore({ flags, shell }, (store) =>
-    collectorsOf(store).flush({ collector, key }),
+  const flushed = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.collectors).flush({ collector, key }),
   )
   if (!flushed) throw nothingStaged(collector, key)
   if (flags.json) return voice.tell({ collector, key, flushed })
   voice.say(`${printable(key)} is due now.`)
-}
-
-function collectorsOf({ backend }: OpenStore): CollectorStore {
-  if (backend.collectors === null) throw new MillraceError('unsupported')
-  return backend.collectors
 }
 
 function nothingStaged(collector: string, key: string): CommandFailure {

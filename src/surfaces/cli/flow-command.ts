@@ -1,8 +1,10 @@
 /** `millrace flow`: the flows and chains of a store, also while workers do their units. */
+
 import type { Command } from 'commander'
 import type { FlowKey, FlowRecord, FlowStore, UnitKey } from '../../backends/flow-store.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { supported } from '../../core/supported.ts'
 import { flowView, unitView } from '../../operations/flow-view.ts'
 import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
@@ -14,7 +16,6 @@ import {
   type Call,
   inStore,
   newCommand,
-  type OpenStore,
   run,
   type StoreFlags,
   storeCommand,
@@ -109,8 +110,8 @@ async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
     ...(overdue !== undefined && { overdue }),
     ...(after !== undefined && { after }),
   }
-  const { items, next = null } = await inStore({ flags, shell }, (store) =>
-    flowsOf(store).list(request),
+  const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.flows).list(request),
   )
   const flows = items.map(flowView)
   if (flags.json) return voice.tell({ flows, next })
@@ -124,8 +125,8 @@ async function show(
   flow: string,
   id: string,
 ): Promise<void> {
-  const record = await inStore({ flags, shell }, (store) =>
-    requireFlow(flowsOf(store), { flow, id }),
+  const record = await inStore({ flags, shell }, ({ backend }) =>
+    requireFlow(supported(backend.flows), { flow, id }),
   )
   const view = flowView(record)
   if (flags.json) return voice.tell(view)
@@ -145,8 +146,8 @@ async function units(
     ...(state !== undefined && { state }),
     ...(after !== undefined && { after }),
   }
-  const { items, next = null } = await inStore({ flags, shell }, (store) =>
-    flowsOf(store).units(request),
+  const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.flows).units(request),
   )
   const shown = items.map(unitView)
   if (flags.json) return voice.tell({ units: shown, next })
@@ -161,8 +162,8 @@ async function cancel(
   id: string,
 ): Promise<void> {
   const name = `${printable(flow)} ${printable(id)}`
-  const before = await inStore({ flags, shell }, (store) =>
-    requireFlow(flowsOf(store), { flow, id }),
+  const before = await inStore({ flags, shell }, ({ backend }) =>
+    requireFlow(supported(backend.flows), { flow, id }),
   )
   if (before.status === 'cancelled') {
     const view = flowView(before)
@@ -170,7 +171,9 @@ async function cancel(
     return voice.say(`${name} is cancelled already, since ${view.ended_at}.`)
   }
   await confirm(shell, { question: `This ends ${name} for good.`, name: id, yes: flags.yes })
-  const record = await inStore({ flags, shell }, (store) => flowsOf(store).cancel({ flow, id }))
+  const record = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.flows).cancel({ flow, id }),
+  )
   if (flags.json) return voice.tell(flowView(record))
   voice.say(`Cancelled ${name}, ${doneOf(record)} done.`)
 }
@@ -182,7 +185,7 @@ async function resume(
   unit?: string,
 ): Promise<void> {
   const { record, place, wasUnderWay } = await inStore({ flags, shell }, async (store) => {
-    const flows = flowsOf(store)
+    const flows = supported(store.backend.flows)
     const before = await requireFlow(flows, { flow, id })
     const place = unit ?? before.failure?.unit
     if (!place) {
@@ -242,9 +245,4 @@ async function requireFlow(flows: FlowStore, key: FlowKey): Promise<FlowRecord> 
   const record = await flows.read(key)
   if (record === undefined) throw new MillraceError('flow_not_found')
   return record
-}
-
-function flowsOf({ backend }: OpenStore): FlowStore {
-  if (backend.flows === null) throw new MillraceError('unsupported')
-  return backend.flows
 }

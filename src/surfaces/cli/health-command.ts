@@ -3,10 +3,9 @@ import { type Command, Option } from 'commander'
 import { serverDefaults } from '../../core/server-defaults.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
-import { durationIn } from './option-values.ts'
+import { durationIn, webAddress } from './option-values.ts'
 import type { Shell } from './shell.ts'
 import { type Call, newCommand, run } from './store-command.ts'
-import { webAddress } from './web-address.ts'
 
 interface HealthFlags {
   readonly url: string

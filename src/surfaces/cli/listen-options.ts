@@ -1,10 +1,10 @@
 /** The options of the commands that start a server. */
 import { type Command, Option } from 'commander'
 import { serverDefaults } from '../../core/server-defaults.ts'
-import { dataOption } from './data-option.ts'
 import type { LogLevel } from './log-on.ts'
 import { wholeNumberIn } from './option-values.ts'
 import { addPlaceOptions } from './stack-options.ts'
+import { dataOption } from './store-command.ts'
 
 export interface ListenFlags {
   readonly host: string

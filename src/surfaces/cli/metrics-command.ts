@@ -1,7 +1,7 @@
 /** `millrace metrics`: the values that apps and their janitors have noted, by name. */
 import type { Command } from 'commander'
-import { latestValues } from '../../operations/latest-values.ts'
-import { type LatestValueView, latestValueView } from '../../operations/metric-view.ts'
+import { latestValues } from '../../operations/metrics/latest-values.ts'
+import { type LatestValueView, latestValueView } from '../../operations/metrics/metric-view.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Colours, Shell } from './shell.ts'
 import { type Call, inStore, run, type StoreFlags, storeCommand } from './store-command.ts'

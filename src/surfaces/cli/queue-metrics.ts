@@ -1,8 +1,8 @@
 /** `millrace queue metrics`: how a queue fared in the last minutes, as servers and workers wrote it down. */
 import type { Command } from 'commander'
 import { metricsKeptMs, minuteMs } from '../../core/minutes.ts'
-import { type MinuteView, minuteView } from '../../operations/metric-view.ts'
-import { createMetricReader } from '../../operations/metrics.ts'
+import { type MinuteView, minuteView } from '../../operations/metrics/metric-view.ts'
+import { createMetricReader } from '../../operations/metrics/metrics.ts'
 import { age } from './age.ts'
 import { durationIn } from './option-values.ts'
 import { boldHead } from './queue-sheet.ts'

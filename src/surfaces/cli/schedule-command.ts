@@ -1,9 +1,11 @@
 /** `millrace schedule`: what ticks when, pausing it, and running it by hand. */
+
 import { type Command, Option } from 'commander'
-import type { ScheduleRecord, ScheduleStore } from '../../backends/schedule-store.ts'
+import type { ScheduleRecord } from '../../backends/schedule-store.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
 import { resolveTopology } from '../../contracts/resolve-topology.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { supported } from '../../core/supported.ts'
 import { type ScheduleControl, scheduleControl } from '../../flows/schedule-control.ts'
 import { createSchedules, type ScheduleHandle } from '../../flows/schedules.ts'
 import { silentLogger } from '../../observability/logger.ts'
@@ -85,7 +87,9 @@ function runCommand(parent: Command): Command {
 }
 
 async function list({ flags, voice, shell }: Call<StoreFlags>): Promise<void> {
-  const schedules = await inStore({ flags, shell }, (store) => schedulesOf(store).list({}))
+  const schedules = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.schedules).list({}),
+  )
   const views = schedules.map(scheduleView)
   if (flags.json) return voice.tell({ schedules: views })
   if (views.length === 0) return voice.note('The store has no schedules.')
@@ -182,7 +186,7 @@ function inControl<T>(
   use: (control: ScheduleControl) => Promise<T>,
 ): Promise<T> {
   return inStore(call, (store) =>
-    found(store, schedule, use(scheduleControl(schedulesOf(store), schedule))),
+    found(store, schedule, use(scheduleControl(supported(store.backend.schedules), schedule))),
   )
 }
 
@@ -192,16 +196,13 @@ async function found<T>(store: OpenStore, schedule: string, work: Promise<T>): P
     return await work
   } catch (error) {
     if (!(error instanceof MillraceError) || error.code !== 'schedule_not_found') throw error
-    const names = (await schedulesOf(store).list({})).map((record) => record.schedule)
+    const names = (await supported(store.backend.schedules).list({})).map(
+      (record) => record.schedule,
+    )
     const hint = didYouMean(schedule, names)
     const message = `There is no schedule '${printable(schedule)}' in the store${hint || '.'}`
     throw new CommandFailure(exitCodes.notFound, message)
   }
-}
-
-function schedulesOf({ backend }: OpenStore): ScheduleStore {
-  if (backend.schedules === null) throw new MillraceError('unsupported')
-  return backend.schedules
 }
 
 function scheduleTable(views: readonly ScheduleView[], paint: Pick<Colours, 'bold'>): string {

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { RunningServer } from '../../server.ts'
 import { version } from '../../version.ts'
-import { type AwsExports, awsExports } from './aws-exports.ts'
 import { addListenOptions, type ListenFlags } from './listen-options.ts'
 import { logOn, logOption } from './log-on.ts'
 import { addCredentialsHelp, serverCredentials, shownKey } from './server-credentials.ts'
@@ -68,4 +67,22 @@ Data: ${dataDirectory}
 For AWS clients:
 ${awsExports(exports)}
 `
+}
+
+interface AwsExports {
+  readonly url: string
+  readonly region: string
+  /** When requests have to be signed. Its secret is not shown: output is kept, and read by others. */
+  readonly accessKeyId?: string
+}
+
+/** The lines that point the AWS clients of a shell to this server. */
+function awsExports({ url, region, accessKeyId }: AwsExports): string {
+  const secret = accessKeyId === undefined ? 'test' : '(the secret of this key)'
+  // boto3, and the aws CLI as some distributions build it, know the region by its older name alone.
+  return `  export AWS_ENDPOINT_URL_SQS=${url}
+  export AWS_REGION=${region}
+  export AWS_DEFAULT_REGION=${region}
+  export AWS_ACCESS_KEY_ID=${accessKeyId ?? 'test'}
+  export AWS_SECRET_ACCESS_KEY=${secret}`
 }

@@ -1,7 +1,6 @@
 /** Who may ask a server that a command starts: credentials from the environment, and their help. */
 import type { Command } from 'commander'
 import type { ServeOptions } from '../../server.ts'
-import type { AwsExports } from './aws-exports.ts'
 import type { ServerModule } from './platform.ts'
 
 export type ServerCredentials = Pick<ServeOptions, 'auth' | 'accessKeys'>
@@ -30,8 +29,10 @@ export function serverCredentials(
   return { ...(auth !== undefined && { auth }), ...(accessKeys !== undefined && { accessKeys }) }
 }
 
-/** The key to show to whoever uses the server; never its secret. */
-export function shownKey({ accessKeys = [] }: ServerCredentials): Pick<AwsExports, 'accessKeyId'> {
+/** The key that is printed for users of the server; never its secret. */
+export function shownKey({ accessKeys = [] }: ServerCredentials): {
+  readonly accessKeyId?: string
+} {
   const [key] = accessKeys
   return key === undefined ? {} : { accessKeyId: key.accessKeyId }
 }

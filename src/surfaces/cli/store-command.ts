@@ -1,12 +1,12 @@
 /** What commands on a store share: their options, opening the store, and the end of what it refuses. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Backend } from '../../backends/backend.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 import { allQueues } from '../../operations/list-queues.ts'
 import type { ColourChoice } from './colour.ts'
 import { CommandFailure, failureOf } from './command-failure.ts'
-import { dataOption } from './data-option.ts'
 import { exitCodes } from './exit-codes.ts'
 import { type Shell, type Voice, voiceOf } from './shell.ts'
 import { printable } from './table.ts'
@@ -59,6 +59,15 @@ export function storeCommand(parent: Command, text: CommandText): Command {
   return newCommand(parent, text)
     .addOption(dataOption())
     .option('--json', 'one JSON document on stdout')
+}
+
+/** `--data`, the same for every command; an empty value counts as none. */
+export function dataOption(): Option {
+  const { dataDirectory } = serverDefaults
+  return new Option('--data <directory>', 'where the store lives')
+    .env('MILLRACE_DATA')
+    .default(dataDirectory)
+    .argParser((text) => text || dataDirectory)
 }
 
 /** Sets what a command does. Its arguments come behind the call, as texts. */

@@ -3,7 +3,7 @@ import { type JobsQueue, jobsQueuesOf } from '../../contracts/jobs-declaration.t
 import { pause } from '../../core/pause.ts'
 import type { UntypedJobs } from '../../jobs/app-jobs.ts'
 import type { Job } from '../../jobs/job.ts'
-import type { MetricReader } from '../../operations/metrics.ts'
+import type { MetricReader } from '../../operations/metrics/metrics.ts'
 import type { Switches } from '../../operations/switches.ts'
 import type { ServedApp } from '../services.ts'
 import type { ApiSettings } from './api-options.ts'

@@ -2,13 +2,14 @@
  * What a store can tell Prometheus: its queues, what handlers came to, and the other parts that it
  * keeps. Counters come from the store itself, so they go on where they were when a process restarts.
  */
-import type { Backend } from '../backends/backend.ts'
-import type { QueueSnapshot } from '../backends/metric-store.ts'
-import type { MetricFamily, MetricSample } from '../observability/prometheus-text.ts'
-import { everyPage } from './every-page.ts'
-import { latestValues } from './latest-values.ts'
-import { metricsOf } from './metrics-of.ts'
+
+import type { Backend } from '../../backends/backend.ts'
+import type { QueueSnapshot } from '../../backends/metric-store.ts'
+import { supported } from '../../core/supported.ts'
+import { everyPage } from '../every-page.ts'
+import { latestValues } from '../metrics/latest-values.ts'
 import { handlerFamilies, queueFamilies } from './prometheus-queues.ts'
+import type { MetricFamily, MetricSample } from './prometheus-text.ts'
 import { sumOfSnapshots } from './sum-of-snapshots.ts'
 
 export interface PrometheusOptions {
@@ -29,7 +30,7 @@ export async function prometheusMetrics(
   backend: MetricSources,
   { perQueue = false }: PrometheusOptions = {},
 ): Promise<readonly MetricFamily[]> {
-  const store = metricsOf(backend)
+  const store = supported(backend.metrics)
   const queues = await everyPage((page) => store.snapshot({ ...page, limit: pageSize }))
   const together = !perQueue && queues.length > queuesMax
   const shown = together

@@ -1,15 +1,15 @@
 /** Alarms and their past as every way in shows them; the names of fields are API. */
-import type { AlarmRecord, AlarmTransition } from '../backends/alarm-store.ts'
-import { comparisonWords } from '../core/alarm-evaluation.ts'
-import type { AlarmRule, AlarmTarget } from '../core/alarm-rule.ts'
+import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts'
+import { comparisonWords } from '../../core/alarm-evaluation.ts'
+import type { AlarmRule, AlarmTarget } from '../../core/alarm-rule.ts'
 import {
   cloudWatchComparisons,
   cloudWatchMetric,
   cloudWatchMissingData,
   cloudWatchStatistics,
-} from '../core/cloudwatch-words.ts'
-import { formatDuration } from '../core/durations.ts'
-import { isoTime } from '../core/iso-time.ts'
+} from '../../core/cloudwatch-words.ts'
+import { formatDuration } from '../../core/durations.ts'
+import { isoTime } from '../../core/iso-time.ts'
 
 /** The condition is in CloudWatch's words, as templates and its clients have them. */
 export interface AlarmView {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { QueueMinute } from '../backends/metric-store.ts'
-import { quietMinute } from '../backends/queue-metrics.ts'
-import { durationBuckets } from '../core/duration-buckets.ts'
-import { handlerFigures } from '../core/handler-figures.ts'
+import type { QueueMinute } from '../../backends/metric-store.ts'
+import { quietMinute } from '../../backends/queue-metrics.ts'
+import { durationBuckets } from '../../core/duration-buckets.ts'
+import { handlerFigures } from '../../core/handler-figures.ts'
 import { type MetricStatistic, metricSeries, metricStatistics } from './metric-data.ts'
 
 const minuteMs = 60_000

@@ -1,11 +1,13 @@
 /** What an operator can do with alarms: look at them and their past, evaluate them now, and test them. */
-import type { AlarmRecord, AlarmStore, AlarmTransition } from '../backends/alarm-store.ts'
-import type { Backend, Page } from '../backends/backend.ts'
-import type { AlarmState } from '../core/alarm-rule.ts'
-import { MillraceError } from '../core/millrace-error.ts'
-import type { AlarmChange } from '../maintenance/alarm-change.ts'
-import { AlarmEvaluator } from '../maintenance/alarm-evaluator.ts'
-import { setAlarm } from '../maintenance/set-alarm.ts'
+
+import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts'
+import type { Backend, Page } from '../../backends/backend.ts'
+import type { AlarmState } from '../../core/alarm-rule.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { supported } from '../../core/supported.ts'
+import type { AlarmChange } from '../../maintenance/alarms/alarm-change.ts'
+import { AlarmEvaluator } from '../../maintenance/alarms/alarm-evaluator.ts'
+import { setAlarm } from '../../maintenance/alarms/set-alarm.ts'
 
 export interface Alarms {
   /** By name. */
@@ -49,14 +51,14 @@ export function createAlarms({ backend, owner, onChange = nobody }: AlarmsSetup)
   const ofOwner = owner !== undefined && { owner }
   const evaluator = new AlarmEvaluator({ backend, onChange, ...ofOwner })
   const find = async (name: string): Promise<AlarmRecord | undefined> => {
-    const record = await storeOf(backend).readAlarm({ alarm: name })
+    const record = await supported(backend.alarms).readAlarm({ alarm: name })
     return owner === undefined || record?.owner === owner ? record : undefined
   }
   return {
-    list: async () => storeOf(backend).alarmStates({ prefix: '', ...ofOwner }),
+    list: async () => supported(backend.alarms).alarmStates({ prefix: '', ...ofOwner }),
     get: find,
     history: async ({ alarm, limit = 100, after } = {}) =>
-      storeOf(backend).alarmHistory({
+      supported(backend.alarms).alarmHistory({
         limit,
         ...(alarm !== undefined && { alarm }),
         ...(after !== undefined && { after }),
@@ -66,14 +68,9 @@ export function createAlarms({ backend, owner, onChange = nobody }: AlarmsSetup)
       const record = await find(name)
       if (record === undefined) throw new MillraceError('alarm_not_found')
       const given = { to, reason: `Set by ${by}: ${reason}` }
-      return setAlarm({ alarms: storeOf(backend), onChange }, record, given)
+      return setAlarm({ alarms: supported(backend.alarms), onChange }, record, given)
     },
   }
 }
 
 const nobody = (): void => undefined
-
-function storeOf({ alarms }: Pick<Backend, 'alarms'>): AlarmStore {
-  if (alarms === null) throw new MillraceError('unsupported')
-  return alarms
-}

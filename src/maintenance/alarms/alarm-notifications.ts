@@ -1,13 +1,13 @@
 /** What those are told who have to hear of a change of state, as CloudWatch tells it to SNS. */
-import type { AlarmRecord, NewNotification } from '../backends/alarm-store.ts'
-import type { AlarmRule, AlarmState } from '../core/alarm-rule.ts'
+import type { AlarmRecord, NewNotification } from '../../backends/alarm-store.ts'
+import type { AlarmRule, AlarmState } from '../../core/alarm-rule.ts'
 import {
   cloudWatchComparisons,
   cloudWatchMetric,
   cloudWatchMissingData,
   cloudWatchStatistics,
-} from '../core/cloudwatch-words.ts'
-import { isoTime } from '../core/iso-time.ts'
+} from '../../core/cloudwatch-words.ts'
+import { isoTime } from '../../core/iso-time.ts'
 
 export interface AlarmChange {
   readonly to: AlarmState

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { notEmptyRule } from '../contracts/resolve-alarms.ts'
-import type { AlarmRule, AlarmTarget } from '../core/alarm-rule.ts'
+import { notEmptyRule } from '../../contracts/resolve-alarms.ts'
+import type { AlarmRule, AlarmTarget } from '../../core/alarm-rule.ts'
 import { alarmNotifications } from './alarm-notifications.ts'
 
 const hook: AlarmTarget = {

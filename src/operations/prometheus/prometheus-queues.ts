@@ -1,13 +1,13 @@
 /** The families of Prometheus' metrics that every queue has, as data: one line for each. */
-import type { QueueSnapshot } from '../backends/metric-store.ts'
-import { durationBounds } from '../core/duration-buckets.ts'
-import { type AttemptEnding, attemptEndings } from '../core/handler-figures.ts'
+import type { QueueSnapshot } from '../../backends/metric-store.ts'
+import { durationBounds } from '../../core/duration-buckets.ts'
+import { type AttemptEnding, attemptEndings } from '../../core/handler-figures.ts'
 import {
   histogramSamples,
   type Labels,
   type MetricFamily,
   type MetricSample,
-} from '../observability/prometheus-text.ts'
+} from './prometheus-text.ts'
 
 /** A queue, or all of them together, then without a label. */
 export interface ShownQueue {

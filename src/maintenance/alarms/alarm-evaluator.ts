@@ -7,13 +7,13 @@ import type {
   AlarmRecord,
   AlarmStore,
   AlarmTransition,
-} from '../backends/alarm-store.ts'
-import type { Backend } from '../backends/backend.ts'
-import type { MetricStore } from '../backends/metric-store.ts'
-import { evaluateAlarm } from '../core/alarm-evaluation.ts'
-import { MillraceError } from '../core/millrace-error.ts'
-import { minuteOf } from '../core/minutes.ts'
-import { slicesOf } from '../core/slices-of.ts'
+} from '../../backends/alarm-store.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { MetricStore } from '../../backends/metric-store.ts'
+import { evaluateAlarm } from '../../core/alarm-evaluation.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { minuteOf } from '../../core/minutes.ts'
+import { slicesOf } from '../../core/slices-of.ts'
 import { type AlarmChange, alarmChange } from './alarm-change.ts'
 import { alarmDatapoints, overdueValueName } from './alarm-datapoints.ts'
 import { alarmNotifications } from './alarm-notifications.ts'

@@ -2,8 +2,8 @@
  * The numbers that a rule looks at: minutes of the store become one datapoint for each period. Windows
  * slide: they end with the latest minute that is over, whatever the length of the period.
  */
-import type { Backend } from '../backends/backend.ts'
-import type { MetricStore, QueueMinute } from '../backends/metric-store.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { MetricStore, QueueMinute } from '../../backends/metric-store.ts'
 import {
   queueMetricNames,
   queueMetrics,
@@ -11,12 +11,12 @@ import {
   type Sample,
   statisticOf,
   together,
-} from '../backends/queue-metrics.ts'
-import { type Datapoint, evaluationRange } from '../core/alarm-evaluation.ts'
-import { alarmMetrics } from '../core/alarm-metrics.ts'
-import type { AlarmRule } from '../core/alarm-rule.ts'
-import { cloudWatchStatistics } from '../core/cloudwatch-words.ts'
-import { minuteMs, minuteOf } from '../core/minutes.ts'
+} from '../../backends/queue-metrics.ts'
+import { type Datapoint, evaluationRange } from '../../core/alarm-evaluation.ts'
+import { alarmMetrics } from '../../core/alarm-metrics.ts'
+import type { AlarmRule } from '../../core/alarm-rule.ts'
+import { cloudWatchStatistics } from '../../core/cloudwatch-words.ts'
+import { minuteMs, minuteOf } from '../../core/minutes.ts'
 
 export interface DatapointSources {
   readonly backend: Pick<Backend, 'readQueue'>

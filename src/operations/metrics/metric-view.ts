@@ -1,6 +1,6 @@
 /** Metrics as every way in shows them; the names of fields are API. */
-import type { LatestValue, QueueMinute } from '../backends/metric-store.ts'
-import { isoTime } from '../core/iso-time.ts'
+import type { LatestValue, QueueMinute } from '../../backends/metric-store.ts'
+import { isoTime } from '../../core/iso-time.ts'
 import type { MetricSeries } from './metric-data.ts'
 
 /** As CloudWatch answers to GetMetricData: times and values in two rows, oldest first. */

@@ -1,6 +1,6 @@
 /** Puts an alarm into a state that no evaluation has found: those who have to hear of it do. */
-import type { AlarmRecord, AlarmStore, AlarmTransition } from '../backends/alarm-store.ts'
-import type { AlarmState } from '../core/alarm-rule.ts'
+import type { AlarmRecord, AlarmStore, AlarmTransition } from '../../backends/alarm-store.ts'
+import type { AlarmState } from '../../core/alarm-rule.ts'
 import { type AlarmChange, alarmChange } from './alarm-change.ts'
 import { alarmNotifications } from './alarm-notifications.ts'
 

@@ -1,5 +1,5 @@
 /** Minutes of a queue as CloudWatch has them: a metric, a statistic, a period, and the numbers. */
-import type { QueueMinute } from '../backends/metric-store.ts'
+import type { QueueMinute } from '../../backends/metric-store.ts'
 import {
   type MetricKind,
   type MetricStatistic,
@@ -8,15 +8,15 @@ import {
   type Sample,
   statisticOf,
   together,
-} from '../backends/queue-metrics.ts'
-import { minuteMs } from '../core/minutes.ts'
+} from '../../backends/queue-metrics.ts'
+import { minuteMs } from '../../core/minutes.ts'
 
 export {
   type MetricStatistic,
   metricStatistics,
   type QueueMetric,
   queueMetricNames,
-} from '../backends/queue-metrics.ts'
+} from '../../backends/queue-metrics.ts'
 
 export interface MetricSeries {
   readonly metric: QueueMetric

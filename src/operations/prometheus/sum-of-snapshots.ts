@@ -1,7 +1,7 @@
 /** All queues as if they were one: counts and levels add up, and the oldest message is the oldest. */
-import type { QueueSnapshot } from '../backends/metric-store.ts'
-import { quietMinute } from '../backends/queue-metrics.ts'
-import { addHandlers } from '../core/handler-figures.ts'
+import type { QueueSnapshot } from '../../backends/metric-store.ts'
+import { quietMinute } from '../../backends/queue-metrics.ts'
+import { addHandlers } from '../../core/handler-figures.ts'
 
 type Together = Omit<QueueSnapshot, 'queue'>
 

@@ -1,17 +1,18 @@
 /** How queues fared, minute by minute, and values of an app's own beside them. */
-import type { QueueMinute, ValueMinute } from '../backends/metric-store.ts'
-import { type NamedQueue, type NameScope, valueName } from '../contracts/resolve-names.ts'
-import { type Duration, durationMs } from '../core/durations.ts'
-import { MillraceError } from '../core/millrace-error.ts'
-import { minuteMs, minuteOf } from '../core/minutes.ts'
-import type { Clock } from '../core/ports.ts'
-import { prometheusText } from '../observability/prometheus-text.ts'
-import { metricsOf } from './metrics-of.ts'
+
+import type { QueueMinute, ValueMinute } from '../../backends/metric-store.ts'
+import { type NamedQueue, type NameScope, valueName } from '../../contracts/resolve-names.ts'
+import { type Duration, durationMs } from '../../core/durations.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { minuteMs, minuteOf } from '../../core/minutes.ts'
+import type { Clock } from '../../core/ports.ts'
+import { supported } from '../../core/supported.ts'
 import {
   type MetricSources,
   type PrometheusOptions,
   prometheusMetrics,
-} from './prometheus-metrics.ts'
+} from '../prometheus/prometheus-metrics.ts'
+import { prometheusText } from '../prometheus/prometheus-text.ts'
 
 /** A span of time: how far back from now, or from when to when. */
 export type MetricSpan =
@@ -54,7 +55,7 @@ export function createMetricReader(setup: MetricReaderSetup): MetricReader {
   const nameOf = (queue: string): string => queues.find(({ key }) => key === queue)?.name ?? queue
   return {
     minutes: async (queue, span) =>
-      metricsOf(backend).minutes({ queue: nameOf(queue), ...spanOf(span, clock) }),
+      supported(backend.metrics).minutes({ queue: nameOf(queue), ...spanOf(span, clock) }),
     prometheus: async (options) => prometheusText(await prometheusMetrics(backend, options)),
   }
 }
@@ -64,9 +65,12 @@ export function createMetrics(setup: MetricsSetup): Metrics {
   return {
     ...createMetricReader(setup),
     put: async (name, value) =>
-      metricsOf(backend).report({ queues: [], values: [{ name: valueName(name, scope), value }] }),
+      supported(backend.metrics).report({
+        queues: [],
+        values: [{ name: valueName(name, scope), value }],
+      }),
     values: async (name, span) =>
-      metricsOf(backend).values({ name: valueName(name, scope), ...spanOf(span, clock) }),
+      supported(backend.metrics).values({ name: valueName(name, scope), ...spanOf(span, clock) }),
   }
 }
 

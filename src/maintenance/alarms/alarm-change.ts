@@ -1,7 +1,7 @@
 /** A change of an alarm's state, as it is told to people. */
-import type { AlarmRecord, AlarmTransition } from '../backends/alarm-store.ts'
-import type { AlarmSeverity, AlarmState } from '../core/alarm-rule.ts'
-import { cloudWatchMetric } from '../core/cloudwatch-words.ts'
+import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts'
+import type { AlarmSeverity, AlarmState } from '../../core/alarm-rule.ts'
+import { cloudWatchMetric } from '../../core/cloudwatch-words.ts'
 
 export interface AlarmChange {
   readonly alarm: string

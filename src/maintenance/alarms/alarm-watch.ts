@@ -2,14 +2,14 @@
  * Keeps alarms declared and evaluated: a few seconds after each minute it looks what there is to watch,
  * and evaluates it. Whoever declares alarms is a source; what a source does not name any more is forgotten.
  */
-import type { DeclareAlarms } from '../backends/alarm-store.ts'
-import type { Backend } from '../backends/backend.ts'
-import { alarmMetrics } from '../core/alarm-metrics.ts'
-import type { AlarmRule } from '../core/alarm-rule.ts'
-import { MillraceError } from '../core/millrace-error.ts'
-import { minuteMs, minuteOf } from '../core/minutes.ts'
-import type { Timers } from '../core/ports.ts'
-import { Agent, type AgentFailure, type SliceEnd } from './agent.ts'
+import type { DeclareAlarms } from '../../backends/alarm-store.ts'
+import type { Backend } from '../../backends/backend.ts'
+import { alarmMetrics } from '../../core/alarm-metrics.ts'
+import type { AlarmRule } from '../../core/alarm-rule.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
+import { minuteMs, minuteOf } from '../../core/minutes.ts'
+import type { Timers } from '../../core/ports.ts'
+import { Agent, type AgentFailure, type SliceEnd } from '../agent.ts'
 import type { AlarmChange } from './alarm-change.ts'
 import { AlarmEvaluator } from './alarm-evaluator.ts'
 import { endAlarm } from './set-alarm.ts'
