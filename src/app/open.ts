@@ -38,13 +38,13 @@ export interface OpenOptions {
   readonly data?: string
   /** Part of the queues' names. Default MILLRACE_STAGE, the app's own stage, or `dev`. */
   readonly stage?: string
-  /** A backend instead of the embedded store. Whoever opened it closes it. */
+  /** A backend instead of the embedded store. The program that opened it closes it. */
   readonly backend?: Backend
   /** Time, chance and identity. Default: those of the machine. */
   readonly ports?: Ports
   /**
-   * Told of messages that were refused, of what failed in the background, of what the janitor has found,
-   * of alarms that change their state, and of jumps of the wall clock. Default: a line in the log, or a process warning without one.
+   * Called with messages that were refused, failures of maintenance, findings of the janitor, alarms that
+   * change their state, and jumps of the wall clock. Default: a line in the log, or a process warning without one.
    */
   readonly onNotice?: (notice: Notice) => void
   /** Gets one line per transition of a job; any logger with these four methods. Default: none. */
@@ -80,7 +80,7 @@ export interface DeadLetterHandle extends QueueInspector, QueuePurger {
   readonly name: string
   /** Sends the dead letters back; one redrive at a time. */
   redrive(options?: RedriveOptions): Promise<Redrive>
-  /** The latest redrives, newest first, whoever started them. */
+  /** The latest redrives of all processes, newest first. */
   redrives(): Promise<readonly MoveTask[]>
 }
 

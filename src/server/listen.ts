@@ -1,5 +1,5 @@
 /**
- * The HTTP listener that all ways in share: limits against slow, greedy and idle clients, and a stop
+ * The HTTP listener that all surfaces share: limits against slow, greedy and idle clients, and a stop
  * that lets requests finish but does not wait for ever.
  */
 import { createServer, type RequestListener, type Server } from 'node:http'

@@ -40,7 +40,7 @@ function stackAlarmSource(backend: Pick<Backend, 'stacks'>): AlarmSource {
 
 const unwatched = 'unwatched dead letters'
 
-/** One on each queue that takes dead letters, whoever made it, unless somebody watches its depth. */
+/** One on each queue that takes dead letters, declared or not, unless another alarm watches its depth. */
 function deadLetterSource(backend: Pick<Backend, 'listQueues' | 'alarms'>): AlarmSource {
   return {
     owner: unwatched,
