@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { pruneDeclarations } from './prune-declarations.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const bin = `${root}dist/surfaces/cli/main.js`
+const bin = `${root}dist/cli.js`
 
 // A file that lost its source must not live on in the package.
 rmSync(`${root}dist`, { recursive: true, force: true })
@@ -31,7 +31,7 @@ for (const options of passes) {
 pruneDeclarations(`${root}dist`, ['index.d.ts', 'server.d.ts', 'testing/index.d.ts'])
 
 if (!readFileSync(bin, 'utf8').startsWith('#!/usr/bin/env node\n')) {
-  console.error('dist/surfaces/cli/main.js does not begin with its shebang line')
+  console.error('dist/cli.js does not begin with its shebang line')
   process.exit(1)
 }
 chmodSync(bin, 0o755)

@@ -58,6 +58,8 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   concurrency: 'Ceiling on what runs at once: of a queue, a type, a tenant or a worker',
   rateMax: 'Ceiling on starts within a span of time',
   ratePerMs: 'Length of that span',
+  stackNameLength: 'Name of a stack',
+  stackDocumentLength: 'Record of a stack in the store',
   scheduleNameLength: 'Name of a schedule in the store',
   scheduleRuleLength: 'Rule of a schedule in the store',
   scheduleCronLength: 'Cron expression of a schedule',
@@ -117,7 +119,8 @@ const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, stri
   collectors: 'Collectors, which merge items of one key',
   schedules: 'Schedules of which each tick happens once',
   metrics: 'Metrics by the minute, and alarms',
-  inboxes: 'Handoff: messages that people claim',
+  inboxes: 'Inboxes: messages that people claim',
+  stacks: 'A record of the stacks that went up',
   backups: 'A copy of the store while it is in use',
   delayMsMax: 'Longest delay of a message',
 }

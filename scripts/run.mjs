@@ -23,7 +23,7 @@ const [command, ...args] = process.argv.slice(2)
 
 if (command === 'start') {
   installServer()
-  process.exitCode = await run('src/surfaces/cli/main.ts', ['serve', ...args])
+  process.exitCode = await run('src/cli.ts', ['serve', ...args])
 } else if (command === 'test') {
   install()
   const missing = installPrograms(['ffmpeg', 'awscli', 'python3-boto3'])

@@ -4,7 +4,6 @@
  */
 import './app/require-node.ts'
 
-export { open } from './app/lazy-open.ts'
 export type { Notice } from './app/notice.ts'
 export type {
   BackupOptions,
@@ -15,6 +14,7 @@ export type {
   OpenOptions,
   QueueHandle,
 } from './app/open.ts'
+export { open } from './app/open.ts'
 export type { AlarmRecord, AlarmTransition } from './backends/alarm-store.ts'
 /** Requests and answers of the backend port, for those who call it or write a backend. */
 export type * as port from './backends/backend.ts'
@@ -161,8 +161,7 @@ export {
   type TickFacts,
 } from './contracts/schedule-declaration.ts'
 export type { DefaultTiers, Tier, Tiers } from './contracts/tier-declaration.ts'
-export type { AlarmMetricName } from './core/alarm-metrics.ts'
-export type { AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
+export type { AlarmMetricName, AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
 export type { Duration } from './core/durations.ts'
 export { type ErrorCode, errorCodes } from './core/error-codes.ts'
 export type { HandlerFigures } from './core/handler-figures.ts'
@@ -226,7 +225,7 @@ export type { UndeliveredNotification } from './maintenance/relay.ts'
 export type { TickFailure } from './maintenance/scheduler.ts'
 export type { SweepFailure } from './maintenance/sweeper.ts'
 export type { LogFields, Logger } from './observability/logger.ts'
-export type { AlarmHistoryOptions, Alarms, TestAlarmOptions } from './operations/alarms.ts'
+export type { AlarmHistoryOptions, Alarms, TestAlarmOptions } from './operations/alarms/alarms.ts'
 export type {
   ClaimedItem,
   ClaimItemOptions,
@@ -239,10 +238,9 @@ export type {
   RenewItemOptions,
   ResolveItemOptions,
 } from './operations/inbox.ts'
-export type { PeekOptions, QueueInspector } from './operations/inspect.ts'
-export type { MetricReader, MetricSpan, Metrics } from './operations/metrics.ts'
-export type { PrometheusOptions } from './operations/prometheus-metrics.ts'
-export type { QueuePurger } from './operations/purge.ts'
+export type { PeekOptions, QueueInspector, QueuePurger } from './operations/inspect.ts'
+export type { MetricReader, MetricSpan, Metrics } from './operations/metrics/metrics.ts'
+export type { PrometheusOptions } from './operations/prometheus/prometheus-metrics.ts'
 export type { Redrive, RedriveOptions } from './operations/redrive.ts'
 export type {
   ActiveSwitch,

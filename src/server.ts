@@ -1,12 +1,13 @@
 /**
- * `millrace/server`: the server as a library, and its HTTP API for other servers. This file joins the
- * ways in to the store; everything else is in the folders it names.
+ * `millrace/server`: the server as a library, and its HTTP API for other servers. This file hands the
+ * surfaces to the server; everything else is in the folders it names.
  */
 import './app/require-node.ts'
 import type { RequestListener } from 'node:http'
 import { type DevOptions as DevServerOptions, type RunningDev, startDevWith } from './server/dev.ts'
-import { type RunningServer, type ServerOptions, type Services, serveWith } from './server/serve.ts'
+import { type RunningServer, type ServerOptions, serveWith } from './server/serve.ts'
 import { type HttpApiOptions, httpApi } from './surfaces/http-api/http-api.ts'
+import type { Services } from './surfaces/services.ts'
 import type { AccessKey } from './surfaces/sqs-protocol/access/access-keys.ts'
 import { type SqsWireOptions, sqsWire } from './surfaces/sqs-protocol/sqs-wire.ts'
 
@@ -25,10 +26,10 @@ export type { AccessKey }
 
 export interface ServeOptions extends ServerOptions, HttpApiOptions, SqsWireOptions {}
 
-/** Starts a server on the embedded store. Answers once it accepts requests. */
+/** Starts a server on the embedded store. Resolves once it accepts requests. */
 export function serve(options: ServeOptions = {}): Promise<RunningServer> {
   const setup = { ...options, hasCredentials: hasCredentials(options) }
-  return serveWith((services) => waysIn(services, options), setup)
+  return serveWith((services) => surfacesOf(services, options), setup)
 }
 
 export interface DevOptions
@@ -39,7 +40,7 @@ export interface DevOptions
 /** Starts a server with what templates declare: their queues, and the functions that these feed. */
 export function startDev(options: DevOptions = {}): Promise<RunningDev> {
   const credentials = keyOfFunctions(options)
-  return startDevWith((services) => waysIn(services, options), {
+  return startDevWith((services) => surfacesOf(services, options), {
     ...options,
     hasCredentials: hasCredentials(options),
     ...(credentials !== undefined && { credentials }),
@@ -58,7 +59,7 @@ function keyOfFunctions({ accessKeys = [], account }: DevOptions): AccessKey | u
 }
 
 /** One listener for all: what is meant for SQS goes there, and everything else to the HTTP API. */
-function waysIn(services: Services, options: ServeOptions): RequestListener {
+function surfacesOf(services: Services, options: ServeOptions): RequestListener {
   const { accessKeys, auth, log } = options
   const wire = sqsWire(services, options)
   const api = httpApi(services, options)

@@ -52,7 +52,7 @@ export function startBare(): Promise<BenchServer> {
 /** Durable, as users have it. */
 export function startMillrace(folder: string): Promise<BenchServer> {
   const options = ['serve', '--port', '0', '--data', folder, '--log', 'error']
-  return BenchServer.start('../../src/surfaces/cli/main.ts', options)
+  return BenchServer.start('../../src/cli.ts', options)
 }
 
 export function startFauxqsServer(dataDir?: string): Promise<BenchServer> {

@@ -6,15 +6,14 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { minuteMs } from '../core/minutes.ts'
 import type { Ports } from '../core/ports.ts'
 import { abandonedAfterMs } from '../flows/ensure-schedules.ts'
-import type { AgentFailure } from '../maintenance/agent.ts'
-import type { AlarmChange } from '../maintenance/alarm-change.ts'
-import { type AlarmSource, AlarmWatch } from '../maintenance/alarm-watch.ts'
-import type { Notice } from './notice.ts'
+import type { AlarmChange } from '../maintenance/alarms/alarm-change.ts'
+import { type AlarmSource, AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
+import { type Notice, serviceFailure } from './notice.ts'
 
 export interface AlarmWatchSetup {
   readonly backend: Backend
   readonly ports: Ports
-  /** Told of changes of states. */
+  /** Called with changes of states. */
   readonly onChange: (change: AlarmChange) => void
   readonly onNotice: (notice: Notice) => void
 }
@@ -33,7 +32,7 @@ export function watchAppAlarms(setup: AlarmWatchSetup & AlarmScope): AlarmWatch 
     onChange,
     sources: [appAlarmSource(setup)],
     owner: appAlarmOwner(setup),
-    onFailure: alarmFailure(setup),
+    onFailure: serviceFailure('alarm watch', setup),
   })
 }
 
@@ -80,11 +79,4 @@ async function evaluatedStackRules({
   return records
     .filter(({ rule, evaluatedAt }) => rule.metric === 'depth' && (evaluatedAt ?? 0) >= since)
     .map(({ rule }) => rule)
-}
-
-export function alarmFailure({
-  onNotice,
-}: Pick<AlarmWatchSetup, 'onNotice'>): (failure: AgentFailure) => void {
-  return ({ error, retryInMs }) =>
-    onNotice({ kind: 'agent_failed', agent: 'alarm watch', error, retryInMs })
 }

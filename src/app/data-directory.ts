@@ -1,7 +1,7 @@
 import { mkdir, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { MillraceError } from '../core/millrace-error.ts'
-import { systemReason } from './system-error.ts'
+import { systemReason } from '../core/system-reason.ts'
 
 export interface DataDirectory {
   /** Absolute. */
@@ -36,7 +36,25 @@ export async function prepareDataDirectory(directory: string): Promise<PreparedD
   return { ...data, made }
 }
 
-/** Takes directories back that were made for nothing. What somebody else has put into one stays. */
+/** Opening makes a store of a missing or empty file, which is not what a mistyped path asks for. */
+export async function existingDataDirectory(directory: string): Promise<DataDirectory> {
+  const data = dataDirectoryAt(directory)
+  const { path, file } = data
+  try {
+    const { size } = await stat(file)
+    if (size > 0) return data
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') {
+      const reasons = { EACCES: 'this user may not look there' }
+      const message = `Cannot open the store in ${path}: ${systemReason(cause, reasons)}.`
+      throw new MillraceError('store_unusable', { message, cause })
+    }
+  }
+  throw new MillraceError('store_unusable', { message: `There is no store in ${path}.` })
+}
+
+/** Removes directories that were made for nothing. One that has files by now stays. */
 export async function removeEmpty(made: readonly string[]): Promise<void> {
   for (const path of made.toReversed()) await rmdir(path).catch(() => undefined)
 }
@@ -56,7 +74,7 @@ async function makeDirectory(path: string, made: string[]): Promise<void> {
   }
 }
 
-/** Nothing when the directory is there now, whoever made it. */
+/** Undefined when the directory is there now, also when another process made it. */
 async function tryMakeDirectory(
   path: string,
   made: string[],

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { App } from '../contracts/define-app.ts'
+import { defaultStage } from '../contracts/resolve-names.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export interface LoadAppOptions {
@@ -23,6 +24,21 @@ export async function loadApp(path: string, { version }: LoadAppOptions = {}): P
   throw refused(
     `${file} must export one app made with defineApp, as its default or by itself; it has ${found}.`,
   )
+}
+
+export interface StageOptions {
+  readonly stage?: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** @param version counts up when a module is to be read anew */
+export async function loadAppAtStage(
+  path: string,
+  { stage, environment }: StageOptions,
+  version = 0,
+): Promise<{ readonly app: App; readonly stage: string }> {
+  const app = await loadApp(path, version === 0 ? {} : { version })
+  return { app, stage: stage ?? (environment['MILLRACE_STAGE'] || app.stage || defaultStage) }
 }
 
 async function load(file: string, query: string): Promise<Readonly<Record<string, unknown>>> {

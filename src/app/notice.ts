@@ -1,9 +1,10 @@
-/** What an open app has to tell beside its answers: things that no caller is waiting for. */
+/** What an open app reports beside the results of calls: events that no caller waits for. */
 import type { ClockChange } from '../core/clock-change.ts'
 import { formatDuration } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { minuteMs } from '../core/minutes.ts'
-import type { AlarmChange } from '../maintenance/alarm-change.ts'
+import type { AgentFailure } from '../maintenance/agent.ts'
+import type { AlarmChange } from '../maintenance/alarms/alarm-change.ts'
 import { describeFinding, type JanitorFinding } from '../maintenance/janitor-rules.ts'
 import type { UndeliveredNotification } from '../maintenance/relay.ts'
 import type { TickFailure } from '../maintenance/scheduler.ts'
@@ -27,9 +28,17 @@ export type Notice =
       readonly retryInMs: number | null
     }
 
-/** Where notices go that nobody listens to: into the log, or out as process warnings. */
+/** The listener without one of the caller: the log, or process warnings. */
 export function noticesTo(log: Logger = silentLogger): (notice: Notice) => void {
   return log === silentLogger ? warnOf : logOf(log)
+}
+
+/** Reports what fails in a service, by its name. */
+export function serviceFailure(
+  agent: string,
+  { onNotice }: { readonly onNotice: (notice: Notice) => void },
+): (failure: AgentFailure) => void {
+  return ({ error, retryInMs }) => onNotice({ kind: 'agent_failed', agent, error, retryInMs })
 }
 
 export interface Listeners {
@@ -37,12 +46,12 @@ export interface Listeners {
   readonly onNotice?: ((notice: Notice) => void) | undefined
 }
 
-/** Alarms are in the log in any case, whoever else listens. */
-export function alarmTold({ log, onNotice }: Listeners): (change: AlarmChange) => void {
+/** Alarms are in the log in any case, also with another listener. */
+export function alarmListener({ log, onNotice }: Listeners): (change: AlarmChange) => void {
   const listeners = [log && logOf(log), onNotice].filter((one) => one !== undefined)
-  const told = listeners.length === 0 ? [warnOf] : listeners
+  const called = listeners.length === 0 ? [warnOf] : listeners
   return (change) => {
-    for (const tell of told) tell({ kind: 'alarm', ...change })
+    for (const listener of called) listener({ kind: 'alarm', ...change })
   }
 }
 

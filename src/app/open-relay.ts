@@ -5,8 +5,8 @@ import { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
 import { Relay } from '../maintenance/relay.ts'
 import type { Webhook } from '../maintenance/webhook.ts'
-import type { Notice } from './notice.ts'
-import { version } from './version.ts'
+import { version } from '../version.ts'
+import { type Notice, serviceFailure } from './notice.ts'
 
 export interface RelaySetup {
   readonly backend: Backend
@@ -30,8 +30,7 @@ export function openRelay({
     webhook: lazyWebhook(allowPrivate),
     timers: ports.timers,
     onUndelivered: (failure) => onNotice({ kind: 'notification_failed', ...failure }),
-    onFailure: ({ error, retryInMs }) =>
-      onNotice({ kind: 'agent_failed', agent: 'relay', error, retryInMs }),
+    onFailure: serviceFailure('relay', { onNotice }),
   })
 }
 

@@ -111,7 +111,7 @@ function observerOf(
   }
 }
 
-/** Whoever only looks on must not keep work from being settled, or its slot from being freed. */
+/** A log or a listener that throws must not keep work from being settled, or its slot from being freed. */
 function harmless(run: () => void): void {
   try {
     run()

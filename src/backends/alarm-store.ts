@@ -4,7 +4,7 @@
  * that none is lost or made twice.
  */
 import type { AlarmRule, AlarmState } from '../core/alarm-rule.ts'
-import type { Page } from './backend.ts'
+import type { Page } from './stored-message.ts'
 
 export type { AlarmState }
 

@@ -12,17 +12,32 @@ import type { AlarmStore } from './alarm-store.ts'
 import type { Backup, BackupReport } from './backup.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
+import type { Emit, EmittedJob } from './emission.ts'
 import type { FindingStore } from './finding-store.ts'
 import type { EmittedFlow, EmittedStart, FlowStore, MarkUnits, UnitKey } from './flow-store.ts'
 import type { InboxStore } from './inbox-store.ts'
-import type { DeliveredJob, EnqueuedJob, JobStore, NewJob } from './job-store.ts'
+import type { DeliveredJob, EnqueuedJob, JobStore } from './job-store.ts'
 import type { MetricStore } from './metric-store.ts'
 import type { OtherThread } from './other-thread.ts'
 import type { ScheduleStore } from './schedule-store.ts'
+import type { StackStore } from './stack-store.ts'
+import type {
+  Extend,
+  LeaseResult,
+  LeaseState,
+  LeaseStates,
+  Page,
+  PeekedMessage,
+  QueueName,
+  RefusedLease,
+  StoredMessage,
+} from './stored-message.ts'
 import type { SwitchStore } from './switch-store.ts'
 
-export type { Backup, BackupProgress, BackupReport } from './backup.ts'
-export type { LeaseRenewer, OtherThread } from './other-thread.ts'
+export type * from './backup.ts'
+export type * from './emission.ts'
+export type * from './other-thread.ts'
+export type * from './stored-message.ts'
 export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
 
 export interface Backend {
@@ -44,6 +59,8 @@ export interface Backend {
   readonly alarms: AlarmStore | null
   /** Messages in the hands of people. */
   readonly inboxes: InboxStore | null
+  /** Which stacks went up. */
+  readonly stacks: StackStore | null
   /** How another thread of this process reaches the same store; null where none can. */
   readonly otherThread: OtherThread | null
 
@@ -91,16 +108,6 @@ export interface Backend {
   backup(request: Backup): Promise<BackupReport>
   /** Settles what has arrived, ends parked receives empty-handed, and lets go of the store. */
   close(): Promise<void>
-}
-
-export interface QueueName {
-  readonly queue: string
-}
-
-export interface Page<T> {
-  readonly items: readonly T[]
-  /** Pass as `after` to read on; absent on the last page. */
-  readonly next?: string
 }
 
 export interface QueueRecord {
@@ -200,34 +207,6 @@ export interface WhenReady extends QueueName {
   readonly signal: AbortSignal
 }
 
-export interface LeaseStates extends QueueName {
-  readonly receipts: readonly string[]
-}
-
-export type LeaseState = 'live' | LeaseRefusal
-
-interface StoredMessage {
-  readonly id: string
-  readonly sequence: number
-  readonly body: string
-  readonly attributes: Readonly<Record<string, MessageAttribute>>
-  readonly systemAttributes: Readonly<Record<string, string>>
-  readonly group: string | null
-  readonly deduplicationId: string | null
-  readonly sentAt: number
-  readonly firstReceivedAt: number | null
-  readonly receiveCount: number
-  readonly deadLetter: DeadLetterOrigin | null
-}
-
-export interface DeadLetterOrigin {
-  /** The queue in which the message died. */
-  readonly source: string
-  readonly at: number
-  /** Why it was buried; null when it only used up its receives. */
-  readonly reason: string | null
-}
-
 export interface Delivery extends StoredMessage {
   readonly receipt: string
   /** Rises with every lease of the store: the fencing token for a handler's own writes. */
@@ -239,43 +218,6 @@ export interface Delivery extends StoredMessage {
   readonly job: DeliveredJob | null
   /** The unit of a flow that its acknowledgement marks. */
   readonly unit: UnitKey | null
-}
-
-export interface PeekedMessage extends StoredMessage {
-  readonly state: MessageState
-  /** When a leased or delayed message can be received again. */
-  readonly dueAt: number | null
-}
-
-export interface Extend extends QueueName {
-  readonly leases: readonly Extension[]
-}
-
-export interface Extension {
-  readonly receipt: string
-  readonly visibilityMs: number
-  /**
-   * Also by a receipt whose lease has lapsed, or was followed by another one, as SQS has it: only on
-   * standard queues, never a job, and never while another lease on the message is live.
-   */
-  readonly anyLease?: boolean
-}
-
-/**
- * Why a lease could not be used: `gone` (the message was deleted, purged or has expired), `stale`
- * (the message was given to somebody else or handed back), `lapsed` (the lease ran out).
- */
-export type LeaseRefusal = 'gone' | 'stale' | 'lapsed'
-
-export type LeaseResult =
-  | { readonly status: 'extended'; readonly leaseExpiresAt: number }
-  | RefusedLease
-  | { readonly status: 'refused'; readonly error: MillraceError }
-
-export interface RefusedLease {
-  readonly status: LeaseRefusal
-  /** Set where `anyLease` was asked for and could be granted, but another lease is live. */
-  readonly isHeld?: true
 }
 
 export type Outcome =
@@ -295,10 +237,6 @@ export type Outcome =
   | { readonly kind: 'release' }
   /** To the dead-letter queue now. A job has failed; without such a queue that is all. */
   | { readonly kind: 'bury'; readonly reason: string }
-
-export interface Emit extends QueueName {
-  readonly message: NewMessage
-}
 
 export interface Settlement {
   readonly receipt: string
@@ -320,13 +258,6 @@ export interface Settlement {
    * Only where the backend has `callerTransactions`.
    */
   readonly within?: (connection: object) => void
-}
-
-/** A message or a job that comes to exist with something else. */
-export type Emission = Emit | EmittedJob
-
-export interface EmittedJob extends QueueName {
-  readonly job: NewJob
 }
 
 export interface Settle extends QueueName {

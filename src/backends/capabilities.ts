@@ -35,6 +35,8 @@ export interface Capabilities {
   readonly metrics: boolean
   /** Messages that people claim. */
   readonly inboxes: boolean
+  /** A record of the stacks that went up. */
+  readonly stacks: boolean
   /** The store can be copied while it is in use. */
   readonly backups: boolean
   readonly delayMsMax: number

@@ -18,6 +18,7 @@ import { checkedJobStore } from './checked-job-store.ts'
 import { checkedMetricStore } from './checked-metric-store.ts'
 import { checkedScheduleStore } from './checked-schedule-store.ts'
 import { refuseSettlement } from './checked-settlement.ts'
+import { checkedStackStore } from './checked-stack-store.ts'
 import { checkedSwitchStore } from './checked-switch-store.ts'
 import { check, checkCount, isCount, refusal } from './checking.ts'
 
@@ -33,6 +34,7 @@ export function checkedBackend(backend: Backend): Backend {
     metrics: backend.metrics === null ? null : checkedMetricStore(backend.metrics),
     alarms: backend.alarms === null ? null : checkedAlarmStore(backend.alarms),
     inboxes: backend.inboxes === null ? null : checkedInboxStore(backend.inboxes),
+    stacks: backend.stacks === null ? null : checkedStackStore(backend.stacks),
     otherThread: backend.otherThread,
 
     createQueue: async (request) => {

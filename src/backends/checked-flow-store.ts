@@ -1,9 +1,9 @@
 /** Checks every argument about flows before a store sees it, as checked-backend.ts does for messages. */
 import { checkOneOf, checkRange, checkText, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
-import type { Emission } from './backend.ts'
 import { checkJob } from './checked-job-store.ts'
 import { check } from './checking.ts'
+import type { Emission } from './emission.ts'
 import type {
   FlowKey,
   FlowStore,

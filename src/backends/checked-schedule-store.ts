@@ -1,9 +1,9 @@
 /** Checks every argument about schedules, as checked-backend.ts does for messages. */
 import { checkLength, checkRange, checkText, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
-import type { Emission } from './backend.ts'
 import { checkJob } from './checked-job-store.ts'
 import { check } from './checking.ts'
+import type { Emission } from './emission.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 
 export function checkedScheduleStore(store: ScheduleStore): ScheduleStore {

@@ -3,7 +3,8 @@
  * A batch belongs to whoever holds the lease of the trigger it was begun with, and ends with the
  * settlement of that trigger, so no item is merged twice and none is lost.
  */
-import type { LeaseRefusal, NewMessage, Page } from './backend.ts'
+import type { NewMessage } from '../core/message.ts'
+import type { LeaseRefusal, Page } from './stored-message.ts'
 
 export interface CollectorStore {
   /** Stages items; the first one of a key schedules its trigger in the same commit. */

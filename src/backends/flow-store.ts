@@ -3,7 +3,8 @@
  * knows its unit, so whoever acknowledges it marks the unit in the same commit, and whoever buries it
  * gives the unit up. The last mark ends the flow in that very commit, and only one can be the last.
  */
-import type { Emission, Page } from './backend.ts'
+import type { Emission } from './emission.ts'
+import type { Page } from './stored-message.ts'
 
 export interface FlowStore {
   /** Opens a flow with its first units. One that is there already stays as it is: `duplicate`. */

@@ -2,7 +2,8 @@
  * Handoff: the part of a backend that lets a person hold a message. A claim is a lease with a name on
  * it; it ends like any other, by a settlement or by running out, and what was written down stays.
  */
-import type { Emit, LeaseRefusal, Page, PeekedMessage, QueueName } from './backend.ts'
+import type { Emit } from './emission.ts'
+import type { LeaseRefusal, Page, PeekedMessage, QueueName } from './stored-message.ts'
 
 export interface InboxStore {
   /** What is in an inbox, oldest first, with who has it. */

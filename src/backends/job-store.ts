@@ -6,7 +6,7 @@ import type { BackoffPolicy } from '../core/backoff.ts'
 import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
 import type { JobStatus } from '../core/job-state.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
-import type { LeaseRefusal, Page } from './backend.ts'
+import type { LeaseRefusal, Page } from './stored-message.ts'
 
 export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */

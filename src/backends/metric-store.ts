@@ -5,7 +5,7 @@
  */
 import type { HandlerFigures } from '../core/handler-figures.ts'
 import type { QueueCounts } from '../core/queue-counters.ts'
-import type { Page } from './backend.ts'
+import type { Page } from './stored-message.ts'
 
 export type { HandlerFigures, QueueCounts }
 

@@ -1,5 +1,5 @@
 /** How a thread beside the event loop reaches the store, to keep leases while a handler blocks the loop. */
-import type { Extend, LeaseResult, LeaseStates } from './backend.ts'
+import type { Extend, LeaseResult, LeaseStates } from './stored-message.ts'
 
 /**
  * A module whose `openRenewer(options)` answers a `LeaseRenewer`. It is loaded in a thread of its own,

@@ -3,7 +3,7 @@
  * was due in the statement that writes the next one, and the message of the tick is in that commit.
  * What is due is decided by wall time, as far as the store believes it: jumps do not count until they last.
  */
-import type { Emission } from './backend.ts'
+import type { Emission } from './emission.ts'
 
 export interface ScheduleStore {
   /** Wall time, as the store believes it, from which a next tick is worked out. */

@@ -2,7 +2,7 @@
  * Kill switches and budgets: the part of a backend that can stop work without stopping workers. A
  * switch is looked at whenever messages are claimed, by whomever, so it holds everywhere at once.
  */
-import type { Page } from './backend.ts'
+import type { Page } from './stored-message.ts'
 
 export interface SwitchStore {
   /** Turns a switch on, or changes one that is on. */

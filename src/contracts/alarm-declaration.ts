@@ -2,9 +2,9 @@
  * Alarms as part of an app, in CloudWatch's words: a metric, a statistic over a period, a threshold,
  * and how many of the latest periods must be beyond it. `dead('*').above(10)` writes the usual ones.
  */
-import type { AlarmMetricName } from '../core/alarm-metrics.ts'
 import type {
   AlarmComparison,
+  AlarmMetricName,
   AlarmSeverity,
   AlarmState,
   AlarmStatistic,

@@ -1,10 +1,10 @@
 /** The flows and chains of an app, held against its queues. They share one kind of name in the store. */
 import { checkOneOf, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
+import type { DeclaredFlowParts } from './app-declaration.ts'
 import { checkChain } from './check-chains.ts'
 import { checkPartName } from './check-part-name.ts'
 import { type CheckedQueues, checkWorkQueue } from './check-work.ts'
-import type { DeclaredFlowParts } from './define-app.ts'
 import type { NameScope } from './resolve-names.ts'
 import {
   checkDuration,

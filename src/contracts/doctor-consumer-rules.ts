@@ -1,7 +1,12 @@
 /** The doctor's rules about functions that queues feed, as Lambda does it. */
 import { formatDuration } from '../core/durations.ts'
-import type { DoctorRule, ExaminedConsumer, Observation } from './doctor.ts'
-import type { ConsumerFacts, ExaminedFacts, QueueFacts } from './examined-facts.ts'
+import type { DoctorRule, Observation } from './doctor-rule.ts'
+import type {
+  ConsumerFacts,
+  ExaminedConsumer,
+  ExaminedFacts,
+  QueueFacts,
+} from './examined-facts.ts'
 
 type Look = DoctorRule['look']
 

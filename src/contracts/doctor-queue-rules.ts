@@ -3,7 +3,7 @@ import { outlastsRetention } from '../core/check-queue.ts'
 import { formatDuration } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import type { QueueSettings } from '../core/queue-settings.ts'
-import type { DoctorRule, Observation } from './doctor.ts'
+import type { DoctorRule, Observation } from './doctor-rule.ts'
 import type { ExaminedFacts, QueueFacts } from './examined-facts.ts'
 
 type Look = DoctorRule['look']

@@ -2,14 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { defineApp } from './define-app.ts'
-import {
-  doctorRules,
-  type ExaminedConsumer,
-  type ExaminedQueue,
-  type ExaminedTopology,
-  examine,
-} from './doctor.ts'
+import { doctorRules, examine } from './doctor.ts'
 import { examineApp } from './examine-app.ts'
+import type { ExaminedConsumer, ExaminedQueue, ExaminedTopology } from './examined-facts.ts'
 import { jobs } from './jobs-declaration.ts'
 import { fifo, queue } from './queue-declaration.ts'
 import { resolveTopology } from './resolve-topology.ts'

@@ -1,5 +1,7 @@
 /** An app before the doctor. Its workers renew their leases, so Lambda's rules are not theirs. */
-import { type ExaminedTopology, examine, type Finding } from './doctor.ts'
+import { examine } from './doctor.ts'
+import type { Finding } from './doctor-rule.ts'
+import type { ExaminedTopology } from './examined-facts.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
 import type { Topology } from './resolve-topology.ts'
 

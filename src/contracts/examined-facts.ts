@@ -1,6 +1,44 @@
 /** A topology as the doctor's rules want it: settings in full, and who belongs to whom. */
 import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
-import type { ExaminedConsumer, ExaminedPlace, ExaminedTopology } from './doctor.ts'
+
+export interface ExaminedTopology {
+  readonly queues: readonly ExaminedQueue[]
+  /** Functions that queues feed, as Lambda does it. */
+  readonly consumers: readonly ExaminedConsumer[]
+}
+
+export interface ExaminedQueue {
+  readonly name: string
+  /** What was said; the rest is as SQS has it. */
+  readonly settings: Partial<QueueSettings>
+  /** Whether somebody other than the consumers takes messages out of it. */
+  readonly isConsumed?: boolean
+  /** Whether its messages are tracked jobs. */
+  readonly hasJobs?: boolean
+  /** Whether an alarm watches its depth; undefined when that is not known here. */
+  readonly isWatched?: boolean
+  readonly at?: ExaminedPlace
+}
+
+export interface ExaminedConsumer {
+  /** The function. One function may have several queues. */
+  readonly name: string
+  readonly queue: string
+  readonly timeoutMs: number
+  readonly batchSize: number
+  readonly batchingWindowMs: number
+  readonly maximumConcurrency: number | null
+  /** Of the function, for all of its queues together. */
+  readonly reservedConcurrency: number | null
+  readonly reportsBatchItemFailures: boolean
+  readonly at?: ExaminedPlace
+}
+
+export interface ExaminedPlace {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+}
 
 export interface ExaminedFacts {
   readonly queues: readonly QueueFacts[]

@@ -5,7 +5,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
-import type { Backoff, MessageSchema, QueueOptions } from './queue-declaration.ts'
+import type { Backoff, DeclaredQueues, MessageSchema, QueueOptions } from './queue-declaration.ts'
 
 export interface JobType<
   Payload extends MessageSchema = MessageSchema,
@@ -99,6 +99,14 @@ export function jobs<Types extends JobTypes>(options: JobsOptions<Types>): JobsQ
 
 export function isJobsQueue(declared: object): declared is JobsQueue {
   return 'kind' in declared && declared.kind === 'jobs'
+}
+
+export function jobsQueuesOf(queues: DeclaredQueues): Readonly<Record<string, JobsQueue>> {
+  return Object.fromEntries(
+    Object.entries(queues).flatMap(([key, declared]) =>
+      isJobsQueue(declared) ? [[key, declared] as const] : [],
+    ),
+  )
 }
 
 /** A declared type in its long form; undefined when the queue has no type of this name. */

@@ -116,6 +116,9 @@ export interface FifoQueue<
 
 export type DeclaredQueue = StandardQueue | FifoQueue
 
+/** By their keys in the app. */
+export type DeclaredQueues = Readonly<Record<string, DeclaredQueue>>
+
 /** What a sender may pass: the input side of the queue's schema. */
 export type MessageInput<Queue extends DeclaredQueue> = StandardSchemaV1.InferInput<SchemaOf<Queue>>
 

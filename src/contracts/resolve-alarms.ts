@@ -2,8 +2,14 @@
  * From the alarms that an app declares to the rules that are evaluated: one for each queue or flow
  * that is meant, with every default spelled out, and one for each dead-letter queue that none watches.
  */
-import { type AlarmMetricName, alarmMetrics } from '../core/alarm-metrics.ts'
-import type { AlarmRule, AlarmSeverity, AlarmState, AlarmTarget } from '../core/alarm-rule.ts'
+import { alarmMetrics } from '../core/alarm-metrics.ts'
+import type {
+  AlarmMetricName,
+  AlarmRule,
+  AlarmSeverity,
+  AlarmState,
+  AlarmTarget,
+} from '../core/alarm-rule.ts'
 import { durationMs } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import type { Alarm, AlarmAction } from './alarm-declaration.ts'

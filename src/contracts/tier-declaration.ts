@@ -3,8 +3,8 @@
  * a job is enqueued and again before it runs, since other programs may write to the queue too.
  */
 import { MillraceError } from '../core/millrace-error.ts'
-import type { DeclaredQueues } from './define-app.ts'
 import type { JobsQueue, JobTypeName } from './jobs-declaration.ts'
+import type { DeclaredQueues } from './queue-declaration.ts'
 
 export interface Tier {
   /** The key of the queue of jobs that serves the tier. */

@@ -2,7 +2,7 @@
  * What an alarm can watch, once: the app's word, CloudWatch's name for the same figure, what kind of
  * thing has it, and the statistic that is meant when none is named.
  */
-import type { AlarmStatistic } from './alarm-rule.ts'
+import type { AlarmMetricName, AlarmStatistic } from './alarm-rule.ts'
 import { queueCounters } from './queue-counters.ts'
 
 export interface AlarmMetricKind {
@@ -11,22 +11,6 @@ export interface AlarmMetricKind {
   readonly of: 'queue' | 'flow' | 'value'
   readonly statistic: AlarmStatistic
 }
-
-export type AlarmMetricName =
-  | 'depth'
-  | 'in_flight'
-  | 'delayed'
-  | 'oldest_age'
-  | 'sent'
-  | 'received'
-  | 'deleted'
-  | 'empty_receives'
-  | 'deduplicated'
-  | 'dead_lettered'
-  | 'expired'
-  | 'error_rate'
-  | 'overdue_flows'
-  | 'value'
 
 const level = { of: 'queue', statistic: 'maximum' } as const
 const count = { of: 'queue', statistic: 'sum' } as const

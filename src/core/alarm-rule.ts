@@ -2,11 +2,27 @@
  * An alarm as it is kept and evaluated, whoever declared it: a figure of a queue, a flow or an app, a
  * statistic of it over a period, a threshold, and how many of the latest periods must be beyond it.
  */
-import type { AlarmMetricName } from './alarm-metrics.ts'
 
 export type AlarmState = 'OK' | 'ALARM' | 'INSUFFICIENT_DATA'
 
 export const alarmStates: readonly AlarmState[] = ['OK', 'ALARM', 'INSUFFICIENT_DATA']
+
+/** What an alarm can watch; `alarm-metrics.ts` says what each of them is. */
+export type AlarmMetricName =
+  | 'depth'
+  | 'in_flight'
+  | 'delayed'
+  | 'oldest_age'
+  | 'sent'
+  | 'received'
+  | 'deleted'
+  | 'empty_receives'
+  | 'deduplicated'
+  | 'dead_lettered'
+  | 'expired'
+  | 'error_rate'
+  | 'overdue_flows'
+  | 'value'
 
 export type AlarmSeverity = 'warning' | 'critical'
 

@@ -61,6 +61,8 @@ export const limits = {
   alarmActions: { min: 0, max: 5, unit: 'actions' },
   webhookLength: { min: 1, max: 2_048, unit: 'characters' },
   alarmPeriods: { min: 1, max: 1_440, unit: 'periods' },
+  stackNameLength: { min: 1, max: 256, unit: 'characters' },
+  stackDocumentLength: { min: 1, max: 16_777_216, unit: 'characters' },
   scheduleNameLength: { min: 1, max: 80, unit: 'characters' },
   scheduleRuleLength: { min: 1, max: 512, unit: 'characters' },
   scheduleCronLength: { min: 1, max: 256, unit: 'characters' },

@@ -1,4 +1,5 @@
 /** The collectors of an open app, by the keys under which they were declared. */
+
 import type { Backend, Page } from '../backends/backend.ts'
 import type {
   AddedItem,
@@ -12,6 +13,7 @@ import type { DeclaredCollector, ItemInput } from '../contracts/collector-declar
 import type { DeclaredFlowParts, PartOf } from '../contracts/define-app.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { supported } from '../core/supported.ts'
 import type { Drafter } from '../jobs/emitter.ts'
 import { createTriggerHandler, type TriggerHandler } from './collector-handler.ts'
 import { type AddOptions, itemRequest } from './collector-items.ts'
@@ -117,10 +119,7 @@ export function refuseCollectors(
 export function createCollectorDesk<Parts>(setup: CollectorDeskSetup): CollectorDesk<Parts> {
   const { backend, drafter } = setup
   const declared = new CollectorRegistry(setup)
-  const store = (): CollectorStore => {
-    if (backend.collectors === null) throw new MillraceError('unsupported')
-    return backend.collectors
-  }
+  const store = (): CollectorStore => supported(backend.collectors)
   const handles = declared.all.map((one) => [one.key, createHandle(store, one)])
   return {
     // Made from this very app, key by key; only the types of its items are added.

@@ -1,9 +1,11 @@
 /** The flows and chains of an open app, by the keys under which they were declared. */
+
 import type { Backend } from '../backends/backend.ts'
 import type { FlowStore } from '../backends/flow-store.ts'
 import type { DeclaredFlowParts, DeclaredQueues } from '../contracts/define-app.ts'
 import type { NameScope } from '../contracts/resolve-names.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { supported } from '../core/supported.ts'
 import type { Drafter } from '../jobs/emitter.ts'
 import { type ChainHandle, createChainHandle } from './chain-handle.ts'
 import type { ChainSetup } from './chain-steps.ts'
@@ -53,10 +55,7 @@ export function createFlowDesk<Queues extends DeclaredQueues, Parts>(
 ): FlowDesk<Queues, Parts> {
   const { app, scope, backend, drafter } = setup
   const names = new FlowNames(app, scope)
-  const store = (): FlowStore => {
-    if (backend.flows === null) throw new MillraceError('unsupported')
-    return backend.flows
-  }
+  const store = (): FlowStore => supported(backend.flows)
   const parts: ChainSetup = { names, drafter, store }
   const flows = names.flows.map((one) => [one.key, createFlowHandle(parts, one)])
   const chains = names.chains.map((one) => [one.key, createChainHandle(parts, one)])

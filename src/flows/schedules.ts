@@ -2,9 +2,11 @@
  * The schedules of an open app, one handle each: when they tick, and what an operator may do with them.
  * What they change is in the store, so it holds in every process.
  */
+
 import type { ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
 import type { App, PartOf } from '../contracts/define-app.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { supported } from '../core/supported.ts'
 import type { Logger } from '../observability/logger.ts'
 import { type PlannedSchedule, planSchedules, type SchedulePlan } from './planned-schedules.ts'
 import { scheduleControl } from './schedule-control.ts'
@@ -57,11 +59,10 @@ export interface SchedulesSetup extends SchedulePlan {
 
 export function createSchedules<Opened>(setup: SchedulesSetup): Schedules<Opened> {
   const { backend } = setup
-  const handles = planSchedules(setup).map((planned) => {
-    // An app with schedules is not opened on a backend without them.
-    if (backend.schedules === null) throw new MillraceError('unsupported')
-    return [planned.key, handleOf(planned, backend.schedules, setup)]
-  })
+  const handles = planSchedules(setup).map((planned) => [
+    planned.key,
+    handleOf(planned, supported(backend.schedules), setup),
+  ])
   // The handles were made from this very app, key by key.
   return Object.freeze(Object.fromEntries(handles)) as Schedules<Opened>
 }

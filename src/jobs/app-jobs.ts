@@ -1,4 +1,5 @@
 /** The tracked jobs of an open app: enqueued with the types of its declaration, then followed by id. */
+
 import type { Backend, Page } from '../backends/backend.ts'
 import type { EnqueuedJob, JobAttempt, JobStore } from '../backends/job-store.ts'
 import type { DeclaredQueues } from '../contracts/define-app.ts'
@@ -21,6 +22,7 @@ import { errorSummary } from '../core/error-summary.ts'
 import { type JobStatus, jobStatuses } from '../core/job-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
+import { supported } from '../core/supported.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
 import { logEnqueued } from '../observability/transition-log.ts'
 import { type FinishedJob, type Job, jobFrom } from './job.ts'
@@ -100,11 +102,8 @@ interface NamedJobsQueue extends NamedQueue {
 
 export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup): AppJobs<Queues> {
   const { app, backend, ports, queues, log } = setup
-  const stored = (): JobStore => {
-    // An app with jobs is not opened on such a backend; one without may still ask by id.
-    if (backend.jobs === null) throw new MillraceError('unsupported')
-    return backend.jobs
-  }
+  // An app with jobs is not opened on a backend without them; one without may still ask by id.
+  const stored = (): JobStore => supported(backend.jobs)
   const named = (key: string): NamedJobsQueue => {
     const queue = queues.find((one) => one.key === key)
     if (queue === undefined || !isJobsQueue(queue.declared)) throw noJobsQueue(key, queues)

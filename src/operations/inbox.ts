@@ -2,6 +2,7 @@
  * An inbox is a queue whose messages people take, one by one and under their names. A claim is a
  * lease: who does not act in time has to claim again, and nobody decides what another one has.
  */
+
 import type {
   Backend,
   DeadLetterOrigin,
@@ -23,7 +24,7 @@ import { contractOf } from '../contracts/contract-of.ts'
 import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageOutput, MessageSchema } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
-import { MillraceError } from '../core/millrace-error.ts'
+import { supported } from '../core/supported.ts'
 import { readMessage } from '../receiving/read-message.ts'
 import type { Emission } from '../receiving/typed-delivery.ts'
 
@@ -143,7 +144,7 @@ const defaultPageSize = 20
 export function createInbox(setup: InboxSetup): Inbox {
   const { backend, name: queue, heldNames = [] } = setup
   const schema = schemaOf(setup)
-  const store = (): InboxStore => storeOf(backend)
+  const store = (): InboxStore => supported(backend.inboxes)
   const held = heldNames.length > 0 && { heldNames }
   return {
     queue,
@@ -175,11 +176,6 @@ export function createInbox(setup: InboxSetup): Inbox {
 /** The forms of jobs differ by type, which is not part of their bodies. */
 function schemaOf({ declared }: InboxSetup): MessageSchema | undefined {
   return declared === undefined || isJobsQueue(declared) ? undefined : contractOf(declared)
-}
-
-function storeOf({ inboxes }: Pick<Backend, 'inboxes'>): InboxStore {
-  if (inboxes === null) throw new MillraceError('unsupported')
-  return inboxes
 }
 
 function leaseOf(lasting: Duration | undefined): { readonly leaseMs?: number } {

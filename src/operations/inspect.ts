@@ -1,4 +1,4 @@
-/** Looks at a queue without touching it: counts, and messages page by page. */
+/** What every queue offers its operator: counts, messages page by page, and emptying it. */
 import type { Backend, Page, PeekedMessage, QueueStatistics } from '../backends/backend.ts'
 import type { MessageState } from '../core/message-state.ts'
 
@@ -26,4 +26,13 @@ export function inspectorOf(
     peek: ({ state = 'ready', limit = 10, after } = {}) =>
       backend.peek({ queue, state, limit, ...(after === undefined ? {} : { after }) }),
   }
+}
+
+export interface QueuePurger {
+  /** Deletes waiting, leased and delayed messages, and forgets deduplication ids. */
+  purge(): Promise<void>
+}
+
+export function purgerOf(backend: Pick<Backend, 'purgeQueue'>, queue: string): QueuePurger {
+  return { purge: () => backend.purgeQueue({ queue }) }
 }

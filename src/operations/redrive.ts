@@ -1,12 +1,13 @@
 /**
- * Sends dead letters back to where they died, at a rate, while the operator watches or goes away:
- * the store keeps the progress, and any process that has the app open carries it on.
+ * Sends dead letters back to the queues in which they died, at a rate. The store keeps the progress, and any
+ * process that maintains the store continues it.
  */
 import type { Backend, MoveTask, MoveTaskFailure, QueueRecord } from '../backends/backend.ts'
 import { checkMoveDestination } from '../backends/move-destination.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import type { Timers } from '../core/ports.ts'
+import { Sweeper } from '../maintenance/sweeper.ts'
 import { surveyDeadLetters } from './dead-letters.ts'
 import { allQueues } from './list-queues.ts'
 
@@ -33,7 +34,7 @@ export interface RedriveSetup {
   readonly source: string
 }
 
-/** Progress is written once per slice of upkeep, so looking more often shows nothing new. */
+/** Progress is written once per sweep, so looking more often shows nothing new. */
 const lookAgainMs = 200
 
 /** More tasks than this are not begun between two looks: a source has one at a time. */
@@ -49,6 +50,16 @@ export async function redrive(
     ...(perSecond === undefined ? {} : { movesPerSecond: perSecond }),
   })
   return redriveOf({ backend, timers, source }, id)
+}
+
+/** Shorter than in the background, because a person watches the progress. */
+const sweepEveryMs = 200
+
+/** Runs maintenance, which moves the messages of a redrive, in case no other process does. */
+export function maintainStore(backend: Backend, timers: Timers): AsyncDisposable {
+  const sweeper = new Sweeper({ backend, timers, intervalMs: sweepEveryMs })
+  sweeper.start()
+  return { [Symbol.asyncDispose]: () => sweeper.stop() }
 }
 
 /** A redrive that was started before, also by another process. */

@@ -1,4 +1,5 @@
 /** Turns kill switches on and off, and tells who did it. */
+
 import type { Backend, Page } from '../backends/backend.ts'
 import type {
   BudgetState,
@@ -6,13 +7,13 @@ import type {
   SwitchMode,
   SwitchRecord,
   SwitchScope,
-  SwitchStore,
   SwitchTarget,
 } from '../backends/switch-store.ts'
 import type { Budgets } from '../contracts/budget-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { supported } from '../core/supported.ts'
 
 /** Exactly one of them: what is to be stopped. */
 export type SwitchOn =
@@ -78,7 +79,7 @@ export function createSwitches({ backend, queues, heldNames = [] }: SwitchesSetu
     on: SwitchOn,
     { by, note, for: lasting }: SetSwitchOptions,
   ): Promise<SwitchRecord> =>
-    storeOf(backend).set({
+    supported(backend.switches).set({
       ...targetOf(on, queues),
       mode,
       by,
@@ -89,16 +90,20 @@ export function createSwitches({ backend, queues, heldNames = [] }: SwitchesSetu
     hold: async (on, options) => set('hold', on, options),
     divert: async (on, options) => set('divert', on, options),
     lift: async (on, { by, note }) =>
-      storeOf(backend).lift({ ...targetOf(on, queues), by, ...(note !== undefined && { note }) }),
+      supported(backend.switches).lift({
+        ...targetOf(on, queues),
+        by,
+        ...(note !== undefined && { note }),
+      }),
     list: async () => {
-      const stored = await storeOf(backend).list()
+      const stored = await supported(backend.switches).list()
       return [
         ...stored.map((record): ActiveSwitch => ({ ...record, source: 'store' })),
         ...heldNames.map(fromEnvironment),
       ]
     },
     history: async ({ limit = 100, after } = {}) =>
-      storeOf(backend).history({ limit, ...(after !== undefined && { after }) }),
+      supported(backend.switches).history({ limit, ...(after !== undefined && { after }) }),
   }
 }
 
@@ -130,18 +135,13 @@ export function createBudgetDesk(
     spend: async (name, amount) => {
       const { trips, mode = 'hold' } = required(name)
       const target = { scope: 'name', value: trips, mode } as const
-      return storeOf(backend).spend({ ...windowOf(name), amount, trips: target })
+      return supported(backend.switches).spend({ ...windowOf(name), amount, trips: target })
     },
     state: async (name) => {
       const window = windowOf(name)
-      return storeOf(backend).budget(window)
+      return supported(backend.switches).budget(window)
     },
   }
-}
-
-function storeOf({ switches }: Pick<Backend, 'switches'>): SwitchStore {
-  if (switches === null) throw new MillraceError('unsupported')
-  return switches
 }
 
 function targetOf(on: SwitchOn, queues: SwitchesSetup['queues']): SwitchTarget {

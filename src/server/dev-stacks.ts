@@ -3,22 +3,22 @@
  * and the functions that they feed are run.
  */
 import { resolve } from 'node:path'
-import { dataDirectoryAt } from '../app/data-directory.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { bringUp, planUp, readSources, type SourcePlan } from '../stacks/bring-up.ts'
-import type { StackSource } from '../stacks/stack-source.ts'
+import type { StackSource, StackSourceOptions } from '../stacks/stack-source.ts'
 import type { Stack, TemplateProblem } from '../templates/stack.ts'
 import { CodeWatcher } from '../worker/lambda/code-watcher.ts'
 import { LambdaRuntime } from '../worker/lambda/lambda-runtime.ts'
 import { isNodeRuntime, type LambdaSet } from '../worker/lambda/lambda-set.ts'
-import type { DevPlace, DevSetup } from './dev.ts'
-import type { RunningServer, Services } from './serve.ts'
+import type { DevSetup } from './dev.ts'
+import type { RunningServer, ServerServices } from './serve.ts'
 
 export interface DevStacksSetup {
   readonly options: DevSetup
-  readonly place: DevPlace
+  /** Where queues and functions are said to be, and what is around them. */
+  readonly place: Pick<StackSourceOptions, 'region' | 'account' | 'environment'>
   readonly server: RunningServer
-  readonly services: Services
+  readonly services: ServerServices
 }
 
 export class DevStacks {
@@ -97,17 +97,15 @@ export class DevStacks {
 
   /** What is to be run, once its queues are there; nothing when a template has an error. */
   async #bringUp(): Promise<LambdaSet | undefined> {
-    const { services, server, options } = this.#setup
-    const { store: backend, ports } = services
+    const { services, options } = this.#setup
     const sources = await this.#read()
-    const request = { backend, ports, data: dataDirectoryAt(server.dataDirectory), sources }
-    const planned = await planUp(request)
+    const planned = await planUp({ backend: services.store, sources })
     const stacks = planned.plans.map(({ stack }) => stack)
     this.#tell([...planned.problems, ...stacks.flatMap(foreignFunctions)])
     if (planned.hasErrors) return undefined
-    await services.lookAtSwitches(stacks.flatMap(({ queues }) => queues))
+    await services.refreshSwitches(stacks.flatMap(({ queues }) => queues))
     services.setContracts(sources.flatMap(({ contracts = [] }) => contracts))
-    await bringUp(request, planned)
+    await bringUp(services.store, planned)
     this.#plans = planned.plans
     options.onUp?.(planned.plans)
     return lambdaSetOf(stacks)

@@ -13,8 +13,8 @@ import type { InvocationReport } from '../worker/lambda/invocation-report.ts'
 import {
   type RunningServer,
   type ServerOptions,
+  type ServerServices,
   type ServerSetup,
-  type Services,
   serveWith,
 } from './serve.ts'
 
@@ -33,9 +33,9 @@ export interface DevOptions
   readonly cooldowns?: boolean
   /** What templates may refer to, and of which functions get a small part. Default: that of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Told whenever the stacks have gone up, the first time included. */
+  /** Called whenever the stacks have gone up, the first time included. */
   readonly onUp?: (plans: readonly SourcePlan[]) => void
-  /** Told what is wrong with the templates. An error among them: nothing was changed. */
+  /** Called with what is wrong with the templates. An error among them: nothing was changed. */
   readonly onProblems?: (problems: readonly TemplateProblem[]) => void
   /** The lines of the functions' logs. Default: they go to `log`. */
   readonly onLogLine?: (line: LambdaLogLine) => void
@@ -58,25 +58,27 @@ export interface FunctionCredentials {
 export interface RunningDev extends RunningServer {
   /** What has gone up last. */
   readonly plans: readonly SourcePlan[]
-  /** Reads the templates again, as their changes do; answers whether they went up. */
+  /** Reads the templates again, as their changes do; resolves with whether they went up. */
   reload(): Promise<boolean>
 }
 
-/** Rejects when a template cannot go up; why was told to `onProblems`. */
+/** Rejects when a template cannot go up; `onProblems` was called with the reason. */
 export async function startDevWith(
-  waysIn: (services: Services) => RequestListener,
+  surfaces: (services: ServerServices) => RequestListener,
   setup: DevSetup = {},
 ): Promise<RunningDev> {
   // What takes long to load is asked for before anything else.
   const loading = import('./dev-stacks.ts')
-  let services: Services | undefined
+  let services: ServerServices | undefined
   const server = await serveWith((given) => {
     services = given
-    return waysIn(given)
+    return surfaces(given)
   }, setup)
   if (services === undefined) throw new MillraceError('store_closed')
   const { DevStacks } = await loading
-  const stacks = new DevStacks({ options: setup, place: placeOf(setup), server, services })
+  const { region = defaultHome.region, account = defaultHome.account } = setup
+  const place = { region, account, environment: setup.environment ?? process.env }
+  const stacks = new DevStacks({ options: setup, place, server, services })
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => {
     stopped ??= stacks.stop().then(() => server.stop())
@@ -95,16 +97,5 @@ export async function startDevWith(
     },
     reload: () => stacks.reload(),
     stop,
-  }
-}
-
-/** Where everything is said to be, and what is around it. */
-export type DevPlace = Pick<StackSourceOptions, 'region' | 'account' | 'environment'>
-
-function placeOf({ region, account, environment }: DevOptions): DevPlace {
-  return {
-    region: region ?? defaultHome.region,
-    account: account ?? defaultHome.account,
-    environment: environment ?? process.env,
   }
 }

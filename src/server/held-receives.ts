@@ -1,8 +1,7 @@
 /**
- * Kill switches of the environment for whoever receives through a server: while one is on, what obeys
+ * Kill switches of the environment for programs that receive through a server: while one is on, what obeys
  * its name stays in its queue. Which names there are is in the settings of the queues.
  */
-
 import { heldNamesIn, type ObeyingQueue } from '../app/held-names.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
@@ -29,7 +28,7 @@ export class HeldReceives {
    * Looks which names are obeyed by now. Queues that are about to go up are named before they do, so
    * that nothing slips out of them; a value that means neither on nor off is refused, also before.
    */
-  async look(goingUp: readonly ObeyingQueue[] = []): Promise<void> {
+  async refresh(goingUp: readonly ObeyingQueue[] = []): Promise<void> {
     const { backend, environment, log = silentLogger } = this.#setup
     const before = this.#names
     this.#names = heldNamesIn(environment, [...(await allQueues(backend)), ...goingUp])

@@ -1,12 +1,12 @@
 /**
- * The HTTP listener that all ways in share: limits against slow, greedy and idle clients, and a stop
+ * The HTTP listener that all surfaces share: limits against slow, greedy and idle clients, and a stop
  * that lets requests finish but does not wait for ever.
  */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { systemReason } from '../app/system-error.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
+import { systemReason } from '../core/system-reason.ts'
 import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
 import { Connections } from './connections.ts'
 

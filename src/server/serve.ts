@@ -1,32 +1,32 @@
 /**
- * Starts a server: the embedded store in its data directory, the app that is to be served from it,
- * the upkeep of that store, and one listener for all ways in. The ways in are handed over by the
- * caller, so that this file knows the store and they do not.
+ * Starts a server: opens the store in its data directory and the app that is served from it, starts maintenance,
+ * and opens one listener for all surfaces. The caller hands the surfaces over, so that they do not know how a
+ * store is opened, and this file does not know them.
  */
 import type { RequestListener } from 'node:http'
-import { prepareDataDirectory } from '../app/data-directory.ts'
 import type { ObeyingQueue } from '../app/held-names.ts'
-import { alarmTold, noticesTo, warnOf } from '../app/notice.ts'
-import type { Mill } from '../app/open.ts'
-import { openRelay } from '../app/open-relay.ts'
+import { startStoreMaintenance } from '../app/maintenance.ts'
+import { alarmListener, noticesTo } from '../app/notice.ts'
+import { type Mill, open } from '../app/open.ts'
+import { openBackend } from '../app/open-backend.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { QueueContract } from '../contracts/contract-of.ts'
 import type { App } from '../contracts/define-app.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
+import { serverDefaults } from '../core/server-defaults.ts'
 import { Agent, type AgentFailure, type SliceEnd } from '../maintenance/agent.ts'
-import { Sampler } from '../maintenance/sampler.ts'
-import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Logger } from '../observability/logger.ts'
-import { type Alarms, createAlarms } from '../operations/alarms.ts'
-import { createInbox, type Inbox } from '../operations/inbox.ts'
-import { createMetricReader, type MetricReader } from '../operations/metrics.ts'
+import { createAlarms } from '../operations/alarms/alarms.ts'
+import { createInbox } from '../operations/inbox.ts'
+import { createMetricReader } from '../operations/metrics/metrics.ts'
+import { isLoopback } from '../surfaces/local-request.ts'
+import type { Services } from '../surfaces/services.ts'
 import { limitHeapGrowth } from '../worker/heap-growth.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 import { HeldReceives } from './held-receives.ts'
 import { listen } from './listen.ts'
-import { isLoopback } from './loopback.ts'
 import { WireContracts } from './wire-contracts.ts'
 
 export interface ServerOptions {
@@ -40,7 +40,7 @@ export interface ServerOptions {
   readonly app?: App
   /** Part of the names of the app's queues. Default: as `open` has it. */
   readonly stage?: string
-  /** Told of what happens to jobs and of each request. Default: nobody. */
+  /** Gets a line for each transition of a job and each request. Default: none. */
   readonly log?: Logger
   /** What one client may cost: connections, headers, times. */
   readonly connections?: Partial<ConnectionLimits>
@@ -50,41 +50,20 @@ export interface ServerOptions {
 
 export interface ServerSetup extends ServerOptions {
   /**
-   * Whether callers have to prove who they are to some way in; the others stay closed to other
-   * machines. Without it nobody else may reach the server.
+   * Whether some surface asks callers for credentials; the other surfaces stay closed to other
+   * machines. Without it only this machine may reach the server.
    */
   readonly hasCredentials?: boolean
   /** Where kill switches may be on. Default: that of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
-/** What the ways in may ask of a running server. */
-export interface Services {
-  /** Answers when the store can be used; rejects with the reason when it cannot. */
-  ready(): Promise<void>
-  /** Aborted when the server begins to stop. */
-  readonly stopping: AbortSignal
-  /** The app that is served, if one is. */
-  readonly mill: Mill | null
-  /**
-   * For ways in that speak of queues as they are, whoever declared them. Receives are held by the
-   * kill switches that the environment has on. Messages of declared queues are checked against
-   * their contracts.
-   */
-  readonly store: Backend
-  /** Says which queues an app declares, in place of those that were known. */
+/** What `dev` needs beside what surfaces need. */
+export interface ServerServices extends Services {
+  /** Replaces the contracts by which messages are checked. */
   setContracts(queues: readonly QueueContract[]): void
-  /** A queue of the store as people work in it, whoever declared it. */
-  inbox(queue: string): Inbox
-  /** How the queues of the store fare, whoever declared them. */
-  readonly metrics: MetricReader
-  /** All alarms of the store, whoever declared them. */
-  readonly alarms: Alarms
-  /** Looks which of those are obeyed, once queues have changed or before they go up. */
-  lookAtSwitches(goingUp?: readonly ObeyingQueue[]): Promise<void>
-  /** Whether other machines can reach the server. */
-  readonly isPublic: boolean
-  readonly ports: Ports
+  /** Looks for kill switches of the environment that queues obey, also queues that are about to go up. */
+  refreshSwitches(goingUp?: readonly ObeyingQueue[]): Promise<void>
 }
 
 export interface RunningServer {
@@ -99,55 +78,43 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-export const serveDefaults: Readonly<
-  Required<Pick<ServerOptions, 'host' | 'port' | 'dataDirectory'>>
-> = {
-  host: '127.0.0.1',
-  port: 4566,
-  dataDirectory: '.millrace',
-}
-
 /** HTTP clients do not wait for as long as a program that opened the store itself. */
 const busyTimeoutMs = 10_000
 
 export async function serveWith(
-  waysIn: (services: Services) => RequestListener,
+  surfaces: (services: ServerServices) => RequestListener,
   setup: ServerSetup = {},
 ): Promise<RunningServer> {
-  const { host, port, dataDirectory } = { ...serveDefaults, ...setup }
-  const { ports = systemPorts, hasCredentials = false, environment = process.env } = setup
-  const { log } = setup
+  const { host, port, dataDirectory } = { ...serverDefaults, ...setup }
+  const { ports = systemPorts, hasCredentials = false, environment = process.env, log } = setup
   const onNotice = noticesTo(log)
-  const onChange = alarmTold({ log })
+  const onChange = alarmListener({ log })
   if (!hasCredentials) refusePublicAddress(host)
   if (ports === systemPorts) limitHeapGrowth('server', ports.timers)
 
-  const data = await prepareDataDirectory(dataDirectory)
-  const { openSqlite } = await import('../backends/sqlite/index.ts')
-  const backend = await openSqlite({
-    file: data.file,
+  const { backend, data } = await openBackend({
+    dataDirectory,
+    create: true,
     ports,
     busyTimeoutMs,
     onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
   })
-  const letGo: (() => Promise<void>)[] = [() => backend.close()]
+  const closing: (() => Promise<void>)[] = [() => backend.close()]
   const stopping = new AbortController()
   const stop = async (): Promise<void> => {
     stopping.abort()
-    for (const part of letGo) await part()
+    for (const close of closing) await close()
   }
   try {
-    const { mill, close } = await keepUp({ backend, ports, ...setup })
-    letGo.unshift(close)
-    const { keepAlarms } = await import('./store-alarms.ts')
-    const stopAlarms = await keepAlarms({ backend, ports, data, onChange, onNotice })
-    letGo.unshift(stopAlarms)
-    const held = new HeldReceives({
-      backend,
-      environment,
-      ...(setup.log !== undefined && { log: setup.log }),
-    })
-    await held.look()
+    const mill = await openServedApp(backend, setup)
+    // An open app brings the maintenance of its store.
+    const maintenance = mill ?? startStoreMaintenance({ backend, ports, onNotice })
+    closing.unshift(() => maintenance.close())
+    const { watchStoreAlarms } = await import('./store-alarms.ts')
+    const alarmWatch = await watchStoreAlarms({ backend, ports, onChange, onNotice })
+    closing.unshift(async () => alarmWatch?.stop())
+    const held = new HeldReceives({ backend, environment, ...(log !== undefined && { log }) })
+    await held.refresh()
     const contracts = new WireContracts({
       backend: held.store,
       clock: ports.clock,
@@ -155,7 +122,7 @@ export async function serveWith(
     })
     contracts.set(contractsOf(mill, setup.app))
     const ready = (): Promise<void> => checkedSoon(backend, ports)
-    const services: Services = {
+    const services: ServerServices = {
       ready,
       stopping: stopping.signal,
       mill,
@@ -164,22 +131,22 @@ export async function serveWith(
       inbox: (name) => createInbox({ backend: held.store, name }),
       metrics: mill?.metrics ?? createMetricReader({ backend, clock: ports.clock }),
       alarms: createAlarms({ backend, onChange }),
-      lookAtSwitches: (goingUp) => held.look(goingUp),
+      refreshSwitches: (goingUp) => held.refresh(goingUp),
       isPublic: !isLoopback(host),
       ports,
     }
     const listener = await listen({
       host,
       port,
-      answer: waysIn(services),
+      answer: surfaces(services),
       timers: ports.timers,
       ...(setup.connections !== undefined && { limits: setup.connections }),
     })
-    letGo.unshift(() => listener.close())
+    closing.unshift(() => listener.close())
     const { promise: lost, resolve: onLoss } = Promise.withResolvers<MillraceError>()
     const watch = watchLoss(backend, ports, onLoss)
     watch.start()
-    letGo.unshift(() => watch.stop())
+    closing.unshift(() => watch.stop())
     let stopped: Promise<void> | undefined
     return {
       host: listener.host,
@@ -232,38 +199,13 @@ async function checkedSoon(backend: Backend, { timers }: Ports): Promise<void> {
   }
 }
 
-interface KeptStore {
-  readonly mill: Mill | null
-  close(): Promise<void>
-}
-
-interface KeepSetup extends Pick<ServerOptions, 'app' | 'stage' | 'log'> {
-  readonly backend: Backend
-  readonly ports: Ports
-}
-
-/** An open app brings the upkeep of its store; without one the server sees to it. */
-async function keepUp({ backend, ports, app, stage, log }: KeepSetup): Promise<KeptStore> {
-  if (app !== undefined) {
-    const { open } = await import('../app/open.ts')
-    const given = { ...(stage !== undefined && { stage }), ...(log !== undefined && { log }) }
-    const mill = await open(app, { backend, ports, ...given })
-    return { mill, close: () => mill.close() }
-  }
-  const sweeper = new Sweeper({
-    backend,
-    timers: ports.timers,
-    onFailure: (failure) => warnOf({ kind: 'sweep_failed', ...failure }),
-  })
-  sweeper.start()
-  const sampler = samplerOf(backend, ports)
-  sampler?.start()
-  const relay = openRelay({ backend, ports, onNotice: noticesTo(log) })
-  relay?.start()
-  const close = async (): Promise<void> => {
-    await Promise.all([relay?.stop(), sampler?.stop(), sweeper.stop()])
-  }
-  return { mill: null, close }
+async function openServedApp(
+  backend: Backend,
+  { app, stage, log, ports = systemPorts }: ServerSetup,
+): Promise<Mill | null> {
+  if (app === undefined) return null
+  const given = { ...(stage !== undefined && { stage }), ...(log !== undefined && { log }) }
+  return open(app, { backend, ports, ...given })
 }
 
 function contractsOf(mill: Mill | null, app: App | undefined): readonly QueueContract[] {
@@ -271,16 +213,6 @@ function contractsOf(mill: Mill | null, app: App | undefined): readonly QueueCon
     name: mill?.queues[key]?.name ?? key,
     declared,
   }))
-}
-
-function samplerOf({ metrics }: Backend, { timers }: Ports): Sampler | undefined {
-  if (metrics === null) return undefined
-  return new Sampler({
-    metrics,
-    timers,
-    onFailure: ({ error, retryInMs }) =>
-      warnOf({ kind: 'agent_failed', agent: 'sampler', error, retryInMs }),
-  })
 }
 
 function refusePublicAddress(host: string): void {

@@ -1,50 +1,46 @@
 /** The alarms of a whole store, which a server evaluates: of its stacks, and on dead-letter queues without one. */
-import { type AlarmWatchSetup, alarmFailure, stackAlarmOwner } from '../app/app-alarms.ts'
-import type { DataDirectory } from '../app/data-directory.ts'
+import { type AlarmWatchSetup, stackAlarmOwner } from '../app/app-alarms.ts'
+import { serviceFailure } from '../app/notice.ts'
 import type { Backend } from '../backends/backend.ts'
 import { notEmptyName, notEmptyRule } from '../contracts/resolve-alarms.ts'
 import type { AlarmRule } from '../core/alarm-rule.ts'
 import { limits } from '../core/limits.ts'
 import { minuteMs } from '../core/minutes.ts'
-import { type AlarmSource, AlarmWatch } from '../maintenance/alarm-watch.ts'
+import { type AlarmSource, AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
 import { everyPage } from '../operations/every-page.ts'
+import { recordedStacks } from '../stacks/recorded-stack.ts'
 import { stackAlarmRules } from '../stacks/stack-alarms.ts'
-import { type StackStore, stackStoreAt } from '../stacks/stack-store.ts'
 
-/**
- * Watches all alarms of a store, also of apps that are not open anywhere at the moment. What it
- * answers ends that.
- */
-export async function keepAlarms(
-  setup: AlarmWatchSetup & { readonly data: DataDirectory },
-): Promise<() => Promise<void>> {
-  const { backend, ports, onChange, data } = setup
-  const onFailure = alarmFailure(setup)
-  if (backend.alarms === null || backend.metrics === null) return async () => undefined
+/** Watches all alarms of a store, also of apps that are not open anywhere at the moment. */
+export async function watchStoreAlarms(setup: AlarmWatchSetup): Promise<AlarmWatch | undefined> {
+  const { backend, ports, onChange } = setup
+  const onFailure = serviceFailure('alarm watch', setup)
+  if (backend.alarms === null || backend.metrics === null) return undefined
   const watch = new AlarmWatch({
     backend,
     timers: ports.timers,
     onChange,
-    sources: [stackAlarmSource(stackStoreAt(data, ports)), deadLetterSource(backend)],
+    sources: [stackAlarmSource(backend), deadLetterSource(backend)],
     onFailure,
   })
-  // Those who ask before the first minute is over find the alarms already.
+  // Requests before the end of the first minute find the alarms already.
   await watch.declare().catch((error: unknown) => {
     onFailure({ error, failures: 1, retryInMs: minuteMs })
   })
   watch.start()
-  return () => watch.stop()
+  return watch
 }
 
 /** An app that is open knows more about its alarms than the record of it, so it goes first. */
-function stackAlarmSource(stacks: StackStore): AlarmSource {
-  const rules = async (): Promise<readonly AlarmRule[]> => stackAlarmRules(await stacks.list())
+function stackAlarmSource(backend: Pick<Backend, 'stacks'>): AlarmSource {
+  const rules = async (): Promise<readonly AlarmRule[]> =>
+    stackAlarmRules(await recordedStacks(backend))
   return { owner: stackAlarmOwner, yields: true, rules }
 }
 
 const unwatched = 'unwatched dead letters'
 
-/** One on each queue that takes dead letters, whoever made it, unless somebody watches its depth. */
+/** One on each queue that takes dead letters, declared or not, unless another alarm watches its depth. */
 function deadLetterSource(backend: Pick<Backend, 'listQueues' | 'alarms'>): AlarmSource {
   return {
     owner: unwatched,

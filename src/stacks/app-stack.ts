@@ -24,7 +24,7 @@ export function appStack({ app, stage, file }: AppStackRequest): AppStack {
   const { planned, queues } = resolveTopology(app, stage)
   const keys = new Map(queues.map(({ name, key }) => [name, key]))
   const plan = planExport(app, stage, 'cloudformation')
-  // Those that it has by default, whoever keeps the store up adds for every dead-letter queue.
+  // A server adds the default ones for every dead-letter queue of the store.
   const alarms = appAlarms(plan)
     .filter(({ isDefault }) => !isDefault)
     .map(({ watched, isDefault: _, ...alarm }) => ({

@@ -1,29 +1,19 @@
 /** Reads templates and apps, plans all of them, and brings them up on a store: all, or none. */
-
-import type { DataDirectory } from '../app/data-directory.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { Ports } from '../core/ports.ts'
-import type { Stack, TemplateProblem } from '../templates/stack.ts'
-import { applyStack } from './apply-stack.ts'
+import type { TemplateProblem } from '../templates/stack.ts'
 import { joinApps } from './join-apps.ts'
-import { planStack, type StackPlan } from './plan-stack.ts'
+import { planStack, type QueueStep, type StackPlan } from './plan-stack.ts'
+import { recordedStack, recordStack } from './recorded-stack.ts'
 import {
   isProgram,
   readStackSource,
   type StackSource,
   type StackSourceOptions,
 } from './stack-source.ts'
-import { stackStoreAt } from './stack-store.ts'
 
 export interface PlanUpRequest {
-  readonly backend: Pick<Backend, 'readQueue'>
-  readonly data: DataDirectory
-  readonly ports: Ports
+  readonly backend: Pick<Backend, 'readQueue' | 'stacks'>
   readonly sources: readonly StackSource[]
-}
-
-export interface BringUpRequest extends Pick<PlanUpRequest, 'data' | 'ports'> {
-  readonly backend: Backend
 }
 
 export interface PlannedUp {
@@ -53,35 +43,20 @@ export async function readSources(
   return joinApps(sources)
 }
 
-export async function planUp(request: PlanUpRequest): Promise<PlannedUp> {
-  const { sources } = request
+export async function planUp({ backend, sources }: PlanUpRequest): Promise<PlannedUp> {
   const declaredBeside = sources.flatMap(({ stack }) => stack?.queues.map(({ name }) => name) ?? [])
-  const plans = await Promise.all(
-    sources.flatMap(({ stack, source }) =>
-      stack === null ? [] : [planOne(request, { stack, source, declaredBeside })],
-    ),
-  )
+  const plans: SourcePlan[] = []
+  for (const { stack, source } of sources) {
+    if (stack === null) continue
+    const previous = await recordedStack(backend, stack.name)
+    plans.push({ ...(await planStack({ backend, stack, previous, declaredBeside })), source })
+  }
   const problems = [
     ...sources.flatMap((source) => source.problems),
     ...plans.flatMap((plan) => plan.problems),
     ...sameName(plans),
   ]
   return { plans, problems, hasErrors: problems.some(({ severity }) => severity === 'error') }
-}
-
-interface OneStack {
-  readonly stack: Stack
-  readonly source: string
-  readonly declaredBeside: readonly string[]
-}
-
-async function planOne(
-  { backend, data, ports }: PlanUpRequest,
-  { stack, source, declaredBeside }: OneStack,
-): Promise<SourcePlan> {
-  const previous = await stackStoreAt(data, ports).read(stack.name)
-  const plan = await planStack({ backend, stack, previous, declaredBeside })
-  return { ...plan, source }
 }
 
 /** Each would take the other's queues for its own that are gone. */
@@ -101,13 +76,46 @@ function sameName(plans: readonly SourcePlan[]): readonly TemplateProblem[] {
     }))
 }
 
+/** Queues first, then the record of the stack. */
 export async function bringUp(
-  { backend, data, ports }: BringUpRequest,
+  backend: Backend,
   { plans }: PlannedUp,
   { prune = false }: { readonly prune?: boolean } = {},
 ): Promise<void> {
-  const stacks = stackStoreAt(data, ports)
-  for (const plan of plans) {
-    await applyStack({ backend, stacks, plan, source: plan.source, prune })
+  for (const { stack, steps, gone, source } of plans) {
+    // Queues that do not need each other are made together, so that they share a commit.
+    for (const level of byDepth(steps)) {
+      await Promise.all(level.map((step) => applyStep(backend, step)))
+    }
+    if (prune) {
+      for (const queue of gone) await backend.deleteQueue({ queue })
+    }
+    await recordStack(backend, stack, { source, retired: prune ? [] : gone })
   }
+}
+
+async function applyStep(backend: Backend, step: QueueStep): Promise<void> {
+  const { queue, action, settings, tags, removedTags } = step
+  if (action === 'keep') return
+  if (action === 'create') {
+    await backend.createQueue({ queue, settings, tags })
+    return
+  }
+  if (Object.keys(settings).length > 0) await backend.changeQueue({ queue, changes: settings })
+  if (Object.keys(tags).length + removedTags.length > 0) {
+    await backend.tagQueue({ queue, set: tags, remove: removedTags })
+  }
+}
+
+/** Dead-letter queues before the queues that name them. */
+function byDepth(steps: readonly QueueStep[]): readonly (readonly QueueStep[])[] {
+  const depths = new Map<string, number>()
+  const levels: QueueStep[][] = []
+  for (const step of steps) {
+    const target = step.settings.deadLetter?.queue
+    const depth = target === undefined ? 0 : (depths.get(target) ?? -1) + 1
+    depths.set(step.queue, depth)
+    levels[depth] = [...(levels[depth] ?? []), step]
+  }
+  return levels
 }

@@ -1,16 +1,16 @@
 /** Brings things before the doctor: a template, an app, or a store with the stacks that went up on it. */
-
-import type { DataDirectory } from '../app/data-directory.ts'
+import { loadAppAtStage } from '../app/load-app.ts'
 import type { Backend } from '../backends/backend.ts'
-import { type ExaminedQueue, examine, type Finding } from '../contracts/doctor.ts'
+import { examine } from '../contracts/doctor.ts'
+import type { Finding } from '../contracts/doctor-rule.ts'
 import { examineApp } from '../contracts/examine-app.ts'
+import type { ExaminedQueue } from '../contracts/examined-facts.ts'
 import { resolveTopology } from '../contracts/resolve-topology.ts'
-import type { Ports } from '../core/ports.ts'
 import { allQueues } from '../operations/list-queues.ts'
 import { examinedStack, examineStack } from '../templates/examine-stack.ts'
 import type { TemplateProblem } from '../templates/stack.ts'
-import { isProgram, openApp, readStackSource, type StackSourceOptions } from './stack-source.ts'
-import { type RecordedStack, stackStoreAt } from './stack-store.ts'
+import { type RecordedStack, recordedStacks } from './recorded-stack.ts'
+import { isProgram, readStackSource, type StackSourceOptions } from './stack-source.ts'
 
 export interface Examination {
   readonly findings: readonly Finding[]
@@ -25,19 +25,15 @@ export async function examineSource(
   const { stack, problems } = await readStackSource(source, options)
   if (stack === null) return { findings: [], problems }
   if (!isProgram(source)) return { findings: examineStack(stack), problems }
-  const { app, stage } = await openApp(source, options)
+  const { app, stage } = await loadAppAtStage(source, options)
   return { findings: examineApp(resolveTopology(app, stage)), problems }
 }
 
-export interface ExaminedStore {
-  readonly backend: Pick<Backend, 'listQueues'>
-  readonly data: DataDirectory
-  readonly ports: Ports
-}
-
 /** The queues as they are now, with what the recorded stacks know about them. */
-export async function examineStore({ backend, data, ports }: ExaminedStore): Promise<Examination> {
-  const recorded = await stackStoreAt(data, ports).list()
+export async function examineStore(
+  backend: Pick<Backend, 'listQueues' | 'stacks'>,
+): Promise<Examination> {
+  const recorded = await recordedStacks(backend)
   const stacks = recorded.map((stack) => examinedStack(withEnvironments(stack)))
   const declared = new Map(
     stacks.flatMap(({ queues }) =>

@@ -65,7 +65,7 @@ function joinAlarms({ alarms }: Stack, app: Stack): Stack['alarms'] {
   return [...alarms, ...added]
 }
 
-/** Whoever opens the app later changes the queue to what the app says, so they should be one. */
+/** Opening the app later changes the queue to what the app says, so they should be the same. */
 function disagreements(template: StackQueue, app: StackQueue): readonly TemplateProblem[] {
   const wanted = { ...templateDefaults, ...template.settings }
   const others = templateSettings.filter(

@@ -6,7 +6,7 @@ import type { Backend, QueueRecord } from '../backends/backend.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { QueueSettings } from '../core/queue-settings.ts'
 import type { Stack, StackQueue, TemplateProblem } from '../templates/stack.ts'
-import type { RecordedStack } from './stack-store.ts'
+import type { RecordedStack } from './recorded-stack.ts'
 import { isSameSetting, templateDefaults } from './template-settings.ts'
 
 export interface StackPlan {

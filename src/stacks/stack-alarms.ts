@@ -12,7 +12,7 @@ import {
 import { limits } from '../core/limits.ts'
 import { minuteMs } from '../core/minutes.ts'
 import type { StackAlarm } from '../templates/stack.ts'
-import type { RecordedStack } from './stack-store.ts'
+import type { RecordedStack } from './recorded-stack.ts'
 
 type AlarmedStack = Pick<RecordedStack, 'queues' | 'alarms'>
 

@@ -3,10 +3,8 @@
  * wrong with it comes back as problems with their places, never as an exception.
  */
 import { extname, resolve } from 'node:path'
-import { loadApp } from '../app/load-app.ts'
+import { loadAppAtStage } from '../app/load-app.ts'
 import type { QueueContract } from '../contracts/contract-of.ts'
-import type { App } from '../contracts/define-app.ts'
-import { defaultStage } from '../contracts/resolve-names.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { ReadTemplateOptions } from '../templates/read-template.ts'
 import type { ReadTemplate, TemplateProblem } from '../templates/stack.ts'
@@ -62,22 +60,13 @@ async function readApp(
 ): Promise<ReadApp> {
   const file = resolve(source)
   try {
-    const opened = await openApp(file, options, version)
+    const loaded = await loadAppAtStage(file, options, version)
     const { appStack } = await import('./app-stack.ts')
-    return appStack({ ...opened, file })
+    return appStack({ ...loaded, file })
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error
     return { stack: null, problems: problemsOf(error, file), exports: {}, files: [file] }
   }
-}
-
-export async function openApp(
-  source: string,
-  { stage, environment }: Pick<StackSourceOptions, 'stage' | 'environment'>,
-  version = 0,
-): Promise<{ readonly app: App; readonly stage: string }> {
-  const app = await loadApp(source, version === 0 ? {} : { version })
-  return { app, stage: stage ?? (environment['MILLRACE_STAGE'] || app.stage || defaultStage) }
 }
 
 function problemsOf(

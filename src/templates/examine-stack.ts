@@ -1,5 +1,7 @@
 /** A stack before the doctor. */
-import { type ExaminedTopology, examine, type Finding } from '../contracts/doctor.ts'
+import { examine } from '../contracts/doctor.ts'
+import type { Finding } from '../contracts/doctor-rule.ts'
+import type { ExaminedTopology } from '../contracts/examined-facts.ts'
 import type { Stack } from './stack.ts'
 
 const depthMetric = 'ApproximateNumberOfMessagesVisible'

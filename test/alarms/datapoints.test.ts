@@ -16,7 +16,7 @@ import {
   received,
   sent,
 } from '../../src/index.ts'
-import { alarmDatapoints } from '../../src/maintenance/alarm-datapoints.ts'
+import { alarmDatapoints } from '../../src/maintenance/alarms/alarm-datapoints.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { minute, openAlarmScene, times } from './alarm-scene.ts'

@@ -1,10 +1,9 @@
 /** A server watches all alarms of its store: of stacks, of apps, and of dead letters nobody thought of. */
 import assert from 'node:assert/strict'
-import { readdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, onTestFinished, test } from 'vitest'
-import { dataDirectoryAt } from '../../src/app/data-directory.ts'
 import { type Mill, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
@@ -61,8 +60,7 @@ async function serverScene(): Promise<ServerScene> {
   const lines: LogLine[] = []
   const log = collectingLogger(lines)
   const server = await serve({ port: 0, dataDirectory: folder.path, ports, log })
-  const data = dataDirectoryAt(folder.path)
-  const backend = await openSqlite({ file: data.file, ports })
+  const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
   const closing: (() => Promise<void>)[] = []
   // What is evaluated five seconds after a minute is there when a test looks.
   await clock.advance(10 * second)
@@ -94,10 +92,9 @@ async function serverScene(): Promise<ServerScene> {
     async up(template) {
       const place = { region: 'us-east-1', account: '000000000000', environment: {} }
       const sources = await readSources([template], { ...place, endpoint: server.url })
-      const request = { backend, data, ports, sources }
-      const planned = await planUp(request)
+      const planned = await planUp({ backend, sources })
       assert.equal(planned.hasErrors, false)
-      await bringUp(request, planned)
+      await bringUp(backend, planned)
     },
     async openShop(app = shop) {
       const mill = await open(app, { backend, ports, log })
@@ -246,12 +243,12 @@ describe('a server', () => {
   })
 
   test('goes on watching when the record of a stack cannot be read, and says so', async () => {
-    const { backend, clock, shows, up, openShop, data, lines } = await serverScene()
+    const { backend, clock, shows, up, openShop, lines } = await serverScene()
     await openShop()
     await up(fixture)
     await clock.advance(2 * minute)
-    const [record] = await readdir(`${data}/stacks`)
-    await writeFile(`${data}/stacks/${record}`, '{ broken')
+    const [record] = (await backend.stacks?.list()) ?? []
+    await backend.stacks?.write({ stack: record?.stack ?? '', document: '{ broken' })
     const messages = Array.from({ length: 4 }, () => ({ body: 'dead' }))
     await backend.send({ queue: 'shop-dev-orders-dlq', messages })
     await backend.createQueue({ queue: 'failed' })

@@ -1,3 +1,5 @@
+import { posix } from 'node:path'
+
 /**
  * Who may import whom, as data. A part is a folder of `src/`, a folder in a folder (`backends/sqlite`),
  * or a file beside the folders; the most specific name counts. Dependencies point one way: a part may
@@ -9,11 +11,15 @@ export interface ImportRule {
   readonly parts: readonly string[]
   /** Parts that are loaded with `import()`, when they are needed and not before. */
   readonly lazily?: readonly string[]
+  /** Parts of which only types are imported, so that none of their code runs with this part. */
+  readonly types?: readonly string[]
   /** Packages, and `node:` for what the runtime brings. */
   readonly outside: readonly string[]
 }
 
 export const importRules: readonly ImportRule[] = [
+  // Reads the version out of package.json.
+  { part: 'version.ts', parts: [], outside: ['node:'] },
   { part: 'core', parts: [], outside: [] },
   { part: 'observability', parts: ['core'], outside: [] },
   { part: 'contracts', parts: ['core'], outside: ['@standard-schema/spec', 'croner'] },
@@ -30,7 +36,7 @@ export const importRules: readonly ImportRule[] = [
   { part: 'receiving', parts: ['core', 'contracts', 'backends', 'producer'], outside: [] },
   {
     part: 'flows',
-    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'jobs', 'receiving'],
+    parts: ['core', 'observability', 'contracts', 'backends', 'producer', 'jobs'],
     outside: [],
   },
   {
@@ -50,35 +56,24 @@ export const importRules: readonly ImportRule[] = [
     // the store or of the function.
     outside: ['node:', '(computed)'],
   },
-  // Resolves names and opens connections; the rest of the upkeep never leaves the store.
+  // Resolves names and opens connections; the rest of the maintenance never leaves the store.
   { part: 'maintenance/webhook.ts', parts: ['core'], outside: ['node:'] },
   {
     part: 'maintenance',
-    parts: [
-      'core',
-      'observability',
-      'contracts',
-      'backends',
-      'producer',
-      'receiving',
-      'flows',
-      'maintenance/webhook.ts',
-    ],
+    parts: ['core', 'observability', 'backends', 'flows', 'maintenance/webhook.ts'],
     outside: [],
   },
   {
     part: 'operations',
-    parts: [
-      'core',
-      'observability',
-      'contracts',
-      'backends',
-      'producer',
-      'receiving',
-      'flows',
-      'maintenance',
-    ],
+    parts: ['core', 'contracts', 'backends', 'receiving', 'maintenance'],
     outside: [],
+  },
+  // What all surfaces share. The server hands it to them.
+  {
+    part: 'surfaces',
+    parts: [],
+    types: ['core', 'contracts', 'backends', 'operations'],
+    outside: ['node:'],
   },
   {
     part: 'app/load-app.ts',
@@ -89,6 +84,7 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'app',
     parts: [
+      'version.ts',
       'core',
       'observability',
       'contracts',
@@ -107,7 +103,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'stacks',
-    parts: ['core', 'contracts', 'backends', 'operations', 'templates', 'app/load-app.ts', 'app'],
+    parts: ['core', 'contracts', 'backends', 'operations', 'templates', 'app/load-app.ts'],
     outside: ['node:'],
   },
   {
@@ -123,29 +119,16 @@ export const importRules: readonly ImportRule[] = [
       'operations',
       'sqs',
       'templates',
+      'surfaces',
       'app',
       'stacks',
     ],
-    lazily: ['backends/sqlite'],
     outside: ['node:'],
   },
   {
     part: 'surfaces/http-api',
-    // `backends` for the types of the port; a store itself is never in reach.
-    parts: [
-      'core',
-      'contracts',
-      'observability',
-      'backends',
-      'producer',
-      'jobs',
-      'receiving',
-      'flows',
-      'operations',
-      'app',
-      'stacks',
-      'server',
-    ],
+    parts: ['version.ts', 'core', 'contracts', 'observability', 'jobs', 'operations', 'surfaces'],
+    types: ['backends'],
     outside: [
       'node:',
       '@hono/node-server',
@@ -158,69 +141,66 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'surfaces/sqs-protocol',
-    // `backends` for the types of the port here too.
-    parts: ['core', 'observability', 'backends', 'sqs', 'receiving', 'app', 'server'],
+    parts: ['version.ts', 'core', 'observability', 'sqs', 'surfaces'],
+    types: ['backends'],
     outside: ['node:'],
   },
-  // The two entries join the parts for users of the package.
+  // The entries of the package join the parts.
   {
     part: 'index.ts',
-    parts: [
-      'core',
-      'observability',
-      'contracts',
-      'backends',
-      'producer',
-      'jobs',
-      'receiving',
-      'flows',
-      'worker',
-      'maintenance',
-      'operations',
-      'app',
-      'stacks',
-      'server',
-    ],
+    parts: ['core', 'contracts', 'flows', 'receiving', 'worker', 'app'],
+    types: ['observability', 'backends', 'producer', 'jobs', 'maintenance', 'operations'],
     outside: [],
   },
   {
     part: 'server.ts',
     parts: ['app', 'server', 'surfaces/http-api', 'surfaces/sqs-protocol'],
+    types: ['surfaces'],
     outside: ['node:'],
   },
   {
     part: 'surfaces/cli',
-    // `backends` for the types of the port here too.
     parts: [
+      'version.ts',
       'core',
       'contracts',
       'observability',
-      'backends',
-      'producer',
-      'receiving',
       'flows',
       'operations',
       'sqs',
       'templates',
-      'app/load-app.ts',
-      'app',
-      'stacks',
-      'server',
-      'server.ts',
     ],
+    // What runs of these is handed in by `cli.ts`.
+    types: ['backends', 'app/load-app.ts', 'app', 'stacks', 'server', 'server.ts'],
     outside: ['node:', 'commander', 'pino', 'picocolors'],
   },
   {
+    part: 'platform.ts',
+    parts: [],
+    lazily: ['app/load-app.ts', 'app', 'stacks', 'server.ts'],
+    types: ['surfaces/cli'],
+    outside: [],
+  },
+  {
+    part: 'cli.ts',
+    parts: ['core'],
+    lazily: ['surfaces/cli', 'platform.ts'],
+    outside: ['node:'],
+  },
+  {
     part: 'testing',
-    parts: ['core', 'contracts', 'backends', 'index.ts', 'server.ts'],
+    parts: ['core', 'backends'],
     outside: ['node:'],
   },
 ]
+
+/** Parts that are the files of a folder, and not the folders in it. */
+const direct: readonly string[] = ['backends', 'surfaces']
 
 /** The rule for a file, named by its path below `src/`. */
 export function ruleFor(file: string): ImportRule | undefined {
   return importRules
     .filter(({ part }) => file === part || file.startsWith(`${part}/`))
     .sort((one, other) => other.part.length - one.part.length)
-    .find(({ part }) => part !== 'backends' || !file.slice('backends/'.length).includes('/'))
+    .find(({ part }) => !direct.includes(part) || posix.dirname(file) === part)
 }

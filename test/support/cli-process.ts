@@ -21,7 +21,7 @@ export interface CliProcess {
 
 type Environment = Readonly<Record<string, string>>
 
-const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 
 /** Starts the `millrace` command. */
 export function startCli(args: readonly string[], env: Environment = {}): CliProcess {

@@ -14,7 +14,7 @@ export interface TerminalProcess {
   end(): void
 }
 
-const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 
 export function startOnTerminal(
   args: readonly string[],

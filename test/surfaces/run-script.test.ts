@@ -131,7 +131,7 @@ async function cloneInto(folder: string): Promise<string> {
   await writeIn(folder, 'package-lock.json', { packages: { '': {}, ...locked } })
   await writeFile(join(folder, '.npmrc'), '')
   const server = 'console.log(process.argv.slice(2).join())'
-  await writeIn(folder, 'src/surfaces/cli/main.ts', server)
+  await writeIn(folder, 'src/cli.ts', server)
   await writeIn(folder, 'examples/small/main.ts', 'console.log("example")')
   const copy = join(folder, 'scripts/run.mjs')
   await mkdir(dirname(copy))

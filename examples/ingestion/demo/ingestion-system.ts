@@ -9,7 +9,7 @@ import { ClaudeStandIn } from './claude-stand-in.ts'
 import { IngestionClient } from './ingestion-client.ts'
 
 const example = join(import.meta.dirname, '..')
-const millrace = join(example, '../../src/surfaces/cli/main.ts')
+const millrace = join(example, '../../src/cli.ts')
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 export const kbId = 'mills'

@@ -11,7 +11,7 @@ import { Provider } from './provider.ts'
 import { sampleConversations } from './sample-conversations.ts'
 
 const example = join(import.meta.dirname, '..')
-const millrace = join(example, '../../src/surfaces/cli/main.ts')
+const millrace = join(example, '../../src/cli.ts')
 export const template: string = join(example, 'template.yaml')
 
 export interface SystemSetup {

@@ -6,15 +6,10 @@ import assert from 'node:assert/strict'
 import { onTestFinished } from 'vitest'
 import type { Backend } from '../../../src/backends/backend.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { bringUp, planUp, readSources } from '../../../src/stacks/bring-up.ts'
-import { dataDirectoryAt } from '../../../src/app/data-directory.ts'
 import type { Worker } from '../../../src/index.ts'
 import { serve } from '../../../src/server.ts'
-import {
-  type VirtualClock,
-  type VirtualPorts,
-  virtualPorts,
-} from '../../../src/testing/virtual-clock.ts'
+import { bringUp, planUp, readSources } from '../../../src/stacks/bring-up.ts'
+import { type VirtualClock, virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { collectingLogger, type LogLine, withTime } from '../../../test/support/worker-scene.ts'
 import { Outbox } from '../answering/outbox.ts'
@@ -77,8 +72,8 @@ export async function openScene(): Promise<Scene> {
   const lines: LogLine[] = []
   const log = collectingLogger(lines)
   const server = await serve({ port: 0, dataDirectory: folder.path, ports, log })
-  const backend = await openSqlite({ file: dataDirectoryAt(folder.path).file, ports })
-  await bringTemplateUp(backend, { path: folder.path, endpoint: server.url, ports })
+  const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
+  await bringTemplateUp(backend, server.url)
   const mill = await openReplies({ data: folder.path, ports, log })
   const book = new ConversationBook(folder.file('conversations.db'))
   for (const conversation of sampleConversations) book.add(conversation)
@@ -154,19 +149,12 @@ async function shownAlarms(endpoint: string): Promise<readonly ShownAlarm[]> {
   return JSON.parse(await response.text()).alarms
 }
 
-interface UpPlace {
-  readonly path: string
-  readonly endpoint: string
-  readonly ports: VirtualPorts
-}
-
-async function bringTemplateUp(backend: Backend, { path, endpoint, ports }: UpPlace) {
+async function bringTemplateUp(backend: Backend, endpoint: string) {
   const place = { region: 'us-east-1', account: '000000000000', environment: {}, endpoint }
   const sources = await readSources([template], place)
-  const request = { backend, data: dataDirectoryAt(path), ports, sources }
-  const planned = await planUp(request)
+  const planned = await planUp({ backend, sources })
   assert.deepEqual(planned.problems, [])
-  await bringUp(request, planned)
+  await bringUp(backend, planned)
 }
 
 /** A message of somebody who is in the book. */

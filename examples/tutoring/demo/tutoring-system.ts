@@ -11,7 +11,7 @@ import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
 import { awsVariables, localVariables, queueUrl } from './local-variables.ts'
 
 const example = join(import.meta.dirname, '..')
-const millrace = join(example, '../../src/surfaces/cli/main.ts')
+const millrace = join(example, '../../src/cli.ts')
 /** Of one stack: what AWS has a word for, and the rest. */
 const declarations = [join(example, 'serverless.yml'), join(example, 'backend/app.ts')]
 

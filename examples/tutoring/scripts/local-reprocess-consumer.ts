@@ -39,7 +39,7 @@ async function reprocess(backend: Backend, message: Message): Promise<void> {
 function whyStopped(error: unknown, url: string): string {
   const { name, code, stack, message } = error as NodeJS.ErrnoException
   if (name === 'QueueDoesNotExist') {
-    const create = 'npx node src/surfaces/cli/main.ts up examples/tutoring/serverless.yml'
+    const create = 'npx node src/cli.ts up examples/tutoring/serverless.yml'
     return `There is no queue ${url}. Create the queues of the template first: ${create}`
   }
   if (name === 'CredentialsProviderError') {

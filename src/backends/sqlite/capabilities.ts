@@ -19,6 +19,7 @@ export const sqliteCapabilities: Capabilities = {
   schedules: true,
   metrics: true,
   inboxes: true,
+  stacks: true,
   backups: true,
   delayMsMax: limits.delayMs.max,
 }

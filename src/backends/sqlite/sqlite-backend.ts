@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 import type { ClockChange } from '../../core/clock-change.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ids, Ports } from '../../core/ports.ts'
-import type { AlarmStore } from '../alarm-store.ts'
 import type {
   Backend,
   Backup,
@@ -41,14 +40,6 @@ import type {
   WhenReady,
 } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
-import type { CollectorStore } from '../collector-store.ts'
-import type { FindingStore } from '../finding-store.ts'
-import type { FlowStore } from '../flow-store.ts'
-import type { InboxStore } from '../inbox-store.ts'
-import type { JobStore } from '../job-store.ts'
-import type { MetricStore } from '../metric-store.ts'
-import type { ScheduleStore } from '../schedule-store.ts'
-import type { SwitchStore } from '../switch-store.ts'
 import { SqliteAlarmStore } from './alarms/sqlite-alarm-store.ts'
 import { sqliteCapabilities } from './capabilities.ts'
 import { SqliteCollectorStore } from './collectors/sqlite-collector-store.ts'
@@ -91,6 +82,7 @@ import {
 } from './queues/queues.ts'
 import { readStatistics } from './queues/statistics.ts'
 import { SqliteScheduleStore } from './schedules/sqlite-schedule-store.ts'
+import { SqliteStackStore } from './stacks/sqlite-stack-store.ts'
 import { sweepSlice } from './sweep.ts'
 import { SqliteSwitchStore } from './switches/sqlite-switch-store.ts'
 
@@ -101,7 +93,7 @@ export interface SqliteBackendOptions {
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
-/** It lies beside this file, which runs from the sources and from the build. */
+/** A path in the folder of this file, which runs from the sources and from the build. */
 const renewerModule: string = import.meta.url.replace(
   /sqlite-backend(\.[jt]s)$/,
   'messages/lease-renewer$1',
@@ -109,15 +101,16 @@ const renewerModule: string = import.meta.url.replace(
 
 export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
-  readonly jobs: JobStore
-  readonly switches: SwitchStore
-  readonly flows: FlowStore
-  readonly collectors: CollectorStore | null = null
-  readonly schedules: ScheduleStore
-  readonly findings: FindingStore
-  readonly metrics: MetricStore
-  readonly alarms: AlarmStore
-  readonly inboxes: InboxStore | null = null
+  readonly jobs: SqliteJobStore
+  readonly switches: SqliteSwitchStore
+  readonly flows: SqliteFlowStore
+  readonly collectors: SqliteCollectorStore
+  readonly schedules: SqliteScheduleStore
+  readonly findings: SqliteFindingStore
+  readonly metrics: SqliteMetricStore
+  readonly alarms: SqliteAlarmStore
+  readonly inboxes: SqliteInboxStore
+  readonly stacks: SqliteStackStore
   readonly otherThread: OtherThread
   readonly #writer: Writer
   readonly #waitingReceives: WaitingReceives
@@ -172,6 +165,7 @@ export class SqliteBackend implements Backend {
     this.alarms = new SqliteAlarmStore(this.#writer, (run) => this.#read(run))
     this.schedules = new SqliteScheduleStore(this.#writer, (run) => this.#read(run))
     this.findings = new SqliteFindingStore(this.#writer, (run) => this.#read(run))
+    this.stacks = new SqliteStackStore(this.#writer, (run) => this.#read(run))
     this.metrics = new SqliteMetricStore({
       writer: this.#writer,
       read: (run) => this.#read(run),

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
 import { type AlarmState, alarmStates } from '../../core/alarm-rule.ts'
 import { limits } from '../../core/limits.ts'
-import { alarmTransitionView, alarmView } from '../../operations/alarm-view.ts'
-import { type Alarms, createAlarms } from '../../operations/alarms.ts'
+import { alarmTransitionView, alarmView } from '../../operations/alarms/alarm-view.ts'
+import { type Alarms, createAlarms } from '../../operations/alarms/alarms.ts'
 import { alarmSheet, alarmTable, alarmWord } from './alarm-sheet.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -15,6 +15,7 @@ import {
   inStore,
   newCommand,
   run,
+  type StoreCall,
   type StoreFlags,
   storeCommand,
 } from './store-command.ts'
@@ -70,8 +71,8 @@ export function alarmCommand(parent: Command, shell: Shell): void {
 
 const order: Readonly<Record<AlarmState, number>> = { ALARM: 0, INSUFFICIENT_DATA: 1, OK: 2 }
 
-async function listAlarms({ flags, voice }: Call<ListFlags>): Promise<void> {
-  const records = await inAlarms(flags, (alarms) => alarms.list())
+async function listAlarms({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
+  const records = await inAlarms({ flags, shell }, (alarms) => alarms.list())
   const views = records
     .map(alarmView)
     .filter(({ state }) => flags.state === undefined || state === flags.state)
@@ -81,8 +82,8 @@ async function listAlarms({ flags, voice }: Call<ListFlags>): Promise<void> {
   voice.say(alarmTable(views, voice.paint))
 }
 
-async function showAlarm({ flags, voice }: Call<StoreFlags>, name: string): Promise<void> {
-  const view = await inAlarms(flags, async (alarms) => {
+async function showAlarm({ flags, voice, shell }: Call<StoreFlags>, name: string): Promise<void> {
+  const view = await inAlarms({ flags, shell }, async (alarms) => {
     const record = await alarms.get(name)
     if (record === undefined) throw await missing(alarms, name)
     return alarmView(record)
@@ -92,7 +93,7 @@ async function showAlarm({ flags, voice }: Call<StoreFlags>, name: string): Prom
 }
 
 async function showHistory(
-  { flags, voice }: Call<HistoryFlags>,
+  { flags, voice, shell }: Call<HistoryFlags>,
   alarm: string | undefined,
 ): Promise<void> {
   const { limit, after } = flags
@@ -101,7 +102,7 @@ async function showHistory(
     ...(alarm !== undefined && { alarm }),
     ...(after !== undefined && { after }),
   }
-  const { items, next = null } = await inAlarms(flags, async (alarms) => {
+  const { items, next = null } = await inAlarms({ flags, shell }, async (alarms) => {
     const page = await alarms.history(request)
     // One that is forgotten still has its history.
     const isKnown = alarm === undefined || page.items.length > 0 || after !== undefined
@@ -115,9 +116,9 @@ async function showHistory(
   if (next !== null) voice.note(`There is more: --after ${next}`)
 }
 
-async function testAlarm({ flags, voice }: Call<TestFlags>, name: string): Promise<void> {
+async function testAlarm({ flags, voice, shell }: Call<TestFlags>, name: string): Promise<void> {
   const { state, reason, by = userName() } = flags
-  const change = await inAlarms(flags, async (alarms) => {
+  const change = await inAlarms({ flags, shell }, async (alarms) => {
     if ((await alarms.get(name)) === undefined) throw await missing(alarms, name)
     return alarms.test(name, { state, by, ...(reason !== undefined && { reason }) })
   })
@@ -129,8 +130,8 @@ async function testAlarm({ flags, voice }: Call<TestFlags>, name: string): Promi
   )
 }
 
-function inAlarms<T>(flags: StoreFlags, use: (alarms: Alarms) => Promise<T>): Promise<T> {
-  return inStore(flags, ({ backend }) => use(createAlarms({ backend })))
+function inAlarms<T>(call: StoreCall, use: (alarms: Alarms) => Promise<T>): Promise<T> {
+  return inStore(call, ({ backend }) => use(createAlarms({ backend })))
 }
 
 async function missing(alarms: Alarms, name: string): Promise<CommandFailure> {

@@ -1,6 +1,6 @@
 /** Alarms for people: a table of all, and a page about one. */
 import type { AlarmState } from '../../core/alarm-rule.ts'
-import type { AlarmActionView, AlarmView } from '../../operations/alarm-view.ts'
+import type { AlarmActionView, AlarmView } from '../../operations/alarms/alarm-view.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Colours } from './shell.ts'
 import { printable, table } from './table.ts'

@@ -17,7 +17,7 @@ export function backupCommand(parent: Command, shell: Shell): void {
 
 async function backUp(call: Call<StoreFlags>, file: string): Promise<void> {
   const { flags, voice } = call
-  const report = await inStore(flags, ({ backend }) =>
+  const report = await inStore(call, ({ backend }) =>
     whileCopying(call, {
       interrupted: 'Interrupted; no backup was written.',
       copy: (watch) => backend.backup({ file, ...watch }),

@@ -1,9 +1,8 @@
 /** `millrace collector`: what is staged under which key, also while workers merge it. */
+
 import type { Command } from 'commander'
-import type { OpenedStore } from '../../app/open-store.ts'
-import type { CollectorStore } from '../../backends/collector-store.ts'
 import { limits } from '../../core/limits.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
+import { supported } from '../../core/supported.ts'
 import {
   type CollectedKeyView,
   collectedKeyView,
@@ -64,7 +63,7 @@ function listCommand(parent: Command): Command {
     .option('--after <text>', 'go on behind the page before')
 }
 
-async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
+async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
   const { collector, prefix, limit, after } = flags
   const request = {
     limit,
@@ -72,7 +71,9 @@ async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
     ...(prefix !== undefined && { prefix }),
     ...(after !== undefined && { after }),
   }
-  const { items, next = null } = await inStore(flags, (store) => collectorsOf(store).list(request))
+  const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.collectors).list(request),
+  )
   const keys = items.map(keyView)
   if (flags.json) return voice.tell({ keys, next })
   if (keys.length === 0) return voice.note('Nothing is staged.')
@@ -81,12 +82,14 @@ async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
 }
 
 async function show(
-  { flags, voice }: Call<StoreFlags>,
+  { flags, voice, shell }: Call<StoreFlags>,
   collector: string,
   key: string,
 ): Promise<void> {
   const limit = limits.pageSize.max
-  const found = await inStore(flags, (store) => collectorsOf(store).read({ collector, key, limit }))
+  const found = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.collectors).read({ collector, key, limit }),
+  )
   if (found === undefined) throw nothingStaged(collector, key)
   const view = collectedKeyView(found)
   if (flags.json) return voice.tell(view)
@@ -98,19 +101,16 @@ async function show(
 }
 
 async function flush(
-  { flags, voice }: Call<StoreFlags>,
+  { flags, voice, shell }: Call<StoreFlags>,
   collector: string,
   key: string,
 ): Promise<void> {
-  const flushed = await inStore(flags, (store) => collectorsOf(store).flush({ collector, key }))
+  const flushed = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.collectors).flush({ collector, key }),
+  )
   if (!flushed) throw nothingStaged(collector, key)
   if (flags.json) return voice.tell({ collector, key, flushed })
   voice.say(`${printable(key)} is due now.`)
-}
-
-function collectorsOf({ backend }: OpenedStore): CollectorStore {
-  if (backend.collectors === null) throw new MillraceError('unsupported')
-  return backend.collectors
 }
 
 function nothingStaged(collector: string, key: string): CommandFailure {

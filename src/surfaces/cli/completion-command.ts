@@ -3,7 +3,7 @@
  * that commands, options and the names of queues are always those of today.
  */
 import { Argument, type Command } from 'commander'
-import { openStore } from '../../app/open-store.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 import { allQueues } from '../../operations/list-queues.ts'
 import { completionScripts } from './completion-scripts.ts'
 import type { Shell } from './shell.ts'
@@ -106,12 +106,13 @@ async function candidatesFor(
 /** Silent about everything: nobody can read a message in the middle of a line. */
 async function queueNames(
   words: readonly string[],
-  { environment }: Shell,
+  { environment, platform }: Shell,
 ): Promise<readonly string[]> {
   const at = words.indexOf('--data')
-  const data = (at >= 0 && words[at + 1]) || environment['MILLRACE_DATA'] || '.millrace'
+  const named = (at >= 0 && words[at + 1]) || environment['MILLRACE_DATA']
   try {
-    await using store = await openStore(data)
+    const { openBackend } = await platform.stores()
+    await using store = await openBackend({ dataDirectory: named || serverDefaults.dataDirectory })
     return (await allQueues(store.backend)).map(({ name }) => name)
   } catch {
     return []

@@ -43,11 +43,11 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
   const templates = named.length > 0 ? named : templatesIn(shell.folder)
   const environment = { ...(await variablesOf(flags)), ...shell.environment }
   const log = new DevLog(call)
-  const { startDev } = await import('../../server.ts')
-  const credentials = await serverCredentials(environment)
+  const server = await shell.platform.server()
+  const credentials = serverCredentials(server, environment)
   const { stage, param, opt } = flags
   const place = placeOf(flags, { environment })
-  const running = await startDev({
+  const running = await server.startDev({
     templates,
     environment,
     host: flags.host,

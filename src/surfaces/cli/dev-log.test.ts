@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { platform } from '../../platform.ts'
 import type { InvocationReport } from '../../server/dev.ts'
 import { DevLog } from './dev-log.ts'
 import { processShell, type Shell, voiceOf } from './shell.ts'
@@ -27,7 +28,7 @@ function lineOf(report: InvocationReport): string {
     text += part
   }
   const err = { isTerminal: false, columns: Number.POSITIVE_INFINITY, write }
-  const shell: Shell = { ...processShell(), err }
+  const shell: Shell = { ...processShell(platform), err }
   new DevLog({ flags: {}, voice: voiceOf(shell, 'never'), shell }).invocation(report)
   return text
 }

@@ -96,8 +96,8 @@ function redriveCommand(parent: Command): Command {
     )
 }
 
-async function list({ flags, voice }: Call<StoreFlags>): Promise<void> {
-  const queues = await inStore(flags, ({ backend }) => listDeadLetterQueues(backend))
+async function list({ flags, voice, shell }: Call<StoreFlags>): Promise<void> {
+  const queues = await inStore({ flags, shell }, ({ backend }) => listDeadLetterQueues(backend))
   if (flags.json) return voice.tell({ queues })
   if (queues.length === 0) return voice.note('No queue names a dead-letter queue.')
   voice.say(boldHead(deadLetterTable(queues), voice.paint))
@@ -116,9 +116,9 @@ function deadLetterTable(queues: readonly DeadLetterQueueView[]): string {
   })
 }
 
-async function show({ flags, voice }: Call<StoreFlags>, name: string): Promise<void> {
+async function show({ flags, voice, shell }: Call<StoreFlags>, name: string): Promise<void> {
   const { queue, survey } = await inStore(
-    flags,
+    { flags, shell },
     async ({ backend }) => ({
       queue: await viewQueue(backend, name),
       survey: await surveyDeadLetters(backend, name),
@@ -152,11 +152,11 @@ function groupTable({ groups }: DeadLetterSurvey): string {
 }
 
 async function tasks(
-  { flags, voice }: Call<StoreFlags & { readonly limit: number }>,
+  { flags, voice, shell }: Call<StoreFlags & { readonly limit: number }>,
   source: string,
 ): Promise<void> {
   const found = await inStore(
-    flags,
+    { flags, shell },
     async ({ backend }) => {
       await backend.readQueue({ queue: source })
       return backend.listMoveTasks({ source, limit: flags.limit })

@@ -3,13 +3,13 @@
  * process that runs maintenance on the store moves its messages; so does this command while it runs.
  */
 
-import type { OpenedStore } from '../../app/open-store.ts'
-import type { MoveTask, MoveTaskFailure } from '../../backends/backend.ts'
+import type { Backend, MoveTask, MoveTaskFailure } from '../../backends/backend.ts'
 import { isRefused } from '../../core/is-refused.ts'
 import { pause } from '../../core/pause.ts'
 import { moveTaskView } from '../../operations/move-task-view.ts'
 import {
   isActive,
+  maintainStore,
   planRedrive,
   type Redrive,
   type RedrivePlan,
@@ -21,7 +21,7 @@ import { confirm } from './confirm.ts'
 import { exitCodes } from './exit-codes.ts'
 import { Interruptions } from './interruptions.ts'
 import { createProgress, type Progress } from './progress.ts'
-import { type Call, inStore, type StoreFlags } from './store-command.ts'
+import { type Call, inStore, type OpenStore, type StoreFlags } from './store-command.ts'
 import { printable } from './table.ts'
 
 interface FollowFlags extends StoreFlags {
@@ -37,7 +37,7 @@ interface RedriveFlags extends FollowFlags {
 
 export async function redriveQueue(call: Call<RedriveFlags>, source: string): Promise<void> {
   await inStore(
-    call.flags,
+    call,
     async (store) => {
       try {
         if (call.flags.dryRun) return await foretell(call, store, source)
@@ -52,7 +52,7 @@ export async function redriveQueue(call: Call<RedriveFlags>, source: string): Pr
 
 async function start(
   { flags, shell }: Call<RedriveFlags>,
-  { backend }: OpenedStore,
+  { backend }: OpenStore,
   source: string,
 ): Promise<Redrive> {
   const { to, rate, yes } = flags
@@ -65,7 +65,7 @@ async function start(
 
 /** Says how many would move by the plan; of more than it has looked at, how many could. */
 async function questionOf(
-  backend: OpenedStore['backend'],
+  backend: Backend,
   source: string,
   to: string | undefined,
 ): Promise<string> {
@@ -84,7 +84,7 @@ function movesIn({ moves }: Pick<RedrivePlan, 'moves'>): number {
 }
 
 /** It may be that no process works on it any more. */
-async function unfinished({ backend }: OpenedStore, source: string): Promise<CommandFailure> {
+async function unfinished({ backend }: OpenStore, source: string): Promise<CommandFailure> {
   const [latest] = await backend.listMoveTasks({ source, limit: 1 })
   const queue = printable(source)
   const message =
@@ -96,7 +96,7 @@ async function unfinished({ backend }: OpenedStore, source: string): Promise<Com
 /** Stays with a redrive that was started before. */
 export async function followRedrive(call: Call<FollowFlags>, source: string): Promise<void> {
   await inStore(
-    call.flags,
+    call,
     async (store) => {
       const { backend } = store
       const [latest] = await backend.listMoveTasks({ source, limit: 1 })
@@ -114,10 +114,10 @@ export async function followRedrive(call: Call<FollowFlags>, source: string): Pr
 export async function cancelRedrive(call: Call<StoreFlags>, id: string): Promise<void> {
   const { flags, voice, shell } = call
   const { timers } = shell.ports
-  const task = await inStore(flags, async (store) => {
+  const task = await inStore(call, async (store) => {
     const { backend } = store
     const { source } = await backend.cancelMoveTask({ id })
-    await using _maintenance = store.keepUp()
+    await using _maintenance = maintainStore(backend, timers)
     return await redriveOf({ backend, timers, source }, id).finished()
   })
   const view = moveTaskView(task)
@@ -127,7 +127,7 @@ export async function cancelRedrive(call: Call<StoreFlags>, id: string): Promise
 
 async function foretell(
   { flags, voice }: Call<RedriveFlags>,
-  { backend }: OpenedStore,
+  { backend }: OpenStore,
   source: string,
 ): Promise<void> {
   const { ready } = await backend.queueStatistics({ queue: source })
@@ -165,12 +165,12 @@ function skippedLines(skipped: MoveTask['skipped']): readonly string[] {
 /** Often enough for a bar that moves. */
 const lookAgainMs = 200
 
-async function watch(call: Call<FollowFlags>, store: OpenedStore, task: Redrive): Promise<void> {
+async function watch(call: Call<FollowFlags>, store: OpenStore, task: Redrive): Promise<void> {
   using interruptions = new Interruptions(call.shell)
   using progress = createProgress(call, 'Moved')
   let end: MoveTask | undefined
   {
-    await using _maintenance = store.keepUp()
+    await using _maintenance = maintainStore(store.backend, call.shell.ports.timers)
     end = await follow({ call, task, interruptions, progress })
   }
   progress.end()
@@ -200,7 +200,7 @@ async function follow(following: Following): Promise<MoveTask | undefined> {
 }
 
 interface Leaving extends Omit<Following, 'progress'> {
-  readonly store: OpenedStore
+  readonly store: OpenStore
 }
 
 /**
@@ -214,7 +214,7 @@ async function leave({ call, store, task, interruptions }: Leaving): Promise<Mov
   )
   if (await interruptions.isMeant()) {
     await task.cancel()
-    await using _maintenance = store.keepUp()
+    await using _maintenance = maintainStore(store.backend, call.shell.ports.timers)
     return await task.finished()
   }
   const after = await task.progress()

@@ -1,7 +1,7 @@
 /** `millrace doctor`: looks for what AWS would refuse, what loses messages, and what surprises later. */
 import type { Command } from 'commander'
-import type { Finding } from '../../contracts/doctor.ts'
-import { type Examination, examineSource, examineStore } from '../../stacks/examine.ts'
+import type { Finding } from '../../contracts/doctor-rule.ts'
+import type { Examination } from '../../stacks/examine.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { placeText, problemView, tellProblems } from './problem-lines.ts'
@@ -47,10 +47,9 @@ async function examineAll(
   { flags, shell }: Call<DoctorFlags>,
   templates: readonly string[],
 ): Promise<Examination> {
+  const { examineSource, examineStore } = await shell.platform.doctor()
   if (templates.length === 0) {
-    return inStore(flags, ({ backend, data }) =>
-      examineStore({ backend, data, ports: shell.ports }),
-    )
+    return inStore({ flags, shell }, ({ backend }) => examineStore(backend))
   }
   const options = sourceOptions(flags, shell)
   const all = await Promise.all(templates.map((template) => examineSource(template, options)))

@@ -1,9 +1,10 @@
 /** `millrace flow`: the flows and chains of a store, also while workers do their units. */
+
 import type { Command } from 'commander'
-import type { OpenedStore } from '../../app/open-store.ts'
 import type { FlowKey, FlowRecord, FlowStore, UnitKey } from '../../backends/flow-store.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { supported } from '../../core/supported.ts'
 import { flowView, unitView } from '../../operations/flow-view.ts'
 import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
@@ -100,7 +101,7 @@ function paged(command: Command): Command {
     .option('--after <text>', 'go on behind the page before')
 }
 
-async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
+async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
   const { flow: prefix = '', status, overdue, limit, after } = flags
   const request = {
     prefix,
@@ -109,7 +110,9 @@ async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
     ...(overdue !== undefined && { overdue }),
     ...(after !== undefined && { after }),
   }
-  const { items, next = null } = await inStore(flags, (store) => flowsOf(store).list(request))
+  const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.flows).list(request),
+  )
   const flows = items.map(flowView)
   if (flags.json) return voice.tell({ flows, next })
   if (flows.length === 0) return voice.note('There is no such flow.')
@@ -117,14 +120,24 @@ async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
   if (next !== null) voice.note(`There is more: --after ${next}`)
 }
 
-async function show({ flags, voice }: Call<StoreFlags>, flow: string, id: string): Promise<void> {
-  const record = await inStore(flags, (store) => requireFlow(flowsOf(store), { flow, id }))
+async function show(
+  { flags, voice, shell }: Call<StoreFlags>,
+  flow: string,
+  id: string,
+): Promise<void> {
+  const record = await inStore({ flags, shell }, ({ backend }) =>
+    requireFlow(supported(backend.flows), { flow, id }),
+  )
   const view = flowView(record)
   if (flags.json) return voice.tell(view)
   voice.say(flowSheet(view, voice.paint))
 }
 
-async function units({ flags, voice }: Call<UnitFlags>, flow: string, id: string): Promise<void> {
+async function units(
+  { flags, voice, shell }: Call<UnitFlags>,
+  flow: string,
+  id: string,
+): Promise<void> {
   const { state, limit, after } = flags
   const request = {
     flow,
@@ -133,7 +146,9 @@ async function units({ flags, voice }: Call<UnitFlags>, flow: string, id: string
     ...(state !== undefined && { state }),
     ...(after !== undefined && { after }),
   }
-  const { items, next = null } = await inStore(flags, (store) => flowsOf(store).units(request))
+  const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.flows).units(request),
+  )
   const shown = items.map(unitView)
   if (flags.json) return voice.tell({ units: shown, next })
   if (shown.length === 0) return voice.note('There is no such unit.')
@@ -147,26 +162,30 @@ async function cancel(
   id: string,
 ): Promise<void> {
   const name = `${printable(flow)} ${printable(id)}`
-  const before = await inStore(flags, (store) => requireFlow(flowsOf(store), { flow, id }))
+  const before = await inStore({ flags, shell }, ({ backend }) =>
+    requireFlow(supported(backend.flows), { flow, id }),
+  )
   if (before.status === 'cancelled') {
     const view = flowView(before)
     if (flags.json) return voice.tell(view)
     return voice.say(`${name} is cancelled already, since ${view.ended_at}.`)
   }
   await confirm(shell, { question: `This ends ${name} for good.`, name: id, yes: flags.yes })
-  const record = await inStore(flags, (store) => flowsOf(store).cancel({ flow, id }))
+  const record = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.flows).cancel({ flow, id }),
+  )
   if (flags.json) return voice.tell(flowView(record))
   voice.say(`Cancelled ${name}, ${doneOf(record)} done.`)
 }
 
 async function resume(
-  { flags, voice }: Call<StoreFlags>,
+  { flags, voice, shell }: Call<StoreFlags>,
   flow: string,
   id: string,
   unit?: string,
 ): Promise<void> {
-  const { record, place, wasUnderWay } = await inStore(flags, async (store) => {
-    const flows = flowsOf(store)
+  const { record, place, wasUnderWay } = await inStore({ flags, shell }, async (store) => {
+    const flows = supported(store.backend.flows)
     const before = await requireFlow(flows, { flow, id })
     const place = unit ?? before.failure?.unit
     if (!place) {
@@ -226,9 +245,4 @@ async function requireFlow(flows: FlowStore, key: FlowKey): Promise<FlowRecord> 
   const record = await flows.read(key)
   if (record === undefined) throw new MillraceError('flow_not_found')
   return record
-}
-
-function flowsOf({ backend }: OpenedStore): FlowStore {
-  if (backend.flows === null) throw new MillraceError('unsupported')
-  return backend.flows
 }

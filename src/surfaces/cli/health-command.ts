@@ -1,12 +1,11 @@
 /** `millrace health`: asks a server whether it is ready, so that a container needs no other program. */
 import { type Command, Option } from 'commander'
-import { serveDefaults } from '../../server/serve.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
-import { durationIn } from './option-values.ts'
+import { durationIn, webAddress } from './option-values.ts'
 import type { Shell } from './shell.ts'
 import { type Call, newCommand, run } from './store-command.ts'
-import { webAddress } from './web-address.ts'
 
 interface HealthFlags {
   readonly url: string
@@ -15,7 +14,7 @@ interface HealthFlags {
 }
 
 export function healthCommand(parent: Command, shell: Shell): void {
-  const { host, port } = serveDefaults
+  const { host, port } = serverDefaults
   const url = `http://${host}:${port}`
   const command = newCommand(parent, {
     usage: 'health',

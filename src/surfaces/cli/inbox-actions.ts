@@ -11,7 +11,7 @@ import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { hiddenIn } from './hidden-fields.ts'
 import { missing, type PersonFlags } from './inbox-look.ts'
-import { type Call, inStore } from './store-command.ts'
+import { type Call, inStore, type StoreCall } from './store-command.ts'
 import { printable } from './table.ts'
 import { userName } from './user-name.ts'
 
@@ -24,12 +24,12 @@ interface EndFlags extends PersonFlags {
 }
 
 export async function claimItem(
-  { flags, voice }: Call<LastingFlags>,
+  { flags, voice, shell }: Call<LastingFlags>,
   queue: string,
   id?: string,
 ): Promise<void> {
   const wanted = { ...person(flags), ...lastingOf(flags), ...(id !== undefined && { id }) }
-  const { result, hidden } = await inInbox(flags, queue, (inbox) => inbox.claim(wanted))
+  const { result, hidden } = await inInbox({ flags, shell }, queue, (inbox) => inbox.claim(wanted))
   if (result.status !== 'claimed') throw notClaimed(result, queue, id)
   const view = inboxItemView(result.item, hidden)
   if (flags.json) return voice.tell(view)
@@ -37,12 +37,14 @@ export async function claimItem(
 }
 
 export async function renewItem(
-  { flags, voice }: Call<LastingFlags>,
+  { flags, voice, shell }: Call<LastingFlags>,
   queue: string,
   id: string,
 ): Promise<void> {
   const wanted = { ...person(flags), ...lastingOf(flags) }
-  const { result, hidden } = await inInbox(flags, queue, (inbox) => inbox.renew(id, wanted))
+  const { result, hidden } = await inInbox({ flags, shell }, queue, (inbox) =>
+    inbox.renew(id, wanted),
+  )
   const item = handled(result, queue, id)
   const view = item && inboxItemView(item, hidden)
   if (flags.json && view) return voice.tell(view)
@@ -50,27 +52,29 @@ export async function renewItem(
 }
 
 export async function noteOnItem(
-  { flags, voice }: Call<PersonFlags>,
+  { flags, voice, shell }: Call<PersonFlags>,
   queue: string,
   id: string,
   note: string,
 ): Promise<void> {
   const wanted = { ...person(flags), note }
-  const { result, hidden } = await inInbox(flags, queue, (inbox) => inbox.note(id, wanted))
+  const { result, hidden } = await inInbox({ flags, shell }, queue, (inbox) =>
+    inbox.note(id, wanted),
+  )
   const item = handled(result, queue, id)
   if (flags.json && item) return voice.tell(inboxItemView(item, hidden))
   voice.say('Noted.')
 }
 
 export async function endItem(
-  { flags, voice }: Call<EndFlags>,
+  { flags, voice, shell }: Call<EndFlags>,
   action: 'resolve' | 'giveBack',
   place: readonly string[],
 ): Promise<void> {
   const [queue = '', id = ''] = place
   const { note } = flags
   const wanted = { ...person(flags), ...(note !== undefined && { note }) }
-  const { result } = await inInbox(flags, queue, (inbox) => inbox[action](id, wanted))
+  const { result } = await inInbox({ flags, shell }, queue, (inbox) => inbox[action](id, wanted))
   handled(result, queue, id)
   const done = action === 'resolve' ? 'resolved' : 'returned'
   if (flags.json) return voice.tell({ queue, id, by: wanted.by, [done]: true })
@@ -78,14 +82,14 @@ export async function endItem(
 }
 
 function inInbox<T>(
-  flags: PersonFlags,
+  call: StoreCall<PersonFlags>,
   queue: string,
   use: (inbox: Inbox) => Promise<T>,
 ): Promise<{ readonly result: T; readonly hidden: readonly string[] }> {
   return inStore(
-    flags,
+    call,
     async ({ backend }) => ({
-      hidden: await hiddenIn(backend, queue, flags),
+      hidden: await hiddenIn(backend, queue, call.flags),
       result: await use(createInbox({ backend, name: queue })),
     }),
     { queue },

@@ -37,7 +37,7 @@ export async function listInbox(call: Call<ListFlags>, queue: string): Promise<v
     ...tabOptions(tab, by),
   }
   const [{ items, next = null }, counted, hidden] = await inStore(
-    flags,
+    call,
     ({ backend }) => {
       const inbox = createInbox({ backend, name: queue })
       return Promise.all([
@@ -82,12 +82,12 @@ function textOf(message: unknown): string {
 }
 
 export async function showItem(
-  { flags, voice }: Call<StoreFlags & RevealFlags>,
+  { flags, voice, shell }: Call<StoreFlags & RevealFlags>,
   queue: string,
   id: string,
 ): Promise<void> {
   const [found, events, hidden] = await inStore(
-    flags,
+    { flags, shell },
     ({ backend }) => {
       const inbox = createInbox({ backend, name: queue })
       return Promise.all([inbox.read(id), inbox.history(id), hiddenIn(backend, queue, flags)])

@@ -1,10 +1,10 @@
 /** The options of the commands that start a server. */
 import { type Command, Option } from 'commander'
-import { serveDefaults } from '../../server/serve.ts'
-import { dataOption } from './data-option.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 import type { LogLevel } from './log-on.ts'
 import { wholeNumberIn } from './option-values.ts'
 import { addPlaceOptions } from './stack-options.ts'
+import { dataOption } from './store-command.ts'
 
 export interface ListenFlags {
   readonly host: string
@@ -15,7 +15,7 @@ export interface ListenFlags {
 }
 
 export function addListenOptions(command: Command): Command {
-  const { host, port } = serveDefaults
+  const { host, port } = serverDefaults
   const parsePort = wholeNumberIn({ min: 0, max: 65_535 })
   command
     .addOption(

@@ -1,16 +1,14 @@
 /** `millrace message`: sends, receives and looks at the messages of a queue. */
 import { type Command, Option } from 'commander'
 import { limits } from '../../core/limits.ts'
-import { dataOption } from './data-option.ts'
 import { addReveal } from './hidden-fields.ts'
 import { attribute } from './message-attribute.ts'
 import { peekMessages, tailQueue } from './message-look.ts'
 import { deleteMessages, receiveMessages } from './message-receive.ts'
 import { sendMessage } from './message-send.ts'
-import { durationIn, oneOf, wholeNumberIn } from './option-values.ts'
+import { durationIn, oneOf, webAddress, wholeNumberIn } from './option-values.ts'
 import type { Shell } from './shell.ts'
-import { newCommand, run, storeCommand } from './store-command.ts'
-import { webAddress } from './web-address.ts'
+import { dataOption, newCommand, run, storeCommand } from './store-command.ts'
 
 export const peekStates = ['ready', 'leased', 'delayed'] as const
 

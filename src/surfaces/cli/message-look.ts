@@ -24,7 +24,7 @@ export async function peekMessages(call: Call<PeekFlags>, queue: string): Promis
   const { state, limit, after } = call.flags
   const request = { state, limit, ...(after !== undefined && { after }) }
   const page = await inStore(
-    call.flags,
+    call,
     async ({ backend }) => {
       const hidden = await hiddenIn(backend, queue, call.flags)
       const { items, next = null } = await inspectorOf(backend, queue).peek(request)
@@ -40,7 +40,7 @@ export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<v
   const { forwardTo, fromStart = false } = flags
   const stopped = stopSignal(shell)
   await inStore(
-    flags,
+    call,
     async ({ backend }) => {
       if (forwardTo !== undefined) {
         return forwardQueue(call, { backend, queue, url: forwardTo, signal: stopped })

@@ -21,7 +21,7 @@ export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): 
   const { flags, voice } = call
   const { max, wait, visibility } = flags
   await inStore(
-    flags,
+    call,
     async ({ backend }) => {
       const hidden = await hiddenIn(backend, queue, flags)
       if (flags.delete && hidden.length > 0) {
@@ -50,11 +50,11 @@ export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): 
 }
 
 export async function deleteMessages(
-  { flags, voice }: Call<StoreFlags>,
+  { flags, voice, shell }: Call<StoreFlags>,
   queue: string,
   receipts: readonly string[],
 ): Promise<void> {
-  await inStore(flags, ({ backend }) => acknowledge(backend, queue, receipts), { queue })
+  await inStore({ flags, shell }, ({ backend }) => acknowledge(backend, queue, receipts), { queue })
   if (flags.json) voice.tell({ queue, deleted: receipts.length })
   else voice.say(`Deleted ${receipts.length}.`)
 }

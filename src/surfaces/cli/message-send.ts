@@ -37,7 +37,7 @@ export async function sendMessage(
   if (flags.lines) return sendLines(call, queue)
   const message = messageOf(flags, body ?? (await readBody(inputOf(call))))
   const [result] = await inStore(
-    flags,
+    call,
     ({ backend }) => backend.send({ queue, messages: [message] }),
     { queue },
   )
@@ -81,7 +81,7 @@ async function sendLines(call: Call<SendFlags>, queue: string): Promise<void> {
   const { flags, voice } = call
   const tally: Tally = { sent: 0, duplicates: 0, refused: [] }
   await inStore(
-    flags,
+    call,
     async ({ backend }) => {
       for await (const lines of batchesOf(inputOf(call))) {
         const messages = lines.map(({ text }) => messageOf(flags, text))

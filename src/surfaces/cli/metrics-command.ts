@@ -1,7 +1,7 @@
 /** `millrace metrics`: the values that apps and their janitors have noted, by name. */
 import type { Command } from 'commander'
-import { latestValues } from '../../operations/latest-values.ts'
-import { type LatestValueView, latestValueView } from '../../operations/metric-view.ts'
+import { latestValues } from '../../operations/metrics/latest-values.ts'
+import { type LatestValueView, latestValueView } from '../../operations/metrics/metric-view.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Colours, Shell } from './shell.ts'
 import { type Call, inStore, run, type StoreFlags, storeCommand } from './store-command.ts'
@@ -21,8 +21,8 @@ export function metricsCommand(parent: Command, shell: Shell): void {
   run(shell, command, showValues)
 }
 
-async function showValues({ flags, voice }: Call<MetricsFlags>): Promise<void> {
-  const all = await inStore(flags, ({ backend }) => latestValues(backend))
+async function showValues({ flags, voice, shell }: Call<MetricsFlags>): Promise<void> {
+  const all = await inStore({ flags, shell }, ({ backend }) => latestValues(backend))
   const values = all.filter(({ name }) => name.startsWith(flags.prefix)).map(latestValueView)
   if (flags.json) return voice.tell({ values })
   if (values.length === 0) return voice.note('No such values were noted in the last three days.')

@@ -51,3 +51,9 @@ export function pair(text: string, before: Pairs = {}): Pairs {
 export function many(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text]
 }
+
+export function webAddress(text: string): string {
+  const url = URL.parse(text)
+  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url.href
+  throw new InvalidArgumentError('It must be an address that begins with http:// or https://.')
+}

@@ -1,7 +1,7 @@
 /** All commands together, and the end of a run: what went wrong becomes one line and an exit code. */
 import { Command, CommanderError, Option } from 'commander'
-import { version } from '../../app/version.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { version } from '../../version.ts'
 import { colourChoices } from './colour.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -11,124 +11,54 @@ import type { Shell } from './shell.ts'
 
 type AddCommand = (program: Command, shell: Shell) => void
 
-interface CommandEntry {
-  readonly name: string
-  /** Under which heading help shows it. */
-  readonly group: string
-  readonly load: () => Promise<AddCommand>
+/** By the headings of the help. Each is loaded when it is called, so that no call waits for the others. */
+const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<AddCommand>>>>> = {
+  'Run:': {
+    dev: async () => (await import('./dev-command.ts')).devCommand,
+    serve: async () => (await import('./serve-command.ts')).serveCommand,
+    health: async () => (await import('./health-command.ts')).healthCommand,
+  },
+  'Declare:': {
+    up: async () => (await import('./up-command.ts')).upCommand,
+    template: async () => (await import('./template-command.ts')).templateCommand,
+    doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
+  },
+  'Look and act:': {
+    queue: async () => (await import('./queue-command.ts')).queueCommand,
+    message: async () => (await import('./message-command.ts')).messageCommand,
+    dlq: async () => (await import('./dlq-command.ts')).dlqCommand,
+    inbox: async () => (await import('./inbox-command.ts')).inboxCommand,
+    collector: async () => (await import('./collector-command.ts')).collectorCommand,
+    flow: async () => (await import('./flow-command.ts')).flowCommand,
+    schedule: async () => (await import('./schedule-command.ts')).scheduleCommand,
+    switch: async () => (await import('./switch-command.ts')).switchCommand,
+    metrics: async () => (await import('./metrics-command.ts')).metricsCommand,
+    alarm: async () => (await import('./alarm-command.ts')).alarmCommand,
+  },
+  'Keep safe:': {
+    backup: async () => (await import('./backup-command.ts')).backupCommand,
+    restore: async () => (await import('./restore-command.ts')).restoreCommand,
+  },
+  'Help:': {
+    completion: async () => (await import('./completion-command.ts')).completionCommand,
+  },
 }
 
-/** Each is loaded when it is called, so that nobody waits for the others. */
-const commands: readonly CommandEntry[] = [
-  {
-    name: 'dev',
-    group: 'Run:',
-    load: async () => (await import('./dev-command.ts')).devCommand,
-  },
-  {
-    name: 'serve',
-    group: 'Run:',
-    load: async () => (await import('./serve-command.ts')).serveCommand,
-  },
-  {
-    name: 'health',
-    group: 'Run:',
-    load: async () => (await import('./health-command.ts')).healthCommand,
-  },
-  {
-    name: 'up',
-    group: 'Declare:',
-    load: async () => (await import('./up-command.ts')).upCommand,
-  },
-  {
-    name: 'template',
-    group: 'Declare:',
-    load: async () => (await import('./template-command.ts')).templateCommand,
-  },
-  {
-    name: 'doctor',
-    group: 'Declare:',
-    load: async () => (await import('./doctor-command.ts')).doctorCommand,
-  },
-  {
-    name: 'queue',
-    group: 'Look and act:',
-    load: async () => (await import('./queue-command.ts')).queueCommand,
-  },
-  {
-    name: 'message',
-    group: 'Look and act:',
-    load: async () => (await import('./message-command.ts')).messageCommand,
-  },
-  {
-    name: 'dlq',
-    group: 'Look and act:',
-    load: async () => (await import('./dlq-command.ts')).dlqCommand,
-  },
-  {
-    name: 'inbox',
-    group: 'Look and act:',
-    load: async () => (await import('./inbox-command.ts')).inboxCommand,
-  },
-  {
-    name: 'collector',
-    group: 'Look and act:',
-    load: async () => (await import('./collector-command.ts')).collectorCommand,
-  },
-  {
-    name: 'flow',
-    group: 'Look and act:',
-    load: async () => (await import('./flow-command.ts')).flowCommand,
-  },
-  {
-    name: 'schedule',
-    group: 'Look and act:',
-    load: async () => (await import('./schedule-command.ts')).scheduleCommand,
-  },
-  {
-    name: 'switch',
-    group: 'Look and act:',
-    load: async () => (await import('./switch-command.ts')).switchCommand,
-  },
-  {
-    name: 'metrics',
-    group: 'Look and act:',
-    load: async () => (await import('./metrics-command.ts')).metricsCommand,
-  },
-  {
-    name: 'alarm',
-    group: 'Look and act:',
-    load: async () => (await import('./alarm-command.ts')).alarmCommand,
-  },
-  {
-    name: 'backup',
-    group: 'Keep safe:',
-    load: async () => (await import('./backup-command.ts')).backupCommand,
-  },
-  {
-    name: 'restore',
-    group: 'Keep safe:',
-    load: async () => (await import('./restore-command.ts')).restoreCommand,
-  },
-  {
-    name: 'completion',
-    group: 'Help:',
-    load: async () => (await import('./completion-command.ts')).completionCommand,
-  },
-]
-
-/** Runs one call of the command; the answer is its exit code. */
+/** Runs one call of the command, and returns its exit code. */
 export async function runProgram(shell: Shell, args: readonly string[]): Promise<number> {
   try {
     const program = newProgram(shell)
-    const named = commands.filter(({ name }) => args.includes(name))
+    const names = Object.values(commands).flatMap((group) => Object.keys(group))
     // Help, completion and mistyped names need all of them.
-    const needed =
-      named.length === 0 || args.includes('help') || args.includes('__complete') ? commands : named
-    for (const { group, load } of needed) {
-      program.commandsGroup(group)
-      const add = await load()
-      add(program, shell)
+    const needsAll =
+      !names.some((name) => args.includes(name)) ||
+      args.includes('help') ||
+      args.includes('__complete')
+    for (const [heading, group] of Object.entries(commands)) {
+      program.commandsGroup(heading)
+      for (const [name, load] of Object.entries(group)) {
+        if (needsAll || args.includes(name)) (await load())(program, shell)
+      }
     }
     await program.parseAsync(args, { from: 'user' })
     return exitCodes.done

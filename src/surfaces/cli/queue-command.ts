@@ -124,9 +124,9 @@ function dangerCommand(parent: Command, verb: string, description: string): Comm
     .option('--dry-run', 'only say what would go')
 }
 
-async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
+async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
   const { prefix } = flags
-  const queues = await inStore(flags, ({ backend }) =>
+  const queues = await inStore({ flags, shell }, ({ backend }) =>
     listQueues(backend, { ...(prefix !== undefined && { prefix }) }),
   )
   if (flags.json) return voice.tell({ queues })
@@ -134,13 +134,15 @@ async function list({ flags, voice }: Call<ListFlags>): Promise<void> {
   voice.say(queueTable(queues, voice.paint))
 }
 
-async function show({ flags, voice }: Call<StoreFlags>, name: string): Promise<void> {
-  const queue = await inStore(flags, ({ backend }) => viewQueue(backend, name), { queue: name })
+async function show({ flags, voice, shell }: Call<StoreFlags>, name: string): Promise<void> {
+  const queue = await inStore({ flags, shell }, ({ backend }) => viewQueue(backend, name), {
+    queue: name,
+  })
   if (flags.json) voice.tell(queue)
   else voice.say(queueSheet(queue, voice.paint))
 }
 
-async function create({ flags, voice }: Call<CreateFlags>, name: string): Promise<void> {
+async function create({ flags, voice, shell }: Call<CreateFlags>, name: string): Promise<void> {
   if (flags.fifo && !isFifoName(name)) {
     const message = `The name of a FIFO queue ends with '.fifo': ${printable(name)}.fifo.`
     throw new CommandFailure(exitCodes.usage, message)
@@ -149,7 +151,7 @@ async function create({ flags, voice }: Call<CreateFlags>, name: string): Promis
   const settings = settingsOf(flags)
   refuseLongDelay({ ...defaultQueueSettings, ...settings })
   const { created, queue } = await inStore(
-    flags,
+    { flags, shell },
     async ({ backend }) => {
       const { created } = await backend.createQueue({ queue: name, settings, tags })
       return { created, queue: await viewQueue(backend, name) }
@@ -161,11 +163,11 @@ async function create({ flags, voice }: Call<CreateFlags>, name: string): Promis
 }
 
 async function set(
-  { flags, voice }: Call<StoreFlags & QueueSettingFlags>,
+  { flags, voice, shell }: Call<StoreFlags & QueueSettingFlags>,
   name: string,
 ): Promise<void> {
   const queue = await inStore(
-    flags,
+    { flags, shell },
     async ({ backend }) => {
       const { settings } = await backend.readQueue({ queue: name })
       const changes = settingsOf(flags, settings)
@@ -190,13 +192,13 @@ function refuseLongDelay(settings: DelayAndRetention): void {
   throw new CommandFailure(exitCodes.usage, MillraceError.invalid(violations).message)
 }
 
-async function tag({ flags, voice }: Call<TagFlags>, name: string): Promise<void> {
+async function tag({ flags, voice, shell }: Call<TagFlags>, name: string): Promise<void> {
   const { set: added, remove } = flags
   if (added === undefined && remove === undefined) {
     throw new CommandFailure(exitCodes.usage, 'Say with --set or --remove what is to be changed.')
   }
   const { tags } = await inStore(
-    flags,
+    { flags, shell },
     ({ backend }) =>
       backend.tagQueue({
         queue: name,
@@ -216,7 +218,7 @@ async function destroy(
 ): Promise<void> {
   const dryRun = flags.dryRun === true
   await inStore(
-    flags,
+    { flags, shell },
     async ({ backend }) => {
       const { visible, in_flight, delayed } = await viewQueue(backend, name)
       const messages = visible + in_flight + delayed

@@ -1,8 +1,8 @@
 /** `millrace queue metrics`: how a queue fared in the last minutes, as servers and workers wrote it down. */
 import type { Command } from 'commander'
 import { metricsKeptMs, minuteMs } from '../../core/minutes.ts'
-import { type MinuteView, minuteView } from '../../operations/metric-view.ts'
-import { createMetricReader } from '../../operations/metrics.ts'
+import { type MinuteView, minuteView } from '../../operations/metrics/metric-view.ts'
+import { createMetricReader } from '../../operations/metrics/metrics.ts'
 import { age } from './age.ts'
 import { durationIn } from './option-values.ts'
 import { boldHead } from './queue-sheet.ts'
@@ -32,7 +32,7 @@ async function show({ flags, voice, shell }: Call<MetricFlags>, name: string): P
   const last = { ms: flags.last ?? defaultLastMs }
   const { clock } = shell.ports
   const minutes = await inStore(
-    flags,
+    { flags, shell },
     ({ backend }) => createMetricReader({ backend, clock }).minutes(name, { last }),
     { queue: name },
   )

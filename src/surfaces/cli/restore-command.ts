@@ -1,6 +1,5 @@
 /** `millrace restore`: makes a store of a backup, where there is none. */
 import type { Command } from 'commander'
-import { restoreInto } from '../../app/restore-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { byteSize } from './byte-size.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -20,10 +19,11 @@ export function restoreCommand(parent: Command, shell: Shell): void {
 }
 
 async function restore(call: Call<StoreFlags>, file: string): Promise<void> {
-  const { flags, voice } = call
+  const { flags, voice, shell } = call
+  const { restoreBackend } = await shell.platform.stores()
   const report = await whileCopying(call, {
     interrupted: 'Interrupted; nothing was restored.',
-    copy: (watch) => restoreInto(flags.data, file, watch),
+    copy: (watch) => restoreBackend({ dataDirectory: flags.data, from: file, ...watch }),
   }).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
     const isRefused = error.code === 'file_exists' || error.code === 'backup_failed'

@@ -1,12 +1,11 @@
 /** `millrace schedule`: what ticks when, pausing it, and running it by hand. */
+
 import { type Command, Option } from 'commander'
-import { loadApp } from '../../app/load-app.ts'
-import type { OpenedStore } from '../../app/open-store.ts'
-import type { ScheduleRecord, ScheduleStore } from '../../backends/schedule-store.ts'
+import type { ScheduleRecord } from '../../backends/schedule-store.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
-import { defaultStage } from '../../contracts/resolve-names.ts'
 import { resolveTopology } from '../../contracts/resolve-topology.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { supported } from '../../core/supported.ts'
 import { type ScheduleControl, scheduleControl } from '../../flows/schedule-control.ts'
 import { createSchedules, type ScheduleHandle } from '../../flows/schedules.ts'
 import { silentLogger } from '../../observability/logger.ts'
@@ -20,7 +19,9 @@ import {
   type CommandText,
   inStore,
   newCommand,
+  type OpenStore,
   run,
+  type StoreCall,
   type StoreFlags,
   storeCommand,
 } from './store-command.ts'
@@ -85,16 +86,18 @@ function runCommand(parent: Command): Command {
     .addOption(new Option('--stage <name>', 'stage of the app').env('MILLRACE_STAGE'))
 }
 
-async function list({ flags, voice }: Call<StoreFlags>): Promise<void> {
-  const schedules = await inStore(flags, (store) => schedulesOf(store).list({}))
+async function list({ flags, voice, shell }: Call<StoreFlags>): Promise<void> {
+  const schedules = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.schedules).list({}),
+  )
   const views = schedules.map(scheduleView)
   if (flags.json) return voice.tell({ schedules: views })
   if (views.length === 0) return voice.note('The store has no schedules.')
   voice.say(scheduleTable(views, voice.paint))
 }
 
-async function showNext({ flags, voice }: Call<NextFlags>, schedule: string): Promise<void> {
-  const { ticks, isPaused } = await inControl(flags, schedule, async (control) => ({
+async function showNext({ flags, voice, shell }: Call<NextFlags>, schedule: string): Promise<void> {
+  const { ticks, isPaused } = await inControl({ flags, shell }, schedule, async (control) => ({
     ticks: await control.next(flags.count),
     isPaused: (await control.read()).pausedAt !== null,
   }))
@@ -107,7 +110,7 @@ async function showNext({ flags, voice }: Call<NextFlags>, schedule: string): Pr
 
 async function pause(call: Call<SignedFlags>, schedule: string): Promise<void> {
   const by = call.flags.by ?? userName()
-  const { before, record } = await inControl(call.flags, schedule, async (control) => ({
+  const { before, record } = await inControl(call, schedule, async (control) => ({
     before: await control.read(),
     record: await control.pause(by),
   }))
@@ -127,7 +130,7 @@ function pauseText(record: ScheduleRecord): string {
 
 async function resume(call: Call<SignedFlags>, schedule: string): Promise<void> {
   const by = call.flags.by ?? userName()
-  const record = await inControl(call.flags, schedule, (control) => control.resume(by))
+  const record = await inControl(call, schedule, (control) => control.resume(by))
   const { next_at } = scheduleView(record)
   tell(call, record, `${printable(schedule)} ticks next at ${next_at ?? 'no time'}.`)
 }
@@ -143,9 +146,13 @@ async function runNow({ flags, voice, shell }: Call<RunFlags>, schedule: string)
     const message = 'Only the app knows what a schedule sends: name its file with --app.'
     throw new CommandFailure(exitCodes.usage, message)
   }
-  const app = await loadApp(path)
-  const stage = flags.stage || app.stage || defaultStage
-  const { name, id } = await inStore(flags, async (store) => {
+  const { loadAppAtStage } = await shell.platform.apps()
+  const { environment } = shell
+  const { app, stage } = await loadAppAtStage(path, {
+    environment,
+    ...(flags.stage && { stage: flags.stage }),
+  })
+  const { name, id } = await inStore({ flags, shell }, async (store) => {
     const { queues } = resolveTopology(app, stage)
     const setup = { app, stage, queues, ids: shell.ports.ids, log: silentLogger }
     const handles: Readonly<Record<string, ScheduleHandle>> = createSchedules({
@@ -174,31 +181,28 @@ function handleFor(
 }
 
 function inControl<T>(
-  flags: StoreFlags,
+  call: StoreCall,
   schedule: string,
   use: (control: ScheduleControl) => Promise<T>,
 ): Promise<T> {
-  return inStore(flags, (store) =>
-    found(store, schedule, use(scheduleControl(schedulesOf(store), schedule))),
+  return inStore(call, (store) =>
+    found(store, schedule, use(scheduleControl(supported(store.backend.schedules), schedule))),
   )
 }
 
 /** What is done with a schedule; one that is not there is named, with one like it. */
-async function found<T>(store: OpenedStore, schedule: string, work: Promise<T>): Promise<T> {
+async function found<T>(store: OpenStore, schedule: string, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
     if (!(error instanceof MillraceError) || error.code !== 'schedule_not_found') throw error
-    const names = (await schedulesOf(store).list({})).map((record) => record.schedule)
+    const names = (await supported(store.backend.schedules).list({})).map(
+      (record) => record.schedule,
+    )
     const hint = didYouMean(schedule, names)
     const message = `There is no schedule '${printable(schedule)}' in the store${hint || '.'}`
     throw new CommandFailure(exitCodes.notFound, message)
   }
-}
-
-function schedulesOf({ backend }: OpenedStore): ScheduleStore {
-  if (backend.schedules === null) throw new MillraceError('unsupported')
-  return backend.schedules
 }
 
 function scheduleTable(views: readonly ScheduleView[], paint: Pick<Colours, 'bold'>): string {

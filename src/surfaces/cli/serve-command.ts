@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander'
-import { loadApp } from '../../app/load-app.ts'
-import { version } from '../../app/version.ts'
 import type { RunningServer } from '../../server.ts'
-import { type AwsExports, awsExports } from './aws-exports.ts'
+import { version } from '../../version.ts'
 import { addListenOptions, type ListenFlags } from './listen-options.ts'
 import { logOn, logOption } from './log-on.ts'
 import { addCredentialsHelp, serverCredentials, shownKey } from './server-credentials.ts'
+import type { Shell } from './shell.ts'
 import { type PlaceFlags, placeOf } from './stack-options.ts'
-import { newCommand } from './store-command.ts'
+import { type Call, newCommand, run } from './store-command.ts'
 import { untilSignal } from './until-signal.ts'
 
 interface Flags extends ListenFlags, PlaceFlags {
@@ -15,7 +14,7 @@ interface Flags extends ListenFlags, PlaceFlags {
   readonly userQueues?: readonly string[]
 }
 
-export function serveCommand(parent: Command): void {
+export function serveCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'serve',
     description: 'Start the server on the embedded store.',
@@ -32,31 +31,32 @@ export function serveCommand(parent: Command): void {
         .argParser((text) => text.split(',').filter((key) => key !== '')),
     )
     .addOption(logOption('info'))
-    .action(run)
   addCredentialsHelp(command)
+  run(shell, command, serve)
 }
 
-async function run(flags: Flags): Promise<void> {
+async function serve({ flags, voice, shell }: Call<Flags>): Promise<void> {
+  const { platform, environment } = shell
   const { host, port, data, app, userQueues, cooldowns, log } = flags
   const signalled = untilSignal()
-  const { serve } = await import('../../server.ts')
-  const credentials = await serverCredentials(process.env)
-  const place = placeOf(flags, { environment: process.env })
-  const server = await serve({
+  const server = await platform.server()
+  const credentials = serverCredentials(server, environment)
+  const place = placeOf(flags, shell)
+  const running = await server.serve({
     host,
     port,
     dataDirectory: data,
     log: await logOn(log),
     cooldowns,
     ...place,
-    ...(app && { app: await loadApp(app) }),
+    ...(app && { app: await (await platform.apps()).loadApp(app) }),
     ...credentials,
     ...(userQueues !== undefined && { userQueues }),
   })
-  const exports = { url: server.url, region: place.region, ...shownKey(credentials) }
-  console.log(`${greeting(server, exports)}\nStop with Ctrl-C.`)
-  const loss = await Promise.race([signalled, server.lost])
-  await server.stop()
+  const exports = { url: running.url, region: place.region, ...shownKey(credentials) }
+  voice.say(`${greeting(running, exports)}\nStop with Ctrl-C.`)
+  const loss = await Promise.race([signalled, running.lost])
+  await running.stop()
   if (loss !== undefined) throw loss
 }
 
@@ -67,4 +67,22 @@ Data: ${dataDirectory}
 For AWS clients:
 ${awsExports(exports)}
 `
+}
+
+interface AwsExports {
+  readonly url: string
+  readonly region: string
+  /** When requests have to be signed. Its secret is not shown: output is kept, and read by others. */
+  readonly accessKeyId?: string
+}
+
+/** The lines that point the AWS clients of a shell to this server. */
+function awsExports({ url, region, accessKeyId }: AwsExports): string {
+  const secret = accessKeyId === undefined ? 'test' : '(the secret of this key)'
+  // boto3, and the aws CLI as some distributions build it, know the region by its older name alone.
+  return `  export AWS_ENDPOINT_URL_SQS=${url}
+  export AWS_REGION=${region}
+  export AWS_DEFAULT_REGION=${region}
+  export AWS_ACCESS_KEY_ID=${accessKeyId ?? 'test'}
+  export AWS_SECRET_ACCESS_KEY=${secret}`
 }

@@ -1,7 +1,7 @@
 /** Who may ask a server that a command starts: credentials from the environment, and their help. */
 import type { Command } from 'commander'
 import type { ServeOptions } from '../../server.ts'
-import type { AwsExports } from './aws-exports.ts'
+import type { ServerModule } from './platform.ts'
 
 export type ServerCredentials = Pick<ServeOptions, 'auth' | 'accessKeys'>
 
@@ -19,19 +19,20 @@ Credentials come from the environment:
   MILLRACE_JWT_ISSUER      what tokens must name as issuer
   MILLRACE_JWT_AUDIENCE    what tokens must name as audience`
 
-/** Nothing in them where the environment says nothing. */
-export async function serverCredentials(
+/** Empty where the environment has none. */
+export function serverCredentials(
+  { authFromEnvironment, credentialsFromEnvironment }: ServerModule,
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<ServerCredentials> {
-  // Whoever asks for help or the version need not wait for the whole server to be loaded.
-  const { authFromEnvironment, credentialsFromEnvironment } = await import('../../server.ts')
+): ServerCredentials {
   const auth = authFromEnvironment(environment)
   const accessKeys = credentialsFromEnvironment(environment)
   return { ...(auth !== undefined && { auth }), ...(accessKeys !== undefined && { accessKeys }) }
 }
 
-/** The key to show to whoever uses the server; never its secret. */
-export function shownKey({ accessKeys = [] }: ServerCredentials): Pick<AwsExports, 'accessKeyId'> {
+/** The key that is printed for users of the server; never its secret. */
+export function shownKey({ accessKeys = [] }: ServerCredentials): {
+  readonly accessKeyId?: string
+} {
   const [key] = accessKeys
   return key === undefined ? {} : { accessKeyId: key.accessKeyId }
 }

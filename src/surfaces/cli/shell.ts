@@ -1,11 +1,12 @@
 /**
- * What commands see of the process they run in: where data and words go, who is at the other end, and
- * the environment. Commands take it as an argument, so that tests can run them in their own process.
+ * What commands see of the process they run in: streams, the environment, and the parts of Millrace that
+ * they use. Commands take it as an argument, so that tests can run them in their own process.
  */
 import type { Readable } from 'node:stream'
 import pc from 'picocolors'
 import { type Ports, systemPorts } from '../../core/ports.ts'
 import { type ColourChoice, usesColour } from './colour.ts'
+import type { Platform } from './platform.ts'
 
 export type Colours = ReturnType<typeof pc.createColors>
 
@@ -14,6 +15,7 @@ export interface Shell {
   /** Where the command was called. */
   readonly folder: string
   readonly ports: Ports
+  readonly platform: Platform
   readonly stdin: Readable
   /** Whether somebody can be asked: there is a keyboard, and a screen for the question. */
   readonly isInteractive: boolean
@@ -32,7 +34,7 @@ export interface Stream {
   write(text: string): void
 }
 
-export function processShell(): Shell {
+export function processShell(platform: Platform): Shell {
   const on = (signals: readonly NodeJS.Signals[], run: () => void): (() => void) => {
     for (const signal of signals) process.on(signal, run)
     return () => {
@@ -43,6 +45,7 @@ export function processShell(): Shell {
     environment: process.env,
     folder: process.cwd(),
     ports: systemPorts,
+    platform,
     stdin: process.stdin,
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
     out: streamOf(process.stdout),

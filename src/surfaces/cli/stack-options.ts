@@ -1,6 +1,6 @@
 /** How templates are read: the options that `up`, `dev`, `doctor` and `template` share. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { serveDefaults } from '../../server/serve.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 import { defaultHome } from '../../sqs/queue-address.ts'
 import type { StackSourceOptions } from '../../stacks/stack-source.ts'
 import { type Pairs, pair } from './option-values.ts'
@@ -68,7 +68,7 @@ export function placeOf(
 
 export function sourceOptions(flags: StackFlags, shell: Shell): StackSourceOptions {
   const { stage, param, opt } = flags
-  const { host, port } = serveDefaults
+  const { host, port } = serverDefaults
   return {
     ...placeOf(flags, shell),
     environment: shell.environment,

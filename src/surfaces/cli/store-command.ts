@@ -1,12 +1,12 @@
 /** What commands on a store share: their options, opening the store, and the end of what it refuses. */
-import type { Command } from 'commander'
-import { type OpenedStore, openStore } from '../../app/open-store.ts'
+import { type Command, Option } from 'commander'
+import type { Backend } from '../../backends/backend.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { serverDefaults } from '../../core/server-defaults.ts'
 import { allQueues } from '../../operations/list-queues.ts'
 import type { ColourChoice } from './colour.ts'
 import { CommandFailure, failureOf } from './command-failure.ts'
-import { dataOption } from './data-option.ts'
 import { exitCodes } from './exit-codes.ts'
 import { type Shell, type Voice, voiceOf } from './shell.ts'
 import { printable } from './table.ts'
@@ -16,11 +16,21 @@ export interface StoreFlags {
   readonly json?: true
 }
 
-/** One run of a command: what was asked, and whom to answer. */
+/** One run of a command: its options, where it writes, and what is around it. */
 export interface Call<Flags> {
   readonly flags: Flags
   readonly voice: Voice
   readonly shell: Shell
+}
+
+/** As much of a call as opening its store takes. */
+export type StoreCall<Flags extends Pick<StoreFlags, 'data'> = Pick<StoreFlags, 'data'>> = Pick<
+  Call<Flags>,
+  'flags' | 'shell'
+>
+
+export interface OpenStore {
+  readonly backend: Backend
 }
 
 export interface CommandText {
@@ -51,6 +61,15 @@ export function storeCommand(parent: Command, text: CommandText): Command {
     .option('--json', 'one JSON document on stdout')
 }
 
+/** `--data`, the same for every command; an empty value counts as none. */
+export function dataOption(): Option {
+  const { dataDirectory } = serverDefaults
+  return new Option('--data <directory>', 'where the store lives')
+    .env('MILLRACE_DATA')
+    .default(dataDirectory)
+    .argParser((text) => text || dataDirectory)
+}
+
 /** Sets what a command does. Its arguments come behind the call, as texts. */
 export function run<Flags>(
   shell: Shell,
@@ -72,12 +91,17 @@ export interface InStoreOptions {
   readonly create?: boolean
 }
 
+/** A person waits for the result. */
+const busyTimeoutMs = 10_000
+
 export async function inStore<T>(
-  { data }: Pick<StoreFlags, 'data'>,
-  use: (store: OpenedStore) => Promise<T>,
+  { flags, shell }: StoreCall,
+  use: (store: OpenStore) => Promise<T>,
   { queue, create = false }: InStoreOptions = {},
 ): Promise<T> {
-  await using store = await openStore(data, { create }).catch((error: unknown) => {
+  const { openBackend } = await shell.platform.stores()
+  const options = { dataDirectory: flags.data, create, busyTimeoutMs }
+  await using store = await openBackend(options).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
     throw new CommandFailure(exitCodes.cannotOpen, error.message)
   })
@@ -89,7 +113,7 @@ export async function inStore<T>(
   }
 }
 
-async function missing({ backend }: OpenedStore, queue: string): Promise<CommandFailure> {
+async function missing({ backend }: OpenStore, queue: string): Promise<CommandFailure> {
   const names = (await allQueues(backend)).map(({ name }) => name)
   // A name that exists was refused for another queue, such as the one that it names.
   const hint = names.includes(queue) ? '' : didYouMean(queue, names)

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { limits } from '../../core/limits.ts'
 import { switchEventView, switchView } from '../../operations/switch-view.ts'
-import { switchModes, switchOn, switchScopes } from '../../operations/switches.ts'
+import { createSwitches, switchModes, switchOn, switchScopes } from '../../operations/switches.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { durationIn } from './option-values.ts'
@@ -74,18 +74,20 @@ function targetCommand(parent: Command, text: CommandText): Command {
     .option('--note <text>', 'why, for the record')
 }
 
-async function list({ flags, voice }: Call<StoreFlags>): Promise<void> {
-  const on = await inStore(flags, ({ switches }) => switches.list())
+async function list({ flags, voice, shell }: Call<StoreFlags>): Promise<void> {
+  const on = await inStore({ flags, shell }, ({ backend }) => createSwitches({ backend }).list())
   const rows = on.map(switchView)
   if (flags.json) return voice.tell({ switches: rows })
   if (rows.length === 0) return voice.note('No switch is on.')
   voice.say(table(['scope', 'value', 'mode', 'by', 'set_at', 'until', 'note'], rows))
 }
 
-async function history({ flags, voice }: Call<HistoryFlags>): Promise<void> {
+async function history({ flags, voice, shell }: Call<HistoryFlags>): Promise<void> {
   const { limit, after } = flags
   const request = { limit, ...(after !== undefined && { after }) }
-  const { items, next = null } = await inStore(flags, ({ switches }) => switches.history(request))
+  const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
+    createSwitches({ backend }).history(request),
+  )
   const rows = items.map(switchEventView)
   if (flags.json) return voice.tell({ events: rows, next })
   if (rows.length === 0) return voice.note('No switch was ever turned.')
@@ -94,14 +96,14 @@ async function history({ flags, voice }: Call<HistoryFlags>): Promise<void> {
 }
 
 async function set(
-  { flags, voice }: Call<TargetFlags>,
+  { flags, voice, shell }: Call<TargetFlags>,
   mode: (typeof switchModes)[number],
 ): Promise<void> {
   const { scope, value } = targetOf(flags)
   const lasting = flags.for !== undefined && { for: { ms: flags.for } }
   const options = { ...signatureOf(flags), ...lasting }
-  const record = await inStore(flags, ({ switches }) =>
-    switches[mode](switchOn(scope, value), options),
+  const record = await inStore({ flags, shell }, ({ backend }) =>
+    createSwitches({ backend })[mode](switchOn(scope, value), options),
   )
   const view = switchView(record)
   if (flags.json) return voice.tell(view)
@@ -109,11 +111,11 @@ async function set(
   voice.say(`${effect} ${scope} ${printable(value)} until ${view.until ?? 'it is lifted'}.`)
 }
 
-async function lift({ flags, voice }: Call<TargetFlags>): Promise<void> {
+async function lift({ flags, voice, shell }: Call<TargetFlags>): Promise<void> {
   const { scope, value } = targetOf(flags)
   const signature = signatureOf(flags)
-  const wasOn = await inStore(flags, ({ switches }) =>
-    switches.lift(switchOn(scope, value), signature),
+  const wasOn = await inStore({ flags, shell }, ({ backend }) =>
+    createSwitches({ backend }).lift(switchOn(scope, value), signature),
   )
   if (!wasOn) {
     const message = `No switch is on for ${scope} ${printable(value)}.`

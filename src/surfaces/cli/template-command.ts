@@ -1,7 +1,5 @@
 /** `millrace template`: checks templates, and writes those of an app. */
 import { type Command, Option } from 'commander'
-import { readSources } from '../../stacks/bring-up.ts'
-import { openApp } from '../../stacks/stack-source.ts'
 import type { ExportFormat } from '../../templates/export-template.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -65,6 +63,7 @@ function exportCommand(parent: Command): Command {
 
 async function check(call: Call<CheckFlags>, templates: readonly string[]): Promise<void> {
   const { flags, voice, shell } = call
+  const { readSources } = await shell.platform.stacks()
   const sources = await readSources(templates, sourceOptions(flags, shell))
   const problems = sources.flatMap((source) => source.problems)
   if (flags.json) voice.tell({ problems: problems.map(problemView) })
@@ -78,10 +77,11 @@ async function check(call: Call<CheckFlags>, templates: readonly string[]): Prom
 async function exportApp({ flags, voice, shell }: Call<ExportFlags>): Promise<void> {
   const { format, json, stage } = flags
   const { exportTemplate } = await import('../../templates/export-template.ts')
+  const { loadAppAtStage } = await shell.platform.apps()
   const { environment } = shell
-  const opened = await openApp(flags.app, { environment, ...(stage && { stage }) })
+  const loaded = await loadAppAtStage(flags.app, { environment, ...(stage && { stage }) })
   const syntax = json ? 'json' : 'yaml'
-  const { text, warnings } = exportTemplate({ ...opened, format, syntax })
+  const { text, warnings } = exportTemplate({ ...loaded, format, syntax })
   voice.say(text.trimEnd())
   for (const warning of warnings) voice.note(`warning: ${printable(warning)}`)
 }

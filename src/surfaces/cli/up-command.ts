@@ -1,15 +1,7 @@
 /** `millrace up`: creates and changes the queues that templates and apps declare, and records the rest. */
 import type { Command } from 'commander'
-import { dataDirectoryAt } from '../../app/data-directory.ts'
-import { hasStore, type OpenedStore } from '../../app/open-store.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import {
-  bringUp,
-  type PlannedUp,
-  type PlanUpRequest,
-  planUp,
-  readSources,
-} from '../../stacks/bring-up.ts'
+import type { PlannedUp, PlanUpRequest } from '../../stacks/bring-up.ts'
 import type { StackSource } from '../../stacks/stack-source.ts'
 import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
@@ -22,7 +14,14 @@ import {
   type StackFlags,
   sourceOptions,
 } from './stack-options.ts'
-import { type Call, inStore, run, type StoreFlags, storeCommand } from './store-command.ts'
+import {
+  type Call,
+  inStore,
+  type OpenStore,
+  run,
+  type StoreFlags,
+  storeCommand,
+} from './store-command.ts'
 import { planView, tellPlans } from './up-sheet.ts'
 
 interface UpFlags extends StoreFlags, StackFlags {
@@ -51,15 +50,17 @@ export function upCommand(parent: Command, shell: Shell): void {
 
 async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<void> {
   const { flags, voice, shell } = call
+  const { readSources } = await shell.platform.stacks()
   const sources = await readSources(templates, sourceOptions(flags, shell))
   // A template with errors must not even make a store.
   if (sources.some(({ stack }) => stack === null)) {
     return refuse(call, { problems: sources.flatMap(({ problems }) => problems) })
   }
+  const { hasStore } = await shell.platform.stores()
   const isNew = flags.dryRun === true && !(await hasStore(flags.data))
   const planned = isNew
-    ? await plan(call, { backend: emptyStore, data: dataDirectoryAt(flags.data) }, sources)
-    : await inStore(flags, (store) => planAndApply(call, store, sources), { create: true })
+    ? await plan(call, { backend: emptyStore }, sources)
+    : await inStore(call, (store) => planAndApply(call, store, sources), { create: true })
   if (!flags.json) return tellPlans(call, planned.plans)
   voice.tell({
     dry_run: flags.dryRun === true,
@@ -69,13 +70,14 @@ async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<vo
 }
 
 /** Looking at what would be done makes no store. */
-const emptyStore: Pick<OpenedStore['backend'], 'readQueue'> = {
+const emptyStore: PlanUpRequest['backend'] = {
+  stacks: null,
   readQueue: () => Promise.reject(new MillraceError('queue_not_found')),
 }
 
 async function planAndApply(
   call: Call<UpFlags>,
-  store: OpenedStore,
+  store: OpenStore,
   sources: readonly StackSource[],
 ): Promise<PlannedUp> {
   const planned = await plan(call, store, sources)
@@ -85,10 +87,11 @@ async function planAndApply(
 
 async function plan(
   call: Call<UpFlags>,
-  { backend, data }: Pick<PlanUpRequest, 'backend' | 'data'>,
+  { backend }: Pick<PlanUpRequest, 'backend'>,
   sources: readonly StackSource[],
 ): Promise<PlannedUp> {
-  const planned = await planUp({ backend, data, ports: call.shell.ports, sources })
+  const { planUp } = await call.shell.platform.stacks()
+  const planned = await planUp({ backend, sources })
   if (planned.hasErrors) return refuse(call, planned)
   tellProblems(planned.problems, call)
   return planned
@@ -96,7 +99,7 @@ async function plan(
 
 async function apply(
   { flags, shell }: Call<UpFlags>,
-  { backend, data }: OpenedStore,
+  { backend }: OpenStore,
   planned: PlannedUp,
 ): Promise<void> {
   const gone = planned.plans.flatMap((plan) => plan.gone)
@@ -105,8 +108,9 @@ async function apply(
     const question = `This will delete ${gone.length} queues with all in them: ${gone.join(', ')}.`
     await confirm(shell, { question, name: 'delete', yes: flags.yes })
   }
+  const { bringUp } = await shell.platform.stacks()
   try {
-    await bringUp({ backend, data, ports: shell.ports }, planned, { prune })
+    await bringUp(backend, planned, { prune })
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error
     const message = `${error.message} Some queues may be changed already; say it again to go on.`

@@ -1,5 +1,6 @@
 /** The settings of the API with their defaults, checked when it is made and not at a request. */
 import type { App } from '../../contracts/define-app.ts'
+import { jobsQueuesOf } from '../../contracts/jobs-declaration.ts'
 import { checkRange, describeGiven, type Violations } from '../../core/checks.ts'
 import { type Duration, durationMs } from '../../core/durations.ts'
 import type { Range } from '../../core/limits.ts'
@@ -7,7 +8,6 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import { type Ports, systemPorts } from '../../core/ports.ts'
 import { type Logger, silentLogger } from '../../observability/logger.ts'
 import type { ApiAuth } from './authenticate.ts'
-import { jobsQueuesOf } from './jobs-context.ts'
 
 export interface ApiOptions {
   /** The keys of queues in which users may enqueue jobs of their own. Default none. */
@@ -89,7 +89,7 @@ function refuseSettings(settings: ApiSettings, app: App | undefined): void {
   checkRange(violations, 'enqueueRate.max', enqueueRate.max, ranges.enqueueRateMax)
   checkRange(violations, 'enqueueRate.per', enqueueRate.perMs, ranges.enqueueRatePer)
   checkRange(violations, 'streamsPerCaller', streamsPerCaller, ranges.streamsPerCaller)
-  const keys = app === undefined ? [] : Object.keys(jobsQueuesOf(app))
+  const keys = app === undefined ? [] : Object.keys(jobsQueuesOf(app.queues))
   for (const key of userQueues) {
     if (keys.includes(key)) continue
     const allowed =

@@ -89,3 +89,9 @@ function unauthenticated(error?: string): ApiProblem {
   }
   return new ApiProblem('unauthenticated', { headers })
 }
+
+/** For routes about the whole system instead of one caller's jobs. */
+export const adminsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  if (c.get('caller').role !== 'admin') throw new ApiProblem('forbidden')
+  await next()
+}

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, test } from 'vitest'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { systemPorts } from '../../core/ports.ts'
-import { createAlarms } from '../../operations/alarms.ts'
+import { createAlarms } from '../../operations/alarms/alarms.ts'
 import { createInbox } from '../../operations/inbox.ts'
-import { createMetricReader } from '../../operations/metrics.ts'
+import { createMetricReader } from '../../operations/metrics/metrics.ts'
 import { httpApi } from './http-api.ts'
 
 let server: Server

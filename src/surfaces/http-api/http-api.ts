@@ -2,7 +2,8 @@
 import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono, MiddlewareHandler } from 'hono'
-import type { Services } from '../../server/serve.ts'
+import { isLocalRequest } from '../local-request.ts'
+import type { Services } from '../services.ts'
 import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'
 import { type ApiOptions, apiSettings } from './api-options.ts'
@@ -12,7 +13,6 @@ import { storeInboxes } from './inbox-context.ts'
 import { inboxPath, inboxRoutes } from './inbox-routes.ts'
 import { appPaths, jobsRoutes } from './jobs-api.ts'
 import { jobsContext } from './jobs-context.ts'
-import { localOnly } from './local-only.ts'
 import { metricRoutes, scrapePaths } from './metric-routes.ts'
 import { newApi } from './new-api.ts'
 import { openApiRoutes } from './openapi-routes.ts'
@@ -82,4 +82,15 @@ function firstStep(path: string): string {
 /** Others have come for the SQS endpoint, which asks for signatures; here nobody would ask. */
 const closed: MiddlewareHandler<ApiEnv> = async () => {
   throw new ApiProblem('closed')
+}
+
+/** Keeps web pages away from an API without credentials, which trusts every program on this machine. */
+const localOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  const source = {
+    host: new URL(c.req.url).host,
+    origin: c.req.header('origin'),
+    fetchSite: c.req.header('sec-fetch-site'),
+  }
+  if (!isLocalRequest(source)) throw new ApiProblem('forbidden')
+  await next()
 }

@@ -1,11 +1,8 @@
 /** Which inboxes the API knows: those of the app that is served, or without one all of the store. */
-import type { Mill } from '../../app/open.ts'
-import type { App } from '../../contracts/define-app.ts'
 import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
-import type { DeclaredQueue } from '../../contracts/queue-declaration.ts'
 import type { Inbox, InboxItem } from '../../operations/inbox.ts'
 import { type InboxItemView, inboxItemView } from '../../operations/inbox-view.ts'
-import type { Services } from '../../server/serve.ts'
+import type { ServedApp, Services } from '../services.ts'
 import type { ApiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 
@@ -21,19 +18,15 @@ export interface InboxContext {
   readonly settings: ApiSettings
 }
 
-export function appInboxes<Opened extends App>(
-  mill: Mill<Opened>,
-  settings: ApiSettings,
-): InboxContext {
-  const handles: Readonly<Record<string, { readonly name: string }>> = mill.queues
-  const declared: Readonly<Record<string, DeclaredQueue>> = mill.app.queues
+export function appInboxes(mill: ServedApp, settings: ApiSettings): InboxContext {
+  const { queues: handles, app } = mill
   const keys = Object.keys(handles)
   return {
     settings,
     find: (text) => {
       const key =
         keys.find((one) => one === text) ?? keys.find((one) => handles[one]?.name === text)
-      const queue = key === undefined ? undefined : declared[key]
+      const queue = key === undefined ? undefined : app.queues[key]
       if (key === undefined || queue === undefined) throw unknownQueue(keys)
       return knownInbox(mill.inbox(key), hiddenPathsOf(queue))
     },

@@ -3,8 +3,7 @@
  * any server; `serve` mounts it beside the health checks.
  */
 import type { Hono } from 'hono'
-import type { Mill } from '../../app/open.ts'
-import type { App } from '../../contracts/define-app.ts'
+import type { ServedApp } from '../services.ts'
 import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'
 import { apiSettings, type JobsApiOptions } from './api-options.ts'
@@ -23,10 +22,8 @@ export interface JobsApi {
   fetch(request: Request): Promise<Response>
 }
 
-export function createJobsApi<Opened extends App>(
-  mill: Mill<Opened>,
-  options: JobsApiOptions,
-): JobsApi {
+/** @param mill what `open` resolved with */
+export function createJobsApi(mill: ServedApp, options: JobsApiOptions): JobsApi {
   const { basePath, ...others } = options
   const settings = apiSettings(others, mill.app)
   const { log, ports } = settings

@@ -1,12 +1,11 @@
 /** What all routes about jobs share: the open app, seen without the types of its declaration. */
-import type { Mill } from '../../app/open.ts'
-import type { App } from '../../contracts/define-app.ts'
-import { isJobsQueue, type JobsQueue } from '../../contracts/jobs-declaration.ts'
+import { type JobsQueue, jobsQueuesOf } from '../../contracts/jobs-declaration.ts'
 import { pause } from '../../core/pause.ts'
 import type { UntypedJobs } from '../../jobs/app-jobs.ts'
 import type { Job } from '../../jobs/job.ts'
-import type { MetricReader } from '../../operations/metrics.ts'
+import type { MetricReader } from '../../operations/metrics/metrics.ts'
 import type { Switches } from '../../operations/switches.ts'
+import type { ServedApp } from '../services.ts'
 import type { ApiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, maySee } from './caller.ts'
@@ -31,17 +30,13 @@ export interface JobsContext {
   readonly settings: ApiSettings
 }
 
-export function jobsContext<Opened extends App>(
-  mill: Mill<Opened>,
-  settings: ApiSettings,
-): JobsContext {
-  const handles: Readonly<Record<string, { readonly name: string }>> = mill.queues
+export function jobsContext(mill: ServedApp, settings: ApiSettings): JobsContext {
   return {
-    // The same object; only what the declaration says about keys, types and payloads is left out.
-    jobs: mill.jobs as unknown as UntypedJobs,
-    queues: Object.entries(jobsQueuesOf(mill.app)).map(([key, declared]) => ({
+    // The same object, without the types of the declaration.
+    jobs: mill.jobs as UntypedJobs,
+    queues: Object.entries(jobsQueuesOf(mill.app.queues)).map(([key, declared]) => ({
       key,
-      name: handles[key]?.name ?? key,
+      name: mill.queues[key]?.name ?? key,
       declared,
     })),
     switches: mill.switches,
@@ -50,14 +45,6 @@ export function jobsContext<Opened extends App>(
     queueKeys: Object.keys(mill.app.queues),
     settings,
   }
-}
-
-export function jobsQueuesOf(app: App): Readonly<Record<string, JobsQueue>> {
-  return Object.fromEntries(
-    Object.entries(app.queues).flatMap(([key, declared]) =>
-      isJobsQueue(declared) ? [[key, declared] as const] : [],
-    ),
-  )
 }
 
 /** By its key in the app, or by its name on the backend. */

@@ -7,7 +7,7 @@ import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Clock } from '../../core/ports.ts'
-import { isLoopback } from '../../server/loopback.ts'
+import { isLoopback } from '../local-request.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, isRole } from './caller.ts'
 

@@ -8,8 +8,8 @@ import {
   type QueueMetric,
   queueMetricNames,
   type SeriesRequest,
-} from '../../operations/metric-data.ts'
-import type { MetricSpan } from '../../operations/metrics.ts'
+} from '../../operations/metrics/metric-data.ts'
+import type { MetricSpan } from '../../operations/metrics/metrics.ts'
 import { type Query, readQuery } from './read-query.ts'
 
 export interface MetricRequest {

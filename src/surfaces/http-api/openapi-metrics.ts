@@ -1,6 +1,6 @@
 /** What the OpenAPI document says about metrics. */
 import type { DescribeRouteOptions } from 'hono-openapi'
-import { metricStatistics, queueMetricNames } from '../../operations/metric-data.ts'
+import { metricStatistics, queueMetricNames } from '../../operations/metrics/metric-data.ts'
 import { periods } from './metric-request.ts'
 import { answer, guarded, pathParameter, query, refusals } from './openapi-operations.ts'
 import { type OpenApiSchemas, object } from './openapi-schemas.ts'

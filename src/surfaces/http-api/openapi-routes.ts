@@ -1,7 +1,7 @@
 /** GET /openapi.json: what is there, made from the routes themselves and from the app's contracts. */
 import type { Hono } from 'hono'
 import { describeRoute, generateSpecs } from 'hono-openapi'
-import { version } from '../../app/version.ts'
+import { version } from '../../version.ts'
 import type { ApiEnv } from './api-env.ts'
 import { isTrusted } from './caller.ts'
 import type { JobsContext } from './jobs-context.ts'

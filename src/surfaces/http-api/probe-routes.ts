@@ -1,9 +1,9 @@
 /** The questions of a supervisor: is the process alive, and can it use its store. */
 import type { Context, Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
-import { version } from '../../app/version.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { Services } from '../../server/serve.ts'
+import { version } from '../../version.ts'
+import type { Services } from '../services.ts'
 import type { ApiEnv } from './api-env.ts'
 import { operations } from './openapi-operations.ts'
 

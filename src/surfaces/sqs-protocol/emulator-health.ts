@@ -3,8 +3,8 @@
  * can be used. It is open, like the other health checks.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { version } from '../../app/version.ts'
-import type { Services } from '../../server/serve.ts'
+import { version } from '../../version.ts'
+import type { Services } from '../services.ts'
 import { targetOf } from './request-target.ts'
 
 export function isEmulatorHealth({ method, url = '/' }: IncomingMessage): boolean {

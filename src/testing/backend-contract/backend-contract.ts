@@ -53,12 +53,14 @@ import { describeRetention } from './retention.contract.ts'
 import { describeSchedules } from './schedules.contract.ts'
 import { describeSending } from './sending.contract.ts'
 import { describeSettling } from './settling.contract.ts'
+import { describeStacks } from './stacks.contract.ts'
 import { describeStatistics } from './statistics.contract.ts'
 import { describeStuckJobs } from './stuck-jobs.contract.ts'
 import { type ContractRunner, ContractSuite } from './suite.ts'
 import { describeWhenReady } from './when-ready.contract.ts'
 
-export type { ContractHarness, ContractRunner } from './suite.ts'
+export type { ContractHarness } from './contract-harness.ts'
+export type { ContractRunner } from './suite.ts'
 
 export interface BackendContract extends ContractRunner {
   /** How the backend is called in test names. */
@@ -103,6 +105,7 @@ const behaviours = [
   describeSchedules,
   describeStuckJobs,
   describeFindings,
+  describeStacks,
   describeCollectors,
   describeCollectorBatches,
   describeCollectorTriggers,

@@ -21,7 +21,7 @@ import type {
 import type { ErrorCode } from '../../core/error-codes.ts'
 import type { MessageState } from '../../core/message-state.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
-import type { ContractHarness } from './suite.ts'
+import type { ContractHarness } from './contract-harness.ts'
 
 export const second = 1_000
 export const minute: number = 60 * second

@@ -2,23 +2,10 @@
  * What the files of the contract suite share with the test runner: a fresh store for each test, and
  * skips that are always the consequence of a declared capability.
  */
-import type { Backend } from '../../backends/backend.ts'
 import type { Capabilities } from '../../backends/capabilities.ts'
+import type { ContractHarness } from './contract-harness.ts'
 import { Scene } from './scene.ts'
 import { Watchdog } from './watchdog.ts'
-
-/** One store of the backend under test, fresh for each test. */
-export interface ContractHarness {
-  readonly backend: Backend
-  /** Lets this much of the store's time pass, and lets what falls due on the way happen. */
-  advance(ms: number): Promise<void>
-  /** Moves the wall clock alone. Leave it out when the store's clock cannot be moved. */
-  jumpWall?(ms: number): void
-  /** Closes the store and opens it again. Leave it out when nothing is kept between the two. */
-  reopen?(): Promise<Backend>
-  /** Called after each test; `failed` lets a harness keep the store for a look at it. */
-  dispose(end: { readonly failed: boolean }): Promise<void>
-}
 
 /** The part of a runner's test context that a skip at run time needs. */
 interface TestContext {
@@ -58,7 +45,8 @@ const reasons: Readonly<Record<Need, string>> = {
   collectors: 'the backend keeps no collectors',
   schedules: 'the backend keeps no schedules',
   metrics: 'the backend keeps no metrics',
-  inboxes: 'the backend knows no handoff',
+  inboxes: 'the backend keeps no inboxes',
+  stacks: 'the backend keeps no record of stacks',
   jumpWall: 'the clock of the store cannot be moved by the harness',
   reopen: 'the harness cannot reopen the store',
 }

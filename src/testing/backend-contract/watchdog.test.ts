@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { ContractHarness } from './suite.ts'
+import type { ContractHarness } from './contract-harness.ts'
 import { ContractSuite } from './suite.ts'
 import { Watchdog } from './watchdog.ts'
 

@@ -4,7 +4,7 @@
  * store does.
  */
 import type { Backend } from '../../backends/backend.ts'
-import type { ContractHarness } from './suite.ts'
+import type { ContractHarness } from './contract-harness.ts'
 
 /** Shorter than the patience of a runner, which would only say that the test took too long. */
 const stepMsMax = 45_000

@@ -3,15 +3,10 @@
  * and rules of which one must. A pattern is turned into a function once; what is wrong with it is told
  * then, so that no message meets a pattern which cannot be understood.
  */
-import { describeGiven, type Violations } from '../../core/checks.ts'
-import { compileRules, leavesOf } from './filter-rules.ts'
+import { describeGiven } from '../../core/checks.ts'
+import { compileRules, leavesOf, type PatternPlace } from './filter-rules.ts'
 
 export type Matches = (value: unknown) => boolean
-
-export interface PatternPlace {
-  readonly into: Violations
-  readonly field: string
-}
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -3,7 +3,12 @@
  * a field, because a field that is a list matches when one of its entries does.
  */
 import { describeGiven, type Violations } from '../../core/checks.ts'
-import type { PatternPlace } from './filter-pattern.ts'
+
+/** Where a part of a pattern stands, and where what is wrong with it is collected. */
+export interface PatternPlace {
+  readonly into: Violations
+  readonly field: string
+}
 
 /** The plain values of a field; none when it is missing, or an object. */
 export type Leaves = readonly unknown[]

@@ -4,9 +4,10 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
-import { type OpenedStore, openStore } from '../../../src/app/open-store.ts'
+import { type OpenedBackend, openBackend } from '../../../src/app/open-backend.ts'
 import type { Backend } from '../../../src/backends/backend.ts'
 import { type Ports, systemPorts } from '../../../src/core/ports.ts'
+import { platform } from '../../../src/platform.ts'
 import { runProgram } from '../../../src/surfaces/cli/program.ts'
 import type { Shell } from '../../../src/surfaces/cli/shell.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -54,7 +55,7 @@ export interface CliScene {
   /** Runs it to a good end; the answer is stdout. */
   good(...args: readonly string[]): Promise<string>
   /** The store, opened beside the commands. */
-  store(): Promise<OpenedStore>
+  store(): Promise<OpenedBackend>
 }
 
 export async function cliScene(): Promise<CliScene> {
@@ -83,7 +84,7 @@ export async function cliScene(): Promise<CliScene> {
     good,
     read: async (...args) => JSON.parse(await good(...args, '--json')),
     async store() {
-      const store = await openStore(data, { create: true })
+      const store = await openBackend({ dataDirectory: data, create: true })
       onTestFinished(() => store[Symbol.asyncDispose]())
       return store
     },
@@ -129,6 +130,7 @@ function startRun(args: readonly string[], folder: string, options: CliOptions):
     environment: { HOME: folder, ...environment },
     folder,
     ports,
+    platform,
     stdin: Readable.from([Buffer.from(stdin)]),
     isInteractive: false,
     out: { isTerminal: outIsTerminal, columns: 100, write: (text) => write('out', text) },

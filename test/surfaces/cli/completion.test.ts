@@ -68,7 +68,7 @@ describe('a word is completed', () => {
 describe('the script', () => {
   test('completes the names of queues in bash', async () => {
     const { good, write, data, file } = await withQueues()
-    const main = fileURLToPath(new URL('../../../src/surfaces/cli/main.ts', import.meta.url))
+    const main = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url))
     await write('completion.bash', await good('completion', 'bash'))
     await write('bin/millrace', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`)
     await chmod(file('bin/millrace'), 0o755)

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Backend } from '../../../src/backends/backend.ts'
+import { systemPorts } from '../../../src/core/ports.ts'
+import { maintainStore } from '../../../src/operations/redrive.ts'
 import { assertRefused, cliScene, type StoreScene } from './cli-scene.ts'
 
 async function withDeadLetters(count: number): Promise<StoreScene> {
@@ -162,7 +164,7 @@ describe('a redrive', () => {
     const { start, store, backend } = await withDeadLetters(50)
     const redrive = start(['dlq', 'redrive', 'orders-dlq', '--rate', '5', '--yes', '--jsonl'])
     await redrive.output(/"progress"/)
-    await using _server = (await store()).keepUp()
+    await using _server = maintainStore((await store()).backend, systemPorts.timers)
     redrive.interrupt()
     const { code, stderr } = await redrive.ended
     assert.equal(code, 130)

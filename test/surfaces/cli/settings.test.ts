@@ -18,7 +18,7 @@ async function runIn(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<string> {
-  const main = fileURLToPath(new URL('../../../src/surfaces/cli/main.ts', import.meta.url))
+  const main = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url))
   const { stdout } = await exec(process.execPath, [main, ...args], {
     cwd: folder,
     env: { PATH: process.env['PATH'], ...env },

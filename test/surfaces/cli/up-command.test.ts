@@ -1,7 +1,6 @@
 /** `millrace up`: from a template or an app to queues, and what becomes of them later. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, test } from 'vitest'
 import { assertRefused, type CliScene, cliScene } from './cli-scene.ts'
@@ -122,16 +121,15 @@ describe('a template that goes up', () => {
     assert.deepEqual((await read('up', template)).stacks[0].gone, [])
   })
 
-  test('is recorded beside the store for its owner, without the environment of functions', async () => {
-    const { start, template, data } = await withTemplate()
+  test('is recorded in the store, without the environment of functions', async () => {
+    const { start, template, store } = await withTemplate()
     const environment = { SECRET: 'very-secret-value' }
     assert.equal((await start(['up', template], { environment }).ended).code, 0)
-    assert.deepEqual(await readdir(`${data}/stacks`), ['shop-dev.json'])
-    const file = `${data}/stacks/shop-dev.json`
-    assert.equal((await stat(file)).mode & 0o777, 0o600)
-    const text = await readFile(file, 'utf8')
-    assert.equal(text.includes('very-secret-value'), false)
-    const { stack } = JSON.parse(text)
+    const { backend } = await store()
+    const [record] = (await backend.stacks?.list()) ?? []
+    assert.equal(record?.stack, 'shop-dev')
+    assert.equal(record.document.includes('very-secret-value'), false)
+    const stack = JSON.parse(record.document)
     assert.equal(stack.eventSources[0].queue, 'shop-dev-orders')
     assert.equal(stack.functions[0].name, 'shop-dev-grade')
     assert.equal(stack.queues[1].at.file, template)

@@ -1,6 +1,5 @@
 /** `millrace up` with several templates and apps in one call. */
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { describe, test } from 'vitest'
 import { assertRefused, cliScene } from './cli-scene.ts'
 
@@ -38,7 +37,7 @@ resources:
 
 describe('an app that goes up', () => {
   test('has its alarms recorded in the words of CloudWatch', async () => {
-    const { write, run, data } = await cliScene()
+    const { write, run, store } = await cliScene()
     const alarms =
       "alarms: [dead('*').above(0), oldestAge('orders').above(60, { period: '2m' }), errorRate('orders').above(0.5)]"
     const module = await write('app.mjs', app('orders: queue({ deadLetter: {} })', alarms))
@@ -49,7 +48,9 @@ describe('an app that goes up', () => {
     assert.deepEqual(stacks[0].alarms, names)
     // The app itself watches what SQS has no metric for.
     assert.deepEqual(problems, [])
-    const { stack } = JSON.parse(await readFile(`${data}/stacks/shop-dev.json`, 'utf8'))
+    const { backend } = await store()
+    const record = await backend.stacks?.read({ stack: 'shop-dev' })
+    const stack = JSON.parse(record?.document ?? '{}')
     const { at: _, ...first } = stack.alarms[0]
     assert.deepEqual(first, {
       logicalId: 'OrdersDlqDepthAlarm',

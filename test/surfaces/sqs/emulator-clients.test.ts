@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3'
 import { describe, onTestFinished, test } from 'vitest'
-import { version } from '../../../src/app/version.ts'
+import { version } from '../../../src/version.ts'
 import { jsonType, rawWire, signedBy } from './raw-wire.ts'
 import { accessKeyId, secretAccessKey } from './signed-request.ts'
 

@@ -6,7 +6,7 @@ import { describe, test } from 'vitest'
 import { MillraceError } from '../../../src/core/millrace-error.ts'
 import { systemPorts } from '../../../src/core/ports.ts'
 import type { LogFields, Logger } from '../../../src/observability/logger.ts'
-import type { Services } from '../../../src/server/serve.ts'
+import type { Services } from '../../../src/surfaces/services.ts'
 import { sqsWire } from '../../../src/surfaces/sqs-protocol/sqs-wire.ts'
 
 interface Line {

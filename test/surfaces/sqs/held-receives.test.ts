@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { SQS } from '@aws-sdk/client-sqs'
 import { describe, onTestFinished, test, vi } from 'vitest'
-import { openStore } from '../../../src/app/open-store.ts'
+import { openBackend } from '../../../src/app/open-backend.ts'
 import { defineApp, open, queue } from '../../../src/index.ts'
 import { serve } from '../../../src/server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -54,7 +54,7 @@ describe('a kill switch in the environment of a server', () => {
 
   test('keeps the server from starting when it means neither on nor off', async () => {
     const data = await freshData()
-    await using store = await openStore(data, { create: true })
+    await using store = await openBackend({ dataDirectory: data, create: true })
     const obeys = { queue: ['LLM_PAUSED'], types: {} }
     await store.backend.createQueue({ queue: 'classify', settings: { obeys } })
     vi.stubEnv('LLM_PAUSED', 'ture')

@@ -14,6 +14,7 @@ import { clock } from './0013-clock.ts'
 import { skippedMoves } from './0014-skipped-moves.ts'
 import { keptBatchesAndAlarmRenewals } from './0015-kept-batches-and-alarm-renewals.ts'
 import { plainNames } from './0016-plain-names.ts'
+import { stacks } from './0017-stacks.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -33,4 +34,5 @@ export const migrations: readonly string[] = [
   skippedMoves,
   keptBatchesAndAlarmRenewals,
   plainNames,
+  stacks,
 ]

@@ -2,7 +2,7 @@
  * Guards a wire without access keys: whoever is on this machine may use it, but a web page must not,
  * and a browser on this machine opens pages of everybody.
  */
-import { isLocalRequest } from '../../../server/local-request.ts'
+import { isLocalRequest } from '../../local-request.ts'
 import { SqsError } from '../sqs-error.ts'
 import { headerValue, type RequestHead } from './canonical-request.ts'
 

@@ -1,0 +1,131 @@
+/** The services that maintain an open store, and those of an app beside them; one function for each. */
+import type { Backend } from '../backends/backend.ts'
+import type { App } from '../contracts/define-app.ts'
+import { janitorDefaults } from '../contracts/janitor-declaration.ts'
+import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import { scopedName, valueName } from '../contracts/resolve-names.ts'
+import type { Topology } from '../contracts/resolve-topology.ts'
+import { scopeText } from '../contracts/scope-text.ts'
+import { durationMs } from '../core/durations.ts'
+import { minuteMs } from '../core/minutes.ts'
+import type { Ports } from '../core/ports.ts'
+import { planSchedules } from '../flows/planned-schedules.ts'
+import type { Agent } from '../maintenance/agent.ts'
+import type { AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
+import { Janitor } from '../maintenance/janitor.ts'
+import { Sampler } from '../maintenance/sampler.ts'
+import { Scheduler } from '../maintenance/scheduler.ts'
+import { Sweeper } from '../maintenance/sweeper.ts'
+import type { HandlerTally } from '../observability/handler-tally.ts'
+import type { Logger } from '../observability/logger.ts'
+import { serviceFailure } from './notice.ts'
+import { openRelay, type RelaySetup } from './open-relay.ts'
+
+export interface StoreMaintenanceSetup extends RelaySetup {
+  readonly backend: Backend
+  readonly ports: Ports
+  /** Counts what the handlers of this process do, where it has any. */
+  readonly tally?: HandlerTally
+}
+
+export interface AppMaintenanceSetup extends StoreMaintenanceSetup {
+  readonly app: App
+  readonly stage: string
+  readonly topology: Topology
+  readonly log: Logger
+  /** Evaluates the alarms of the app, where the backend keeps them. */
+  readonly alarmWatch: AlarmWatch | undefined
+  /** Kill switches that the environment has on. */
+  readonly heldNames: readonly string[]
+}
+
+export interface Maintenance {
+  close(): Promise<void>
+}
+
+/** Of a store that is served without an app. */
+export function startStoreMaintenance(setup: StoreMaintenanceSetup): Maintenance {
+  return start([sweeperOf(setup), samplerOf(setup), openRelay(setup)])
+}
+
+/** Of an app and the store that it is on. */
+export function startAppMaintenance(setup: AppMaintenanceSetup): Maintenance {
+  const sweeper = sweeperOf(setup)
+  return start([
+    sweeper,
+    setup.alarmWatch,
+    samplerOf(setup),
+    schedulerOf(setup),
+    janitorOf(setup, sweeper),
+    openRelay(setup),
+  ])
+}
+
+function start(services: readonly (Agent | undefined)[]): Maintenance {
+  for (const service of services) service?.start()
+  return {
+    async close() {
+      await Promise.all(services.map((service) => service?.stop()))
+    },
+  }
+}
+
+function sweeperOf({ backend, ports, onNotice }: StoreMaintenanceSetup): Sweeper {
+  return new Sweeper({
+    backend,
+    timers: ports.timers,
+    onFailure: (failure) => onNotice({ kind: 'sweep_failed', ...failure }),
+  })
+}
+
+function samplerOf(setup: StoreMaintenanceSetup): Agent | undefined {
+  const { backend, ports, tally } = setup
+  if (backend.metrics === null) return undefined
+  return new Sampler({
+    metrics: backend.metrics,
+    timers: ports.timers,
+    ...(tally !== undefined && { tally }),
+    onFailure: serviceFailure('sampler', setup),
+  })
+}
+
+function schedulerOf(setup: AppMaintenanceSetup): Agent | undefined {
+  const { app, stage, topology, backend, ports, log, onNotice } = setup
+  const { queues } = topology
+  const schedules = planSchedules({ app, stage, queues, backend, ids: ports.ids })
+  if (backend.schedules === null) return undefined
+  return new Scheduler({
+    store: backend.schedules,
+    scope: scopeText({ app: app.name, stage }),
+    schedules,
+    // Without schedules it only removes those of an earlier version.
+    ...(schedules.length === 0 && { intervalMs: minuteMs }),
+    timers: ports.timers,
+    log,
+    onTickFailure: (failure) => onNotice({ kind: 'tick_failed', ...failure }),
+    onFailure: serviceFailure('scheduler', setup),
+  })
+}
+
+function janitorOf(setup: AppMaintenanceSetup, sweeper: Sweeper): Agent {
+  const { app, stage, topology, backend, ports, heldNames, onNotice } = setup
+  const scope = { app: app.name, stage }
+  const { pendingFor, processingFor } = { ...janitorDefaults, ...app.janitor }
+  const namesOf = (parts: object = {}): readonly string[] =>
+    Object.keys(parts).map((key) => scopedName(key, scope))
+  return new Janitor({
+    backend,
+    scope: scopeText(scope),
+    queues: topology.queues.flatMap(({ name, declared }) => (isJobsQueue(declared) ? name : [])),
+    flows: [...namesOf(app.flows), ...namesOf(app.chains)],
+    collectors: namesOf(app.collectors),
+    pendingForMs: durationMs(pendingFor),
+    processingForMs: durationMs(processingFor),
+    heldNames,
+    takeExpired: () => sweeper.takeExpired(),
+    metricName: (name) => valueName(name, scope),
+    timers: ports.timers,
+    onFinding: (finding) => onNotice({ kind: 'janitor', ...finding }),
+    onFailure: serviceFailure('janitor', setup),
+  })
+}

@@ -1,0 +1,204 @@
+/**
+ * Opens an app: creates or changes its queues on a backend, starts maintenance, and makes one typed handle
+ * per queue and one for all jobs.
+ */
+import type { Backend } from '../backends/backend.ts'
+import type { App } from '../contracts/define-app.ts'
+import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import { defaultStage } from '../contracts/resolve-names.ts'
+import { resolveTopology, type Topology } from '../contracts/resolve-topology.ts'
+import { durationMs } from '../core/durations.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { type Ports, systemPorts } from '../core/ports.ts'
+import { serverDefaults } from '../core/server-defaults.ts'
+import { createCollectorDesk, refuseCollectors } from '../flows/collectors.ts'
+import { ensureSchedules } from '../flows/ensure-schedules.ts'
+import { createFlowDesk, refuseFlows } from '../flows/flows.ts'
+import { createSchedules } from '../flows/schedules.ts'
+import { createAppJobs } from '../jobs/app-jobs.ts'
+import { createDrafter } from '../jobs/emitter.ts'
+import { HandlerTally } from '../observability/handler-tally.ts'
+import { silentLogger } from '../observability/logger.ts'
+import { createAlarms } from '../operations/alarms/alarms.ts'
+import { createInbox, type Inbox } from '../operations/inbox.ts'
+import { inspectorOf, purgerOf } from '../operations/inspect.ts'
+import { createMetrics } from '../operations/metrics/metrics.ts'
+import { type RedriveOptions, redrive } from '../operations/redrive.ts'
+import { createBudgetDesk, createSwitches } from '../operations/switches.ts'
+import { createProducer } from '../producer/queue-producer.ts'
+import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
+import { createConsumer } from '../receiving/queue-consumer.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
+import { appAlarmOwner, watchAppAlarms } from './app-alarms.ts'
+import { ensureQueues } from './ensure-queues.ts'
+import { heldNamesIn } from './held-names.ts'
+import { type Maintenance, startAppMaintenance } from './maintenance.ts'
+import { alarmListener, type Notice, noticesTo } from './notice.ts'
+import type { DeadLetterHandle, Mill, OpenOptions } from './open.ts'
+import { openBackend } from './open-backend.ts'
+import { openWorker } from './open-worker.ts'
+
+export async function openApp<const Opened extends App>(
+  app: Opened,
+  options: OpenOptions = {},
+): Promise<Mill<Opened>> {
+  const { ports = systemPorts, log = silentLogger } = options
+  const { onNotice = noticesTo(options.log) } = options
+  const onChange = alarmListener(options)
+  const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
+  const topology = resolveTopology(app, stage)
+  const heldNames = heldNamesIn(process.env, topology.planned)
+  const { backend, storeFile, closeBackend } = await backendOf(options, ports, onNotice)
+  const tally = new HandlerTally((key) => topology.queues.find((one) => one.key === key)?.name)
+  let maintenance: Maintenance
+  try {
+    const alarmWatch = watchAppAlarms({ app, stage, topology, backend, ports, onChange, onNotice })
+    refuseFlows(app, backend)
+    refuseCollectors(app, backend)
+    await ensureQueues(backend, topology)
+    await ensureSchedules({ app, stage, queues: topology.queues, backend, ids: ports.ids })
+    await alarmWatch?.declare()
+    maintenance = startAppMaintenance({
+      app,
+      stage,
+      topology,
+      backend,
+      ports,
+      log,
+      alarmWatch,
+      tally,
+      onNotice,
+      heldNames,
+      allowPrivate: options.allowPrivateWebhooks,
+    })
+  } catch (error) {
+    await closeBackend()
+    throw error
+  }
+
+  const drafter = createDrafter({ app, backend, queues: topology.queues, ids: ports.ids })
+  const scope = { app: app.name, stage }
+  const desk = createFlowDesk<Opened['queues'], Opened>({ app, scope, backend, drafter })
+  const { queues } = topology
+  const collecting = createCollectorDesk<Opened>({ app, scope, queues, backend, drafter })
+  const workers: Worker[] = []
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closed ??= Promise.all(workers.map((worker) => worker.stop()))
+      .then(() => maintenance.close())
+      .then(closeBackend)
+    return closed
+  }
+  return {
+    app,
+    stage,
+    storeFile,
+    queues: handlesOf<Opened>({ topology, backend, ports, onNotice, heldNames }),
+    jobs: createAppJobs<Opened['queues']>({ app, backend, ports, log, queues: topology.queues }),
+    flows: desk.flows,
+    chains: desk.chains,
+    collectors: collecting.collectors,
+    switches: createSwitches({ backend, queues: topology.queues, heldNames }),
+    budgets: createBudgetDesk(backend, app.budgets),
+    metrics: createMetrics({ backend, clock: ports.clock, scope, queues: topology.queues }),
+    alarms: createAlarms({ backend, onChange, owner: appAlarmOwner({ app, stage }) }),
+    schedules: createSchedules<Opened>({
+      app,
+      stage,
+      queues: topology.queues,
+      backend,
+      ids: ports.ids,
+      log,
+    }),
+    inbox: (key) => inboxOf({ topology, backend, heldNames }, key),
+    worker: (workerOptions) => {
+      // The types have seen to it that every queue and type has its handler.
+      const untyped = workerOptions as unknown as UntypedWorkerOptions
+      const parts = { app, topology, backend, ports, log, tally, heldNames }
+      const setup = { ...parts, drafter, flows: desk.drafts, collectors: collecting }
+      const worker = openWorker(setup, untyped)
+      workers.push(worker)
+      return worker
+    },
+    backup: (file, given) => backend.backup({ ...given, file }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** A backend that was handed in stays open, and is closed by the program that opened it. */
+async function backendOf(
+  { backend, data, busyTimeout }: OpenOptions,
+  ports: Ports,
+  onNotice: (notice: Notice) => void,
+): Promise<OpenedApp> {
+  if (backend !== undefined)
+    return { backend, storeFile: null, closeBackend: async () => undefined }
+  const opened = await openBackend({
+    dataDirectory: data ?? (process.env['MILLRACE_DATA'] || serverDefaults.dataDirectory),
+    create: true,
+    ports,
+    ...(busyTimeout && { busyTimeoutMs: durationMs(busyTimeout, 'busyTimeout') }),
+    onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
+  })
+  return {
+    backend: opened.backend,
+    storeFile: opened.data.file,
+    closeBackend: () => opened.backend.close(),
+  }
+}
+
+interface OpenedApp extends Pick<Mill, 'storeFile'> {
+  readonly backend: Backend
+  closeBackend(): Promise<void>
+}
+
+interface HandleSetup {
+  readonly topology: Topology
+  readonly backend: Backend
+  readonly ports: Ports
+  readonly onNotice: (notice: Notice) => void
+  readonly heldNames: readonly string[]
+}
+
+function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues'] {
+  const { topology, backend, ports, onNotice, heldNames } = setup
+  const onRefused = (refused: RefusedDelivery): void =>
+    onNotice({ kind: 'delivery_refused', ...refused })
+  const handles = topology.queues.map(({ key, name, declared }) => {
+    const parts = { backend, name, declared, onRefused, heldNames }
+    const target = topology.planned.find((planned) => planned.queue === name)?.settings.deadLetter
+    const handle = {
+      name,
+      ...(isJobsQueue(declared) ? {} : { ...createProducer(parts), ...createConsumer(parts) }),
+      ...inspectorOf(backend, name),
+      ...purgerOf(backend, name),
+      deadLetters: target ? deadLettersOf(backend, ports, target.queue) : null,
+    }
+    return [key, Object.freeze(handle)]
+  })
+  // The handles were made from this very app, key by key; only the types of its messages are added.
+  return Object.freeze(Object.fromEntries(handles)) as Mill<Opened>['queues']
+}
+
+function inboxOf<Message>(
+  { topology, backend, heldNames }: Pick<HandleSetup, 'topology' | 'backend' | 'heldNames'>,
+  key: string,
+): Inbox<Message> {
+  const queue = topology.queues.find((one) => one.key === key)
+  if (queue === undefined) throw new MillraceError('queue_not_found')
+  const { name, declared } = queue
+  // What its contract lets through has the type of the contract's output.
+  return createInbox({ backend, name, declared, heldNames }) as Inbox<Message>
+}
+
+function deadLettersOf(backend: Backend, { timers }: Ports, name: string): DeadLetterHandle {
+  return Object.freeze({
+    name,
+    ...inspectorOf(backend, name),
+    ...purgerOf(backend, name),
+    redrive: (options?: RedriveOptions) => redrive({ backend, timers, source: name }, options),
+    redrives: () => backend.listMoveTasks({ source: name, limit: 10 }),
+  })
+}

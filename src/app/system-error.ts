@@ -1,5 +1,0 @@
-/** Why the operating system refused, in words: the given ones for its code, else its own. */
-export function systemReason(error: unknown, reasons: Readonly<Record<string, string>>): string {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return reasons[code] ?? message
-}

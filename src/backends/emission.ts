@@ -1,0 +1,15 @@
+/** What is stored in the commit of something else: of a settlement, a tick or the end of a flow. */
+import type { NewMessage } from '../core/message.ts'
+import type { NewJob } from './job-store.ts'
+import type { QueueName } from './stored-message.ts'
+
+export interface Emit extends QueueName {
+  readonly message: NewMessage
+}
+
+/** A message or a job that comes to exist with something else. */
+export type Emission = Emit | EmittedJob
+
+export interface EmittedJob extends QueueName {
+  readonly job: NewJob
+}

@@ -1,0 +1,26 @@
+/** A change of an alarm's state, as it is told to people. */
+import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts'
+import type { AlarmSeverity, AlarmState } from '../../core/alarm-rule.ts'
+import { cloudWatchMetric } from '../../core/cloudwatch-words.ts'
+
+export interface AlarmChange {
+  readonly alarm: string
+  readonly state: AlarmState
+  readonly was: AlarmState
+  readonly severity: AlarmSeverity
+  /** In CloudWatch's words. */
+  readonly metric: string
+  /** The queue, flow or value that it watches, by its name in the store. */
+  readonly of: string
+  readonly threshold: number
+  readonly reason: string
+}
+
+export function alarmChange(
+  { rule }: Pick<AlarmRecord, 'rule'>,
+  { alarm, from: was, to: state, reason }: AlarmTransition,
+): AlarmChange {
+  const { severity, of, threshold } = rule
+  const { name: metric } = cloudWatchMetric(rule)
+  return { alarm, state, was, severity, metric, of, threshold, reason }
+}

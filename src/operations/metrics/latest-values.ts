@@ -1,0 +1,12 @@
+import type { Backend } from '../../backends/backend.ts'
+import type { LatestValue } from '../../backends/metric-store.ts'
+import { supported } from '../../core/supported.ts'
+import { everyPage } from '../every-page.ts'
+
+/** Every name under which apps and their janitors have noted values, with the latest of them. */
+export async function latestValues(
+  backend: Pick<Backend, 'metrics'>,
+): Promise<readonly LatestValue[]> {
+  const store = supported(backend.metrics)
+  return everyPage((page) => store.latest(page))
+}
