@@ -69,6 +69,7 @@ import { SqliteHandoffStore } from './inbox/sqlite-inbox-store.ts'
 import { SqliteJobStore } from './jobs/sqlite-job-store.ts'
 import { receiveNow } from './messages/claiming.ts'
 import { EmptyReceives } from './messages/empty-receives.ts'
+import { renewerModule } from './messages/lease-renewer.ts'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from './messages/move-tasks.ts'
 import { peekMessages } from './messages/peeking.ts'
 import { dataVersion, hasSomethingReady } from './messages/ready-checks.ts'
@@ -97,9 +98,6 @@ export interface SqliteBackendOptions {
   readonly busyTimeoutMs: number
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
-
-/** It lies beside this file, which runs from the sources and from the build. */
-const renewerModule: string = import.meta.url.replace(/sqlite-backend(\.[jt]s)$/, 'renewer$1')
 
 export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
