@@ -24,9 +24,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
-// Loaded from here on, so that the cache serves all of it.
-const [{ runProgram }, { processShell }] = await Promise.all([
-  import('./program.ts'),
-  import('./shell.ts'),
-])
-process.exitCode = await runProgram(processShell(), process.argv.slice(2))
+void run()
+
+async function run(): Promise<void> {
+  // Loaded from here on, so that the cache serves all of it.
+  const [{ runProgram }, { processShell }] = await Promise.all([
+    import('./program.ts'),
+    import('./shell.ts'),
+  ])
+  process.exitCode = await runProgram(processShell(), process.argv.slice(2))
+}
