@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { onTestFinished } from 'vitest'
+import { dataDirectoryAt } from '../../../src/app/data-directory.ts'
 import type { Backend } from '../../../src/backends/backend.ts'
 import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { bringUp, planUp, readSources } from '../../../src/stacks/bring-up.ts'
-import { dataDirectoryAt } from '../../../src/app/data-directory.ts'
 import type { Worker } from '../../../src/index.ts'
 import { serve } from '../../../src/server.ts'
+import { bringUp, planUp, readSources } from '../../../src/stacks/bring-up.ts'
 import {
   type VirtualClock,
   type VirtualPorts,

@@ -1,6 +1,5 @@
 /**
- * The prepared statements of one connection, group by group. Each group is prepared when it is first
- * needed: a connection that only extends leases, or only enqueues, has a few statements instead of all.
+ * The prepared statements of one connection, in groups. A group is prepared when it is first used.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { type AlarmHistoryStatements, prepareAlarmHistory } from '../alarms/alarm-history.ts'
