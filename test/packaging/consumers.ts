@@ -229,11 +229,12 @@ function token(): string {
 const typedProgram = `
 ${names.map((name, index) => `export type * as entry${index} from '${name}'`).join('\n')}
 import { defineApp, jobs, MillraceError, type Mill, open } from 'millrace'
+import type { Backend, Capabilities, JobStore } from 'millrace/backend'
 import { createJobsApi, type RunningServer } from 'millrace/server'
 import { VirtualClock } from 'millrace/testing'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
-export type Parts = [RunningServer, MillraceError, VirtualClock]
+export type Parts = [Backend, Capabilities, JobStore, RunningServer, MillraceError, VirtualClock]
 
 const text: StandardSchemaV1<string, string> = {
   '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: String(value) }) },

@@ -129,7 +129,8 @@ describe('the package', () => {
   test.each(names)('exports %s', async (name) => {
     const code = `console.log(Object.keys(await import('${name}')).join())`
     const stdout = await node(['--input-type=module', '--eval', code])
-    assert.notEqual(stdout.trim(), '')
+    // The types of a store are nothing at run time.
+    assert.equal(stdout.trim() === '', name === 'millrace/backend', stdout)
     assert.doesNotMatch(stdout, /\bdefault\b/)
   })
 

@@ -162,7 +162,8 @@ export const importRules: readonly ImportRule[] = [
     parts: ['core', 'observability', 'backends', 'sqs', 'receiving', 'app', 'server'],
     outside: ['node:'],
   },
-  // The two entries join the parts for users of the package.
+  // The entries join the parts for users of the package.
+  { part: 'backend.ts', parts: ['backends'], outside: [] },
   {
     part: 'index.ts',
     parts: [
