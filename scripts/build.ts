@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { emitJavaScript, entries } from './emit-javascript.ts'
 import { pruneDeclarations } from './prune-declarations.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -14,21 +15,16 @@ const bin = `${root}dist/cli.js`
 rmSync(`${root}dist`, { recursive: true, force: true })
 
 const tsc = `${root}node_modules/typescript/bin/tsc`
-// Comments are for those who read: they are in the declarations, and not a second time beside them.
-const passes = [
-  ['--emitDeclarationOnly'],
-  ['--declaration', 'false', '--isolatedDeclarations', 'false', '--removeComments'],
-]
-for (const options of passes) {
-  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...options], {
-    cwd: root,
-    stdio: 'inherit',
-  })
-  if (status !== 0) process.exit(status ?? 1)
-}
-
-// The entries that package.json names.
-pruneDeclarations(`${root}dist`, ['index.d.ts', 'server.d.ts', 'testing/index.d.ts'])
+const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+  cwd: root,
+  stdio: 'inherit',
+})
+if (status !== 0) process.exit(status ?? 1)
+pruneDeclarations(
+  `${root}dist`,
+  entries.map((entry) => `${entry}.d.ts`),
+)
+await emitJavaScript(`${root}dist`)
 
 if (!readFileSync(bin, 'utf8').startsWith('#!/usr/bin/env node\n')) {
   console.error('dist/cli.js does not begin with its shebang line')

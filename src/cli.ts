@@ -24,10 +24,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
-// Loaded from here on, so that the cache serves all of it.
-const [{ runProgram }, { processShell }, { platform }] = await Promise.all([
-  import('./surfaces/cli/program.ts'),
-  import('./surfaces/cli/shell.ts'),
-  import('./platform.ts'),
-])
-process.exitCode = await runProgram(processShell(platform), process.argv.slice(2))
+void run()
+
+async function run(): Promise<void> {
+  // Loaded from here on, so that the cache serves all of it.
+  const [{ runProgram }, { processShell }, { platform }] = await Promise.all([
+    import('./surfaces/cli/program.ts'),
+    import('./surfaces/cli/shell.ts'),
+    import('./platform.ts'),
+  ])
+  process.exitCode = await runProgram(processShell(platform), process.argv.slice(2))
+}

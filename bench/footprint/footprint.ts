@@ -22,7 +22,7 @@ export async function benchFootprint({ isQuick, isInstalling }: BenchOptions): P
   const rounds = isQuick ? 3 : 9
   const seconds = isQuick ? 5 : 60
   return inScratchFolder(async (folder) => {
-    const dist = buildPackage(folder)
+    const dist = await buildPackage(folder)
     const often = (kind: Kind): Promise<Figures> =>
       measureOften({ kind, dist, data: join(folder, kind) }, rounds)
     const bare = await often('bare')

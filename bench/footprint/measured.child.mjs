@@ -12,7 +12,7 @@ const kinds = {
   async import() {
     const startedMs = performance.now()
     const before = process.cpuUsage()
-    await import(`${dist}/index.js`)
+    await import(`${dist}/index.mjs`)
     const { user, system } = process.cpuUsage(before)
     return { ms: performance.now() - startedMs, cpuMs: (user + system) / 1_000, mb: residentMb() }
   },
@@ -29,7 +29,7 @@ const kinds = {
     return { mb: residentMb(), peakMb: process.resourceUsage().maxRSS / 2 ** 10, done }
   },
   async server() {
-    const { serve } = await import(`${dist}/server.js`)
+    const { serve } = await import(`${dist}/server.mjs`)
     await serve({ port: 0, dataDirectory: data })
     await sleep(3_000)
     return { mb: residentMb() }
@@ -38,7 +38,7 @@ const kinds = {
 
 /** The schema is written by hand: a schema library is the app's own choice. */
 async function startWorker({ concurrency, handle = () => undefined }) {
-  const { defineApp, jobs, open } = await import(`${dist}/index.js`)
+  const { defineApp, jobs, open } = await import(`${dist}/index.mjs`)
   const anything = {
     '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) },
   }

@@ -10,7 +10,7 @@ type Library = 'valibot' | 'zod'
 
 /** How much of it is the schema library's is seen by comparing two of them. */
 export async function residentRows(folder: string, seconds: number): Promise<readonly Row[]> {
-  const entry = pathToFileURL(join(buildPackage(folder), 'index.js')).href
+  const entry = pathToFileURL(join(await buildPackage(folder), 'index.mjs')).href
   const what = `resident memory of a worker after ${seconds} s at ${jobsPerSecond} jobs/s`
   const measure = (library: Library): Promise<number> =>
     residentMegabytes({ entry, data: join(folder, library), library, seconds })

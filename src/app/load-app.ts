@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { App } from '../contracts/define-app.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
+import { isError } from '../core/is-error.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export interface LoadAppOptions {
@@ -52,7 +53,7 @@ async function load(file: string, query: string): Promise<Readonly<Record<string
 function reasonOf(cause: unknown, file: string): string {
   // Node would name the file that imports it, which is one of ours.
   if (!existsSync(file)) return 'there is no such file'
-  const [reason = ''] = cause instanceof Error ? cause.message.split('\n', 1) : ['unknown']
+  const [reason = ''] = isError(cause) ? cause.message.split('\n', 1) : ['unknown']
   return reason
 }
 

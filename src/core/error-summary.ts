@@ -3,6 +3,7 @@
  * looks like a secret, and cut to a length. What a contract marks as secret or personal is taken out
  * of it by value.
  */
+import { isError } from './is-error.ts'
 import { limits } from './limits.ts'
 
 const hidden = '[hidden]'
@@ -59,7 +60,7 @@ function endOfLook(text: string, hide: readonly string[]): number {
 const plainNames: readonly string[] = ['', 'Error', 'UnrecoverableError', 'MillraceError']
 
 function textOf(error: unknown): string {
-  if (error instanceof Error) {
+  if (isError(error)) {
     const named = plainNames.includes(error.name) ? '' : `${error.name}: `
     return `${named}${error.message}` || 'An error without a message.'
   }

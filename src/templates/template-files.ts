@@ -4,6 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isError } from '../core/is-error.ts'
 import type { Node, Origin } from './node.ts'
 import { parseDocument } from './parse-document.ts'
 import type { Problems } from './problems.ts'
@@ -80,5 +81,5 @@ export function folderExists(path: string): boolean {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return isError(error) && 'code' in error && error.code === 'ENOENT'
 }

@@ -19,23 +19,25 @@ const lookMsMax = 50
 const { store, queues, leaseMsMin, table: shared }: GuardThreadData = workerData
 const table = new LeaseTable(shared)
 
-// Loaded now: when a lease is about to end there is no time for it.
-const { openRenewer } = await import(store.module)
-let renewer: LeaseRenewer | undefined
+void guard()
 
-while (!table.sleep(Math.min(lookMsMax, Math.max(5, leaseMsMin / 12)))) {
-  try {
-    for (const [queue, slots] of byQueue(isStuck)) releaseAll(theRenewer(), queue, slots)
-    for (const [queue, slots] of byQueue(isEndingSoon)) renew(theRenewer(), queue, slots)
-  } catch {
-    // A store that could not be written is tried again, as long as there is something to keep.
+async function guard(): Promise<void> {
+  // Loaded now: when a lease is about to end there is no time for it.
+  const { openRenewer } = await import(store.module)
+  let opened: LeaseRenewer | undefined
+  const renewer = (): LeaseRenewer => {
+    opened ??= openRenewer(store.options) as LeaseRenewer
+    return opened
   }
-}
-renewer?.close()
-
-function theRenewer(): LeaseRenewer {
-  renewer ??= openRenewer(store.options) as LeaseRenewer
-  return renewer
+  while (!table.sleep(Math.min(lookMsMax, Math.max(5, leaseMsMin / 12)))) {
+    try {
+      for (const [queue, slots] of byQueue(isStuck)) releaseAll(renewer(), queue, slots)
+      for (const [queue, slots] of byQueue(isEndingSoon)) renew(renewer(), queue, slots)
+    } catch {
+      // A store that could not be written is tried again, as long as there is something to keep.
+    }
+  }
+  opened?.close()
 }
 
 function isEndingSoon(slot: number, leftMs: number, visibilityMs: number): boolean {

@@ -84,7 +84,7 @@ async function writePackage(): Promise<void> {
   const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const sources = JSON.stringify({ name: 'millrace', type: 'module', exports })
     .replaceAll('./dist/', './src/')
-    .replaceAll(/(?:\.d\.ts|\.js)"/g, '.ts"')
+    .replaceAll(/(?:\.d\.m?ts|\.m?js)"/g, '.ts"')
   await writeFile(join(published, 'package.json'), sources)
   await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }')
   const config = {

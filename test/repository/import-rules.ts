@@ -145,7 +145,8 @@ export const importRules: readonly ImportRule[] = [
     types: ['backends'],
     outside: ['node:'],
   },
-  // The entries of the package join the parts.
+  // The entries join the parts for users of the package.
+  { part: 'backend.ts', parts: ['backends'], outside: [] },
   {
     part: 'index.ts',
     parts: ['core', 'contracts', 'flows', 'receiving', 'worker', 'app'],

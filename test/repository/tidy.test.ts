@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { posix } from 'node:path'
 import { describe, test } from 'vitest'
+import { linksIn } from '../support/links-in.ts'
 import { readRepositoryFile, repositoryFiles, sourceFiles } from './repository-files.ts'
 
 const sourceLinesMax = 400
@@ -25,14 +26,7 @@ function offenders(files: readonly string[], objects: (line: string) => boolean)
 
 /** The repository's files that a page links to. */
 function linksOf(page: string): readonly string[] {
-  const code = /```.*?```|`[^`\n]*`/gs
-  const links = readRepositoryFile(page)
-    .replaceAll(code, '')
-    .matchAll(/\]\(([^)\s#]+)[^)]*\)/g)
-  return [...links]
-    .map(([, target = '']) => target)
-    .filter((target) => !/^[a-z]+:/.test(target))
-    .map((target) => posix.join(posix.dirname(page), target))
+  return linksIn(readRepositoryFile(page)).map((link) => posix.join(posix.dirname(page), link))
 }
 
 describe('the code', () => {
@@ -87,21 +81,22 @@ describe('the repository', () => {
     )
   })
 
-  test('names no package registry, in the lock file neither', () => {
+  test('names no package registry, in the lock files neither', () => {
     const host = /\bregistry\.[a-z]+\.[a-z]+\b/
     assert.deepEqual(
       offenders([...textFiles, 'package-lock.json'], (line) => host.test(line)),
       [],
     )
+    const locks = repositoryFiles.filter((file) => file.endsWith('package-lock.json'))
     assert.deepEqual(
-      offenders(['package-lock.json'], (line) => line.includes('"resolved"')),
+      offenders(locks, (line) => line.includes('"resolved"')),
       [],
     )
   })
 
   test('exports files that the build makes', () => {
-    const { exports, bin } = JSON.parse(readRepositoryFile('package.json'))
-    const built = JSON.stringify([exports, bin]).matchAll(/"\.\/dist\/([^"]+?)(?:\.d\.ts|\.js)"/g)
+    const named = readRepositoryFile('package.json')
+    const built = named.matchAll(/"\.\/dist\/([^"]+?)\.(?:d\.m?ts|m?js)"/g)
     const sources = [...built].map(([, path]) => `src/${path}.ts`)
     assert.ok(sources.length > 0)
     assert.deepEqual(

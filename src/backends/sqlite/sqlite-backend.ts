@@ -61,6 +61,7 @@ import { SqliteInboxStore } from './inbox/sqlite-inbox-store.ts'
 import { SqliteJobStore } from './jobs/sqlite-job-store.ts'
 import { receiveNow } from './messages/claiming.ts'
 import { EmptyReceives } from './messages/empty-receives.ts'
+import { renewerModule } from './messages/lease-renewer.ts'
 import { leaseStates } from './messages/leases.ts'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from './messages/move-tasks.ts'
 import { peekMessages } from './messages/peeking.ts'
@@ -92,12 +93,6 @@ export interface SqliteBackendOptions {
   readonly busyTimeoutMs: number
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
-
-/** A path in the folder of this file, which runs from the sources and from the build. */
-const renewerModule: string = import.meta.url.replace(
-  /sqlite-backend(\.[jt]s)$/,
-  'messages/lease-renewer$1',
-)
 
 export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities

@@ -25,11 +25,14 @@ process.on('unhandledRejection', (reason) =>
   die(lambdaErrorOf(reason, 'Runtime.UnhandledPromiseRejection')),
 )
 noteModules()
+void start()
 
-const handler = await loaded()
-tellFiles()
-tell({ kind: 'ready' })
-port.on('message', (message: InvokeMessage) => void invoke(message))
+async function start(): Promise<void> {
+  const handler = await loaded()
+  tellFiles()
+  tell({ kind: 'ready' })
+  port.on('message', (message: InvokeMessage) => void invoke(handler, message))
+}
 
 async function loaded(): Promise<Handler> {
   try {
@@ -39,7 +42,7 @@ async function loaded(): Promise<Handler> {
   }
 }
 
-async function invoke(message: InvokeMessage): Promise<void> {
+async function invoke(handler: Handler, message: InvokeMessage): Promise<void> {
   const ending = await runInvocation(port, data, handler, message)
   tellFiles()
   const memoryBytes = usedBytes()

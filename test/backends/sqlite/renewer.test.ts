@@ -133,7 +133,7 @@ describe('the renewer', () => {
     assert.equal(renewer.extend(missing)[0]?.status, 'extended')
   })
 
-  test('is named by a module that lies beside the store', async () => {
+  test('is named by a module of the store', async () => {
     const { file, otherThread } = await openScene()
     assert.match(
       fileURLToPath(otherThread.module),

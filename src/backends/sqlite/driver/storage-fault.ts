@@ -1,4 +1,5 @@
 /** What SQLite and the file system report, in Millrace's own terms. */
+import { isError } from '../../../core/is-error.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 
 /** Primary result codes of SQLite. */
@@ -90,7 +91,7 @@ export function storageError(error: unknown): Error {
     case cannotOpen:
       return new MillraceError('store_unusable', { cause: error })
     case undefined:
-      return error instanceof Error ? error : new Error(String(error))
+      return isError(error) ? error : new Error(String(error))
     default:
       return new MillraceError('store_failed', { cause: error })
   }

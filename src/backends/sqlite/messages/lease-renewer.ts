@@ -27,6 +27,9 @@ const retryMs = 1
 /** The rows of live leases are few, and the file's other pages are of no use here. */
 const cacheKilobytes = 512
 
+/** This file, as `import()` takes it, from the sources and from the build. */
+export const renewerModule: string = import.meta.url
+
 export function openRenewer(options: OtherThread['options']): LeaseRenewer {
   const { clock, ids } = systemPorts
   const storeClock = new StoreClock({ clock, uptime: uptimeOf(clock) })

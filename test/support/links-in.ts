@@ -1,0 +1,6 @@
+/** The relative links of a page of Markdown, without their anchors; code is left out. */
+export function linksIn(markdown: string): readonly string[] {
+  const code = /```.*?```|`[^`\n]*`/gs
+  const links = markdown.replaceAll(code, '').matchAll(/\]\(([^)\s#]+)[^)]*\)/g)
+  return [...links].map(([, target = '']) => target).filter((target) => !/^[a-z]+:/.test(target))
+}
