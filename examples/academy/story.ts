@@ -1,6 +1,6 @@
 /** What happens at the academy in `main.ts`, step by step. Each step ends when it can be seen to be done. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { MillraceError } from '../../src/index.ts'
+import { MillraceError } from 'millrace'
 import { type AiRequest, submitAiJob, submitVideo } from './api.ts'
 import { files, repairInputs } from './inputs/make-inputs.ts'
 import type { OpenAcademy } from './open-academy.ts'

@@ -2,7 +2,7 @@
  * The queues of the system, the flow that joins the units of a document again, the janitor's schedule and
  * the alarms, declared once.
  */
-import { z } from 'zod'
+
 import {
   type Alarm,
   dead,
@@ -13,7 +13,8 @@ import {
   metric,
   queue,
   schedule,
-} from '../../src/index.ts'
+} from 'millrace'
+import { z } from 'zod'
 import type { Environment } from './environment.ts'
 
 const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Logger, MillraceError, type OpenOptions, open, systemPorts } from '../../src/index.ts'
+import { type Logger, MillraceError, type OpenOptions, open, systemPorts } from 'millrace'
 import { type IngestionMill, ingestionApp } from './app.ts'
 import type { Environment } from './environment.ts'
 import type { Extractor } from './extractor/extractor.ts'

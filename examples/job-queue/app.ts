@@ -3,8 +3,8 @@
  * stays in the database and on the disk, so a job is small and holds nothing private.
  */
 
+import { defineApp, type HandlerContext, jobs, type Mill, queue } from 'millrace'
 import { z } from 'zod'
-import { defineApp, type HandlerContext, jobs, type Mill, queue } from '../../src/index.ts'
 import type { Environment } from './environment.ts'
 
 /** Keys of the app, names in the store, and the last part of the address at which jobs are enqueued. */

@@ -5,7 +5,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Cron } from 'croner'
-import type { Logger } from '../../src/index.ts'
+import type { Logger } from 'millrace'
 import type { JobQueueMill } from './app.ts'
 import { partialSuffix } from './services/documents-service.ts'
 import type { Services } from './services/services.ts'

@@ -3,7 +3,7 @@
  * payload, stores the job with an idempotency key, and answers at once.
  */
 import { randomUUID } from 'node:crypto'
-import type { JobStatus, Logger } from '../../src/index.ts'
+import type { JobStatus, Logger } from 'millrace'
 import type {
   AiTask,
   CreateNotification,

@@ -1,5 +1,5 @@
 /** Opens the queues, with everything that goes wrong behind the scenes in the log. */
-import { type Logger, MillraceError, type OpenOptions, open } from '../../src/index.ts'
+import { type Logger, MillraceError, type OpenOptions, open } from 'millrace'
 import { type JobQueueMill, jobQueueApp } from './app.ts'
 import type { Environment } from './environment.ts'
 

@@ -2,8 +2,9 @@
  * The worker process: one processor per queue, and the nightly clean-up. Start as many as needed; on
  * SIGTERM a worker takes nothing new, finishes what it has, and ends.
  */
+
+import type { Logger, Worker } from 'millrace'
 import { pino } from 'pino'
-import type { Logger, Worker } from '../../src/index.ts'
 import { type JobQueueMill, jobQueueNames } from './app.ts'
 import { Cleanup } from './cleanup.ts'
 import { type Environment, readEnvironment } from './environment.ts'

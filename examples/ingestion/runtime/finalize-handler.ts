@@ -1,5 +1,5 @@
 /** FINALIZE: the shell around `finalizeDocument`. The document is ready when the job has ended. */
-import type { StoreConnection } from '../../../src/index.ts'
+import type { StoreConnection } from 'millrace'
 import type { Context, FinalizeJob } from '../app.ts'
 import type { Ingestion } from '../open-ingestion.ts'
 import { finalizeDocument } from '../pipeline/finalize-document.ts'

@@ -1,7 +1,8 @@
 /** The system in one process, as a test needs it: real store, files, HTTP and worker. */
+
+import type { Logger, Worker } from 'millrace'
+import type { VirtualPorts } from 'millrace/testing'
 import { onTestFinished } from 'vitest'
-import type { Logger, Worker } from '../../../src/index.ts'
-import type { VirtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { startApi } from '../api.ts'
 import { type Caller, Callers } from '../callers.ts'

@@ -3,7 +3,7 @@
  * the mastery analysis. A step enqueues its successor in the commit that completes it, so a chain
  * neither breaks nor forks, and each course advances on its own.
  */
-import { UnrecoverableError } from '../../../src/index.ts'
+import { UnrecoverableError } from 'millrace'
 import type { Context, CourseStep, ModuleStep } from '../app.ts'
 import type { Course, CourseModule } from '../services/courses-service.ts'
 import type { Services } from '../services/services.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { VirtualClock } from 'millrace/testing'
 import { describe, test } from 'vitest'
-import { VirtualClock } from '../../../src/testing/virtual-clock.ts'
 import { Cleanup, type Time } from '../cleanup.ts'
 import { addDocument, type LogLine, openScene, recording, type Scene, turn } from './scene.ts'
 

@@ -1,8 +1,8 @@
 /** The chain of five steps: its order, its pace, and the ways in which it ends. */
 import assert from 'node:assert/strict'
+import type { Job } from 'millrace'
 import { io } from 'socket.io-client'
 import { describe, onTestFinished, test } from 'vitest'
-import type { Job } from '../../../src/index.ts'
 import { Identity } from '../identity.ts'
 import { type AiProvider, offlineProvider } from '../services/ai-provider.ts'
 import { ada, openScene, type Scene, turn } from './scene.ts'

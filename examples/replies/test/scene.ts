@@ -3,20 +3,19 @@
  * the alarms, the webhooks, and a worker where the test wants one.
  */
 import assert from 'node:assert/strict'
+import type { Backend, Worker } from 'millrace'
+import { serve } from 'millrace/server'
+import { type VirtualClock, type VirtualPorts, virtualPorts } from 'millrace/testing'
 import { onTestFinished } from 'vitest'
-import type { Backend } from '../../../src/backends/backend.ts'
-import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import { bringUp, planUp, readSources } from '../../../src/stacks/bring-up.ts'
-import { dataDirectoryAt } from '../../../src/app/data-directory.ts'
-import type { Worker } from '../../../src/index.ts'
-import { serve } from '../../../src/server.ts'
-import {
-  type VirtualClock,
-  type VirtualPorts,
-  virtualPorts,
-} from '../../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { collectingLogger, type LogLine, withTime } from '../../../test/support/worker-scene.ts'
+import {
+  bringUp,
+  dataDirectoryAt,
+  openSqlite,
+  planUp,
+  readSources,
+} from '../../shared/not-public.ts'
 import { Outbox } from '../answering/outbox.ts'
 import { offlineWriter, type ReplyWriter } from '../answering/reply-writer.ts'
 import { ConversationBook } from '../conversations/conversation-book.ts'

@@ -3,7 +3,7 @@
  * and for `millrace up`; a test holds the two against each other. What a template has no word for is
  * said here alone: contracts, kill switches, and that no body may carry personal data.
  */
-import { dead, defineApp, fifo, queue } from '../../../src/index.ts'
+import { dead, defineApp, fifo, queue } from 'millrace'
 import * as messages from './messages.ts'
 
 const day = { retention: '24h', noPersonalData: true } as const

@@ -6,12 +6,12 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { millraceFile, runMillrace } from '../../shared/millrace-command.ts'
 import { Program } from '../../shared/program.ts'
 import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
 import { awsVariables, localVariables, queueUrl } from './local-variables.ts'
 
 const example = join(import.meta.dirname, '..')
-const millrace = join(example, '../../src/surfaces/cli/main.ts')
 /** Of one stack: what AWS has a word for, and the rest. */
 const declarations = [join(example, 'serverless.yml'), join(example, 'backend/app.ts')]
 
@@ -62,7 +62,7 @@ export class TutoringSystem implements AsyncDisposable {
 
     const server = start(
       [
-        ...[millrace, 'dev', ...declarations, '--data', data, '--port', '0'],
+        ...[millraceFile, 'dev', ...declarations, '--data', data, '--port', '0'],
         // On AWS a batch may take a minute to fill. Nobody wants to watch that.
         ...['--param', 'llmBatchingWindow=1'],
       ],
@@ -90,12 +90,8 @@ export class TutoringSystem implements AsyncDisposable {
   }
 
   /** Runs the `millrace` command on the store of the server, and answers what it printed. */
-  async millrace(...args: readonly string[]): Promise<string> {
-    const command = [millrace, ...args, '--data', this.dataDirectory]
-    const program = new Program({ command, variables: {} })
-    const code = await program.ended
-    if (code !== 0) throw new Error(`millrace ${args.join(' ')} failed: ${program.output}`)
-    return program.output
+  millrace(...args: readonly string[]): Promise<string> {
+    return runMillrace([...args, '--data', this.dataDirectory])
   }
 
   /** Waits until a queue has a message that could be received. */

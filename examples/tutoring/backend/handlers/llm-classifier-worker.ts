@@ -1,6 +1,6 @@
 /** llmClassifierWorker: asks Claude about attempts that no rule explains. LLM_PAUSED stops it. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
-import { messageCodec } from '../../../../src/index.ts'
+import { messageCodec } from 'millrace'
 import { tutoring } from '../app.ts'
 import { openBackend } from '../open-backend.ts'
 import { type ClassifyingParts, classifyByModel } from '../services/classify-by-model.ts'
