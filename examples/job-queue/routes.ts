@@ -156,8 +156,7 @@ async function orUndo<Answer>(
 
 function authenticate(identity: Identity): MiddlewareHandler<Env> {
   return async (c, next) => {
-    const [, token = ''] = /^Bearer (\S+)$/.exec(c.req.header('authorization') ?? '') ?? []
-    const caller = await identity.verify(token)
+    const caller = await identity.callerOf(c.req.header('authorization'))
     if (caller === undefined) {
       return c.json({ error: 'A valid token is needed.' }, 401, { 'WWW-Authenticate': 'Bearer' })
     }

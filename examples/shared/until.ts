@@ -2,11 +2,23 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 const lookAgainMs = 20
-const patienceMs = 30_000
+/** Longer than anything here takes on a slow machine. */
+const patienceMs = 60_000
 
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  await untilWanted(holds, (isSo) => isSo, what)
+}
+
+/** Looks again until what it finds is as wanted, and resolves to that. */
+export async function untilWanted<Found>(
+  look: () => Found | Promise<Found>,
+  isWanted: (found: Found) => boolean,
+  what: string,
+): Promise<Found> {
   const end = performance.now() + patienceMs
-  while (!(await holds())) {
+  for (;;) {
+    const found = await look()
+    if (isWanted(found)) return found
     if (performance.now() > end) throw new Error(`Waited in vain until ${what}.`)
     await pause(lookAgainMs)
   }

@@ -77,7 +77,7 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
       stops.push(() => api.stop())
       const callers = new Callers(keyFor(environment, 'tokens'))
       const as = async (caller: Caller): Promise<IngestionClient> =>
-        new IngestionClient({ url: api.url, token: await callers.tokenFor(caller) })
+        new IngestionClient({ url: api.url, token: await callers.issue(caller) })
       return { url: api.url, as }
     },
   }

@@ -1,9 +1,9 @@
 /** What happens in `main.ts`, step by step, as students, teachers and an operator would do it. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { drawPage } from '../../shared/draw-page.ts'
 import { type Answer, Caller } from './caller.ts'
 import { guidePdf } from './guide-pdf.ts'
-import { photoOf } from './photo.ts'
 import type { TutoringSystem } from './tutoring-system.ts'
 
 export type Tell = (line: string) => void
@@ -23,7 +23,7 @@ export async function playStory(system: TutoringSystem, tell: Tell): Promise<voi
   await attemptsByModel(stage, sum)
   await refusedPersonalData(stage)
   await guideAndSubmissions(stage)
-  await photoOfAnAttempt(stage, sum)
+  await drawPageAnAttempt(stage, sum)
   await generatedItems(stage)
   await pausedModel(stage, sum)
 }
@@ -103,7 +103,7 @@ async function guideAndSubmissions(stage: Stage): Promise<void> {
   ]
   for (const [index, work] of works.entries()) {
     const photoKey = `submissions/${index}.png`
-    await system.upload(photoKey, await photoOf(work))
+    await system.upload(photoKey, await drawPage(work))
     const submission = { studentId, guideQuestionId: questions[0]?.id, photoKeys: [photoKey] }
     const sent = await api.post('/submissions', submission)
     const { attempt } = await api.until(`/submissions/${sent.id}`, (one) => one.attempt !== null)
@@ -117,11 +117,11 @@ function gradeOf({ alignmentSummary, isCorrect, errorCode }: Answer): string {
   return `score ${score}, ${isCorrect ? 'correct' : errorCode}`
 }
 
-async function photoOfAnAttempt(stage: Stage, exercise: Answer): Promise<void> {
+async function drawPageAnAttempt(stage: Stage, exercise: Answer): Promise<void> {
   const { api, tell, system } = stage
   tell('A student adds a photo to an attempt. The OCR adapter speaks the older kind of message.')
   const { id } = await answer(stage, exercise, '75')
-  await system.upload('attempts/1.png', await photoOf(['47 + 38 = 85']))
+  await system.upload('attempts/1.png', await drawPage(['47 + 38 = 85']))
   await api.post(`/attempts/${id}/photo`, { photoKey: 'attempts/1.png' })
   const read = await api.until(`/attempts/${id}`, ({ inputMode }) => inputMode === 'PHOTO')
   tell(`  read: ${read.latexSteps.join(', ')}: ${read.isCorrect ? 'correct' : read.errorCode}`)

@@ -4,10 +4,10 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { millraceFile, runMillrace } from '../../shared/millrace-command.ts'
 import { Program } from '../../shared/program.ts'
+import { until } from '../../shared/until.ts'
 import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
 import { awsVariables, localVariables, queueUrl } from './local-variables.ts'
 
@@ -106,11 +106,10 @@ export class TutoringSystem implements AsyncDisposable {
       QueueUrl: queueUrl(endpoint, queue),
       AttributeNames: ['ApproximateNumberOfMessages'],
     })
-    for (;;) {
+    await until(async () => {
       const { Attributes } = await client.send(command)
-      if (Number(Attributes?.ApproximateNumberOfMessages) > 0) break
-      await pause(100)
-    }
+      return Number(Attributes?.ApproximateNumberOfMessages) > 0
+    }, `${queue} has a message`)
     client.destroy()
   }
 
