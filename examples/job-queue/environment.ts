@@ -3,6 +3,8 @@
  * the first group are those of the document that the example follows.
  */
 import { z } from 'zod'
+import { type ClaudeSettings, claudeSettingsOf, claudeVariables } from '../shared/claude.ts'
+import { readVariables } from '../shared/read-variables.ts'
 
 const whole = (fallback: number, least: number, most: number) =>
   z
@@ -33,6 +35,10 @@ const variables = z.object({
   JWT_SECRET: z.string().min(32),
   /** How long a job whose worker died stays with it. */
   JOB_QUEUE_LEASE_MS: whole(30_000, 1_000, 43_200_000),
+  /** Whose three o'clock it is when the clean-up runs. */
+  JOB_QUEUE_CLEANUP_ZONE: z.string().min(1).default('UTC'),
+  /** Without a key, courses and documents are worked on by a stand-in. */
+  ...claudeVariables,
 })
 
 export interface Environment {
@@ -48,18 +54,12 @@ export interface Environment {
   readonly smtpUrl: string
   readonly mailFrom: string
   readonly jwtSecret: string
+  readonly cleanupZone: string
+  readonly claude: ClaudeSettings | null
 }
 
 export function readEnvironment(from: NodeJS.ProcessEnv = process.env): Environment {
-  const checked = variables.safeParse(from)
-  if (!checked.success) {
-    // Names and rules only: a value may be a password.
-    const faults = checked.error.issues.map(
-      ({ path, message }) => `  ${path.join('.')}: ${message}`,
-    )
-    throw new Error(`The environment is not complete or not valid:\n${faults.join('\n')}`)
-  }
-  const { data } = checked
+  const data = readVariables(variables, from)
   return {
     attempts: data.JOB_QUEUE_DEFAULT_ATTEMPTS,
     backoffMs: data.JOB_QUEUE_DEFAULT_BACKOFF_MS,
@@ -73,5 +73,7 @@ export function readEnvironment(from: NodeJS.ProcessEnv = process.env): Environm
     smtpUrl: data.SMTP_URL,
     mailFrom: data.MAIL_FROM,
     jwtSecret: data.JWT_SECRET,
+    cleanupZone: data.JOB_QUEUE_CLEANUP_ZONE,
+    claude: claudeSettingsOf(data),
   }
 }

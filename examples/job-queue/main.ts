@@ -68,7 +68,9 @@ tell('Everything is as it should be.')
 
 /** Only what the example knows: nothing else of the caller's environment reaches the processes. */
 function settingsOf(from: NodeJS.ProcessEnv): Record<string, string> {
-  const known = Object.entries(from).filter(([name]) => /^JOB_QUEUE_|^REDIS_URL$|^PATH$/.test(name))
+  const known = Object.entries(from).filter(([name]) =>
+    /^JOB_QUEUE_|^ANTHROPIC_|^REDIS_URL$|^PATH$/.test(name),
+  )
   return Object.fromEntries(known.map(([name, value]) => [name, value ?? '']))
 }
 
@@ -96,4 +98,10 @@ async function tellWhatIsLeft(settings: Environment): Promise<void> {
   // Ada's seven steps, and Bob's three with the one that nobody paid for; nothing after that.
   assert.deepEqual([steps.length, failed.length, failed[0]?.attemptsMade], [11, 1, 1])
   assert.equal((await mill.queues.dead_letters.statistics()).ready, 1)
+  const { items: stopped } = await mill.chains.module.list({ status: 'failed' })
+  for (const { failure } of stopped) {
+    tell(`A chain stopped at ${failure?.step}: ${failure?.reason}`)
+  }
+  const [next] = await mill.schedules.nightly.next()
+  tell(`The next clean-up is due at ${next?.toISOString()}.`)
 }

@@ -6,7 +6,7 @@ import type { Environment } from './environment.ts'
 export function openMill(
   environment: Environment,
   log: Logger,
-  options: Pick<OpenOptions, 'backend'> = {},
+  options: Pick<OpenOptions, 'backend' | 'ports'> = {},
 ): Promise<JobQueueMill> {
   return open(jobQueueApp(environment), {
     data: environment.dataDirectory,
