@@ -25,6 +25,11 @@ const Variables = z
     EXTRACT_CONCURRENCY: whole(3, 1, 100),
     ANTHROPIC_API_KEY: z.string().min(1).optional(),
     ANTHROPIC_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+    /** What makes vectors: feature hashing, or a service that speaks OpenAI's `/v1/embeddings`. */
+    INGESTION_EMBEDDER: z.enum(['offline', 'http']).default('offline'),
+    EMBEDDINGS_URL: z.url({ protocol: /^https?$/ }).default('https://api.openai.com'),
+    EMBEDDINGS_API_KEY: z.string().min(1).optional(),
+    EMBEDDINGS_MODEL: z.string().min(1).max(100).default('text-embedding-3-small'),
     /** The wait before a failed job is tried again; it doubles. */
     INGESTION_RETRY_MS: whole(10_000, 0, 3_600_000),
 
@@ -40,6 +45,10 @@ const Variables = z
   .refine((all) => all.INGESTION_EXTRACTOR === 'offline' || all.ANTHROPIC_API_KEY !== undefined, {
     path: ['ANTHROPIC_API_KEY'],
     error: 'needed by the extractor claude',
+  })
+  .refine((all) => all.INGESTION_EMBEDDER === 'offline' || all.EMBEDDINGS_API_KEY !== undefined, {
+    path: ['EMBEDDINGS_API_KEY'],
+    error: 'needed by the embedder http',
   })
   .refine((all) => (all.UPLOADS_BUCKET === undefined) === (all.CACHE_BUCKET === undefined), {
     path: ['CACHE_BUCKET'],

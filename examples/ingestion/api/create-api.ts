@@ -12,7 +12,15 @@ import { uploadRoutes } from './upload-routes.ts'
 export interface ApiSetup
   extends Pick<
     Ingestion,
-    'library' | 'uploads' | 'cache' | 'uploadFolder' | 'signer' | 'mill' | 'environment' | 'log'
+    | 'library'
+    | 'embedder'
+    | 'uploads'
+    | 'cache'
+    | 'uploadFolder'
+    | 'signer'
+    | 'mill'
+    | 'environment'
+    | 'log'
   > {
   readonly callers: Callers
   readonly runtime: Runtime

@@ -68,6 +68,11 @@ export interface ModelUsage extends Usage {
   readonly units: number
 }
 
+/** Says what was embedded, and by which model: another of either means that it has to be done again. */
+export function embeddedHash(model: string, contentHash: string): string {
+  return `${model}:${contentHash}`
+}
+
 const documentColumns = `id, organization_id AS organizationId, kb_id AS kbId, filename,
   source_ext AS sourceExt, source_object_key AS sourceObjectKey, extractor_model AS extractorModel,
   status, status_at AS statusAt, failure, units_total AS unitsTotal,
@@ -165,15 +170,15 @@ export class Library extends Database {
     return this.all(sql, documentId)
   }
 
-  /** One by one, of documents that are ready. */
-  *searchable(kbId: string): Generator<SearchableChunk> {
+  /** One by one, of documents that are ready, with vectors of this model. */
+  *searchable(kbId: string, model: string): Generator<SearchableChunk> {
     const sql = `SELECT d.id AS documentId, d.filename, c.title, c.section_path AS sectionPath,
         c.content, c.page_from AS pageFrom, c.page_to AS pageTo,
         c.confidence_tier AS confidenceTier, c.embedding
       FROM documents d JOIN chunks c ON c.document_id = d.id
-      WHERE d.kb_id = ? AND d.status = 'ready' AND c.embedding IS NOT NULL`
+      WHERE d.kb_id = ? AND d.status = 'ready' AND c.embedded_hash = ? || ':' || c.content_hash`
     type Stored = Omit<SearchableChunk, 'embedding'> & { readonly embedding: Uint8Array }
-    for (const row of this.iterate<Stored>(sql, kbId)) {
+    for (const row of this.iterate<Stored>(sql, kbId, model)) {
       // What a copy of the bytes holds begins at a place that a list of numbers can begin at.
       const bytes = new Uint8Array(row.embedding)
       yield { ...row, embedding: new Float32Array(bytes.buffer) }

@@ -123,8 +123,8 @@ export function finish(
     link.run(position, sectionPath, confidenceTier, id)
   }
   const embed = db.prepare('UPDATE chunks SET embedding = ?, embedded_hash = ? WHERE id = ?')
-  for (const { id, embedding, contentHash } of finalized.embeddings) {
-    embed.run(new Uint8Array(embedding.buffer), contentHash, id)
+  for (const { id, embedding, embeddedHash } of finalized.embeddings) {
+    embed.run(new Uint8Array(embedding.buffer), embeddedHash, id)
   }
   db.prepare(
     `UPDATE documents SET status = 'ready', status_at = ?, confidence_tier = ?

@@ -97,6 +97,11 @@ export async function withTime<Answer>(
   return done
 }
 
+/** Lets everything else go on for a turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
 /** A log that keeps its lines. */
 function recording(lines: LogLine[]): Logger {
   const at =
