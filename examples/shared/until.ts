@@ -2,11 +2,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 const lookAgainMs = 20
-/** Longer than anything here takes on a slow machine. */
-const patienceMs = 60_000
+/** Longer than most things here take on a slow machine. */
+const usualPatienceMs = 60_000
 
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  await untilWanted(holds, (isSo) => isSo, what)
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string,
+  patienceMs: number = usualPatienceMs,
+): Promise<void> {
+  await untilWanted(holds, (isSo) => isSo, what, patienceMs)
 }
 
 /** Looks again until what it finds is as wanted, and resolves to that. */
@@ -14,6 +18,7 @@ export async function untilWanted<Found>(
   look: () => Found | Promise<Found>,
   isWanted: (found: Found) => boolean,
   what: string,
+  patienceMs: number = usualPatienceMs,
 ): Promise<Found> {
   const end = performance.now() + patienceMs
   for (;;) {
