@@ -15,6 +15,9 @@ const example = join(import.meta.dirname, '..')
 /** Of one stack: what AWS has a word for, and the rest. */
 const declarations = [join(example, 'serverless.yml'), join(example, 'backend/app.ts')]
 
+/** Two questions cost less, and three cost more. */
+export const tokensPerDay = 1_500
+
 export interface SystemSetup {
   readonly folder: string
   readonly onLine?: (line: string) => void
@@ -47,6 +50,7 @@ export class TutoringSystem implements AsyncDisposable {
   }
 
   static async start({ folder, onLine, variables: more }: SystemSetup): Promise<TutoringSystem> {
+    const data = join(folder, 'store')
     const claude = await ClaudeStandIn.start()
     const settings = {
       DATABASE_FILE: join(folder, 'innova.db'),
@@ -54,9 +58,10 @@ export class TutoringSystem implements AsyncDisposable {
       BUCKET_FOLDER: join(folder, 'bucket'),
       ANTHROPIC_BASE_URL: claude.url,
       ANTHROPIC_API_KEY: 'offline',
+      LLM_BUDGET_STORE: data,
+      LLM_TOKENS_PER_DAY: String(tokensPerDay),
       ...more,
     }
-    const data = join(folder, 'store')
     const start = (command: readonly string[], variables: Record<string, string>): Program =>
       new Program({ command, variables, ...(onLine && { onLine }) })
 

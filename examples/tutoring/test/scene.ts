@@ -12,6 +12,7 @@ import type { Environment } from '../backend/environment.ts'
 import { type Backend, openBackend } from '../backend/open-backend.ts'
 import type { ClassifyingParts } from '../backend/services/classify-by-model.ts'
 import { claudeClassifier } from '../backend/services/claude-classifier.ts'
+import { openTokenMeter } from '../backend/services/llm-budget.ts'
 import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
 import { awsVariables, localVariables } from '../demo/local-variables.ts'
 
@@ -27,6 +28,8 @@ export interface Scene {
   readonly mill: Mill<typeof tutoring>
   readonly backend: Backend
   readonly endpoint: string
+  /** Where the store is. */
+  readonly folder: string
   /** As programs of the same system would be given it. */
   readonly variables: Readonly<Record<string, string>>
   readonly claude: ClaudeStandIn
@@ -86,10 +89,16 @@ export async function openScene(): Promise<Scene> {
     mill,
     backend,
     endpoint: server.url,
+    folder: data,
     variables,
     claude,
     logged,
-    classifying: { stores, sender, classifier: claudeClassifier(environment) },
+    classifying: {
+      stores,
+      sender,
+      classifier: claudeClassifier(environment),
+      meter: await openTokenMeter(undefined),
+    },
     ask,
     take: (queue) => take(backend, queue),
     attempt: async (line, more) =>
