@@ -15,7 +15,7 @@ import {
   schedule,
 } from 'millrace'
 import { z } from 'zod'
-import type { Environment } from './environment.ts'
+import type { QueueSettings } from './environment.ts'
 
 const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 const model = z.string().min(1).max(100)
@@ -49,9 +49,7 @@ export const stuckMetric = 'documents_stuck'
 export const pauseSwitch = 'EXTRACTION_PAUSED'
 export const breakerSwitch = 'PROVIDER_DOWN'
 
-type Settings = Pick<Environment, 'EXTRACT_CONCURRENCY' | 'INGESTION_RETRY_MS'>
-
-export function ingestionApp(settings: Settings) {
+export function ingestionApp(settings: QueueSettings) {
   const policy = {
     backoff: { from: { ms: settings.INGESTION_RETRY_MS } },
     retention: '4d',

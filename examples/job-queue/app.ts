@@ -5,7 +5,7 @@
 
 import { chain, defineApp, type HandlerContext, jobs, type Mill, queue, schedule } from 'millrace'
 import { z } from 'zod'
-import type { Environment } from './environment.ts'
+import type { QueueSettings } from './environment.ts'
 
 /** Keys of the app, names in the store, and the last part of the address at which jobs are enqueued. */
 export const jobQueueNames = [
@@ -52,17 +52,12 @@ function step<const Type extends string>(type: Type) {
   return { name: type, queue: 'course_generation_queue', type } as const
 }
 
-type Settings = Pick<
-  Environment,
-  'attempts' | 'backoffMs' | 'leaseMs' | 'courseConcurrency' | 'courseLimiterMs' | 'cleanupZone'
->
-
 export type JobQueueApp = ReturnType<typeof jobQueueApp>
 export type JobQueueMill = Mill<JobQueueApp>
 export type Context = HandlerContext<JobQueueApp['queues'], JobQueueApp>
 export type JobQueueName = (typeof jobQueueNames)[number]
 
-export function jobQueueApp(settings: Settings) {
+export function jobQueueApp(settings: QueueSettings) {
   const policy = {
     attempts: settings.attempts,
     backoff: { from: { ms: settings.backoffMs } },
