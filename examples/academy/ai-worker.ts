@@ -1,14 +1,14 @@
 /** The AI worker: a process that takes AI jobs, two at a time, until it is stopped. */
+import { TextRecognition } from '../shared/text-recognition.ts'
 import { aiHandlers } from './ai/ai-handlers.ts'
 import { createAiWorker } from './ai/create-ai-worker.ts'
-import { createOcrEngine } from './ai/ocr.ts'
 import { readEnvironment } from './environment.ts'
 import { openAcademy } from './open-academy.ts'
 import { printerOf } from './print.ts'
 
 const environment = readEnvironment()
 const academy = await openAcademy(environment)
-const ocr = createOcrEngine()
+const ocr = new TextRecognition()
 const print = printerOf(`AI worker ${environment.AI_WORKER_MODE}`)
 const handle = aiHandlers({ ...academy, ocr, print })
 await createAiWorker({ mill: academy.mill, environment, handle }).run()

@@ -2,8 +2,9 @@
  * The academy as one typed value: a queue of videos, three tiers of AI work, what their messages look
  * like, which tier may run what, and when somebody should be told.
  */
+
+import { dead, defineApp, depth, errorRate, jobs, queue } from 'millrace'
 import { z } from 'zod'
-import { dead, defineApp, depth, errorRate, jobs, queue } from '../../src/index.ts'
 import type { Environment } from './environment.ts'
 import { fileKey } from './storage.ts'
 

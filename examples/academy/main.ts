@@ -5,6 +5,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Program } from '../shared/program.ts'
 import { readEnvironment } from './environment.ts'
 import { makeInputs } from './inputs/make-inputs.ts'
 import { type OpenAcademy, openAcademy } from './open-academy.ts'
@@ -12,7 +13,6 @@ import { printerOf, shortId } from './print.ts'
 import type { JobRecord } from './records.ts'
 import * as story from './story.ts'
 import { FfmpegMissing, requireFfmpeg } from './video/ffmpeg.ts'
-import { startWorker, stopWorker } from './worker-process.ts'
 
 const say = printerOf('academy')
 
@@ -36,12 +36,18 @@ async function run(): Promise<void> {
   await makeInputs(academy.storage)
   say('drew a lesson, a page and an answer sheet')
 
+  const start = (file: string, more: Readonly<Record<string, string>> = {}): Program =>
+    new Program({
+      command: [join(import.meta.dirname, file)],
+      variables: { ...variables, ...more },
+      onLine: (line) => console.log(line),
+    })
   const workers = [
-    startWorker('video-worker.ts', variables),
-    startWorker('ai-worker.ts', { ...variables, AI_WORKER_MODE: 'cpu' }),
-    startWorker('ai-worker.ts', { ...variables, AI_WORKER_MODE: 'gpu' }),
+    start('video-worker.ts'),
+    start('ai-worker.ts', { AI_WORKER_MODE: 'cpu' }),
+    start('ai-worker.ts', { AI_WORKER_MODE: 'gpu' }),
   ]
-  const stop = (): Promise<(number | null)[]> => Promise.all(workers.map(stopWorker))
+  const stop = (): Promise<(number | null)[]> => Promise.all(workers.map((worker) => worker.stop()))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void stop().then(() => process.exit(1)))
   }

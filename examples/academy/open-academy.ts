@@ -1,7 +1,7 @@
 /** What every process of the academy has open: the queues, the job rows and the files. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Mill, type OpenOptions, open } from '../../src/index.ts'
+import { type Mill, type OpenOptions, open } from 'millrace'
 import { type Academy, attemptTimeout, createAcademy } from './app.ts'
 import type { Environment } from './environment.ts'
 import { openRecords, type Records } from './records.ts'

@@ -3,7 +3,7 @@
  * looks at before it begins. A row that is COMPLETED is never worked on again. One that is PROCESSING is
  * left alone, unless whoever was at it has lost the message: see `begin`.
  */
-import { DatabaseSync } from 'node:sqlite'
+import { Database, type Row } from '../shared/database.ts'
 
 export type RecordStatus = 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED'
 
@@ -46,7 +46,6 @@ export interface RecordsOptions {
 }
 
 const schema = `
-  PRAGMA journal_mode = WAL;
   CREATE TABLE IF NOT EXISTS job (
     job_id TEXT PRIMARY KEY,
     job_type TEXT NOT NULL,
@@ -78,29 +77,25 @@ const end = `
   WHERE job_id = ? AND token = ? AND status = 'PROCESSING'`
 
 export function openRecords({ file, attemptMsMax, now }: RecordsOptions): Records {
-  const db = new DatabaseSync(file, { timeout: 5_000 })
-  db.exec(schema)
-  const add = db.prepare('INSERT OR IGNORE INTO job (job_id, job_type) VALUES (?, ?)')
-  const get = db.prepare('SELECT * FROM job WHERE job_id = ?')
-  const list = db.prepare('SELECT * FROM job ORDER BY rowid')
-  const [begun, ended] = [db.prepare(begin), db.prepare(end)]
+  const db = new Database(file, schema)
   return {
-    add: ({ jobId, jobType }) => void add.run(jobId, jobType),
-    get: (jobId) => toRecord(get.get(jobId)),
-    list: () => list.all().flatMap((row) => toRecord(row) ?? []),
+    add: ({ jobId, jobType }) =>
+      void db.run('INSERT OR IGNORE INTO job (job_id, job_type) VALUES (?, ?)', jobId, jobType),
+    get: (jobId) => toRecord(db.get('SELECT * FROM job WHERE job_id = ?', jobId)),
+    list: () => db.all('SELECT * FROM job ORDER BY rowid').flatMap((row) => toRecord(row) ?? []),
     begin({ jobId, jobType }, { messageId, token }) {
       const at = now()
-      return begun.run(jobId, jobType, messageId, token, at, at - attemptMsMax).changes === 1
+      return db.run(begin, jobId, jobType, messageId, token, at, at - attemptMsMax) === 1
     },
     complete: (jobId, { token }, result) =>
-      ended.run('COMPLETED', JSON.stringify(result), null, jobId, token).changes === 1,
+      db.run(end, 'COMPLETED', JSON.stringify(result), null, jobId, token) === 1,
     giveUp: (jobId, { token }, { status, error }) =>
-      ended.run(status, null, error, jobId, token).changes === 1,
+      db.run(end, status, null, error, jobId, token) === 1,
     [Symbol.dispose]: () => db.close(),
   }
 }
 
-function toRecord(row: Record<string, unknown> | undefined): JobRecord | undefined {
+function toRecord(row: Row | undefined): JobRecord | undefined {
   if (row === undefined) return undefined
   const { job_id, job_type, status, attempts, result, error } = row
   return {

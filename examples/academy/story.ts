@@ -1,6 +1,6 @@
 /** What happens at the academy in `main.ts`, step by step. Each step ends when it can be seen to be done. */
-import { setTimeout as pause } from 'node:timers/promises'
-import { MillraceError } from '../../src/index.ts'
+import { MillraceError } from 'millrace'
+import { until } from '../shared/until.ts'
 import { type AiRequest, submitAiJob, submitVideo } from './api.ts'
 import { files, repairInputs } from './inputs/make-inputs.ts'
 import type { OpenAcademy } from './open-academy.ts'
@@ -56,12 +56,12 @@ export async function sendLessonAgain(academy: OpenAcademy, say: Say): Promise<v
   await until(async () => {
     const { ready, leased } = await video.statistics()
     return ready + leased === 0
-  })
+  }, 'the second delivery has ended')
 }
 
 export async function waitForDeadLetters(academy: OpenAcademy, say: Say): Promise<void> {
   for (const { name, deadLetters } of queuesOf(academy)) {
-    await until(async () => (await deadLetters.statistics()).ready > 0)
+    await until(async () => (await deadLetters.statistics()).ready > 0, `${name} has a dead letter`)
     for (const { deadLetter } of (await deadLetters.peek()).items) {
       say(`dead letter of ${name} in ${deadLetters.name}: ${deadLetter?.reason}`)
     }
@@ -82,7 +82,8 @@ export async function waitForCompletion(
   { records }: OpenAcademy,
   ids: readonly string[],
 ): Promise<readonly JobRecord[]> {
-  await until(() => ids.every((id) => records.get(id)?.status === 'COMPLETED'))
+  const isDone = (id: string): boolean => records.get(id)?.status === 'COMPLETED'
+  await until(() => ids.every(isDone), 'every job is completed')
   return ids.flatMap((id) => records.get(id) ?? [])
 }
 
@@ -97,15 +98,4 @@ function queuesOf({ mill: { queues } }: OpenAcademy) {
   return [queues.video, queues.basic].flatMap(({ name, deadLetters }) =>
     deadLetters === null ? [] : [{ name, deadLetters }],
   )
-}
-
-const lookAgainMs = 50
-const patienceMs = 120_000
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + patienceMs
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error('Waited two minutes for a worker, in vain.')
-    await pause(lookAgainMs)
-  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { AbortReason } from 'millrace'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { AbortReason } from '../../src/index.ts'
 import { openRecords, type Records } from './records.ts'
 import { type Attempt, withRecord } from './with-record.ts'
 

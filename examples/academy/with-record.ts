@@ -2,7 +2,7 @@
  * Runs a piece of work at most once per job row: a message that comes again after its job was done is
  * answered with the result of then, and one whose job somebody else is working on is let go.
  */
-import { AbortReason, type HandlerContext } from '../../src/index.ts'
+import { AbortReason, type HandlerContext } from 'millrace'
 import { shortId } from './print.ts'
 import type { Holder, JobRecord, Records } from './records.ts'
 

@@ -2,7 +2,7 @@
  * The queues of the system, the flow that joins the units of a document again, the janitor's schedule and
  * the alarms, declared once.
  */
-import { z } from 'zod'
+
 import {
   type Alarm,
   dead,
@@ -13,8 +13,9 @@ import {
   metric,
   queue,
   schedule,
-} from '../../src/index.ts'
-import type { Environment } from './environment.ts'
+} from 'millrace'
+import { z } from 'zod'
+import type { QueueSettings } from './environment.ts'
 
 const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 const model = z.string().min(1).max(100)
@@ -48,9 +49,7 @@ export const stuckMetric = 'documents_stuck'
 export const pauseSwitch = 'EXTRACTION_PAUSED'
 export const breakerSwitch = 'PROVIDER_DOWN'
 
-type Settings = Pick<Environment, 'EXTRACT_CONCURRENCY' | 'INGESTION_RETRY_MS'>
-
-export function ingestionApp(settings: Settings) {
+export function ingestionApp(settings: QueueSettings) {
   const policy = {
     backoff: { from: { ms: settings.INGESTION_RETRY_MS } },
     retention: '4d',

@@ -36,6 +36,7 @@ async function play(): Promise<void> {
   const member = await clientOf('ada')
   await story.uploadAndSearch(member, tell)
   story.tellCosts(system, tell)
+  await story.uploadLong(system, member, tell)
   await story.refuse({ member, stranger: await clientOf('bob') }, tell)
   await story.failAndReplay(system, member, tell)
   tell(`Stopped the workers, exit codes ${(await system.stop(workers)).join(', ')}.`)

@@ -2,8 +2,9 @@
 import { createHmac } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Logger, MillraceError, type OpenOptions, open, systemPorts } from '../../src/index.ts'
+import { type Logger, MillraceError, type OpenOptions, open, systemPorts } from 'millrace'
 import { type IngestionMill, ingestionApp } from './app.ts'
+import { type Embedder, offlineEmbedder } from './embedder/embedder.ts'
 import type { Environment } from './environment.ts'
 import type { Extractor } from './extractor/extractor.ts'
 import { offlineExtractor } from './extractor/offline-extractor.ts'
@@ -53,6 +54,7 @@ export async function openIngestion(
     signer,
     ...(await objectStores(environment, { signer, now, url: () => ingestion.publicUrl })),
     extractor: await extractorOf(environment),
+    embedder: await embedderOf(environment),
     now,
     log,
     publicUrl: environment.PUBLIC_URL ?? '',
@@ -104,6 +106,18 @@ async function extractorOf(environment: Environment): Promise<Extractor> {
     // The environment was checked to have one.
     apiKey: ANTHROPIC_API_KEY ?? '',
     ...(ANTHROPIC_BASE_URL !== undefined && { baseUrl: ANTHROPIC_BASE_URL }),
+  })
+}
+
+async function embedderOf(environment: Environment): Promise<Embedder> {
+  const { INGESTION_EMBEDDER, EMBEDDINGS_URL, EMBEDDINGS_API_KEY, EMBEDDINGS_MODEL } = environment
+  if (INGESTION_EMBEDDER === 'offline') return offlineEmbedder
+  const { httpEmbedder } = await import('./embedder/http-embedder.ts')
+  return httpEmbedder({
+    baseUrl: EMBEDDINGS_URL,
+    // The environment was checked to have one.
+    apiKey: EMBEDDINGS_API_KEY ?? '',
+    model: EMBEDDINGS_MODEL,
   })
 }
 

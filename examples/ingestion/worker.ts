@@ -3,8 +3,8 @@
  * left to do, for machines that are started for a batch of uploads and not kept.
  */
 import { parseArgs } from 'node:util'
+import { systemPorts, type Worker } from 'millrace'
 import { pino } from 'pino'
-import { systemPorts, type Worker } from '../../src/index.ts'
 import { readEnvironment } from './environment.ts'
 import { CircuitBreaker } from './extractor/circuit-breaker.ts'
 import { type Ingestion, openIngestion } from './open-ingestion.ts'

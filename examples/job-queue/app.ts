@@ -1,11 +1,11 @@
 /**
- * The six queues, declared once. Payloads are identifiers and a few words about the task: content
+ * The six queues, the chains of course generation and the nightly clean-up, declared once. Payloads are identifiers and a few words about the task: content
  * stays in the database and on the disk, so a job is small and holds nothing private.
  */
 
+import { chain, defineApp, type HandlerContext, jobs, type Mill, queue, schedule } from 'millrace'
 import { z } from 'zod'
-import { defineApp, type HandlerContext, jobs, type Mill, queue } from '../../src/index.ts'
-import type { Environment } from './environment.ts'
+import type { QueueSettings } from './environment.ts'
 
 /** Keys of the app, names in the store, and the last part of the address at which jobs are enqueued. */
 export const jobQueueNames = [
@@ -33,6 +33,7 @@ const CreateNotification = z.strictObject({
 })
 const CourseStep = z.strictObject({ course_id: id })
 const ModuleStep = z.strictObject({ course_id: id, module_id: id })
+const CleanUp = z.strictObject({ at: z.iso.datetime() })
 
 export type OcrDocument = z.infer<typeof OcrDocument>
 export type AiTask = z.infer<typeof AiTask>
@@ -41,18 +42,22 @@ export type SendEmail = z.infer<typeof SendEmail>
 export type CreateNotification = z.infer<typeof CreateNotification>
 export type CourseStep = z.infer<typeof CourseStep>
 export type ModuleStep = z.infer<typeof ModuleStep>
+export type CleanUp = z.infer<typeof CleanUp>
 
-type Settings = Pick<
-  Environment,
-  'attempts' | 'backoffMs' | 'leaseMs' | 'courseConcurrency' | 'courseLimiterMs'
->
+/** Each step reads from the database what the steps before it wrote, so all of them take the same ids. */
+const sameModule = (_result: unknown, start: ModuleStep): ModuleStep => start
+const sameCourse = (_result: unknown, start: CourseStep): CourseStep => start
+
+function step<const Type extends string>(type: Type) {
+  return { name: type, queue: 'course_generation_queue', type } as const
+}
 
 export type JobQueueApp = ReturnType<typeof jobQueueApp>
 export type JobQueueMill = Mill<JobQueueApp>
-export type Context = HandlerContext<JobQueueApp['queues']>
+export type Context = HandlerContext<JobQueueApp['queues'], JobQueueApp>
 export type JobQueueName = (typeof jobQueueNames)[number]
 
-export function jobQueueApp(settings: Settings) {
+export function jobQueueApp(settings: QueueSettings) {
   const policy = {
     attempts: settings.attempts,
     backoff: { from: { ms: settings.backoffMs } },
@@ -101,7 +106,30 @@ export function jobQueueApp(settings: Settings) {
         concurrency: settings.courseConcurrency,
         rate: { max: 1, per: { ms: settings.courseLimiterMs } },
       }),
+      maintenance_queue: jobs({
+        ...policy,
+        name: 'maintenance_queue',
+        types: { clean_up: CleanUp },
+      }),
       dead_letters: queue({ name: 'job_queue_dead_letters', retention: '14d' }),
+    },
+    // How many modules a course has, its outline decides. So each module is a chain of its own, known by
+    // the module's id, and the last step of one starts the next: a course never does two things at once.
+    chains: {
+      module: chain({
+        steps: [step('module_lessons'), { ...step('module_exam'), from: sameModule }],
+      }),
+      ending: chain({
+        steps: [step('final_exam'), { ...step('mastery_analysis'), from: sameCourse }],
+      }),
+    },
+    schedules: {
+      nightly: schedule({
+        cron: '0 3 * * *',
+        zone: settings.cleanupZone,
+        queue: 'maintenance_queue',
+        type: 'clean_up',
+      }),
     },
   })
 }

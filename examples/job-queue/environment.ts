@@ -3,6 +3,8 @@
  * the first group are those of the document that the example follows.
  */
 import { z } from 'zod'
+import { type ClaudeSettings, claudeSettingsOf, claudeVariables } from '../shared/claude.ts'
+import { readVariables } from '../shared/read-variables.ts'
 
 const whole = (fallback: number, least: number, most: number) =>
   z
@@ -12,16 +14,24 @@ const whole = (fallback: number, least: number, most: number) =>
     .pipe(z.number().min(least).max(most))
     .prefault(String(fallback))
 
-const variables = z.object({
+/** What the declaration of the queues depends on. */
+const queueVariables = z.object({
   JOB_QUEUE_DEFAULT_ATTEMPTS: whole(3, 1, 1_000),
   JOB_QUEUE_DEFAULT_BACKOFF_MS: whole(5_000, 0, 3_600_000),
+  JOB_QUEUE_COURSE_GEN_CONCURRENCY: whole(2, 1, 1_000),
+  JOB_QUEUE_COURSE_GEN_LIMITER_MS: whole(2_000, 100, 86_400_000),
+  /** How long a job whose worker died stays with it. */
+  JOB_QUEUE_LEASE_MS: whole(30_000, 1_000, 43_200_000),
+  /** Whose three o'clock it is when the clean-up runs. */
+  JOB_QUEUE_CLEANUP_ZONE: z.string().min(1).default('UTC'),
+})
+
+const variables = queueVariables.extend({
   JOB_QUEUE_WORKER_CONCURRENCY: whole(5, 1, 1_000),
   /** Redis keeps so many completed jobs. The embedded store keeps none of their messages at all. */
   JOB_QUEUE_REMOVE_ON_COMPLETE: whole(10, 0, 1_000_000),
   /** How many dead letters the daily clean-up leaves to look at. */
   JOB_QUEUE_REMOVE_ON_FAIL: whole(50, 0, 1_000_000),
-  JOB_QUEUE_COURSE_GEN_CONCURRENCY: whole(2, 1, 1_000),
-  JOB_QUEUE_COURSE_GEN_LIMITER_MS: whole(2_000, 100, 86_400_000),
   /** Accepted, so that a deployment can keep its settings; the embedded store connects to nothing. */
   REDIS_URL: z.string().optional(),
 
@@ -31,47 +41,50 @@ const variables = z.object({
   MAIL_FROM: z.email().default('no-reply@academy.example'),
   /** Signs the tokens of callers. */
   JWT_SECRET: z.string().min(32),
-  /** How long a job whose worker died stays with it. */
-  JOB_QUEUE_LEASE_MS: whole(30_000, 1_000, 43_200_000),
+  /** Without a key, courses and documents are worked on by a stand-in. */
+  ...claudeVariables,
 })
 
-export interface Environment {
-  readonly attempts: number
-  readonly backoffMs: number
+export type QueueSettings = ReturnType<typeof readQueueSettings>
+
+export interface Environment extends QueueSettings {
   readonly workerConcurrency: number
   readonly deadLettersKept: number
-  readonly courseConcurrency: number
-  readonly courseLimiterMs: number
-  readonly leaseMs: number
   readonly dataDirectory: string
   readonly port: number
   readonly smtpUrl: string
   readonly mailFrom: string
   readonly jwtSecret: string
+  readonly claude: ClaudeSettings | null
 }
 
-export function readEnvironment(from: NodeJS.ProcessEnv = process.env): Environment {
-  const checked = variables.safeParse(from)
-  if (!checked.success) {
-    // Names and rules only: a value may be a password.
-    const faults = checked.error.issues.map(
-      ({ path, message }) => `  ${path.join('.')}: ${message}`,
-    )
-    throw new Error(`The environment is not complete or not valid:\n${faults.join('\n')}`)
-  }
-  const { data } = checked
+/** Without what only processes need, such as secrets: for commands that take the declaration alone. */
+export function readQueueSettings(from: NodeJS.ProcessEnv = process.env) {
+  return queueSettingsOf(readVariables(queueVariables, from))
+}
+
+function queueSettingsOf(data: z.infer<typeof queueVariables>) {
   return {
     attempts: data.JOB_QUEUE_DEFAULT_ATTEMPTS,
     backoffMs: data.JOB_QUEUE_DEFAULT_BACKOFF_MS,
-    workerConcurrency: data.JOB_QUEUE_WORKER_CONCURRENCY,
-    deadLettersKept: data.JOB_QUEUE_REMOVE_ON_FAIL,
     courseConcurrency: data.JOB_QUEUE_COURSE_GEN_CONCURRENCY,
     courseLimiterMs: data.JOB_QUEUE_COURSE_GEN_LIMITER_MS,
     leaseMs: data.JOB_QUEUE_LEASE_MS,
+    cleanupZone: data.JOB_QUEUE_CLEANUP_ZONE,
+  } as const
+}
+
+export function readEnvironment(from: NodeJS.ProcessEnv = process.env): Environment {
+  const data = readVariables(variables, from)
+  return {
+    ...queueSettingsOf(data),
+    workerConcurrency: data.JOB_QUEUE_WORKER_CONCURRENCY,
+    deadLettersKept: data.JOB_QUEUE_REMOVE_ON_FAIL,
     dataDirectory: data.DATA_DIR,
     port: data.PORT,
     smtpUrl: data.SMTP_URL,
     mailFrom: data.MAIL_FROM,
     jwtSecret: data.JWT_SECRET,
+    claude: claudeSettingsOf(data),
   }
 }

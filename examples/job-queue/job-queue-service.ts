@@ -3,7 +3,7 @@
  * payload, stores the job with an idempotency key, and answers at once.
  */
 import { randomUUID } from 'node:crypto'
-import type { JobStatus, Logger } from '../../src/index.ts'
+import type { JobStatus, Logger } from 'millrace'
 import type {
   AiTask,
   CreateNotification,
@@ -77,7 +77,7 @@ export class JobQueueService {
     )
   }
 
-  /** Begins the chain that writes a course; the later steps enqueue each other. */
+  /** Begins to write a course, with its outline; chains do the rest. */
   startCourseGeneration(courseId: string, owner: string): Promise<AcceptedJob> {
     const options = { owner, idempotencyKey: `outline:${courseId}` }
     return this.#accept('course_generation_queue', options, (settings) =>

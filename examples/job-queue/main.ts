@@ -4,13 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { open } from '../../src/index.ts'
+import { open } from 'millrace'
+import { Program } from '../shared/program.ts'
 import { jobQueueApp, jobQueueNames } from './app.ts'
 import { Mailbox } from './demo/mailbox.ts'
-import { type StartedProcess, startProcess } from './demo/processes.ts'
 import { playStory } from './demo/story.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { Identity } from './identity.ts'
@@ -29,7 +30,7 @@ const variables = {
   JWT_SECRET: randomBytes(32).toString('hex'),
 }
 const environment = readEnvironment(variables)
-const started: StartedProcess[] = []
+const started = new Map<string, Program>()
 // Whoever is interrupted takes the others along.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 process.once('exit', (code) => {
@@ -37,22 +38,26 @@ process.once('exit', (code) => {
 })
 try {
   await addUsers(environment)
-  const start = async (file: 'api.ts' | 'worker.ts', name: string): Promise<StartedProcess> => {
-    const one = await startProcess({ file, name, environment: variables, logs: folder })
-    started.push(one)
-    tell(`Started ${name}: ${one.ready} (process ${one.pid})`)
-    return one
+  const start = async (file: 'api.ts' | 'worker.ts', name: string): Promise<string> => {
+    const command = [join(import.meta.dirname, file)]
+    const log = join(folder, `${name}.log`)
+    const onLine = (line: string): void => appendFileSync(log, `${line}\n`)
+    const program = new Program({ command, variables, onLine })
+    started.set(name, program)
+    const [ready] = await program.said(/^(?:api http:.*|worker ready)$/)
+    tell(`Started ${name}: ${ready} (process ${program.pid})`)
+    return ready
   }
   const api = await start('api.ts', 'api')
   await Promise.all([start('worker.ts', 'worker-1'), start('worker.ts', 'worker-2')])
 
-  const url = api.ready.replace('api ', '')
+  const url = api.replace('api ', '')
   const identity = new Identity(environment.jwtSecret)
   await playStory({ url, identity, mailbox, tell })
 } finally {
-  for (const one of started.reverse()) {
-    const code = await one.stop()
-    tell(`Stopped ${one.name}, exit code ${code}`)
+  for (const [name, program] of [...started].reverse()) {
+    const code = await program.stop()
+    tell(`Stopped ${name}, exit code ${code}`)
     if (code !== 0) process.exitCode = 1
   }
   await mailbox.stop()
@@ -63,7 +68,9 @@ tell('Everything is as it should be.')
 
 /** Only what the example knows: nothing else of the caller's environment reaches the processes. */
 function settingsOf(from: NodeJS.ProcessEnv): Record<string, string> {
-  const known = Object.entries(from).filter(([name]) => /^JOB_QUEUE_|^REDIS_URL$|^PATH$/.test(name))
+  const known = Object.entries(from).filter(([name]) =>
+    /^JOB_QUEUE_|^ANTHROPIC_|^REDIS_URL$|^PATH$/.test(name),
+  )
   return Object.fromEntries(known.map(([name, value]) => [name, value ?? '']))
 }
 
@@ -91,4 +98,10 @@ async function tellWhatIsLeft(settings: Environment): Promise<void> {
   // Ada's seven steps, and Bob's three with the one that nobody paid for; nothing after that.
   assert.deepEqual([steps.length, failed.length, failed[0]?.attemptsMade], [11, 1, 1])
   assert.equal((await mill.queues.dead_letters.statistics()).ready, 1)
+  const { items: stopped } = await mill.chains.module.list({ status: 'failed' })
+  for (const { failure } of stopped) {
+    tell(`A chain stopped at ${failure?.step}: ${failure?.reason}`)
+  }
+  const [next] = await mill.schedules.nightly.next()
+  tell(`The next clean-up is due at ${next?.toISOString()}.`)
 }

@@ -1,12 +1,12 @@
 /** Opens the queues, with everything that goes wrong behind the scenes in the log. */
-import { type Logger, MillraceError, type OpenOptions, open } from '../../src/index.ts'
+import { type Logger, MillraceError, type OpenOptions, open } from 'millrace'
 import { type JobQueueMill, jobQueueApp } from './app.ts'
 import type { Environment } from './environment.ts'
 
 export function openMill(
   environment: Environment,
   log: Logger,
-  options: Pick<OpenOptions, 'backend'> = {},
+  options: Pick<OpenOptions, 'backend' | 'ports'> = {},
 ): Promise<JobQueueMill> {
   return open(jobQueueApp(environment), {
     data: environment.dataDirectory,

@@ -6,9 +6,9 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { type Logger, MillraceError } from 'millrace'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { z } from 'zod'
-import { type Logger, MillraceError } from '../../src/index.ts'
 import type { Caller, Identity } from './identity.ts'
 import type { JobQueueService } from './job-queue-service.ts'
 import type { Services } from './services/services.ts'
@@ -156,8 +156,7 @@ async function orUndo<Answer>(
 
 function authenticate(identity: Identity): MiddlewareHandler<Env> {
   return async (c, next) => {
-    const [, token = ''] = /^Bearer (\S+)$/.exec(c.req.header('authorization') ?? '') ?? []
-    const caller = await identity.verify(token)
+    const caller = await identity.callerOf(c.req.header('authorization'))
     if (caller === undefined) {
       return c.json({ error: 'A valid token is needed.' }, 401, { 'WWW-Authenticate': 'Bearer' })
     }

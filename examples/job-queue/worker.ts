@@ -1,11 +1,12 @@
 /**
- * The worker process: one processor per queue, and the nightly clean-up. Start as many as needed; on
+ * The worker process: one processor per queue, the nightly clean-up included. Start as many as needed; on
  * SIGTERM a worker takes nothing new, finishes what it has, and ends.
  */
+
+import type { Logger, Worker } from 'millrace'
 import { pino } from 'pino'
-import type { Logger, Worker } from '../../src/index.ts'
 import { type JobQueueMill, jobQueueNames } from './app.ts'
-import { Cleanup } from './cleanup.ts'
+import { cleanup } from './cleanup.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { openMill } from './open-mill.ts'
 import { aiProcessingProcessor } from './processors/ai-processing-processor.ts'
@@ -14,15 +15,12 @@ import { emailProcessor } from './processors/email-processor.ts'
 import { indexingProcessor } from './processors/indexing-processor.ts'
 import { notificationProcessor } from './processors/notification-processor.ts'
 import { ocrProcessor } from './processors/ocr-processor.ts'
+import { aiProviderOf } from './services/ai-provider.ts'
 import { openServices, type Services } from './services/services.ts'
 
-type Concurrency = Pick<Environment, 'workerConcurrency' | 'courseConcurrency'>
+type Settings = Pick<Environment, 'workerConcurrency' | 'courseConcurrency' | 'deadLettersKept'>
 
-export function createWorker(
-  mill: JobQueueMill,
-  services: Services,
-  settings: Concurrency,
-): Worker {
+export function createWorker(mill: JobQueueMill, services: Services, settings: Settings): Worker {
   const light = settings.workerConcurrency
   // OCR and models need a processor core or pay per call; mail and notifications mostly wait.
   const heavy = Math.max(1, Math.floor(light / 2))
@@ -33,9 +31,10 @@ export function createWorker(
     email_queue: light,
     notification_queue: light,
     course_generation_queue: settings.courseConcurrency,
+    maintenance_queue: 1,
   }
   return mill.worker({
-    poll: jobQueueNames,
+    poll: [...jobQueueNames, 'maintenance_queue'],
     queueConcurrency,
     concurrency: Object.values(queueConcurrency).reduce((sum, count) => sum + count),
     handle: {
@@ -45,21 +44,19 @@ export function createWorker(
       send_email: emailProcessor(services),
       create_notification: notificationProcessor(services),
       ...courseGenerationProcessor(services),
+      clean_up: cleanup({ mill, services, deadLettersKept: settings.deadLettersKept }),
     },
   })
 }
 
 /** Works until SIGTERM or SIGINT. */
 async function main(environment: Environment, log: Logger): Promise<void> {
-  const services = openServices(environment)
+  const ai = await aiProviderOf(environment.claude)
+  const services = { ...openServices(environment), ai }
   const mill = await openMill(environment, log)
-  const { deadLettersKept } = environment
-  const cleanup = new Cleanup({ mill, services, deadLettersKept, log })
-  cleanup.start()
   const running = createWorker(mill, services, environment).run()
   console.log('worker ready')
   await running
-  cleanup.stop()
   await mill.close()
   await services.close()
 }

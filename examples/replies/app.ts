@@ -2,7 +2,7 @@
  * The replies engine as one value: the queues of template.yaml under the same names, and the collector
  * that makes one payload of what a customer writes within a few seconds.
  */
-import { collector, defineApp, queue, triggers } from '../../src/index.ts'
+import { collector, defineApp, queue, triggers } from 'millrace'
 import { mergeMessages, targetOf } from './merge-messages.ts'
 import { MergedPayload, StagedMessage, Trigger } from './messages.ts'
 

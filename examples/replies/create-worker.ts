@@ -1,5 +1,5 @@
 /** The worker: merges conversations when their triggers are due, and answers what is merged. */
-import type { Worker } from '../../src/index.ts'
+import type { Worker } from 'millrace'
 import { type AnsweringSetup, answerPayload } from './answering/answer-payload.ts'
 import type { MergedPayload } from './messages.ts'
 import type { RepliesMill } from './open-replies.ts'

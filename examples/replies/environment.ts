@@ -1,6 +1,7 @@
 /** What the processes of the replies engine read from their environment. */
 import { join } from 'node:path'
 import { z } from 'zod'
+import { claudeSettingsOf, claudeVariables } from '../shared/claude.ts'
 import { readVariables } from '../shared/read-variables.ts'
 import { defaultPlace } from './app.ts'
 
@@ -23,9 +24,7 @@ const Variables = z.object({
   /** The wait before an answer that failed is tried again; it doubles. */
   REPLIES_RETRY_MS: whole(5_000, 0, 3_600_000),
   /** Without a key, answers are written offline. */
-  ANTHROPIC_API_KEY: z.string().min(1).optional(),
-  ANTHROPIC_BASE_URL: z.url({ protocol: /^https?$/ }).default('https://api.anthropic.com'),
-  ANTHROPIC_MODEL: z.string().min(1).default('claude-haiku-4-5'),
+  ...claudeVariables,
 })
 
 const WebhookVariables = Variables.extend({
@@ -56,7 +55,6 @@ export function readWebhookEnvironment(variables: NodeJS.ProcessEnv = process.en
 }
 
 function environmentOf(data: z.infer<typeof Variables>) {
-  const { ANTHROPIC_API_KEY: apiKey, ANTHROPIC_BASE_URL: baseUrl, ANTHROPIC_MODEL: model } = data
   return {
     settings: {
       projectPrefix: data.PROJECT_PREFIX,
@@ -66,6 +64,6 @@ function environmentOf(data: z.infer<typeof Variables>) {
     data: data.REPLIES_DATA,
     conversationsFile: join(data.REPLIES_DATA, 'conversations.db'),
     answersFile: join(data.REPLIES_DATA, 'answers.db'),
-    claude: apiKey === undefined ? null : { apiKey, baseUrl, model },
+    claude: claudeSettingsOf(data),
   } as const
 }

@@ -1,5 +1,5 @@
 /** Opens the replies engine on the store that the template was brought up in. */
-import { type Mill, type OpenOptions, open } from '../../src/index.ts'
+import { type Mill, type OpenOptions, open } from 'millrace'
 import { type RepliesSettings, repliesApp } from './app.ts'
 
 export type RepliesMill = Mill<ReturnType<typeof repliesApp>>

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 export interface ProgramSetup {
   /** A file and its arguments, run by this Node. */
   readonly command: readonly string[]
-  readonly variables: Readonly<Record<string, string>>
+  readonly variables: Readonly<Record<string, string | undefined>>
   /** Told of every line, of stdout and of stderr. */
   readonly onLine?: (line: string) => void
 }
@@ -37,6 +37,10 @@ export class Program {
     const takeAlong = (): boolean => this.#child.kill()
     process.once('exit', takeAlong)
     void this.#ended.finally(() => process.off('exit', takeAlong))
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
   }
 
   get output(): string {

@@ -76,6 +76,10 @@ function warnOfAppSettings({ app, warnings }: ExportPlan): void {
   const own = [
     [app.tiers, 'tiers'],
     [app.budgets, 'budgets'],
+    [app.flows, 'flows'],
+    [app.chains, 'chains'],
+    [app.collectors, 'collectors'],
+    [app.schedules, 'schedules'],
   ] as const
   for (const [value, what] of own) {
     if (value !== undefined) warnings.push(`SQS has no word for the ${what} of the app.`)

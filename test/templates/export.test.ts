@@ -8,13 +8,16 @@ import { defaultQueueSettings } from '../../src/core/queue-settings.ts'
 import {
   type Alarm,
   type App,
+  chain,
   dead,
   defineApp,
   depth,
   errorRate,
   fifo,
+  flow,
   oldestAge,
   queue,
+  schedule,
 } from '../../src/index.ts'
 import {
   type ExportedTemplate,
@@ -245,6 +248,20 @@ describe('a template made from an app', () => {
       "The alarm on the error rate of '*' is left out: SQS has no such metric.",
     ])
     for (const warning of warnings) assert.ok(text.includes(`# Note: ${warning}`))
+  })
+
+  test('says which parts of the app only Millrace runs', () => {
+    const app = defineApp('a', {
+      queues: { units: queue(), ticks: queue() },
+      flows: { work: flow({ units: 'units' }) },
+      chains: { steps: chain({ steps: [{ name: 'one', queue: 'units' }] }) },
+      schedules: { hourly: schedule({ every: '1h', queue: 'ticks' }) },
+    })
+    const { warnings } = exportTemplate({ app, stage: 'dev', format: 'cloudformation' })
+    assert.deepEqual(
+      warnings,
+      ['flows', 'chains', 'schedules'].map((what) => `SQS has no word for the ${what} of the app.`),
+    )
   })
 
   test('says what it had to round', () => {

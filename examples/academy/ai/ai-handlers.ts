@@ -1,13 +1,13 @@
 /** The handlers of the AI queues, by job type. */
+import type { TextRecognition } from '../../shared/text-recognition.ts'
 import type { AiJob, AiJobType } from '../app.ts'
 import type { OpenAcademy } from '../open-academy.ts'
 import { type Attempt, withRecord } from '../with-record.ts'
 import { detectStatus } from './detect-status.ts'
-import type { OcrEngine } from './ocr.ts'
 import { type ReadSheet, readAnswers } from './read-answers.ts'
 
 export interface AiHandling extends Pick<OpenAcademy, 'records' | 'storage'> {
-  readonly ocr: OcrEngine
+  readonly ocr: TextRecognition
   readonly print: (line: string) => void
 }
 

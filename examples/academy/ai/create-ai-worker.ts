@@ -1,7 +1,7 @@
 /**
  * Which queues an AI worker serves: on a CPU the tiers basic and lite, three to one; on a GPU premium.
  */
-import type { Mill, Worker } from '../../../src/index.ts'
+import type { Mill, Worker } from 'millrace'
 import type { Academy, AiJobType } from '../app.ts'
 import type { Environment } from '../environment.ts'
 import type { AiHandler } from './ai-handlers.ts'

@@ -1,6 +1,6 @@
 /** The API: who may upload what, what became of it, and search. It never runs a stage itself. */
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import type { Logger } from '../../../src/index.ts'
+import type { Logger } from 'millrace'
 import type { Caller, Callers } from '../callers.ts'
 import type { Ingestion } from '../open-ingestion.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -12,7 +12,15 @@ import { uploadRoutes } from './upload-routes.ts'
 export interface ApiSetup
   extends Pick<
     Ingestion,
-    'library' | 'uploads' | 'cache' | 'uploadFolder' | 'signer' | 'mill' | 'environment' | 'log'
+    | 'library'
+    | 'embedder'
+    | 'uploads'
+    | 'cache'
+    | 'uploadFolder'
+    | 'signer'
+    | 'mill'
+    | 'environment'
+    | 'log'
   > {
   readonly callers: Callers
   readonly runtime: Runtime

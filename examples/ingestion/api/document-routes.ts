@@ -8,7 +8,7 @@ const documentsMax = 100
 const foundMax = 10
 const questionCharsMax = 500
 
-export function documentRoutes(app: Hono<ApiEnv>, { library, mill }: ApiSetup): void {
+export function documentRoutes(app: Hono<ApiEnv>, { library, mill, embedder }: ApiSetup): void {
   app.get('/api/kb/:kbId/documents', (c) => {
     const documents = library.documentsIn(c.req.param('kbId'), documentsMax)
     return c.json({ items: documents.map(toView) })
@@ -31,12 +31,14 @@ export function documentRoutes(app: Hono<ApiEnv>, { library, mill }: ApiSetup): 
     })
   })
 
-  app.get('/api/kb/:kbId/search', (c) => {
-    const question = c.req.query('q')?.trim() ?? ''
-    if (question === '' || question.length > questionCharsMax) {
+  app.get('/api/kb/:kbId/search', async (c) => {
+    const text = c.req.query('q')?.trim() ?? ''
+    if (text === '' || text.length > questionCharsMax) {
       return refusal(c, 400, `q: expected 1 to ${questionCharsMax} characters`)
     }
-    const found = runSearch(question, library.searchable(c.req.param('kbId')), foundMax)
+    const [embedding = new Float32Array()] = await embedder.embed([text], c.req.raw.signal)
+    const candidates = library.searchable(c.req.param('kbId'), embedder.model)
+    const found = runSearch({ text, embedding }, candidates, foundMax)
     return c.json({
       items: found.map(({ candidate: { embedding: _, ...chunk }, score }) => ({
         ...chunk,

@@ -1,6 +1,6 @@
 /** What a browser does: asks for an upload address, uploads, looks, searches. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import { untilWanted } from '../../shared/until.ts'
 
 const Minted = z.object({
   uploadUrl: z.url(),
@@ -40,9 +40,6 @@ const Found = z.object({
   ),
 })
 export type Found = z.infer<typeof Found>['items']
-
-const lookAgainMs = 50
-const patienceMs = 60_000
 
 export class IngestionClient {
   readonly #url: string
@@ -88,20 +85,16 @@ export class IngestionClient {
   }
 
   /** Looks again until the document is as wanted. */
-  async until(
+  until(
     kbId: string,
     documentId: string,
     isWanted: (document: DocumentView) => boolean,
   ): Promise<DocumentView> {
-    const giveUpAt = performance.now() + patienceMs
-    for (;;) {
-      const document = await this.document(kbId, documentId)
-      if (isWanted(document)) return document
-      if (performance.now() > giveUpAt) {
-        throw new Error(`The document stays ${document.status}, ${document.failure}.`)
-      }
-      await pause(lookAgainMs)
-    }
+    return untilWanted(
+      () => this.document(kbId, documentId),
+      isWanted,
+      `${documentId} is as wanted`,
+    )
   }
 
   ended(kbId: string, documentId: string): Promise<DocumentView> {

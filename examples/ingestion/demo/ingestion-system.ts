@@ -1,6 +1,7 @@
 /** The whole system on this machine, in a folder of its own: API, workers, and what stands for Claude. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { runMillrace } from '../../shared/millrace-command.ts'
 import { Program } from '../../shared/program.ts'
 import { Callers } from '../callers.ts'
 import { readEnvironment } from '../environment.ts'
@@ -9,7 +10,6 @@ import { ClaudeStandIn } from './claude-stand-in.ts'
 import { IngestionClient } from './ingestion-client.ts'
 
 const example = join(import.meta.dirname, '..')
-const millrace = join(example, '../../src/cli.ts')
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 export const kbId = 'mills'
@@ -50,7 +50,7 @@ export class IngestionSystem {
     const [, url = ''] = await api.said(/^api (http:\S+)$/)
     const callers = new Callers(keyFor(readEnvironment(this.#variables), 'tokens'))
     return async (organizationId) => {
-      const token = await callers.tokenFor({ userId: 'somebody', organizationId })
+      const token = await callers.issue({ userId: 'somebody', organizationId })
       return new IngestionClient({ url, token })
     }
   }
@@ -62,12 +62,9 @@ export class IngestionSystem {
   }
 
   /** Runs the `millrace` command on the store, and answers what it printed. */
-  async millrace(...args: readonly string[]): Promise<string> {
+  millrace(...args: readonly string[]): Promise<string> {
     const data = join(this.#variables['INGESTION_DATA'] ?? '', 'queues')
-    const command = new Program({ command: [millrace, ...args, '--data', data], variables: {} })
-    const code = await command.ended
-    if (code !== 0) throw new Error(`millrace ${args.join(' ')} failed: ${command.output}`)
-    return command.output
+    return runMillrace([...args, '--data', data])
   }
 
   /** Stops the API and the workers, or these of them; answers their exit codes. */

@@ -82,6 +82,19 @@ function tableOf(rows: readonly (readonly string[])[]): Table {
   return new Table({ rows: rows.map((row) => new TableRow({ children: row.map(cell) })) })
 }
 
+/** A chapter to a page, each long enough to be a unit of its own. */
+export function longChapters(count: number): readonly SampleChapter[] {
+  return Array.from({ length: count }, (_, index) => ({
+    title: `Mill ${index + 1}`,
+    paragraphs: [
+      `This page is about mill number ${index + 1}.`,
+      ...Array.from({ length: 6 }, () =>
+        'The wheel turns the shaft and the shaft turns the stone. '.repeat(10).trim(),
+      ),
+    ],
+  }))
+}
+
 /** About mills, in a few hundred words. */
 export const millChapters: readonly SampleChapter[] = [
   {

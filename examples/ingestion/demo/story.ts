@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type IngestionClient, send } from './ingestion-client.ts'
 import { type IngestionSystem, kbId } from './ingestion-system.ts'
-import { millChapters, sampleDocx, samplePdf } from './sample-files.ts'
+import { longChapters, millChapters, sampleDocx, samplePdf } from './sample-files.ts'
 
 export type Tell = (line: string) => void
 
@@ -47,6 +47,29 @@ export function tellCosts({ lines }: IngestionSystem, tell: Tell): void {
         `the cache and ${cost.cache_read_input_tokens} read from it, $${Number(cost.cost_usd).toFixed(4)}.`,
     )
   }
+}
+
+/** A document of as many units as pages: three at once, because of the ceiling, and one end. */
+export async function uploadLong(
+  system: IngestionSystem,
+  client: IngestionClient,
+  tell: Tell,
+): Promise<void> {
+  const content = await samplePdf(longChapters(64))
+  const id = await client.upload(kbId, 'long.pdf', content)
+  tell(`Uploaded long.pdf, 64 pages. $ npx millrace flow show ingestion-dev-extraction ${id}`)
+  const { status, pages, unitsTotal } = await client.ended(kbId, id)
+  assert.deepEqual([status, pages.length, unitsTotal], ['ready', 64, 64])
+  const flow = JSON.parse(
+    await system.millrace('flow', 'show', 'ingestion-dev-extraction', id, '--json'),
+  )
+  const { units } = flow
+  tell(`  The flow is ${flow.status}: ${units.done} of ${units.total} units done.`)
+  assert.ok(system.claude.mostAtOnce <= 3)
+  tell(`  The model had at most ${system.claude.mostAtOnce} requests at once.`)
+  const ends = system.lines.filter((line) => line.includes(id) && line.includes('"document ready"'))
+  assert.equal(ends.length, 1)
+  tell('  The document was finalized once.')
 }
 
 export async function refuse(

@@ -1,4 +1,5 @@
 /** What the steps of the pipeline work with, whichever runtime runs them. */
+import type { Embedder } from '../embedder/embedder.ts'
 import type { Extractor } from '../extractor/extractor.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import type { Library } from '../records/library.ts'
@@ -8,6 +9,7 @@ export interface PipelineParts {
   readonly cache: ObjectStore
   readonly library: Library
   readonly extractor: Extractor
+  readonly embedder: Embedder
 }
 
 export interface DocumentJob {

@@ -1,5 +1,5 @@
 /** Documents and what was made of them, as every process of the system reads them. */
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { Database } from '../../shared/database.ts'
 import type { Usage } from '../extractor/extractor.ts'
 import type { Section } from '../stages/document-model.ts'
 import type { ConfidenceTier } from '../stages/run-finalize.ts'
@@ -68,36 +68,39 @@ export interface ModelUsage extends Usage {
   readonly units: number
 }
 
+/** Says what was embedded, and by which model: another of either means that it has to be done again. */
+export function embeddedHash(model: string, contentHash: string): string {
+  return `${model}:${contentHash}`
+}
+
 const documentColumns = `id, organization_id AS organizationId, kb_id AS kbId, filename,
   source_ext AS sourceExt, source_object_key AS sourceObjectKey, extractor_model AS extractorModel,
   status, status_at AS statusAt, failure, units_total AS unitsTotal,
   finalize_enqueued_at AS finalizeEnqueuedAt, confidence_tier AS confidenceTier,
   created_at AS createdAt`
 
-export class Library implements Disposable {
-  readonly #db: DatabaseSync
+export class Library extends Database {
   readonly #now: () => number
 
   constructor({ file, now }: { readonly file: string; readonly now: () => number }) {
-    this.#db = new DatabaseSync(file, { timeout: 10_000 })
+    super(file, schema)
     this.#now = now
-    this.transaction((db) => db.exec(schema))
   }
 
   addKnowledgeBase(kb: { readonly id: string; readonly organizationId: string }): void {
-    this.#run('INSERT OR IGNORE INTO knowledge_bases VALUES (?, ?)', kb.id, kb.organizationId)
+    this.run('INSERT OR IGNORE INTO knowledge_bases VALUES (?, ?)', kb.id, kb.organizationId)
   }
 
   /** False for one that is another's as for one that does not exist: nobody learns which it is. */
   owns(organizationId: string, kbId: string): boolean {
     const sql = 'SELECT 1 FROM knowledge_bases WHERE id = ? AND organization_id = ?'
-    return this.#get(sql, kbId, organizationId) !== undefined
+    return this.get(sql, kbId, organizationId) !== undefined
   }
 
   addDocument(document: NewDocument): void {
     const { id, organizationId, kbId, filename, sourceExt, sourceObjectKey } = document
     const now = this.#now()
-    this.#run(
+    this.run(
       `INSERT INTO documents (id, organization_id, kb_id, filename, source_ext, source_object_key,
          extractor_model, status, status_at, created_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
@@ -107,17 +110,17 @@ export class Library implements Disposable {
   }
 
   document(id: string): DocumentRecord | undefined {
-    return this.#get(`SELECT ${documentColumns} FROM documents WHERE id = ?`, id)
+    return this.get(`SELECT ${documentColumns} FROM documents WHERE id = ?`, id)
   }
 
   documentOf(sourceObjectKey: string): DocumentRecord | undefined {
     const sql = `SELECT ${documentColumns} FROM documents WHERE source_object_key = ?`
-    return this.#get(sql, sourceObjectKey)
+    return this.get(sql, sourceObjectKey)
   }
 
   /** Newest first. */
   documentsIn(kbId: string, limit: number): readonly DocumentRecord[] {
-    return this.#all(
+    return this.all(
       `SELECT ${documentColumns} FROM documents WHERE kb_id = ?
        ORDER BY created_at DESC, id LIMIT ?`,
       ...[kbId, limit],
@@ -130,7 +133,7 @@ export class Library implements Disposable {
     before: number,
     limit: number,
   ): readonly DocumentRecord[] {
-    return this.#all(
+    return this.all(
       `SELECT ${documentColumns} FROM documents
        WHERE status = ? AND status_at <= ? AND status IN ('pending', 'ingesting')
        ORDER BY status_at LIMIT ?`,
@@ -141,20 +144,20 @@ export class Library implements Disposable {
   pagesOf(documentId: string): readonly PageRecord[] {
     const sql = `SELECT page, image_key AS imageKey, width, height FROM pages
       WHERE document_id = ? ORDER BY page`
-    return this.#all(sql, documentId)
+    return this.all(sql, documentId)
   }
 
   sectionsOf(documentId: string): readonly Section[] {
     const sql = `SELECT section AS "index", parent, level, title, page FROM sections
       WHERE document_id = ? ORDER BY section`
-    return this.#all(sql, documentId)
+    return this.all(sql, documentId)
   }
 
   chunksOf(documentId: string): readonly ChunkRecord[] {
     const sql = `SELECT id, unit_index AS unitIndex, ordinal, section, title, content,
         content_hash AS contentHash, confidence, position, embedded_hash AS embeddedHash
       FROM chunks WHERE document_id = ? ORDER BY unit_index, ordinal`
-    return this.#all(sql, documentId)
+    return this.all(sql, documentId)
   }
 
   /** What was paid for the units of a document, by model. */
@@ -164,53 +167,21 @@ export class Library implements Disposable {
         sum(cache_creation_input_tokens) AS cacheCreationInputTokens,
         sum(cache_read_input_tokens) AS cacheReadInputTokens
       FROM extractions WHERE document_id = ? GROUP BY model ORDER BY model`
-    return this.#all(sql, documentId)
+    return this.all(sql, documentId)
   }
 
-  /** One by one, of documents that are ready. */
-  *searchable(kbId: string): Generator<SearchableChunk> {
+  /** One by one, of documents that are ready, with vectors of this model. */
+  *searchable(kbId: string, model: string): Generator<SearchableChunk> {
     const sql = `SELECT d.id AS documentId, d.filename, c.title, c.section_path AS sectionPath,
         c.content, c.page_from AS pageFrom, c.page_to AS pageTo,
         c.confidence_tier AS confidenceTier, c.embedding
       FROM documents d JOIN chunks c ON c.document_id = d.id
-      WHERE d.kb_id = ? AND d.status = 'ready' AND c.embedding IS NOT NULL`
-    for (const row of this.#db.prepare(sql).iterate(kbId)) {
+      WHERE d.kb_id = ? AND d.status = 'ready' AND c.embedded_hash = ? || ':' || c.content_hash`
+    type Stored = Omit<SearchableChunk, 'embedding'> & { readonly embedding: Uint8Array }
+    for (const row of this.iterate<Stored>(sql, kbId, model)) {
       // What a copy of the bytes holds begins at a place that a list of numbers can begin at.
-      const bytes = new Uint8Array(row['embedding'] as Uint8Array)
-      yield { ...(row as unknown as SearchableChunk), embedding: new Float32Array(bytes.buffer) }
+      const bytes = new Uint8Array(row.embedding)
+      yield { ...row, embedding: new Float32Array(bytes.buffer) }
     }
-  }
-
-  /** All of it or nothing, and nobody else writes meanwhile. */
-  transaction<Answer>(work: (db: DatabaseSync) => Answer): Answer {
-    this.#db.exec('BEGIN IMMEDIATE')
-    try {
-      const answer = work(this.#db)
-      this.#db.exec('COMMIT')
-      return answer
-    } finally {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-    }
-  }
-
-  [Symbol.dispose](): void {
-    if (this.#db.isOpen) this.#db.close()
-  }
-
-  #run(sql: string, ...values: SQLInputValue[]): void {
-    this.#db.prepare(sql).run(...values)
-  }
-
-  /** The caller has asked for the columns of what it wants. */
-  #get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    const row = this.#db.prepare(sql).get(...values)
-    return row && ({ ...row } as Row)
-  }
-
-  #all<Row>(sql: string, ...values: SQLInputValue[]): readonly Row[] {
-    return this.#db
-      .prepare(sql)
-      .all(...values)
-      .map((row) => ({ ...row }) as Row)
   }
 }

@@ -2,7 +2,7 @@
  * What the stages write, on whichever connection: that of the store, in the commit that ends a job, or our
  * own, when everything runs in one process. Each write may come twice and then changes nothing more.
  */
-import { replaceRows, type StoreConnection } from '../../../src/index.ts'
+import { replaceRows, type StoreConnection } from 'millrace'
 import type { FinalizedDocument } from '../pipeline/finalize-document.ts'
 import type { PreparedDocument } from '../pipeline/prepare-document.ts'
 import type { ExtractedUnit } from '../stages/run-extract.ts'
@@ -123,8 +123,8 @@ export function finish(
     link.run(position, sectionPath, confidenceTier, id)
   }
   const embed = db.prepare('UPDATE chunks SET embedding = ?, embedded_hash = ? WHERE id = ?')
-  for (const { id, embedding, contentHash } of finalized.embeddings) {
-    embed.run(new Uint8Array(embedding.buffer), contentHash, id)
+  for (const { id, embedding, embeddedHash } of finalized.embeddings) {
+    embed.run(new Uint8Array(embedding.buffer), embeddedHash, id)
   }
   db.prepare(
     `UPDATE documents SET status = 'ready', status_at = ?, confidence_tier = ?

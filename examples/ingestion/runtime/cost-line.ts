@@ -1,5 +1,5 @@
 /** What a document has cost, as fields of a log line. */
-import type { LogFields } from '../../../src/index.ts'
+import type { LogFields } from 'millrace'
 import { costOf } from '../extractor/prices.ts'
 import type { Library } from '../records/library.ts'
 

@@ -1,5 +1,5 @@
 /** Lets a worker take what there is, and stops it when nothing is left for it. */
-import type { QueueInspector, Timers, Worker } from '../../../src/index.ts'
+import type { QueueInspector, Timers, Worker } from 'millrace'
 
 export interface DrainSetup {
   readonly worker: Worker

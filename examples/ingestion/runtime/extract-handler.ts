@@ -2,7 +2,7 @@
  * EXTRACT: the shell around `extractUnit`. Replacing the unit's chunks, ending the job and marking the unit
  * are one commit; the last unit's commit enqueues the finalize job too.
  */
-import { type HandlerOutcome, release, type StoreConnection } from '../../../src/index.ts'
+import { type HandlerOutcome, release, type StoreConnection } from 'millrace'
 import type { Context, ExtractJob } from '../app.ts'
 import { costOf } from '../extractor/prices.ts'
 import type { Ingestion } from '../open-ingestion.ts'

@@ -1,5 +1,5 @@
 /** FINALIZE: the shell around `finalizeDocument`. The document is ready when the job has ended. */
-import type { StoreConnection } from '../../../src/index.ts'
+import type { StoreConnection } from 'millrace'
 import type { Context, FinalizeJob } from '../app.ts'
 import type { Ingestion } from '../open-ingestion.ts'
 import { finalizeDocument } from '../pipeline/finalize-document.ts'
@@ -8,14 +8,18 @@ import { costLine } from './cost-line.ts'
 
 export function finalizeHandler({
   library,
+  embedder,
   now,
-}: Pick<Ingestion, 'library' | 'now'>): (job: FinalizeJob, context: Context) => Promise<undefined> {
+}: Pick<Ingestion, 'library' | 'embedder' | 'now'>): (
+  job: FinalizeJob,
+  context: Context,
+) => Promise<undefined> {
   return async ({ documentId }, context) => {
     if (!library.transaction((db) => writes.beginFinalizing(db, documentId, now()))) {
       context.log.info({ documentId }, 'document was finalized before')
       return
     }
-    const finalized = finalizeDocument(library, documentId)
+    const finalized = await finalizeDocument({ library, embedder }, documentId, context.signal)
     context.within((db: StoreConnection) =>
       writes.finish(db, documentId, { finalized, now: now() }),
     )

@@ -1,5 +1,5 @@
 /** PREP: the shell around `prepareDocument`. Its units and the document's new state are one commit. */
-import type { StoreConnection } from '../../../src/index.ts'
+import type { StoreConnection } from 'millrace'
 import type { Context, IngestJob } from '../app.ts'
 import type { Ingestion } from '../open-ingestion.ts'
 import { type PreparedDocument, prepareDocument } from '../pipeline/prepare-document.ts'

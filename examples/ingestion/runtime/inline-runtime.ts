@@ -17,7 +17,15 @@ import type { Runtime } from './runtime.ts'
 
 type Parts = Pick<
   Ingestion,
-  'mill' | 'library' | 'uploads' | 'cache' | 'extractor' | 'environment' | 'now' | 'log'
+  | 'mill'
+  | 'library'
+  | 'uploads'
+  | 'cache'
+  | 'extractor'
+  | 'embedder'
+  | 'environment'
+  | 'now'
+  | 'log'
 >
 
 const triesMax = 3
@@ -62,7 +70,7 @@ async function ingest(parts: Parts, job: IngestJob): Promise<void> {
       library.transaction((db) => writes.replaceChunks(db, of, extracted))
     }
     library.transaction((db) => writes.beginFinalizing(db, documentId, now()))
-    const finalized = finalizeDocument(library, documentId)
+    const finalized = await again(parts, () => finalizeDocument(parts, documentId))
     library.transaction((db) => writes.finish(db, documentId, { finalized, now: now() }))
     log.info(costLine(library, documentId), 'document ready')
   } catch (error) {

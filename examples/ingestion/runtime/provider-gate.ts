@@ -3,7 +3,7 @@
  * all processes, and jobs that were taken are handed back at no cost of an attempt. The switch turns
  * itself off, and the next job finds out how things are.
  */
-import type { Logger } from '../../../src/index.ts'
+import type { Logger } from 'millrace'
 import { breakerSwitch, type IngestionMill } from '../app.ts'
 import type { CircuitBreaker } from '../extractor/circuit-breaker.ts'
 import { providerTrouble } from '../extractor/provider-trouble.ts'

@@ -3,7 +3,7 @@
  * places that their hashes name. It knows no meanings, needs no network, and is always the same; a
  * model behind the same signature knows more.
  */
-export const dimensions = 512
+const dimensions = 512
 
 const wordWeight = 1
 const pairWeight = 0.5
@@ -25,11 +25,9 @@ export function runEmbed(text: string): Float32Array<ArrayBuffer> {
   return normalized(vector)
 }
 
-/** Of vectors of length 1: from -1 to 1, and 1 for the same direction. */
+/** Of vectors of one model and length 1: from -1 to 1, and 1 for the same direction. */
 export function similarity(a: Float32Array, b: Float32Array): number {
-  let sum = 0
-  for (let index = 0; index < dimensions; index += 1) sum += (a[index] ?? 0) * (b[index] ?? 0)
-  return sum
+  return a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)
 }
 
 export function wordsOf(text: string): readonly string[] {

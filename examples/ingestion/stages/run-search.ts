@@ -1,5 +1,5 @@
 /** Ranks chunks against a question: by the direction of their vectors, and by the words they share. */
-import { runEmbed, similarity, wordsOf } from './run-embed.ts'
+import { similarity, wordsOf } from './run-embed.ts'
 
 export interface Searchable {
   readonly content: string
@@ -19,16 +19,15 @@ const scoreMin = 0.15
 
 /** Reads the candidates one by one and keeps no more than it answers. */
 export function runSearch<Candidate extends Searchable>(
-  question: string,
+  question: { readonly text: string; readonly embedding: Float32Array },
   candidates: Iterable<Candidate>,
   limit: number,
 ): readonly Found<Candidate>[] {
-  const words = new Set(wordsOf(question))
+  const words = new Set(wordsOf(question.text))
   if (words.size === 0) return []
-  const vector = runEmbed(question)
   const found: Found<Candidate>[] = []
   for (const candidate of candidates) {
-    const near = Math.max(0, similarity(vector, candidate.embedding))
+    const near = Math.max(0, similarity(question.embedding, candidate.embedding))
     const score = (1 - wordShare) * near + wordShare * shareOf(words, candidate.content)
     if (score < scoreMin) continue
     found.push({ candidate, score })

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { virtualPorts } from 'millrace/testing'
 import { describe, onTestFinished, test } from 'vitest'
-import { virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { runCli } from '../../../test/support/cli-process.ts'
 import { ClaudeStandIn } from '../demo/claude-stand-in.ts'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
@@ -14,7 +14,7 @@ const minuteMs = 60_000
 /** The command that the README has for it, with the folder of this test. */
 async function runbookLine(folder: string): Promise<readonly string[]> {
   const readme = await readFile(join(import.meta.dirname, '..', 'README.md'), 'utf8')
-  const [, line] = /^npx millrace (dlq redrive extract-jobs-dlq\b.*)$/m.exec(readme) ?? []
+  const [, line] = /^millrace (dlq redrive extract-jobs-dlq\b.*)$/m.exec(readme) ?? []
   assert.ok(line, 'The README has no such line.')
   return line.replace('.millrace/ingestion', folder).split(' ')
 }

@@ -1,7 +1,7 @@
 /** A worker that is started for what there is, and ends by itself. */
 import assert from 'node:assert/strict'
+import { virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
-import { virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { pauseSwitch } from '../app.ts'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
 import { drain } from '../runtime/drain.ts'

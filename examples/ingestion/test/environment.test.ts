@@ -18,6 +18,7 @@ describe('the environment', () => {
     ['INGESTION_RUNTIME', { INGESTION_RUNTIME: 'lambda' }],
     ['EXTRACT_CONCURRENCY', { EXTRACT_CONCURRENCY: '0' }],
     ['ANTHROPIC_API_KEY', { INGESTION_EXTRACTOR: 'claude' }],
+    ['EMBEDDINGS_API_KEY', { INGESTION_EMBEDDER: 'http' }],
     ['CACHE_BUCKET', { UPLOADS_BUCKET: 'uploads' }],
     ['S3_ENDPOINT', { S3_ENDPOINT: 'file:///x' }],
   ])('is refused with a wrong %s, whose value is not repeated', (name, change) => {

@@ -1,7 +1,7 @@
 /** Documents that do not come to an end are found after 40 minutes, and repaired or reported. */
 import assert from 'node:assert/strict'
+import { type VirtualClock, virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
-import { type VirtualClock, virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
 import { beginIngesting } from '../records/stage-writes.ts'
 import { ada, kbId, openScene, type Scene } from './scene.ts'

@@ -1,7 +1,7 @@
 /** A provider in trouble holds extraction up, and costs no document anything but time. */
 import assert from 'node:assert/strict'
+import { type VirtualClock, virtualPorts } from 'millrace/testing'
 import { describe, onTestFinished, test } from 'vitest'
-import { type VirtualClock, virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import type { FailureStatus } from '../../shared/messages-api/messages-api-server.ts'
 import { breakerSwitch } from '../app.ts'
 import { ClaudeStandIn } from '../demo/claude-stand-in.ts'

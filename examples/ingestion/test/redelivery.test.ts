@@ -83,7 +83,7 @@ async function assertWhole({ scene, documentId }: Prepared): Promise<void> {
       assert.equal(holders.length, 1, `${marker} stands in ${holders.length} chunks`)
     }
   }
-  assert.equal([...library.searchable(kbId)].length, content.length)
+  assert.equal([...library.searchable(kbId, scene.ingestion.embedder.model)].length, content.length)
   assert.equal((await mill.queues.finalize.statistics()).totals.sent, 1)
   const ends = scene.lines.filter(({ message }) =>
     /^document (?:ready|was finalized)/.test(message),

@@ -1,7 +1,8 @@
 /** The system in one process, as a test needs it: real store, files, HTTP and worker. */
+
+import type { Logger, Worker } from 'millrace'
+import type { VirtualPorts } from 'millrace/testing'
 import { onTestFinished } from 'vitest'
-import type { Logger, Worker } from '../../../src/index.ts'
-import type { VirtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { startApi } from '../api.ts'
 import { type Caller, Callers } from '../callers.ts'
@@ -76,7 +77,7 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
       stops.push(() => api.stop())
       const callers = new Callers(keyFor(environment, 'tokens'))
       const as = async (caller: Caller): Promise<IngestionClient> =>
-        new IngestionClient({ url: api.url, token: await callers.tokenFor(caller) })
+        new IngestionClient({ url: api.url, token: await callers.issue(caller) })
       return { url: api.url, as }
     },
   }
@@ -94,6 +95,11 @@ export async function withTime<Answer>(
   done.catch(() => undefined)
   while (!isDone) await clock.advance(50)
   return done
+}
+
+/** Lets everything else go on for a turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** A log that keeps its lines. */

@@ -13,6 +13,9 @@ const texts = [
 ]
 const candidates = texts.map((content) => ({ content, embedding: runEmbed(content) }))
 
+const search = (text: string, limit: number) =>
+  runSearch({ text, embedding: runEmbed(text) }, candidates, limit)
+
 describe('an embedding', () => {
   test('is of length 1, and the same for the same text', () => {
     const vector = runEmbed('The miller hears the stones.')
@@ -33,14 +36,14 @@ describe('an embedding', () => {
 
 describe('search', () => {
   test('puts what fits best first, and leaves out what does not fit', () => {
-    const found = runSearch('how are furrows cut into stones', candidates, 10)
+    const found = search('how are furrows cut into stones', 10)
     assert.equal(found[0]?.candidate.content, texts[1])
     assert.ok(found.every(({ candidate }) => candidate.content !== texts[2]))
   })
 
   test('answers no more than asked for, and nothing to a question without words', () => {
-    assert.equal(runSearch('the', candidates, 1).length, 1)
-    assert.deepEqual(runSearch('?!', candidates, 10), [])
+    assert.equal(search('the', 1).length, 1)
+    assert.deepEqual(search('?!', 10), [])
   })
 })
 

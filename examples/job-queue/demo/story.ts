@@ -1,9 +1,9 @@
 /** What a user does with the system, over HTTP and a socket alone, told line by line. */
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { io } from 'socket.io-client'
+import { drawPage } from '../../shared/draw-page.ts'
+import { untilWanted } from '../../shared/until.ts'
 import type { Identity } from '../identity.ts'
-import { drawPage } from './draw-page.ts'
 import type { Mailbox } from './mailbox.ts'
 
 export interface StorySetup {
@@ -14,9 +14,6 @@ export interface StorySetup {
 }
 
 type Json = Record<string, unknown>
-
-/** Longer than any of this takes on a slow machine. */
-const patienceMs = 60_000
 
 export async function playStory({ url, identity, mailbox, tell }: StorySetup): Promise<void> {
   const ada = await identity.issue({ userId: 'ada', role: 'user' })
@@ -124,26 +121,24 @@ class Client {
   /** Work that is accepted answers 202, long before it is done. */
   post(
     path: string,
-    body: string | Uint8Array<ArrayBuffer>,
+    body: string | Buffer,
     type: string = json,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Json> {
     return this.#ask(
       path,
-      { method: 'POST', body, headers: { 'content-type': type, ...headers } },
+      {
+        method: 'POST',
+        body: new Uint8Array(Buffer.from(body)),
+        headers: { 'content-type': type, ...headers },
+      },
       202,
     )
   }
 
   /** Asks again until the answer is as wanted. */
-  async until(path: string, isWanted: (answer: Json) => boolean): Promise<Json> {
-    const giveUpAt = Date.now() + patienceMs
-    for (;;) {
-      const answer = await this.get(path)
-      if (isWanted(answer)) return answer
-      if (Date.now() > giveUpAt) throw new Error(`${path} did not become what it should.`)
-      await pause(100)
-    }
+  until(path: string, isWanted: (answer: Json) => boolean): Promise<Json> {
+    return untilWanted(() => this.get(path), isWanted, `${path} is as wanted`)
   }
 
   async #ask(path: string, request: RequestInit, expected: number): Promise<Json> {

@@ -1,5 +1,5 @@
 /** Runs a language model over a document. The owner's subscription pays before the model is called. */
-import { UnrecoverableError } from '../../../src/index.ts'
+import { UnrecoverableError } from 'millrace'
 import type { AiTask, Context } from '../app.ts'
 import type { Services } from '../services/services.ts'
 import { InsufficientCreditsError } from '../services/users-service.ts'

@@ -1,9 +1,9 @@
 /**
  * Writes a course step by step: outline, then lessons and exam of each module, the final exam, and
- * the mastery analysis. A step enqueues its successor in the commit that completes it, so a chain
- * neither breaks nor forks, and each course advances on its own.
+ * the mastery analysis. Within a chain the library starts the next step; between chains the last step
+ * does, through its context. Both happen in the commit that completes the step.
  */
-import { UnrecoverableError } from '../../../src/index.ts'
+import { UnrecoverableError } from 'millrace'
 import type { Context, CourseStep, ModuleStep } from '../app.ts'
 import type { Course, CourseModule } from '../services/courses-service.ts'
 import type { Services } from '../services/services.ts'
@@ -15,10 +15,11 @@ export interface StepResult {
 }
 
 interface Step {
-  /** Names the step and what it is about: its credit and its idempotency key. */
+  /** Names the step and what it is about: its credit is taken once. */
   readonly key: string
   readonly write: () => Promise<void>
-  readonly next: () => void
+  /** What follows, where no chain says so. */
+  readonly next?: () => void
   /** Without this step there is no course. */
   readonly essential?: boolean
 }
@@ -36,11 +37,13 @@ export function courseGenerationProcessor(services: Services) {
     if (module === undefined) throw new UnrecoverableError('The module has been deleted.')
     return module
   }
-  /** The lessons of the module after this one, or the final exam after the last. */
-  const advance = (course: Course, context: Context, position: number): void => {
-    const module = courses.modulesOf(course.id)[position]
-    if (module === undefined) enqueueCourseStep('final_exam', course, context)
-    else enqueueModuleStep('module_lessons', { course, module }, context)
+  /** The module after this one, or what ends the course after the last. */
+  const advance = ({ id, owner }: Course, context: Context, position: number): void => {
+    const module = courses.modulesOf(id)[position]
+    const course = { course_id: id }
+    const options = { options: { owner } }
+    if (module === undefined) context.start('ending', id, course, options)
+    else context.start('module', module.id, { ...course, module_id: module.id }, options)
   }
 
   return {
@@ -66,7 +69,6 @@ export function courseGenerationProcessor(services: Services) {
           const lessons = await ai.lessons({ topic: course.topic, title: module.title })
           courses.saveLessons(course.id, module.id, lessons)
         },
-        next: () => enqueueModuleStep('module_exam', { course, module }, context),
       })
     },
 
@@ -91,7 +93,6 @@ export function courseGenerationProcessor(services: Services) {
           const about = courses.modulesOf(course_id).map(({ title }) => title)
           courses.saveFinalExam(course_id, await ai.exam({ title: course.topic, about }))
         },
-        next: () => enqueueCourseStep('mastery_analysis', course, context),
       })
     },
 
@@ -108,25 +109,6 @@ export function courseGenerationProcessor(services: Services) {
       })
     },
   }
-}
-
-function enqueueModuleStep(
-  type: 'module_lessons' | 'module_exam',
-  { course, module }: { readonly course: Course; readonly module: CourseModule },
-  context: Context,
-): void {
-  const payload = { course_id: course.id, module_id: module.id }
-  const options = { idempotencyKey: `${type}:${module.id}`, owner: course.owner }
-  context.enqueue('course_generation_queue', type, payload, options)
-}
-
-function enqueueCourseStep(
-  type: 'final_exam' | 'mastery_analysis',
-  course: Course,
-  context: Context,
-): void {
-  const options = { idempotencyKey: `${type}:${course.id}`, owner: course.owner }
-  context.enqueue('course_generation_queue', type, { course_id: course.id }, options)
 }
 
 async function runStep(
@@ -155,6 +137,6 @@ async function runStep(
     context.log.warn({ step: step.key }, 'the course goes on without this step')
     outcome = 'skipped'
   }
-  step.next()
+  step.next?.()
   return { outcome }
 }

@@ -1,5 +1,5 @@
 /** Reads the text of an uploaded document, keeps it, and has the document indexed again. */
-import { UnrecoverableError } from '../../../src/index.ts'
+import { UnrecoverableError } from 'millrace'
 import type { Context, OcrDocument } from '../app.ts'
 import type { Services } from '../services/services.ts'
 

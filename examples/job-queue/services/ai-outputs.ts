@@ -1,5 +1,5 @@
 /** What language models made of documents: one output per document and task. */
-import type { Database } from './database.ts'
+import type { Database } from '../../shared/database.ts'
 
 export class AiOutputs {
   readonly #database: Database

@@ -2,6 +2,8 @@
  * What the example wants of a language model, and a stand-in that needs none: it fills in templates
  * and counts words, so that the same input gives the same output and no network is used.
  */
+import type { ClaudeSettings } from '../../shared/claude.ts'
+
 export interface ModuleOutline {
   readonly title: string
 }
@@ -24,6 +26,13 @@ export interface AiProvider {
   lessons(module: { topic: string; title: string }): Promise<readonly Lesson[]>
   exam(subject: { title: string; about: readonly string[] }): Promise<readonly Question[]>
   mastery(course: { topic: string; modules: readonly string[] }): Promise<string>
+}
+
+/** Claude with a key, the stand-in without one. What is not configured is not loaded. */
+export async function aiProviderOf(settings: ClaudeSettings | null): Promise<AiProvider> {
+  if (settings === null) return offlineProvider
+  const { claudeProvider } = await import('./claude-provider.ts')
+  return claudeProvider(settings)
 }
 
 const stages = ['Foundations', 'Practice', 'Depth', 'Review']

@@ -3,8 +3,8 @@
  * browsers of it are one transaction, and doing it twice is doing it once.
  */
 import { randomUUID } from 'node:crypto'
+import type { Database } from '../../shared/database.ts'
 import type { Lesson, ModuleOutline, Question } from './ai-provider.ts'
-import type { Database } from './database.ts'
 import type { RealtimeEvents } from './realtime-events.ts'
 
 export type CourseStatus = 'generating' | 'completed' | 'failed' | 'failed_insufficient_credits'

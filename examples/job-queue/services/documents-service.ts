@@ -8,7 +8,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Database } from './database.ts'
+import type { Database } from '../../shared/database.ts'
 
 export interface Document {
   readonly id: string

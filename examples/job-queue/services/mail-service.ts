@@ -4,7 +4,7 @@
  * systems recognise it by that.
  */
 import { createTransport, type Transporter } from 'nodemailer'
-import type { Database } from './database.ts'
+import type { Database } from '../../shared/database.ts'
 
 export type MailTemplate = 'welcome' | 'document_ready' | 'course_ready'
 

@@ -1,5 +1,5 @@
 /** Keeps the notifications of users. A job creates at most one, however often it runs. */
-import type { Database } from './database.ts'
+import type { Database } from '../../shared/database.ts'
 
 export interface Notification {
   readonly id: number

@@ -3,7 +3,7 @@
  * process. A table rather than a queue, since each process has browsers of its own: a message of a
  * queue would reach one process only, and the browsers of the others would miss it.
  */
-import type { Database } from './database.ts'
+import type { Database } from '../../shared/database.ts'
 
 export interface NewEvent {
   /** What happened: a second event of the same key is dropped. */

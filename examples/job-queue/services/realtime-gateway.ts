@@ -3,9 +3,9 @@
  * own, and may name the last event it has seen; it then gets what it missed and all that comes.
  */
 import type { Server as HttpServer } from 'node:http'
+import type { Logger } from 'millrace'
 import { Server, type Socket } from 'socket.io'
 import { z } from 'zod'
-import type { Logger } from '../../../src/index.ts'
 import { type Course, courseRoom } from './courses-service.ts'
 import type { RealtimeEvent, RealtimeEvents } from './realtime-events.ts'
 

@@ -2,7 +2,7 @@
  * Full-text search over documents. An entry is always written from the document as it is at that
  * moment, in one transaction, so it does not matter in which order indexing jobs run.
  */
-import type { Database } from './database.ts'
+import type { Database } from '../../shared/database.ts'
 
 export interface Found {
   readonly entityId: string

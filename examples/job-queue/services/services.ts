@@ -1,17 +1,17 @@
 /** Joins the example's own parts: one database, and the services on top of it. */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { Database } from '../../shared/database.ts'
+import { TextRecognition } from '../../shared/text-recognition.ts'
 import type { Environment } from '../environment.ts'
 import { AiOutputs } from './ai-outputs.ts'
 import { type AiProvider, offlineProvider } from './ai-provider.ts'
 import { CoursesService } from './courses-service.ts'
-import { Database } from './database.ts'
 import { DocumentsService } from './documents-service.ts'
 import { MailService } from './mail-service.ts'
 import { NotificationsService } from './notifications-service.ts'
 import { RealtimeEvents } from './realtime-events.ts'
+import { schema } from './schema.ts'
 import { SearchIndex } from './search-index.ts'
-import { TextRecognition } from './text-recognition.ts'
 import { UsersService } from './users-service.ts'
 
 export interface Services {
@@ -32,8 +32,7 @@ type Settings = Pick<Environment, 'dataDirectory' | 'smtpUrl' | 'mailFrom'>
 
 export function openServices(settings: Settings): Services {
   const { dataDirectory, smtpUrl, mailFrom: from } = settings
-  mkdirSync(dataDirectory, { recursive: true })
-  const database = new Database(join(dataDirectory, 'academy.db'))
+  const database = new Database(join(dataDirectory, 'academy.db'), schema)
   const events = new RealtimeEvents(database)
   const recognition = new TextRecognition()
   const mail = new MailService({ database, smtpUrl, from })

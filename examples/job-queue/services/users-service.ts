@@ -1,5 +1,5 @@
 /** Who uses the system, and what their subscription still pays for. */
-import type { Database } from './database.ts'
+import type { Database } from '../../shared/database.ts'
 
 export interface User {
   readonly id: string

@@ -1,20 +1,19 @@
-/** The nightly clean-up, on a clock of the test's own where it waits for three o'clock. */
+/** The nightly clean-up, on a virtual clock where it waits for three o'clock. */
 import assert from 'node:assert/strict'
 import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
-import { VirtualClock } from '../../../src/testing/virtual-clock.ts'
-import { Cleanup, type Time } from '../cleanup.ts'
-import { addDocument, type LogLine, openScene, recording, type Scene, turn } from './scene.ts'
+import { type CleanedUp, cleanup } from '../cleanup.ts'
+import { openMill } from '../open-mill.ts'
+import { addDocument, openScene, recording, type Scene } from './scene.ts'
 
 const hourMs = 3_600_000
-const never = (): (() => void) => () => undefined
-
-/** A clean-up that believes that it is so many hours later. */
-function cleanupOf(scene: Scene, hoursLater: number): Cleanup {
-  const time: Time = { now: () => Date.now() + hoursLater * hourMs, after: never }
+/** Cleans up as if it were so many hours later. */
+function cleanUp(scene: Scene, hoursLater: number): Promise<CleanedUp> {
   const { deadLettersKept } = scene.environment
-  return new Cleanup({ ...scene, deadLettersKept, time, log: recording([]) })
+  const at = new Date(Date.now() + hoursLater * hourMs).toISOString()
+  return cleanup({ ...scene, deadLettersKept })({ at })
 }
 
 /** Lets jobs fail and answers their ids; each leaves a dead letter. */
@@ -39,11 +38,11 @@ describe('the clean-up', () => {
     scene.startWorker()
     const [id = ''] = await fail(scene, 1)
     const before = await scene.mill.jobs.get(id)
-    assert.equal((await cleanupOf(scene, 23).run()).dead_letters, 0)
+    assert.equal((await cleanUp(scene, 23)).dead_letters, 0)
     assert.deepEqual(await deadDocuments(scene), ['missing-0'])
-    assert.equal((await cleanupOf(scene, 25).run()).dead_letters, 1)
+    assert.equal((await cleanUp(scene, 25)).dead_letters, 1)
     assert.deepEqual(await deadDocuments(scene), [])
-    assert.equal((await cleanupOf(scene, 25).run()).dead_letters, 0)
+    assert.equal((await cleanUp(scene, 25)).dead_letters, 0)
     assert.deepEqual(await scene.mill.jobs.get(id), before)
     assert.equal(before?.status, 'failed')
   })
@@ -52,7 +51,7 @@ describe('the clean-up', () => {
     const scene = await openScene({ variables: { JOB_QUEUE_REMOVE_ON_FAIL: '2' } })
     scene.startWorker()
     await fail(scene, 5)
-    assert.equal((await cleanupOf(scene, 0).run()).dead_letters, 3)
+    assert.equal((await cleanUp(scene, 0)).dead_letters, 3)
     assert.deepEqual(await deadDocuments(scene), ['missing-3', 'missing-4'])
   })
 
@@ -60,7 +59,7 @@ describe('the clean-up', () => {
     const scene = await openScene()
     scene.startWorker()
     await fail(scene, 12)
-    const cleaned = await Promise.all([cleanupOf(scene, 25).run(), cleanupOf(scene, 25).run()])
+    const cleaned = await Promise.all([cleanUp(scene, 25), cleanUp(scene, 25)])
     const removed = cleaned.reduce((sum, { dead_letters }) => sum + dead_letters, 0)
     assert.equal(removed, 12)
     assert.deepEqual(await deadDocuments(scene), [])
@@ -73,7 +72,7 @@ describe('the clean-up', () => {
     for (const name of ['old.part', 'young.part']) await writeFile(join(folder, name), 'half')
     const longAgo = new Date(Date.now() - 25 * hourMs)
     for (const name of ['old.part', document]) await utimes(join(folder, name), longAgo, longAgo)
-    assert.equal((await cleanupOf(scene, 0).run()).partial_uploads, 1)
+    assert.equal((await cleanUp(scene, 0)).partial_uploads, 1)
     assert.deepEqual((await readdir(folder)).sort(), [document, 'young.part'].sort())
   })
 
@@ -81,28 +80,38 @@ describe('the clean-up', () => {
     const scene = await openScene()
     const course = scene.services.courses.create({ owner: 'ada', topic: 'Mills', modules: 1 })
     scene.services.courses.end(course, 'completed')
-    assert.equal((await cleanupOf(scene, 23).run()).events, 0)
-    assert.equal((await cleanupOf(scene, 25).run()).events, 1)
+    assert.equal((await cleanUp(scene, 23)).events, 0)
+    assert.equal((await cleanUp(scene, 25)).events, 1)
   })
 
-  test('runs every day at three in the morning', async () => {
+  test('is enqueued every day at three in the morning, once, whatever the number of processes', async () => {
     const scene = await openScene()
-    const clock = new VirtualClock({ startAt: new Date(2026, 2, 10, 14).getTime() })
-    const lines: LogLine[] = []
-    const log = recording(lines)
-    const cleanup = new Cleanup({ ...scene, deadLettersKept: 50, time: clock, log })
-    cleanup.start()
-    await clock.advance(13 * hourMs - 1)
-    assert.equal(lines.length, 0)
-    await clock.advance(1)
-    while (lines.length < 1) await turn()
-    await clock.advance(24 * hourMs)
-    while (lines.length < 2) await turn()
-    assert.deepEqual(
-      lines.map(({ message }) => message),
-      ['cleaned up', 'cleaned up'],
-    )
-    cleanup.stop()
-    assert.equal(clock.pendingTimers, 0)
+    const ports = virtualPorts(1, { startAt: Date.parse('2026-03-11T01:59:00Z') })
+    const { clock } = ports
+    const environment = {
+      ...scene.environment,
+      cleanupZone: 'Europe/Berlin',
+      dataDirectory: join(scene.environment.dataDirectory, 'another'),
+    }
+    const open = () => openMill(environment, recording([]), { ports })
+    await using mill = await open()
+    await using _replica = await open()
+    const ticks = async (): Promise<readonly unknown[]> =>
+      (await mill.jobs.list('maintenance_queue')).items.map(({ payload }) => payload)
+    await clock.advance(59_000)
+    assert.deepEqual(await ticks(), [])
+    await clock.advance(2_000)
+    assert.deepEqual(await ticks(), [{ at: '2026-03-11T02:00:00.000Z' }])
+    const [next] = await mill.schedules.nightly.next()
+    assert.equal(next?.toISOString(), '2026-03-12T02:00:00.000Z')
+  })
+
+  test('is a job like any other: an operator can run it now, and its result stays', async () => {
+    const scene = await openScene()
+    scene.startWorker()
+    await fail(scene, 1)
+    const id = await scene.mill.schedules.nightly.runNow({ by: 'root' })
+    const job = await scene.mill.jobs.waitFor(id)
+    assert.deepEqual(job.result, { dead_letters: 0, partial_uploads: 0, events: 0 })
   })
 })

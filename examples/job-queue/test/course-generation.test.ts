@@ -1,8 +1,8 @@
 /** The chain of five steps: its order, its pace, and the ways in which it ends. */
 import assert from 'node:assert/strict'
+import type { Job } from 'millrace'
 import { io } from 'socket.io-client'
 import { describe, onTestFinished, test } from 'vitest'
-import type { Job } from '../../../src/index.ts'
 import { Identity } from '../identity.ts'
 import { type AiProvider, offlineProvider } from '../services/ai-provider.ts'
 import { ada, openScene, type Scene, turn } from './scene.ts'
@@ -30,6 +30,12 @@ async function stepsOf({ mill }: Scene): Promise<readonly Job[]> {
   return items.toReversed()
 }
 
+/** Of the module, or of the course where a step is about all of it. */
+function idIn(payload: unknown): string {
+  const { course_id, module_id } = payload as { course_id: string; module_id?: string }
+  return module_id ?? course_id
+}
+
 function failingAt(
   step: 'outline' | 'lessons' | 'exam' | 'mastery',
   times: number,
@@ -46,13 +52,13 @@ function failingAt(
 }
 
 describe('course generation', () => {
-  test('runs its steps one after the other, each with its idempotency key', async () => {
+  test('runs its steps one after the other, each once for its course or module', async () => {
     const scene = await openScene()
     scene.startWorker()
     const course = await generate(scene, 2, 'completed')
     const steps = await stepsOf(scene)
     assert.deepEqual(
-      steps.map(({ idempotencyKey }) => idempotencyKey),
+      steps.map(({ type, payload }) => `${type}:${idIn(payload)}`),
       [
         `outline:${course}`,
         `module_lessons:${course}-1`,
@@ -63,6 +69,12 @@ describe('course generation', () => {
         `mastery_analysis:${course}`,
       ],
     )
+    const { module, ending } = scene.mill.chains
+    assert.equal((await module.read(`${course}-2`))?.status, 'completed')
+    assert.deepEqual((await ending.read(course))?.steps, [
+      { name: 'final_exam', state: 'done' },
+      { name: 'mastery_analysis', state: 'done' },
+    ])
     for (const { status, attemptsMade, owner } of steps) {
       assert.deepEqual([status, attemptsMade, owner], ['completed', 1, 'ada'])
     }
@@ -143,6 +155,8 @@ describe('course generation', () => {
       ],
     )
     assert.match(steps.at(-1)?.error ?? '', /no AI credits left/)
+    const { failure } = (await scene.mill.chains.module.read(`${course}-2`)) ?? {}
+    assert.equal(failure?.step, 'module_lessons')
     const { ready, delayed } = await scene.mill.queues.course_generation_queue.statistics()
     assert.deepEqual([ready, delayed], [0, 0])
   })

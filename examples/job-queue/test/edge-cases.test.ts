@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
 import { canMount, withMounted } from '../../../test/support/mounting.ts'
 import { inTemporaryFolder } from '../../../test/support/temporary-folder.ts'
-import { drawPage } from '../demo/draw-page.ts'
+import { drawPage } from '../../shared/draw-page.ts'
 import {
   ada,
   addDocument,
@@ -97,7 +97,7 @@ describe('edge cases', () => {
       async read() {
         intruder?.exec('BEGIN IMMEDIATE')
         held.resolve()
-        return { text: 'the mill wheel', confidence: 100 }
+        return { text: 'the mill wheel', confidence: 1 }
       },
     }
     const scene = await openScene({ busyTimeoutMs: 100, replace: { recognition } })
@@ -177,7 +177,7 @@ describe('edge cases', () => {
     const recognition = {
       async read() {
         await gate.promise
-        return { text: 'the mill wheel', confidence: 100 }
+        return { text: 'the mill wheel', confidence: 1 }
       },
     }
     const scene = await openScene({ replace: { recognition } })

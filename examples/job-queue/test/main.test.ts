@@ -17,6 +17,7 @@ describe('the example', () => {
       "  Ada's browser hears the end: completed",
       "  Bob's browser hears the end: failed_insufficient_credits",
       '  course_generation_queue: 10 completed, 1 failed',
+      'A chain stopped at module_lessons: The subscription has no AI credits left.',
       'Everything is as it should be.',
     ]) {
       assert.ok(stdout.split('\n').includes(line), `${line}\nis missing in\n${stdout}`)

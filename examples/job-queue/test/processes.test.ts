@@ -1,38 +1,43 @@
 /** What only real processes can show: work shared between two of them, and crashes in the middle of it. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { promisify } from 'node:util'
 import { describe, onTestFinished, test } from 'vitest'
-import { type StartedProcess, startProcess } from '../demo/processes.ts'
+import { Program } from '../../shared/program.ts'
 import { openScene, type Scene, turn } from './scene.ts'
 
 const email = { to: 'ada@example.com', template: 'welcome' } as const
 const shortLease = { JOB_QUEUE_LEASE_MS: '1000' }
 
-async function startWorkerProcess(scene: Scene, name: string): Promise<StartedProcess> {
-  const { variables } = scene
-  const logs = scene.environment.dataDirectory
-  const worker = await startProcess({ file: 'worker.ts', name, environment: variables, logs })
+async function startWorkerProcess({ variables }: Scene): Promise<Program> {
+  const worker = new Program({ command: [join(import.meta.dirname, '../worker.ts')], variables })
   onTestFinished(async () => {
-    await worker.crash()
+    await worker.stop('SIGKILL')
   })
+  await worker.said(/^worker ready$/)
   return worker
 }
 
 /** The ids of the jobs that a process says it has completed. */
-function completedBy(scene: Scene, name: string): readonly string[] {
-  return linesOf(scene, name)
+function completedBy(worker: Program): readonly string[] {
+  return logOf(worker)
     .filter(({ msg }) => msg === 'job completed')
     .map(({ id }) => String(id))
 }
 
-function linesOf(scene: Scene, name: string): readonly Record<string, unknown>[] {
-  const log = readFileSync(join(scene.environment.dataDirectory, `${name}.log`), 'utf8')
-  return log
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line))
+function logOf({ output }: Program): readonly Record<string, unknown>[] {
+  const lines = output.split('\n').filter((line) => line.startsWith('{'))
+  return lines.map((line) => JSON.parse(line))
+}
+
+/** Stops a process where it stands, as a suspended machine does. */
+async function freeze({ pid = 0 }: Program): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  const state = promisify(execFile)
+  // One letter in the system's own list of processes: T is a stopped one.
+  while (!(await state('ps', ['-o', 'state=', '-p', String(pid)])).stdout.startsWith('T'));
 }
 
 /** Opens once so many messages are at the door at the same time, and stays open. */
@@ -65,8 +70,7 @@ describe('two worker processes', () => {
     const scene = await openScene({ variables: { JOB_QUEUE_WORKER_CONCURRENCY: '2' } })
     // One worker sends two messages at a time: the door opens only when both of them are at work.
     scene.mailbox.door = doorFor(4)
-    const workers = ['worker-1', 'worker-2']
-    await Promise.all(workers.map((name) => startWorkerProcess(scene, name)))
+    const workers = await Promise.all([startWorkerProcess(scene), startWorkerProcess(scene)])
     const mails = await Promise.all(
       Array.from({ length: 12 }, () => scene.queue.enqueueEmailJob(email)),
     )
@@ -86,24 +90,19 @@ describe('two worker processes', () => {
     assert.equal(ids.size, 12)
     assert.equal(scene.services.notifications.listOf('ada').length, 40)
     const jobs = new Set(mails.map(({ job_id }) => job_id))
-    for (const name of workers) {
-      assert.ok(
-        completedBy(scene, name).some((id) => jobs.has(id)),
-        `${name} sent nothing`,
-      )
-    }
+    for (const worker of workers) assert.ok(completedBy(worker).some((id) => jobs.has(id)))
   })
 
   test('Edge case: worker crash mid-job: the job is tried again by another worker', async () => {
     const scene = await openScene({ variables: shortLease })
     const atTheDoor = shutDoor(scene)
     const { job_id } = await scene.queue.enqueueEmailJob(email)
-    const first = await startWorkerProcess(scene, 'worker-1')
+    const first = await startWorkerProcess(scene)
     await atTheDoor
     assert.equal((await scene.mill.jobs.get(job_id))?.status, 'processing')
-    await first.crash()
+    await first.stop('SIGKILL')
     scene.mailbox.door = async () => undefined
-    await startWorkerProcess(scene, 'worker-2')
+    await startWorkerProcess(scene)
     const job = await scene.mill.jobs.waitFor(job_id)
     assert.deepEqual([job.status, job.attemptsMade], ['completed', 2])
     assert.deepEqual(await outcomesOf(scene, job_id), ['lapsed', 'completed'])
@@ -115,9 +114,9 @@ describe('two worker processes', () => {
     const scene = await openScene({ variables })
     const atTheDoor = shutDoor(scene)
     const { job_id } = await scene.queue.enqueueEmailJob(email)
-    const worker = await startWorkerProcess(scene, 'worker-1')
+    const worker = await startWorkerProcess(scene)
     await atTheDoor
-    await worker.crash()
+    await worker.stop('SIGKILL')
     const job = await scene.mill.jobs.waitFor(job_id)
     assert.deepEqual([job.status, job.attemptsMade], ['failed', 1])
   })
@@ -130,20 +129,20 @@ describe('two worker processes', () => {
       // From here on the worker can send its message, but not settle its job.
       if (!intruder.isTransaction) intruder.exec('BEGIN IMMEDIATE')
     }
-    const late = await startWorkerProcess(scene, 'worker-1')
+    const late = await startWorkerProcess(scene)
     await scene.mailbox.count(1)
     const { database, wasSent } = sentMail(scene, job_id)
     using _ = database
     while (!wasSent()) await turn()
-    await late.freeze()
+    await freeze(late)
     intruder.exec('ROLLBACK')
     scene.mailbox.door = async () => undefined
 
-    await startWorkerProcess(scene, 'worker-2')
+    await startWorkerProcess(scene)
     const job = await scene.mill.jobs.waitFor(job_id)
     assert.deepEqual([job.status, job.attemptsMade, job.result], ['completed', 2, { sent: false }])
-    late.thaw()
-    while (!linesOf(scene, 'worker-1').some(({ msg }) => msg === 'job lost')) await turn()
+    process.kill(late.pid ?? 0, 'SIGCONT')
+    while (!logOf(late).some(({ msg }) => msg === 'job lost')) await turn()
     assert.equal((await scene.mill.jobs.get(job_id))?.attemptsMade, 2)
     assert.equal(scene.mailbox.received.length, 1)
     assert.equal(await late.stop(), 0)

@@ -1,7 +1,7 @@
 /** The scenarios in which a worker does the work, with real files, mail and rows. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { drawPage } from '../demo/draw-page.ts'
+import { drawPage } from '../../shared/draw-page.ts'
 import { ada, addDocument, openScene, type Scene, turn } from './scene.ts'
 
 async function uploadPage(scene: Scene, words: string): Promise<{ document: string; job: string }> {
@@ -107,7 +107,7 @@ describe('processing', () => {
         await new Promise<void>((resolve) => {
           most = Math.max(most, waiting.push(resolve))
         })
-        return { text: 'read', confidence: 100 }
+        return { text: 'read', confidence: 1 }
       },
     }
     // Half of five, rounded down, for the heavy queues.

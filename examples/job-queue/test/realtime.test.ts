@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
 import { io, type Socket } from 'socket.io-client'
 import { describe, onTestFinished, test } from 'vitest'
-import { silentLogger } from '../../../src/observability/logger.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { RealtimeGateway } from '../services/realtime-gateway.ts'
 import { openServices, type Services } from '../services/services.ts'
@@ -33,7 +33,7 @@ async function openScene(): Promise<Scene> {
       const gateway = new RealtimeGateway({
         http,
         events: services.events,
-        log: silentLogger,
+        log: pino({ level: 'silent' }),
         findCourse: (id) => services.courses.find(id),
         userOf: async (token) => (token.startsWith('token-') ? token.slice(6) : undefined),
       })

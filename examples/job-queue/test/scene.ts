@@ -2,10 +2,10 @@
 
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import type { Backend, Logger, Worker } from 'millrace'
 import { onTestFinished } from 'vitest'
-import { openSqlite } from '../../../src/backends/sqlite/index.ts'
-import type { Backend, Logger, Worker } from '../../../src/index.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { openSqlite } from '../../shared/not-public.ts'
 import { startApi } from '../api.ts'
 import type { JobQueueMill } from '../app.ts'
 import { Mailbox } from '../demo/mailbox.ts'

@@ -1,10 +1,8 @@
-/** The example's own services, on a real database, a real SMTP server and a real OCR engine. */
+/** The example's own services, on a real database and a real SMTP server. */
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { describe, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
-import { drawPage } from '../demo/draw-page.ts'
 import { Mailbox } from '../demo/mailbox.ts'
 import { offlineProvider } from '../services/ai-provider.ts'
 import { openServices, type Services } from '../services/services.ts'
@@ -75,22 +73,6 @@ describe('the notifications service', () => {
     assert.equal(notifications.markRead({ id, userId: 'bob' }), false)
     assert.equal(notifications.markRead({ id, userId: 'ada' }), true)
     assert.equal(typeof notifications.listOf('ada')[0]?.readAt, 'number')
-  })
-})
-
-describe('text recognition', () => {
-  test('reads the text of a page without a network', async () => {
-    const { services, file } = await openScene()
-    await writeFile(file('page.png'), await drawPage(['The mill wheel turns', 'Invoice 2041']))
-    const { text, confidence } = await services.recognition.read(file('page.png'))
-    assert.match(text, /mill wheel turns\nInvoice 2041/)
-    assert.ok(confidence > 80, `confidence ${confidence}`)
-  })
-
-  test('refuses a file that is no picture', async () => {
-    const { services, file } = await openScene()
-    await writeFile(file('page.png'), 'not a picture')
-    await assert.rejects(services.recognition.read(file('page.png')), /unsupported image format/)
   })
 })
 

@@ -1,5 +1,5 @@
 /** Conversations and their projects, in a SQLite file of the example's own. */
-import { DatabaseSync } from 'node:sqlite'
+import { Database } from '../../shared/database.ts'
 import type { Channel } from '../messages.ts'
 import type { Refusal } from './rules.ts'
 
@@ -33,38 +33,35 @@ export interface Conversation {
 export type NewConversation = Omit<Conversation, 'window_seconds'> &
   Partial<Pick<Conversation, 'window_seconds'>>
 
+const schema = `
+  CREATE TABLE IF NOT EXISTS conversation (
+    conversation_id TEXT PRIMARY KEY,
+    channel_type TEXT NOT NULL, customer TEXT NOT NULL, line TEXT NOT NULL,
+    details TEXT NOT NULL,
+    UNIQUE (channel_type, customer, line)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS refused_message (
+    message_sid TEXT NOT NULL, channel_type TEXT NOT NULL, because TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (channel_type, message_sid)
+  ) STRICT;`
+
 export class ConversationBook {
-  readonly #db: DatabaseSync
+  readonly #db: Database
 
   constructor(file: string) {
-    this.#db = new DatabaseSync(file)
-    this.#db.exec(`
-      PRAGMA busy_timeout = 5000;
-      PRAGMA journal_mode = WAL;
-      CREATE TABLE IF NOT EXISTS conversation (
-        conversation_id TEXT PRIMARY KEY,
-        channel_type TEXT NOT NULL, customer TEXT NOT NULL, line TEXT NOT NULL,
-        details TEXT NOT NULL,
-        UNIQUE (channel_type, customer, line)
-      ) STRICT;
-      CREATE TABLE IF NOT EXISTS refused_message (
-        message_sid TEXT NOT NULL, channel_type TEXT NOT NULL, because TEXT NOT NULL, at TEXT NOT NULL,
-        PRIMARY KEY (channel_type, message_sid)
-      ) STRICT;`)
+    this.#db = new Database(file, schema)
   }
 
   add(conversation: NewConversation): void {
     const { conversation_id, channel_type, customer, line, ...details } = conversation
-    this.#db
-      .prepare('INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?)')
-      .run(conversation_id, channel_type, customer, line, JSON.stringify(details))
+    const sql = 'INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?)'
+    this.#db.run(sql, conversation_id, channel_type, customer, line, JSON.stringify(details))
   }
 
   /** Who writes from where to where tells which conversation it is. */
   find(channel: Channel, customer: string, line: string): Conversation | undefined {
-    const row = this.#db
-      .prepare('SELECT * FROM conversation WHERE channel_type = ? AND customer = ? AND line = ?')
-      .get(channel, customer, line)
+    const sql = 'SELECT * FROM conversation WHERE channel_type = ? AND customer = ? AND line = ?'
+    const row = this.#db.get(sql, channel, customer, line)
     if (row === undefined) return undefined
     const { details, ...keys } = row
     // Written by `add`, and by nobody else.
@@ -73,15 +70,12 @@ export class ConversationBook {
 
   /** For whoever wonders where a message went. The first refusal of a message is kept. */
   noteRefused({ message_sid, channel_type, because, at }: RefusedMessage): void {
-    this.#db
-      .prepare('INSERT OR IGNORE INTO refused_message VALUES (?, ?, ?, ?)')
-      .run(message_sid, channel_type, because, at)
+    const sql = 'INSERT OR IGNORE INTO refused_message VALUES (?, ?, ?, ?)'
+    this.#db.run(sql, message_sid, channel_type, because, at)
   }
 
   get refused(): readonly RefusedMessage[] {
-    const rows = this.#db.prepare('SELECT * FROM refused_message ORDER BY at, rowid').all()
-    // Written by `noteRefused`, and by nobody else.
-    return rows.map((row) => ({ ...row }) as unknown as RefusedMessage)
+    return this.#db.all<RefusedMessage>('SELECT * FROM refused_message ORDER BY at, rowid')
   }
 
   close(): void {

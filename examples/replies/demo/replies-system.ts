@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { millraceFile, runMillrace } from '../../shared/millrace-command.ts'
 import { Program } from '../../shared/program.ts'
 import { Outbox } from '../answering/outbox.ts'
 import { ConversationBook } from '../conversations/conversation-book.ts'
@@ -11,7 +12,6 @@ import { Provider } from './provider.ts'
 import { sampleConversations } from './sample-conversations.ts'
 
 const example = join(import.meta.dirname, '..')
-const millrace = join(example, '../../src/cli.ts')
 export const template: string = join(example, 'template.yaml')
 
 export interface SystemSetup {
@@ -71,9 +71,9 @@ export class RepliesSystem implements AsyncDisposable {
       return program
     }
 
-    const up = start([millrace, 'up', template, '--data', folder])
+    const up = start([millraceFile, 'up', template, '--data', folder])
     if ((await up.ended) !== 0) throw new Error(`The template did not go up:\n${up.output}`)
-    const server = start([millrace, 'serve', '--data', folder, '--port', '0'])
+    const server = start([millraceFile, 'serve', '--data', folder, '--port', '0'])
     const webhooks = start([join(example, 'serve-webhooks.ts')])
     const worker = await startWorker({})
     const [, endpoint = ''] = await server.said(/(http:\/\/[\d.]+:\d+)/)
@@ -93,12 +93,8 @@ export class RepliesSystem implements AsyncDisposable {
   }
 
   /** Runs the `millrace` command on the store, and answers what it printed. */
-  async millrace(...args: readonly string[]): Promise<string> {
-    const command = [millrace, ...args, '--data', this.#parts.folder]
-    const program = new Program({ command, variables: {} })
-    const code = await program.ended
-    if (code !== 0) throw new Error(`millrace ${args.join(' ')} failed: ${program.output}`)
-    return program.output
+  millrace(...args: readonly string[]): Promise<string> {
+    return runMillrace([...args, '--data', this.#parts.folder])
   }
 
   /** Stops everything; the answers are exit codes. */

@@ -16,9 +16,12 @@ const smsAlarm = 'ai-multi-comms-SMSTargetDLQ-NotEmpty-dev'
 export async function playStory(system: RepliesSystem, tell: Tell): Promise<void> {
   await fiveMessages(system, tell)
   await askForPerson(system, tell)
+  await using claude = await ClaudeStandIn.start()
+  await breakDown(system, claude, tell)
   await badCalls(system, tell)
   await triggerByHand(system, tell)
-  await outage(system, tell)
+  await hearAlarm(system, tell)
+  await repair(system, tell)
 }
 
 async function fiveMessages({ provider, outbox }: RepliesSystem, tell: Tell): Promise<void> {
@@ -89,9 +92,8 @@ async function triggerByHand(system: RepliesSystem, tell: Tell): Promise<void> {
   tell('She has her answer at once.')
 }
 
-async function outage(system: RepliesSystem, tell: Tell): Promise<void> {
-  const { provider, outbox } = system
-  await using claude = await ClaudeStandIn.start()
+/** The model fails until a payload is a dead letter. */
+async function breakDown(system: RepliesSystem, claude: ClaudeStandIn, tell: Tell): Promise<void> {
   await system.replaceWorker({
     ANTHROPIC_API_KEY: 'any',
     ANTHROPIC_BASE_URL: claude.url,
@@ -101,23 +103,48 @@ async function outage(system: RepliesSystem, tell: Tell): Promise<void> {
   // Each of the three attempts asks twice.
   claude.failNext(500, 500, 500, 500, 500, 500)
   tell('Now Claude answers (a stand-in on this machine), and fails. Ben writes again.')
+  const { provider, endpoint } = system
   await provider.deliver({ ...by(ben), sid: 'SM-ben-2', body: 'Thanks for the call!' })
   const deadLetters = async (): Promise<string | undefined> => {
-    const { Attributes } = await sqs(system.endpoint).send(
+    const { Attributes } = await sqs(endpoint).send(
       new GetQueueAttributesCommand({
-        QueueUrl: urlOf(system.endpoint, smsDeadLetters),
+        QueueUrl: urlOf(endpoint, smsDeadLetters),
         AttributeNames: ['ApproximateNumberOfMessages'],
       }),
     )
     return Attributes?.['ApproximateNumberOfMessages']
   }
   await until(async () => (await deadLetters()) === '1', 'the payload is a dead letter')
-  tell('After three receives it is a dead letter. Within a minute and a bit the alarm would ring;')
-  tell('a drill shows what that looks like, and the runbook has the line to replay it.')
-  await run(system, tell, ['alarm', 'test', smsAlarm, '--reason', 'drill'])
+  tell('After three receives his message is a dead letter. Nobody has to look: the alarm will.')
+}
+
+/** Alarms are evaluated five seconds after each minute, as a server does it for anybody. */
+async function hearAlarm(system: RepliesSystem, tell: Tell): Promise<void> {
+  tell(`The server evaluates ${smsAlarm} after each minute. Waiting for that ...`)
+  await untilAlarmIs(system, 'ALARM')
+  await run(system, tell, ['alarm', 'list', '--state', 'ALARM'])
+}
+
+/** One line of the runbook, and what follows from it. */
+async function repair(system: RepliesSystem, tell: Tell): Promise<void> {
+  const { outbox } = system
   await run(system, tell, ['dlq', 'redrive', smsDeadLetters, '--yes'])
   await until(() => outbox.sent.length === 3, 'Ben was answered')
   tell(`Ben is answered: ${outbox.sent.at(-1)?.body}`)
+  tell('The dead-letter queue is empty again. Waiting for the next evaluation ...')
+  await untilAlarmIs(system, 'OK')
+  await run(system, tell, ['alarm', 'history', smsAlarm])
+}
+
+/** A minute, the five seconds after it, and some more for a slow machine. */
+const alarmPatienceMs = 120_000
+
+async function untilAlarmIs({ endpoint }: RepliesSystem, state: string): Promise<void> {
+  const isSo = async (): Promise<boolean> => {
+    const response = await fetch(`${endpoint}/alarms/${smsAlarm}`)
+    return JSON.parse(await response.text()).state === state
+  }
+  await until(isSo, `the alarm is ${state}`, alarmPatienceMs)
 }
 
 async function run(system: RepliesSystem, tell: Tell, args: readonly string[]): Promise<void> {

@@ -23,10 +23,10 @@ class BrokenWriter implements ReplyWriter {
 /** The line that the README has for it, with the folder of this test. */
 async function runbook(queue: string, folder: string): Promise<readonly string[]> {
   const readme = await readFile(join(import.meta.dirname, '..', 'README.md'), 'utf8')
-  const lines = readme.split('\n').filter((line) => line.startsWith('npx millrace dlq redrive '))
+  const lines = readme.split('\n').filter((line) => line.startsWith('millrace dlq redrive '))
   const line = lines.find((one) => one.includes(` ${queue} `))
   assert.ok(line, `The README has no line for ${queue}.`)
-  return line.replace('npx millrace ', '').replace('.millrace/replies', folder).split(' ')
+  return line.replace('millrace ', '').replace('.millrace/replies', folder).split(' ')
 }
 
 async function redrive({ folder }: Scene, queue: string): Promise<void> {

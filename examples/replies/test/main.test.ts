@@ -30,13 +30,16 @@ describe('the example', () => {
       /^Somebody who does not know the secret .* 403\.$/m,
       /^Somebody writes whom nobody knows: 404/m,
       /^She has her answer at once\.$/m,
-      /^ {2}ai-multi-comms-SMSTargetDLQ-NotEmpty-dev: \w+ became ALARM\.$/m,
+      /^ {2}ALARM +critical +ai-multi-comms-SMSTargetDLQ-NotEmpty-dev .*depth above 0 for 1m/m,
       /^ {2}Moved 1 of 1: completed\.$/m,
       /^Ben is answered: .*Thanks for the call!$/m,
+      /SMSTargetDLQ-NotEmpty-dev +ALARM +OK +The latest number is 0/,
+      /SMSTargetDLQ-NotEmpty-dev +\w+ +ALARM +The latest number is 1/,
       /exit codes 0, 0, 0$/m,
       /^Everything is as it should be\.$/m,
     ]) {
       assert.match(stdout, line)
     }
-  })
+    // The alarm is real: two evaluations are waited for, and there is one a minute.
+  }, 300_000)
 })

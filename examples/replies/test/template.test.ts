@@ -1,9 +1,12 @@
 /** template.yaml says what the document says, and the app says the same. */
 import assert from 'node:assert/strict'
 import { beforeAll, describe, test } from 'vitest'
-import { resolveTopology } from '../../../src/contracts/resolve-topology.ts'
-import { readTemplate } from '../../../src/templates/read-template.ts'
-import type { ReadTemplate, Stack } from '../../../src/templates/stack.ts'
+import {
+  type ReadTemplate,
+  readTemplate,
+  resolveTopology,
+  type Stack,
+} from '../../shared/not-public.ts'
 import { repliesApp } from '../app.ts'
 import { template as file } from '../demo/replies-system.ts'
 import { openScene } from './scene.ts'

@@ -1,7 +1,7 @@
 /** The webhooks of the three channels. Nothing that is not signed is looked at. */
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import type { Logger } from '../../../src/index.ts'
+import type { Logger } from 'millrace'
 import { emailSignatureHeader, isEmailSignature } from './email-signature.ts'
 import { fromEmail, fromTwilio, type IncomingMessage } from './incoming-message.ts'
 import { type StagingResult, type StagingSetup, stageMessage } from './stage-message.ts'

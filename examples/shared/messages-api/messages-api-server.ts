@@ -34,7 +34,7 @@ export interface Judgement {
 export interface MessagesApiSetup {
   /** 0 for any that is free. */
   readonly port: number
-  readonly judge: (request: MessagesRequest) => Judgement
+  readonly judge: (request: MessagesRequest) => Judgement | Promise<Judgement>
 }
 
 export class MessagesApiServer implements AsyncDisposable {
@@ -87,15 +87,15 @@ export class MessagesApiServer implements AsyncDisposable {
       this.#requests.push(request.data)
       const failure = this.#failures.shift()
       if (failure !== undefined) return refusal(c, failure, 'on demand')
-      return c.json(this.#answerTo(request.data), 200, id())
+      return c.json(await this.#answerTo(request.data), 200, id())
     })
     app.notFound((c) => refusal(c, 404, 'Not found'))
     return app
   }
 
-  #answerTo(request: MessagesRequest): object {
+  async #answerTo(request: MessagesRequest): Promise<object> {
     const { model, tool_choice: choice } = request
-    const { input, text } = this.#setup.judge(request)
+    const { input, text } = await this.#setup.judge(request)
     const content =
       choice?.type === 'tool'
         ? { type: 'tool_use', id: `toolu_${randomUUID()}`, name: choice.name, input }

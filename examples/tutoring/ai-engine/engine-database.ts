@@ -3,9 +3,7 @@
  * creates. Ids are made from what a row is about, so a message that comes twice writes nothing twice.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { Database, type Row } from '../../shared/database.ts'
 
 export interface Question {
   readonly id: string
@@ -31,27 +29,20 @@ export interface EngineDatabase extends Disposable {
 }
 
 export function openEngineDatabase(file: string): EngineDatabase {
-  // Whichever process is started first.
-  mkdirSync(dirname(file), { recursive: true })
-  const db = new DatabaseSync(file, { timeout: 10_000 })
+  // The backend owns the tables.
+  const db = new Database(file, '')
   const all = (sql: string, ...values: string[]): readonly Question[] =>
-    db
-      .prepare(sql)
-      .all(...values)
-      .map(toQuestion)
+    db.all(sql, ...values).map(toQuestion)
   return {
     saveQuestions(guideId, statements) {
-      const insert = db.prepare(
-        'INSERT INTO guide_question VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-      )
       for (const [index, statement] of statements.entries()) {
         const position = index + 1
-        insert.run(idOf('question', guideId, position), guideId, position, statement)
+        const id = idOf('question', guideId, position)
+        const sql = 'INSERT INTO guide_question VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
+        db.run(sql, id, guideId, position, statement)
       }
       // Last: whoever sees the status finds all questions.
-      db.prepare(`UPDATE guide SET status = 'EXTRACTED' WHERE id = ? AND status = 'INGESTING'`).run(
-        guideId,
-      )
+      db.run(`UPDATE guide SET status = 'EXTRACTED' WHERE id = ? AND status = 'INGESTING'`, guideId)
     },
     questions: (guideId, questionId) =>
       questionId === null
@@ -60,27 +51,25 @@ export function openEngineDatabase(file: string): EngineDatabase {
     question: (id) => all('SELECT * FROM guide_question WHERE id = ?', id)[0],
     saveSolution(questionId, traceId, steps) {
       // One statement: two deliveries at the same time must not make two versions.
-      db.prepare(
+      db.run(
         `INSERT INTO guide_solution SELECT ?, 1 + coalesce(max(version), 0), ?, ?
          FROM guide_solution WHERE guide_question_id = ? ON CONFLICT DO NOTHING`,
-      ).run(questionId, JSON.stringify(steps), traceId, questionId)
+        ...[questionId, JSON.stringify(steps), traceId, questionId],
+      )
     },
     solution(questionId, version) {
-      const row = db
-        .prepare(
-          'SELECT latex_steps FROM guide_solution WHERE guide_question_id = ? AND version = ?',
-        )
-        .get(questionId, version)
+      const row = db.get(
+        'SELECT latex_steps FROM guide_solution WHERE guide_question_id = ? AND version = ?',
+        ...[questionId, version],
+      )
       return row && JSON.parse(String(row['latex_steps']))
     },
     saveExercises(traceId, exercises) {
-      const insert = db.prepare(
-        'INSERT INTO exercise VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-      )
       for (const [index, exercise] of exercises.entries()) {
         const { statement, subdomainCode, gradeLevel, targetErrorCode } = exercise
         const id = idOf('exercise', traceId, index)
-        insert.run(id, statement, subdomainCode, gradeLevel, targetErrorCode)
+        const sql = 'INSERT INTO exercise VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING'
+        db.run(sql, id, statement, subdomainCode, gradeLevel, targetErrorCode)
       }
     },
     [Symbol.dispose]: () => db.close(),
@@ -99,6 +88,6 @@ function idOf(...about: readonly (string | number)[]): string {
   return [...parts, hex.slice(20, 32)].join('-')
 }
 
-function toQuestion(row: Readonly<Record<string, unknown>>): Question {
+function toQuestion(row: Row): Question {
   return { id: String(row['id']), statement: String(row['statement']) }
 }

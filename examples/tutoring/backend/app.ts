@@ -1,10 +1,14 @@
 /**
  * The queues of the tutoring system as one typed value. serverless.yml declares the same queues for AWS
  * and for `millrace up`; a test holds the two against each other. What a template has no word for is
- * said here alone: contracts, kill switches, and that no body may carry personal data.
+ * said here alone: contracts, kill switches and the budget that trips one, and that no body may carry
+ * personal data.
  */
-import { dead, defineApp, fifo, queue } from '../../../src/index.ts'
+import { dead, defineApp, fifo, queue } from 'millrace'
 import * as messages from './messages.ts'
+
+/** What the model may cost in a day. All processes of a deployment are told the same number. */
+const tokensPerDay = Number(process.env['LLM_TOKENS_PER_DAY'] || 2_000_000)
 
 const day = { retention: '24h', noPersonalData: true } as const
 const deadLetters = queue({ retention: '14d' })
@@ -72,6 +76,8 @@ export const tutoring = defineApp('innova-backend-serverless', {
     submissionGradeDlq: deadLetters,
     exerciseGenerateDlq: deadLetters,
   },
+  // Beyond the threshold, messages go to their dead letters on purpose, as the document says.
+  budgets: { llm: { limit: tokensPerDay, per: '1d', trips: 'LLM_PAUSED', mode: 'divert' } },
   alarms: [
     'llmClassifyQueue',
     'attemptReprocessQueue',

@@ -29,6 +29,11 @@ const Variables = z.object({
   ANTHROPIC_BASE_URL: z.url().default('https://api.anthropic.com'),
   ANTHROPIC_MODEL: z.string().min(1).default('claude-sonnet-5-5'),
   LLM_PAUSED: flag,
+  /** The store in which the budget of the model is counted; without one nothing is counted. */
+  LLM_BUDGET_STORE: z
+    .string()
+    .transform((folder) => folder || undefined)
+    .optional(),
   PORT: z
     .string()
     .regex(/^\d{1,5}$/)

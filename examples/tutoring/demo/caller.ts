@@ -1,5 +1,5 @@
 /** Calls the API as a front end does, and waits for what the queues bring about. */
-import { setTimeout as pause } from 'node:timers/promises'
+import { untilWanted } from '../../shared/until.ts'
 
 /** What the API answers, as far as the story looks at it. */
 export interface Answer {
@@ -29,9 +29,6 @@ interface Question {
   }[]
 }
 
-const lookAgainMs = 100
-const patienceMs = 30_000
-
 export class Caller {
   readonly #url: string
 
@@ -52,14 +49,8 @@ export class Caller {
   }
 
   /** Looks until it is so. */
-  async until(path: string, holds: (answer: Answer) => boolean): Promise<Answer> {
-    const end = performance.now() + patienceMs
-    for (;;) {
-      const answer = await this.get(path)
-      if (holds(answer)) return answer
-      if (performance.now() > end) throw new Error(`Waited in vain at ${path}`)
-      await pause(lookAgainMs)
-    }
+  until(path: string, holds: (answer: Answer) => boolean): Promise<Answer> {
+    return untilWanted(() => this.get(path), holds, `${path} is as wanted`)
   }
 
   async #ask(path: string, init: RequestInit = {}): Promise<Answer> {

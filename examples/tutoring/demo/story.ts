@@ -1,10 +1,10 @@
 /** What happens in `main.ts`, step by step, as students, teachers and an operator would do it. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { drawPage } from '../../shared/draw-page.ts'
 import { type Answer, Caller } from './caller.ts'
 import { guidePdf } from './guide-pdf.ts'
-import { photoOf } from './photo.ts'
-import type { TutoringSystem } from './tutoring-system.ts'
+import { type TutoringSystem, tokensPerDay } from './tutoring-system.ts'
 
 export type Tell = (line: string) => void
 
@@ -25,7 +25,7 @@ export async function playStory(system: TutoringSystem, tell: Tell): Promise<voi
   await guideAndSubmissions(stage)
   await photoOfAnAttempt(stage, sum)
   await generatedItems(stage)
-  await pausedModel(stage, sum)
+  await spentBudget(stage, sum)
 }
 
 function item(statement: string, subdomainCode: string): object {
@@ -103,7 +103,7 @@ async function guideAndSubmissions(stage: Stage): Promise<void> {
   ]
   for (const [index, work] of works.entries()) {
     const photoKey = `submissions/${index}.png`
-    await system.upload(photoKey, await photoOf(work))
+    await system.upload(photoKey, await drawPage(work))
     const submission = { studentId, guideQuestionId: questions[0]?.id, photoKeys: [photoKey] }
     const sent = await api.post('/submissions', submission)
     const { attempt } = await api.until(`/submissions/${sent.id}`, (one) => one.attempt !== null)
@@ -121,7 +121,7 @@ async function photoOfAnAttempt(stage: Stage, exercise: Answer): Promise<void> {
   const { api, tell, system } = stage
   tell('A student adds a photo to an attempt. The OCR adapter speaks the older kind of message.')
   const { id } = await answer(stage, exercise, '75')
-  await system.upload('attempts/1.png', await photoOf(['47 + 38 = 85']))
+  await system.upload('attempts/1.png', await drawPage(['47 + 38 = 85']))
   await api.post(`/attempts/${id}/photo`, { photoKey: 'attempts/1.png' })
   const read = await api.until(`/attempts/${id}`, ({ inputMode }) => inputMode === 'PHOTO')
   tell(`  read: ${read.latexSteps.join(', ')}: ${read.isCorrect ? 'correct' : read.errorCode}`)
@@ -138,19 +138,30 @@ async function generatedItems({ api, tell }: Stage): Promise<void> {
   tell(`Exercises for two mistakes: ${items.map(({ statement }) => statement).join('; ')}`)
 }
 
-async function pausedModel(stage: Stage, exercise: Answer): Promise<void> {
+/** The model's budget for the day is spent. What needs it waits in dead letters, until a person decides. */
+async function spentBudget(stage: Stage, exercise: Answer): Promise<void> {
   const { api, tell, system } = stage
   const deadLetters = 'innova-backend-serverless-dev-llm-classify-dlq'
-  tell('The month has become expensive: an operator diverts what needs a language model.')
-  await system.millrace('switch', 'divert', '--name', 'LLM_PAUSED', '--note', 'budget')
+  tell(
+    `The model may cost ${tokensPerDay} tokens a day, for this story. A third question is too many.`,
+  )
+  const last = await answer(stage, exercise, '58')
+  await api.until(`/attempts/${last.id}`, ({ errorCode }) => errorCode !== null)
+  const [paused] = JSON.parse(await system.millrace('switch', 'list', '--json')).switches
+  assert.deepEqual(
+    [paused?.value, paused?.mode, paused?.by],
+    ['LLM_PAUSED', 'divert', 'budget llm'],
+  )
+  tell(`  It is answered, and ${paused.value} is on: set by ${paused.by}, until ${paused.until}.`)
+
   const questions = system.claude.requests.length
-  const { id } = await answer(stage, exercise, '58')
+  const { id } = await answer(stage, exercise, '86')
   await system.waitForMessages('llm-classify-dlq')
   assert.equal(system.claude.requests.length, questions)
-  tell(`  The message waits in ${deadLetters}, and Claude was not asked.`)
+  tell(`  A fourth one waits in ${deadLetters}, and Claude was not asked.`)
 
-  await system.millrace('switch', 'lift', '--name', 'LLM_PAUSED')
+  await system.millrace('switch', 'lift', '--name', 'LLM_PAUSED', '--note', 'more credit')
   await system.millrace('dlq', 'redrive', deadLetters, '--yes')
   const { errorCode } = await api.until(`/attempts/${id}`, (one) => one.errorCode !== null)
-  tell(`  Next month it is lifted, the dead letter is sent back, and the attempt is ${errorCode}.`)
+  tell(`  An operator lifts it, the dead letter is sent back, and the attempt is ${errorCode}.`)
 }

@@ -4,16 +4,19 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { millraceFile, runMillrace } from '../../shared/millrace-command.ts'
 import { Program } from '../../shared/program.ts'
+import { until } from '../../shared/until.ts'
 import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
 import { awsVariables, localVariables, queueUrl } from './local-variables.ts'
 
 const example = join(import.meta.dirname, '..')
-const millrace = join(example, '../../src/cli.ts')
 /** Of one stack: what AWS has a word for, and the rest. */
 const declarations = [join(example, 'serverless.yml'), join(example, 'backend/app.ts')]
+
+/** Two questions cost less, and three cost more. */
+export const tokensPerDay = 1_500
 
 export interface SystemSetup {
   readonly folder: string
@@ -47,6 +50,7 @@ export class TutoringSystem implements AsyncDisposable {
   }
 
   static async start({ folder, onLine, variables: more }: SystemSetup): Promise<TutoringSystem> {
+    const data = join(folder, 'store')
     const claude = await ClaudeStandIn.start()
     const settings = {
       DATABASE_FILE: join(folder, 'innova.db'),
@@ -54,15 +58,16 @@ export class TutoringSystem implements AsyncDisposable {
       BUCKET_FOLDER: join(folder, 'bucket'),
       ANTHROPIC_BASE_URL: claude.url,
       ANTHROPIC_API_KEY: 'offline',
+      LLM_BUDGET_STORE: data,
+      LLM_TOKENS_PER_DAY: String(tokensPerDay),
       ...more,
     }
-    const data = join(folder, 'store')
     const start = (command: readonly string[], variables: Record<string, string>): Program =>
       new Program({ command, variables, ...(onLine && { onLine }) })
 
     const server = start(
       [
-        ...[millrace, 'dev', ...declarations, '--data', data, '--port', '0'],
+        ...[millraceFile, 'dev', ...declarations, '--data', data, '--port', '0'],
         // On AWS a batch may take a minute to fill. Nobody wants to watch that.
         ...['--param', 'llmBatchingWindow=1'],
       ],
@@ -90,12 +95,8 @@ export class TutoringSystem implements AsyncDisposable {
   }
 
   /** Runs the `millrace` command on the store of the server, and answers what it printed. */
-  async millrace(...args: readonly string[]): Promise<string> {
-    const command = [millrace, ...args, '--data', this.dataDirectory]
-    const program = new Program({ command, variables: {} })
-    const code = await program.ended
-    if (code !== 0) throw new Error(`millrace ${args.join(' ')} failed: ${program.output}`)
-    return program.output
+  millrace(...args: readonly string[]): Promise<string> {
+    return runMillrace([...args, '--data', this.dataDirectory])
   }
 
   /** Waits until a queue has a message that could be received. */
@@ -110,11 +111,10 @@ export class TutoringSystem implements AsyncDisposable {
       QueueUrl: queueUrl(endpoint, queue),
       AttributeNames: ['ApproximateNumberOfMessages'],
     })
-    for (;;) {
+    await until(async () => {
       const { Attributes } = await client.send(command)
-      if (Number(Attributes?.ApproximateNumberOfMessages) > 0) break
-      await pause(100)
-    }
+      return Number(Attributes?.ApproximateNumberOfMessages) > 0
+    }, `${queue} has a message`)
     client.destroy()
   }
 

@@ -4,7 +4,7 @@
  * goes on until it is stopped.
  */
 import { DeleteMessageCommand, type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
-import { messageCodec } from '../../../src/index.ts'
+import { messageCodec } from 'millrace'
 import { tutoring } from '../backend/app.ts'
 import { type Backend, openBackend } from '../backend/open-backend.ts'
 import { reprocessAttempt } from '../backend/services/reprocess-attempt.ts'

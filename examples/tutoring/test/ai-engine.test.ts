@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, onTestFinished, test } from 'vitest'
+import { drawPage } from '../../shared/draw-page.ts'
 import { Program } from '../../shared/program.ts'
 import { until } from '../../shared/until.ts'
 import { attemptReprocessWorker } from '../backend/handlers/attempt-reprocess-worker.ts'
 import { guidePdf } from '../demo/guide-pdf.ts'
-import { photoOf } from '../demo/photo.ts'
 import { failed, openScene, type Scene, studentId } from './scene.ts'
 
 const main = join(import.meta.dirname, '../ai-engine/main.ts')
@@ -78,8 +78,8 @@ describe('the AI engine', () => {
     ])
 
     const photoKeys = ['s/1.png', 's/2.png']
-    await upload('s/1.png', await photoOf(['2x - 6 = 14', '2x = 20']))
-    await upload('s/2.png', await photoOf(['x = 10']))
+    await upload('s/1.png', await drawPage(['2x - 6 = 14', '2x = 20']))
+    await upload('s/2.png', await drawPage(['x = 10']))
     const submission = { studentId, guideQuestionId: question.id, photoKeys }
     const sent = (await ask('POST', '/submissions', submission)).body
     await twice('submissionGradeQueue')
@@ -131,7 +131,7 @@ describe('the AI engine', () => {
   test('speaks the older generation of messages as the OCR adapter', async () => {
     const { attempt, ask, take, backend } = scene
     const { id } = await attempt('75')
-    await upload('a/1.png', await photoOf(['47 + 38 = 85']))
+    await upload('a/1.png', await drawPage(['47 + 38 = 85']))
     await ask('POST', `/attempts/${id}/photo`, { photoKey: 'a/1.png' })
     const engine = await startEngine()
     await engine.said(/ocr: 1 lines read/)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { type MessageInput, messageCodec } from 'millrace'
 import { describe, expectTypeOf, test } from 'vitest'
-import { type MessageInput, messageCodec } from '../../../src/index.ts'
 import { tutoring } from '../backend/app.ts'
 import type * as messages from '../backend/messages.ts'
 

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
 import type { SQSEvent, SQSRecord } from 'aws-lambda'
+import { type Mill, open } from 'millrace'
+import { serve } from 'millrace/server'
 import { onTestFinished, vi } from 'vitest'
-import { type Mill, open } from '../../../src/index.ts'
-import { serve } from '../../../src/server.ts'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { createApi } from '../backend/api/create-api.ts'
 import { tutoring } from '../backend/app.ts'
@@ -12,6 +12,7 @@ import type { Environment } from '../backend/environment.ts'
 import { type Backend, openBackend } from '../backend/open-backend.ts'
 import type { ClassifyingParts } from '../backend/services/classify-by-model.ts'
 import { claudeClassifier } from '../backend/services/claude-classifier.ts'
+import { openTokenMeter } from '../backend/services/llm-budget.ts'
 import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
 import { awsVariables, localVariables } from '../demo/local-variables.ts'
 
@@ -27,6 +28,8 @@ export interface Scene {
   readonly mill: Mill<typeof tutoring>
   readonly backend: Backend
   readonly endpoint: string
+  /** Where the store is. */
+  readonly folder: string
   /** As programs of the same system would be given it. */
   readonly variables: Readonly<Record<string, string>>
   readonly claude: ClaudeStandIn
@@ -86,10 +89,16 @@ export async function openScene(): Promise<Scene> {
     mill,
     backend,
     endpoint: server.url,
+    folder: data,
     variables,
     claude,
     logged,
-    classifying: { stores, sender, classifier: claudeClassifier(environment) },
+    classifying: {
+      stores,
+      sender,
+      classifier: claudeClassifier(environment),
+      meter: await openTokenMeter(undefined),
+    },
     ask,
     take: (queue) => take(backend, queue),
     attempt: async (line, more) =>

@@ -4,9 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { beforeAll, describe, test } from 'vitest'
-import { resolveTopology } from '../../../src/contracts/resolve-topology.ts'
-import { readTemplate } from '../../../src/templates/read-template.ts'
-import type { ReadTemplate, Stack } from '../../../src/templates/stack.ts'
+import {
+  type ReadTemplate,
+  readTemplate,
+  resolveTopology,
+  type Stack,
+} from '../../shared/not-public.ts'
 import { tutoring } from '../backend/app.ts'
 
 const example = join(import.meta.dirname, '..')

@@ -1,6 +1,6 @@
 /** attemptReprocessWorker: takes in what the AI engine has read from photos. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
-import { messageCodec } from '../../../../src/index.ts'
+import { messageCodec } from 'millrace'
 import { tutoring } from '../app.ts'
 import { openBackend } from '../open-backend.ts'
 import { type ReprocessingParts, reprocessAttempt } from '../services/reprocess-attempt.ts'

@@ -1,6 +1,6 @@
 /** telemetryWorker: stores what happened to attempts, in order and once. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
-import { messageCodec } from '../../../../src/index.ts'
+import { messageCodec } from 'millrace'
 import { tutoring } from '../app.ts'
 import { openBackend } from '../open-backend.ts'
 import type { Telemetry } from '../stores/telemetry.ts'

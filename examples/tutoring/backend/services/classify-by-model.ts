@@ -5,25 +5,29 @@ import type { Attempt } from '../stores/attempts.ts'
 import type { Stores } from '../stores/stores.ts'
 import { announceAttempt, isUnclassified } from './announce-attempt.ts'
 import type { ErrorClassifier } from './claude-classifier.ts'
+import type { TokenMeter } from './llm-budget.ts'
 import type { QueueSender } from './queue-sender.ts'
 
 export interface ClassifyingParts {
   readonly stores: Stores
   readonly sender: QueueSender
   readonly classifier: ErrorClassifier
+  readonly meter: Pick<TokenMeter, 'spend'>
 }
 
 /** A message that comes again costs no second question: the attempt has its answer by then. */
 export async function classifyByModel(
-  { stores, sender, classifier }: ClassifyingParts,
+  { stores, sender, classifier, meter }: ClassifyingParts,
   { attemptId }: LlmClassifyMessage,
 ): Promise<Attempt> {
   const attempt = attemptIn(stores, attemptId)
   if (isUnclassified(attempt)) {
-    const { errorCode, confidence } = await classifier.classify({
+    const { errorCode, confidence, tokens } = await classifier.classify({
       exercise: statementFor(stores, attempt),
       lines: attempt.latexSteps,
     })
+    // First of all: it is paid for, whatever becomes of the answer.
+    await meter.spend(tokens)
     const tag = { errorTagId: errorTagId(errorCode), classifierSource: 'LLM' } as const
     stores.attempts.classify(attemptId, { ...tag, confidence })
   }

@@ -4,7 +4,7 @@
  * before anything is stored.
  */
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs'
-import { type MessageInput, messageCodec } from '../../../../src/index.ts'
+import { type MessageInput, messageCodec } from 'millrace'
 import { tutoring } from '../app.ts'
 import type { Environment } from '../environment.ts'
 

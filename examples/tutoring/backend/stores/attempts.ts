@@ -1,6 +1,7 @@
 /** Attempts: what a student wrote, and what is known about it. */
+
+import type { Database, Row } from '../../../shared/database.ts'
 import type { AttemptReprocessMessage, ClassifierSource } from '../messages.ts'
-import type { Row, SqliteFile } from './sqlite-file.ts'
 
 export type InputMode = 'KEYBOARD' | 'PHOTO' | 'PHOTO_GUIDE'
 
@@ -69,15 +70,15 @@ const classify = `
   UPDATE attempt SET error_tag_id = ?, classifier_source = ?, confidence = ?
   WHERE id = ? AND error_tag_id IS NULL AND is_correct = 0`
 
-export function attemptsIn(database: SqliteFile): Attempts {
+export function attemptsIn(database: Database): Attempts {
   return {
-    get: (id) => toAttempt(database.row('SELECT * FROM attempt WHERE id = ?', [id])),
+    get: (id) => toAttempt(database.get('SELECT * FROM attempt WHERE id = ?', id)),
     ofSubmission: (id) =>
-      toAttempt(database.row('SELECT * FROM attempt WHERE guide_submission_id = ?', [id])),
-    add: (attempt) => database.change(add, valuesOf(attempt)) === 1,
-    replace: (attempt) => database.change(replace, valuesOf(attempt)) === 1,
+      toAttempt(database.get('SELECT * FROM attempt WHERE guide_submission_id = ?', id)),
+    add: (attempt) => database.run(add, ...valuesOf(attempt)) === 1,
+    replace: (attempt) => database.run(replace, ...valuesOf(attempt)) === 1,
     classify: (id, { errorTagId, classifierSource, confidence }) =>
-      database.change(classify, [errorTagId, classifierSource, confidence, id]) === 1,
+      database.run(classify, errorTagId, classifierSource, confidence, id) === 1,
   }
 }
 

@@ -1,5 +1,5 @@
 /** The exercises: those of the course, and those that the AI engine makes for certain mistakes. */
-import type { Row, SqliteFile } from './sqlite-file.ts'
+import type { Database, Row } from '../../../shared/database.ts'
 
 export interface Exercise {
   readonly id: string
@@ -16,25 +16,27 @@ export interface Exercises {
   list(subdomainCode: string): readonly Exercise[]
 }
 
-export function exercisesIn(database: SqliteFile): Exercises {
+export function exercisesIn(database: Database): Exercises {
   return {
     add: ({ id, statement, subdomainCode, gradeLevel, targetErrorCode }) =>
-      void database.change('INSERT INTO exercise VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING', [
+      void database.run(
+        'INSERT INTO exercise VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
         id,
         statement,
         subdomainCode,
         gradeLevel,
         targetErrorCode,
-      ]),
+      ),
     get: (id) => {
-      const row = database.row('SELECT * FROM exercise WHERE id = ?', [id])
+      const row = database.get('SELECT * FROM exercise WHERE id = ?', id)
       return row && toExercise(row)
     },
     list: (subdomainCode) =>
       database
-        .rows('SELECT * FROM exercise WHERE subdomain_code = ? ORDER BY rowid LIMIT 100', [
+        .all(
+          'SELECT * FROM exercise WHERE subdomain_code = ? ORDER BY rowid LIMIT 100',
           subdomainCode,
-        ])
+        )
         .map(toExercise),
   }
 }

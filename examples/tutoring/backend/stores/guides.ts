@@ -1,5 +1,5 @@
 /** Guides of teachers, the questions that the AI engine finds in them, solutions, and submissions. */
-import type { Row, SqliteFile } from './sqlite-file.ts'
+import type { Database, Row } from '../../../shared/database.ts'
 
 /** EXTRACTED is set by the AI engine, when it has written the questions. */
 export type GuideStatus = 'INGESTING' | 'EXTRACTED' | 'APPROVED'
@@ -46,12 +46,12 @@ export interface Guides {
   submission(id: string): GuideSubmission | undefined
 }
 
-export function guidesIn(database: SqliteFile): Guides {
+export function guidesIn(database: Database): Guides {
   const withSolutions = (row: Row): GuideQuestion => {
     const id = String(row['id'])
-    const solutions = database.rows(
+    const solutions = database.all(
       'SELECT * FROM guide_solution WHERE guide_question_id = ? ORDER BY version',
-      [id],
+      id,
     )
     return {
       id,
@@ -66,38 +66,40 @@ export function guidesIn(database: SqliteFile): Guides {
   }
   return {
     add: ({ id, teacherId, sourcePdfKey, courseGradeLevel, status }) =>
-      void database.change('INSERT INTO guide VALUES (?, ?, ?, ?, ?)', [
+      void database.run(
+        'INSERT INTO guide VALUES (?, ?, ?, ?, ?)',
         id,
         teacherId,
         sourcePdfKey,
         courseGradeLevel,
         status,
-      ]),
-    get: (id) => toGuide(database.row('SELECT * FROM guide WHERE id = ?', [id])),
+      ),
+    get: (id) => toGuide(database.get('SELECT * FROM guide WHERE id = ?', id)),
     approve: (id) =>
-      database.change(
+      database.run(
         `UPDATE guide SET status = 'APPROVED' WHERE id = ? AND status <> 'INGESTING'`,
-        [id],
+        id,
       ) === 1,
     questionsOf: (guideId) =>
       database
-        .rows('SELECT * FROM guide_question WHERE guide_id = ? ORDER BY position', [guideId])
+        .all('SELECT * FROM guide_question WHERE guide_id = ? ORDER BY position', guideId)
         .map(withSolutions),
     question: (id) => {
-      const row = database.row('SELECT * FROM guide_question WHERE id = ?', [id])
+      const row = database.get('SELECT * FROM guide_question WHERE id = ?', id)
       return row && withSolutions(row)
     },
     addSubmission: ({ id, studentId, guideQuestionId, solutionVersion, photoKeys, traceId }) =>
-      void database.change('INSERT INTO guide_submission VALUES (?, ?, ?, ?, ?, ?)', [
+      void database.run(
+        'INSERT INTO guide_submission VALUES (?, ?, ?, ?, ?, ?)',
         id,
         studentId,
         guideQuestionId,
         solutionVersion,
         JSON.stringify(photoKeys),
         traceId,
-      ]),
+      ),
     submission: (id) =>
-      toSubmission(database.row('SELECT * FROM guide_submission WHERE id = ?', [id])),
+      toSubmission(database.get('SELECT * FROM guide_submission WHERE id = ?', id)),
   }
 }
 

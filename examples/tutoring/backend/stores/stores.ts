@@ -1,9 +1,9 @@
 /** Everything that the backend keeps. */
+import { Database } from '../../../shared/database.ts'
 import { type Attempts, attemptsIn } from './attempts.ts'
 import { type Exercises, exercisesIn } from './exercises.ts'
 import { type Guides, guidesIn } from './guides.ts'
 import { schema } from './schema.ts'
-import { openSqliteFile } from './sqlite-file.ts'
 import { openTelemetry, type Telemetry } from './telemetry.ts'
 
 export interface Stores extends Disposable {
@@ -19,7 +19,7 @@ export interface StoreFiles {
 }
 
 export function openStores({ DATABASE_FILE, TELEMETRY_FILE }: StoreFiles): Stores {
-  const database = openSqliteFile(DATABASE_FILE, schema)
+  const database = new Database(DATABASE_FILE, schema)
   const telemetry = openTelemetry(TELEMETRY_FILE)
   return {
     attempts: attemptsIn(database),

@@ -2,8 +2,9 @@
  * What happened to attempts, in the order in which it happened. A message is stored once, however
  * often it is delivered or sent: its deduplication id is a hash of its contents and the key of its row.
  */
+
+import { Database, type Row } from '../../../shared/database.ts'
 import type { AttemptStreamMessage, ClassifierSource } from '../messages.ts'
-import { openSqliteFile, type Row, type SqliteFile } from './sqlite-file.ts'
 
 const schema = `
   CREATE TABLE IF NOT EXISTS telemetry (
@@ -31,26 +32,25 @@ export interface Telemetry extends Disposable {
 }
 
 export function openTelemetry(file: string): Telemetry {
-  const database: SqliteFile = openSqliteFile(file, schema)
+  const database = new Database(file, schema)
   return {
     add: (message, { deduplicationId, sequence }) =>
-      database.change(
+      database.run(
         'INSERT INTO telemetry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-        [
-          deduplicationId,
-          message.attemptId,
-          sequence,
-          message.studentId,
-          message.exerciseId,
-          message.errorTagId,
-          message.classifierSource,
-          Number(message.isCorrect),
-          message.traceId,
-        ],
+
+        deduplicationId,
+        message.attemptId,
+        sequence,
+        message.studentId,
+        message.exerciseId,
+        message.errorTagId,
+        message.classifierSource,
+        Number(message.isCorrect),
+        message.traceId,
       ) === 1,
     ofAttempt: (attemptId) =>
       database
-        .rows('SELECT * FROM telemetry WHERE attempt_id = ? ORDER BY sequence', [attemptId])
+        .all('SELECT * FROM telemetry WHERE attempt_id = ? ORDER BY sequence', attemptId)
         .map(toEvent),
     [Symbol.dispose]: () => database[Symbol.dispose](),
   }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { afterAll, describe, test } from 'vitest'
-import { drawPage } from '../inputs/draw-page.ts'
-import { createOcrEngine } from './ocr.ts'
+import { drawPage } from './draw-page.ts'
+import { TextRecognition } from './text-recognition.ts'
 
-const ocr = createOcrEngine()
+const ocr = new TextRecognition()
 afterAll(() => ocr.close())
 
-const page = { title: 'Mathematics, mid-term exam', lines: ['The area of a circle is 28.27'] }
+const page = ['Mathematics, mid-term exam', 'The area of a circle is 28.27']
 
 describe('reading a page', () => {
   test('finds its words, and where its lines are when asked', async () => {
-    const image = await drawPage(page, { width: 620, height: 200 })
+    const image = await drawPage(page)
     const { text, confidence, lines = [] } = await ocr.read(image, { withLines: true })
     assert.match(text, /^Mathematics, mid-term exam\nThe area of a circle is 28\.27$/)
     assert.ok(confidence > 0.8 && confidence <= 1, `confidence ${confidence}`)

@@ -1,9 +1,9 @@
-/** A photographed answer, drawn when it is needed: lines of mathematics on a sheet. */
+/** A page with lines of text as a PNG, drawn when it is needed: a scan, a photographed answer. */
 import sharp from 'sharp'
 
 const lineHeight = 90
 
-export function photoOf(lines: readonly string[]): Promise<Buffer> {
+export function drawPage(lines: readonly string[]): Promise<Buffer> {
   const height = (lines.length + 1) * lineHeight
   const texts = lines.map(
     (line, index) => `<text x="60" y="${(index + 1) * lineHeight}">${line}</text>`,

@@ -1,10 +1,8 @@
 /**
- * The example's own data: users, documents, courses and the rest, in one SQLite file beside the store
- * of the jobs. The API process and the workers open it at the same time.
+ * The tables of the example's own data: users, documents, courses and the rest, in one SQLite file beside
+ * the store of the jobs. The API process and the workers open it at the same time.
  */
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-
-const schema = `
+export const schema = `
   CREATE TABLE IF NOT EXISTS user (id TEXT PRIMARY KEY, email TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS subscription (
     user_id TEXT PRIMARY KEY, ai_credits INTEGER NOT NULL CHECK (ai_credits >= 0)
@@ -46,51 +44,3 @@ const schema = `
   CREATE TABLE IF NOT EXISTS search_row (
     id INTEGER PRIMARY KEY, entity_id TEXT NOT NULL UNIQUE
   ) STRICT;`
-
-export class Database implements Disposable {
-  readonly #db: DatabaseSync
-
-  constructor(file: string) {
-    this.#db = new DatabaseSync(file, { timeout: 10_000 })
-    this.#db.exec('PRAGMA journal_mode = WAL')
-    this.#db.exec('PRAGMA synchronous = FULL')
-    this.transaction(() => this.#db.exec(schema))
-  }
-
-  /** The first row, or undefined. The caller says which columns it asked for. */
-  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    const row = this.#db.prepare(sql).get(...values)
-    return row && ({ ...row } as Row)
-  }
-
-  all<Row>(sql: string, ...values: SQLInputValue[]): readonly Row[] {
-    const rows = this.#db.prepare(sql).all(...values)
-    return rows.map((row) => ({ ...row }) as Row)
-  }
-
-  /** How many rows it changed. */
-  run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#db.prepare(sql).run(...values).changes)
-  }
-
-  /** All of it or nothing, and nobody else writes meanwhile. */
-  transaction<Answer>(run: () => Answer): Answer {
-    this.#db.exec('BEGIN IMMEDIATE')
-    try {
-      const answer = run()
-      this.#db.exec('COMMIT')
-      return answer
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      throw error
-    }
-  }
-
-  close(): void {
-    if (this.#db.isOpen) this.#db.close()
-  }
-
-  [Symbol.dispose](): void {
-    this.close()
-  }
-}

@@ -1,0 +1,13 @@
+/** Runs the programs of this folder: those that are named, or all of them, one after the other. */
+const programs = ['queue', 'job', 'flow', 'collector', 'schedule', 'inbox']
+const chosen = process.argv.slice(2)
+
+if (chosen.every((name) => programs.includes(name))) {
+  for (const name of chosen.length === 0 ? programs : chosen) {
+    console.log(`--- ${name}.ts`)
+    await import(`./${name}.ts`)
+  }
+} else {
+  console.error(`Expected some of: ${programs.join(', ')}`)
+  process.exitCode = 2
+}

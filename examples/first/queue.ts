@@ -1,0 +1,64 @@
+/** A queue: send typed messages, receive them, and see what becomes of one that cannot be handled. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineApp, MillraceError, open, queue } from 'millrace'
+import { z } from 'zod'
+
+// One value declares the queue, its settings and what its messages look like.
+const app = defineApp('first-queue', {
+  queues: {
+    orders: queue({
+      message: z.object({ order: z.number(), item: z.string() }),
+      visibilityTimeout: '1m',
+      deadLetter: { after: 3 },
+    }),
+  },
+})
+
+// A folder of its own, so that each run starts empty. Without `data` the store is in `.millrace/`.
+const data = await mkdtemp(join(tmpdir(), 'millrace-first-'))
+const mill = await open(app, { data })
+const { orders } = mill.queues
+
+// Once `send` has returned, the message is on disk.
+await orders.send({ order: 1, item: 'flour' })
+await orders.send({ order: 2, item: 'a millstone' })
+await orders.send({ order: 3, item: 'oats' })
+
+// A message that does not fit the schema is refused, and nothing is stored.
+try {
+  // @ts-expect-error The types refuse it too.
+  await orders.send({ order: '4' })
+} catch (error) {
+  if (!(error instanceof MillraceError)) throw error
+  console.log(`Refused: ${error.message.split('\n')[0]}`)
+}
+
+// A received message is invisible to others for a minute. End it before that, in one of these ways.
+for (const delivery of await orders.receive({ max: 10 })) {
+  const { order, item } = delivery.message
+  if (item === 'a millstone') {
+    await delivery.bury('out of stock')
+    console.log(`Order ${order} is a dead letter.`)
+  } else {
+    await delivery.acknowledge()
+    console.log(`Order ${order} is done: ${item}.`)
+  }
+}
+
+// Dead letters wait until the reason is gone. Then a redrive sends them back to their queue.
+const { deadLetters } = orders
+if (deadLetters !== null) {
+  const { items } = await deadLetters.peek()
+  console.log(`Why: ${items[0]?.deadLetter?.reason}.`)
+  const redrive = await deadLetters.redrive()
+  const { moved } = await redrive.finished()
+  console.log(`Moved back: ${moved}.`)
+}
+const [again] = await orders.receive({ wait: '5s' })
+await again?.acknowledge()
+console.log(`Order ${again?.message.order} is done: ${again?.message.item}.`)
+
+await mill.close()
+await rm(data, { recursive: true })

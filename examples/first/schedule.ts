@@ -1,0 +1,61 @@
+/** A schedule: messages and jobs that are sent by the clock, each tick once, however many processes run. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineApp, jobs, open, queue, schedule } from 'millrace'
+import { z } from 'zod'
+
+const app = defineApp('first-schedule', {
+  queues: {
+    heartbeat: queue({ message: z.object({ at: z.iso.datetime() }) }),
+    reports: jobs({ types: { REPORT: z.object({ day: z.string() }) } }),
+  },
+  schedules: {
+    // Ticks lie at whole multiples, so that all processes agree on them.
+    everySecond: schedule({ every: '1s', queue: 'heartbeat' }),
+    nightly: schedule({
+      cron: '30 2 * * *',
+      zone: 'Europe/Berlin',
+      queue: 'reports',
+      type: 'REPORT',
+      payload: ({ at }) => ({ day: at.toISOString().slice(0, 10) }),
+    }),
+  },
+})
+
+// A folder of its own, so that each run starts empty. Without `data` the store is in `.millrace/`.
+const data = await mkdtemp(join(tmpdir(), 'millrace-first-'))
+const mill = await open(app, { data })
+const { everySecond, nightly } = mill.schedules
+
+const thirdTick = Promise.withResolvers<void>()
+let ticks = 0
+
+const worker = mill.worker({
+  poll: ['heartbeat', 'reports'],
+  handle: {
+    heartbeat: ({ at }) => {
+      ticks += 1
+      console.log(`Tick ${ticks} at ${at}`)
+      if (ticks === 3) thirdTick.resolve()
+    },
+    REPORT: ({ day }) => {
+      console.log(`The report of ${day} is written.`)
+    },
+  },
+})
+worker.start()
+await thirdTick.promise
+
+// A paused schedule sends nothing, in all processes, until it is resumed.
+await everySecond.pause({ by: 'anna' })
+console.log(`Paused by ${(await everySecond.read()).pausedBy}.`)
+
+const [next] = await nightly.next()
+console.log(`The next nightly report is due at ${next?.toISOString()}.`)
+
+// Once more, now. The tick at night stays due.
+await mill.jobs.waitFor(await nightly.runNow({ by: 'anna' }))
+
+await mill.close()
+await rm(data, { recursive: true })

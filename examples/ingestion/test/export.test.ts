@@ -1,0 +1,23 @@
+/** The app as a template for AWS. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { checkPolicies, checkQueues } from '../../shared/test/check-export.ts'
+
+const app = join(import.meta.dirname, '../declared-ingestion.ts')
+
+describe('the ingestion, written as a template', () => {
+  test('goes up with its 7 queues, in every format', async () => {
+    assert.equal((await checkQueues(app)).length, 7)
+  })
+
+  test('has policies for one role on one queue each, and says what stays with Millrace', async () => {
+    const notes = await checkPolicies(app)
+    for (const part of [
+      /flows of the app/,
+      /schedules of the app/,
+      /extract-jobs: .*ceilings .* kill switches/,
+    ])
+      assert.match(notes, part)
+  })
+})

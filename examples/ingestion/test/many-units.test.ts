@@ -1,0 +1,55 @@
+/** A long document: as many units as pages, few of them at once, and one end. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { longChapters, samplePdf } from '../demo/sample-files.ts'
+import { offlineExtractor } from '../extractor/offline-extractor.ts'
+import { ada, kbId, openScene, turn } from './scene.ts'
+
+const pages = 64
+
+describe('a document of 64 pages', () => {
+  test('is extracted in 64 units, three at once over two workers, and finalized once', async () => {
+    const scene = await openScene()
+    const { library, mill } = scene.ingestion
+    let running = 0
+    let mostAtOnce = 0
+    const calls = new Map<string, number>()
+    Object.assign(scene.ingestion, {
+      extractor: {
+        async extract(...[unit, options]: Parameters<typeof offlineExtractor.extract>) {
+          running += 1
+          mostAtOnce = Math.max(mostAtOnce, running)
+          calls.set(unit.id, (calls.get(unit.id) ?? 0) + 1)
+          // Gives both workers the time to begin more, if anything let them.
+          for (let turns = 0; turns < 20; turns += 1) await turn()
+          running -= 1
+          return offlineExtractor.extract(unit, options)
+        },
+      },
+    })
+    const client = await (await scene.startApi()).as(ada)
+    const id = await client.upload(kbId, 'long.pdf', await samplePdf(longChapters(pages)))
+    scene.startWorker()
+    scene.startWorker({ roles: ['extract'] })
+    const document = await client.ended(kbId, id)
+    assert.deepEqual(
+      [document.status, document.pages.length, document.unitsTotal, document.unitsDone],
+      ['ready', pages, pages, pages],
+    )
+    assert.equal(mostAtOnce, 3)
+    assert.deepEqual([calls.size, new Set(calls.values())], [pages, new Set([1])])
+
+    const flow = await mill.flows.extraction.read(id)
+    assert.equal(flow?.status, 'finalized')
+    assert.deepEqual(flow.units, { total: pages, done: pages, dead: 0, pending: 0 })
+    assert.equal((await mill.queues.finalize.statistics()).totals.sent, 1)
+    const ends = scene.lines.filter(({ message }) => message === 'document ready')
+    assert.equal(ends.length, 1)
+
+    const content = library.chunksOf(id).map((chunk) => chunk.content)
+    for (let page = 1; page <= pages; page += 1) {
+      const holders = content.filter((text) => text.includes(`mill number ${page}.`))
+      assert.equal(holders.length, 1, `page ${page} is in ${holders.length} chunks`)
+    }
+  })
+})

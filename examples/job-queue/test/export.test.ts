@@ -1,0 +1,23 @@
+/** The app as a template for AWS. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { checkPolicies, checkQueues } from '../../shared/test/check-export.ts'
+
+const app = join(import.meta.dirname, '../declared-job-queue.ts')
+
+describe('the job queue, written as a template', () => {
+  test('goes up with its 8 queues, in every format', async () => {
+    assert.equal((await checkQueues(app)).length, 8)
+  })
+
+  test('has policies for one role on one queue each, and says what stays with Millrace', async () => {
+    const notes = await checkPolicies(app)
+    for (const part of [
+      /chains of the app/,
+      /schedules of the app/,
+      /course_generation_queue: .*ceilings/,
+    ])
+      assert.match(notes, part)
+  })
+})

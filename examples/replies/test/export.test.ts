@@ -1,0 +1,18 @@
+/** The app as a template for AWS. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { checkPolicies, checkQueues } from '../../shared/test/check-export.ts'
+
+const app = join(import.meta.dirname, '../declared-replies.ts')
+
+describe('the replies engine, written as a template', () => {
+  test('goes up with its 9 queues, in every format', async () => {
+    assert.equal((await checkQueues(app)).length, 9)
+  })
+
+  test('has policies for one role on one queue each, and says what stays with Millrace', async () => {
+    const notes = await checkPolicies(app)
+    for (const part of [/collectors of the app/]) assert.match(notes, part)
+  })
+})

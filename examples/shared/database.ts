@@ -1,0 +1,62 @@
+/**
+ * A SQLite file for the data of an example: beside the queues, or in the store's own file. Several processes
+ * and threads may have it open at once, as they would a database server.
+ */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+
+export type Row = Readonly<Record<string, unknown>>
+
+export class Database implements Disposable {
+  readonly #db: DatabaseSync
+
+  /** The statements of `schema` run at every start, so each must do nothing when it was done before. */
+  constructor(file: string, schema: string) {
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
+    this.#db = new DatabaseSync(file, { timeout: 10_000 })
+    // What was committed survives a power cut, as in the store of the queues.
+    this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
+    this.transaction((db) => db.exec(schema))
+  }
+
+  /** The first row, or undefined. The caller says which columns it asked for. */
+  get<Columns = Row>(sql: string, ...values: SQLInputValue[]): Columns | undefined {
+    const row = this.#db.prepare(sql).get(...values)
+    return row && ({ ...row } as Columns)
+  }
+
+  all<Columns = Row>(sql: string, ...values: SQLInputValue[]): readonly Columns[] {
+    return [...this.iterate<Columns>(sql, ...values)]
+  }
+
+  /** One row at a time, for results that are too large to hold. */
+  *iterate<Columns = Row>(sql: string, ...values: SQLInputValue[]): Generator<Columns> {
+    for (const row of this.#db.prepare(sql).iterate(...values)) yield { ...row } as Columns
+  }
+
+  /** Returns how many rows it changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#db.prepare(sql).run(...values).changes)
+  }
+
+  /** All of it or nothing. No other process writes meanwhile. */
+  transaction<Result>(work: (db: DatabaseSync) => Result): Result {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work(this.#db)
+      this.#db.exec('COMMIT')
+      return result
+    } finally {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+    }
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+}

@@ -1,0 +1,19 @@
+/** The app as a template for AWS. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { checkPolicies, checkQueues } from '../../shared/test/check-export.ts'
+
+const app = join(import.meta.dirname, '../backend/app.ts')
+
+describe('the tutoring system, written as a template', () => {
+  test('goes up with its 14 queues, in every format', async () => {
+    assert.equal((await checkQueues(app)).length, 14)
+  })
+
+  test('has policies for one role on one queue each, and says what stays with Millrace', async () => {
+    const notes = await checkPolicies(app)
+    for (const part of [/budgets of the app/, /llm-classify-queue: .*kill switches/])
+      assert.match(notes, part)
+  })
+})
