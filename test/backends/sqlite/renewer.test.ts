@@ -133,9 +133,12 @@ describe('the renewer', () => {
     assert.equal(renewer.extend(missing)[0]?.status, 'extended')
   })
 
-  test('is named by a module that lies beside the store', async () => {
+  test('is named by a module of the backend', async () => {
     const { file, otherThread } = await openScene()
-    assert.match(fileURLToPath(otherThread.module), /backends\/sqlite\/renewer\.ts$/)
+    assert.match(
+      fileURLToPath(otherThread.module),
+      /backends\/sqlite\/messages\/lease-renewer\.ts$/,
+    )
     assert.deepEqual(otherThread.options, { file })
   })
 })
