@@ -132,7 +132,7 @@ async function backendOf(
   { backend, data, busyTimeout }: OpenOptions,
   ports: Ports,
   onNotice: (notice: Notice) => void,
-): Promise<OpenedApp> {
+): Promise<AppBackend> {
   if (backend !== undefined)
     return { backend, storeFile: null, closeBackend: async () => undefined }
   const opened = await openBackend({
@@ -149,7 +149,7 @@ async function backendOf(
   }
 }
 
-interface OpenedApp extends Pick<Mill, 'storeFile'> {
+interface AppBackend extends Pick<Mill, 'storeFile'> {
   readonly backend: Backend
   closeBackend(): Promise<void>
 }

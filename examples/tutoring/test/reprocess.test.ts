@@ -189,7 +189,7 @@ describe('npm run consume:reprocess', () => {
       return stderr
     }
     const fresh = await consumeWith({ SQS_ATTEMPT_REPROCESS_URL: `${url}-2` })
-    assert.match(fresh, /There is no queue .*main\.ts up examples\/tutoring\/serverless\.yml/)
+    assert.match(fresh, /There is no queue .*cli\.ts up examples\/tutoring\/serverless\.yml/)
     // Nothing listens at the port of another protocol.
     const nobodyThere = 'http://127.0.0.1:9/000000000000/q'
     const noServer = await consumeWith({
