@@ -133,7 +133,7 @@ function warnOfOwnSettings({ warnings }: ExportPlan, { planned }: ExportedQueue)
   const own = [
     [ceilings, defaults.ceilings, 'ceilings on concurrency and rate'],
     [obeys, defaults.obeys, 'kill switches'],
-    [history, defaults.history, 'how long finished jobs are kept'],
+    [history, defaults.history, 'retention of finished jobs'],
     [hidden, defaults.hidden, 'secret and personal fields'],
   ] as const
   const lost = own
