@@ -51,7 +51,7 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   jobLabelLength: 'Tier, trace id and each tag of a job',
   tagsPerJob: 'Tags of a job',
   errorLength: 'Summary of the error with which a job is retried',
-  reasonLength: 'Reason with which a message is buried',
+  reasonLength: 'Reason for which a message is dead-lettered',
   backoffMs: 'Wait between two attempts',
   handlerTimeoutMs: 'Time that a handler may take',
   finishedJobMs: 'Time for which a finished job is remembered, unless for ever',

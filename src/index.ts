@@ -88,7 +88,7 @@ export {
   sent,
   type ValueAlarm,
 } from './contracts/alarm-declaration.ts'
-export type { Budget, Budgets } from './contracts/budget-declaration.ts'
+export type { Budget, DeclaredBudgets } from './contracts/budget-declaration.ts'
 export {
   type ChainOptions,
   type ChainStep,
@@ -244,13 +244,13 @@ export type { PrometheusOptions } from './operations/prometheus/prometheus-metri
 export type { Redrive, RedriveOptions } from './operations/redrive.ts'
 export type {
   ActiveSwitch,
-  BudgetDesk,
+  Budgets,
   SetSwitchOptions,
   Switches,
   SwitchOn,
   SwitchOptions,
 } from './operations/switches.ts'
-export type { Draft, QueueProducer, Sent } from './producer/queue-producer.ts'
+export type { PreparedMessage, QueueProducer, Sent } from './producer/queue-producer.ts'
 export type {
   ExplicitFifoSendOptions,
   FifoSendOptions,

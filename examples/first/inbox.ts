@@ -36,7 +36,7 @@ const taken = await inbox.claim({ id, by: 'otto' })
 if (taken.status === 'taken') console.log(`otto cannot take it: ${taken.holder} has it.`)
 
 // Resolving ends the message and sends what follows, in one commit.
-const payment = mill.queues.payments.draft(message)
+const payment = mill.queues.payments.prepare(message)
 await inbox.resolve(id, { by: 'anna', note: 'approved', emits: [payment] })
 const [paid] = await mill.queues.payments.receive()
 console.log(`To be paid: ${paid?.message.euros} euros to ${paid?.message.customer}.`)

@@ -39,7 +39,7 @@ try {
 for (const delivery of await orders.receive({ max: 10 })) {
   const { order, item } = delivery.message
   if (item === 'a millstone') {
-    await delivery.bury('out of stock')
+    await delivery.moveToDeadLetters('out of stock')
     console.log(`Order ${order} is a dead letter.`)
   } else {
     await delivery.acknowledge()

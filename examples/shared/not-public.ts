@@ -3,7 +3,7 @@
  * and templates as data. The examples themselves do without it, so do not copy this file.
  */
 export { openSqlite } from '../../src/backends/sqlite/index.ts'
-export { resolveTopology } from '../../src/contracts/resolve-topology.ts'
+export { resolveQueues } from '../../src/contracts/resolve-queues.ts'
 export { bringUp, planUp, readSources } from '../../src/stacks/bring-up.ts'
 export { readTemplate } from '../../src/templates/read-template.ts'
 export type { ReadTemplate, Stack } from '../../src/templates/stack.ts'

@@ -5,10 +5,13 @@
 import type { Backend, QueueRecord } from '../backends/backend.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
-import type { PlannedQueue, Topology } from '../contracts/resolve-topology.ts'
+import type { PlannedQueue, ResolvedQueues } from '../contracts/resolve-queues.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
-export async function ensureQueues(backend: Backend, { planned, queues }: Topology): Promise<void> {
+export async function ensureQueues(
+  backend: Backend,
+  { planned, queues }: ResolvedQueues,
+): Promise<void> {
   refuseUnsupported(backend, planned, queues)
   // In order: a queue can only be created after its dead-letter queue.
   for (const plan of planned) {

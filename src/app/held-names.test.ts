@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { defineApp } from '../contracts/define-app.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { queue } from '../contracts/queue-declaration.ts'
-import { resolveTopology } from '../contracts/resolve-topology.ts'
+import { resolveQueues } from '../contracts/resolve-queues.ts'
 import { heldNamesIn } from './held-names.ts'
 
-const { planned } = resolveTopology(
+const { planned } = resolveQueues(
   defineApp('app', {
     queues: {
       basic: jobs({ types: { CHAT: { payload: z.unknown(), obeys: 'LLM_PAUSED' } } }),

@@ -4,17 +4,17 @@ import type { App } from '../contracts/define-app.ts'
 import { janitorDefaults } from '../contracts/janitor-declaration.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import { scopedName, valueName } from '../contracts/resolve-names.ts'
-import type { Topology } from '../contracts/resolve-topology.ts'
+import type { ResolvedQueues } from '../contracts/resolve-queues.ts'
 import { scopeText } from '../contracts/scope-text.ts'
 import { durationMs } from '../core/durations.ts'
 import { minuteMs } from '../core/minutes.ts'
 import type { Ports } from '../core/ports.ts'
 import { planSchedules } from '../flows/planned-schedules.ts'
-import type { Agent } from '../maintenance/agent.ts'
 import type { AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
 import { Janitor } from '../maintenance/janitor.ts'
 import { Sampler } from '../maintenance/sampler.ts'
 import { Scheduler } from '../maintenance/scheduler.ts'
+import type { Service } from '../maintenance/service.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import type { Logger } from '../observability/logger.ts'
@@ -31,7 +31,7 @@ export interface StoreMaintenanceSetup extends RelaySetup {
 export interface AppMaintenanceSetup extends StoreMaintenanceSetup {
   readonly app: App
   readonly stage: string
-  readonly topology: Topology
+  readonly resolved: ResolvedQueues
   readonly log: Logger
   /** Evaluates the alarms of the app, where the backend keeps them. */
   readonly alarmWatch: AlarmWatch | undefined
@@ -61,7 +61,7 @@ export function startAppMaintenance(setup: AppMaintenanceSetup): Maintenance {
   ])
 }
 
-function start(services: readonly (Agent | undefined)[]): Maintenance {
+function start(services: readonly (Service | undefined)[]): Maintenance {
   for (const service of services) service?.start()
   return {
     async close() {
@@ -78,7 +78,7 @@ function sweeperOf({ backend, ports, onNotice }: StoreMaintenanceSetup): Sweeper
   })
 }
 
-function samplerOf(setup: StoreMaintenanceSetup): Agent | undefined {
+function samplerOf(setup: StoreMaintenanceSetup): Service | undefined {
   const { backend, ports, tally } = setup
   if (backend.metrics === null) return undefined
   return new Sampler({
@@ -89,9 +89,9 @@ function samplerOf(setup: StoreMaintenanceSetup): Agent | undefined {
   })
 }
 
-function schedulerOf(setup: AppMaintenanceSetup): Agent | undefined {
-  const { app, stage, topology, backend, ports, log, onNotice } = setup
-  const { queues } = topology
+function schedulerOf(setup: AppMaintenanceSetup): Service | undefined {
+  const { app, stage, resolved, backend, ports, log, onNotice } = setup
+  const { queues } = resolved
   const schedules = planSchedules({ app, stage, queues, backend, ids: ports.ids })
   if (backend.schedules === null) return undefined
   return new Scheduler({
@@ -107,8 +107,8 @@ function schedulerOf(setup: AppMaintenanceSetup): Agent | undefined {
   })
 }
 
-function janitorOf(setup: AppMaintenanceSetup, sweeper: Sweeper): Agent {
-  const { app, stage, topology, backend, ports, heldNames, onNotice } = setup
+function janitorOf(setup: AppMaintenanceSetup, sweeper: Sweeper): Service {
+  const { app, stage, resolved, backend, ports, heldNames, onNotice } = setup
   const scope = { app: app.name, stage }
   const { pendingFor, processingFor } = { ...janitorDefaults, ...app.janitor }
   const namesOf = (parts: object = {}): readonly string[] =>
@@ -116,7 +116,7 @@ function janitorOf(setup: AppMaintenanceSetup, sweeper: Sweeper): Agent {
   return new Janitor({
     backend,
     scope: scopeText(scope),
-    queues: topology.queues.flatMap(({ name, declared }) => (isJobsQueue(declared) ? name : [])),
+    queues: resolved.queues.flatMap(({ name, declared }) => (isJobsQueue(declared) ? name : [])),
     flows: [...namesOf(app.flows), ...namesOf(app.chains)],
     collectors: namesOf(app.collectors),
     pendingForMs: durationMs(pendingFor),

@@ -38,7 +38,7 @@ describe('personal data', () => {
     const { grades, steps } = mill.queues
     await assert.rejects(grades.send(personal), refused)
     await assert.rejects(grades.sendMany([{ id: 'g-2' }, personal]), refused)
-    await assert.rejects(grades.draft(personal).toEmit(), refused)
+    await assert.rejects(grades.prepare(personal).toEmitted(), refused)
     await assert.rejects(steps.send(personal, { group: 'g' }), refused)
     await assert.rejects(mill.jobs.enqueue('work', 'GRADE', personal), refused)
     assert.equal((await grades.statistics()).ready, 0)

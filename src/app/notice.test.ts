@@ -63,7 +63,7 @@ test.each<[Notice, string]>([
     'The upkeep of the store failed: broken. It has stopped.',
   ],
   [
-    { kind: 'agent_failed', agent: 'janitor', error: new Error('Broken.'), retryInMs: null },
+    { kind: 'service_failed', service: 'janitor', error: new Error('Broken.'), retryInMs: null },
     'The work of the janitor failed: Broken. It has stopped.',
   ],
   [

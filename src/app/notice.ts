@@ -3,11 +3,11 @@ import type { ClockChange } from '../core/clock-change.ts'
 import { formatDuration } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { minuteMs } from '../core/minutes.ts'
-import type { AgentFailure } from '../maintenance/agent.ts'
 import type { AlarmChange } from '../maintenance/alarms/alarm-change.ts'
 import { describeFinding, type JanitorFinding } from '../maintenance/janitor-rules.ts'
 import type { UndeliveredNotification } from '../maintenance/relay.ts'
 import type { TickFailure } from '../maintenance/scheduler.ts'
+import type { ServiceFailure } from '../maintenance/service.ts'
 import type { SweepFailure } from '../maintenance/sweeper.ts'
 import { type LogFields, type Logger, silentLogger } from '../observability/logger.ts'
 import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
@@ -21,9 +21,9 @@ export type Notice =
   | ({ readonly kind: 'clock' } & ClockChange)
   | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
   | {
-      readonly kind: 'agent_failed'
+      readonly kind: 'service_failed'
       /** What it does: `janitor`, `scheduler`. */
-      readonly agent: string
+      readonly service: string
       readonly error: unknown
       readonly retryInMs: number | null
     }
@@ -35,10 +35,10 @@ export function noticesTo(log: Logger = silentLogger): (notice: Notice) => void 
 
 /** Reports what fails in a service, by its name. */
 export function serviceFailure(
-  agent: string,
+  service: string,
   { onNotice }: { readonly onNotice: (notice: Notice) => void },
-): (failure: AgentFailure) => void {
-  return ({ error, retryInMs }) => onNotice({ kind: 'agent_failed', agent, error, retryInMs })
+): (failure: ServiceFailure) => void {
+  return ({ error, retryInMs }) => onNotice({ kind: 'service_failed', service, error, retryInMs })
 }
 
 export interface Listeners {
@@ -80,8 +80,8 @@ function lineOf(notice: Notice): Line {
   switch (notice.kind) {
     case 'sweep_failed':
       return { level: 'error', fields: failureFields(notice), message: 'upkeep failed' }
-    case 'agent_failed': {
-      const fields = { agent: notice.agent, ...failureFields(notice) }
+    case 'service_failed': {
+      const fields = { service: notice.service, ...failureFields(notice) }
       return { level: 'error', fields, message: 'background work failed' }
     }
     case 'tick_failed': {
@@ -144,8 +144,8 @@ function describe(notice: Notice): string {
   switch (notice.kind) {
     case 'sweep_failed':
       return failed('The upkeep of the store', notice, 'It has stopped.')
-    case 'agent_failed':
-      return failed(`The work of the ${notice.agent}`, notice, 'It has stopped.')
+    case 'service_failed':
+      return failed(`The work of the ${notice.service}`, notice, 'It has stopped.')
     case 'tick_failed': {
       const { schedule, at, tries } = notice
       const tick = `Try ${tries} of the tick of ${schedule} at ${at.toISOString()}`

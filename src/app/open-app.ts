@@ -6,17 +6,17 @@ import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
-import { resolveTopology, type Topology } from '../contracts/resolve-topology.ts'
+import { type ResolvedQueues, resolveQueues } from '../contracts/resolve-queues.ts'
 import { durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { serverDefaults } from '../core/server-defaults.ts'
-import { createCollectorDesk, refuseCollectors } from '../flows/collectors.ts'
+import { createCollectors, refuseCollectors } from '../flows/collectors.ts'
 import { ensureSchedules } from '../flows/ensure-schedules.ts'
-import { createFlowDesk, refuseFlows } from '../flows/flows.ts'
+import { createFlows, refuseFlows } from '../flows/flows.ts'
 import { createSchedules } from '../flows/schedules.ts'
 import { createAppJobs } from '../jobs/app-jobs.ts'
-import { createDrafter } from '../jobs/emitter.ts'
+import { createEmitter } from '../jobs/emitter.ts'
 import { HandlerTally } from '../observability/handler-tally.ts'
 import { silentLogger } from '../observability/logger.ts'
 import { createAlarms } from '../operations/alarms/alarms.ts'
@@ -24,7 +24,7 @@ import { createInbox, type Inbox } from '../operations/inbox.ts'
 import { inspectorOf, purgerOf } from '../operations/inspect.ts'
 import { createMetrics } from '../operations/metrics/metrics.ts'
 import { type RedriveOptions, redrive } from '../operations/redrive.ts'
-import { createBudgetDesk, createSwitches } from '../operations/switches.ts'
+import { createBudgets, createSwitches } from '../operations/switches.ts'
 import { createProducer } from '../producer/queue-producer.ts'
 import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
 import { createConsumer } from '../receiving/queue-consumer.ts'
@@ -47,22 +47,22 @@ export async function openApp<const Opened extends App>(
   const { onNotice = noticesTo(options.log) } = options
   const onChange = alarmListener(options)
   const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
-  const topology = resolveTopology(app, stage)
-  const heldNames = heldNamesIn(process.env, topology.planned)
+  const resolved = resolveQueues(app, stage)
+  const heldNames = heldNamesIn(process.env, resolved.planned)
   const { backend, storeFile, closeBackend } = await backendOf(options, ports, onNotice)
-  const tally = new HandlerTally((key) => topology.queues.find((one) => one.key === key)?.name)
+  const tally = new HandlerTally((key) => resolved.queues.find((one) => one.key === key)?.name)
   let maintenance: Maintenance
   try {
-    const alarmWatch = watchAppAlarms({ app, stage, topology, backend, ports, onChange, onNotice })
+    const alarmWatch = watchAppAlarms({ app, stage, resolved, backend, ports, onChange, onNotice })
     refuseFlows(app, backend)
     refuseCollectors(app, backend)
-    await ensureQueues(backend, topology)
-    await ensureSchedules({ app, stage, queues: topology.queues, backend, ids: ports.ids })
+    await ensureQueues(backend, resolved)
+    await ensureSchedules({ app, stage, queues: resolved.queues, backend, ids: ports.ids })
     await alarmWatch?.declare()
     maintenance = startAppMaintenance({
       app,
       stage,
-      topology,
+      resolved,
       backend,
       ports,
       log,
@@ -77,11 +77,11 @@ export async function openApp<const Opened extends App>(
     throw error
   }
 
-  const drafter = createDrafter({ app, backend, queues: topology.queues, ids: ports.ids })
+  const emitter = createEmitter({ app, backend, queues: resolved.queues, ids: ports.ids })
   const scope = { app: app.name, stage }
-  const desk = createFlowDesk<Opened['queues'], Opened>({ app, scope, backend, drafter })
-  const { queues } = topology
-  const collecting = createCollectorDesk<Opened>({ app, scope, queues, backend, drafter })
+  const flows = createFlows<Opened['queues'], Opened>({ app, scope, backend, emitter })
+  const { queues } = resolved
+  const collecting = createCollectors<Opened>({ app, scope, queues, backend, emitter })
   const workers: Worker[] = []
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
@@ -94,29 +94,29 @@ export async function openApp<const Opened extends App>(
     app,
     stage,
     storeFile,
-    queues: handlesOf<Opened>({ topology, backend, ports, onNotice, heldNames }),
-    jobs: createAppJobs<Opened['queues']>({ app, backend, ports, log, queues: topology.queues }),
-    flows: desk.flows,
-    chains: desk.chains,
+    queues: handlesOf<Opened>({ resolved, backend, ports, onNotice, heldNames }),
+    jobs: createAppJobs<Opened['queues']>({ app, backend, ports, log, queues: resolved.queues }),
+    flows: flows.flows,
+    chains: flows.chains,
     collectors: collecting.collectors,
-    switches: createSwitches({ backend, queues: topology.queues, heldNames }),
-    budgets: createBudgetDesk(backend, app.budgets),
-    metrics: createMetrics({ backend, clock: ports.clock, scope, queues: topology.queues }),
+    switches: createSwitches({ backend, queues: resolved.queues, heldNames }),
+    budgets: createBudgets(backend, app.budgets),
+    metrics: createMetrics({ backend, clock: ports.clock, scope, queues: resolved.queues }),
     alarms: createAlarms({ backend, onChange, owner: appAlarmOwner({ app, stage }) }),
     schedules: createSchedules<Opened>({
       app,
       stage,
-      queues: topology.queues,
+      queues: resolved.queues,
       backend,
       ids: ports.ids,
       log,
     }),
-    inbox: (key) => inboxOf({ topology, backend, heldNames }, key),
+    inbox: (key) => inboxOf({ resolved, backend, heldNames }, key),
     worker: (workerOptions) => {
       // The types have seen to it that every queue and type has its handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
-      const parts = { app, topology, backend, ports, log, tally, heldNames }
-      const setup = { ...parts, drafter, flows: desk.drafts, collectors: collecting }
+      const parts = { app, resolved, backend, ports, log, tally, heldNames }
+      const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
       const worker = openWorker(setup, untyped)
       workers.push(worker)
       return worker
@@ -155,7 +155,7 @@ interface AppBackend extends Pick<Mill, 'storeFile'> {
 }
 
 interface HandleSetup {
-  readonly topology: Topology
+  readonly resolved: ResolvedQueues
   readonly backend: Backend
   readonly ports: Ports
   readonly onNotice: (notice: Notice) => void
@@ -163,12 +163,12 @@ interface HandleSetup {
 }
 
 function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues'] {
-  const { topology, backend, ports, onNotice, heldNames } = setup
+  const { resolved, backend, ports, onNotice, heldNames } = setup
   const onRefused = (refused: RefusedDelivery): void =>
     onNotice({ kind: 'delivery_refused', ...refused })
-  const handles = topology.queues.map(({ key, name, declared }) => {
+  const handles = resolved.queues.map(({ key, name, declared }) => {
     const parts = { backend, name, declared, onRefused, heldNames }
-    const target = topology.planned.find((planned) => planned.queue === name)?.settings.deadLetter
+    const target = resolved.planned.find((planned) => planned.queue === name)?.settings.deadLetter
     const handle = {
       name,
       ...(isJobsQueue(declared) ? {} : { ...createProducer(parts), ...createConsumer(parts) }),
@@ -183,10 +183,10 @@ function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues
 }
 
 function inboxOf<Message>(
-  { topology, backend, heldNames }: Pick<HandleSetup, 'topology' | 'backend' | 'heldNames'>,
+  { resolved, backend, heldNames }: Pick<HandleSetup, 'resolved' | 'backend' | 'heldNames'>,
   key: string,
 ): Inbox<Message> {
-  const queue = topology.queues.find((one) => one.key === key)
+  const queue = resolved.queues.find((one) => one.key === key)
   if (queue === undefined) throw new MillraceError('queue_not_found')
   const { name, declared } = queue
   // What its contract lets through has the type of the contract's output.

@@ -1,18 +1,18 @@
 /** Joins a worker with an open app: its queues, its producers, its log, and the signals of the process. */
 import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
-import type { Topology } from '../contracts/resolve-topology.ts'
+import type { ResolvedQueues } from '../contracts/resolve-queues.ts'
 import { misplacement } from '../contracts/tier-declaration.ts'
 import { durationMs } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
-import type { CollectorDesk } from '../flows/collectors.ts'
-import type { FlowDrafts } from '../flows/emitted-flows.ts'
-import type { Drafter } from '../jobs/emitter.ts'
+import type { Collectors } from '../flows/collectors.ts'
+import type { FlowEmits } from '../flows/emitted-flows.ts'
+import type { Emitter } from '../jobs/emitter.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
 import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
-import { createBudgetDesk } from '../operations/switches.ts'
+import { createBudgets } from '../operations/switches.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
 import { buildSources } from '../worker/build-sources.ts'
 import { limitHeapGrowth } from '../worker/heap-growth.ts'
@@ -22,27 +22,27 @@ import { type UntypedWorkerOptions, workerDefaults } from '../worker/worker-opti
 
 export interface OpenWorkerSetup {
   readonly app: App
-  readonly topology: Topology
+  readonly resolved: ResolvedQueues
   readonly backend: Backend
   readonly ports: Ports
   readonly log: Logger
   /** What handlers come to, for the metrics. */
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
-  readonly drafter: Drafter
-  readonly flows: FlowDrafts
-  readonly collectors: Pick<CollectorDesk<unknown>, 'draft' | 'handlers'>
+  readonly emitter: Emitter
+  readonly flows: FlowEmits
+  readonly collectors: Pick<Collectors<unknown>, 'prepare' | 'handlers'>
 }
 
 export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions): Worker {
-  const { app, topology, backend, ports, log, heldNames } = setup
+  const { app, resolved, backend, ports, log, heldNames } = setup
   const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
   // On any other clock there is no load that lasts, and no process of its own.
   if (ports === systemPorts) limitHeapGrowth('worker', ports.timers)
   return createWorker({
     backend,
     ports,
-    sources: buildSources({ topology, options, concurrency, triggers: setup.collectors.handlers }),
+    sources: buildSources({ resolved, options, concurrency, triggers: setup.collectors.handlers }),
     concurrency,
     stopTimeoutMs: durationMs(stopTimeout, 'stopTimeout'),
     layers: options.use ?? [],
@@ -66,13 +66,13 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
 }
 
 /** Jobs that handlers enqueue are logged like those of anybody else. */
-function onEnqueued({ topology, log }: OpenWorkerSetup): WorkerSetup['onEnqueued'] {
+function onEnqueued({ resolved, log }: OpenWorkerSetup): WorkerSetup['onEnqueued'] {
   if (log === silentLogger) return undefined
   return (jobs, enqueued) =>
     harmless(() => {
       for (const [index, answer] of enqueued.entries()) {
         const emitted = jobs[index]
-        const queue = topology.queues.find(({ name }) => name === emitted?.queue)?.key ?? ''
+        const queue = resolved.queues.find(({ name }) => name === emitted?.queue)?.key ?? ''
         const { type, traceId } = emitted?.job ?? {}
         logEnqueued(log, { queue, type, traceId, ...answer })
       }
@@ -80,15 +80,15 @@ function onEnqueued({ topology, log }: OpenWorkerSetup): WorkerSetup['onEnqueued
 }
 
 function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
-  const { app, backend, log, drafter, flows, collectors } = setup
-  const budgets = createBudgetDesk(backend, app.budgets)
+  const { app, backend, log, emitter, flows, collectors } = setup
+  const budgets = createBudgets(backend, app.budgets)
   return {
     log: (facts) => logWith(log, factFields(facts)),
     // The types of the context see to it that the options belong to the queue.
-    draftMessage: (key, message, options) =>
-      drafter.message(key, message, options as AnySendOptions),
-    draftJob: (key, type, payload, options) => drafter.job(key, type, payload, options),
-    draftItem: (key, item, options) => collectors.draft(key, item, options),
+    prepareMessage: (key, message, options) =>
+      emitter.message(key, message, options as AnySendOptions),
+    prepareJob: (key, type, payload, options) => emitter.job(key, type, payload, options),
+    prepareItem: (key, item, options) => collectors.prepare(key, item, options),
     flows,
     spend: async (budget, amount) => {
       const { tripped } = await budgets.spend(budget, amount)

@@ -60,7 +60,7 @@ describe('an open app', () => {
     await using mill = await open(academy, { data: await freshData() })
     await mill.queues.video.send({ fileKey: 'a.mp4', size: '1' })
     const [video] = await mill.queues.video.receive()
-    const emits = [1, 2].map((frame) => mill.queues.frames.draft({ frame }))
+    const emits = [1, 2].map((frame) => mill.queues.frames.prepare({ frame }))
     await video?.acknowledge({ emits })
     const frames = await mill.queues.frames.receive({ max: 10 })
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe('an open app', () => {
     await using mill = await open(academy, { data: await freshData() })
     await mill.queues.video.send({ fileKey: 'a.mp4', size: '1' })
     const [video] = await mill.queues.video.receive()
-    const bad = mill.queues.frames.draft({ frame: Number.NaN })
+    const bad = mill.queues.frames.prepare({ frame: Number.NaN })
     assert.ok(video !== undefined)
     await assert.rejects(video.acknowledge({ emits: [bad] }), {
       code: 'invalid_message',

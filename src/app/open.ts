@@ -18,7 +18,7 @@ import type { Inbox, InboxMessage } from '../operations/inbox.ts'
 import type { QueueInspector, QueuePurger } from '../operations/inspect.ts'
 import type { Metrics } from '../operations/metrics/metrics.ts'
 import type { Redrive, RedriveOptions } from '../operations/redrive.ts'
-import type { BudgetDesk, Switches } from '../operations/switches.ts'
+import type { Budgets, Switches } from '../operations/switches.ts'
 import type { QueueProducer } from '../producer/queue-producer.ts'
 import type { QueueConsumer } from '../receiving/queue-consumer.ts'
 import type { Worker } from '../worker/worker.ts'
@@ -101,7 +101,7 @@ export interface Mill<Opened extends App = App> extends AsyncDisposable {
   /** Kill switches: stop work of a queue, a type, a tier, a tenant, or by name. */
   readonly switches: Switches
   /** What handlers have spent. */
-  readonly budgets: BudgetDesk
+  readonly budgets: Budgets
   /** How queues fare by the minute, and values of the app's own. */
   readonly metrics: Metrics
   /** Conditions that somebody should hear of: their states, their past, and testing them. */

@@ -12,7 +12,7 @@ import type { AlarmStore } from './alarm-store.ts'
 import type { Backup, BackupReport } from './backup.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
-import type { Emit, EmittedJob } from './emission.ts'
+import type { EmittedJob, EmittedMessage } from './emitted.ts'
 import type { FindingStore } from './finding-store.ts'
 import type { EmittedFlow, EmittedStart, FlowStore, MarkUnits, UnitKey } from './flow-store.ts'
 import type { InboxStore } from './inbox-store.ts'
@@ -35,7 +35,7 @@ import type {
 import type { SwitchStore } from './switch-store.ts'
 
 export type * from './backup.ts'
-export type * from './emission.ts'
+export type * from './emitted.ts'
 export type * from './other-thread.ts'
 export type * from './stored-message.ts'
 export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
@@ -236,13 +236,13 @@ export type Outcome =
   /** Handed back untouched: the receive does not count. */
   | { readonly kind: 'release' }
   /** To the dead-letter queue now. A job has failed; without such a queue that is all. */
-  | { readonly kind: 'bury'; readonly reason: string }
+  | { readonly kind: 'deadLetter'; readonly reason: string }
 
 export interface Settlement {
   readonly receipt: string
   readonly outcome: Outcome
   /** Messages that come to exist with this settlement, or not at all. */
-  readonly emits?: readonly Emit[]
+  readonly emits?: readonly EmittedMessage[]
   /** Jobs that come to exist with it, in the same commit. */
   readonly jobs?: readonly EmittedJob[]
   /** The rest belongs to an acknowledgement, and is in its commit too. */

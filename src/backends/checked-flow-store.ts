@@ -3,7 +3,7 @@ import { checkOneOf, checkRange, checkText, type Violations } from '../core/chec
 import { limits } from '../core/limits.ts'
 import { checkJob } from './checked-job-store.ts'
 import { check } from './checking.ts'
-import type { Emission } from './emission.ts'
+import type { Emitted } from './emitted.ts'
 import type {
   FlowKey,
   FlowStore,
@@ -46,7 +46,7 @@ export function checkedFlowStore(store: FlowStore): FlowStore {
     resume: async (request) => {
       check((into) => {
         checkUnitKey(into, '', request)
-        checkEmission(into, request.work)
+        checkEmitted(into, request.work)
       })
       return store.resume(request)
     },
@@ -68,8 +68,8 @@ export function checkOpening(into: Violations, request: OpenFlow): void {
   checkFlowKey(into, '', request)
   checkUnits(into, request.units)
   checkOneOf(into, 'onUnitFailure', request.onUnitFailure, ['wait', 'fail', 'finalize'])
-  checkEmission(into, request.finalize)
-  checkEmission(into, request.failed)
+  checkEmitted(into, request.finalize)
+  checkEmitted(into, request.failed)
   if (deadlineMs !== undefined) {
     checkRange(into, 'deadlineMs', deadlineMs, limits.flowDeadlineMs)
   }
@@ -92,7 +92,7 @@ export function checkMarks(into: Violations, request: MarkUnits): void {
 
 export function checkStart(into: Violations, request: StartUnit): void {
   checkUnitKey(into, '', request)
-  checkEmission(into, request.work)
+  checkEmitted(into, request.work)
 }
 
 function checkUnits(into: Violations, units: readonly NewUnit[]): void {
@@ -100,12 +100,12 @@ function checkUnits(into: Violations, units: readonly NewUnit[]): void {
   checkRange(into, 'units: count', units.length, { min: 0, max, unit })
   for (const { id, work } of units) {
     checkText(into, 'units.id', id, limits.flowIdLength)
-    checkEmission(into, work)
+    checkEmitted(into, work)
   }
 }
 
 /** What depends on the queue is checked by the backend, which knows it. */
-function checkEmission(into: Violations, emission: Emission | undefined): void {
+function checkEmitted(into: Violations, emission: Emitted | undefined): void {
   if (emission !== undefined && 'job' in emission) checkJob(into, emission.job)
 }
 

@@ -3,7 +3,7 @@ import { checkLength, checkRange, checkText, type Violations } from '../core/che
 import { limits } from '../core/limits.ts'
 import { checkJob } from './checked-job-store.ts'
 import { check } from './checking.ts'
-import type { Emission } from './emission.ts'
+import type { Emitted } from './emitted.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 
 export function checkedScheduleStore(store: ScheduleStore): ScheduleStore {
@@ -28,14 +28,14 @@ export function checkedScheduleStore(store: ScheduleStore): ScheduleStore {
         if (request.failure !== undefined) {
           checkLength(into, 'failure', request.failure, limits.errorLength)
         }
-        if (request.emission !== undefined) checkEmission(into, request.emission)
+        if (request.emission !== undefined) checkEmitted(into, request.emission)
       })
       return store.tick(request)
     },
     runNow: async (request) => {
       check((into) => {
         checkText(into, 'by', request.by, limits.switchByLength)
-        checkEmission(into, request.emission)
+        checkEmitted(into, request.emission)
       })
       return store.runNow(request)
     },
@@ -66,6 +66,6 @@ function checkMoment(into: Violations, field: string, value: number | null): voi
 }
 
 /** Messages are checked by the store, which knows their queue. */
-function checkEmission(into: Violations, emission: Emission): void {
+function checkEmitted(into: Violations, emission: Emitted): void {
   if ('job' in emission) checkJob(into, emission.job)
 }

@@ -71,14 +71,14 @@ function checkTakeovers(into: Violations, flows: readonly EmittedFlow[]): void {
 }
 
 function checkOutcome(into: Violations, outcome: Outcome): void {
-  checkOneOf(into, 'outcome.kind', outcome.kind, ['acknowledge', 'retry', 'release', 'bury'])
+  checkOneOf(into, 'outcome.kind', outcome.kind, ['acknowledge', 'retry', 'release', 'deadLetter'])
   if (outcome.kind === 'retry') {
     checkRange(into, 'outcome.delayMs', outcome.delayMs, limits.visibilityMs)
     if (outcome.error !== undefined) {
       checkLength(into, 'outcome.error', outcome.error, limits.errorLength)
     }
   }
-  if (outcome.kind === 'bury') {
+  if (outcome.kind === 'deadLetter') {
     checkLength(into, 'outcome.reason', outcome.reason, limits.reasonLength)
   }
 }

@@ -3,7 +3,7 @@
  * knows its unit, so whoever acknowledges it marks the unit in the same commit, and whoever buries it
  * gives the unit up. The last mark ends the flow in that very commit, and only one can be the last.
  */
-import type { Emission } from './emission.ts'
+import type { Emitted } from './emitted.ts'
 import type { Page } from './stored-message.ts'
 
 export interface FlowStore {
@@ -46,7 +46,7 @@ export interface NewUnit {
   /** Unique in its flow. */
   readonly id: string
   /** What does the work; without it the unit waits for a `start`, a mark, or a flow that takes over. */
-  readonly work?: Emission
+  readonly work?: Emitted
 }
 
 /**
@@ -61,9 +61,9 @@ export interface OpenFlow extends FlowKey {
   readonly sealed: boolean
   readonly onUnitFailure: UnitFailurePolicy
   /** Comes to exist with the end of a flow that is done. */
-  readonly finalize?: Emission
+  readonly finalize?: Emitted
   /** Comes to exist with the end of a flow that has failed. */
-  readonly failed?: Emission
+  readonly failed?: Emitted
   readonly deadlineMs?: number
   /** What happens then. Default `report`: the flow is overdue, and goes on. */
   readonly onDeadline?: 'report' | 'fail' | 'finalize'
@@ -109,12 +109,12 @@ export interface MarkUnits extends FlowKey {
 }
 
 export interface StartUnit extends UnitKey {
-  readonly work: Emission
+  readonly work: Emitted
 }
 
 export interface ResumeFlow extends UnitKey {
   /** Default: the message that the flow remembers. */
-  readonly work?: Emission
+  readonly work?: Emitted
 }
 
 /** A unit is marked once: `done` is final, `dead` may still become `done`. */

@@ -2,7 +2,7 @@
  * Handoff: the part of a backend that lets a person hold a message. A claim is a lease with a name on
  * it; it ends like any other, by a settlement or by running out, and what was written down stays.
  */
-import type { Emit } from './emission.ts'
+import type { EmittedMessage } from './emitted.ts'
 import type { LeaseRefusal, Page, PeekedMessage, QueueName } from './stored-message.ts'
 
 export interface InboxStore {
@@ -107,7 +107,7 @@ export interface EndInboxItem extends HeldInboxItem {
 
 export interface ResolveInboxItem extends EndInboxItem {
   /** Messages that come to exist with the decision, or not at all. */
-  readonly emits?: readonly Emit[]
+  readonly emits?: readonly EmittedMessage[]
 }
 
 export interface InboxItemRecord {

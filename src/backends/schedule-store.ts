@@ -3,7 +3,7 @@
  * was due in the statement that writes the next one, and the message of the tick is in that commit.
  * What is due is decided by wall time, as far as the store believes it: jumps do not count until they last.
  */
-import type { Emission } from './emission.ts'
+import type { Emitted } from './emitted.ts'
 
 export interface ScheduleStore {
   /** Wall time, as the store believes it, from which a next tick is worked out. */
@@ -65,14 +65,14 @@ export interface Tick extends ScheduleName {
   /** How many ticks were passed over; who counts them may stop at 100. */
   readonly skipped: number
   /** None: only move on, because the tick was missed and is not made up for, or failed for good. */
-  readonly emission?: Emission
+  readonly emission?: Emitted
   /** Why nothing could be emitted: a safe summary. */
   readonly failure?: string
 }
 
 export interface RunNow extends ScheduleName {
   readonly by: string
-  readonly emission: Emission
+  readonly emission: Emitted
 }
 
 export type TickResult =

@@ -3,7 +3,7 @@
  * validation, the types of senders and receivers) is derived from it.
  */
 import type { Alarm, AlarmAction } from './alarm-declaration.ts'
-import type { Budgets } from './budget-declaration.ts'
+import type { DeclaredBudgets } from './budget-declaration.ts'
 import type { DeclaredChains } from './chain-declaration.ts'
 import type { DeclaredCollectors } from './collector-declaration.ts'
 import type { DeclaredFlows } from './flow-declaration.ts'
@@ -34,7 +34,7 @@ export interface AppDeclaration<Queues extends DeclaredQueues = DeclaredQueues>
   /** By job type: the tier of jobs that do not name one. */
   readonly defaultTier?: DefaultTiers
   /** What handlers may spend before a kill switch turns itself on. */
-  readonly budgets?: Budgets
+  readonly budgets?: DeclaredBudgets
   /** Conditions that somebody should hear of. */
   readonly alarms?: readonly Alarm[]
   /** What alarms do that name no actions of their own, those on dead letters by default included. */

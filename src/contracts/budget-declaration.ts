@@ -12,4 +12,4 @@ export interface Budget {
   readonly mode?: 'hold' | 'divert'
 }
 
-export type Budgets = Readonly<Record<string, Budget>>
+export type DeclaredBudgets = Readonly<Record<string, Budget>>

@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { defineApp } from './define-app.ts'
 import { doctorRules, examine } from './doctor.ts'
 import { examineApp } from './examine-app.ts'
-import type { ExaminedConsumer, ExaminedQueue, ExaminedTopology } from './examined-facts.ts'
+import type { ExaminedConsumer, ExaminedQueue, ExaminedQueues } from './examined-facts.ts'
 import { jobs } from './jobs-declaration.ts'
 import { fifo, queue } from './queue-declaration.ts'
-import { resolveTopology } from './resolve-topology.ts'
+import { resolveQueues } from './resolve-queues.ts'
 
 const day = 86_400_000
 
@@ -32,7 +32,7 @@ const worker: ExaminedConsumer = {
   reservedConcurrency: null,
   reportsBatchItemFailures: true,
 }
-const healthy: ExaminedTopology = { queues: [dead, orders], consumers: [worker] }
+const healthy: ExaminedQueues = { queues: [dead, orders], consumers: [worker] }
 
 interface Change {
   readonly orders?: Partial<ExaminedQueue['settings']>
@@ -40,7 +40,7 @@ interface Change {
   readonly worker?: Partial<ExaminedConsumer>
 }
 
-function changed(change: Change): ExaminedTopology {
+function changed(change: Change): ExaminedQueues {
   return {
     queues: [
       { ...dead, settings: { ...dead.settings, ...change.dead } },
@@ -57,7 +57,7 @@ describe('the doctor', () => {
     assert.deepEqual(examine(healthy), [])
   })
 
-  test.each<[string, ExaminedTopology]>([
+  test.each<[string, ExaminedQueues]>([
     ['visibility-below-timeout', changed({ orders: { visibilityMs: 29_000 } })],
     ['visibility-below-six-timeouts', changed({ orders: { visibilityMs: 179_000 } })],
     ['visibility-below-six-timeouts', changed({ worker: { batchingWindowMs: 1_000 } })],
@@ -138,8 +138,8 @@ describe('the doctor', () => {
         consumers: [{ ...worker, batchingWindowMs: 1_000, timeoutMs: 20_000 }],
       },
     ],
-  ])('finds %s, and nothing else', (rule, topology) => {
-    assert.deepEqual([...new Set(examine(topology).map((finding) => finding.rule))], [rule])
+  ])('finds %s, and nothing else', (rule, resolved) => {
+    assert.deepEqual([...new Set(examine(resolved).map((finding) => finding.rule))], [rule])
   })
 
   test('has a test for each of its rules, with names of their own', async () => {
@@ -229,14 +229,14 @@ describe('the doctor on an app', () => {
     const app = defineApp('app', {
       queues: { work: jobs({ types: { MAIL: z.object({}) }, keepFinished: { failed: '7d' } }) },
     })
-    const [found, ...others] = examineApp(resolveTopology(app, 'dev'))
+    const [found, ...others] = examineApp(resolveQueues(app, 'dev'))
     assert.deepEqual([found?.rule, others], ['no-dead-letters', []])
     assert.match(found?.reason ?? '', /uses up its attempts ends as failed and is removed after 7d/)
     assert.doesNotMatch(found?.reason ?? '', /comes back|retention/)
   })
 
-  const rulesFor = (app: Parameters<typeof resolveTopology>[0]): readonly string[] =>
-    examineApp(resolveTopology(app, 'dev')).map(({ rule, subject }) => `${subject}: ${rule}`)
+  const rulesFor = (app: Parameters<typeof resolveQueues>[0]): readonly string[] =>
+    examineApp(resolveQueues(app, 'dev')).map(({ rule, subject }) => `${subject}: ${rule}`)
 
   test('finds nothing wrong with a queue that has its own dead letters', () => {
     assert.deepEqual(rulesFor(defineApp('app', { queues: { q: queue({ deadLetter: {} }) } })), [])

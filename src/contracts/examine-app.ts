@@ -1,15 +1,15 @@
 /** An app before the doctor. Its workers renew their leases, so Lambda's rules are not theirs. */
 import { examine } from './doctor.ts'
 import type { Finding } from './doctor-rule.ts'
-import type { ExaminedTopology } from './examined-facts.ts'
+import type { ExaminedQueues } from './examined-facts.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
-import type { Topology } from './resolve-topology.ts'
+import type { ResolvedQueues } from './resolve-queues.ts'
 
-export function examineApp(topology: Topology): readonly Finding[] {
-  return examine(examinedApp(topology))
+export function examineApp(resolved: ResolvedQueues): readonly Finding[] {
+  return examine(examinedApp(resolved))
 }
 
-export function examinedApp({ planned, queues }: Topology): ExaminedTopology {
+export function examinedApp({ planned, queues }: ResolvedQueues): ExaminedQueues {
   const declared = new Set(queues.map(({ name }) => name))
   const withJobs = new Set(
     queues.flatMap(({ name, declared: one }) => (isJobsQueue(one) ? name : [])),

@@ -1,7 +1,7 @@
-/** A topology as the doctor's rules want it: settings in full, and who belongs to whom. */
+/** A resolved as the doctor's rules want it: settings in full, and who belongs to whom. */
 import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
 
-export interface ExaminedTopology {
+export interface ExaminedQueues {
   readonly queues: readonly ExaminedQueue[]
   /** Functions that queues feed, as Lambda does it. */
   readonly consumers: readonly ExaminedConsumer[]
@@ -48,7 +48,7 @@ export interface ExaminedFacts {
 export interface QueueFacts {
   readonly name: string
   readonly settings: QueueSettings
-  /** Its dead-letter queue, when it is part of the topology. */
+  /** Its dead-letter queue, when it was examined too. */
   readonly deadLetters: QueueFacts | undefined
   /** Names of the other queues whose dead letters it takes. */
   readonly sources: readonly string[]
@@ -61,7 +61,7 @@ export interface QueueFacts {
 
 export interface ConsumerFacts {
   readonly consumer: ExaminedConsumer
-  /** Undefined when the queue is not part of the topology. */
+  /** Undefined when the queue was not examined. */
   readonly queue: QueueFacts | undefined
   readonly place: Placed
 }
@@ -69,7 +69,7 @@ export interface ConsumerFacts {
 /** Spread into an observation. */
 export type Placed = { readonly at: ExaminedPlace } | Record<never, never>
 
-export function factsOf({ queues, consumers }: ExaminedTopology): ExaminedFacts {
+export function factsOf({ queues, consumers }: ExaminedQueues): ExaminedFacts {
   const byName = new Map<string, QueueFacts>()
   for (const queue of queues) {
     const sources = queues.filter(

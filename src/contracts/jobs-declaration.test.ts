@@ -6,7 +6,7 @@ import { complaints as complaintsAboutApp } from '../../test/support/complaints.
 import { defineApp } from './define-app.ts'
 import { type JobsOptions, jobs, jobTypeOf } from './jobs-declaration.ts'
 import { type DeclaredQueue, queue } from './queue-declaration.ts'
-import { resolveTopology } from './resolve-topology.ts'
+import { resolveQueues } from './resolve-queues.ts'
 
 const Ocr = z.object({ examId: z.string() })
 
@@ -52,7 +52,7 @@ describe('a queue of jobs', () => {
       deadLetter: { after: 3 },
       tags: { team: 'ai' },
     })
-    const { planned } = resolveTopology(
+    const { planned } = resolveQueues(
       defineApp('academy', { queues: { basicJobs, plain: queue() } }),
       'prod',
     )

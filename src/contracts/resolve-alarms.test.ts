@@ -6,10 +6,10 @@ import { defineApp } from './define-app.ts'
 import { flow } from './flow-declaration.ts'
 import { queue } from './queue-declaration.ts'
 import { type ResolvedAlarm, resolveAlarms } from './resolve-alarms.ts'
-import { resolveTopology } from './resolve-topology.ts'
+import { resolveQueues } from './resolve-queues.ts'
 
 function resolve(app: App, stage = 'dev'): readonly ResolvedAlarm[] {
-  return resolveAlarms({ app, stage, topology: resolveTopology(app, stage) })
+  return resolveAlarms({ app, stage, resolved: resolveQueues(app, stage) })
 }
 
 function names(app: App, stage = 'dev'): readonly string[] {

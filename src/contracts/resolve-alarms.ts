@@ -15,7 +15,7 @@ import { limits } from '../core/limits.ts'
 import type { Alarm, AlarmAction } from './alarm-declaration.ts'
 import type { App } from './define-app.ts'
 import { scopedName, valueName } from './resolve-names.ts'
-import type { Topology } from './resolve-topology.ts'
+import type { ResolvedQueues } from './resolve-queues.ts'
 
 export interface ResolvedAlarm {
   readonly rule: AlarmRule
@@ -26,7 +26,7 @@ export interface ResolvedAlarm {
 export interface AlarmScope {
   readonly app: App
   readonly stage: string
-  readonly topology: Topology
+  readonly resolved: ResolvedQueues
 }
 
 export function resolveAlarms(scope: AlarmScope): readonly ResolvedAlarm[] {
@@ -109,8 +109,8 @@ function severityOf(scope: AlarmScope, metric: AlarmMetricName, of: string): Ala
   return metric === 'depth' && deadLetterQueues(scope).has(of) ? 'critical' : 'warning'
 }
 
-function deadLetterQueues({ topology }: AlarmScope): ReadonlySet<string> {
-  return new Set(topology.planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))
+function deadLetterQueues({ resolved }: AlarmScope): ReadonlySet<string> {
+  return new Set(resolved.planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))
 }
 
 /** What an alarm is about, by names in the store; `'*'` is everything for which it makes sense. */
@@ -119,7 +119,7 @@ function subjectsOf(scope: AlarmScope, alarm: Alarm): readonly string[] {
     return [valueName(alarm.value, { app: scope.app.name, stage: scope.stage })]
   }
   if (alarm.metric === 'overdue_flows') return flowNames(scope, alarm.flow)
-  const { queues, planned } = scope.topology
+  const { queues, planned } = scope.resolved
   const names = queues
     .filter(({ key }) => alarm.queue === '*' || key === alarm.queue)
     .map(({ name }) => name)
@@ -163,13 +163,13 @@ function uniqueName(taken: Set<string>, wanted: string): string {
 const toldByDefault: readonly AlarmState[] = ['ALARM', 'OK']
 
 function targetsOf(
-  { topology }: AlarmScope,
+  { resolved }: AlarmScope,
   actions: readonly AlarmAction[] = [],
 ): readonly AlarmTarget[] {
   return actions.map((action) => {
     const on = action.on ?? toldByDefault
     if ('webhook' in action) return { kind: 'webhook', target: action.webhook, on }
-    const queue = topology.queues.find(({ key }) => key === action.queue)
+    const queue = resolved.queues.find(({ key }) => key === action.queue)
     return { kind: 'queue', target: queue?.name ?? action.queue, on }
   })
 }

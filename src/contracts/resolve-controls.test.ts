@@ -5,12 +5,12 @@ import { defineApp } from './define-app.ts'
 import { jobs } from './jobs-declaration.ts'
 import { fifo, queue } from './queue-declaration.ts'
 import { backoffOf } from './resolve-controls.ts'
-import { resolveTopology } from './resolve-topology.ts'
+import { resolveQueues } from './resolve-queues.ts'
 
 const payload = z.unknown()
 
 describe('the controls of a queue', () => {
-  const { planned } = resolveTopology(
+  const { planned } = resolveQueues(
     defineApp('app', {
       queues: {
         basic: jobs({
@@ -74,7 +74,7 @@ describe('the controls of a queue', () => {
     const app = defineApp('app', {
       queues: { basic: jobs({ types: { OCR: payload }, attempts: 5, deadLetter: {} }) },
     })
-    const [, basic] = resolveTopology(app, 'dev').planned
+    const [, basic] = resolveQueues(app, 'dev').planned
     assert.equal(basic?.settings.deadLetter?.maxReceives, 5)
   })
 })

@@ -1,5 +1,5 @@
 /**
- * What a message may contain, checked the same way for every backend and every way in. This runs
+ * What a message may contain, checked the same way for every backend and surface. This runs
  * for every message sent, so the common case (a body, no attributes) allocates nothing.
  */
 import { checkDelayFits } from './check-queue.ts'

@@ -1,4 +1,4 @@
-/** Names, settings and tags of a queue, checked the same way for every backend and every way in. */
+/** Names, settings and tags of a queue, checked the same way for every backend and surface. */
 import { checkCeilings, checkHistory, checkObeys } from './check-queue-controls.ts'
 import {
   checkLength,

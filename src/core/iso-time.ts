@@ -1,4 +1,4 @@
-/** A time as every way in writes it: ISO 8601 in UTC, with milliseconds. */
+/** A time as all surfaces write it: ISO 8601 in UTC, with milliseconds. */
 export function isoTime(ms: number): string
 export function isoTime(ms: number | null): string | null
 export function isoTime(ms: number | null): string | null {

@@ -1,8 +1,8 @@
-/** A message as it is handed in, the same for every backend and every way in. */
+/** A message as it is handed in, the same for every backend and surface. */
 export interface NewMessage {
   readonly body: string
   readonly attributes?: Readonly<Record<string, MessageAttribute>>
-  /** Kept beside the message for the ways in: sender, trace header. */
+  /** Kept beside the message for surfaces: sender, trace header. */
   readonly systemAttributes?: Readonly<Record<string, string>>
   /** Overrides the delay of a standard queue. */
   readonly delayMs?: number

@@ -15,7 +15,7 @@ export interface QueueSettings {
   readonly deduplicateByContent: boolean
   /** FIFO only: whether a deduplication id counts for the whole queue or within its group. */
   readonly deduplicationScope: 'queue' | 'group'
-  /** Kept and given back for the ways in: access policy, encryption, throughput hints. */
+  /** Kept and given back for surfaces: access policy, encryption, throughput hints. */
   readonly annotations: Readonly<Record<string, string>>
   readonly ceilings: Ceilings
   readonly obeys: ObeyedSwitches

@@ -152,7 +152,7 @@ function stateOf({ state, isStarted }: UnitRecord): StepState {
 }
 
 async function resumeChain(
-  { store, drafter }: ChainSetup,
+  { store, emitter }: ChainSetup,
   chain: NamedChain,
   id: string,
   { from, payload }: ResumeChainOptions,
@@ -161,7 +161,7 @@ async function resumeChain(
   const unit = placeToResume(await unitsOf(store(), { flow, id }), from)
   const step = chain.declared.options.steps.find(({ name }) => name === unit)
   if (step === undefined) throw unknownStep(chain, unit)
-  const work = payload !== undefined && { work: await stepWork(drafter, step, payload) }
+  const work = payload !== undefined && { work: await stepWork(emitter, step, payload) }
   try {
     return await progressOf(store(), await store().resume({ flow, id, unit, ...work }))
   } catch (error) {

@@ -3,13 +3,13 @@
  * the result of the step before. A chain is a flow whose units are its steps, of which only the first
  * is given work when it is opened.
  */
-import type { Emission } from '../backends/backend.ts'
+import type { Emitted } from '../backends/backend.ts'
 import type { EmittedStart, FlowStore, OpenFlow, UnitKey } from '../backends/flow-store.ts'
 import type { ChainStep } from '../contracts/chain-declaration.ts'
 import { defaultFlowKeep } from '../contracts/flow-declaration.ts'
 import { durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Drafter, JobWorkOptions } from '../jobs/emitter.ts'
+import type { Emitter, JobWorkOptions } from '../jobs/emitter.ts'
 import { encodeMessage } from '../producer/encode-message.ts'
 import type { FlowNames, NamedChain } from './flow-names.ts'
 import type { StartChainOptions } from './flow-types.ts'
@@ -17,13 +17,13 @@ import { refusedPart } from './refused-part.ts'
 
 export interface ChainSetup {
   readonly names: FlowNames
-  readonly drafter: Drafter
+  readonly emitter: Emitter
   readonly store: () => FlowStore
 }
 
 /** What the store is asked to open. */
 export async function chainRequest(
-  { names, drafter }: Omit<ChainSetup, 'store'>,
+  { names, emitter }: Omit<ChainSetup, 'store'>,
   { name, declared: { options } }: NamedChain,
   id: string,
   payload: unknown,
@@ -38,7 +38,7 @@ export async function chainRequest(
     flow: name,
     id,
     units: [
-      { id: first.name, work: await stepWork(drafter, first, payload, jobOptions) },
+      { id: first.name, work: await stepWork(emitter, first, payload, jobOptions) },
       ...others.map((step) => ({ id: step.name })),
     ],
     sealed: true,
@@ -54,15 +54,15 @@ export async function chainRequest(
 
 /** The message or the job of one step. */
 export async function stepWork(
-  drafter: Drafter,
+  emitter: Emitter,
   { name, queue, type }: ChainStep,
   payload: unknown,
   options: JobWorkOptions = {},
-): Promise<Emission> {
+): Promise<Emitted> {
   try {
-    if (type !== undefined) return await drafter.work(queue, { type, payload, options })
+    if (type !== undefined) return await emitter.work(queue, { type, payload, options })
     const { delay, tenant } = options
-    return await drafter.work(queue, {
+    return await emitter.work(queue, {
       message: payload,
       options: {
         ...(delay !== undefined && { delay }),
@@ -88,7 +88,7 @@ export interface DoneStep {
  * meanwhile. One that failed may be resumed, and then goes on with what this step has come to.
  */
 export async function successorOf(
-  { names, drafter, store }: ChainSetup,
+  { names, emitter, store }: ChainSetup,
   { unit, result, options }: DoneStep,
 ): Promise<EmittedStart | undefined> {
   const chain = names.chainOf(unit)
@@ -105,7 +105,7 @@ export async function successorOf(
   const came: unknown = result === undefined ? null : JSON.parse(result)
   const start: unknown = flow.data === null ? null : JSON.parse(flow.data)
   const payload = next.from === undefined ? came : next.from(came, start)
-  const work = await stepWork(drafter, next, payload, options)
+  const work = await stepWork(emitter, next, payload, options)
   return { ...unit, unit: next.name, follows: unit.unit, work }
 }
 

@@ -2,12 +2,12 @@
  * What a worker does with a trigger: it takes what is staged, merges it, and sends the one message in
  * the commit that ends the batch. Nothing is kept in between, so a worker that dies loses nothing.
  */
-import type { Emit } from '../backends/backend.ts'
+import type { EmittedMessage } from '../backends/backend.ts'
 import type { CollectorStore, EndBatch, StagedItem } from '../backends/collector-store.ts'
 import { validateMessage } from '../contracts/validate-message.ts'
 import { describeGiven } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Drafter } from '../jobs/emitter.ts'
+import type { Emitter } from '../jobs/emitter.ts'
 import { keyOfTrigger } from './collector-items.ts'
 import type { NamedCollector } from './collector-registry.ts'
 
@@ -15,7 +15,7 @@ import type { NamedCollector } from './collector-registry.ts'
 export interface TriggerContext {
   readonly lease: { readonly queue: string; readonly receipt: string }
   /** Ends the batch with the acknowledgement, and sends what came of it. */
-  endBatch(batch: EndBatch, merged: Emit): void
+  endBatch(batch: EndBatch, merged: EmittedMessage): void
 }
 
 export type TriggerHandler = (trigger: unknown, context: TriggerContext) => Promise<void>
@@ -23,7 +23,7 @@ export type TriggerHandler = (trigger: unknown, context: TriggerContext) => Prom
 export interface TriggerHandlerSetup {
   readonly collector: NamedCollector
   readonly store: () => CollectorStore
-  readonly drafter: Pick<Drafter, 'message'>
+  readonly emitter: Pick<Emitter, 'message'>
 }
 
 export function createTriggerHandler(setup: TriggerHandlerSetup): TriggerHandler {
@@ -55,10 +55,10 @@ class UnfitTrigger extends Error {
 }
 
 async function merged(
-  { collector, drafter }: TriggerHandlerSetup,
+  { collector, emitter }: TriggerHandlerSetup,
   key: string,
   staged: readonly StagedItem[],
-): Promise<Emit> {
+): Promise<EmittedMessage> {
   const { options } = collector.declared
   const items = await Promise.all(
     staged.map(({ body }, index) =>
@@ -66,7 +66,7 @@ async function merged(
     ),
   )
   const target = targetOf(collector, items, key)
-  return drafter.message(target, await options.merge(items, key))
+  return emitter.message(target, await options.merge(items, key))
 }
 
 function targetOf(

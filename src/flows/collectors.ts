@@ -14,7 +14,7 @@ import type { DeclaredFlowParts, PartOf } from '../contracts/define-app.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { supported } from '../core/supported.ts'
-import type { Drafter } from '../jobs/emitter.ts'
+import type { Emitter } from '../jobs/emitter.ts'
 import { createTriggerHandler, type TriggerHandler } from './collector-handler.ts'
 import { type AddOptions, itemRequest } from './collector-items.ts'
 import {
@@ -88,17 +88,17 @@ export interface CollectorHandle<Collector = DeclaredCollector> {
   flush(key: string): Promise<boolean>
 }
 
-export interface CollectorDesk<Parts> {
+export interface Collectors<Parts> {
   readonly collectors: CollectorHandles<Parts>
   /** For the contexts of handlers. */
-  readonly draft: (collector: string, item: unknown, options?: AddOptions) => Promise<AddItems>
+  readonly prepare: (collector: string, item: unknown, options?: AddOptions) => Promise<AddItems>
   /** What a worker does with triggers, by the keys of their queues. */
   readonly handlers: ReadonlyMap<string, TriggerHandler>
 }
 
-export interface CollectorDeskSetup extends CollectorRegistrySetup {
+export interface CollectorsSetup extends CollectorRegistrySetup {
   readonly backend: Pick<Backend, 'collectors'>
-  readonly drafter: Pick<Drafter, 'message'>
+  readonly emitter: Pick<Emitter, 'message'>
 }
 
 /** An app with collectors is not opened on a backend that keeps none. */
@@ -116,19 +116,19 @@ export function refuseCollectors(
   if (violations.length > 0) throw MillraceError.invalid(violations, 'unsupported')
 }
 
-export function createCollectorDesk<Parts>(setup: CollectorDeskSetup): CollectorDesk<Parts> {
-  const { backend, drafter } = setup
+export function createCollectors<Parts>(setup: CollectorsSetup): Collectors<Parts> {
+  const { backend, emitter } = setup
   const declared = new CollectorRegistry(setup)
   const store = (): CollectorStore => supported(backend.collectors)
   const handles = declared.all.map((one) => [one.key, createHandle(store, one)])
   return {
     // Made from this very app, key by key; only the types of its items are added.
     collectors: Object.freeze(Object.fromEntries(handles)) as CollectorHandles<Parts>,
-    draft: async (key, item, options) => itemRequest(declared.require(key), item, options),
+    prepare: async (key, item, options) => itemRequest(declared.require(key), item, options),
     handlers: new Map(
       declared.all.map((one) => [
         one.triggers.key,
-        createTriggerHandler({ collector: one, store, drafter }),
+        createTriggerHandler({ collector: one, store, emitter }),
       ]),
     ),
   }

@@ -6,7 +6,7 @@ import { flowHead, newUnits } from './flow-requests.ts'
 import type { EmitChainOptions, UnitFacts, UntypedOpening, UntypedUnit } from './flow-types.ts'
 import { unitsOfOneCommit } from './unit-slices.ts'
 
-export interface FlowDrafts {
+export interface FlowEmits {
   nameUnit(unit: UnitKey): UnitFacts
   open(flow: string, id: string, opening: EmittedOpening): Promise<EmittedFlow>
   start(
@@ -39,7 +39,7 @@ export interface DoneUnit {
   }
 }
 
-export function createFlowDrafts(setup: ChainSetup): FlowDrafts {
+export function createFlowEmits(setup: ChainSetup): FlowEmits {
   const { names } = setup
   return {
     nameUnit: (unit) => names.factsOf(unit),

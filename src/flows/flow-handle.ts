@@ -116,8 +116,8 @@ export function createFlowHandle(setup: OpeningSetup, flow: NamedFlow): UntypedF
       store().mark({ flow: name, id, marks: [{ unit, state: 'dead', reason }] }),
     cancel: async (id) => store().cancel({ flow: name, id }),
     resume: async (id, unit, work) => {
-      const drafted = work && { work: await draftOne(setup, flow, work) }
-      return store().resume({ flow: name, id, unit, ...drafted })
+      const emitted = work && { work: await prepareOne(setup, flow, work) }
+      return store().resume({ flow: name, id, unit, ...emitted })
     },
     list: async (options) => listByName(store(), name, options),
   }
@@ -155,13 +155,13 @@ export interface UntypedFlowHandle extends Omit<FlowHandle, 'open' | 'add' | 're
   resume(id: string, unit: string, work?: UntypedWork): Promise<FlowRecord>
 }
 
-async function draftOne(
-  { drafter }: RequestSetup,
+async function prepareOne(
+  { emitter }: RequestSetup,
   { declared: { options } }: NamedFlow,
   work: UntypedWork,
 ): Promise<NonNullable<OpenFlow['finalize']>> {
   try {
-    return await drafter.work(options.units, work)
+    return await emitter.work(options.units, work)
   } catch (error) {
     throw refusedPart(error, 'work')
   }

@@ -5,7 +5,7 @@ import { checkKeys } from '../contracts/setting-checks.ts'
 import type { Violations } from '../core/checks.ts'
 import { durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Drafter, UntypedWork } from '../jobs/emitter.ts'
+import type { Emitter, UntypedWork } from '../jobs/emitter.ts'
 import { allOrThrow } from '../producer/all-or-throw.ts'
 import type { FlowNames, NamedFlow } from './flow-names.ts'
 import type { UntypedOpening, UntypedUnit } from './flow-types.ts'
@@ -14,14 +14,14 @@ import { checkedUnit } from './unit-slices.ts'
 
 export interface RequestSetup {
   readonly names: FlowNames
-  readonly drafter: Drafter
+  readonly emitter: Emitter
 }
 
 export type FlowHead = Omit<OpenFlow, 'units' | 'sealed'>
 
 /** All about a flow beside its units. */
 export async function flowHead(
-  { names, drafter }: RequestSetup,
+  { names, emitter }: RequestSetup,
   { key, name, declared: { options } }: NamedFlow,
   id: string,
   opening: Omit<UntypedOpening, 'units'>,
@@ -38,7 +38,7 @@ export async function flowHead(
       const allowed = `none: the flow '${key}' declares no queue for it`
       throw MillraceError.invalid([{ field, given: 'work', allowed }])
     }
-    return { [field]: await placed(field, () => drafter.work(queue, work ?? {})) }
+    return { [field]: await placed(field, () => emitter.work(queue, work ?? {})) }
   }
   const { onUnitFailure = 'wait', deadline, onDeadline, keepWork, keep } = options
   return {
@@ -64,18 +64,18 @@ function refuseUnknown(opening: object): void {
 
 /** Units with their messages or jobs; `from` is the place of the first among all of them. */
 export async function newUnits(
-  { drafter }: RequestSetup,
+  { emitter }: RequestSetup,
   { declared: { options } }: NamedFlow,
   units: readonly UntypedUnit[],
   from: number,
 ): Promise<readonly NewUnit[]> {
-  const drafts = units.map((unit, index) =>
+  const prepared = units.map((unit, index) =>
     placed(`units[${from + index}]`, async (): Promise<NewUnit> => {
       const { id, hasWork } = checkedUnit(unit)
-      return hasWork ? { id, work: await drafter.work(options.units, unit) } : { id }
+      return hasWork ? { id, work: await emitter.work(options.units, unit) } : { id }
     }),
   )
-  return allOrThrow(await Promise.allSettled(drafts))
+  return allOrThrow(await Promise.allSettled(prepared))
 }
 
 async function placed<T>(place: string, run: () => Promise<T>): Promise<T> {

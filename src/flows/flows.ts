@@ -6,10 +6,10 @@ import type { DeclaredFlowParts, DeclaredQueues } from '../contracts/define-app.
 import type { NameScope } from '../contracts/resolve-names.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { supported } from '../core/supported.ts'
-import type { Drafter } from '../jobs/emitter.ts'
+import type { Emitter } from '../jobs/emitter.ts'
 import { type ChainHandle, createChainHandle } from './chain-handle.ts'
 import type { ChainSetup } from './chain-steps.ts'
-import { createFlowDrafts, type FlowDrafts } from './emitted-flows.ts'
+import { createFlowEmits, type FlowEmits } from './emitted-flows.ts'
 import { createFlowHandle, type FlowHandle } from './flow-handle.ts'
 import { FlowNames } from './flow-names.ts'
 import type { ChainAt, ChainName, FlowAt, FlowName } from './flow-types.ts'
@@ -22,18 +22,18 @@ export type ChainHandles<Queues extends DeclaredQueues, Parts> = {
   readonly [Name in ChainName<Parts>]: ChainHandle<Queues, Parts, ChainAt<Parts, Name>>
 }
 
-export interface FlowDesk<Queues extends DeclaredQueues, Parts> {
+export interface Flows<Queues extends DeclaredQueues, Parts> {
   readonly flows: FlowHandles<Queues, Parts>
   readonly chains: ChainHandles<Queues, Parts>
   /** For the contexts of handlers. */
-  readonly drafts: FlowDrafts
+  readonly emits: FlowEmits
 }
 
-export interface FlowDeskSetup {
+export interface FlowsSetup {
   readonly app: DeclaredFlowParts
   readonly scope: NameScope
   readonly backend: Pick<Backend, 'flows'>
-  readonly drafter: Drafter
+  readonly emitter: Emitter
 }
 
 /** An app with flows or chains is not opened on a backend that keeps none. */
@@ -50,19 +50,19 @@ export function refuseFlows(
   if (violations.length > 0) throw MillraceError.invalid(violations, 'unsupported')
 }
 
-export function createFlowDesk<Queues extends DeclaredQueues, Parts>(
-  setup: FlowDeskSetup,
-): FlowDesk<Queues, Parts> {
-  const { app, scope, backend, drafter } = setup
+export function createFlows<Queues extends DeclaredQueues, Parts>(
+  setup: FlowsSetup,
+): Flows<Queues, Parts> {
+  const { app, scope, backend, emitter } = setup
   const names = new FlowNames(app, scope)
   const store = (): FlowStore => supported(backend.flows)
-  const parts: ChainSetup = { names, drafter, store }
+  const parts: ChainSetup = { names, emitter, store }
   const flows = names.flows.map((one) => [one.key, createFlowHandle(parts, one)])
   const chains = names.chains.map((one) => [one.key, createChainHandle(parts, one)])
   // Made from this very app, key by key; only the types of its messages are added.
   return {
     flows: Object.freeze(Object.fromEntries(flows)) as FlowHandles<Queues, Parts>,
     chains: Object.freeze(Object.fromEntries(chains)) as ChainHandles<Queues, Parts>,
-    drafts: createFlowDrafts(parts),
+    emits: createFlowEmits(parts),
   }
 }

@@ -1,12 +1,12 @@
 /** The declared schedules of an app with their rules, their names in the store, and what they send. */
-import type { Backend, Emission } from '../backends/backend.ts'
+import type { Backend, Emitted } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import { type NamedQueue, scopedName } from '../contracts/resolve-names.ts'
 import type { MissedTicks, ScheduleOptions, TickFacts } from '../contracts/schedule-declaration.ts'
 import { ruleOf, type ScheduleRule } from '../contracts/schedule-rule.ts'
 import { scopeText } from '../contracts/scope-text.ts'
 import type { Ids } from '../core/ports.ts'
-import { createDrafter, type Drafter } from '../jobs/emitter.ts'
+import { createEmitter, type Emitter } from '../jobs/emitter.ts'
 
 export interface PlannedSchedule {
   /** The key in the app. */
@@ -19,7 +19,7 @@ export interface PlannedSchedule {
   /** Whether each tick makes its own message. */
   readonly isComputed: boolean
   /** The message or job of a tick; rejects when it cannot be made, or does not fit its contract. */
-  emission(tick: TickIdentity): Promise<Emission>
+  emission(tick: TickIdentity): Promise<Emitted>
 }
 
 export interface TickIdentity {
@@ -38,7 +38,7 @@ export interface SchedulePlan {
 
 export function planSchedules(plan: SchedulePlan): readonly PlannedSchedule[] {
   const { app, stage } = plan
-  const drafter = createDrafter(plan)
+  const emitter = createEmitter(plan)
   const names = { app: app.name, stage }
   return Object.entries(app.schedules ?? {}).map(([key, { options }]) => {
     const isOrdered = app.queues[options.queue]?.type === 'fifo'
@@ -49,7 +49,7 @@ export function planSchedules(plan: SchedulePlan): readonly PlannedSchedule[] {
       rule: ruleOf(options),
       missed: options.missed ?? 'once',
       isComputed: typeof options.payload === 'function',
-      emission: (tick) => emissionOf(drafter, { key, options, isOrdered }, tick),
+      emission: (tick) => emissionOf(emitter, { key, options, isOrdered }, tick),
     }
   })
 }
@@ -62,14 +62,14 @@ interface KeyedOptions {
 }
 
 async function emissionOf(
-  drafter: Drafter,
+  emitter: Emitter,
   { key, options, isOrdered }: KeyedOptions,
   { at, id }: TickIdentity,
-): Promise<Emission> {
+): Promise<Emitted> {
   const { queue, type, group = key } = options
   const payload = await payloadOf(options, { at, schedule: key })
-  if (type !== undefined) return drafter.job(queue, type, payload, { idempotencyKey: id })
-  return drafter.message(queue, payload, isOrdered ? { group, deduplicationId: id } : {})
+  if (type !== undefined) return emitter.job(queue, type, payload, { idempotencyKey: id })
+  return emitter.message(queue, payload, isOrdered ? { group, deduplicationId: id } : {})
 }
 
 async function payloadOf(options: ScheduleOptions, tick: TickFacts): Promise<unknown> {

@@ -135,7 +135,7 @@ describe('waiting for a job', () => {
   test('gives a job that had failed before, at once', async () => {
     const { mill, settleOne } = await openJobs()
     const { id } = await mill.jobs.enqueue('basic', 'OCR', { examId: 'e' })
-    await settleOne({ kind: 'bury', reason: 'unreadable' })
+    await settleOne({ kind: 'deadLetter', reason: 'unreadable' })
     const { status, error } = await mill.jobs.waitFor(id, { timeout: '0s' })
     assert.deepEqual([status, error], ['failed', 'unreadable'])
   })

@@ -1,8 +1,8 @@
 /**
  * Work: a message or a job that comes to exist with something else, such as a unit of a flow or the
- * end of one. What is drafted here has been checked against its contract and is stored by others.
+ * end of one. What is prepared here has been checked against its contract and is stored by others.
  */
-import type { Backend, Emission, Emit, EmittedJob } from '../backends/backend.ts'
+import type { Backend, Emitted, EmittedJob, EmittedMessage } from '../backends/backend.ts'
 import type { DeclaredQueues } from '../contracts/define-app.ts'
 import {
   isJobsQueue,
@@ -62,22 +62,22 @@ export interface UntypedWork {
   readonly options?: object
 }
 
-export interface Drafter {
-  message(queue: string, message: unknown, options?: AnySendOptions): Promise<Emit>
+export interface Emitter {
+  message(queue: string, message: unknown, options?: AnySendOptions): Promise<EmittedMessage>
   job(queue: string, type: string, payload: unknown, options?: JobOptions): Promise<EmittedJob>
   /** Whichever of the two the queue is for. */
-  work(queue: string, work: UntypedWork): Promise<Emission>
+  work(queue: string, work: UntypedWork): Promise<Emitted>
 }
 
-export interface DrafterSetup {
+export interface EmitterSetup {
   readonly app: TieredApp
   readonly backend: Pick<Backend, 'send' | 'jobs'>
   readonly queues: readonly NamedQueue[]
   readonly ids: Ids
 }
 
-/** Drafts for the queues of one app, by their keys. */
-export function createDrafter({ app, backend, queues, ids }: DrafterSetup): Drafter {
+/** EmittedParts for the queues of one app, by their keys. */
+export function createEmitter({ app, backend, queues, ids }: EmitterSetup): Emitter {
   const lines = new Map(queues.map((queue) => [queue.key, lineOf(queue, backend)]))
   const lineTo = (key: string): Line => {
     const line = lines.get(key)
@@ -85,9 +85,9 @@ export function createDrafter({ app, backend, queues, ids }: DrafterSetup): Draf
     const message = `The app has no queue '${String(key).slice(0, 40)}'.`
     throw new MillraceError('queue_not_found', { message })
   }
-  const drafter: Drafter = {
+  const emitter: Emitter = {
     message: async (key, message, options = {}) =>
-      lineTo(key).messages.draft(message, options).toEmit(),
+      lineTo(key).messages.prepare(message, options).toEmitted(),
     job: async (key, type, payload, options = {}) => {
       const { queue, jobs } = lineTo(key)
       if (jobs === null) {
@@ -96,18 +96,18 @@ export function createDrafter({ app, backend, queues, ids }: DrafterSetup): Draf
       }
       const tier = tierFor(app, { queue: key, type, tier: options.tier })
       const tiered = tier === undefined ? options : { ...options, tier }
-      return { queue: queue.name, job: await jobs.draft(type, payload, tiered) }
+      return { queue: queue.name, job: await jobs.prepare(type, payload, tiered) }
     },
     work: async (key, given) => {
       const { queue, jobs } = lineTo(key)
       const { message, type, payload, options = {} } = requireWork(given, jobs !== null)
-      if (jobs !== null) return drafter.job(key, type ?? '', payload, options)
+      if (jobs !== null) return emitter.job(key, type ?? '', payload, options)
       // Work that was swallowed as a duplicate would never end.
       const own = queue.declared.type === 'fifo' ? { deduplicationId: ids.next() } : {}
-      return drafter.message(key, message, { ...options, ...own })
+      return emitter.message(key, message, { ...options, ...own })
     },
   }
-  return drafter
+  return emitter
 }
 
 interface Line {
@@ -117,7 +117,7 @@ interface Line {
   readonly jobs: JobProducer | null
 }
 
-function lineOf(queue: NamedQueue, backend: DrafterSetup['backend']): Line {
+function lineOf(queue: NamedQueue, backend: EmitterSetup['backend']): Line {
   const { name, declared } = queue
   const store = backend.jobs
   return {

@@ -46,7 +46,7 @@ export interface JobProducer {
     options?: EnqueueTogether,
   ): Promise<readonly EnqueuedJob[]>
   /** Checks and encodes a job without storing it. */
-  draft(type: string, payload: unknown, options?: JobOptions): Promise<NewJob>
+  prepare(type: string, payload: unknown, options?: JobOptions): Promise<NewJob>
 }
 
 export interface JobProducerSetup {
@@ -59,19 +59,19 @@ export interface JobProducerSetup {
 export function createJobProducer({ store, name: queue, declared }: JobProducerSetup): JobProducer {
   type Entry = JobOfType<string, unknown>
   const enqueueOne = async (entry: Entry): Promise<EnqueuedJob> => {
-    const checked = draftJob(declared, entry).check()
+    const checked = prepareJob(declared, entry).check()
     const job = checked instanceof Promise ? await checked : checked
     return only(await store.enqueue({ queue, jobs: [job] }))
   }
   const enqueueAll = async (entries: readonly Entry[]): Promise<readonly EnqueuedJob[]> => {
     if (entries.length === 0) return []
     const checks = entries.map((entry, index) =>
-      settledNow(() => named(index, (prefix) => draftJob(declared, entry, prefix).check())),
+      settledNow(() => named(index, (prefix) => prepareJob(declared, entry, prefix).check())),
     )
     return store.enqueue({ queue, jobs: await allChecked(checks) })
   }
   const enqueueOneNow = (entry: Entry, transaction: object): EnqueuedJob => {
-    const job = draftJob(declared, entry).checkNow()
+    const job = prepareJob(declared, entry).checkNow()
     return only(store.enqueueWithin({ queue, jobs: [job], transaction }))
   }
   const enqueueAllNow = (
@@ -80,7 +80,7 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
   ): readonly EnqueuedJob[] => {
     if (entries.length === 0) return []
     const checks = entries.map((entry, index) =>
-      settledNow(() => named(index, (prefix) => draftJob(declared, entry, prefix).checkNow())),
+      settledNow(() => named(index, (prefix) => prepareJob(declared, entry, prefix).checkNow())),
     )
     return store.enqueueWithin({ queue, jobs: allOrThrow(checks), transaction })
   }
@@ -92,13 +92,13 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
     },
     enqueueMany: (entries, { tx } = {}) =>
       tx === undefined ? enqueueAll(entries) : Promise.resolve(enqueueAllNow(entries, tx)),
-    draft: async (type, payload, options = {}) =>
-      draftJob(declared, { ...options, type, payload }).check(),
+    prepare: async (type, payload, options = {}) =>
+      prepareJob(declared, { ...options, type, payload }).check(),
   }
 }
 
 /** A job whose payload is still to be checked against its contract. */
-interface JobDraft {
+interface PreparedJob {
   check(): NewJob | Promise<NewJob>
   checkNow(): NewJob
 }
@@ -107,11 +107,11 @@ interface JobDraft {
 const refusedKeys: readonly string[] = ['__proto__']
 const encodingRules = { refusedKeys }
 
-function draftJob(
+function prepareJob(
   declared: JobsQueue,
   { type, payload, ...options }: JobOfType<string, unknown>,
   prefix = '',
-): JobDraft {
+): PreparedJob {
   const declaredType = jobTypeOf(declared, type)
   if (declaredType === undefined) throw unknownType(declared, type, `${prefix}type`)
   const settings = jobSettings(options, { queue: declared, type: declaredType }, prefix)

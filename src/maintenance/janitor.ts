@@ -7,7 +7,6 @@ import type { Backend } from '../backends/backend.ts'
 import type { FindingKind, NewFinding } from '../backends/finding-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
-import { Agent, type AgentFailure, type SliceEnd } from './agent.ts'
 import {
   expiredMetric,
   findingMetrics,
@@ -15,6 +14,7 @@ import {
   janitorFinding,
   repairedMetric,
 } from './janitor-rules.ts'
+import { Service, type ServiceFailure, type SliceEnd } from './service.ts'
 
 export interface JanitorOptions {
   readonly backend: Pick<Backend, 'jobs' | 'flows' | 'collectors' | 'findings' | 'metrics'>
@@ -37,7 +37,7 @@ export interface JanitorOptions {
   /** Pause between two looks. Default one minute. */
   readonly intervalMs?: number
   readonly onFinding: (finding: JanitorFinding) => void
-  readonly onFailure?: (failure: AgentFailure) => void
+  readonly onFailure?: (failure: ServiceFailure) => void
 }
 
 const defaultIntervalMs = 60_000
@@ -58,7 +58,7 @@ interface Found {
   readonly isPartial: boolean
 }
 
-export class Janitor extends Agent {
+export class Janitor extends Service {
   readonly #options: JanitorOptions
 
   constructor(options: JanitorOptions) {

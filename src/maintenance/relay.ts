@@ -6,7 +6,7 @@ import type { AlarmStore, Notification } from '../backends/alarm-store.ts'
 import type { Backend } from '../backends/backend.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import type { Timers } from '../core/ports.ts'
-import { Agent, type AgentFailure, type SliceEnd } from './agent.ts'
+import { Service, type ServiceFailure, type SliceEnd } from './service.ts'
 import type { Webhook } from './webhook.ts'
 
 export interface RelayOptions {
@@ -17,7 +17,7 @@ export interface RelayOptions {
   /** Pause between two looks into an outbox that was empty. Default 5000. */
   readonly intervalMs?: number
   readonly onUndelivered: (failure: UndeliveredNotification) => void
-  readonly onFailure?: (failure: AgentFailure) => void
+  readonly onFailure?: (failure: ServiceFailure) => void
 }
 
 export interface UndeliveredNotification {
@@ -43,7 +43,7 @@ const firstRetryMs = 5_000
 const retryMsMax = 600_000
 const givenUpAfterMs = 86_400_000
 
-export class Relay extends Agent {
+export class Relay extends Service {
   readonly #options: RelayOptions
   #stopping = new AbortController()
 

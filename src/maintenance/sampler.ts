@@ -5,7 +5,7 @@
 import type { MetricStore } from '../backends/metric-store.ts'
 import type { Timers } from '../core/ports.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
-import { Agent, type AgentFailure } from './agent.ts'
+import { Service, type ServiceFailure } from './service.ts'
 
 export interface SamplerOptions {
   readonly metrics: MetricStore
@@ -14,12 +14,12 @@ export interface SamplerOptions {
   readonly timers: Timers
   /** How often figures are taken to the store; minutes end when they do. Default 10000. */
   readonly intervalMs?: number
-  readonly onFailure?: (failure: AgentFailure) => void
+  readonly onFailure?: (failure: ServiceFailure) => void
 }
 
 const defaultIntervalMs = 10_000
 
-export class Sampler extends Agent {
+export class Sampler extends Service {
   readonly #options: SamplerOptions
 
   constructor(options: SamplerOptions) {

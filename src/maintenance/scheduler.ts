@@ -11,7 +11,7 @@ import { renewalMs, renewSchedules } from '../flows/ensure-schedules.ts'
 import { chooseTick } from '../flows/missed-ticks.ts'
 import type { PlannedSchedule } from '../flows/planned-schedules.ts'
 import type { Logger } from '../observability/logger.ts'
-import { Agent, type AgentFailure, type SliceEnd } from './agent.ts'
+import { Service, type ServiceFailure, type SliceEnd } from './service.ts'
 
 export interface SchedulerOptions {
   readonly store: Pick<ScheduleStore, 'now' | 'due' | 'tick' | 'renew' | 'ensure'>
@@ -23,7 +23,7 @@ export interface SchedulerOptions {
   /** Pause between two looks while nothing is due sooner. Default 1000. */
   readonly intervalMs?: number
   readonly onTickFailure: (failure: TickFailure) => void
-  readonly onFailure?: (failure: AgentFailure) => void
+  readonly onFailure?: (failure: ServiceFailure) => void
 }
 
 export interface TickFailure {
@@ -57,7 +57,7 @@ interface Tries {
   readonly retryInMs: number
 }
 
-export class Scheduler extends Agent {
+export class Scheduler extends Service {
   readonly #options: SchedulerOptions
   readonly #planned: ReadonlyMap<string, PlannedSchedule>
   /** Ticks under way, by schedule. */

@@ -1,21 +1,21 @@
 /** Keeps a store tidy: asks it for one short slice of upkeep every second. */
 import type { Backend, SweepReport } from '../backends/backend.ts'
 import type { Timers } from '../core/ports.ts'
-import { Agent, type AgentFailure } from './agent.ts'
+import { Service, type ServiceFailure } from './service.ts'
 
 export interface SweeperOptions {
   readonly backend: Pick<Backend, 'sweep'>
   readonly timers: Timers
   /** Pause between two slices. Default 1000. */
   readonly intervalMs?: number
-  readonly onFailure?: (failure: AgentFailure) => void
+  readonly onFailure?: (failure: ServiceFailure) => void
 }
 
-export type SweepFailure = AgentFailure
+export type SweepFailure = ServiceFailure
 
 const defaultIntervalMs = 1_000
 
-export class Sweeper extends Agent {
+export class Sweeper extends Service {
   #expired = 0
 
   constructor({ backend, timers, intervalMs = defaultIntervalMs, onFailure }: SweeperOptions) {

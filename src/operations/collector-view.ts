@@ -1,4 +1,4 @@
-/** What is staged under a key as every way in shows it; the names of fields are API. */
+/** What is staged under a key as all surfaces show it; the names of fields are API. */
 import type { CollectedKey, KeySummary, StagedItem } from '../backends/collector-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 

@@ -1,4 +1,4 @@
-/** Flows and their units as every way in shows them; the names of fields are API. */
+/** Flows and their units as all surfaces show them; the names of fields are API. */
 import type { FlowRecord, UnitRecord } from '../backends/flow-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 

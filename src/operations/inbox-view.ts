@@ -1,4 +1,4 @@
-/** What is in an inbox as every way in shows it; the names of fields are API. */
+/** What is in an inbox as all surfaces show it; the names of fields are API. */
 import type { InboxCounts, InboxEvent } from '../backends/inbox-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { InboxItem } from './inbox.ts'

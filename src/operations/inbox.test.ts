@@ -5,7 +5,7 @@ import { openScene } from '../../test/support/worker-scene.ts'
 import { defineApp } from '../contracts/define-app.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { queue } from '../contracts/queue-declaration.ts'
-import { createInbox, type InboxItem, whyNotYours } from './inbox.ts'
+import { claimRefusal, createInbox, type InboxItem } from './inbox.ts'
 
 const app = defineApp('app', {
   queues: {
@@ -77,12 +77,12 @@ describe('an inbox', () => {
     const { mill } = scene
     const { id } = await claimed(scene)
     const inbox = mill.inbox('handoff')
-    const wrong = mill.queues.answers.draft({ text: 7 as never })
+    const wrong = mill.queues.answers.prepare({ text: 7 as never })
     await assert.rejects(inbox.resolve(id, { ...byAnna, emits: [wrong] }), {
       code: 'invalid_message',
     })
     assert.equal((await inbox.read(id))?.state, 'claimed')
-    const emits = [mill.queues.answers.draft({ text: 'We pay it back.' })]
+    const emits = [mill.queues.answers.prepare({ text: 'We pay it back.' })]
     assert.deepEqual(await inbox.resolve(id, { ...byAnna, emits }), { status: 'done', item: null })
     const [answer] = await mill.queues.answers.receive()
     assert.deepEqual(answer?.message, { text: 'We pay it back.' })
@@ -134,11 +134,11 @@ describe('an inbox', () => {
   test('says in words why a claim does not do', () => {
     assert.deepEqual(
       [
-        whyNotYours({ status: 'not_yours', holder: 'ben' }),
-        whyNotYours({ status: 'not_yours', holder: null }),
-        whyNotYours({ status: 'lapsed' }),
-        whyNotYours({ status: 'stale' }),
-        whyNotYours({ status: 'gone' }),
+        claimRefusal({ status: 'not_yours', holder: 'ben' }),
+        claimRefusal({ status: 'not_yours', holder: null }),
+        claimRefusal({ status: 'lapsed' }),
+        claimRefusal({ status: 'stale' }),
+        claimRefusal({ status: 'gone' }),
       ],
       [
         'ben has claimed it.',

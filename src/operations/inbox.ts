@@ -25,8 +25,8 @@ import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageOutput, MessageSchema } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { supported } from '../core/supported.ts'
+import type { PreparedMessage } from '../producer/queue-producer.ts'
 import { readMessage } from '../receiving/read-message.ts'
-import type { Emission } from '../receiving/typed-delivery.ts'
 
 /** What people find in the inbox of a queue; a job has the form of its own type. */
 export type InboxMessage<Queue> = [Queue] extends [JobsQueue]
@@ -97,8 +97,8 @@ export interface EndItemOptions extends HolderOptions {
 }
 
 export interface ResolveItemOptions extends EndItemOptions {
-  /** Messages that come to exist with the decision, or not at all; `draft` of a queue makes one. */
-  readonly emits?: readonly Emission[]
+  /** Messages that are sent in the commit of the decision; `prepare` of a queue makes one. */
+  readonly emits?: readonly PreparedMessage[]
 }
 
 export interface InboxItem<Message = unknown> {
@@ -164,8 +164,8 @@ export function createInbox(setup: InboxSetup): Inbox {
       handledOf(await store().renew({ queue, id, ...options, ...leaseOf(lasting) }), schema),
     note: async (id, options) => handledOf(await store().note({ queue, id, ...options }), schema),
     resolve: async (id, { emits = [], ...options }) => {
-      const drafted = await Promise.all(emits.map((emission) => emission.toEmit()))
-      return handledOf(await store().resolve({ queue, id, ...options, emits: drafted }), schema)
+      const emitted = await Promise.all(emits.map((message) => message.toEmitted()))
+      return handledOf(await store().resolve({ queue, id, ...options, emits: emitted }), schema)
     },
     giveBack: async (id, options) =>
       handledOf(await store().giveBack({ queue, id, ...options }), schema),
@@ -221,7 +221,7 @@ async function handledOf(
 }
 
 /** Why a claim does not do, in a sentence. */
-export function whyNotYours(refusal: Exclude<InboxResult, { readonly status: 'done' }>): string {
+export function claimRefusal(refusal: Exclude<InboxResult, { readonly status: 'done' }>): string {
   return refusal.status === 'not_yours' ? notYours(refusal.holder) : refusalTexts[refusal.status]
 }
 

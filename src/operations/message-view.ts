@@ -1,4 +1,4 @@
-/** Messages as every way in shows them to operators; the names of fields are API. */
+/** Messages as all surfaces show them to operators; the names of fields are API. */
 import type { Delivery, MessageAttribute, PeekedMessage } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { MessageState } from '../core/message-state.ts'

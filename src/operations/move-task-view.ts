@@ -1,4 +1,4 @@
-/** Move tasks as every way in shows them; the names of fields are API. */
+/** Move tasks as all surfaces show them; the names of fields are API. */
 import type { MoveTask, MoveTaskFailure, MoveTaskStatus } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
 

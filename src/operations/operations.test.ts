@@ -35,7 +35,7 @@ async function bury(mill: Mill<typeof academy>, count: number): Promise<void> {
   const videos = Array.from({ length: count }, (_, videoId) => ({ videoId }))
   await mill.queues.video.sendMany(videos)
   for (const delivery of await mill.queues.video.receive({ max: count })) {
-    await delivery.bury('no such file')
+    await delivery.moveToDeadLetters('no such file')
   }
 }
 

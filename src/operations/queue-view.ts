@@ -1,4 +1,4 @@
-/** Queues as every way in shows them: settings, counts and relations; the names of fields are API. */
+/** Queues as all surfaces show them: settings, counts and relations; the names of fields are API. */
 import type { Backend, QueueRecord, QueueStatistics } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
 import { everyPage } from './every-page.ts'
@@ -43,7 +43,7 @@ export interface QueueSettingsView {
   readonly obeys: readonly string[]
   /** Paths in the bodies that are masked. */
   readonly hidden: readonly string[]
-  /** What ways in keep with the queue, such as an access policy. */
+  /** What surfaces keep with the queue, such as an access policy. */
   readonly annotations: Readonly<Record<string, string>>
 }
 

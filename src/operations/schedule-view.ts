@@ -1,4 +1,4 @@
-/** Schedules as every way in shows them; the names of fields are API. */
+/** Schedules as all surfaces show them; the names of fields are API. */
 import type { ScheduleRecord } from '../backends/schedule-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 

@@ -1,4 +1,4 @@
-/** Kill switches and their history as every way in shows them; the names of fields are API. */
+/** Kill switches and their history as all surfaces show them; the names of fields are API. */
 import type { SwitchEvent, SwitchRecord } from '../backends/switch-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { ActiveSwitch } from './switches.ts'

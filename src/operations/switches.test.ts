@@ -3,7 +3,7 @@ import { describe, test } from 'vitest'
 import { openScene } from '../../test/support/worker-scene.ts'
 import { defineApp } from '../contracts/define-app.ts'
 import { queue } from '../contracts/queue-declaration.ts'
-import { createBudgetDesk, createSwitches, type SwitchOn } from './switches.ts'
+import { createBudgets, createSwitches, type SwitchOn } from './switches.ts'
 
 const app = defineApp('app', {
   queues: { mail: queue({ obeys: 'MAIL_PAUSED' }) },
@@ -70,7 +70,7 @@ describe('a kill switch', () => {
     await assert.rejects(switches.lift({ name: 'X' }, by), refusal)
     await assert.rejects(switches.list(), refusal)
     await assert.rejects(switches.history(), refusal)
-    const desk = createBudgetDesk(nothing.backend, app.budgets)
+    const desk = createBudgets(nothing.backend, app.budgets)
     await assert.rejects(desk.spend('mails', 1), refusal)
   })
 })
@@ -93,7 +93,7 @@ describe('a budget', () => {
     const message = "budget: got 'mail', expected one of mails"
     await assert.rejects(mill.budgets.spend('mail', 1), { code: 'invalid_argument', message })
     await assert.rejects(mill.budgets.state('toString'), { code: 'invalid_argument' })
-    const none = createBudgetDesk({ switches: null })
+    const none = createBudgets({ switches: null })
     await assert.rejects(
       none.state('x'),
       /^MillraceError: budget: got 'x', expected an app that declares budgets$/,

@@ -9,7 +9,7 @@ import type {
   SwitchScope,
   SwitchTarget,
 } from '../backends/switch-store.ts'
-import type { Budgets } from '../contracts/budget-declaration.ts'
+import type { DeclaredBudgets } from '../contracts/budget-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -108,22 +108,22 @@ export function createSwitches({ backend, queues, heldNames = [] }: SwitchesSetu
 }
 
 /** What handlers have spent, by the names of the app's budgets. */
-export interface BudgetDesk {
+export interface Budgets {
   spend(budget: string, amount: number): Promise<BudgetState>
   state(budget: string): Promise<BudgetState>
 }
 
-export function createBudgetDesk(
+export function createBudgets(
   backend: Pick<Backend, 'switches'>,
-  budgets: Budgets = {},
-): BudgetDesk {
+  budgets: DeclaredBudgets = {},
+): Budgets {
   const windowOf = (
     name: string,
   ): { readonly budget: string; readonly perMs: number | null; readonly limit: number } => {
     const { limit, per } = required(name)
     return { budget: name, limit, perMs: per === undefined ? null : durationMs(per) }
   }
-  const required = (name: string): Budgets[string] => {
+  const required = (name: string): DeclaredBudgets[string] => {
     const budget = Object.hasOwn(budgets, name) ? budgets[name] : undefined
     if (budget !== undefined) return budget
     const names = Object.keys(budgets)

@@ -123,7 +123,7 @@ describe('a tail of a queue', () => {
     const { bodies, look } = await tail({ queue: 'dead', fromStart: true })
     assert.deepEqual(bodies, ['younger'])
     const [delivery] = await backend.receive({ queue: 'orders', max: 1 })
-    const outcome = { kind: 'bury', reason: 'bad' } as const
+    const outcome = { kind: 'deadLetter', reason: 'bad' } as const
     const settlements = [{ receipt: delivery?.receipt ?? '', outcome }]
     await backend.settle({ queue: 'orders', settlements })
     await look()

@@ -166,8 +166,8 @@ describe('sending many messages', () => {
 describe('a draft', () => {
   test('becomes what the backend emits with a settlement', async () => {
     const { producer, sends } = scene(queue({ message: Video }))
-    const draft = producer.draft({ fileKey: 'a' }, { delay: '1s' })
-    assert.deepEqual(await draft.toEmit(), {
+    const draft = producer.prepare({ fileKey: 'a' }, { delay: '1s' })
+    assert.deepEqual(await draft.toEmitted(), {
       queue: 'app-dev-q',
       message: { body: '{"fileKey":"a"}', delayMs: 1_000 },
     })
@@ -176,7 +176,7 @@ describe('a draft', () => {
 
   test('is checked when it is used', async () => {
     const { producer } = scene(queue({ message: Video }))
-    await assert.rejects(producer.draft({}).toEmit(), {
+    await assert.rejects(producer.prepare({}).toEmitted(), {
       code: 'invalid_message',
       message: /message\.fileKey/,
     })

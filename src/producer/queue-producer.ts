@@ -2,7 +2,7 @@
  * Puts messages into one queue. A message is encoded and checked against its contract before
  * anything is stored, in the form in which the receiver will read it: what passes here passes there.
  */
-import type { Backend, Emit, NewMessage, SendResult } from '../backends/backend.ts'
+import type { Backend, EmittedMessage, NewMessage, SendResult } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { allOrThrow } from './all-or-throw.ts'
@@ -17,9 +17,9 @@ export interface Sent {
 }
 
 /** A message that is sent together with the acknowledgement of another one, or not at all. */
-export interface Draft {
+export interface PreparedMessage {
   /** Checks and encodes the message; the answer is what the backend stores. */
-  toEmit(): Promise<Emit>
+  toEmitted(): Promise<EmittedMessage>
 }
 
 /** FIFO queues need to know the group, so there the options are not optional. */
@@ -41,7 +41,10 @@ export interface QueueProducer<Queue extends DeclaredQueue> {
     >
   ): Promise<readonly Sent[]>
   /** A message for `acknowledge({ emits: [...] })`. */
-  draft(message: MessageInput<Queue>, ...options: OptionsArgument<Queue, SendOptions<Queue>>): Draft
+  prepare(
+    message: MessageInput<Queue>,
+    ...options: OptionsArgument<Queue, SendOptions<Queue>>
+  ): PreparedMessage
 }
 
 /** The same before the types of one queue are known. */
@@ -51,7 +54,7 @@ export interface UntypedProducer {
     messages: readonly unknown[],
     options?: AnySendOptions | ((message: unknown, index: number) => AnySendOptions),
   ): Promise<readonly Sent[]>
-  draft(message: unknown, options?: AnySendOptions): Draft
+  prepare(message: unknown, options?: AnySendOptions): PreparedMessage
 }
 
 export interface ProducerSetup {
@@ -88,8 +91,8 @@ export function createProducer({ backend, name, declared }: ProducerSetup): Unty
       )
       return store(allOrThrow(prepared))
     },
-    draft: (message, options = {}) => ({
-      toEmit: async () => ({ queue: name, message: await prepare(message, options) }),
+    prepare: (message, options = {}) => ({
+      toEmitted: async () => ({ queue: name, message: await prepare(message, options) }),
     }),
   }
 }

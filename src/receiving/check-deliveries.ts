@@ -6,7 +6,7 @@ import type { Delivery } from '../backends/backend.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { LeaseDesk } from './lease-client.ts'
+import type { LeaseClient } from './lease-client.ts'
 import { readDelivery } from './read-delivery.ts'
 import type { ReadMessage } from './read-message.ts'
 
@@ -22,7 +22,7 @@ export interface RefusedDelivery {
 }
 
 export interface CheckSetup {
-  readonly desk: LeaseDesk
+  readonly client: LeaseClient
   readonly queue: string
   readonly declared: DeclaredQueue
   readonly onRefused: (refused: RefusedDelivery) => void
@@ -61,16 +61,16 @@ export async function checkDeliveries(
 }
 
 /** A message left at the head of its group comes again before those behind it. */
-async function release({ desk, queue }: CheckSetup, { receipt }: Delivery): Promise<void> {
+async function release({ client, queue }: CheckSetup, { receipt }: Delivery): Promise<void> {
   try {
-    await desk.settle({ queue, receipt }, { kind: 'release' })
+    await client.settle({ queue, receipt }, { kind: 'release' })
   } catch {
     // The lease lapses instead; a failing store must not cost the caller its other deliveries.
   }
 }
 
 async function refuse(
-  { desk, queue }: CheckSetup,
+  { client, queue }: CheckSetup,
   { id, receiveCount, receipt }: Delivery,
   { status, error }: Exclude<ReadMessage, { readonly status: 'read' }>,
 ): Promise<RefusedDelivery> {
@@ -78,7 +78,7 @@ async function refuse(
   if (status === 'unknown') return { ...refused, fate: 'left', error }
   try {
     const reason = `invalid_message: ${error.message}`.slice(0, limits.reasonLength.max)
-    const { status } = await desk.settle({ queue, receipt }, { kind: 'bury', reason })
+    const { status } = await client.settle({ queue, receipt }, { kind: 'deadLetter', reason })
     return { ...refused, fate: status === 'settled' ? 'buried' : 'left', error }
   } catch (cause) {
     const expected = cause instanceof MillraceError && cause.code === 'dead_letter_missing'

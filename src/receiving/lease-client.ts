@@ -5,8 +5,8 @@
  */
 import type {
   Backend,
-  Emit,
   EmittedJob,
+  EmittedMessage,
   LeaseRefusal,
   LeaseResult,
   Outcome,
@@ -36,14 +36,14 @@ export interface LeaseReference {
 }
 
 /** What comes to exist with a settlement, or not at all. */
-export interface Emissions {
-  readonly emits?: readonly Emit[]
+export interface EmittedList {
+  readonly emits?: readonly EmittedMessage[]
   readonly jobs?: readonly EmittedJob[]
 }
 
 type LeaseStore = Pick<Backend, 'extend' | 'settle'>
 
-export class LeaseDesk {
+export class LeaseClient {
   readonly #backend: LeaseStore
 
   constructor(backend: LeaseStore) {
@@ -58,7 +58,7 @@ export class LeaseDesk {
   async settle(
     { queue, receipt }: LeaseReference,
     outcome: Outcome,
-    { emits = [], jobs = [] }: Emissions = {},
+    { emits = [], jobs = [] }: EmittedList = {},
   ): Promise<Settled> {
     const settlement: Settlement = {
       receipt,

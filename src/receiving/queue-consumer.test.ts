@@ -134,7 +134,7 @@ describe('a delivery', () => {
     await one.retry()
     await one.retry({ in: '30s' })
     await one.release()
-    await one.bury('no such video')
+    await one.moveToDeadLetters('no such video')
     assert.deepEqual(
       stage.settles.map(({ settlements }) => settlements),
       [
@@ -142,7 +142,7 @@ describe('a delivery', () => {
         [{ ...lease, outcome: { kind: 'retry', delayMs: 0 } }],
         [{ ...lease, outcome: { kind: 'retry', delayMs: 30_000 } }],
         [{ ...lease, outcome: { kind: 'release' } }],
-        [{ ...lease, outcome: { kind: 'bury', reason: 'no such video' } }],
+        [{ ...lease, outcome: { kind: 'deadLetter', reason: 'no such video' } }],
       ],
     )
   })
@@ -151,7 +151,7 @@ describe('a delivery', () => {
     const stage = scene()
     const emit = { queue: 'next', message: { body: '1' } }
     const one = await receiveOne(stage)
-    await one.acknowledge({ emits: [{ toEmit: async () => emit }] })
+    await one.acknowledge({ emits: [{ toEmitted: async () => emit }] })
     const expected = { ...lease, outcome: { kind: 'acknowledge' }, emits: [emit] }
     assert.deepEqual(stage.settles, [{ queue: 'q', settlements: [expected] }])
   })
@@ -160,7 +160,7 @@ describe('a delivery', () => {
     const stage = scene()
     const one = await receiveOne(stage)
     const error = new MillraceError('invalid_message')
-    const bad = { toEmit: () => Promise.reject(error) }
+    const bad = { toEmitted: () => Promise.reject(error) }
     await assert.rejects(one.acknowledge({ emits: [bad] }), error)
     assert.deepEqual(stage.settles, [])
   })
@@ -187,7 +187,7 @@ describe('a delivery', () => {
     const error = new MillraceError('dead_letter_missing')
     const refusal = { status: 'refused', error } as const
     const one = await receiveOne(scene({ settle: () => refusal, extend: refusal }))
-    await assert.rejects(one.bury('why'), error)
+    await assert.rejects(one.moveToDeadLetters('why'), error)
     await assert.rejects(one.extend('1m'), error)
     await assert.rejects(one.extend('x' as '1m'), /duration: got 'x'/)
   })
@@ -205,7 +205,7 @@ describe('a body that does not match the contract', () => {
       ['id-1'],
     )
     const outcome = settles[0]?.settlements[0]?.outcome
-    assert.ok(outcome?.kind === 'bury')
+    assert.ok(outcome?.kind === 'deadLetter')
     assert.match(outcome.reason, text)
     assert.ok(!outcome.reason.includes('pa55word'))
     assert.equal(refused[0]?.fate, 'buried')
@@ -264,7 +264,7 @@ describe('a body that stays at the head of its FIFO group', () => {
   const bad = { body: '1', group: 'a' }
   const missing = new MillraceError('dead_letter_missing')
   const noDeadLetters = ({ settlements }: Settle): SettleResult =>
-    settlements[0]?.outcome.kind === 'bury' ? { status: 'refused', error: missing } : settled
+    settlements[0]?.outcome.kind === 'deadLetter' ? { status: 'refused', error: missing } : settled
 
   test('sends back those behind it, and no others', async () => {
     const { consumer, settles } = scene({

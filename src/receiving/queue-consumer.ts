@@ -6,7 +6,7 @@ import type { Backend, Receive } from '../backends/backend.ts'
 import type { DeclaredQueue, MessageOutput } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { checkDeliveries, type RefusedDelivery } from './check-deliveries.ts'
-import { LeaseDesk } from './lease-client.ts'
+import { LeaseClient } from './lease-client.ts'
 import { type TypedDelivery, typedDelivery } from './typed-delivery.ts'
 
 export interface ReceiveOptions {
@@ -43,13 +43,13 @@ export interface ConsumerSetup {
 export function createConsumer(setup: ConsumerSetup): UntypedConsumer {
   const { backend, name, declared, onRefused, heldNames = [] } = setup
   const held = heldNames.length > 0 && { heldNames }
-  const desk = new LeaseDesk(backend)
+  const client = new LeaseClient(backend)
   return {
     async receive(options = {}) {
       const deliveries = await backend.receive({ ...receiveRequest(name, options), ...held })
-      const check = { desk, queue: name, declared, onRefused }
+      const check = { client, queue: name, declared, onRefused }
       const checked = await checkDeliveries(check, deliveries)
-      return checked.map((one) => typedDelivery({ desk, queue: name, ...one }))
+      return checked.map((one) => typedDelivery({ client, queue: name, ...one }))
     },
   }
 }

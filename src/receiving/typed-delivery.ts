@@ -1,12 +1,9 @@
 /** One received message with its lease: what a handler reads, and the ways in which it can end. */
-import type { DeadLetterOrigin, Delivery, Emit, MessageAttribute } from '../backends/backend.ts'
-import { type Duration, durationMs } from '../core/durations.ts'
-import type { Extended, LeaseDesk, Settled } from './lease-client.ts'
 
-/** A message that comes to exist with the acknowledgement; `draft` of a queue makes one. */
-export interface Emission {
-  toEmit(): Promise<Emit>
-}
+import type { DeadLetterOrigin, Delivery, MessageAttribute } from '../backends/backend.ts'
+import { type Duration, durationMs } from '../core/durations.ts'
+import type { PreparedMessage } from '../producer/queue-producer.ts'
+import type { Extended, LeaseClient, Settled } from './lease-client.ts'
 
 export interface TypedDelivery<Message> {
   /** The output of the contract's schema. */
@@ -26,26 +23,26 @@ export interface TypedDelivery<Message> {
   readonly deadLetter: DeadLetterOrigin | null
 
   /** Done: deletes the message and sends what it emits, together or not at all. */
-  acknowledge(options?: { readonly emits?: readonly Emission[] }): Promise<Settled>
+  acknowledge(options?: { readonly emits?: readonly PreparedMessage[] }): Promise<Settled>
   /** Again, at once or later; this receive counts. */
   retry(options?: { readonly in?: Duration }): Promise<Settled>
   /** Hands the message back untouched; this receive does not count. */
   release(): Promise<Settled>
   /** To the dead-letter queue now. The reason is kept there, so it must not quote the message. */
-  bury(reason: string): Promise<Settled>
+  moveToDeadLetters(reason: string): Promise<Settled>
   /** The lease ends this long from now. */
   extend(duration: Duration): Promise<Extended>
 }
 
 export interface DeliverySetup {
-  readonly desk: LeaseDesk
+  readonly client: LeaseClient
   readonly queue: string
   readonly delivery: Delivery
   readonly message: unknown
 }
 
 export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
-  const { desk, queue, delivery, message } = setup
+  const { client, queue, delivery, message } = setup
   const lease = { queue, receipt: delivery.receipt }
   return {
     message,
@@ -60,15 +57,15 @@ export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
     deadLetter: delivery.deadLetter,
 
     acknowledge: async ({ emits = [] } = {}) => {
-      const resolved = await Promise.all(emits.map((emission) => emission.toEmit()))
-      return desk.settle(lease, { kind: 'acknowledge' }, { emits: resolved })
+      const resolved = await Promise.all(emits.map((emission) => emission.toEmitted()))
+      return client.settle(lease, { kind: 'acknowledge' }, { emits: resolved })
     },
     retry: async (options = {}) => {
       const delayMs = durationMs(options.in ?? '0s', 'in')
-      return desk.settle(lease, { kind: 'retry', delayMs })
+      return client.settle(lease, { kind: 'retry', delayMs })
     },
-    release: () => desk.settle(lease, { kind: 'release' }),
-    bury: (reason) => desk.settle(lease, { kind: 'bury', reason }),
-    extend: async (duration) => desk.extend(lease, durationMs(duration, 'duration')),
+    release: () => client.settle(lease, { kind: 'release' }),
+    moveToDeadLetters: (reason) => client.settle(lease, { kind: 'deadLetter', reason }),
+    extend: async (duration) => client.extend(lease, durationMs(duration, 'duration')),
   }
 }

@@ -16,7 +16,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { serverDefaults } from '../core/server-defaults.ts'
-import { Agent, type AgentFailure, type SliceEnd } from '../maintenance/agent.ts'
+import { Service, type ServiceFailure, type SliceEnd } from '../maintenance/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import { createAlarms } from '../operations/alarms/alarms.ts'
 import { createInbox } from '../operations/inbox.ts'
@@ -173,15 +173,15 @@ function watchLoss(
   backend: Backend,
   { timers }: Ports,
   onLoss: (error: MillraceError) => void,
-): Agent {
+): Service {
   const slice = async (): Promise<SliceEnd> => {
     await backend.listQueues({ limit: 1 })
     return {}
   }
-  const onFailure = ({ error }: AgentFailure): void => {
+  const onFailure = ({ error }: ServiceFailure): void => {
     if (error instanceof MillraceError && error.code === 'store_replaced') onLoss(error)
   }
-  return new Agent({ timers, intervalMs: lookEveryMs, slice, onFailure })
+  return new Service({ timers, intervalMs: lookEveryMs, slice, onFailure })
 }
 
 /** A supervisor wants an answer, also while another process holds the store. */

@@ -11,7 +11,7 @@ import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { Clock } from '../core/ports.ts'
 import { checkDeliveries, type RefusedDelivery } from '../receiving/check-deliveries.ts'
-import { LeaseDesk } from '../receiving/lease-client.ts'
+import { LeaseClient } from '../receiving/lease-client.ts'
 import { readDelivery } from '../receiving/read-delivery.ts'
 
 export interface WireContractsSetup {
@@ -27,13 +27,13 @@ export class WireContracts {
   /** The store with checks. A queue without a contract costs one look into a map. */
   readonly store: Backend
   readonly #setup: WireContractsSetup
-  readonly #desk: LeaseDesk
+  readonly #client: LeaseClient
   #queues: ReadonlyMap<string, DeclaredQueue> = new Map()
 
   constructor(setup: WireContractsSetup) {
     const { backend } = setup
     this.#setup = setup
-    this.#desk = new LeaseDesk(backend)
+    this.#client = new LeaseClient(backend)
     this.store = {
       ...backend,
       send: (request) => {
@@ -79,7 +79,7 @@ export class WireContracts {
       if (refused.fate === 'left') left.note(refused.id)
       onRefused(refused)
     }
-    const check = { desk: this.#desk, queue, declared, onRefused: noteRefused }
+    const check = { client: this.#client, queue, declared, onRefused: noteRefused }
     let deliveries = await backend.receive(request)
     let endsMs: number | undefined
     for (let looks = 1; deliveries.length > 0; looks += 1) {

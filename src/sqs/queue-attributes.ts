@@ -28,27 +28,31 @@ export interface AttributeScene {
 type Changes = { -readonly [Name in keyof QueueSettings]?: QueueSettings[Name] }
 
 /** What is to change, while attributes are read one by one. */
-interface Draft {
+interface Parsed {
   readonly changes: Changes
   readonly annotations: Record<string, string>
   readonly scene: AttributeScene
 }
 
-type Reader = (draft: Draft, value: string, name: string) => void
+type Reader = (parsed: Parsed, value: string, name: string) => void
 
 /** The settings that the attributes ask for. An empty text takes an attribute back that can be. */
 export function settingsFromAttributes(
   attributes: QueueAttributes,
   scene: AttributeScene,
 ): Partial<QueueSettings> {
-  const draft: Draft = { changes: {}, annotations: { ...scene.current?.annotations }, scene }
+  const parsed: Parsed = {
+    changes: {},
+    annotations: { ...scene.current?.annotations },
+    scene,
+  }
   const entries = Object.entries(attributes)
   for (const [name] of entries) refuseName(name, scene.type)
-  refuseTwoEncryptions(attributes, draft.annotations)
-  for (const [name, value] of entries) readers.get(name)?.(draft, value, name)
-  if (entries.some(([name]) => annotated.has(name))) draft.changes.annotations = draft.annotations
-  refuseThroughput(draft)
-  return draft.changes
+  refuseTwoEncryptions(attributes, parsed.annotations)
+  for (const [name, value] of entries) readers.get(name)?.(parsed, value, name)
+  if (entries.some(([name]) => annotated.has(name))) parsed.changes.annotations = parsed.annotations
+  refuseThroughput(parsed)
+  return parsed.changes
 }
 
 function whole(setting: RangedSetting, range: Range, unit: number): Reader {
@@ -77,7 +81,7 @@ function booleanFrom(name: string, text: string): boolean {
   throw invalidAttribute(name)
 }
 
-/** Keeps a text for the ways in; an empty one takes it back. */
+/** Keeps a text for surfaces; an empty one takes it back. */
 function note(name: string, check: (value: string) => void): Reader {
   return ({ annotations }, value) => {
     if (value === '') {
@@ -152,10 +156,10 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ],
   [
     encryptionKey,
-    (draft, value, name) => {
-      note(name, () => undefined)(draft, value, name)
+    (parsed, value, name) => {
+      note(name, () => undefined)(parsed, value, name)
       // A key takes the place of the encryption that SQS brings, which does not come back by itself.
-      if (value !== '') draft.annotations[ownEncryption] = 'false'
+      if (value !== '') parsed.annotations[ownEncryption] = 'false'
     },
   ],
   [keyReuse, note(keyReuse, (value) => numberFrom(keyReuse, value, keyReuseSeconds, 1))],
@@ -202,7 +206,7 @@ function refuseTwoEncryptions(given: QueueAttributes, kept: QueueAttributes): vo
   )
 }
 
-function refuseThroughput({ changes, annotations, scene }: Draft): void {
+function refuseThroughput({ changes, annotations, scene }: Parsed): void {
   const scope = changes.deduplicationScope ?? scene.current?.deduplicationScope ?? 'queue'
   if (annotations[throughput] !== 'perMessageGroupId' || scope === 'group') return
   throw invalidAttribute(

@@ -3,7 +3,7 @@
 import type { QueueContract } from '../contracts/contract-of.ts'
 import type { App } from '../contracts/define-app.ts'
 import { kebabCase } from '../contracts/resolve-names.ts'
-import { resolveTopology } from '../contracts/resolve-topology.ts'
+import { resolveQueues } from '../contracts/resolve-queues.ts'
 import { appAlarms } from '../templates/app-alarms.ts'
 import { planExport } from '../templates/export-plan.ts'
 import type { Place, ReadTemplate, TemplateProblem } from '../templates/stack.ts'
@@ -21,7 +21,7 @@ export interface AppStack extends ReadTemplate {
 
 export function appStack({ app, stage, file }: AppStackRequest): AppStack {
   const at: Place = { file, line: 1, column: 1 }
-  const { planned, queues } = resolveTopology(app, stage)
+  const { planned, queues } = resolveQueues(app, stage)
   const keys = new Map(queues.map(({ name, key }) => [name, key]))
   const plan = planExport(app, stage, 'cloudformation')
   // A server adds the default ones for every dead-letter queue of the store.

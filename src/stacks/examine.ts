@@ -5,7 +5,7 @@ import { examine } from '../contracts/doctor.ts'
 import type { Finding } from '../contracts/doctor-rule.ts'
 import { examineApp } from '../contracts/examine-app.ts'
 import type { ExaminedQueue } from '../contracts/examined-facts.ts'
-import { resolveTopology } from '../contracts/resolve-topology.ts'
+import { resolveQueues } from '../contracts/resolve-queues.ts'
 import { allQueues } from '../operations/list-queues.ts'
 import { examinedStack, examineStack } from '../templates/examine-stack.ts'
 import type { TemplateProblem } from '../templates/stack.ts'
@@ -26,7 +26,7 @@ export async function examineSource(
   if (stack === null) return { findings: [], problems }
   if (!isProgram(source)) return { findings: examineStack(stack), problems }
   const { app, stage } = await loadAppAtStage(source, options)
-  return { findings: examineApp(resolveTopology(app, stage)), problems }
+  return { findings: examineApp(resolveQueues(app, stage)), problems }
 }
 
 /** The queues as they are now, with what the recorded stacks know about them. */

@@ -1,7 +1,7 @@
 /** The alarms of an app in CloudWatch's words: those that it declares, and those that it has anyway. */
 import type { Alarm } from '../contracts/alarm-declaration.ts'
 import { type ResolvedAlarm, resolveAlarms } from '../contracts/resolve-alarms.ts'
-import { resolveTopology } from '../contracts/resolve-topology.ts'
+import { resolveQueues } from '../contracts/resolve-queues.ts'
 import { alarmMetrics } from '../core/alarm-metrics.ts'
 import {
   cloudWatchComparisons,
@@ -24,7 +24,7 @@ const queueNamespace = 'AWS/SQS'
 /** What SQS has no metric for is not among them, and what watches nothing is a warning to the plan. */
 export function appAlarms(plan: ExportPlan): readonly AppAlarm[] {
   const { app, stage } = plan
-  const resolved = resolveAlarms({ app, stage, topology: resolveTopology(app, stage) })
+  const resolved = resolveAlarms({ app, stage, resolved: resolveQueues(app, stage) })
   for (const alarm of app.alarms ?? []) warnOfNothing(plan, alarm, resolved)
   return resolved.flatMap((alarm) => {
     const watched = plan.queues.find(({ planned }) => planned.queue === alarm.rule.of)

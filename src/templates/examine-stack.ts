@@ -1,7 +1,7 @@
 /** A stack before the doctor. */
 import { examine } from '../contracts/doctor.ts'
 import type { Finding } from '../contracts/doctor-rule.ts'
-import type { ExaminedTopology } from '../contracts/examined-facts.ts'
+import type { ExaminedQueues } from '../contracts/examined-facts.ts'
 import type { Stack } from './stack.ts'
 
 const depthMetric = 'ApproximateNumberOfMessagesVisible'
@@ -10,12 +10,7 @@ export function examineStack(stack: Stack): readonly Finding[] {
   return examine(examinedStack(stack))
 }
 
-export function examinedStack({
-  queues,
-  functions,
-  eventSources,
-  alarms,
-}: Stack): ExaminedTopology {
+export function examinedStack({ queues, functions, eventSources, alarms }: Stack): ExaminedQueues {
   const byName = new Map(functions.map((one) => [one.name, one]))
   const watched = new Set(
     alarms.filter(({ metric }) => metric === depthMetric).map(({ queue }) => queue),

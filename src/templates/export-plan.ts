@@ -1,7 +1,7 @@
 /** What an app becomes in a template, before it is written: queues with logical ids and names. */
 import type { App } from '../contracts/define-app.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
-import { type PlannedQueue, resolveTopology } from '../contracts/resolve-topology.ts'
+import { type PlannedQueue, resolveQueues } from '../contracts/resolve-queues.ts'
 import { sub, TemplateFunction, type TemplateValue } from './template-text.ts'
 import { uniqueName } from './unique-name.ts'
 
@@ -11,7 +11,7 @@ export interface ExportPlan {
   readonly app: App
   readonly stage: string
   readonly format: ExportFormat
-  /** In the order of the topology: dead-letter queues first. */
+  /** In the order of the resolved: dead-letter queues first. */
   readonly queues: readonly ExportedQueue[]
   /** What could not be said in the template. */
   readonly warnings: string[]
@@ -29,7 +29,7 @@ export interface ExportedQueue {
 }
 
 export function planExport(app: App, stage: string, format: ExportFormat): ExportPlan {
-  const { planned, queues } = resolveTopology(app, stage)
+  const { planned, queues } = resolveQueues(app, stage)
   const taken = new Set<string>()
   return {
     app,

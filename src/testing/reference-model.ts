@@ -340,7 +340,7 @@ export class ReferenceModel {
   #settleOne(queue: ModelQueue, { receipt, outcome, emits = [] }: Settlement): SettleResult {
     const held = findHeld(queue, receipt)
     if (held === 'invalid') return refusedWith('receipt_invalid')
-    if (outcome.kind === 'bury' && this.#deadLettersOf(queue) === undefined) {
+    if (outcome.kind === 'deadLetter' && this.#deadLettersOf(queue) === undefined) {
       return refusedWith('dead_letter_missing')
     }
     for (const emit of emits) {
@@ -368,7 +368,7 @@ export class ReferenceModel {
       queue.totals.acknowledged += 1
       return
     }
-    if (outcome.kind === 'bury') {
+    if (outcome.kind === 'deadLetter') {
       this.#bury(queue, message, outcome.reason)
       return
     }

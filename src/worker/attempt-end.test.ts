@@ -23,7 +23,7 @@ const nowhere = { canFail: false }
 
 const threw = (error: unknown): AttemptEnd => ({ how: 'threw', error })
 const chose = (outcome: ReturnType<typeof release>): AttemptEnd => ({ how: 'chose', outcome })
-const buried = (reason: string): object => ({ kind: 'bury', reason })
+const buried = (reason: string): object => ({ kind: 'deadLetter', reason })
 const retried = (error: string, delayMs = waitMs): object => ({ kind: 'retry', delayMs, error })
 
 const done: AttemptEnd = { how: 'returned', result: '{"pages":3}' }

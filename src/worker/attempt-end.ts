@@ -52,7 +52,7 @@ function chosen(outcome: HandlerOutcome, circumstances: AttemptCircumstances): O
     }
     case 'dead_letter': {
       const reason = errorSummary(outcome.reason, hide)
-      return canFail ? { kind: 'bury', reason } : laterOf(reason, circumstances)
+      return canFail ? { kind: 'deadLetter', reason } : laterOf(reason, circumstances)
     }
   }
 }
@@ -66,7 +66,7 @@ function afterFailure(error: unknown, circumstances: AttemptCircumstances): Outc
     return again(waitMs(circumstances), text, circumstances)
   }
   const summary = errorSummary(error, hide)
-  if (isUnrecoverable(error) && canFail) return { kind: 'bury', reason: summary }
+  if (isUnrecoverable(error) && canFail) return { kind: 'deadLetter', reason: summary }
   return again(waitMs(circumstances), summary, circumstances)
 }
 
@@ -74,7 +74,7 @@ function afterFailure(error: unknown, circumstances: AttemptCircumstances): Outc
 function again(delayMs: number, error: string, circumstances: AttemptCircumstances): Outcome {
   const { attempt, maxAttempts, canFail } = circumstances
   const isLast = maxAttempts !== null && attempt >= maxAttempts
-  if (isLast && canFail) return { kind: 'bury', reason: error }
+  if (isLast && canFail) return { kind: 'deadLetter', reason: error }
   return { kind: 'retry', delayMs, error }
 }
 

@@ -21,14 +21,14 @@ export function factsOf({ setup }: Source, delivery: Delivery): Facts {
 }
 
 /** What an event says beside the facts. */
-export type Particulars = Partial<
+export type EventDetails = Partial<
   Pick<WorkerEvent, 'durationMs' | 'waitedMs' | 'error' | 'retryInMs'>
 >
 
 export function eventOf(
   event: WorkerEventName,
   facts: Facts,
-  { durationMs = 0, waitedMs = null, error = null, retryInMs = null }: Particulars = {},
+  { durationMs = 0, waitedMs = null, error = null, retryInMs = null }: EventDetails = {},
 ): WorkerEvent {
   const { queue, type, id, attempt, maxAttempts, traceId } = facts
   const what = { event, queue, type, id, attempt, maxAttempts, traceId }
@@ -36,13 +36,13 @@ export function eventOf(
 }
 
 /** What has happened once an outcome is settled. */
-export function eventAfter(outcome: Outcome): readonly [WorkerEventName, Particulars] {
+export function eventAfter(outcome: Outcome): readonly [WorkerEventName, EventDetails] {
   switch (outcome.kind) {
     case 'acknowledge':
       return ['completed', {}]
     case 'release':
       return ['released', {}]
-    case 'bury':
+    case 'deadLetter':
       return ['failed', { error: outcome.reason }]
     case 'retry':
       return ['retried', { error: outcome.error ?? null, retryInMs: outcome.delayMs }]

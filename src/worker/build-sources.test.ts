@@ -6,7 +6,7 @@ import { collector, triggers } from '../contracts/collector-declaration.ts'
 import { defineApp } from '../contracts/define-app.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { fifo, queue } from '../contracts/queue-declaration.ts'
-import { resolveTopology } from '../contracts/resolve-topology.ts'
+import { resolveQueues } from '../contracts/resolve-queues.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { buildSources } from './build-sources.ts'
 import type { UntypedWorkerOptions } from './worker-options.ts'
@@ -40,7 +40,7 @@ const app = defineApp('app', {
     }),
   },
 })
-const topology = resolveTopology(app, 'dev')
+const resolved = resolveQueues(app, 'dev')
 const run = (): void => undefined
 const merge = (): void => undefined
 const ownHandlers = new Map([['delay', merge]])
@@ -48,7 +48,7 @@ const good = { poll: ['mail'], handle: { mail: run } }
 
 const build = (options: unknown, concurrency = 10) =>
   buildSources({
-    topology,
+    resolved,
     options: options as UntypedWorkerOptions,
     concurrency,
     triggers: ownHandlers,

@@ -3,7 +3,7 @@ import { isTriggersQueue } from '../contracts/collector-declaration.ts'
 import { didYouMean } from '../contracts/did-you-mean.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
-import type { Topology } from '../contracts/resolve-topology.ts'
+import type { ResolvedQueues } from '../contracts/resolve-queues.ts'
 import { checkKeys, isRecord } from '../contracts/setting-checks.ts'
 import { checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { formatDuration } from '../core/durations.ts'
@@ -26,7 +26,7 @@ const optionNames: readonly string[] = [
 ]
 
 export interface SourcesSetup {
-  readonly topology: Topology
+  readonly resolved: ResolvedQueues
   readonly options: UntypedWorkerOptions
   readonly concurrency: number
   /** What is done with triggers, by the keys of their queues. */
@@ -35,7 +35,7 @@ export interface SourcesSetup {
 
 /** Options may come from plain JavaScript, so nothing about them is taken for granted. */
 export function buildSources(setup: SourcesSetup): readonly Source[] {
-  const { topology, options } = setup
+  const { resolved, options } = setup
   const violations: Violations = []
   checkOptions(violations, setup)
   const weights = weightsOf(options.poll)
@@ -44,9 +44,9 @@ export function buildSources(setup: SourcesSetup): readonly Source[] {
   const sources: Source[] = []
   for (const [key, weight] of weights) {
     checkRange(violations, `poll.${key}`, weight, limits.pollWeight)
-    const queue = topology.queues.find((one) => one.key === key)
+    const queue = resolved.queues.find((one) => one.key === key)
     if (queue === undefined) {
-      const keys = topology.queues.map((one) => one.key)
+      const keys = resolved.queues.map((one) => one.key)
       const allowed = `the key of a declared queue${didYouMean(key, keys)}`
       violations.push({ field: 'poll', given: describeGiven(key), allowed })
       continue
@@ -123,14 +123,14 @@ function handlersOf(
 }
 
 function sourceOf(
-  { topology, options, concurrency }: SourcesSetup,
+  { resolved, options, concurrency }: SourcesSetup,
   { key, name, declared }: NamedQueue,
   chosen: Pick<SourceSetup, 'weight' | 'handlers'>,
   into: Violations,
 ): Source {
   const own = options.queueConcurrency?.[key]
   if (own !== undefined) checkRange(into, `queueConcurrency.${key}`, own, limits.concurrency)
-  const settings = topology.planned.find(({ queue }) => queue === name)?.settings
+  const settings = resolved.planned.find(({ queue }) => queue === name)?.settings
   const visibilityMs = settings?.visibilityMs ?? 0
   if (visibilityMs < leaseMsMin) {
     const given = `a visibility timeout of ${formatDuration(visibilityMs)}`

@@ -146,7 +146,7 @@ export class ClaimLoop {
       const slots = slotsOf(source)
       if (source.running + slots >= source.setup.concurrency) return false
       return (
-        this.#ahead.has(source) || (source.state === 'lively' && slots < limits.messagesPerCall.max)
+        this.#ahead.has(source) || (source.state === 'ready' && slots < limits.messagesPerCall.max)
       )
     })
   }
@@ -225,7 +225,7 @@ export class ClaimLoop {
     const isAlone = this.#alone === source && slots === 1
     // Before any handler starts: a handler that blocks must not keep the rest from being released.
     this.#ahead.add(source, claimed.slice(slots))
-    // In order: a slot that is free again at once must not overtake the others of this claim.
+    // In order: a slot that is free again at once must not start before the others of this claim.
     this.#isStarting = true
     for (const one of claimed.slice(0, slots)) {
       if (isAlone || !isSuspect(one.delivery)) {
@@ -240,7 +240,7 @@ export class ClaimLoop {
     }
     this.#isStarting = false
     if (isAlone && claimed.length === 0) this.#alone = undefined
-    if (missing === 0) source.state = 'lively'
+    if (missing === 0) source.state = 'ready'
     else void this.#watch(source)
   }
 
@@ -297,7 +297,7 @@ export class ClaimLoop {
       this.#rest(source, error)
       return
     }
-    source.state = 'lively'
+    source.state = 'ready'
     this.#scheduleNow()
   }
 
@@ -313,7 +313,7 @@ export class ClaimLoop {
     this.#setup.ports.timers.after(
       delayMs,
       () => {
-        source.state = 'lively'
+        source.state = 'ready'
         this.#schedule()
       },
       { background: true },

@@ -3,7 +3,7 @@
  * with its completion, in one commit, or not at all.
  */
 
-import type { Emit, EmittedJob } from '../backends/backend.ts'
+import type { EmittedJob, EmittedMessage } from '../backends/backend.ts'
 import type { AddItems, EndBatch } from '../backends/collector-store.ts'
 import type { UnitKey } from '../backends/flow-store.ts'
 import type { DeclaredFlowParts, DeclaredQueues, NoParts } from '../contracts/define-app.ts'
@@ -13,7 +13,7 @@ import type { KeptLabels } from '../core/job-labels.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { AddOptions } from '../flows/collector-items.ts'
 import type { Collecting } from '../flows/collectors.ts'
-import type { EmittedOpening, FlowDrafts } from '../flows/emitted-flows.ts'
+import type { EmittedOpening, FlowEmits } from '../flows/emitted-flows.ts'
 import type {
   ChainStart,
   EmitChainOptions,
@@ -27,7 +27,7 @@ import type { Logger } from '../observability/logger.ts'
 import type { OptionsArgument } from '../producer/queue-producer.ts'
 import type { SendOptions } from '../producer/send-options.ts'
 import { type AbortKind, AbortReason } from './abort-reason.ts'
-import { AttemptDrafts, type Drafts } from './attempt-drafts.ts'
+import { AttemptEmits, type EmittedParts } from './attempt-emits.ts'
 
 /** The keys of queues that hold plain messages. */
 export type MessagesKey<Queues extends DeclaredQueues> = {
@@ -118,15 +118,23 @@ export type Facts = Omit<
 /** What the contexts of a worker have in common. */
 export interface SharedContext {
   readonly log: (facts: Facts) => Logger
-  readonly draftMessage: (queue: string, message: unknown, options: unknown) => Promise<Emit>
-  readonly draftJob: (
+  readonly prepareMessage: (
+    queue: string,
+    message: unknown,
+    options: unknown,
+  ) => Promise<EmittedMessage>
+  readonly prepareJob: (
     queue: string,
     type: string,
     payload: unknown,
     options: JobOptions | undefined,
   ) => Promise<EmittedJob>
-  readonly draftItem: (collector: string, item: unknown, options?: AddOptions) => Promise<AddItems>
-  readonly flows: FlowDrafts
+  readonly prepareItem: (
+    collector: string,
+    item: unknown,
+    options?: AddOptions,
+  ) => Promise<AddItems>
+  readonly flows: FlowEmits
   readonly spend: (budget: string, amount: number) => Promise<void>
 }
 
@@ -141,7 +149,7 @@ export interface OwnContext {
   readonly reportProgress: (fraction: number) => Promise<void>
 }
 
-const nothing: Drafts = {}
+const nothing: EmittedParts = {}
 
 /** The context of one attempt. Signal, logger and drafts are made when they are asked for. */
 export class AttemptContext implements HandlerContext {
@@ -162,7 +170,7 @@ export class AttemptContext implements HandlerContext {
   #controller: AbortController | undefined
   #abortKind: AbortKind | undefined
   #log: Logger | undefined
-  #drafts: AttemptDrafts | undefined
+  #drafts: AttemptEmits | undefined
 
   constructor(shared: SharedContext, own: OwnContext) {
     const { facts } = own
@@ -209,29 +217,29 @@ export class AttemptContext implements HandlerContext {
   }
 
   send(queue: string, message: unknown, options?: unknown): void {
-    this.#draft.add('emits', this.#shared.draftMessage(queue, message, options))
+    this.#emits.add('emits', this.#shared.prepareMessage(queue, message, options))
   }
 
   enqueue(queue: string, type: string, payload: unknown, options?: JobOptions): void {
-    this.#draft.add('jobs', this.#shared.draftJob(queue, type, payload, options))
+    this.#emits.add('jobs', this.#shared.prepareJob(queue, type, payload, options))
   }
 
   open(flow: string, id: string, opening: EmittedOpening): void {
     this.#refuseTakeOver(opening)
-    this.#draft.add('flows', this.#shared.flows.open(flow, id, opening))
+    this.#emits.add('flows', this.#shared.flows.open(flow, id, opening))
   }
 
   start(chain: string, id: string, payload: unknown, options: EmitChainOptions = {}): void {
     this.#refuseTakeOver(options)
-    this.#draft.add('flows', this.#shared.flows.start(chain, id, payload, options))
+    this.#emits.add('flows', this.#shared.flows.start(chain, id, payload, options))
   }
 
   mark(flow: string, id: string, unit: string): void {
-    this.#draft.add('marks', this.#shared.flows.mark(flow, id, unit))
+    this.#emits.add('marks', this.#shared.flows.mark(flow, id, unit))
   }
 
   collect(collector: string, item: unknown, options?: AddOptions): void {
-    this.#draft.add('items', this.#shared.draftItem(collector, item, options))
+    this.#emits.add('items', this.#shared.prepareItem(collector, item, options))
   }
 
   /** For the worker's own handler of triggers. */
@@ -240,14 +248,14 @@ export class AttemptContext implements HandlerContext {
   }
 
   /** Ends the batch of a collector with the completion, and sends what it was merged to. */
-  endBatch(batch: EndBatch, merged: Emit): void {
-    this.#draft.endBatch(batch)
-    this.#draft.add('emits', Promise.resolve(merged))
+  endBatch(batch: EndBatch, merged: EmittedMessage): void {
+    this.#emits.endBatch(batch)
+    this.#emits.add('emits', Promise.resolve(merged))
   }
 
   within<Connection extends object = StoreConnection>(write: (db: Connection) => void): void {
     // Which connection it is, is known to the one who has chosen the backend.
-    this.#draft.write((connection) => write(connection as Connection))
+    this.#emits.write((connection) => write(connection as Connection))
   }
 
   /** Why the handler was asked to stop, if it was. */
@@ -266,12 +274,12 @@ export class AttemptContext implements HandlerContext {
    * All that comes to exist with the completion, the step after this one included; rejects when any of
    * it does not fit its contract.
    */
-  drafts(result: string | undefined): Drafts | Promise<Drafts> {
+  emitted(result: string | undefined): EmittedParts | Promise<EmittedParts> {
     if (this.#drafts === undefined && this.#own.unit === null) return nothing
     return this.#gathered(result)
   }
 
-  async #gathered(result: string | undefined): Promise<Drafts> {
+  async #gathered(result: string | undefined): Promise<EmittedParts> {
     const { unit, facts } = this.#own
     const gathered = (await this.#drafts?.gathered()) ?? nothing
     if (unit === null) return gathered
@@ -280,8 +288,8 @@ export class AttemptContext implements HandlerContext {
     return successor === undefined ? gathered : { ...gathered, starts: [successor] }
   }
 
-  get #draft(): AttemptDrafts {
-    this.#drafts ??= new AttemptDrafts()
+  get #emits(): AttemptEmits {
+    this.#drafts ??= new AttemptEmits()
     return this.#drafts
   }
 

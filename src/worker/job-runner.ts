@@ -17,9 +17,9 @@ import type { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
 import { notAJob } from '../receiving/read-delivery.ts'
 import { type ReadMessage, readMessage } from '../receiving/read-message.ts'
-import type { Drafts } from './attempt-drafts.ts'
+import type { EmittedParts } from './attempt-emits.ts'
 import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
-import { eventAfter, eventOf, factsOf, type Particulars } from './attempt-facts.ts'
+import { type EventDetails, eventAfter, eventOf, factsOf } from './attempt-facts.ts'
 import type { Claim } from './claim-loop.ts'
 import type { Claimed } from './claims-ahead.ts'
 import { endOf } from './handler-answer.ts'
@@ -279,13 +279,13 @@ export class JobRunner {
     }
     const { receipt } = attempt.delivery
     let outcome: Outcome
-    let drafts: Drafts | undefined
+    let emitted: EmittedParts | undefined
     try {
       const ending = end.how === 'answered' ? endOf(end.answer, work) : end
       outcome = outcomeOf(ending instanceof Promise ? await ending : ending, circumstances)
       if (outcome.kind === 'acknowledge') {
-        const drafting = context.drafts(outcome.result)
-        drafts = drafting instanceof Promise ? await drafting : drafting
+        const drafting = context.emitted(outcome.result)
+        emitted = drafting instanceof Promise ? await drafting : drafting
       }
     } catch (error) {
       // The result, or something that the handler sent, does not fit its contract.
@@ -298,14 +298,14 @@ export class JobRunner {
         () => !this.#hasGivenUp && keeper.mayLive(lease),
       )
     try {
-      let result = await settle(settlementOf(receipt, outcome, drafts))
+      let result = await settle(settlementOf(receipt, outcome, emitted))
       if (result.status === 'refused') {
         const threw = { how: 'threw', error: thrownBy(result.error) } as const
         outcome = outcomeOf(threw, { ...circumstances, hide: hide() })
         result = await settle({ receipt, outcome })
       }
       if (result.status === 'settled') {
-        if (result.enqueued.length > 0) onEnqueued?.(drafts?.jobs ?? [], result.enqueued)
+        if (result.enqueued.length > 0) onEnqueued?.(emitted?.jobs ?? [], result.enqueued)
         this.#tell(...eventAfter(outcome), attempt)
       } else await this.#tellUnsettled(attempt)
     } catch (error) {
@@ -336,7 +336,7 @@ export class JobRunner {
     try {
       await settler.settle(
         source.setup.name,
-        { receipt, outcome: { kind: 'bury', reason } },
+        { receipt, outcome: { kind: 'deadLetter', reason } },
         () => false,
       )
     } catch {
@@ -345,7 +345,7 @@ export class JobRunner {
     observe?.(eventOf('refused', factsOf(source, delivery), { error: reason }))
   }
 
-  #tell(event: WorkerEventName, more: Particulars, { context, startedMs }: Attempt): void {
+  #tell(event: WorkerEventName, more: EventDetails, { context, startedMs }: Attempt): void {
     const { observe, ports } = this.#setup
     if (observe === undefined) return
     const durationMs = event === 'started' ? 0 : ports.clock.monotonic() - startedMs
@@ -353,8 +353,12 @@ export class JobRunner {
   }
 }
 
-function settlementOf(receipt: string, outcome: Outcome, drafts: Drafts | undefined): Settlement {
-  return drafts === undefined ? { receipt, outcome } : { ...drafts, receipt, outcome }
+function settlementOf(
+  receipt: string,
+  outcome: Outcome,
+  emitted: EmittedParts | undefined,
+): Settlement {
+  return emitted === undefined ? { receipt, outcome } : { ...emitted, receipt, outcome }
 }
 
 /** A write of the handler's own that threw is a failure of the handler, with the handler's error. */

@@ -8,8 +8,8 @@ import type { BackoffPolicy } from '../core/backoff.ts'
 import { durationMs } from '../core/durations.ts'
 import type { AttemptContext } from './handler-context.ts'
 
-/** `lively`: worth a claim. `claiming`: one is on its way. `watching`: it was found empty. */
-export type SourceState = 'lively' | 'claiming' | 'watching' | 'resting'
+/** `ready`: worth a claim. `claiming`: one is on its way. `watching`: it was found empty. */
+export type SourceState = 'ready' | 'claiming' | 'watching' | 'resting'
 
 /** What is called with a payload: a handler of the user's, or the worker's own for triggers. */
 export type SourceHandler = (payload: unknown, context: AttemptContext) => unknown
@@ -44,7 +44,7 @@ export class Source {
   readonly setup: SourceSetup
   weight: number
   running = 0
-  state: SourceState = 'lively'
+  state: SourceState = 'ready'
   readonly #works = new Map<string, Work>()
 
   constructor(setup: SourceSetup) {

@@ -252,7 +252,7 @@ describe('the context of a handler', () => {
 describe('middleware', () => {
   test('runs around every handler, the first one outermost', async () => {
     const { mill, until } = await openScene(app)
-    const { id } = await mill.jobs.enqueue('lite', 'TIDY', 'the desk')
+    const { id } = await mill.jobs.enqueue('lite', 'TIDY', 'the client')
     const order: string[] = []
     started(
       mill.worker({
@@ -276,7 +276,7 @@ describe('middleware', () => {
     )
     await until('completed', async () => (await mill.jobs.get(id))?.status === 'completed')
     assert.deepEqual(order, [
-      'outer before TIDY 1 of the desk',
+      'outer before TIDY 1 of the client',
       'inner before',
       'handler',
       'inner after',

@@ -111,7 +111,7 @@ describe('the log', () => {
   test('names every other end as well', async () => {
     const { mill, clock, worker, messages, lines, settle } = await bank((payload, { signal }) => {
       switch (payload) {
-        case 'bury':
+        case 'deadLetter':
           return deadLetter('broken')
         case 'wait':
           return aborted(signal).then(() => Promise.reject(signal.reason))
@@ -119,7 +119,7 @@ describe('the log', () => {
           return undefined
       }
     })
-    await mill.jobs.enqueue('basic', 'SIMPLE', 'bury')
+    await mill.jobs.enqueue('basic', 'SIMPLE', 'deadLetter')
     const { id } = await mill.jobs.enqueue('basic', 'SIMPLE', 'wait')
     await settle()
     await mill.jobs.cancel(id)

@@ -174,7 +174,7 @@ class Shift {
         if (isStoreGone(error)) onGone(error)
       },
     })
-    for (const source of sources) source.state = 'lively'
+    for (const source of sources) source.state = 'ready'
     this.#stayAlive()
     this.#loop.start()
   }

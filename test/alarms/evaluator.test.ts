@@ -5,7 +5,7 @@ import { appAlarmSource } from '../../src/app/app-alarms.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { notEmptyRule } from '../../src/contracts/resolve-alarms.ts'
-import { resolveTopology } from '../../src/contracts/resolve-topology.ts'
+import { resolveQueues } from '../../src/contracts/resolve-queues.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'
 import { defineApp, queue } from '../../src/index.ts'
 import { AlarmEvaluator } from '../../src/maintenance/alarms/alarm-evaluator.ts'
@@ -91,14 +91,14 @@ test('an alarm that cannot be judged keeps no other from ringing, and is reporte
 test('an app leaves dead letters to a stack only while somebody evaluates its alarms', async () => {
   const { backend, clock } = await openScene()
   const app = defineApp('shop', { queues: { orders: queue({ deadLetter: {} }) } })
-  const topology = resolveTopology(app, 'dev')
-  const [of = ''] = topology.planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? [])
+  const resolved = resolveQueues(app, 'dev')
+  const [of = ''] = resolved.planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? [])
   await backend.createQueue({ queue: of })
   await backend.alarms?.declareAlarms({
     owner: 'stacks',
     rules: [notEmptyRule(of, { name: 'lost' })],
   })
-  const source = appAlarmSource({ app, stage: 'dev', topology, backend })
+  const source = appAlarmSource({ app, stage: 'dev', resolved, backend })
   const names = async (): Promise<readonly string[]> =>
     (await source.rules()).map(({ name }) => name)
   assert.deepEqual(await names(), ['shop-dev-orders-dlq-not-empty'])

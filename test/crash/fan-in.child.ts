@@ -75,7 +75,7 @@ async function finish(on: Backend, { body, receipt, sequence }: Delivery): Promi
 }
 
 function outcomeFor(sequence: number): Outcome {
-  if (sequence % 11 === 0) return { kind: 'bury', reason: 'unreadable' }
+  if (sequence % 11 === 0) return { kind: 'deadLetter', reason: 'unreadable' }
   return sequence % 5 === 0 ? { kind: 'retry', delayMs: 0 } : { kind: 'acknowledge' }
 }
 

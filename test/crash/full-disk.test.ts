@@ -100,7 +100,7 @@ describe.skipIf(!canMount)('a full disk', () => {
 
       const receive = (): Promise<readonly Delivery[]> => backend.receive({ queue: 'q', max: 3 })
       await settleAll(backend, await receive(), { kind: 'retry', delayMs: 0 })
-      await settleAll(backend, await receive(), { kind: 'bury', reason: 'no use' })
+      await settleAll(backend, await receive(), { kind: 'deadLetter', reason: 'no use' })
       await backend.sweep()
       await backend.check()
       assert.equal(await drain(backend), sent - 3)

@@ -246,7 +246,7 @@ export class CollectorRun {
       { kind: 'retry', delayMs: 0 },
       { kind: 'retry', delayMs: 3_000 },
       { kind: 'release' },
-      { kind: 'bury', reason: 'broken' },
+      { kind: 'deadLetter', reason: 'broken' },
     ] as const)
     const what = `${outcome.kind} ${lease.receipt}`
     const answer = await this.#tried(what, fault, () => this.#settle(lease.receipt, outcome))

@@ -119,7 +119,7 @@ export const outcome: fc.Arbitrary<Outcome> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.constant({ kind: 'release' } as const) },
-  { weight: 2, arbitrary: fc.constant({ kind: 'bury', reason: 'random' } as const) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'deadLetter', reason: 'random' } as const) },
 )
 
 export const settlement: fc.Arbitrary<SettlementDraft> = fc.record({

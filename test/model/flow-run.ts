@@ -202,15 +202,15 @@ export class FlowRun {
       'any',
       'retry',
       'release',
-      'bury',
+      'deadLetter',
     ])
-    if (kind === 'bury' && held.queue !== 'work') return
+    if (kind === 'deadLetter' && held.queue !== 'work') return
     const outcomes: Readonly<Record<string, Outcome>> = {
       acknowledge: { kind: 'acknowledge' },
       any: { kind: 'acknowledge', anyLease: true },
       retry: { kind: 'retry', delayMs: this.#chances.pick([0, 5_000]) },
       release: { kind: 'release' },
-      bury: { kind: 'bury', reason: 'unreadable' },
+      bury: { kind: 'deadLetter', reason: 'unreadable' },
     }
     const outcome = outcomes[kind] ?? assert.fail()
     const marked = this.#chances.is(0.2) ? this.#anyUnit() : undefined
@@ -247,7 +247,7 @@ export class FlowRun {
   }
 
   #apply(message: ModelMessage, outcome: Outcome): void {
-    if (outcome.kind === 'bury') this.#model.bury(message)
+    if (outcome.kind === 'deadLetter') this.#model.bury(message)
     if (outcome.kind === 'release') this.#model.handBack(message, 0, false)
     if (outcome.kind === 'retry') this.#model.handBack(message, outcome.delayMs, true)
   }

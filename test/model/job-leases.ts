@@ -129,7 +129,7 @@ export class JobLeases {
       { kind: 'acknowledge', result: '"done"' },
       { kind: 'retry', delayMs: this.#chances.pick([0, 2 * second, 20 * second]), error: 'again' },
       { kind: 'release' },
-      { kind: 'bury', reason: 'broken' },
+      { kind: 'deadLetter', reason: 'broken' },
     ])
     this.#note(`${outcome.kind} ${job.name}`)
     const answers = await this.#stores.both(async ({ backend }, side) => {
@@ -140,7 +140,7 @@ export class JobLeases {
     const isComplete = outcome.kind === 'acknowledge'
     const does = isComplete ? this.#model.mayComplete(job, lease) : this.#model.isLive(job, lease)
     // What is gone cannot be seen to have been a job, which alone needs no place for dead letters.
-    const hasNoPlace = outcome.kind === 'bury' && job.queue.deadLetters === null
+    const hasNoPlace = outcome.kind === 'deadLetter' && job.queue.deadLetters === null
     const refusal = hasNoPlace && isFinished(job.status) ? 'refused' : this.#refusal(held)
     const expected = does ? 'settled' : refusal
     assert.deepEqual(answers, { eager: expected, lazy: expected })
@@ -172,7 +172,7 @@ export class JobLeases {
     if (outcome.kind === 'acknowledge') model.complete(job, lease, outcome.result ?? '')
     if (outcome.kind === 'retry') model.retryLater(job, outcome.delayMs, outcome.error ?? '')
     if (outcome.kind === 'release') model.release(job)
-    if (outcome.kind === 'bury') model.fail(job, outcome.reason)
+    if (outcome.kind === 'deadLetter') model.fail(job, outcome.reason)
   }
 
   /** Why the lease cannot be used, if it cannot. */

@@ -31,7 +31,7 @@ export interface ModelQueue {
 }
 
 /** What was said when it was enqueued. */
-export interface JobDraft {
+export interface PreparedJob {
   readonly type: string
   readonly payload: string
   readonly maxAttempts: number
@@ -46,7 +46,7 @@ export interface ModelKey {
   readonly coalesce: boolean
 }
 
-export interface ModelJob extends JobDraft {
+export interface ModelJob extends PreparedJob {
   readonly name: string
   readonly queue: ModelQueue
   readonly retryOf: ModelJob | null
@@ -125,7 +125,7 @@ export class JobModel {
     }
   }
 
-  enqueue(queue: ModelQueue, draft: JobDraft, key: ModelKey | undefined): Enqueued {
+  enqueue(queue: ModelQueue, draft: PreparedJob, key: ModelKey | undefined): Enqueued {
     const scope = JSON.stringify([queue.name, draft.type, key?.key])
     const known = key === undefined ? undefined : this.#keys.get(scope)
     if (key !== undefined && known !== undefined && known.until > this.now) {
@@ -245,7 +245,7 @@ export class JobModel {
     return this.#add(job.queue, { ...job, delayMs: 0 }, job)
   }
 
-  #add(queue: ModelQueue, draft: JobDraft, retryOf: ModelJob | null): ModelJob {
+  #add(queue: ModelQueue, draft: PreparedJob, retryOf: ModelJob | null): ModelJob {
     const { type, payload, maxAttempts, tenant, tier, delayMs } = draft
     const order = this.jobs.length + 1
     const job: ModelJob = {

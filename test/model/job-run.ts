@@ -14,12 +14,12 @@ import { type Engine, outcomeOf } from './engine-run.ts'
 import { compareJobs, compareLists } from './job-comparison.ts'
 import { JobLeases } from './job-leases.ts'
 import {
-  type JobDraft,
   JobModel,
   type ModelJob,
   type ModelQueue,
   type ModelSwitch,
   noCeilings,
+  type PreparedJob,
 } from './job-model.ts'
 import { JobStores, type OfBoth, type Side, sides } from './job-stores.ts'
 
@@ -133,8 +133,8 @@ export class JobRun {
     await this.#leases.completeTogether()
   }
 
-  async #enqueue(queue: ModelQueue, fixed: Partial<JobDraft> = {}): Promise<void> {
-    const draft: JobDraft = {
+  async #enqueue(queue: ModelQueue, fixed: Partial<PreparedJob> = {}): Promise<void> {
+    const draft: PreparedJob = {
       type: this.#chances.pick(['OCR', 'OMR']),
       payload: this.#chances.pick(['1', '2', `"${'x'.repeat(2_000)}"`]),
       maxAttempts: this.#chances.pick([1, 2, 3]),

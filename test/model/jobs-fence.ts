@@ -20,7 +20,7 @@ export async function assertJobsAreFenced({ backend, clock }: Engine): Promise<v
     const receipt = stale?.receipt ?? ''
     const outcomes: readonly Outcome[] = [
       { kind: 'acknowledge', result: '2' },
-      { kind: 'bury', reason: 'late' },
+      { kind: 'deadLetter', reason: 'late' },
     ]
     for (const outcome of outcomes) {
       const results = await backend().settle({ queue, settlements: [{ receipt, outcome }] })

@@ -66,6 +66,7 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'operations',
     parts: ['core', 'contracts', 'backends', 'receiving', 'maintenance'],
+    types: ['producer'],
     outside: [],
   },
   // What all surfaces share. The server hands it to them.

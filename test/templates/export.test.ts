@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { resolveTopology } from '../../src/contracts/resolve-topology.ts'
+import { resolveQueues } from '../../src/contracts/resolve-queues.ts'
 import { durationMs } from '../../src/core/durations.ts'
 import { defaultQueueSettings } from '../../src/core/queue-settings.ts'
 import {
@@ -62,7 +62,7 @@ async function readBack(
 
 /** What an app says about its queues in words that SQS has. */
 function declared(app: App, stage: string): unknown {
-  return resolveTopology(app, stage).planned.map(({ queue: name, settings, tags }) => {
+  return resolveQueues(app, stage).planned.map(({ queue: name, settings, tags }) => {
     const { ceilings, obeys, history, ...known } = settings
     return { name, settings: known, tags }
   })
@@ -104,7 +104,7 @@ function ours(name: string): string {
 
 /** The alarms that an app declares, and one on each dead-letter queue without, one text each. */
 function declaredAlarms(app: App, stage: string): readonly string[] {
-  const { planned, queues } = resolveTopology(app, stage)
+  const { planned, queues } = resolveQueues(app, stage)
   const target = (name: string): string | undefined =>
     planned.find(({ queue: one }) => one === name)?.settings.deadLetter?.queue
   const targets = new Set(planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))

@@ -40,7 +40,7 @@ describe('sending', () => {
     // @ts-expect-error size is missing
     queues.video.sendMany([{ fileKey: 'a' }])
     // @ts-expect-error size is missing
-    queues.video.draft({ fileKey: 'a' })
+    queues.video.prepare({ fileKey: 'a' })
   })
 
   test('takes anything where no schema is declared', () => {
@@ -70,7 +70,7 @@ describe('sending', () => {
 
   test('needs the deduplication id on a FIFO queue that does not make its own', () => {
     queues.attempts.send({ attempt: 1 }, { group: 'one', deduplicationId: 'x' })
-    queues.attempts.draft({ attempt: 1 }, { group: 'one', deduplicationId: 'x' })
+    queues.attempts.prepare({ attempt: 1 }, { group: 'one', deduplicationId: 'x' })
     queues.attempts.sendMany([{ attempt: 1 }], ({ attempt }, index) => {
       expectTypeOf(attempt).toEqualTypeOf<number>()
       return { group: 'one', deduplicationId: `${attempt}-${index}` }
@@ -78,7 +78,7 @@ describe('sending', () => {
     // @ts-expect-error the deduplication id is missing
     queues.attempts.send({ attempt: 1 }, { group: 'one' })
     // @ts-expect-error the deduplication id is missing
-    queues.attempts.draft({ attempt: 1 }, { group: 'one' })
+    queues.attempts.prepare({ attempt: 1 }, { group: 'one' })
   })
 })
 
@@ -100,7 +100,10 @@ describe('receiving', () => {
 
   test('takes drafts of any queue with an acknowledgement', async () => {
     const [delivery] = await queues.video.receive()
-    const emits = [queues.anything.draft(1), queues.telemetry.draft({ event: 'x' }, { group: 'a' })]
+    const emits = [
+      queues.anything.prepare(1),
+      queues.telemetry.prepare({ event: 'x' }, { group: 'a' }),
+    ]
     const settled = await delivery?.acknowledge({ emits })
     expectTypeOf(settled?.status).toEqualTypeOf<
       'settled' | 'gone' | 'stale' | 'lapsed' | undefined

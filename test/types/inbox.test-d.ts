@@ -28,6 +28,6 @@ test('an inbox is of a queue of the app, and every action names a person', () =>
   mill.inbox('handoff').claim({})
   // @ts-expect-error: a note without words
   mill.inbox('handoff').note('id', { by: 'anna' })
-  // @ts-expect-error: only what `draft` makes can be emitted
+  // @ts-expect-error: only what `prepare` makes can be emitted
   mill.inbox('handoff').resolve('id', { by: 'anna', emits: ['text'] })
 })

@@ -4,7 +4,7 @@ import { beforeAll, describe, test } from 'vitest'
 import {
   type ReadTemplate,
   readTemplate,
-  resolveTopology,
+  resolveQueues,
   type Stack,
 } from '../../shared/not-public.ts'
 import { repliesApp } from '../app.ts'
@@ -103,7 +103,7 @@ describe('the template', () => {
 
 describe('the app', () => {
   test('declares the queues of the template, and nothing else', () => {
-    const { planned } = resolveTopology(repliesApp(), 'dev')
+    const { planned } = resolveQueues(repliesApp(), 'dev')
     const inApp = planned.map(({ queue, settings: { visibilityMs, retentionMs, deadLetter } }) => [
       queue,
       { visibilityMs, retentionMs, deadLetter },

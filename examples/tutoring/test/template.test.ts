@@ -7,7 +7,7 @@ import { beforeAll, describe, test } from 'vitest'
 import {
   type ReadTemplate,
   readTemplate,
-  resolveTopology,
+  resolveQueues,
   type Stack,
 } from '../../shared/not-public.ts'
 import { tutoring } from '../backend/app.ts'
@@ -138,7 +138,7 @@ describe('the template', () => {
 })
 
 test('the app declares the queues of the template, and nothing else', () => {
-  const { planned } = resolveTopology(tutoring, 'dev')
+  const { planned } = resolveQueues(tutoring, 'dev')
   const inTemplate = stack.queues.map(({ name, settings }) => [
     name,
     {

@@ -9,7 +9,7 @@ import type { AlarmRule } from '../../core/alarm-rule.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { minuteMs, minuteOf } from '../../core/minutes.ts'
 import type { Timers } from '../../core/ports.ts'
-import { Agent, type AgentFailure, type SliceEnd } from '../agent.ts'
+import { Service, type ServiceFailure, type SliceEnd } from '../service.ts'
 import type { AlarmChange } from './alarm-change.ts'
 import { AlarmEvaluator } from './alarm-evaluator.ts'
 import { endAlarm } from './set-alarm.ts'
@@ -34,7 +34,7 @@ export interface AlarmWatchOptions {
   readonly sources: readonly AlarmSource[]
   /** Evaluates alarms of this owner alone. Default: all of the store, whoever declared them. */
   readonly owner?: string
-  readonly onFailure?: (failure: AgentFailure) => void
+  readonly onFailure?: (failure: ServiceFailure) => void
 }
 
 /** Time for the sampler to write the minute down; the watch would do it itself. */
@@ -43,7 +43,7 @@ const afterMinuteMs = 5_000
 const endReason =
   'It is not declared any more, its queue was deleted, or it is left to another alarm.'
 
-export class AlarmWatch extends Agent {
+export class AlarmWatch extends Service {
   readonly #options: AlarmWatchOptions
   readonly #evaluator: AlarmEvaluator
   /** What each source had declared, and of which queues, when this process last told the store. */

@@ -4,7 +4,7 @@ import type { AlarmState } from '../../core/alarm-rule.ts'
 import { type AlarmChange, alarmChange } from './alarm-change.ts'
 import { alarmNotifications } from './alarm-notifications.ts'
 
-export interface AlarmDesk {
+export interface AlarmControl {
   readonly alarms: Pick<AlarmStore, 'now' | 'setAlarmState'>
   readonly onChange: (change: AlarmChange) => void
 }
@@ -16,7 +16,7 @@ export interface GivenState {
 
 /** Undefined when it is in that state already, or was changed meanwhile. */
 export async function setAlarm(
-  { alarms, onChange }: AlarmDesk,
+  { alarms, onChange }: AlarmControl,
   record: AlarmRecord,
   { to, reason }: GivenState,
 ): Promise<AlarmTransition | undefined> {
@@ -31,9 +31,9 @@ export async function setAlarm(
 
 /** Before an alarm is forgotten: whoever heard it ring would wait for its end for ever. */
 export async function endAlarm(
-  desk: AlarmDesk,
+  control: AlarmControl,
   record: AlarmRecord,
   reason: string,
 ): Promise<void> {
-  if (record.state === 'ALARM') await setAlarm(desk, record, { to: 'OK', reason })
+  if (record.state === 'ALARM') await setAlarm(control, record, { to: 'OK', reason })
 }

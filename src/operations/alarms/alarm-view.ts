@@ -1,4 +1,4 @@
-/** Alarms and their past as every way in shows them; the names of fields are API. */
+/** Alarms and their past as all surfaces show them; the names of fields are API. */
 import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts'
 import { comparisonWords } from '../../core/alarm-evaluation.ts'
 import type { AlarmRule, AlarmTarget } from '../../core/alarm-rule.ts'

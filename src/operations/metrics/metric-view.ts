@@ -1,4 +1,4 @@
-/** Metrics as every way in shows them; the names of fields are API. */
+/** Metrics as all surfaces show them; the names of fields are API. */
 import type { LatestValue, QueueMinute } from '../../backends/metric-store.ts'
 import { isoTime } from '../../core/iso-time.ts'
 import { type QueueCounter, queueCounterNames } from '../../core/queue-counters.ts'

@@ -71,29 +71,29 @@ export function alarmCommand(parent: Command, shell: Shell): void {
 
 const order: Readonly<Record<AlarmState, number>> = { ALARM: 0, INSUFFICIENT_DATA: 1, OK: 2 }
 
-async function listAlarms({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
+async function listAlarms({ flags, output, shell }: Call<ListFlags>): Promise<void> {
   const records = await inAlarms({ flags, shell }, (alarms) => alarms.list())
   const views = records
     .map(alarmView)
     .filter(({ state }) => flags.state === undefined || state === flags.state)
     .sort((one, other) => order[one.state] - order[other.state])
-  if (flags.json) return voice.tell({ alarms: views })
-  if (views.length === 0) return voice.note('No such alarms.')
-  voice.say(alarmTable(views, voice.paint))
+  if (flags.json) return output.json({ alarms: views })
+  if (views.length === 0) return output.notice('No such alarms.')
+  output.line(alarmTable(views, output.paint))
 }
 
-async function showAlarm({ flags, voice, shell }: Call<StoreFlags>, name: string): Promise<void> {
+async function showAlarm({ flags, output, shell }: Call<StoreFlags>, name: string): Promise<void> {
   const view = await inAlarms({ flags, shell }, async (alarms) => {
     const record = await alarms.get(name)
     if (record === undefined) throw await missing(alarms, name)
     return alarmView(record)
   })
-  if (flags.json) return voice.tell(view)
-  voice.say(alarmSheet(view, voice.paint))
+  if (flags.json) return output.json(view)
+  output.line(alarmSheet(view, output.paint))
 }
 
 async function showHistory(
-  { flags, voice, shell }: Call<HistoryFlags>,
+  { flags, output, shell }: Call<HistoryFlags>,
   alarm: string | undefined,
 ): Promise<void> {
   const { limit, after } = flags
@@ -110,23 +110,23 @@ async function showHistory(
     return page
   })
   const rows = items.map(alarmTransitionView)
-  if (flags.json) return voice.tell({ changes: rows, next })
-  if (rows.length === 0) return voice.note('No state has changed in the last 90 days.')
-  voice.say(table(['at', 'alarm', 'from', 'to', 'reason'], rows))
-  if (next !== null) voice.note(`There is more: --after ${next}`)
+  if (flags.json) return output.json({ changes: rows, next })
+  if (rows.length === 0) return output.notice('No state has changed in the last 90 days.')
+  output.line(table(['at', 'alarm', 'from', 'to', 'reason'], rows))
+  if (next !== null) output.notice(`There is more: --after ${next}`)
 }
 
-async function testAlarm({ flags, voice, shell }: Call<TestFlags>, name: string): Promise<void> {
+async function testAlarm({ flags, output, shell }: Call<TestFlags>, name: string): Promise<void> {
   const { state, reason, by = userName() } = flags
   const change = await inAlarms({ flags, shell }, async (alarms) => {
     if ((await alarms.get(name)) === undefined) throw await missing(alarms, name)
     return alarms.test(name, { state, by, ...(reason !== undefined && { reason }) })
   })
-  if (flags.json) return voice.tell({ change: change ? alarmTransitionView(change) : null })
-  if (change === undefined) return voice.say(`It is ${alarmWord(state, voice.paint)} already.`)
+  if (flags.json) return output.json({ change: change ? alarmTransitionView(change) : null })
+  if (change === undefined) return output.line(`It is ${alarmWord(state, output.paint)} already.`)
   const { from, to } = change
-  voice.say(
-    `${printable(name)}: ${alarmWord(from, voice.paint)} became ${alarmWord(to, voice.paint)}.`,
+  output.line(
+    `${printable(name)}: ${alarmWord(from, output.paint)} became ${alarmWord(to, output.paint)}.`,
   )
 }
 

@@ -16,13 +16,13 @@ export function backupCommand(parent: Command, shell: Shell): void {
 }
 
 async function backUp(call: Call<StoreFlags>, file: string): Promise<void> {
-  const { flags, voice } = call
+  const { flags, output } = call
   const report = await inStore(call, ({ backend }) =>
     whileCopying(call, {
       interrupted: 'Interrupted; no backup was written.',
       copy: (watch) => backend.backup({ file, ...watch }),
     }),
   )
-  if (flags.json) voice.tell(report)
-  else voice.say(`Wrote ${printable(report.file)}, ${byteSize(report.bytes)}, verified.`)
+  if (flags.json) output.json(report)
+  else output.line(`Wrote ${printable(report.file)}, ${byteSize(report.bytes)}, verified.`)
 }

@@ -63,7 +63,7 @@ function listCommand(parent: Command): Command {
     .option('--after <text>', 'go on behind the page before')
 }
 
-async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
+async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
   const { collector, prefix, limit, after } = flags
   const request = {
     limit,
@@ -75,14 +75,14 @@ async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
     supported(backend.collectors).list(request),
   )
   const keys = items.map(keyView)
-  if (flags.json) return voice.tell({ keys, next })
-  if (keys.length === 0) return voice.note('Nothing is staged.')
-  voice.say(keyTable(keys, voice.paint))
-  if (next !== null) voice.note(`There is more: --after ${next}`)
+  if (flags.json) return output.json({ keys, next })
+  if (keys.length === 0) return output.notice('Nothing is staged.')
+  output.line(keyTable(keys, output.paint))
+  if (next !== null) output.notice(`There is more: --after ${next}`)
 }
 
 async function show(
-  { flags, voice, shell }: Call<StoreFlags>,
+  { flags, output, shell }: Call<StoreFlags>,
   collector: string,
   key: string,
 ): Promise<void> {
@@ -92,16 +92,16 @@ async function show(
   )
   if (found === undefined) throw nothingStaged(collector, key)
   const view = collectedKeyView(found)
-  if (flags.json) return voice.tell(view)
-  voice.say(keyTable([view], voice.paint))
-  if (view.items.length > 0) voice.say(`\n${itemTable(view.items, voice.paint)}`)
+  if (flags.json) return output.json(view)
+  output.line(keyTable([view], output.paint))
+  if (view.items.length > 0) output.line(`\n${itemTable(view.items, output.paint)}`)
   if (view.kept_items.length === 0) return
-  voice.say(`\nKept with dead-lettered triggers:\n${itemTable(view.kept_items, voice.paint)}`)
-  voice.note('Redrive the triggers or flush the key to merge them.')
+  output.line(`\nKept with dead-lettered triggers:\n${itemTable(view.kept_items, output.paint)}`)
+  output.notice('Redrive the triggers or flush the key to merge them.')
 }
 
 async function flush(
-  { flags, voice, shell }: Call<StoreFlags>,
+  { flags, output, shell }: Call<StoreFlags>,
   collector: string,
   key: string,
 ): Promise<void> {
@@ -109,8 +109,8 @@ async function flush(
     supported(backend.collectors).flush({ collector, key }),
   )
   if (!flushed) throw nothingStaged(collector, key)
-  if (flags.json) return voice.tell({ collector, key, flushed })
-  voice.say(`${printable(key)} is due now.`)
+  if (flags.json) return output.json({ collector, key, flushed })
+  output.line(`${printable(key)} is due now.`)
 }
 
 function nothingStaged(collector: string, key: string): CommandFailure {

@@ -22,16 +22,16 @@ export function completionCommand(parent: Command, shell: Shell): void {
       'completion powershell >> $PROFILE',
     ],
   }).addArgument(new Argument('<shell>', 'which shell').choices(shells))
-  run(shell, command, async ({ voice }: Call<object>, name: (typeof shells)[number]) => {
-    voice.say(completionScripts[name])
+  run(shell, command, async ({ output }: Call<object>, name: (typeof shells)[number]) => {
+    output.line(completionScripts[name])
   })
   const hidden = parent
     .command('__complete', { hidden: true })
     .argument('[words...]')
     .allowUnknownOption()
     .helpOption(false)
-  run(shell, hidden, async ({ voice }: Call<object>, words: readonly string[]) => {
-    for (const word of await complete(parent, words, shell)) voice.say(word)
+  run(shell, hidden, async ({ output }: Call<object>, words: readonly string[]) => {
+    for (const word of await complete(parent, words, shell)) output.line(word)
   })
 }
 

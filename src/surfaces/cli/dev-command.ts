@@ -38,7 +38,7 @@ export function devCommand(parent: Command, shell: Shell): void {
 }
 
 async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void> {
-  const { flags, voice, shell } = call
+  const { flags, output, shell } = call
   const signalled = untilSignal()
   const templates = named.length > 0 ? named : templatesIn(shell.folder)
   const environment = { ...(await variablesOf(flags)), ...shell.environment }
@@ -66,9 +66,9 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
     onInvocation: (report) => log.invocation(report),
   })
   const exports = { url: running.url, region: place.region, ...shownKey(credentials) }
-  voice.say(greeting(running, exports))
+  output.line(greeting(running, exports))
   const keys = listenKeys(shell, running)
-  if (keys !== undefined) voice.note(keys.help)
+  if (keys !== undefined) output.notice(keys.help)
   const quit = keys === undefined ? [] : [keys.quit]
   const loss = await Promise.race([signalled, running.lost, ...quit])
   keys?.end()

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest'
 import { platform } from '../../platform.ts'
 import type { InvocationReport } from '../../server/dev.ts'
 import { DevLog } from './dev-log.ts'
-import { processShell, type Shell, voiceOf } from './shell.ts'
+import { outputOf, processShell, type Shell } from './shell.ts'
 
 const clean: InvocationReport = {
   function: 'greet',
@@ -29,7 +29,7 @@ function lineOf(report: InvocationReport): string {
   }
   const err = { isTerminal: false, columns: Number.POSITIVE_INFINITY, write }
   const shell: Shell = { ...processShell(platform), err }
-  new DevLog({ flags: {}, voice: voiceOf(shell, 'never'), shell }).invocation(report)
+  new DevLog({ flags: {}, output: outputOf(shell, 'never'), shell }).invocation(report)
   return text
 }
 

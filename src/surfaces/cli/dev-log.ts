@@ -20,7 +20,7 @@ export class DevLog {
   }
 
   up(plans: readonly SourcePlan[]): void {
-    const { voice } = this.#call
+    const { output } = this.#call
     for (const { stack, steps, gone } of plans) {
       const changed = steps.filter(({ action }) => action !== 'keep').length
       const facts = [
@@ -28,7 +28,9 @@ export class DevLog {
         `${stack.eventSources.length} event sources`,
         ...(gone.length === 0 ? [] : [`gone from the template: ${gone.join(', ')}`]),
       ]
-      voice.note(`${voice.notePaint.green('up')} ${printable(stack.name)}: ${facts.join(', ')}`)
+      output.notice(
+        `${output.noticePaint.green('up')} ${printable(stack.name)}: ${facts.join(', ')}`,
+      )
     }
   }
 
@@ -38,21 +40,21 @@ export class DevLog {
 
   /** What a function wrote itself, and why it failed; the rest is also in the line of its invocation. */
   line({ function: name, requestId, kind, level, text }: LambdaLogLine): void {
-    const { flags, voice } = this.#call
+    const { flags, output } = this.#call
     if (kind !== 'output' && kind !== 'error' && !flags.reports) return
-    const { cyan, dim, red, yellow } = voice.notePaint
+    const { cyan, dim, red, yellow } = output.noticePaint
     const colour = level === 'error' ? red : level === 'warn' ? yellow : String
     for (const line of text.split(/\r?\n/)) {
       const from = `${cyan(printable(name))} ${dim(requestId ?? 'init')}`
       // A tab moves nothing but the text behind it.
       const shown = line.split('\t').map(printable).join('\t')
-      voice.note(`${from} ${colour(shown)}`)
+      output.notice(`${from} ${colour(shown)}`)
     }
   }
 
   invocation(report: InvocationReport): void {
-    const { voice } = this.#call
-    const { cyan, dim, green, red } = voice.notePaint
+    const { output } = this.#call
+    const { cyan, dim, green, red } = output.noticePaint
     const isClean = report.status === 'succeeded' && report.left === 0
     const outcome = isClean ? green('done') : red(failureText[report.status])
     const messages = report.records === 1 ? '1 message' : `${report.records} messages`
@@ -64,7 +66,7 @@ export class DevLog {
       ...(report.problem === null ? [] : [report.problem]),
     ]
     const from = `${cyan(printable(report.function))} ${dim(report.requestId)}`
-    voice.note(`${from} ${outcome}: ${printable(facts.join(', '))}`)
+    output.notice(`${from} ${outcome}: ${printable(facts.join(', '))}`)
   }
 }
 

@@ -96,11 +96,11 @@ function redriveCommand(parent: Command): Command {
     )
 }
 
-async function list({ flags, voice, shell }: Call<StoreFlags>): Promise<void> {
+async function list({ flags, output, shell }: Call<StoreFlags>): Promise<void> {
   const queues = await inStore({ flags, shell }, ({ backend }) => listDeadLetterQueues(backend))
-  if (flags.json) return voice.tell({ queues })
-  if (queues.length === 0) return voice.note('No queue names a dead-letter queue.')
-  voice.say(boldHead(deadLetterTable(queues), voice.paint))
+  if (flags.json) return output.json({ queues })
+  if (queues.length === 0) return output.notice('No queue names a dead-letter queue.')
+  output.line(boldHead(deadLetterTable(queues), output.paint))
 }
 
 function deadLetterTable(queues: readonly DeadLetterQueueView[]): string {
@@ -116,7 +116,7 @@ function deadLetterTable(queues: readonly DeadLetterQueueView[]): string {
   })
 }
 
-async function show({ flags, voice, shell }: Call<StoreFlags>, name: string): Promise<void> {
+async function show({ flags, output, shell }: Call<StoreFlags>, name: string): Promise<void> {
   const { queue, survey } = await inStore(
     { flags, shell },
     async ({ backend }) => ({
@@ -125,14 +125,14 @@ async function show({ flags, voice, shell }: Call<StoreFlags>, name: string): Pr
     }),
     { queue: name },
   )
-  if (flags.json) return voice.tell({ ...countsOf(queue), ...survey })
-  voice.say(voice.paint.bold(printable(queue.name)))
-  voice.say(`dead letters of  ${queue.dead_letter_sources.join(', ') || 'no queue'}`)
-  voice.say(`visible          ${queue.visible}`)
-  voice.say(`in flight        ${queue.in_flight}`)
-  if (survey.groups.length > 0) voice.say(`\n${groupTable(survey)}`)
+  if (flags.json) return output.json({ ...countsOf(queue), ...survey })
+  output.line(output.paint.bold(printable(queue.name)))
+  output.line(`dead letters of  ${queue.dead_letter_sources.join(', ') || 'no queue'}`)
+  output.line(`visible          ${queue.visible}`)
+  output.line(`in flight        ${queue.in_flight}`)
+  if (survey.groups.length > 0) output.line(`\n${groupTable(survey)}`)
   if (!survey.complete) {
-    voice.say(`\nOnly the first ${survey.looked_at} of ${queue.visible} were looked at.`)
+    output.line(`\nOnly the first ${survey.looked_at} of ${queue.visible} were looked at.`)
   }
 }
 
@@ -152,7 +152,7 @@ function groupTable({ groups }: DeadLetterSurvey): string {
 }
 
 async function tasks(
-  { flags, voice, shell }: Call<StoreFlags & { readonly limit: number }>,
+  { flags, output, shell }: Call<StoreFlags & { readonly limit: number }>,
   source: string,
 ): Promise<void> {
   const found = await inStore(
@@ -164,8 +164,8 @@ async function tasks(
     { queue: source },
   )
   const views = found.map(moveTaskView)
-  if (flags.json) return voice.tell({ tasks: views })
-  if (views.length === 0) return voice.note('There was no redrive.')
+  if (flags.json) return output.json({ tasks: views })
+  if (views.length === 0) return output.notice('There was no redrive.')
   const rows = views.map((task) => ({
     ...task,
     moved: `${task.moved} of ${task.to_move}`,
@@ -183,5 +183,5 @@ async function tasks(
     'started_at',
     'failure',
   ] as const
-  voice.say(boldHead(table(columns, rows), voice.paint))
+  output.line(boldHead(table(columns, rows), output.paint))
 }

@@ -112,7 +112,7 @@ export async function followRedrive(call: Call<FollowFlags>, source: string): Pr
 }
 
 export async function cancelRedrive(call: Call<StoreFlags>, id: string): Promise<void> {
-  const { flags, voice, shell } = call
+  const { flags, output, shell } = call
   const { timers } = shell.ports
   const task = await inStore(call, async (store) => {
     const { backend } = store
@@ -121,12 +121,12 @@ export async function cancelRedrive(call: Call<StoreFlags>, id: string): Promise
     return await redriveOf({ backend, timers, source }, id).finished()
   })
   const view = moveTaskView(task)
-  if (flags.json) return voice.tell(view)
-  voice.say(`Cancelled after ${view.moved} of ${view.to_move}.`)
+  if (flags.json) return output.json(view)
+  output.line(`Cancelled after ${view.moved} of ${view.to_move}.`)
 }
 
 async function foretell(
-  { flags, voice }: Call<RedriveFlags>,
+  { flags, output }: Call<RedriveFlags>,
   { backend }: OpenStore,
   source: string,
 ): Promise<void> {
@@ -135,12 +135,12 @@ async function foretell(
   const { moves, skipped, looked_at, complete } = plan
   if (flags.json || flags.jsonl) {
     const document = { queue: source, messages: ready, ...plan, dry_run: true }
-    return flags.json ? voice.tell(document) : voice.event(document)
+    return flags.json ? output.json(document) : output.jsonLine(document)
   }
-  voice.say(`Would move ${movesIn(plan)} of ${ready} messages out of ${printable(source)}.`)
-  if (!complete) voice.say(`Only the first ${looked_at} were looked at.`)
-  for (const { to, messages } of moves) voice.say(`  ${messages} to ${printable(to)}`)
-  for (const line of skippedLines(skipped)) voice.say(line)
+  output.line(`Would move ${movesIn(plan)} of ${ready} messages out of ${printable(source)}.`)
+  if (!complete) output.line(`Only the first ${looked_at} were looked at.`)
+  for (const { to, messages } of moves) output.line(`  ${messages} to ${printable(to)}`)
+  for (const line of skippedLines(skipped)) output.line(line)
 }
 
 const stays: Readonly<Record<MoveTaskFailure, { one: string; many: string }>> = {
@@ -188,11 +188,11 @@ interface Following {
 /** Until the task ends; undefined when the user leaves it. */
 async function follow(following: Following): Promise<MoveTask | undefined> {
   const { call, task, interruptions, progress } = following
-  const { flags, voice, shell } = call
+  const { flags, output, shell } = call
   while (!interruptions.signal.aborted) {
     const state = await task.progress()
     progress.show({ done: state.moved, of: state.toMove })
-    if (flags.jsonl) voice.event({ event: 'progress', ...moveTaskView(state) })
+    if (flags.jsonl) output.jsonLine({ event: 'progress', ...moveTaskView(state) })
     if (!isActive(state)) return state
     await pause(shell.ports.timers, lookAgainMs, interruptions.signal)
   }
@@ -209,7 +209,7 @@ interface Leaving extends Omit<Following, 'progress'> {
  */
 async function leave({ call, store, task, interruptions }: Leaving): Promise<MoveTask> {
   const before = await task.progress()
-  call.voice.note(
+  call.output.notice(
     `This command moves no more messages. Ctrl-C again cancels the redrive ${task.id}.`,
   )
   if (await interruptions.isMeant()) {
@@ -237,13 +237,13 @@ export function skippedOf({ skipped }: Pick<MoveTask, 'skipped'>): number {
   return skipped.queue_not_found + skipped.origin_unknown
 }
 
-function finish({ flags, voice }: Call<FollowFlags>, task: MoveTask): void {
+function finish({ flags, output }: Call<FollowFlags>, task: MoveTask): void {
   const view = moveTaskView(task)
-  if (flags.json) voice.tell(view)
-  else if (flags.jsonl) voice.event({ event: 'end', ...view })
+  if (flags.json) output.json(view)
+  else if (flags.jsonl) output.jsonLine({ event: 'end', ...view })
   else {
-    voice.say(`Moved ${view.moved} of ${view.to_move}${endOf(view)}`)
-    for (const line of skippedLines(view.skipped)) voice.say(line)
+    output.line(`Moved ${view.moved} of ${view.to_move}${endOf(view)}`)
+    for (const line of skippedLines(view.skipped)) output.line(line)
   }
   if (view.status === 'completed') return
   if (view.status !== 'failed') {

@@ -27,14 +27,14 @@ export function doctorCommand(parent: Command, shell: Shell): void {
 }
 
 async function doctor(call: Call<DoctorFlags>, templates: readonly string[]): Promise<void> {
-  const { flags, voice } = call
+  const { flags, output } = call
   const { findings, problems } = await examineAll(call, templates)
   if (flags.json) {
-    voice.tell({ findings: findings.map(findingView), problems: problems.map(problemView) })
+    output.json({ findings: findings.map(findingView), problems: problems.map(problemView) })
   } else {
     tellProblems(problems, call)
     for (const finding of findings) tellFinding(call, finding)
-    if (findings.length + problems.length === 0) voice.note('Nothing was found.')
+    if (findings.length + problems.length === 0) output.notice('Nothing was found.')
   }
   const isError = ({ severity }: { readonly severity: string }): boolean => severity === 'error'
   const errors = [...findings, ...problems].filter(isError).length
@@ -65,12 +65,12 @@ function findingView({ rule, severity, subject, reason, fix, at }: Finding): obj
   return { rule, severity, subject, reason, fix, file, line, column }
 }
 
-function tellFinding({ voice, shell }: Call<DoctorFlags>, finding: Finding): void {
-  const { bold, dim, red, yellow, cyan } = voice.paint
+function tellFinding({ output, shell }: Call<DoctorFlags>, finding: Finding): void {
+  const { bold, dim, red, yellow, cyan } = output.paint
   const { rule, severity, subject, reason, fix, at } = finding
   const colour = { error: red, warning: yellow, hint: cyan }[severity]
   const place = at === undefined ? '' : `  ${dim(placeText(at, shell.folder))}`
-  voice.say(`${colour(severity)} ${bold(printable(subject))}  ${dim(rule)}${place}`)
-  voice.say(`  ${printable(reason)}`)
-  voice.say(`  ${dim('fix:')} ${printable(fix)}`)
+  output.line(`${colour(severity)} ${bold(printable(subject))}  ${dim(rule)}${place}`)
+  output.line(`  ${printable(reason)}`)
+  output.line(`  ${dim('fix:')} ${printable(fix)}`)
 }

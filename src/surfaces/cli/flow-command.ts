@@ -101,7 +101,7 @@ function paged(command: Command): Command {
     .option('--after <text>', 'go on behind the page before')
 }
 
-async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
+async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
   const { flow: prefix = '', status, overdue, limit, after } = flags
   const request = {
     prefix,
@@ -114,14 +114,14 @@ async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
     supported(backend.flows).list(request),
   )
   const flows = items.map(flowView)
-  if (flags.json) return voice.tell({ flows, next })
-  if (flows.length === 0) return voice.note('There is no such flow.')
-  voice.say(flowTable(flows, voice.paint))
-  if (next !== null) voice.note(`There is more: --after ${next}`)
+  if (flags.json) return output.json({ flows, next })
+  if (flows.length === 0) return output.notice('There is no such flow.')
+  output.line(flowTable(flows, output.paint))
+  if (next !== null) output.notice(`There is more: --after ${next}`)
 }
 
 async function show(
-  { flags, voice, shell }: Call<StoreFlags>,
+  { flags, output, shell }: Call<StoreFlags>,
   flow: string,
   id: string,
 ): Promise<void> {
@@ -129,12 +129,12 @@ async function show(
     requireFlow(supported(backend.flows), { flow, id }),
   )
   const view = flowView(record)
-  if (flags.json) return voice.tell(view)
-  voice.say(flowSheet(view, voice.paint))
+  if (flags.json) return output.json(view)
+  output.line(flowSheet(view, output.paint))
 }
 
 async function units(
-  { flags, voice, shell }: Call<UnitFlags>,
+  { flags, output, shell }: Call<UnitFlags>,
   flow: string,
   id: string,
 ): Promise<void> {
@@ -150,14 +150,14 @@ async function units(
     supported(backend.flows).units(request),
   )
   const shown = items.map(unitView)
-  if (flags.json) return voice.tell({ units: shown, next })
-  if (shown.length === 0) return voice.note('There is no such unit.')
-  voice.say(unitTable(shown, voice.paint))
-  if (next !== null) voice.note(`There is more: --after ${next}`)
+  if (flags.json) return output.json({ units: shown, next })
+  if (shown.length === 0) return output.notice('There is no such unit.')
+  output.line(unitTable(shown, output.paint))
+  if (next !== null) output.notice(`There is more: --after ${next}`)
 }
 
 async function cancel(
-  { flags, voice, shell }: Call<CancelFlags>,
+  { flags, output, shell }: Call<CancelFlags>,
   flow: string,
   id: string,
 ): Promise<void> {
@@ -167,19 +167,19 @@ async function cancel(
   )
   if (before.status === 'cancelled') {
     const view = flowView(before)
-    if (flags.json) return voice.tell(view)
-    return voice.say(`${name} is cancelled already, since ${view.ended_at}.`)
+    if (flags.json) return output.json(view)
+    return output.line(`${name} is cancelled already, since ${view.ended_at}.`)
   }
   await confirm(shell, { question: `This ends ${name} for good.`, name: id, yes: flags.yes })
   const record = await inStore({ flags, shell }, ({ backend }) =>
     supported(backend.flows).cancel({ flow, id }),
   )
-  if (flags.json) return voice.tell(flowView(record))
-  voice.say(`Cancelled ${name}, ${doneOf(record)} done.`)
+  if (flags.json) return output.json(flowView(record))
+  output.line(`Cancelled ${name}, ${doneOf(record)} done.`)
 }
 
 async function resume(
-  { flags, voice, shell }: Call<StoreFlags>,
+  { flags, output, shell }: Call<StoreFlags>,
   flow: string,
   id: string,
   unit?: string,
@@ -197,9 +197,9 @@ async function resume(
     const record = await flows.resume(key).catch(withAdvice)
     return { record, place, wasUnderWay }
   })
-  if (flags.json) return voice.tell(flowView(record))
+  if (flags.json) return output.json(flowView(record))
   const name = `${printable(flow)} ${printable(id)}`
-  voice.say(
+  output.line(
     wasUnderWay
       ? `Nothing was done: ${printable(place)} of ${name} has its work and has not ended.`
       : `${name} goes on, ${doneOf(record)} done.`,

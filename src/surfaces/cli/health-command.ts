@@ -34,7 +34,7 @@ export function healthCommand(parent: Command, shell: Shell): void {
 
 const timeouts = { min: 1, max: 300_000, unit: 'ms' }
 
-async function ask({ flags, voice, shell }: Call<HealthFlags>): Promise<void> {
+async function ask({ flags, output, shell }: Call<HealthFlags>): Promise<void> {
   const tooLate = new AbortController()
   const cancel = shell.ports.timers.after(flags.timeout, () => tooLate.abort())
   const response = await fetch(new URL('/readyz', flags.url), { signal: tooLate.signal }).catch(
@@ -46,7 +46,7 @@ async function ask({ flags, voice, shell }: Call<HealthFlags>): Promise<void> {
   }
   await response.body?.cancel()
   const { status, ok: ready } = response
-  if (flags.json) voice.tell({ url: flags.url, ready, status })
-  else if (ready) voice.say('ready')
+  if (flags.json) output.json({ url: flags.url, ready, status })
+  else if (ready) output.line('ready')
   if (!ready) throw new CommandFailure(exitCodes.failed, `${flags.url} is not ready (${status}).`)
 }

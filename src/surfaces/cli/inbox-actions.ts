@@ -1,10 +1,10 @@
 /** `millrace inbox claim`, `renew`, `note`, `resolve` and `return`: what a person does. */
 import {
   type ClaimedItem,
+  claimRefusal,
   createInbox,
   type HandledItem,
   type Inbox,
-  whyNotYours,
 } from '../../operations/inbox.ts'
 import { inboxItemView } from '../../operations/inbox-view.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -24,7 +24,7 @@ interface EndFlags extends PersonFlags {
 }
 
 export async function claimItem(
-  { flags, voice, shell }: Call<LastingFlags>,
+  { flags, output, shell }: Call<LastingFlags>,
   queue: string,
   id?: string,
 ): Promise<void> {
@@ -32,12 +32,12 @@ export async function claimItem(
   const { result, hidden } = await inInbox({ flags, shell }, queue, (inbox) => inbox.claim(wanted))
   if (result.status !== 'claimed') throw notClaimed(result, queue, id)
   const view = inboxItemView(result.item, hidden)
-  if (flags.json) return voice.tell(view)
-  voice.say(`Claimed ${view.id} until ${view.claim?.until}.`)
+  if (flags.json) return output.json(view)
+  output.line(`Claimed ${view.id} until ${view.claim?.until}.`)
 }
 
 export async function renewItem(
-  { flags, voice, shell }: Call<LastingFlags>,
+  { flags, output, shell }: Call<LastingFlags>,
   queue: string,
   id: string,
 ): Promise<void> {
@@ -47,12 +47,12 @@ export async function renewItem(
   )
   const item = handled(result, queue, id)
   const view = item && inboxItemView(item, hidden)
-  if (flags.json && view) return voice.tell(view)
-  voice.say(`Kept until ${view?.claim?.until}.`)
+  if (flags.json && view) return output.json(view)
+  output.line(`Kept until ${view?.claim?.until}.`)
 }
 
 export async function noteOnItem(
-  { flags, voice, shell }: Call<PersonFlags>,
+  { flags, output, shell }: Call<PersonFlags>,
   queue: string,
   id: string,
   note: string,
@@ -62,12 +62,12 @@ export async function noteOnItem(
     inbox.note(id, wanted),
   )
   const item = handled(result, queue, id)
-  if (flags.json && item) return voice.tell(inboxItemView(item, hidden))
-  voice.say('Noted.')
+  if (flags.json && item) return output.json(inboxItemView(item, hidden))
+  output.line('Noted.')
 }
 
 export async function endItem(
-  { flags, voice, shell }: Call<EndFlags>,
+  { flags, output, shell }: Call<EndFlags>,
   action: 'resolve' | 'giveBack',
   place: readonly string[],
 ): Promise<void> {
@@ -77,8 +77,8 @@ export async function endItem(
   const { result } = await inInbox({ flags, shell }, queue, (inbox) => inbox[action](id, wanted))
   handled(result, queue, id)
   const done = action === 'resolve' ? 'resolved' : 'returned'
-  if (flags.json) return voice.tell({ queue, id, by: wanted.by, [done]: true })
-  voice.say(action === 'resolve' ? `Resolved ${printable(id)}.` : `Returned ${printable(id)}.`)
+  if (flags.json) return output.json({ queue, id, by: wanted.by, [done]: true })
+  output.line(action === 'resolve' ? `Resolved ${printable(id)}.` : `Returned ${printable(id)}.`)
 }
 
 function inInbox<T>(
@@ -137,5 +137,5 @@ function handled(
 ): Extract<HandledItem, { readonly status: 'done' }>['item'] {
   if (result.status === 'done') return result.item
   if (result.status === 'gone') throw missing(queue, id)
-  throw new CommandFailure(exitCodes.failed, printable(whyNotYours(result)))
+  throw new CommandFailure(exitCodes.failed, printable(claimRefusal(result)))
 }

@@ -29,7 +29,7 @@ interface ListFlags extends PersonFlags {
 }
 
 export async function listInbox(call: Call<ListFlags>, queue: string): Promise<void> {
-  const { flags, voice } = call
+  const { flags, output } = call
   const { tab, limit, after, by = userName() } = flags
   const options: ListInboxOptions = {
     limit,
@@ -50,10 +50,10 @@ export async function listInbox(call: Call<ListFlags>, queue: string): Promise<v
   )
   const rows = items.map((item) => inboxItemView(item, hidden))
   const counts = inboxCountsView(counted)
-  if (flags.json) return voice.tell({ items: rows, counts, next })
-  if (rows.length > 0) voice.say(boldHead(itemTable(call, rows), voice.paint))
-  voice.note(`${counts.mine} mine, ${counts.unassigned} unassigned, ${counts.all} in all.`)
-  if (next !== null) voice.note(`There is more: --after ${next}`)
+  if (flags.json) return output.json({ items: rows, counts, next })
+  if (rows.length > 0) output.line(boldHead(itemTable(call, rows), output.paint))
+  output.notice(`${counts.mine} mine, ${counts.unassigned} unassigned, ${counts.all} in all.`)
+  if (next !== null) output.notice(`There is more: --after ${next}`)
 }
 
 function itemTable({ shell }: Call<ListFlags>, items: readonly InboxItemView[]): string {
@@ -82,7 +82,7 @@ function textOf(message: unknown): string {
 }
 
 export async function showItem(
-  { flags, voice, shell }: Call<StoreFlags & RevealFlags>,
+  { flags, output, shell }: Call<StoreFlags & RevealFlags>,
   queue: string,
   id: string,
 ): Promise<void> {
@@ -97,10 +97,10 @@ export async function showItem(
   if (found === undefined && events.length === 0) throw missing(queue, id)
   const item = found ? inboxItemView(found, hidden) : null
   const history = events.map(inboxEventView)
-  if (flags.json) return voice.tell({ item, history })
-  voice.say(voice.paint.bold(printable(id)))
-  voice.say(item === null ? 'It has left the queue.' : itemSheet(item))
-  if (history.length > 0) voice.say(`\n${historyTable(history)}`)
+  if (flags.json) return output.json({ item, history })
+  output.line(output.paint.bold(printable(id)))
+  output.line(item === null ? 'It has left the queue.' : itemSheet(item))
+  if (history.length > 0) output.line(`\n${historyTable(history)}`)
 }
 
 function itemSheet(item: InboxItemView): string {

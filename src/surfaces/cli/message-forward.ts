@@ -13,7 +13,7 @@ export interface ForwardSetup {
 
 export async function forwardQueue(call: Call<MessageFlags>, setup: ForwardSetup): Promise<void> {
   const { backend, queue, url, signal } = setup
-  call.voice.note(`Forwarding ${queue} to ${url}. Stop with Ctrl-C.`)
+  call.output.notice(`Forwarding ${queue} to ${url}. Stop with Ctrl-C.`)
   await forwardMessages({
     backend,
     queue,
@@ -23,7 +23,7 @@ export async function forwardQueue(call: Call<MessageFlags>, setup: ForwardSetup
 }
 
 async function post(
-  { flags, voice, shell }: Call<MessageFlags>,
+  { flags, output, shell }: Call<MessageFlags>,
   { queue, url }: ForwardSetup,
   delivery: Delivery,
 ): Promise<boolean> {
@@ -45,8 +45,8 @@ async function post(
   const duration_ms = Math.round(clock.monotonic() - startedAt)
   const deleted = typeof answer === 'number' && answer >= 200 && answer < 300
   const { id, receiveCount: receive_count } = delivery
-  if (flags.jsonl) voice.event({ id, receive_count, answer, duration_ms, deleted })
-  else voice.say(`${answer}  ${id}  ${duration_ms}ms${deleted ? '' : '  stays in the queue'}`)
+  if (flags.jsonl) output.jsonLine({ id, receive_count, answer, duration_ms, deleted })
+  else output.line(`${answer}  ${id}  ${duration_ms}ms${deleted ? '' : '  stays in the queue'}`)
   return deleted
 }
 

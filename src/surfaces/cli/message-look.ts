@@ -36,7 +36,7 @@ export async function peekMessages(call: Call<PeekFlags>, queue: string): Promis
 }
 
 export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<void> {
-  const { flags, voice, shell } = call
+  const { flags, output, shell } = call
   const { forwardTo, fromStart = false } = flags
   const stopped = stopSignal(shell)
   await inStore(
@@ -51,7 +51,7 @@ export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<v
         queue,
         fromStart,
         timers: shell.ports.timers,
-        onFollowing: () => voice.note(`Following ${queue}. Stop with Ctrl-C.`),
+        onFollowing: () => output.notice(`Following ${queue}. Stop with Ctrl-C.`),
         onMissed: (count) => {
           missed = count
         },
@@ -59,7 +59,7 @@ export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<v
       })
       const hidden = await hiddenIn(backend, queue, flags)
       for await (const message of messages) printMessage(call, messageView(message, hidden))
-      if (missed > 0) voice.note(`${missed} more came and went between two looks.`)
+      if (missed > 0) output.notice(`${missed} more came and went between two looks.`)
     },
     { queue },
   )

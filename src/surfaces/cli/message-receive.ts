@@ -18,7 +18,7 @@ interface ReceiveFlags extends StoreFlags, RevealFlags {
 }
 
 export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): Promise<void> {
-  const { flags, voice } = call
+  const { flags, output } = call
   const { max, wait, visibility } = flags
   await inStore(
     call,
@@ -41,22 +41,22 @@ export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): 
       // Not before they are printed: what was not printed must come back.
       if (flags.delete) return acknowledge(backend, queue, receipts)
       if (flags.json || flags.jsonl) return
-      voice.note(`Hidden from others until ${messages[0]?.due_at}.`)
+      output.notice(`Hidden from others until ${messages[0]?.due_at}.`)
       if (!flags.body)
-        voice.note(`Delete with: millrace message delete ${printable(queue)} <receipt>`)
+        output.notice(`Delete with: millrace message delete ${printable(queue)} <receipt>`)
     },
     { queue },
   )
 }
 
 export async function deleteMessages(
-  { flags, voice, shell }: Call<StoreFlags>,
+  { flags, output, shell }: Call<StoreFlags>,
   queue: string,
   receipts: readonly string[],
 ): Promise<void> {
   await inStore({ flags, shell }, ({ backend }) => acknowledge(backend, queue, receipts), { queue })
-  if (flags.json) voice.tell({ queue, deleted: receipts.length })
-  else voice.say(`Deleted ${receipts.length}.`)
+  if (flags.json) output.json({ queue, deleted: receipts.length })
+  else output.line(`Deleted ${receipts.length}.`)
 }
 
 async function acknowledge(

@@ -52,12 +52,12 @@ const options: ReadonlyMap<string, string> = new Map([
   ['deduplicationId', '--dedup-id'],
 ])
 
-function tellSent({ flags, voice }: Call<SendFlags>, result: Stored): void {
+function tellSent({ flags, output }: Call<SendFlags>, result: Stored): void {
   const { id, sequence, status } = result
-  if (flags.json) voice.tell({ id, sequence, status })
-  else if (flags.jsonl) voice.event({ id, sequence, status })
-  else voice.say(id)
-  if (status === 'duplicate') voice.note('It is a duplicate of a message sent before.')
+  if (flags.json) output.json({ id, sequence, status })
+  else if (flags.jsonl) output.jsonLine({ id, sequence, status })
+  else output.line(id)
+  if (status === 'duplicate') output.notice('It is a duplicate of a message sent before.')
 }
 
 type Stored = Exclude<SendResult, { readonly status: 'refused' }>
@@ -78,7 +78,7 @@ interface Tally {
 }
 
 async function sendLines(call: Call<SendFlags>, queue: string): Promise<void> {
-  const { flags, voice } = call
+  const { flags, output } = call
   const tally: Tally = { sent: 0, duplicates: 0, refused: [] }
   await inStore(
     call,
@@ -92,16 +92,16 @@ async function sendLines(call: Call<SendFlags>, queue: string): Promise<void> {
     { queue },
   )
   const { sent, duplicates, refused } = tally
-  if (flags.json) voice.tell({ sent, duplicates, refused })
+  if (flags.json) output.json({ sent, duplicates, refused })
   else if (!flags.jsonl)
-    voice.say(`Sent ${sent}, duplicates ${duplicates}, refused ${refused.length}.`)
+    output.line(`Sent ${sent}, duplicates ${duplicates}, refused ${refused.length}.`)
   if (refused.length === 0) return
   const message = `${refused.length} of ${sent + duplicates + refused.length} lines were refused.`
   throw new CommandFailure(sent > 0 ? exitCodes.partlyDone : exitCodes.failed, message)
 }
 
 function count(
-  { flags, voice }: Call<SendFlags>,
+  { flags, output }: Call<SendFlags>,
   tally: Tally,
   line = 0,
   result: SendResult,
@@ -109,14 +109,14 @@ function count(
   if (result.status === 'refused') {
     const error = renameFields(result.error, options).message
     tally.refused.push({ line, error })
-    if (flags.jsonl) voice.event({ line, status: result.status, error })
-    else voice.note(`line ${line}: ${printable(error)}`)
+    if (flags.jsonl) output.jsonLine({ line, status: result.status, error })
+    else output.notice(`line ${line}: ${printable(error)}`)
     return
   }
   const { status, id, sequence } = result
   if (status === 'duplicate') tally.duplicates += 1
   else tally.sent += 1
-  if (flags.jsonl) voice.event({ line, status, id, sequence })
+  if (flags.jsonl) output.jsonLine({ line, status, id, sequence })
 }
 
 /** Lines in groups that are worth a call; empty ones are left out. */

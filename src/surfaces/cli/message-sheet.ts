@@ -18,36 +18,36 @@ export interface MessagePage {
 }
 
 export function printMessages(call: Call<MessageFlags>, page: MessagePage): void {
-  const { flags, voice } = call
+  const { flags, output } = call
   const { messages, next } = page
   if (flags.json) {
-    voice.tell(page)
+    output.json(page)
     return
   }
   if (flags.jsonl || flags.body) {
     for (const message of messages) printMessage(call, message)
   } else if (messages.length === 0) {
-    voice.note('There is no message.')
+    output.notice('There is no message.')
   } else {
-    voice.say(boldHead(messageTable(call, messages), voice.paint))
+    output.line(boldHead(messageTable(call, messages), output.paint))
   }
-  if (next) voice.note(`There is more: --after ${next}`)
+  if (next) output.notice(`There is more: --after ${next}`)
 }
 
 /** One message of a stream. */
 export function printMessage(
-  { flags, voice, shell }: Call<MessageFlags>,
+  { flags, output, shell }: Call<MessageFlags>,
   message: MessageView,
 ): void {
   const { id, sent_at, group, body } = message
   if (flags.jsonl) {
-    voice.event(message)
+    output.jsonLine(message)
   } else if (flags.body) {
     // A program gets the body as it is; a terminal must not be steered by it.
-    voice.say(shell.out.isTerminal ? printable(body) : body)
+    output.line(shell.out.isTerminal ? printable(body) : body)
   } else {
     const from = group === null ? '' : `${printable(group)}  `
-    voice.say(`${voice.paint.dim(`${sent_at}  ${id}`)}  ${from}${printable(body)}`)
+    output.line(`${output.paint.dim(`${sent_at}  ${id}`)}  ${from}${printable(body)}`)
   }
 }
 

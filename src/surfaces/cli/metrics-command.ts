@@ -21,12 +21,12 @@ export function metricsCommand(parent: Command, shell: Shell): void {
   run(shell, command, showValues)
 }
 
-async function showValues({ flags, voice, shell }: Call<MetricsFlags>): Promise<void> {
+async function showValues({ flags, output, shell }: Call<MetricsFlags>): Promise<void> {
   const all = await inStore({ flags, shell }, ({ backend }) => latestValues(backend))
   const values = all.filter(({ name }) => name.startsWith(flags.prefix)).map(latestValueView)
-  if (flags.json) return voice.tell({ values })
-  if (values.length === 0) return voice.note('No such values were noted in the last three days.')
-  voice.say(valueTable(values, voice.paint))
+  if (flags.json) return output.json({ values })
+  if (values.length === 0) return output.notice('No such values were noted in the last three days.')
+  output.line(valueTable(values, output.paint))
 }
 
 function valueTable(values: readonly LatestValueView[], paint: Pick<Colours, 'bold'>): string {

@@ -1,18 +1,18 @@
 /** What is wrong with a template, one line each, in the form that editors can follow. */
 import { relative } from 'node:path'
 import type { Place, TemplateProblem } from '../../templates/stack.ts'
-import type { Shell, Voice } from './shell.ts'
+import type { Output, Shell } from './shell.ts'
 import { printable } from './table.ts'
 
 export function tellProblems(
   problems: readonly TemplateProblem[],
-  { voice, shell }: { readonly voice: Voice; readonly shell: Pick<Shell, 'folder'> },
+  { output, shell }: { readonly output: Output; readonly shell: Pick<Shell, 'folder'> },
 ): void {
-  const { red, yellow } = voice.notePaint
+  const { red, yellow } = output.noticePaint
   for (const { severity, path, message, at } of problems) {
     const word = severity === 'error' ? red(severity) : yellow(severity)
     const where = path === '' ? '' : ` (${printable(path)})`
-    voice.note(`${placeText(at, shell.folder)}: ${word}: ${printable(message)}${where}`)
+    output.notice(`${placeText(at, shell.folder)}: ${word}: ${printable(message)}${where}`)
   }
 }
 

@@ -34,14 +34,14 @@ function disposable(shown: Shown): Progress {
   return { ...shown, [Symbol.dispose]: () => shown.end() }
 }
 
-function bar({ shell: { err }, voice }: Call<object>, label: string): Shown {
+function bar({ shell: { err }, output }: Call<object>, label: string): Shown {
   let isShown = false
   return {
     show(state) {
       const { done, of } = state
       const part = of === 0 ? 1 : Math.min(1, done / of)
       const filled = Math.round(part * barWidth)
-      const drawn = voice.notePaint.green('█'.repeat(filled)) + '░'.repeat(barWidth - filled)
+      const drawn = output.noticePaint.green('█'.repeat(filled)) + '░'.repeat(barWidth - filled)
       err.write(`\r${label} ${drawn} ${textOf(state)}\u001B[K`)
       isShown = true
     },
@@ -52,14 +52,14 @@ function bar({ shell: { err }, voice }: Call<object>, label: string): Shown {
   }
 }
 
-function lines({ shell: { ports }, voice }: Call<object>, label: string): Shown {
+function lines({ shell: { ports }, output }: Call<object>, label: string): Shown {
   let lastAt = ports.clock.monotonic()
   return {
     show(state) {
       const now = ports.clock.monotonic()
       if (now - lastAt < lineEveryMs) return
       lastAt = now
-      voice.note(`${label} ${textOf(state)}`)
+      output.notice(`${label} ${textOf(state)}`)
     },
     end() {},
   }

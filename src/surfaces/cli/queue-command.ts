@@ -124,25 +124,25 @@ function dangerCommand(parent: Command, verb: string, description: string): Comm
     .option('--dry-run', 'only say what would go')
 }
 
-async function list({ flags, voice, shell }: Call<ListFlags>): Promise<void> {
+async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
   const { prefix } = flags
   const queues = await inStore({ flags, shell }, ({ backend }) =>
     listQueues(backend, { ...(prefix !== undefined && { prefix }) }),
   )
-  if (flags.json) return voice.tell({ queues })
-  if (queues.length === 0) return voice.note('There is no queue.')
-  voice.say(queueTable(queues, voice.paint))
+  if (flags.json) return output.json({ queues })
+  if (queues.length === 0) return output.notice('There is no queue.')
+  output.line(queueTable(queues, output.paint))
 }
 
-async function show({ flags, voice, shell }: Call<StoreFlags>, name: string): Promise<void> {
+async function show({ flags, output, shell }: Call<StoreFlags>, name: string): Promise<void> {
   const queue = await inStore({ flags, shell }, ({ backend }) => viewQueue(backend, name), {
     queue: name,
   })
-  if (flags.json) voice.tell(queue)
-  else voice.say(queueSheet(queue, voice.paint))
+  if (flags.json) output.json(queue)
+  else output.line(queueSheet(queue, output.paint))
 }
 
-async function create({ flags, voice, shell }: Call<CreateFlags>, name: string): Promise<void> {
+async function create({ flags, output, shell }: Call<CreateFlags>, name: string): Promise<void> {
   if (flags.fifo && !isFifoName(name)) {
     const message = `The name of a FIFO queue ends with '.fifo': ${printable(name)}.fifo.`
     throw new CommandFailure(exitCodes.usage, message)
@@ -158,12 +158,12 @@ async function create({ flags, voice, shell }: Call<CreateFlags>, name: string):
     },
     { create: true },
   )
-  if (flags.json) return voice.tell({ created, queue })
-  voice.say(created ? `Created ${queue.name}.` : `${queue.name} is there already, as asked for.`)
+  if (flags.json) return output.json({ created, queue })
+  output.line(created ? `Created ${queue.name}.` : `${queue.name} is there already, as asked for.`)
 }
 
 async function set(
-  { flags, voice, shell }: Call<StoreFlags & QueueSettingFlags>,
+  { flags, output, shell }: Call<StoreFlags & QueueSettingFlags>,
   name: string,
 ): Promise<void> {
   const queue = await inStore(
@@ -180,8 +180,8 @@ async function set(
     },
     { queue: name },
   )
-  if (flags.json) voice.tell(queue)
-  else voice.say(queueSheet(queue, voice.paint))
+  if (flags.json) output.json(queue)
+  else output.line(queueSheet(queue, output.paint))
 }
 
 /** The store takes such settings, because SQS does; a person should hear of it. */
@@ -192,7 +192,7 @@ function refuseLongDelay(settings: DelayAndRetention): void {
   throw new CommandFailure(exitCodes.usage, MillraceError.invalid(violations).message)
 }
 
-async function tag({ flags, voice, shell }: Call<TagFlags>, name: string): Promise<void> {
+async function tag({ flags, output, shell }: Call<TagFlags>, name: string): Promise<void> {
   const { set: added, remove } = flags
   if (added === undefined && remove === undefined) {
     throw new CommandFailure(exitCodes.usage, 'Say with --set or --remove what is to be changed.')
@@ -207,12 +207,12 @@ async function tag({ flags, voice, shell }: Call<TagFlags>, name: string): Promi
       }),
     { queue: name },
   )
-  if (flags.json) return voice.tell({ name, tags })
-  for (const [key, value] of Object.entries(tags)) voice.say(printable(`${key}=${value}`))
+  if (flags.json) return output.json({ name, tags })
+  for (const [key, value] of Object.entries(tags)) output.line(printable(`${key}=${value}`))
 }
 
 async function destroy(
-  { flags, voice, shell }: Call<DangerFlags>,
+  { flags, output, shell }: Call<DangerFlags>,
   name: string,
   verb: 'delete' | 'purge',
 ): Promise<void> {
@@ -229,10 +229,10 @@ async function destroy(
         if (verb === 'delete') await backend.deleteQueue({ queue: name })
         else await backend.purgeQueue({ queue: name })
       }
-      if (flags.json) return voice.tell({ queue: name, messages, dry_run: dryRun })
+      if (flags.json) return output.json({ queue: name, messages, dry_run: dryRun })
       const done = verb === 'delete' ? 'Deleted' : 'Purged'
       const begin = dryRun ? `Would have ${done.toLowerCase()}` : done
-      voice.say(`${begin} ${printable(name)} with ${counted(messages)}.`)
+      output.line(`${begin} ${printable(name)} with ${counted(messages)}.`)
     },
     { queue: name },
   )

@@ -28,7 +28,7 @@ export function queueMetricsCommand(parent: Command, shell: Shell): void {
   run(shell, command, show)
 }
 
-async function show({ flags, voice, shell }: Call<MetricFlags>, name: string): Promise<void> {
+async function show({ flags, output, shell }: Call<MetricFlags>, name: string): Promise<void> {
   const last = { ms: flags.last ?? defaultLastMs }
   const { clock } = shell.ports
   const minutes = await inStore(
@@ -37,13 +37,13 @@ async function show({ flags, voice, shell }: Call<MetricFlags>, name: string): P
     { queue: name },
   )
   const shown = minutes.map(minuteView)
-  if (flags.json) return voice.tell({ queue: name, minutes: shown })
+  if (flags.json) return output.json({ queue: name, minutes: shown })
   if (shown.length === 0) {
-    return voice.note(
+    return output.notice(
       'Nothing was written down: nothing happened there, or no server and no worker was running.',
     )
   }
-  voice.say(minuteTable(shown, voice.paint))
+  output.line(minuteTable(shown, output.paint))
 }
 
 const columns = [

@@ -19,7 +19,7 @@ export function restoreCommand(parent: Command, shell: Shell): void {
 }
 
 async function restore(call: Call<StoreFlags>, file: string): Promise<void> {
-  const { flags, voice, shell } = call
+  const { flags, output, shell } = call
   const { restoreBackend } = await shell.platform.stores()
   const report = await whileCopying(call, {
     interrupted: 'Interrupted; nothing was restored.',
@@ -30,6 +30,6 @@ async function restore(call: Call<StoreFlags>, file: string): Promise<void> {
     const exitCode = isRefused ? exitCodes.failed : exitCodes.cannotOpen
     throw new CommandFailure(exitCode, error.message)
   })
-  if (flags.json) return voice.tell(report)
-  voice.say(`Restored ${printable(report.file)}, ${byteSize(report.bytes)}, verified.`)
+  if (flags.json) return output.json(report)
+  output.line(`Restored ${printable(report.file)}, ${byteSize(report.bytes)}, verified.`)
 }

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander'
 import type { ScheduleRecord } from '../../backends/schedule-store.ts'
 import { didYouMean } from '../../contracts/did-you-mean.ts'
-import { resolveTopology } from '../../contracts/resolve-topology.ts'
+import { resolveQueues } from '../../contracts/resolve-queues.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { supported } from '../../core/supported.ts'
 import { type ScheduleControl, scheduleControl } from '../../flows/schedule-control.ts'
@@ -86,26 +86,29 @@ function runCommand(parent: Command): Command {
     .addOption(new Option('--stage <name>', 'stage of the app').env('MILLRACE_STAGE'))
 }
 
-async function list({ flags, voice, shell }: Call<StoreFlags>): Promise<void> {
+async function list({ flags, output, shell }: Call<StoreFlags>): Promise<void> {
   const schedules = await inStore({ flags, shell }, ({ backend }) =>
     supported(backend.schedules).list({}),
   )
   const views = schedules.map(scheduleView)
-  if (flags.json) return voice.tell({ schedules: views })
-  if (views.length === 0) return voice.note('The store has no schedules.')
-  voice.say(scheduleTable(views, voice.paint))
+  if (flags.json) return output.json({ schedules: views })
+  if (views.length === 0) return output.notice('The store has no schedules.')
+  output.line(scheduleTable(views, output.paint))
 }
 
-async function showNext({ flags, voice, shell }: Call<NextFlags>, schedule: string): Promise<void> {
+async function showNext(
+  { flags, output, shell }: Call<NextFlags>,
+  schedule: string,
+): Promise<void> {
   const { ticks, isPaused } = await inControl({ flags, shell }, schedule, async (control) => ({
     ticks: await control.next(flags.count),
     isPaused: (await control.read()).pausedAt !== null,
   }))
   const next = ticks.map((tick) => tick.toISOString())
-  if (flags.json) return voice.tell({ name: schedule, paused: isPaused, next })
-  if (isPaused) return voice.note(`${printable(schedule)} is paused.`)
-  if (next.length === 0) return voice.note(`${printable(schedule)} never ticks again.`)
-  for (const tick of next) voice.say(tick)
+  if (flags.json) return output.json({ name: schedule, paused: isPaused, next })
+  if (isPaused) return output.notice(`${printable(schedule)} is paused.`)
+  if (next.length === 0) return output.notice(`${printable(schedule)} never ticks again.`)
+  for (const tick of next) output.line(tick)
 }
 
 async function pause(call: Call<SignedFlags>, schedule: string): Promise<void> {
@@ -135,12 +138,12 @@ async function resume(call: Call<SignedFlags>, schedule: string): Promise<void> 
   tell(call, record, `${printable(schedule)} ticks next at ${next_at ?? 'no time'}.`)
 }
 
-function tell({ flags, voice }: Call<StoreFlags>, record: ScheduleRecord, line: string): void {
-  if (flags.json) voice.tell(scheduleView(record))
-  else voice.say(line)
+function tell({ flags, output }: Call<StoreFlags>, record: ScheduleRecord, line: string): void {
+  if (flags.json) output.json(scheduleView(record))
+  else output.line(line)
 }
 
-async function runNow({ flags, voice, shell }: Call<RunFlags>, schedule: string): Promise<void> {
+async function runNow({ flags, output, shell }: Call<RunFlags>, schedule: string): Promise<void> {
   const { app: path, by = userName() } = flags
   if (!path) {
     const message = 'Only the app knows what a schedule sends: name its file with --app.'
@@ -153,7 +156,7 @@ async function runNow({ flags, voice, shell }: Call<RunFlags>, schedule: string)
     ...(flags.stage && { stage: flags.stage }),
   })
   const { name, id } = await inStore({ flags, shell }, async (store) => {
-    const { queues } = resolveTopology(app, stage)
+    const { queues } = resolveQueues(app, stage)
     const setup = { app, stage, queues, ids: shell.ports.ids, log: silentLogger }
     const handles: Readonly<Record<string, ScheduleHandle>> = createSchedules({
       ...setup,
@@ -163,8 +166,8 @@ async function runNow({ flags, voice, shell }: Call<RunFlags>, schedule: string)
     const sent = await found(store, handle.name, handle.runNow({ by }))
     return { name: handle.name, id: sent }
   })
-  if (flags.json) voice.tell({ name, id })
-  else voice.say(id)
+  if (flags.json) output.json({ name, id })
+  else output.line(id)
 }
 
 /** By its key in the app, or by its name in the store. */

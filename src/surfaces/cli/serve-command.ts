@@ -35,7 +35,7 @@ export function serveCommand(parent: Command, shell: Shell): void {
   run(shell, command, serve)
 }
 
-async function serve({ flags, voice, shell }: Call<Flags>): Promise<void> {
+async function serve({ flags, output, shell }: Call<Flags>): Promise<void> {
   const { platform, environment } = shell
   const { host, port, data, app, userQueues, cooldowns, log } = flags
   const signalled = untilSignal()
@@ -54,7 +54,7 @@ async function serve({ flags, voice, shell }: Call<Flags>): Promise<void> {
     ...(userQueues !== undefined && { userQueues }),
   })
   const exports = { url: running.url, region: place.region, ...shownKey(credentials) }
-  voice.say(`${greeting(running, exports)}\nStop with Ctrl-C.`)
+  output.line(`${greeting(running, exports)}\nStop with Ctrl-C.`)
   const loss = await Promise.race([signalled, running.lost])
   await running.stop()
   if (loss !== undefined) throw loss

@@ -65,31 +65,31 @@ function streamOf(stream: NodeJS.WriteStream): Stream {
   }
 }
 
-/** The voice of one call: data and words, in colour or not. */
-export interface Voice {
+/** The output of one call: data and words, in colour or not. */
+export interface Output {
   /** One line of data, on stdout. */
-  say(line: string): void
+  line(text: string): void
   /** One JSON document on stdout, for people and programs. */
-  tell(document: object): void
+  json(document: object): void
   /** One JSON document on one line of stdout. */
-  event(document: object): void
+  jsonLine(document: object): void
   /** One line that is not data, on stderr. */
-  note(line: string): void
+  notice(text: string): void
   /** For what goes to stdout. */
   readonly paint: Colours
   /** For what goes to stderr. */
-  readonly notePaint: Colours
+  readonly noticePaint: Colours
 }
 
-export function voiceOf({ out, err, environment }: Shell, colour: ColourChoice = 'auto'): Voice {
+export function outputOf({ out, err, environment }: Shell, colour: ColourChoice = 'auto'): Output {
   const paintFor = ({ isTerminal }: Stream): Colours =>
     pc.createColors(usesColour(colour, { environment, isTerminal }))
   return {
-    say: (line) => out.write(`${line}\n`),
-    tell: (document) => out.write(`${JSON.stringify(document, null, 2)}\n`),
-    event: (document) => out.write(`${JSON.stringify(document)}\n`),
-    note: (line) => err.write(`${line}\n`),
+    line: (text) => out.write(`${text}\n`),
+    json: (document) => out.write(`${JSON.stringify(document, null, 2)}\n`),
+    jsonLine: (document) => out.write(`${JSON.stringify(document)}\n`),
+    notice: (text) => err.write(`${text}\n`),
     paint: paintFor(out),
-    notePaint: paintFor(err),
+    noticePaint: paintFor(err),
   }
 }

@@ -8,7 +8,7 @@ import { allQueues } from '../../operations/list-queues.ts'
 import type { ColourChoice } from './colour.ts'
 import { CommandFailure, failureOf } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
-import { type Shell, type Voice, voiceOf } from './shell.ts'
+import { type Output, outputOf, type Shell } from './shell.ts'
 import { printable } from './table.ts'
 
 export interface StoreFlags {
@@ -19,7 +19,7 @@ export interface StoreFlags {
 /** One run of a command: its options, where it writes, and what is around it. */
 export interface Call<Flags> {
   readonly flags: Flags
-  readonly voice: Voice
+  readonly output: Output
   readonly shell: Shell
 }
 
@@ -78,7 +78,7 @@ export function run<Flags>(
 ): void {
   command.action(async (...given: readonly unknown[]) => {
     const flags = command.optsWithGlobals<Flags & { readonly color?: ColourChoice }>()
-    const call = { flags, voice: voiceOf(shell, flags.color), shell }
+    const call = { flags, output: outputOf(shell, flags.color), shell }
     // Commander hands over the values of the arguments, then the options and the command itself.
     await action(call, ...(given.slice(0, -2) as never[]))
   })

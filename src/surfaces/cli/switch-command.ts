@@ -74,29 +74,29 @@ function targetCommand(parent: Command, text: CommandText): Command {
     .option('--note <text>', 'why, for the record')
 }
 
-async function list({ flags, voice, shell }: Call<StoreFlags>): Promise<void> {
+async function list({ flags, output, shell }: Call<StoreFlags>): Promise<void> {
   const on = await inStore({ flags, shell }, ({ backend }) => createSwitches({ backend }).list())
   const rows = on.map(switchView)
-  if (flags.json) return voice.tell({ switches: rows })
-  if (rows.length === 0) return voice.note('No switch is on.')
-  voice.say(table(['scope', 'value', 'mode', 'by', 'set_at', 'until', 'note'], rows))
+  if (flags.json) return output.json({ switches: rows })
+  if (rows.length === 0) return output.notice('No switch is on.')
+  output.line(table(['scope', 'value', 'mode', 'by', 'set_at', 'until', 'note'], rows))
 }
 
-async function history({ flags, voice, shell }: Call<HistoryFlags>): Promise<void> {
+async function history({ flags, output, shell }: Call<HistoryFlags>): Promise<void> {
   const { limit, after } = flags
   const request = { limit, ...(after !== undefined && { after }) }
   const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
     createSwitches({ backend }).history(request),
   )
   const rows = items.map(switchEventView)
-  if (flags.json) return voice.tell({ events: rows, next })
-  if (rows.length === 0) return voice.note('No switch was ever turned.')
-  voice.say(table(['at', 'event', 'scope', 'value', 'mode', 'by', 'until', 'note'], rows))
-  if (next !== null) voice.note(`There is more: --after ${next}`)
+  if (flags.json) return output.json({ events: rows, next })
+  if (rows.length === 0) return output.notice('No switch was ever turned.')
+  output.line(table(['at', 'event', 'scope', 'value', 'mode', 'by', 'until', 'note'], rows))
+  if (next !== null) output.notice(`There is more: --after ${next}`)
 }
 
 async function set(
-  { flags, voice, shell }: Call<TargetFlags>,
+  { flags, output, shell }: Call<TargetFlags>,
   mode: (typeof switchModes)[number],
 ): Promise<void> {
   const { scope, value } = targetOf(flags)
@@ -106,12 +106,12 @@ async function set(
     createSwitches({ backend })[mode](switchOn(scope, value), options),
   )
   const view = switchView(record)
-  if (flags.json) return voice.tell(view)
+  if (flags.json) return output.json(view)
   const effect = mode === 'hold' ? 'Holding' : 'Diverting'
-  voice.say(`${effect} ${scope} ${printable(value)} until ${view.until ?? 'it is lifted'}.`)
+  output.line(`${effect} ${scope} ${printable(value)} until ${view.until ?? 'it is lifted'}.`)
 }
 
-async function lift({ flags, voice, shell }: Call<TargetFlags>): Promise<void> {
+async function lift({ flags, output, shell }: Call<TargetFlags>): Promise<void> {
   const { scope, value } = targetOf(flags)
   const signature = signatureOf(flags)
   const wasOn = await inStore({ flags, shell }, ({ backend }) =>
@@ -121,8 +121,8 @@ async function lift({ flags, voice, shell }: Call<TargetFlags>): Promise<void> {
     const message = `No switch is on for ${scope} ${printable(value)}.`
     throw new CommandFailure(exitCodes.notFound, message)
   }
-  if (flags.json) return voice.tell({ scope, value, lifted: true })
-  voice.say(`Lifted ${scope} ${printable(value)}.`)
+  if (flags.json) return output.json({ scope, value, lifted: true })
+  output.line(`Lifted ${scope} ${printable(value)}.`)
 }
 
 function targetOf(flags: TargetFlags): { readonly scope: Scope; readonly value: string } {

@@ -62,19 +62,19 @@ function exportCommand(parent: Command): Command {
 }
 
 async function check(call: Call<CheckFlags>, templates: readonly string[]): Promise<void> {
-  const { flags, voice, shell } = call
+  const { flags, output, shell } = call
   const { readSources } = await shell.platform.stacks()
   const sources = await readSources(templates, sourceOptions(flags, shell))
   const problems = sources.flatMap((source) => source.problems)
-  if (flags.json) voice.tell({ problems: problems.map(problemView) })
+  if (flags.json) output.json({ problems: problems.map(problemView) })
   else tellProblems(problems, call)
   if (problems.some(({ severity }) => severity === 'error')) {
     throw new CommandFailure(exitCodes.failed, 'A template cannot go up.')
   }
-  if (!flags.json) voice.note('Nothing keeps it from going up.')
+  if (!flags.json) output.notice('Nothing keeps it from going up.')
 }
 
-async function exportApp({ flags, voice, shell }: Call<ExportFlags>): Promise<void> {
+async function exportApp({ flags, output, shell }: Call<ExportFlags>): Promise<void> {
   const { format, json, stage } = flags
   const { exportTemplate } = await import('../../templates/export-template.ts')
   const { loadAppAtStage } = await shell.platform.apps()
@@ -82,6 +82,6 @@ async function exportApp({ flags, voice, shell }: Call<ExportFlags>): Promise<vo
   const loaded = await loadAppAtStage(flags.app, { environment, ...(stage && { stage }) })
   const syntax = json ? 'json' : 'yaml'
   const { text, warnings } = exportTemplate({ ...loaded, format, syntax })
-  voice.say(text.trimEnd())
-  for (const warning of warnings) voice.note(`warning: ${printable(warning)}`)
+  output.line(text.trimEnd())
+  for (const warning of warnings) output.notice(`warning: ${printable(warning)}`)
 }

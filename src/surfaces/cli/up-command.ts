@@ -49,7 +49,7 @@ export function upCommand(parent: Command, shell: Shell): void {
 }
 
 async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<void> {
-  const { flags, voice, shell } = call
+  const { flags, output, shell } = call
   const { readSources } = await shell.platform.stacks()
   const sources = await readSources(templates, sourceOptions(flags, shell))
   // A template with errors must not even make a store.
@@ -62,7 +62,7 @@ async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<vo
     ? await plan(call, { backend: emptyStore }, sources)
     : await inStore(call, (store) => planAndApply(call, store, sources), { create: true })
   if (!flags.json) return tellPlans(call, planned.plans)
-  voice.tell({
+  output.json({
     dry_run: flags.dryRun === true,
     stacks: planned.plans.map((one) => planView(one, flags.prune === true)),
     problems: planned.problems.map(problemView),
@@ -119,8 +119,8 @@ async function apply(
 }
 
 function refuse(call: Call<UpFlags>, { problems }: Pick<PlannedUp, 'problems'>): never {
-  const { flags, voice } = call
-  if (flags.json) voice.tell({ dry_run: true, stacks: [], problems: problems.map(problemView) })
+  const { flags, output } = call
+  if (flags.json) output.json({ dry_run: true, stacks: [], problems: problems.map(problemView) })
   tellProblems(problems, call)
   const errors = problems.filter(({ severity }) => severity === 'error').length
   const word = errors === 1 ? '1 error' : `${errors} errors`

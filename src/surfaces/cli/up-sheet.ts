@@ -57,26 +57,26 @@ interface UpFlags {
 
 const signs = { create: '+', change: '~', keep: '=' } as const
 
-export function tellPlans({ flags, voice }: Call<UpFlags>, plans: readonly SourcePlan[]): void {
-  const { bold, green, yellow, red, dim } = voice.paint
+export function tellPlans({ flags, output }: Call<UpFlags>, plans: readonly SourcePlan[]): void {
+  const { bold, green, yellow, red, dim } = output.paint
   const colours = { create: green, change: yellow, keep: dim }
   for (const { stack, steps, gone } of plans) {
-    voice.say(bold(printable(stack.name)))
+    output.line(bold(printable(stack.name)))
     for (const step of steps) {
       const changes = changesOf(step)
       const detail = changes.length === 0 ? '' : `: ${changes.join(', ')}`
       const line = `${signs[step.action]} ${printable(step.queue)}${printable(detail)}`
-      voice.say(`  ${colours[step.action](line)}`)
+      output.line(`  ${colours[step.action](line)}`)
     }
     for (const name of gone) {
       const fate = flags.prune ? '' : ' is gone from the template; --prune deletes it'
-      voice.say(`  ${red(`- ${printable(name)}${fate}`)}`)
+      output.line(`  ${red(`- ${printable(name)}${fate}`)}`)
     }
     for (const { queue, function: fed } of stack.eventSources) {
-      voice.say(`  ${dim(`${printable(queue)} feeds ${printable(fed)}`)}`)
+      output.line(`  ${dim(`${printable(queue)} feeds ${printable(fed)}`)}`)
     }
-    if (stack.alarms.length > 0) voice.say(`  ${dim(`${stack.alarms.length} alarms`)}`)
-    voice.note(summaryOf(steps, flags.dryRun === true))
+    if (stack.alarms.length > 0) output.line(`  ${dim(`${stack.alarms.length} alarms`)}`)
+    output.notice(summaryOf(steps, flags.dryRun === true))
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The SQS wire: any AWS SDK talks to the server through it, in either protocol of SQS. It shares the
- * listener with the other ways in, so it also says which requests are its own.
+ * listener with the other surfaces, so it also says which requests are its own.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { describeGiven, type Violations } from '../../core/checks.ts'
@@ -36,7 +36,7 @@ export interface SqsWireOptions {
 export type IsOwned = (path: string) => boolean
 
 export interface SqsWire {
-  /** Whether a request is meant for SQS, beside another way in that owns some paths. */
+  /** Whether a request is meant for SQS, beside another surface that owns some paths. */
   accepts(request: IncomingMessage, isOwned: IsOwned): boolean
   readonly answer: RequestListener
 }
@@ -87,7 +87,7 @@ function homeOf({ region, account }: SqsWireOptions): QueuePlace {
 const jsonContent = 'application/x-amz-json'
 const signed = 'AWS4-'
 
-/** Whatever carries a mark of AWS clients; of the rest, what no other way in has a use for. */
+/** Whatever carries a mark of AWS clients; of the rest, what no other surface uses. */
 function accepts(
   { headers, method = 'GET', url = '/' }: IncomingMessage,
   isOwned: IsOwned,

@@ -67,7 +67,7 @@ function describeRunning(suite: ContractSuite): void {
     const { receipt: cut } = await scene.receiveOne('q')
     await scene.extend('q', cut, 0)
     const { receipt: buried } = await scene.receiveOne('q')
-    await scene.settle('q', buried, { kind: 'bury', reason: 'no use' })
+    await scene.settle('q', buried, { kind: 'deadLetter', reason: 'no use' })
     await scene.send('q', 'b')
     assert.equal((await scene.receiveOne('q')).body, 'b')
   })

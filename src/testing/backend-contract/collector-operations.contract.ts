@@ -110,7 +110,7 @@ function describeFlushing(suite: ContractSuite): void {
     const again = await receiveTrigger(scene)
     assert.equal(again.receiveCount, 2)
     assert.equal(await flush(scene), true)
-    await scene.settle(triggers, again.receipt, { kind: 'bury', reason: 'broken' })
+    await scene.settle(triggers, again.receipt, { kind: 'deadLetter', reason: 'broken' })
     assert.equal(await flush(scene), true)
     await scene.backend.purgeQueue({ queue: triggers })
     assert.equal(await flush(scene), true)

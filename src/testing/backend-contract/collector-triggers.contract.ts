@@ -231,7 +231,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
     const { receipt } = await receiveTrigger(scene)
     await begun(scene, 'ann', receipt)
     await collect(scene, 'ann', ['b'], { windowMs: 0 })
-    await scene.settle(triggers, receipt, { kind: 'bury', reason: 'broken' })
+    await scene.settle(triggers, receipt, { kind: 'deadLetter', reason: 'broken' })
     assert.equal(await mergeNext(scene), 'b')
   })
 
@@ -382,7 +382,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
     const { receipt } = await receiveTrigger(scene)
     assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'busy' })
     await scene.acknowledge(triggers, receipt)
-    await scene.settle(triggers, last.receipt, { kind: 'bury', reason: 'broken' })
+    await scene.settle(triggers, last.receipt, { kind: 'deadLetter', reason: 'broken' })
     assert.equal(await mergeNext(scene), 'b')
     await scene.advance(minute)
     assert.deepEqual(await repair(scene), { repaired: [], stuck: ['ann'] })

@@ -38,7 +38,7 @@ function describeOwnTarget(suite: ContractSuite): void {
       await wearOut(scene, 'q', 4)
       const { receipt, receiveCount, deadLetter } = await scene.receiveOne('q')
       assert.deepEqual([receiveCount, deadLetter], [5, null])
-      const bury = { kind: 'bury', reason: 'unreadable' } as const
+      const bury = { kind: 'deadLetter', reason: 'unreadable' } as const
       assertRefused(await scene.settle('q', receipt, bury), 'dead_letter_missing')
       assert.equal((await scene.acknowledge('q', receipt)).status, 'settled')
       assert.equal((await scene.statistics('q')).totals.deadLettered, 0)
@@ -188,8 +188,8 @@ function describeWhatIsKept(suite: ContractSuite): void {
     await scene.advance(40 * second)
     await scene.send('q', 'young')
     const young = await scene.receiveOne('q')
-    await scene.settle('q', young.receipt, { kind: 'bury', reason: 'first' })
-    await scene.settle('q', old.receipt, { kind: 'bury', reason: 'second' })
+    await scene.settle('q', young.receipt, { kind: 'deadLetter', reason: 'first' })
+    await scene.settle('q', old.receipt, { kind: 'deadLetter', reason: 'second' })
     await scene.advance(25 * second)
     await scene.sweep()
     assert.deepEqual(await scene.counts(dead), { ready: 1, leased: 0, delayed: 0 })
@@ -237,7 +237,7 @@ function describeLostTargets(suite: ContractSuite): void {
     await scene.send('q', 'survivor')
     const { receipt } = await scene.receiveOne('q')
     await scene.backend.deleteQueue({ queue: dead })
-    const result = await scene.settle('q', receipt, { kind: 'bury', reason: 'x' })
+    const result = await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'x' })
     assert.ok(result.status === 'refused' && result.error.code === 'dead_letter_missing')
     assert.equal((await scene.acknowledge('q', receipt)).status, 'settled')
   })

@@ -112,7 +112,7 @@ function describeCalm(suite: ContractSuite): void {
     await scene.send('q', ...ofTenant('loud', ...bodies('loud', 40)))
     const [handedBack, buried] = await scene.receive('q', { max: 30 })
     await scene.settle('q', handedBack?.receipt ?? '', { kind: 'retry', delayMs: 0 })
-    await scene.settle('q', buried?.receipt ?? '', { kind: 'bury', reason: 'no' })
+    await scene.settle('q', buried?.receipt ?? '', { kind: 'deadLetter', reason: 'no' })
     await scene.send('q', ...ofTenant('quiet', 'q1'))
     assert.deepEqual(await scene.receiveBodies('q', { max: 1 }), ['loud0'])
     await scene.advance(11 * second)

@@ -246,7 +246,7 @@ function describeGivingWay(suite: ContractSuite): void {
     const dead = await scene.queueWithDeadLetters(queue, 3, { type: 'fifo' })
     await scene.sendToGroup(queue, 'g', 'poison', 'healthy')
     const { receipt } = await scene.receiveOne(queue)
-    await scene.settle(queue, receipt, { kind: 'bury', reason: 'poison' })
+    await scene.settle(queue, receipt, { kind: 'deadLetter', reason: 'poison' })
     assert.deepEqual(await scene.receiveBodies(queue), ['healthy'])
     assert.deepEqual(await scene.receiveBodies(dead), ['poison'])
   })

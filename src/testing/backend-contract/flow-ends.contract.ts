@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Emission, Outcome } from '../../backends/backend.ts'
+import type { Emitted, Outcome } from '../../backends/backend.ts'
 import {
   flowsOf,
   heard,
@@ -18,7 +18,7 @@ import { jobsOf } from './job-scene.ts'
 import { hour, minute, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-const bury: Outcome = { kind: 'bury', reason: 'unreadable' }
+const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
 export function describeFlowEnds(all: ContractSuite): void {
   const suite = all.needing('flows', 'peek')
@@ -161,7 +161,7 @@ export function describeFlowEnds(all: ContractSuite): void {
       'ends it at once and takes its messages back, but for those in hand',
       async (scene) => {
         await prepare(scene)
-        const later: Emission = { queue: 'work', message: { body: 'later', delayMs: minute } }
+        const later: Emitted = { queue: 'work', message: { body: 'later', delayMs: minute } }
         await open(scene, [...unitsOf('a', 'b'), { id: 'later', work: later }, { id: 'bare' }])
         await scene.send('work', 'of nobody')
         const held = await scene.receiveOne('work')
@@ -220,7 +220,7 @@ export function describeFlowEnds(all: ContractSuite): void {
 
     suite.needing('trackedJobs').test('cancels the jobs of its units', async (scene) => {
       await prepare(scene)
-      const work: Emission = { queue: 'work', job: { type: 'OCR', payload: '1', maxAttempts: 1 } }
+      const work: Emitted = { queue: 'work', job: { type: 'OCR', payload: '1', maxAttempts: 1 } }
       await open(scene, [{ id: 'a', work }])
       await flowsOf(scene).cancel(pages)
       await scene.sweep()

@@ -22,7 +22,7 @@ import { jobsOf } from './job-scene.ts'
 import { day, hour, minute, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-const bury: Outcome = { kind: 'bury', reason: 'unreadable' }
+const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
 /** What happens when two things that concern a flow come in an order that nobody planned. */
 export function describeFlowInterleavings(all: ContractSuite): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Emission, Outcome } from '../../backends/backend.ts'
+import type { Emitted, Outcome } from '../../backends/backend.ts'
 import {
   flowsOf,
   heard,
@@ -18,7 +18,7 @@ import { jobsOf } from './job-scene.ts'
 import { day, hour, minute, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-const bury: Outcome = { kind: 'bury', reason: 'unreadable' }
+const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
 /** The state of the only unit, why it was given up, and whether the flow is done. */
 async function fate(scene: Scene): Promise<unknown> {
@@ -130,7 +130,7 @@ export function describeFlowMessages(all: ContractSuite): void {
       await prepare(scene)
       for (const end of ['purgeQueue', 'deleteQueue'] as const) {
         await scene.queue(end)
-        const work = (body: string): Emission => ({ queue: end, message: { body } })
+        const work = (body: string): Emitted => ({ queue: end, message: { body } })
         const ids = ['ready', 'held', 'late']
         await open(
           scene,
@@ -225,7 +225,7 @@ export function describeFlowMessages(all: ContractSuite): void {
     suite.needing('fifo').test('FIFO queues keep the unit through all of it', async (scene) => {
       await prepare(scene)
       await scene.queueWithDeadLetters('order.fifo', 1, { type: 'fifo' })
-      const work: Emission = {
+      const work: Emitted = {
         queue: 'order.fifo',
         message: { body: 'same', group: 'g', deduplicationId: 'same' },
       }
@@ -251,7 +251,7 @@ export function describeFlowMessages(all: ContractSuite): void {
         kind: { type: 'String', value: 'page' },
         raw: { type: 'Binary', value: new Uint8Array([0, 255]) },
       }
-      const emission = (queue: string): Emission => ({
+      const emission = (queue: string): Emitted => ({
         queue,
         message: { body: 'large'.repeat(1_000), attributes, delayMs: second },
       })
@@ -266,7 +266,7 @@ export function describeFlowMessages(all: ContractSuite): void {
   })
 
   jobSuite.describe('a unit ends with its job:', () => {
-    const work: Emission = {
+    const work: Emitted = {
       queue: 'work',
       job: { type: 'OCR', payload: '1', maxAttempts: 1 },
     }

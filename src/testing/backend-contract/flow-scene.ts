@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type {
   Delivery,
-  Emission,
+  Emitted,
   Outcome,
   Settlement,
   SettleResult,
@@ -34,7 +34,7 @@ export async function prepare(scene: Scene): Promise<void> {
   await scene.queue('failures')
 }
 
-export function message(queue: string, body: string): Emission {
+export function message(queue: string, body: string): Emitted {
   return { queue, message: { body } }
 }
 

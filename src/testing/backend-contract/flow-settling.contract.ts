@@ -17,7 +17,7 @@ import {
 import { assertRefused, hour, minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-const bury: Outcome = { kind: 'bury', reason: 'unreadable' }
+const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 const chapters = { ...pages, flow: 'app-dev-chapters' } as const
 const parent = { ...pages, unit: 'a' } as const
 

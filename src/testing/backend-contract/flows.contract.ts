@@ -237,7 +237,7 @@ export function describeFlows(all: ContractSuite): void {
       await flowsOf(scene).mark({ ...pages, marks: [{ unit: 'a', state: 'done' }] })
       const { receipt, unit } = await scene.receiveOne('work')
       assert.equal(unit?.unit, 'a')
-      await settleWith(scene, receipt, { outcome: { kind: 'bury', reason: 'not needed' } })
+      await settleWith(scene, receipt, { outcome: { kind: 'deadLetter', reason: 'not needed' } })
       assert.deepEqual(await states(scene), { a: 'done', b: 'pending' })
     })
 

@@ -128,7 +128,7 @@ function describeEnds(suite: ContractSuite): void {
     const dead = await scene.queueWithDeadLetters('q', 1)
     await scene.send('q', ...ofTenant('x', 'x1', 'x2'), 'a')
     for (const { receipt } of await scene.receive('q')) {
-      await scene.settle('q', receipt, { kind: 'bury', reason: 'no use' })
+      await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'no use' })
     }
     await turnOn(scene, 'tenant', 'x')
     assert.deepEqual(await scene.receiveBodies(dead, { max: 1 }), ['a'])

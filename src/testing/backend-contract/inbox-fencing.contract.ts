@@ -116,7 +116,7 @@ function describeFifoQueues(suite: ContractSuite): void {
     const dead = await scene.queueWithDeadLetters(queue, 1, { type: 'fifo', visibilityMs: minute })
     const [id = ''] = await scene.sendToGroup(queue, 'a', 'a1')
     const { receipt } = await scene.receiveOne(queue)
-    await scene.settle(queue, receipt, { kind: 'bury', reason: 'unreadable' })
+    await scene.settle(queue, receipt, { kind: 'deadLetter', reason: 'unreadable' })
     const { message } = await claim(scene, 'anna', { queue: dead, id })
     assert.deepEqual([message.id, message.deadLetter?.source], [id, queue])
     assert.equal((await inboxesOf(scene).resolve({ queue: dead, id, by: 'anna' })).status, 'done')

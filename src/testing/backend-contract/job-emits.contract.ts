@@ -64,7 +64,7 @@ function describeStoring(suite: ContractSuite): void {
     const receipt = await prepare(scene)
     const settlement = {
       receipt,
-      outcome: { kind: 'bury', reason: 'broken' } as const,
+      outcome: { kind: 'deadLetter', reason: 'broken' } as const,
       emits: [{ queue: 'next', message: { body: 'plain' } }],
       jobs: [emitted()],
     }

@@ -19,7 +19,7 @@ async function exists(scene: Scene, id: string): Promise<boolean> {
 async function finish(scene: Scene, how: 'completed' | 'failed' | 'cancelled'): Promise<string> {
   const { id } = await enqueue(scene)
   if (how === 'cancelled') await jobsOf(scene).cancel({ id })
-  else if (how === 'failed') await run(scene, { kind: 'bury', reason: 'broken' })
+  else if (how === 'failed') await run(scene, { kind: 'deadLetter', reason: 'broken' })
   else await run(scene, { kind: 'acknowledge' })
   assert.equal((await read(scene, id)).status, how)
   return id
@@ -99,7 +99,7 @@ function describeWhatGoes(suite: ContractSuite): void {
     await run(scene, { kind: 'retry', delayMs: 0, error: 'busy' })
     const { receipt } = await scene.receiveOne('q')
     await jobsOf(scene).reportProgress({ queue: 'q', receipt, progress: 0.5 })
-    await scene.settle('q', receipt, { kind: 'bury', reason: 'broken' })
+    await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'broken' })
     assert.deepEqual(
       [(await outcomes(scene, id)).length, (await read(scene, id)).progress],
       [2, 0.5],
@@ -134,7 +134,7 @@ function describeWhatGoes(suite: ContractSuite): void {
         receipt,
         outcome:
           index === 500
-            ? ({ kind: 'bury', reason: 'broken' } as const)
+            ? ({ kind: 'deadLetter', reason: 'broken' } as const)
             : ({ kind: 'acknowledge' } as const),
       }))
       await scene.backend.settle({ queue: 'q', settlements })

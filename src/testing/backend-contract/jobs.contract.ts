@@ -199,10 +199,10 @@ function describeAttempts(suite: ContractSuite): void {
     const dead = await scene.queueWithDeadLetters('q', 5)
     await scene.queue('alone')
     const { id } = await enqueue(scene)
-    await run(scene, { kind: 'bury', reason: 'no such page' })
+    await run(scene, { kind: 'deadLetter', reason: 'no such page' })
     const alone = only(await jobsOf(scene).enqueue({ queue: 'alone', jobs: [job] }))
     const { receipt } = await scene.receiveOne('alone')
-    const burial = { kind: 'bury', reason: 'no such page' } as const
+    const burial = { kind: 'deadLetter', reason: 'no such page' } as const
     assert.equal((await scene.settle('alone', receipt, burial)).status, 'settled')
     for (const one of [id, alone.id]) {
       const { status, error } = await read(scene, one)
@@ -272,7 +272,7 @@ function describeAttempts(suite: ContractSuite): void {
     await scene.receiveOne('q')
     for (const outcome of [
       { kind: 'acknowledge', result: '1' },
-      { kind: 'bury', reason: 'late' },
+      { kind: 'deadLetter', reason: 'late' },
       { kind: 'retry', delayMs: 0 },
     ] as const) {
       assert.equal((await scene.settle('q', receipt, outcome)).status, 'stale')
@@ -308,7 +308,7 @@ function describeControl(suite: ContractSuite): void {
       backoff: { fromMs: 1, factor: 1, maxMs: 1, jitter: 0 },
     })
     await rejects(jobsOf(scene).retry({ id }), 'job_not_finished')
-    await run(scene, { kind: 'bury', reason: 'broken' })
+    await run(scene, { kind: 'deadLetter', reason: 'broken' })
     const again = await jobsOf(scene).retry({ id })
     const failed = await read(scene, id)
     assert.equal(failed.status, 'failed')
@@ -323,7 +323,7 @@ function describeControl(suite: ContractSuite): void {
   suite.test('a redriven dead letter is a new job', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5)
     const { id } = await enqueue(scene)
-    await run(scene, { kind: 'bury', reason: 'broken' })
+    await run(scene, { kind: 'deadLetter', reason: 'broken' })
     await scene.backend.startMoveTask({ source: dead })
     await scene.sweep()
     const delivery = await scene.receiveOne('q')
@@ -362,7 +362,7 @@ function describeListing(suite: ContractSuite): void {
     const ids: string[] = []
     for (let index = 0; index < 9; index += 1) ids.push((await enqueue(scene)).id)
     await run(scene, { kind: 'acknowledge' })
-    await run(scene, { kind: 'bury', reason: 'broken' })
+    await run(scene, { kind: 'deadLetter', reason: 'broken' })
     await scene.receiveOne('q')
     const listed: JobRecord[] = []
     let after: string | undefined

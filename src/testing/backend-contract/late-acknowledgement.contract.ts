@@ -85,7 +85,7 @@ function describeLateAcknowledgement(suite: ContractSuite): void {
     for (const outcome of [
       { kind: 'retry', delayMs: minute },
       { kind: 'release' },
-      { kind: 'bury', reason: 'late' },
+      { kind: 'deadLetter', reason: 'late' },
     ] as const) {
       assert.deepEqual(await scene.settle('q', receipt, outcome), { status: 'lapsed' })
     }

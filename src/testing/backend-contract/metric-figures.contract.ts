@@ -24,7 +24,7 @@ function describeAttempts(suite: ContractSuite): void {
         { kind: 'retry', delayMs: 0 },
         { kind: 'retry', delayMs: second },
         { kind: 'release' },
-        { kind: 'bury', reason: 'broken' },
+        { kind: 'deadLetter', reason: 'broken' },
       ] as const
       const seen: (number | undefined)[] = []
       for (const outcome of outcomes) {
@@ -46,7 +46,7 @@ function describeAttempts(suite: ContractSuite): void {
       const jobs = [{ type: 'RUN', payload: '1', maxAttempts: 1 }]
       await scene.backend.jobs?.enqueue({ queue: 'q', jobs })
       const { receipt } = await scene.receiveOne('q')
-      await scene.settle('q', receipt, { kind: 'bury', reason: 'broken' })
+      await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'broken' })
       const { failedAttempts } = only((await store(scene).snapshot({ limit: 10 })).items)
       assert.equal(failedAttempts, 1)
     })
@@ -112,7 +112,7 @@ function describeAttempts(suite: ContractSuite): void {
       await scene.send('q', 'a')
       await scene.advance(30 * second)
       const { receipt } = await scene.receiveOne('q')
-      await scene.settle('q', receipt, { kind: 'bury', reason: 'broken' })
+      await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'broken' })
       await scene.advance(5 * second)
       const { items } = await store(scene).snapshot({ limit: 10 })
       assert.equal(items.find(({ queue }) => queue === dead)?.oldestAgeMs, 5 * second)
@@ -248,7 +248,7 @@ function describeSnapshot(suite: ContractSuite): void {
       const dead = await scene.queueWithDeadLetters('q', 1)
       await scene.send('q', 'a')
       const { receipt } = await scene.receiveOne('q')
-      await scene.settle('q', receipt, { kind: 'bury', reason: 'broken' })
+      await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'broken' })
       await scene.backend.startMoveTask({ source: dead })
       await scene.sweep()
       const { items } = await store(scene).snapshot({ limit: 10 })

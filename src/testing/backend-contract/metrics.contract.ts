@@ -17,7 +17,7 @@ export function describeMetrics(all: ContractSuite): void {
       const [done, buried] = await scene.receive('q', { max: 3, visibilityMs: hour })
       assert.ok(done && buried)
       await scene.acknowledge('q', done.receipt)
-      await scene.settle('q', buried.receipt, { kind: 'bury', reason: 'broken' })
+      await scene.settle('q', buried.receipt, { kind: 'deadLetter', reason: 'broken' })
       await nextMinute(scene)
       const { minute: at, ...figures } = only(await minutesOf(scene, 'q'))
       assert.equal(at % minute, 0)

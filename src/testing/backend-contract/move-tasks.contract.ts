@@ -15,7 +15,7 @@ export function describeMoveTasks(suite: ContractSuite): void {
 async function bury(scene: Scene, queue: string, ...bodies: readonly string[]): Promise<string[]> {
   const ids = await scene.send(queue, ...bodies)
   for (const { receipt } of await scene.receive(queue, { max: bodies.length })) {
-    await scene.settle(queue, receipt, { kind: 'bury', reason: 'test' })
+    await scene.settle(queue, receipt, { kind: 'deadLetter', reason: 'test' })
   }
   return ids
 }
@@ -132,7 +132,7 @@ function describeMoves(suite: ContractSuite): void {
     const dead = await scene.queueWithDeadLetters('q.fifo', 1, { type: 'fifo' })
     await scene.sendToGroup('q.fifo', 'g', 'one', 'two', 'three')
     for (const { receipt } of await scene.receive('q.fifo')) {
-      await scene.settle('q.fifo', receipt, { kind: 'bury', reason: 'test' })
+      await scene.settle('q.fifo', receipt, { kind: 'deadLetter', reason: 'test' })
     }
     await scene.backend.startMoveTask({ source: dead })
     await scene.sweep()

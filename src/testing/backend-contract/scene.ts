@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type {
   Backend,
   Delivery,
-  Emit,
+  EmittedMessage,
   LeaseResult,
   NewMessage,
   Outcome,
@@ -117,7 +117,7 @@ export class Scene {
     queue: string,
     receipt: string,
     outcome: Outcome,
-    emits: readonly Emit[] = [],
+    emits: readonly EmittedMessage[] = [],
   ): Promise<SettleResult> {
     return only(await this.backend.settle({ queue, settlements: [{ receipt, outcome, emits }] }))
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Emission } from '../../backends/backend.ts'
+import type { Emitted } from '../../backends/backend.ts'
 import type {
   ScheduleRecord,
   ScheduleStore,
@@ -13,7 +13,7 @@ export function describeSchedules(all: ContractSuite): void {
   const suite = all.needing('schedules')
   suite.describe('schedules', () => {
     describeTicks(suite)
-    describeEmissions(suite)
+    describeEmitted(suite)
     describeControls(suite)
     describeDeclarations(suite)
   })
@@ -37,7 +37,7 @@ async function scheduled(scene: Scene, inMs = 0): Promise<number> {
   return nextAt
 }
 
-const message = (body: string): Emission => ({ queue: 'q', message: { body } })
+const message = (body: string): Emitted => ({ queue: 'q', message: { body } })
 
 function tick(scene: Scene, dueAt: number, changes: Partial<Tick> = {}): Promise<TickResult> {
   return schedulesOf(scene).tick({
@@ -177,10 +177,10 @@ function describeTicks(suite: ContractSuite): void {
   })
 }
 
-function describeEmissions(suite: ContractSuite): void {
+function describeEmitted(suite: ContractSuite): void {
   suite.test('emit in the commit of the tick, or do not tick', async (scene) => {
     const dueAt = await scheduled(scene)
-    const emission: Emission = { queue: 'nowhere', message: { body: 'lost' } }
+    const emission: Emitted = { queue: 'nowhere', message: { body: 'lost' } }
     await rejects(tick(scene, dueAt, { emission }), 'queue_not_found')
     const { ticks, nextAt } = await read(scene)
     assert.deepEqual([ticks, nextAt], [0, dueAt])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Delivery, Emit } from '../../backends/backend.ts'
+import type { Delivery, EmittedMessage } from '../../backends/backend.ts'
 import {
   assertRefused,
   created,
@@ -16,7 +16,7 @@ import type { ContractSuite } from './suite.ts'
 export function describeSettling(suite: ContractSuite): void {
   suite.describe('settling', () => {
     describeOutcomes(suite)
-    describeBurying(suite)
+    describeDeadLettering(suite)
     describeEmits(suite.needing('atomicSettle'))
   })
 }
@@ -107,7 +107,7 @@ function describeOutcomes(suite: ContractSuite): void {
     for (const outcome of [
       { kind: 'retry', delayMs: -1 },
       { kind: 'retry', delayMs: 13 * hour },
-      { kind: 'bury', reason: 'x'.repeat(1_025) },
+      { kind: 'deadLetter', reason: 'x'.repeat(1_025) },
     ] as const) {
       const results = await scene.backend.settle({
         queue: 'q',
@@ -142,14 +142,17 @@ function describeOutcomes(suite: ContractSuite): void {
   })
 }
 
-function describeBurying(suite: ContractSuite): void {
+function describeDeadLettering(suite: ContractSuite): void {
   suite.test(
     'a buried message lies in the dead-letter queue at once, with its reason',
     async (scene) => {
       const dead = await scene.queueWithDeadLetters('q', 5)
       const [id] = await scene.send('q', 'poison')
       const { receipt, sentAt } = await scene.receiveOne('q')
-      const result = await scene.settle('q', receipt, { kind: 'bury', reason: 'cannot be read' })
+      const result = await scene.settle('q', receipt, {
+        kind: 'deadLetter',
+        reason: 'cannot be read',
+      })
       assert.equal(result.status, 'settled')
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
       const buried = await scene.receiveOne(dead)
@@ -166,7 +169,7 @@ function describeBurying(suite: ContractSuite): void {
     async (scene) => {
       const { receipt } = await leasedOne(scene)
       assertRefused(
-        await scene.settle('q', receipt, { kind: 'bury', reason: 'x' }),
+        await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'x' }),
         'dead_letter_missing',
       )
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
@@ -180,7 +183,7 @@ function describeBurying(suite: ContractSuite): void {
     const old = await scene.receiveOne('q')
     await scene.advance(11 * second)
     await scene.receiveOne('q')
-    const result = await scene.settle('q', old.receipt, { kind: 'bury', reason: 'late' })
+    const result = await scene.settle('q', old.receipt, { kind: 'deadLetter', reason: 'late' })
     assert.deepEqual(result, { status: 'stale' })
     assert.equal((await scene.counts(dead)).ready, 0)
     assert.equal((await scene.counts('q')).leased, 1)
@@ -190,15 +193,15 @@ function describeBurying(suite: ContractSuite): void {
     const dead = await scene.queueWithDeadLetters('q', 5)
     await scene.send('q', 'body')
     const { receipt } = await scene.receiveOne('q')
-    await scene.settle('q', receipt, { kind: 'bury', reason: 'once' })
-    const again = await scene.settle('q', receipt, { kind: 'bury', reason: 'twice' })
+    await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'once' })
+    const again = await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'twice' })
     assert.ok(again.status === 'gone' || again.status === 'stale')
     assert.deepEqual(await scene.counts(dead), { ready: 1, leased: 0, delayed: 0 })
   })
 }
 
 function describeEmits(suite: ContractSuite): void {
-  const emit = (queue: string, body: string): Emit => ({ queue, message: { body } })
+  const emit = (queue: string, body: string): EmittedMessage => ({ queue, message: { body } })
 
   suite.test('emitted messages come to exist with the settlement', async (scene) => {
     const { receipt } = await leasedOne(scene)
@@ -228,7 +231,7 @@ function describeEmits(suite: ContractSuite): void {
     for (const outcome of [
       { kind: 'retry', delayMs: minute },
       { kind: 'release' },
-      { kind: 'bury', reason: 'x' },
+      { kind: 'deadLetter', reason: 'x' },
     ] as const) {
       await scene.send('q', 'origin')
       const { receipt } = await scene.receiveOne('q')
@@ -243,7 +246,7 @@ function describeEmits(suite: ContractSuite): void {
   suite.test('one bad emit refuses the settlement, and nothing has changed', async (scene) => {
     const { receipt } = await leasedOne(scene)
     await scene.queue('next', { messageBytesMax: 1_024 })
-    const bad: readonly [Emit, ...Parameters<typeof assertRefused>[1][]][] = [
+    const bad: readonly [EmittedMessage, ...Parameters<typeof assertRefused>[1][]][] = [
       [emit('nowhere', 'x'), 'queue_not_found'],
       [emit('next', 'x'.repeat(1_025)), 'message_too_large'],
       [emit('next', 'a\u0000'), 'invalid_message'],
@@ -293,7 +296,7 @@ function describeEmits(suite: ContractSuite): void {
       await scene.queue('next')
       const emits = [emit('next', 'never')]
       assertRefused(
-        await scene.settle('q', old.receipt, { kind: 'bury', reason: 'x' }, emits),
+        await scene.settle('q', old.receipt, { kind: 'deadLetter', reason: 'x' }, emits),
         'dead_letter_missing',
       )
       await scene.advance(11 * second)

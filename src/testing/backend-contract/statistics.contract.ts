@@ -46,7 +46,7 @@ export function describeStatistics(suite: ContractSuite): void {
       const [first, next, last] = await scene.receive('q')
       assert.ok(first && next && last)
       await scene.acknowledge('q', first.receipt)
-      await scene.settle('q', next.receipt, { kind: 'bury', reason: 'x' })
+      await scene.settle('q', next.receipt, { kind: 'deadLetter', reason: 'x' })
       await scene.settle('q', last.receipt, { kind: 'release' })
       await scene.receive('q')
       const { totals } = await scene.statistics('q')

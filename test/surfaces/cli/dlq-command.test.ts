@@ -22,7 +22,7 @@ async function bury(backend: Backend, queue: string, count: number): Promise<voi
   const messages = Array.from({ length: count }, (_, at) => ({ body: `${queue} ${at}` }))
   await backend.send({ queue, messages })
   const deliveries = await backend.receive({ queue, max: count })
-  const outcome = { kind: 'bury', reason: 'no such customer' } as const
+  const outcome = { kind: 'deadLetter', reason: 'no such customer' } as const
   const settlements = deliveries.map(({ receipt }) => ({ receipt, outcome }))
   await backend.settle({ queue, settlements })
 }

@@ -1,4 +1,4 @@
-/** `millrace doctor` and `millrace template`: what is wrong with a topology, before AWS says it. */
+/** `millrace doctor` and `millrace template`: what is wrong with a resolved, before AWS says it. */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { describe, test } from 'vitest'

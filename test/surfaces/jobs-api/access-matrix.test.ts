@@ -167,7 +167,7 @@ async function messageFor(scene: Scene, route: string, caller?: CallerName): Pro
   const queue = 'academy-dev-video'
   const [sent] = await scene.backend.send({ queue, messages: [{ body: '{}' }] })
   const id = sent?.status === 'created' ? sent.id : ''
-  const by = caller === 'operator' ? 'desk' : 'root'
+  const by = caller === 'operator' ? 'client' : 'root'
   if (!route.endsWith('/claim')) await scene.backend.inboxes?.claim({ queue, id, by })
   return id
 }

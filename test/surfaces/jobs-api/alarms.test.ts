@@ -71,7 +71,7 @@ describe('the alarms of a served app', () => {
     const tested = await call(`${dlq}/state`, { ...operator, method: 'POST', body })
     assert.deepEqual(
       [tested.status, tested.body.state, tested.body.reason],
-      [200, 'ALARM', 'Set by desk: drill'],
+      [200, 'ALARM', 'Set by client: drill'],
     )
     const raised = await call('/alarms?state=ALARM', operator)
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('the alarms of a served app', () => {
           alarm: 'shop-dev-orders-dlq-not-empty',
           from: 'INSUFFICIENT_DATA',
           to: 'ALARM',
-          reason: 'Set by desk: drill',
+          reason: 'Set by client: drill',
         },
       ],
     )

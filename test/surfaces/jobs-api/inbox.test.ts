@@ -8,7 +8,7 @@ import { type VirtualClock, virtualPorts } from '../../../src/testing/virtual-cl
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type Answer, auth, type Call, keys, type Scene, serveAcademy, token } from './scene.ts'
 
-const desk = defineApp('desk', {
+const client = defineApp('client', {
   queues: {
     handoff: queue({
       message: z.object({ reason: z.string(), phone: z.string().optional() }),
@@ -30,14 +30,14 @@ interface DeskScene extends Scene {
 }
 
 async function serveDesk(): Promise<DeskScene> {
-  const scene = await serveAcademy({ app: desk })
+  const scene = await serveAcademy({ app: client })
   const as = (key: string, path: string, call: Call = {}): Promise<Answer> =>
     scene.call(`/inbox/handoff${path}`, { key, ...call })
   return {
     ...scene,
     async send(...bodies) {
       const messages = bodies.map((body) => ({ body }))
-      const results = await scene.backend.send({ queue: 'desk-dev-handoff', messages })
+      const results = await scene.backend.send({ queue: 'client-dev-handoff', messages })
       return results.map((result) => (result.status === 'created' ? result.id : ''))
     },
     as,
@@ -52,15 +52,15 @@ interface MountedDesk extends AsyncDisposable {
 
 /** The same with one message, on a clock that the test moves. */
 async function mountDesk(): Promise<MountedDesk> {
-  const folder = await temporaryFolder('desk')
+  const folder = await temporaryFolder('client')
   const ports = virtualPorts()
-  const mill = await open(desk, { data: folder.path, ports })
+  const mill = await open(client, { data: folder.path, ports })
   await mill.queues.handoff.send({ reason: 'refund' })
   const api = createJobsApi(mill, { auth, ports })
   return {
     clock: ports.clock,
     async post(path, body = {}) {
-      const request = new Request(`http://desk.test/inbox/handoff${path}`, {
+      const request = new Request(`http://client.test/inbox/handoff${path}`, {
         method: 'POST',
         headers: { 'x-api-key': keys.operator, 'content-type': 'application/json' },
         body: JSON.stringify(body),
@@ -98,7 +98,7 @@ describe('an inbox over HTTP', () => {
     assert.equal(claimed.status, 200, claimed.text)
     const { claim, sent_at, ...facts } = claimed.body
     assert.match(sent_at, /^\d{4}-.*Z$/)
-    assert.equal(claim.by, 'desk')
+    assert.equal(claim.by, 'client')
     assert.equal(Date.parse(claim.until) - Date.parse(claim.at), 1_800_000)
     assert.deepEqual(facts, {
       id,
@@ -121,10 +121,10 @@ describe('an inbox over HTTP', () => {
     assert.deepEqual(
       body.history.map(({ event, by, note }: Record<string, unknown>) => [event, by, note]),
       [
-        ['claimed', 'desk', null],
-        ['noted', 'desk', 'asked the bank'],
-        ['renewed', 'desk', null],
-        ['resolved', 'desk', 'paid back'],
+        ['claimed', 'client', null],
+        ['noted', 'client', 'asked the bank'],
+        ['renewed', 'client', null],
+        ['resolved', 'client', 'paid back'],
       ],
     )
     assert.equal((await post('/claim')).status, 204)
@@ -135,7 +135,7 @@ describe('an inbox over HTTP', () => {
     await send(...['a', 'b', 'c', 'd'].map((reason) => JSON.stringify({ reason })))
     await post('/claim')
     await post('/claim', { by: 'ben' }, keys.admin)
-    await backend.receive({ queue: 'desk-dev-handoff', max: 1 })
+    await backend.receive({ queue: 'client-dev-handoff', max: 1 })
     const tab = async (query: string, key: string = keys.operator): Promise<unknown> => {
       const { body } = await as(key, query)
       const items = body.items.map(
@@ -223,21 +223,21 @@ describe('an inbox over HTTP', () => {
     const foreign = await post('/claim', { by: 'ben' })
     assert.deepEqual([foreign.status, foreign.body.code], [403, 'forbidden'])
     assert.equal((await as(keys.operator, '?tab=mine&by=ben')).status, 403)
-    assert.equal((await post(`/${id}/note`, { by: 'desk', note: 'me' })).status, 200)
+    assert.equal((await post(`/${id}/note`, { by: 'client', note: 'me' })).status, 200)
     assert.equal((await post('/claim', { by: 'ben' }, keys.admin)).body.claim.by, 'ben')
   })
 
   test('hides what a contract marks, in jobs as well', async () => {
     const { call, backend } = await serveDesk()
     const job = { type: 'REFUND', payload: '{"card":"4111"}', maxAttempts: 1 }
-    await backend.jobs?.enqueue({ queue: 'desk-dev-approvals', jobs: [job] })
+    await backend.jobs?.enqueue({ queue: 'client-dev-approvals', jobs: [job] })
     const { text } = await call('/inbox/approvals', { key: keys.operator })
     assert.ok(text.includes('"card":"[hidden]"') && !text.includes('4111'), text)
   })
 
   test('shows what is no JSON where nothing is to be hidden', async () => {
     const { call, backend } = await serveDesk()
-    await backend.send({ queue: 'desk-dev-letters', messages: [{ body: 'not json' }] })
+    await backend.send({ queue: 'client-dev-letters', messages: [{ body: 'not json' }] })
     const { body } = await call('/inbox/letters', { key: keys.operator })
     assert.equal(body.items[0].message, 'not json')
   })
@@ -245,7 +245,7 @@ describe('an inbox over HTTP', () => {
   test('knows a queue by its key and its name, and no queue of others', async () => {
     const { call, backend } = await serveDesk()
     await backend.createQueue({ queue: 'elsewhere' })
-    for (const name of ['handoff', 'desk-dev-handoff']) {
+    for (const name of ['handoff', 'client-dev-handoff']) {
       assert.equal((await call(`/inbox/${name}`, { key: keys.operator })).status, 200)
     }
     for (const name of ['elsewhere', 'nothing', 'constructor']) {
@@ -271,7 +271,7 @@ describe('an inbox over HTTP', () => {
   test('does not give out a delayed message', async () => {
     const { post, backend } = await serveDesk()
     const messages = [{ body: '{}', delayMs: 60_000 }]
-    const [sent] = await backend.send({ queue: 'desk-dev-handoff', messages })
+    const [sent] = await backend.send({ queue: 'client-dev-handoff', messages })
     const id = sent?.status === 'created' ? sent.id : ''
     const { status, body } = await post('/claim', { id })
     assert.deepEqual([status, body.code, body.because], [409, 'item_not_ready', 'delayed'])

@@ -36,7 +36,7 @@ async function failFor(scene: Scene, owner: string): Promise<string> {
   const id = await scene.enqueue({ owner, attempts: 2 })
   const outcomes: readonly Outcome[] = [
     { kind: 'retry', delayMs: 0, error: summary },
-    { kind: 'bury', reason: summary },
+    { kind: 'deadLetter', reason: summary },
   ]
   for (const outcome of outcomes) await scene.settle(await scene.claim(), outcome)
   return id

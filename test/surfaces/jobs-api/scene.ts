@@ -12,7 +12,7 @@ export const basicName = 'academy-dev-basic'
 export const keys = {
   admin: 'key-of-the-administrator',
   internal: 'key-of-a-trusted-service',
-  operator: 'key-of-the-service-desk',
+  operator: 'key-of-the-service-client',
   scraper: 'key-of-the-prometheus-server',
   alice: 'key-that-alice-was-given',
   bob: 'key-that-bob-was-given-too',
@@ -24,7 +24,7 @@ export const auth = {
   apiKeys: [
     { name: 'root', role: 'admin', key: keys.admin },
     { name: 'billing', role: 'internal', key: keys.internal },
-    { name: 'desk', role: 'operator', key: keys.operator },
+    { name: 'client', role: 'operator', key: keys.operator },
     { name: 'prometheus', role: 'metrics', key: keys.scraper },
     { name: 'alice', role: 'user', key: keys.alice },
     { name: 'bobs-laptop', role: 'user', key: keys.bob, owner: 'bob' },

@@ -1,7 +1,7 @@
 /** What is done to flows that are open already: marks, starts, cancelling, resuming. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
-import type { Emission } from '../../backend.ts'
+import type { Emitted } from '../../backend.ts'
 import type {
   FlowKey,
   FlowRecord,
@@ -26,7 +26,7 @@ import {
   unitByNumber,
   unlinkMessage,
 } from './flow-units.ts'
-import { decodeEmission, encodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
+import { decodeEmitted, encodeEmitted, refuseEmitted, sendForFlow } from './flow-work.ts'
 
 const sql = {
   reopen: change(`
@@ -68,7 +68,7 @@ export function refuseStart(tx: StoreTransaction, request: StartUnit): MillraceE
   if (flow === undefined) return new MillraceError('flow_not_found')
   const unit = findUnit(tx, flow.number, request.unit)
   if (unit === undefined) return new MillraceError('unit_not_found')
-  return mayStart(flow, unit) ? refuseEmission(tx, request.work) : undefined
+  return mayStart(flow, unit) ? refuseEmitted(tx, request.work) : undefined
 }
 
 /** Sends the message of a unit that was not refused, unless it has had one, or the flow has ended. */
@@ -84,15 +84,15 @@ function mayStart(flow: FlowRow, unit: UnitRow): boolean {
   return flow.status === 'open' && unit.state === pending && unit.started === 0
 }
 
-function sendWork(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emission): void {
+function sendWork(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emitted): void {
   linkMessage(tx, unit.number, sendForFlow(tx, work, unit.number))
   remember(tx, flow, unit, work)
 }
 
 /** In a flow that has failed, a unit can be resumed with what it would have been started with. */
-function remember(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emission): void {
+function remember(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emitted): void {
   if (flow.keeps_work === 0) return
-  tx.run(keepWork, unit.number, encodeEmission(work))
+  tx.run(keepWork, unit.number, encodeEmitted(work))
   tx.wroteRow()
 }
 
@@ -152,17 +152,17 @@ function workOf(
   tx: StoreTransaction,
   flow: FlowRow,
   unit: UnitRow,
-  given: Emission | undefined,
-): Emission | undefined {
+  given: Emitted | undefined,
+): Emitted | undefined {
   const kept = tx.one(sql.readWork, unit.number)
-  const work = given ?? (kept === undefined ? undefined : decodeEmission(kept.work))
+  const work = given ?? (kept === undefined ? undefined : decodeEmitted(kept.work))
   if (work === undefined) {
     if (unit.started === 0 && flow.in_order === 0) return undefined
     const allowed =
       'a message or a job: the flow remembers none, since it was opened without keepWork'
     throw MillraceError.invalid([{ field: 'work', given: 'none', allowed }])
   }
-  const refusal = refuseEmission(tx, work)
+  const refusal = refuseEmitted(tx, work)
   if (refusal !== undefined) throw refusal
   return work
 }

@@ -19,7 +19,7 @@ import {
   reviveUnit,
   unitByNumber,
 } from './flow-units.ts'
-import { decodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
+import { decodeEmitted, refuseEmitted, sendForFlow } from './flow-work.ts'
 
 const none = (state: number): string => `
   NOT EXISTS (SELECT 1 FROM flow_unit WHERE flow_unit.flow = flow.number AND state = ${state})`
@@ -206,8 +206,8 @@ function sendEnd(tx: StoreTransaction, end: End): boolean {
 }
 
 function trySending(tx: StoreTransaction, end: End, text: string): MillraceError | undefined {
-  const emission = decodeEmission(text)
-  const refusal = refuseEmission(tx, emission)
+  const emission = decodeEmitted(text)
+  const refusal = refuseEmitted(tx, emission)
   if (refusal !== undefined) return refusal
   const unit = end.parent ?? undefined
   const sequence = sendForFlow(tx, emission, unit)

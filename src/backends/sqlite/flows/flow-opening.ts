@@ -1,7 +1,7 @@
 /** Opens flows, adds units to them with their messages, and seals them. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
-import type { Emission } from '../../backend.ts'
+import type { Emitted } from '../../backend.ts'
 import type {
   AddedUnits,
   AddUnits,
@@ -17,7 +17,7 @@ import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit, finalizeIfDone } from './flow-ends.ts'
 import { type FlowRow, findFlow, flowByNumber, flowRecord, requireFlow } from './flow-rows.ts'
 import { findUnit, keepWork, unitByNumber, unitKeyOf } from './flow-units.ts'
-import { encodeEmission, refuseEmission, sendForFlow } from './flow-work.ts'
+import { encodeEmitted, refuseEmitted, sendForFlow } from './flow-work.ts'
 
 const sql = {
   added: change('UPDATE flow SET total = total + ? WHERE number = ?'),
@@ -37,7 +37,7 @@ export function refuseOpening(tx: StoreTransaction, request: OpenFlow): Millrace
   if (findFlow(tx.session, request) !== undefined) return undefined
   const { units, finalize, failed, parent } = request
   const refusal = parent === undefined ? undefined : refuseParent(tx, parent)
-  return refusal ?? refuseEmissions(tx, [finalize, failed, ...units.map(({ work }) => work)])
+  return refusal ?? refuseAllEmitted(tx, [finalize, failed, ...units.map(({ work }) => work)])
 }
 
 function refuseParent(tx: StoreTransaction, key: UnitKey): MillraceError | undefined {
@@ -47,12 +47,12 @@ function refuseParent(tx: StoreTransaction, key: UnitKey): MillraceError | undef
   return flow.status === 'open' ? undefined : new MillraceError('flow_finished')
 }
 
-function refuseEmissions(
+function refuseAllEmitted(
   tx: StoreTransaction,
-  emissions: readonly (Emission | undefined)[],
+  emissions: readonly (Emitted | undefined)[],
 ): MillraceError | undefined {
   for (const emission of emissions) {
-    const refusal = emission && refuseEmission(tx, emission)
+    const refusal = emission && refuseEmitted(tx, emission)
     if (refusal !== undefined) return refusal
   }
   return undefined
@@ -101,8 +101,8 @@ function insertFlow(tx: StoreTransaction, request: OpenFlow, parentUnit: number 
     deadlineAt,
     deadlineAt,
   )
-  if (finalize !== undefined) tx.run(sql.insertText, number, 'finalize', encodeEmission(finalize))
-  if (failed !== undefined) tx.run(sql.insertText, number, 'failed', encodeEmission(failed))
+  if (finalize !== undefined) tx.run(sql.insertText, number, 'finalize', encodeEmitted(finalize))
+  if (failed !== undefined) tx.run(sql.insertText, number, 'failed', encodeEmitted(failed))
   if (data !== undefined) tx.run(sql.insertText, number, 'data', data)
   const parent = parentUnit === null ? null : unitKeyOf(tx.session, parentUnit)
   if (parent !== null) tx.run(sql.insertText, number, 'parent', JSON.stringify(parent))
@@ -121,7 +121,7 @@ function insertUnits(
     const unit = tx.nextSequence()
     const message = work === undefined ? null : sendForFlow(tx, work, unit)
     tx.run(sql.insertUnit, unit, number, id, work === undefined ? 0 : 1, message)
-    if (work !== undefined && keeps_work === 1) tx.run(keepWork, unit, encodeEmission(work))
+    if (work !== undefined && keeps_work === 1) tx.run(keepWork, unit, encodeEmitted(work))
     added += 1
   }
   if (added > 0) tx.run(sql.added, added, number)
@@ -135,7 +135,7 @@ export function addUnits(tx: StoreTransaction, request: AddUnits): AddedUnits {
   if (fresh.length > 0) {
     const refusal =
       refuseMore(flow) ??
-      refuseEmissions(
+      refuseAllEmitted(
         tx,
         fresh.map(({ work }) => work),
       )

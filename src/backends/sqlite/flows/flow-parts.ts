@@ -10,7 +10,7 @@ import { announceEnd, endUnit, type UnitEnd } from './flow-ends.ts'
 import { openFlow, refuseOpening } from './flow-opening.ts'
 import { type FlowRow, findFlow, flowByNumber } from './flow-rows.ts'
 import { releaseUnit, unitByNumber, unitKeyOf } from './flow-units.ts'
-import { refuseEmission } from './flow-work.ts'
+import { refuseEmitted } from './flow-work.ts'
 
 /** What keeps the parts from being stored, found before anything changes. */
 export function refuseFlowParts(
@@ -30,7 +30,7 @@ export function refuseFlowParts(
   }
   for (const request of starts) {
     const isOpened = isIn(opened, request)
-    const refusal = isOpened ? refuseEmission(tx, request.work) : refuseStart(tx, request)
+    const refusal = isOpened ? refuseEmitted(tx, request.work) : refuseStart(tx, request)
     if (refusal !== undefined) return refusal
   }
   return undefined

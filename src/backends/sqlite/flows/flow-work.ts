@@ -4,7 +4,7 @@
  * take it for a duplicate of another message is not asked.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
-import type { Emission, NewMessage } from '../../backend.ts'
+import type { Emitted, NewMessage } from '../../backend.ts'
 import type { NewJob } from '../../job-store.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { messageOf, type StoredJob, storeJob } from '../jobs/enqueueing.ts'
@@ -12,7 +12,7 @@ import { decodeAttributes, encodeAttributes } from '../messages/message-rows.ts'
 import { refuse, type Stored, storeMessage } from '../messages/sending.ts'
 import { type Queue, queueNotFound } from '../queues/queue-cache.ts'
 
-type StoredEmission =
+type StoredEmitted =
   | { readonly queue: string; readonly job: NewJob }
   | { readonly queue: string; readonly message: StoredNewMessage }
 
@@ -21,19 +21,19 @@ type StoredNewMessage = Omit<NewMessage, 'attributes' | 'systemAttributes'> & {
   readonly encoded?: string
 }
 
-export function encodeEmission(emission: Emission): string {
+export function encodeEmitted(emission: Emitted): string {
   if ('job' in emission) return JSON.stringify({ queue: emission.queue, job: emission.job })
   const { attributes, systemAttributes, ...message } = emission.message
   const encoded = encodeAttributes(emission.message)
-  const stored: StoredEmission = {
+  const stored: StoredEmitted = {
     queue: emission.queue,
     message: encoded === null ? message : { ...message, encoded },
   }
   return JSON.stringify(stored)
 }
 
-export function decodeEmission(text: string): Emission {
-  const stored: StoredEmission = JSON.parse(text)
+export function decodeEmitted(text: string): Emitted {
+  const stored: StoredEmitted = JSON.parse(text)
   if ('job' in stored) return stored
   const { encoded, ...message } = stored.message
   const attributes = encoded === undefined ? {} : decodeAttributes(encoded)
@@ -41,10 +41,7 @@ export function decodeEmission(text: string): Emission {
 }
 
 /** Why the emission cannot be sent as things are. */
-export function refuseEmission(
-  tx: StoreTransaction,
-  emission: Emission,
-): MillraceError | undefined {
+export function refuseEmitted(tx: StoreTransaction, emission: Emitted): MillraceError | undefined {
   const queue = tx.session.queues.find(emission.queue)
   if (queue === undefined) return queueNotFound(emission.queue)
   return refuse(queue, 'job' in emission ? messageOf(emission.job) : emission.message)
@@ -53,7 +50,7 @@ export function refuseEmission(
 /** Sends what was not refused, for a unit or for nobody; the answer is its sequence number. */
 export function sendForFlow(
   tx: StoreTransaction,
-  emission: Emission,
+  emission: Emitted,
   unit: number | undefined,
 ): number {
   const queue = tx.queue(emission.queue)
@@ -67,7 +64,7 @@ export function sendForFlow(
 function store(
   tx: StoreTransaction,
   queue: Queue,
-  emission: Emission,
+  emission: Emitted,
   unit: number | undefined,
 ): Stored | StoredJob {
   if (!('job' in emission)) return storeMessage(tx, queue, emission.message, { unit })
@@ -75,7 +72,7 @@ function store(
   return storeJob(tx, queue, job, { unit })
 }
 
-function withNewId(emission: Emission, deduplicationId: string): Emission {
+function withNewId(emission: Emitted, deduplicationId: string): Emitted {
   if ('job' in emission) return { ...emission, job: { ...emission.job, deduplicationId } }
   return { ...emission, message: { ...emission.message, deduplicationId } }
 }

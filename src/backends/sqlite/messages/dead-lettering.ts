@@ -116,7 +116,7 @@ export function removeFinished(
 }
 
 /** Moves a message out of a live lease; false when the token does not fit any more. */
-export function moveBuried(
+export function moveLeasedMessage(
   tx: StoreTransaction,
   queue: Queue,
   target: Queue,

@@ -23,7 +23,7 @@ export function leaseStates(view: StoreView, request: LeaseStates): readonly Lea
     const receipt = receiptFor(queue, text)
     // A receipt of a queue that was deleted and made anew: its message went with the old one.
     if (receipt === undefined) return 'gone'
-    return whyNot(view, findRow(view, queue, receipt), receipt) ?? 'live'
+    return leaseRefusal(view, findRow(view, queue, receipt), receipt) ?? 'live'
   })
 }
 
@@ -41,7 +41,7 @@ export function hasUsedUpReceives(
 
 /** Why the lease of a receipt did not do, after a statement that compared its token changed nothing. */
 export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt): LeaseRefusal {
-  return whyNot(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
+  return leaseRefusal(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
 }
 
 /** The message that a receipt names, if it is still in the queue and has not ended. */
@@ -59,7 +59,7 @@ function hasEnded(queue: Queue, row: MessageRow, now: number): boolean {
 }
 
 /** Why the lease cannot be used, as the row stands; the statement that changes it has the last word. */
-export function whyNot(
+export function leaseRefusal(
   { now }: Pick<StoreView, 'now'>,
   row: MessageRow | undefined,
   receipt: Receipt,

@@ -5,7 +5,7 @@
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Receipt } from '../../../core/receipt.ts'
-import type { Emit, EmittedJob, SendResult, Settlement } from '../../backend.ts'
+import type { EmittedJob, EmittedMessage, SendResult, Settlement } from '../../backend.ts'
 import type { EnqueuedJob } from '../../job-store.ts'
 import { endBatch, refuseItems, stageItems } from '../collectors/batches.ts'
 import { runOnLentConnection } from '../driver/lent-connection.ts'
@@ -34,7 +34,10 @@ export function refuseParts(
   return refusal ?? refuseFlowParts(tx, settlement, findMessage)
 }
 
-function refuseEmit(tx: StoreTransaction, { queue, message }: Emit): MillraceError | undefined {
+function refuseEmit(
+  tx: StoreTransaction,
+  { queue, message }: EmittedMessage,
+): MillraceError | undefined {
   const target = tx.session.queues.find(queue)
   return target === undefined ? new MillraceError('queue_not_found') : refuse(target, message)
 }
@@ -66,7 +69,7 @@ export function storeParts(
   return stored
 }
 
-function emit(tx: StoreTransaction, emits: readonly Emit[]): readonly SendResult[] {
+function emit(tx: StoreTransaction, emits: readonly EmittedMessage[]): readonly SendResult[] {
   return emits.map(({ queue, message }) => storeMessage(tx, tx.queue(queue), message))
 }
 

@@ -21,10 +21,10 @@ import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit } from '../flows/flow-ends.ts'
 import { finishLeasedJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { deadLetterQueue, moveBuried, removeFinished } from './dead-lettering.ts'
+import { deadLetterQueue, moveLeasedMessage, removeFinished } from './dead-lettering.ts'
 import { hold, retentionCutoff } from './holding.ts'
 import { hideUnheld, isForAnyLease, isHeld, isUnheld } from './late-receipts.ts'
-import { findRow, receiptFor, refusalOf, whyNot } from './leases.ts'
+import { findRow, leaseRefusal, receiptFor, refusalOf } from './leases.ts'
 import { countNameOf, dropLargeBody, leased, unleasedToken } from './message-rows.ts'
 import { refuseParts, storeParts } from './settlement-parts.ts'
 import { completeTogether, countTogether, type Received } from './settling-together.ts'
@@ -87,7 +87,7 @@ function extendLease(
     tx.wroteRow(queue)
     return { status: 'extended', leaseExpiresAt }
   }
-  const refusal = whyNot(tx, row, receipt)
+  const refusal = leaseRefusal(tx, row, receipt)
   if (refusal !== undefined) {
     if (!anyLease || !isForAnyLease(queue, row)) return { status: refusal }
     if (isHeld(row, tx.now)) return { status: refusal, isHeld: true }
@@ -150,7 +150,7 @@ function refuseSettlement(
   receipt: Receipt,
   settlement: Settlement,
 ): MillraceError | undefined {
-  if (settlement.outcome.kind === 'bury' && deadLetterQueue(tx, queue) === undefined) {
+  if (settlement.outcome.kind === 'deadLetter' && deadLetterQueue(tx, queue) === undefined) {
     // A job can fail without a place for dead letters; any other message would just be lost.
     const isJob = typeof findRow(tx, queue, receipt)?.job === 'string'
     if (!isJob) return new MillraceError('dead_letter_missing')
@@ -183,8 +183,8 @@ function settleLease(
         : handBack(tx, queue, receipt, { countReceive: true, error: outcome.error })
     case 'release':
       return handBack(tx, queue, receipt, { countReceive: false, error: undefined })
-    case 'bury':
-      return bury(tx, queue, receipt, outcome.reason)
+    case 'deadLetter':
+      return deadLetterLeased(tx, queue, receipt, outcome.reason)
   }
 }
 
@@ -262,7 +262,7 @@ function holdBack(
   const { sequence, token } = receipt
   const { dueAt, heldUntil } = hold(queue, row.sent_at, tx.now + delayMs)
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
-  if (!tx.changed(sql.holdBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
+  if (!tx.changed(sql.holdBack, ...values)) return leaseRefusal(tx, row, receipt) ?? 'stale'
   tx.count(queue, 'failedAttempts', 1)
   if (row.job !== null) noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
   return ended
@@ -279,7 +279,7 @@ function handBack(
   const receiveCount = countReceive ? row.receive_count : row.receive_count - 1
   const { sequence, token } = receipt
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
-  if (!tx.changed(sql.handBack, ...values)) return whyNot(tx, row, receipt) ?? 'stale'
+  if (!tx.changed(sql.handBack, ...values)) return leaseRefusal(tx, row, receipt) ?? 'stale'
   if (row.job !== null && countReceive) {
     noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
   }
@@ -291,13 +291,18 @@ function handBack(
   return ended
 }
 
-function bury(tx: StoreTransaction, queue: Queue, receipt: Receipt, reason: string): LeaseEnd {
+function deadLetterLeased(
+  tx: StoreTransaction,
+  queue: Queue,
+  receipt: Receipt,
+  reason: string,
+): LeaseEnd {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
   const lease = { receipt, queue, mayHaveLapsed: false }
   const ending = { queue: queue.name, status: 'failed', error: reason } as const
   if (row.job !== null && !finishLeasedJob(tx, lease, ending)) {
-    return whyNot(tx, row, receipt) ?? 'stale'
+    return leaseRefusal(tx, row, receipt) ?? 'stale'
   }
   const target = deadLetterQueue(tx, queue)
   if (target === undefined) {
@@ -306,13 +311,13 @@ function bury(tx: StoreTransaction, queue: Queue, receipt: Receipt, reason: stri
     tx.count(queue, 'failedAttempts', 1)
     return ended
   }
-  if (moveBuried(tx, queue, target, row, { token: receipt.token, reason })) {
+  if (moveLeasedMessage(tx, queue, target, row, { token: receipt.token, reason })) {
     tx.count(queue, 'failedAttempts', 1)
     // The group lost its lock: what waits behind may be received.
     tx.gainedReady(queue)
     return ended
   }
-  return whyNot(tx, row, receipt) ?? 'stale'
+  return leaseRefusal(tx, row, receipt) ?? 'stale'
 }
 
 function refused(error: MillraceError): {

@@ -20,7 +20,7 @@ import type {
 import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { storeEmission } from '../messages/emitting.ts'
+import { storeEmitted } from '../messages/emitting.ts'
 
 /** Schedules that are handed out at once; the rest is still due when these have ticked. */
 const dueAtOnce = 100
@@ -105,7 +105,7 @@ export function tickSchedule(tx: StoreTransaction, request: Tick): TickResult {
   )
   if (!moved) return { status: 'taken' }
   tx.wroteRow()
-  const id = emission === undefined ? null : storeEmission(tx, emission).id
+  const id = emission === undefined ? null : storeEmitted(tx, emission).id
   return { status: 'ticked', id }
 }
 
@@ -113,7 +113,7 @@ export function runScheduleNow(tx: StoreTransaction, request: RunNow): TickResul
   const { schedule, by, emission } = request
   if (!tx.changed(sql.noteRun, tx.now, by, schedule)) return { status: 'taken' }
   tx.wroteRow()
-  return { status: 'ticked', id: storeEmission(tx, emission).id }
+  return { status: 'ticked', id: storeEmitted(tx, emission).id }
 }
 
 export function pauseSchedule(

@@ -3,12 +3,12 @@ import type { NewMessage } from '../core/message.ts'
 import type { NewJob } from './job-store.ts'
 import type { QueueName } from './stored-message.ts'
 
-export interface Emit extends QueueName {
+export interface EmittedMessage extends QueueName {
   readonly message: NewMessage
 }
 
 /** A message or a job that comes to exist with something else. */
-export type Emission = Emit | EmittedJob
+export type Emitted = EmittedMessage | EmittedJob
 
 export interface EmittedJob extends QueueName {
   readonly job: NewJob

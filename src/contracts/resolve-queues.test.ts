@@ -4,10 +4,10 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { defineApp } from './define-app.ts'
 import { fifo, queue } from './queue-declaration.ts'
 import { kebabCase } from './resolve-names.ts'
-import { resolveTopology } from './resolve-topology.ts'
+import { resolveQueues } from './resolve-queues.ts'
 
-const namesOf = (app: Parameters<typeof resolveTopology>[0], stage = 'dev'): readonly string[] =>
-  resolveTopology(app, stage).planned.map((planned) => planned.queue)
+const namesOf = (app: Parameters<typeof resolveQueues>[0], stage = 'dev'): readonly string[] =>
+  resolveQueues(app, stage).planned.map((planned) => planned.queue)
 
 describe('the names on the backend', () => {
   test('are made of app, stage and queue', () => {
@@ -58,10 +58,10 @@ describe('the names on the backend', () => {
   test('are checked with the stage at hand', () => {
     const app = defineApp('academy', { queues: { ['v'.repeat(68)]: queue() } })
     assert.throws(
-      () => resolveTopology(app, 'production'),
+      () => resolveQueues(app, 'production'),
       (error) => error instanceof MillraceError && error.code === 'invalid_contract',
     )
-    assert.throws(() => resolveTopology(app, 'my stage'), /^MillraceError: stage: got 'my stage'/)
+    assert.throws(() => resolveQueues(app, 'my stage'), /^MillraceError: stage: got 'my stage'/)
   })
 })
 
@@ -112,7 +112,7 @@ describe('the planned queues', () => {
       history: { completedMs: 2_592_000_000, failedMs: 7_776_000_000 },
       hidden: [],
     }
-    assert.deepEqual(resolveTopology(app, 'dev').planned, [
+    assert.deepEqual(resolveQueues(app, 'dev').planned, [
       { queue: 'app-dev-plain', settings: defaults, tags: {} },
       {
         queue: 'app-dev-video-dlq.fifo',
@@ -140,7 +140,7 @@ describe('the planned queues', () => {
 
   test('keep dead letters for fourteen days unless told otherwise', () => {
     const app = defineApp('app', { queues: { video: queue({ deadLetter: { after: 3 } }) } })
-    const [deadLetters] = resolveTopology(app, 'dev').planned
+    const [deadLetters] = resolveQueues(app, 'dev').planned
     assert.equal(deadLetters?.settings.retentionMs, 1_209_600_000)
   })
 })

@@ -1,38 +1,37 @@
 /**
- * What a handler wants to come to exist with its completion, collected while it runs. Each draft is
- * checked against its contract at once, and looked at when the handler is done: it may go on for a
- * while, and what is refused then fails the attempt.
+ * What a handler emits, collected while it runs and stored in the commit of its acknowledgement. Each part
+ * is checked against its contract at once. A refusal fails the attempt when the handler is done.
  */
-import type { Emit, EmittedJob, Settlement } from '../backends/backend.ts'
+import type { EmittedJob, EmittedMessage, Settlement } from '../backends/backend.ts'
 import type { AddItems, EndBatch } from '../backends/collector-store.ts'
 import type { EmittedFlow, MarkUnits } from '../backends/flow-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 /** Everything of a settlement beside its outcome. */
-export type Drafts = Omit<Settlement, 'receipt' | 'outcome'>
+export type EmittedParts = Omit<Settlement, 'receipt' | 'outcome'>
 
 type Write = NonNullable<Settlement['within']>
 
 interface Collected {
-  readonly emits: Promise<Emit>[]
+  readonly emits: Promise<EmittedMessage>[]
   readonly jobs: Promise<EmittedJob>[]
   readonly flows: Promise<EmittedFlow>[]
   readonly marks: Promise<MarkUnits>[]
   readonly items: Promise<AddItems>[]
 }
 
-export class AttemptDrafts {
+export class AttemptEmits {
   readonly #collected: Collected = { emits: [], jobs: [], flows: [], marks: [], items: [] }
   #batch: EndBatch | undefined
   #isSettling = false
   readonly #writes: Write[] = []
 
-  add<Kind extends keyof Collected>(kind: Kind, draft: Collected[Kind][number]): void {
-    draft.catch(() => undefined)
+  add<Kind extends keyof Collected>(kind: Kind, emitted: Collected[Kind][number]): void {
+    emitted.catch(() => undefined)
     this.#refuseLate()
     // The list is the one of its kind, which the compiler does not follow through the key.
     const list: Promise<unknown>[] = this.#collected[kind]
-    list.push(draft)
+    list.push(emitted)
   }
 
   write(write: Write): void {
@@ -46,7 +45,7 @@ export class AttemptDrafts {
   }
 
   /** All of it; rejects when any of it was refused. */
-  async gathered(): Promise<Drafts> {
+  async gathered(): Promise<EmittedParts> {
     const { emits, jobs, flows, marks, items } = this.#collected
     const drafts = {
       emits: await Promise.all(emits),

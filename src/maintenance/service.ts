@@ -5,14 +5,14 @@
 import { isStoreGone } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
 
-export interface AgentOptions {
+export interface ServiceOptions {
   readonly timers: Timers
   /** Pause between two slices that had nothing left to do. */
   readonly intervalMs: number
   readonly slice: () => Promise<SliceEnd>
   /** Does the first slice without a pause before it. */
   readonly startsAtOnce?: boolean
-  readonly onFailure?: ((failure: AgentFailure) => void) | undefined
+  readonly onFailure?: ((failure: ServiceFailure) => void) | undefined
 }
 
 export interface SliceEnd {
@@ -22,7 +22,7 @@ export interface SliceEnd {
   readonly nextInMs?: number
 }
 
-export interface AgentFailure {
+export interface ServiceFailure {
   readonly error: unknown
   /** Failures in a row, this one included. */
   readonly failures: number
@@ -32,11 +32,11 @@ export interface AgentFailure {
 
 const retryMsMax = 60_000
 
-export class Agent {
-  readonly #options: AgentOptions
+export class Service {
+  readonly #options: ServiceOptions
   #running: Run | undefined
 
-  constructor(options: AgentOptions) {
+  constructor(options: ServiceOptions) {
     this.#options = options
   }
 

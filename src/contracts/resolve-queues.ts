@@ -23,7 +23,7 @@ export interface PlannedQueue {
 /** What a declaration decides; who may send dead letters here is left to the backend's default. */
 export type PlannedSettings = Omit<QueueSettings, 'deadLetterSources' | 'annotations'>
 
-export interface Topology {
+export interface ResolvedQueues {
   /** In the order in which they can be created. */
   readonly planned: readonly PlannedQueue[]
   /** The declared queues with their names on the backend. */
@@ -32,7 +32,7 @@ export interface Topology {
 
 const deadLetterRetention: Duration = '14d'
 
-export function resolveTopology(app: App, stage: string): Topology {
+export function resolveQueues(app: App, stage: string): ResolvedQueues {
   const violations = checkApp(app, stage)
   if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_contract')
   const named = new Map<string, NamedQueue>()
