@@ -18,6 +18,7 @@ import {
   limits,
   type Range,
 } from '../src/core/limits.ts'
+import { importRules } from '../test/repository/import-rules.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const backends: readonly Capabilities[] = [sqliteCapabilities]
@@ -177,6 +178,8 @@ reason; nothing is quietly weakened. The contract suite reads the same values fo
         ]),
       ),
     ),
+  'ARCHITECTURE.md': (current) =>
+    between(current, { begin: '<!-- imports:begin -->', end: '<!-- imports:end -->' }, imports()),
   'docs/jobs.md': (current) =>
     between(current, { begin: '<!-- states:begin -->', end: '<!-- states:end -->' }, jobStates()),
   'docs/templates.md': (current) =>
@@ -235,6 +238,33 @@ function capability(value: boolean | number): string {
 
 function yesOrNo(value: boolean): string {
   return value ? 'yes' : 'no'
+}
+
+/**
+ * Which part may import which. Left out are `core`, which all may import, and arrows that follow from others:
+ * a part may import most of what its imports may.
+ */
+function imports(): string {
+  const shown = importRules.filter(({ part }) => part !== 'core' && !part.endsWith('.ts'))
+  const partsOf = new Map(shown.map(({ part, parts }) => [part, parts]))
+  const reaches = (from: string, to: string): boolean =>
+    (partsOf.get(from) ?? []).some((next) => next === to || reaches(next, to))
+  const edges = shown.flatMap(({ part, parts, lazily = [], types = [] }) => {
+    const direct = parts.filter((name) => partsOf.has(name))
+    const solid = direct.filter((name) => !direct.some((other) => reaches(other, name)))
+    const dotted = [...lazily, ...types].filter((name) => partsOf.has(name) && !reaches(part, name))
+    return [
+      ...solid.map((name) => `${node(part)} --> ${node(name)}`),
+      ...dotted.map((name) => `${node(part)} -.-> ${node(name)}`),
+    ]
+  })
+  const names = shown.map(({ part }) => `${node(part)}["${part}"]`)
+  const lines = [...names, ...edges].map((line) => `  ${line}`)
+  return ['```mermaid', 'flowchart TB', ...lines, '```\n'].join('\n')
+}
+
+function node(part: string): string {
+  return part.replaceAll(/\W/g, '_')
 }
 
 function jobStates(): string {

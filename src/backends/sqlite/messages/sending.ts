@@ -98,7 +98,7 @@ function storePlainMessages(
     values.push(sequence, queue.generation, now, now, now, body)
     return sent(tx, 'created', sequence)
   })
-  session.run(sql.insertPlainMany, ...values)
+  session.prepared(sql.insertPlainMany).run(...values)
   tx.count(queue, 'sent', messages.length)
   tx.count(queue, 'ready', messages.length)
   tx.gainedReady(queue)
@@ -197,10 +197,11 @@ function insertPlain(
   { sequence, job }: Identity,
 ): void {
   if (job === undefined) {
-    session.run(sql.insertPlain, sequence, generation, now, now, now, body)
+    session.prepared(sql.insertPlain).run(sequence, generation, now, now, now, body)
   } else {
     const { type, owner, details } = job
-    session.run(sql.insertPlainJob, sequence, generation, now, now, now, body, type, owner, details)
+    const insert = session.prepared(sql.insertPlainJob)
+    insert.run(sequence, generation, now, now, now, body, type, owner, details)
   }
 }
 
@@ -245,7 +246,7 @@ export function storePlainJobs(
     }
     values.push(sequence, queue.generation, now, now, now, body, type, owner, details)
     if (index % jobsAtOnce === jobsAtOnce - 1) {
-      session.run(sql.insertPlainJobs, ...values)
+      session.prepared(sql.insertPlainJobs).run(...values)
       values = []
     }
   }

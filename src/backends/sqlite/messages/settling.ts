@@ -245,7 +245,8 @@ function deleteOutright(
   { sequence, token }: Receipt,
   statement: Statement,
 ): boolean {
-  if (!tx.changed(statement, sequence, queue.generation, token, tx.now)) return false
+  const { changes } = tx.session.prepared(statement).run(sequence, queue.generation, token, tx.now)
+  if (changes !== 1) return false
   tx.count(queue, 'leased', -1)
   tx.count(queue, 'acknowledged', 1)
   return true
