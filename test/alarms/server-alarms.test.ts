@@ -260,7 +260,7 @@ describe('a server', () => {
       ['failed-not-empty', 'unwatched dead letters', 'OK'],
       ['shop-dev-orders-dlq-dead-letters', 'app shop dev', 'ALARM'],
     ])
-    const failed = lines.find(({ fields }) => fields['agent'] === 'alarm watch')
+    const failed = lines.find(({ fields }) => fields['service'] === 'alarm watch')
     assert.equal(failed?.message, 'background work failed')
   })
 })

@@ -208,7 +208,7 @@ describe('a janitor that cannot look', () => {
     })
     await scene.clock.advance(minute)
     const failed = scene.lines.find(({ message }) => message === 'background work failed')
-    assert.equal(failed?.fields['agent'], 'janitor')
+    assert.equal(failed?.fields['service'], 'janitor')
     isBroken = false
     await scene.mill.jobs.enqueue('scans', 'OCR', 1)
     await pass(scene, hour)

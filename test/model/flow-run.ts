@@ -210,7 +210,7 @@ export class FlowRun {
       any: { kind: 'acknowledge', anyLease: true },
       retry: { kind: 'retry', delayMs: this.#chances.pick([0, 5_000]) },
       release: { kind: 'release' },
-      bury: { kind: 'deadLetter', reason: 'unreadable' },
+      deadLetter: { kind: 'deadLetter', reason: 'unreadable' },
     }
     const outcome = outcomes[kind] ?? assert.fail()
     const marked = this.#chances.is(0.2) ? this.#anyUnit() : undefined
