@@ -3,7 +3,7 @@
  * like, which tier may run what, and when somebody should be told.
  */
 
-import { dead, defineApp, depth, errorRate, jobs, queue } from 'millrace'
+import { alarm, defineApp, jobs, queue } from 'millrace'
 import { z } from 'zod'
 import type { Environment } from './environment.ts'
 import { fileKey } from './storage.ts'
@@ -80,7 +80,11 @@ export function createAcademy(names: Environment) {
       premium: { queue: 'premium', allows: ['OCR', 'OMR', 'STATUS_DETECTION'] },
     },
     defaultTier,
-    alarms: [dead('*').above(10), depth('*').above(1000), errorRate('*').above(0.05)],
+    alarms: [
+      alarm.dead('*').above(10),
+      alarm.depth('*').above(1000),
+      alarm.errorRate('*').above(0.05),
+    ],
   })
 }
 

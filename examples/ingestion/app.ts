@@ -5,12 +5,11 @@
 
 import {
   type Alarm,
-  dead,
+  alarm,
   defineApp,
   flow,
   type HandlerContext,
   type Mill,
-  metric,
   queue,
   schedule,
 } from 'millrace'
@@ -108,13 +107,13 @@ export function ingestionApp(settings: QueueSettings) {
 function alarms(): readonly Alarm[] {
   const urgent = { severity: 'critical', missingData: 'not_breaching' } as const
   const deadLetters = (['ingest', 'extract', 'finalize'] as const).map((key) =>
-    dead(key).above(0, {
+    alarm.dead(key).above(0, {
       ...urgent,
       name: `${key}-jobs-dead-letters`,
       description: 'Jobs that failed three times. Repair the cause and replay them.',
     }),
   )
-  const stuck = metric(stuckMetric).above(0, {
+  const stuck = alarm.metric(stuckMetric).above(0, {
     ...urgent,
     name: 'documents-stuck',
     description: 'Documents that have been pending or ingesting for more than 40 minutes.',

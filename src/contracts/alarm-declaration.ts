@@ -1,6 +1,6 @@
 /**
- * Alarms as part of an app, in CloudWatch's words: a metric, a statistic over a period, a threshold,
- * and how many of the latest periods must be beyond it. `dead('*').above(10)` writes the usual ones.
+ * Alarms as part of an app, in CloudWatch's terms: a metric, a statistic over a period, a threshold, and how many
+ * of the latest periods must be beyond it. `alarm.dead('*').above(10)` declares the usual ones.
  */
 import type {
   AlarmComparison,
@@ -14,43 +14,41 @@ import type { Duration } from '../core/durations.ts'
 
 export type { AlarmComparison, AlarmSeverity, AlarmState, AlarmStatistic, MissingData }
 
-/** What is known of a queue. `dead_letters` is the depth of its dead-letter queue. */
+/** Metrics of a queue. `dead_letters` is the depth of its dead-letter queue. */
 export type QueueAlarmMetric = 'dead_letters' | Exclude<AlarmMetricName, 'overdue_flows' | 'value'>
 
 export type AlarmMetric = QueueAlarmMetric | 'overdue_flows' | 'value'
 
-/** What is to happen when the state changes. A line in the log is written in any case. */
+/** What to do when the state changes. Each change is also logged. */
 export type AlarmAction =
-  /** POSTs the change to an address, at least once. */
+  /** POSTs the change to a URL, at least once. */
   | { readonly webhook: string; readonly on?: readonly AlarmState[] }
-  /** Sends the change to a queue of the app, by its key. */
+  /** Sends the change to the app's queue with this key. */
   | { readonly queue: string; readonly on?: readonly AlarmState[] }
 
 export interface AlarmOptions {
-  /** Default: made of the queue and the metric. */
+  /** Default: built from the queue and the metric. */
   readonly name?: string
   readonly description?: string
-  /** Default `'critical'` for dead letters, `'warning'` for anything else. */
+  /** Default: `'critical'` for dead letters, `'warning'` for all other metrics. */
   readonly severity?: AlarmSeverity
-  /** Default: the maximum of a level, the sum of a count, and the average of an error rate. */
+  /** Default: the maximum for levels, the sum for counts, the average for error rates. */
   readonly statistic?: AlarmStatistic
   /** Whole minutes. Default 1m. */
   readonly period?: Duration
-  /** How many of the latest periods are looked at. Default 1. */
+  /** How many of the latest periods to evaluate. Default 1. */
   readonly evaluationPeriods?: number
   /** How many of them must be beyond the threshold. Default all. */
   readonly datapointsToAlarm?: number
   /** Default `'missing'`. */
   readonly missingData?: MissingData
-  /**
-   * Told of `ALARM` and `OK`, unless they say `on` what else. Default: the `alarmActions` of the app.
-   */
+  /** Run on `ALARM` and `OK`, unless an action sets `on`. Default: the app's `alarmActions`. */
   readonly actions?: readonly AlarmAction[]
 }
 
 interface AlarmLimit extends AlarmOptions {
   readonly comparison: AlarmComparison
-  /** Messages, seconds for an age, a part of 1 for a rate. */
+  /** Messages; seconds for an age; 0 to 1 for a rate. */
   readonly threshold: number
 }
 
@@ -72,7 +70,7 @@ export interface FlowAlarm extends AlarmLimit {
 
 export interface ValueAlarm extends AlarmLimit {
   readonly metric: 'value'
-  /** The name under which the app sets the value. */
+  /** The name given to `mill.metrics.put`. */
   readonly value: string
   readonly queue?: never
   readonly flow?: never
@@ -87,74 +85,54 @@ export interface AlarmedMetric<Declared extends Alarm = QueueAlarm> {
   atOrBelow(threshold: number, options?: AlarmOptions): Declared
 }
 
-/** Messages in the queue's dead-letter queue. */
-export function dead(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'dead_letters', queue })
+/** The metrics that an alarm can watch. A queue or flow is named by its key; `'*'` makes one alarm for each. */
+export interface AlarmBuilders {
+  /** Messages in the queue's dead-letter queue. */
+  dead(queue: string): AlarmedMetric
+  /** Messages that are ready to be received. */
+  depth(queue: string): AlarmedMetric
+  /** Messages under a lease. */
+  inFlight(queue: string): AlarmedMetric
+  /** Messages whose delay has not ended. */
+  delayed(queue: string): AlarmedMetric
+  /** Age of the oldest message in seconds; 0 when the queue is empty. */
+  oldestAge(queue: string): AlarmedMetric
+  /** Failed attempts divided by all attempts, 0 to 1. A period without attempts has no data. */
+  errorRate(queue: string): AlarmedMetric
+  /** Messages sent in the period. */
+  sent(queue: string): AlarmedMetric
+  /** Messages received in the period; each receive counts. */
+  received(queue: string): AlarmedMetric
+  /** Messages acknowledged in the period. */
+  deleted(queue: string): AlarmedMetric
+  /** Receives in the period that returned no message. */
+  emptyReceives(queue: string): AlarmedMetric
+  /** Messages dead-lettered in the period. */
+  deadLettered(queue: string): AlarmedMetric
+  /** Messages whose retention ended in the period. */
+  expired(queue: string): AlarmedMetric
+  /** Open flows that are past their deadline. */
+  overdueFlows(flow: string): AlarmedMetric<FlowAlarm>
+  /** A value that the app sets with `mill.metrics.put`. */
+  metric(name: string): AlarmedMetric<ValueAlarm>
 }
 
-/** Messages that wait in the queue and could be received. */
-export function depth(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'depth', queue })
-}
-
-/** Messages in the hands of receivers. */
-export function inFlight(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'in_flight', queue })
-}
-
-/** Messages whose delay has not ended. */
-export function delayed(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'delayed', queue })
-}
-
-/** Age of the oldest message, in seconds; 0 when the queue is empty. */
-export function oldestAge(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'oldest_age', queue })
-}
-
-/** The part of all attempts that failed, 0 to 1. A period without attempts has no data. */
-export function errorRate(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'error_rate', queue })
-}
-
-/** Messages that were sent in the period. */
-export function sent(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'sent', queue })
-}
-
-/** Messages that were received in the period, each time anew. */
-export function received(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'received', queue })
-}
-
-/** Messages that were acknowledged in the period. */
-export function deleted(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'deleted', queue })
-}
-
-/** Receives in the period that found nothing. */
-export function emptyReceives(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'empty_receives', queue })
-}
-
-/** Messages of the queue that became dead letters in the period. */
-export function deadLettered(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'dead_lettered', queue })
-}
-
-/** Messages whose retention ended in the period. */
-export function expired(queue: string): AlarmedMetric {
-  return alarmed({ metric: 'expired', queue })
-}
-
-/** Open flows that are past their deadline. */
-export function overdueFlows(flow: string): AlarmedMetric<FlowAlarm> {
-  return alarmed({ metric: 'overdue_flows', flow })
-}
-
-/** A value of the app's own, as it sets it with `mill.metrics.put`. */
-export function metric(name: string): AlarmedMetric<ValueAlarm> {
-  return alarmed({ metric: 'value', value: name })
+/** Declares an alarm: `alarm.depth('*').above(1000)`. */
+export const alarm: AlarmBuilders = {
+  dead: (queue) => alarmed({ metric: 'dead_letters', queue }),
+  depth: (queue) => alarmed({ metric: 'depth', queue }),
+  inFlight: (queue) => alarmed({ metric: 'in_flight', queue }),
+  delayed: (queue) => alarmed({ metric: 'delayed', queue }),
+  oldestAge: (queue) => alarmed({ metric: 'oldest_age', queue }),
+  errorRate: (queue) => alarmed({ metric: 'error_rate', queue }),
+  sent: (queue) => alarmed({ metric: 'sent', queue }),
+  received: (queue) => alarmed({ metric: 'received', queue }),
+  deleted: (queue) => alarmed({ metric: 'deleted', queue }),
+  emptyReceives: (queue) => alarmed({ metric: 'empty_receives', queue }),
+  deadLettered: (queue) => alarmed({ metric: 'dead_lettered', queue }),
+  expired: (queue) => alarmed({ metric: 'expired', queue }),
+  overdueFlows: (flow) => alarmed({ metric: 'overdue_flows', flow }),
+  metric: (name) => alarmed({ metric: 'value', value: name }),
 }
 
 type Subject<Declared extends Alarm> = Pick<Declared, 'metric' | 'queue' | 'flow' | 'value'>
@@ -163,7 +141,7 @@ function alarmed<Declared extends Alarm>(subject: Subject<Declared>): AlarmedMet
   const declare =
     (comparison: AlarmComparison) =>
     (threshold: number, options: AlarmOptions = {}): Declared =>
-      // The subject decides which of the alarms it is; the compiler does not see that it is whole.
+      // The subject selects the member of the union, which the compiler cannot follow.
       ({ ...options, ...subject, comparison, threshold }) as unknown as Declared
   return {
     above: declare('above'),

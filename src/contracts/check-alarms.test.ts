@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { complaints } from '../../test/support/complaints.ts'
-import {
-  dead,
-  depth,
-  errorRate,
-  inFlight,
-  metric,
-  oldestAge,
-  overdueFlows,
-} from './alarm-declaration.ts'
+import { alarm } from './alarm-declaration.ts'
 import { flow } from './flow-declaration.ts'
 import { jobs } from './jobs-declaration.ts'
 import { fifo, queue } from './queue-declaration.ts'
@@ -36,13 +28,15 @@ const options =
 describe('alarms', () => {
   test('are written as sentences, and are plain data', () => {
     const alarms = [
-      dead('*').above(10),
-      depth('mail').above(1_000, { period: '5m', evaluationPeriods: 3, datapointsToAlarm: 2 }),
-      oldestAge('video').above(60, { statistic: 'average', missingData: 'breaching' }),
-      errorRate('*').below(0.05, { name: 'all is well' }),
-      inFlight('mail').atOrAbove(5, { severity: 'critical', description: 'busy' }),
-      overdueFlows('album').above(0),
-      metric('stuck').atOrBelow(1, { actions: [{ webhook: 'https://example.com/a' }] }),
+      alarm.dead('*').above(10),
+      alarm
+        .depth('mail')
+        .above(1_000, { period: '5m', evaluationPeriods: 3, datapointsToAlarm: 2 }),
+      alarm.oldestAge('video').above(60, { statistic: 'average', missingData: 'breaching' }),
+      alarm.errorRate('*').below(0.05, { name: 'all is well' }),
+      alarm.inFlight('mail').atOrAbove(5, { severity: 'critical', description: 'busy' }),
+      alarm.overdueFlows('album').above(0),
+      alarm.metric('stuck').atOrBelow(1, { actions: [{ webhook: 'https://example.com/a' }] }),
     ]
     assert.deepEqual(about(alarms), [])
     assert.deepEqual(alarms, [
@@ -90,66 +84,75 @@ describe('alarms', () => {
     ])
   })
 
-  const alarm = dead('*').above(10)
+  const declared = alarm.dead('*').above(10)
   test.each([
-    [{}, "alarms: got a value of type object, expected an array such as [dead('*').above(10)]"],
-    [['dead'], "alarms[0]: got 'dead', expected one such as dead('*').above(10)"],
     [
-      [alarm, dead('vidoe').above(1)],
+      {},
+      "alarms: got a value of type object, expected an array such as [alarm.dead('*').above(10)]",
+    ],
+    [['dead'], "alarms[0]: got 'dead', expected one such as alarm.dead('*').above(10)"],
+    [
+      [declared, alarm.dead('vidoe').above(1)],
       "alarms[1].queue: got 'vidoe', expected one of *, mail, video, ordered, tasks",
     ],
-    [[{ ...alarm, metric: 'cpu' }], `alarms[0].metric: got 'cpu', expected one of ${metrics}`],
+    [[{ ...declared, metric: 'cpu' }], `alarms[0].metric: got 'cpu', expected one of ${metrics}`],
     [
-      [{ ...alarm, comparison: 'over' }],
+      [{ ...declared, comparison: 'over' }],
       "alarms[0].comparison: got 'over', expected one of above, at_or_above, below, at_or_below",
     ],
-    [[dead('*').above(Number.NaN)], 'alarms[0].threshold: got NaN, expected a number'],
-    [[{ ...alarm, threshold: '10' }], "alarms[0].threshold: got '10', expected a number"],
-    [[{ ...alarm, name: '' }], "alarms[0].name: got '', expected a string of 1 to 255 characters"],
+    [[alarm.dead('*').above(Number.NaN)], 'alarms[0].threshold: got NaN, expected a number'],
+    [[{ ...declared, threshold: '10' }], "alarms[0].threshold: got '10', expected a number"],
+    [[{ ...declared, name: '' }], "alarms[0].name: got '', expected a string of 1 to 255 characters"],
     [
-      [{ ...alarm, statistic: 'p99' }],
+      [{ ...declared, statistic: 'p99' }],
       "alarms[0].statistic: got 'p99', expected one of maximum, minimum, average, sum, sample_count",
     ],
     [
-      [{ ...alarm, missingData: 'bad' }],
+      [{ ...declared, missingData: 'bad' }],
       "alarms[0].missingData: got 'bad', expected one of missing, ignore, breaching, not_breaching",
     ],
-    [[{ ...alarm, period: '1s' }], 'alarms[0].period: got 1s, expected a duration, 1m to 1d'],
-    [[{ ...alarm, period: '90s' }], "alarms[0].period: got '90s', expected whole minutes"],
+    [[{ ...declared, period: '1s' }], 'alarms[0].period: got 1s, expected a duration, 1m to 1d'],
+    [[{ ...declared, period: '90s' }], "alarms[0].period: got '90s', expected whole minutes"],
     [
-      [{ ...alarm, evaluationPeriods: 0 }],
+      [{ ...declared, evaluationPeriods: 0 }],
       'alarms[0].evaluationPeriods: got 0, expected a whole number, 1 to 1440 periods',
     ],
     [
-      [{ ...alarm, evaluationPeriods: 3, datapointsToAlarm: 4 }],
+      [{ ...declared, evaluationPeriods: 3, datapointsToAlarm: 4 }],
       'alarms[0].datapointsToAlarm: got 4, expected a whole number, 1 to 3 of the periods looked at',
     ],
     [
-      [{ ...alarm, datapointsToAlarm: 2 }],
+      [{ ...declared, datapointsToAlarm: 2 }],
       'alarms[0].datapointsToAlarm: got 2, expected a whole number, 1 to 1 of the periods looked at',
     ],
     [
-      [{ ...alarm, treshold: 4 }],
+      [{ ...declared, treshold: 4 }],
       `alarms[0].treshold: got an unknown setting, expected one of metric, queue, ${options}; ` +
         "did you mean 'threshold'?",
     ],
     [
-      [{ ...alarm, period: '1h', evaluationPeriods: 25 }],
+      [{ ...declared, period: '1h', evaluationPeriods: 25 }],
       'alarms[0].evaluationPeriods: got 25 periods that are more than a day together, ' +
         'expected at most a day',
     ],
     [
-      [{ ...alarm, severity: 'fatal' }],
+      [{ ...declared, severity: 'fatal' }],
       "alarms[0].severity: got 'fatal', expected one of warning, critical",
     ],
-    [[overdueFlows('albun').above(0)], "alarms[0].flow: got 'albun', expected one of *, album"],
     [
-      [{ ...overdueFlows('album').above(0), queue: 'mail' }],
+      [alarm.overdueFlows('albun').above(0)],
+      "alarms[0].flow: got 'albun', expected one of *, album",
+    ],
+    [
+      [{ ...alarm.overdueFlows('album').above(0), queue: 'mail' }],
       `alarms[0].queue: got an unknown setting, expected one of metric, flow, ${options}`,
     ],
-    [[metric('').above(0)], "alarms[0].value: got '', expected a string of 1 to 255 characters"],
     [
-      [depth('mail').above(1, { name: 'a' }), depth('video').above(1, { name: 'a' })],
+      [alarm.metric('').above(0)],
+      "alarms[0].value: got '', expected a string of 1 to 255 characters",
+    ],
+    [
+      [alarm.depth('mail').above(1, { name: 'a' }), alarm.depth('video').above(1, { name: 'a' })],
       "alarms[1].name: got 'a', expected a name of its own; alarms[0] has this one",
     ],
   ])('are refused: %j', (alarms, complaint) => {
@@ -193,7 +196,7 @@ describe('alarms', () => {
     const complaint = (field: string): readonly string[] => [
       `${field}${where}: got ${given}, expected ${allowed}`,
     ]
-    assert.deepEqual(about([{ ...alarm, actions }]), complaint('alarms[0].actions'))
+    assert.deepEqual(about([{ ...declared, actions }]), complaint('alarms[0].actions'))
     assert.deepEqual(about([], { alarmActions: actions }), complaint('alarmActions'))
   })
 })

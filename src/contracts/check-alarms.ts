@@ -48,7 +48,7 @@ export const alarmSpanMsMax = 86_400_000
 
 export function checkAlarms(into: Violations, alarms: unknown, subjects: AlarmSubjects): void {
   if (!Array.isArray(alarms)) {
-    const allowed = "an array such as [dead('*').above(10)]"
+    const allowed = "an array such as [alarm.dead('*').above(10)]"
     into.push({ field: 'alarms', given: describeGiven(alarms), allowed })
     return
   }
@@ -82,7 +82,7 @@ function checkAlarm(
   subjects: AlarmSubjects,
 ): void {
   if (!isRecord(alarm)) {
-    into.push({ field, given: describeGiven(alarm), allowed: "one such as dead('*').above(10)" })
+    into.push({ field, given: describeGiven(alarm), allowed: "one such as alarm.dead('*').above(10)" })
     return
   }
   const { metric, threshold } = alarm

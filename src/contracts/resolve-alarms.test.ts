@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { dead, depth, errorRate, metric, overdueFlows } from './alarm-declaration.ts'
+import { alarm } from './alarm-declaration.ts'
 import type { App } from './define-app.ts'
 import { defineApp } from './define-app.ts'
 import { flow } from './flow-declaration.ts'
@@ -26,12 +26,12 @@ const shop = defineApp('shop', {
   },
   flows: { packing: flow({ units: 'orders' }) },
   alarms: [
-    depth('*').above(10),
-    dead('orders').above(5, { name: 'broken orders' }),
-    depth('*').above(50, { name: 'flood' }),
-    overdueFlows('*').above(0),
-    metric('stuck').above(0, { name: 'stuck' }),
-    metric('idle').above(0),
+    alarm.depth('*').above(10),
+    alarm.dead('orders').above(5, { name: 'broken orders' }),
+    alarm.depth('*').above(50, { name: 'flood' }),
+    alarm.overdueFlows('*').above(0),
+    alarm.metric('stuck').above(0, { name: 'stuck' }),
+    alarm.metric('idle').above(0),
   ],
   alarmActions: [{ webhook: hook }, { queue: 'mails', on: ['ALARM'] }],
 })
@@ -73,7 +73,10 @@ describe('the alarms of an app', () => {
         { kind: 'queue', target: 'shop-dev-mails', on: ['ALARM'] },
       ],
     })
-    const rate = defineApp('a', { queues: { q: queue() }, alarms: [errorRate('q').above(0.5)] })
+    const rate = defineApp('a', {
+      queues: { q: queue() },
+      alarms: [alarm.errorRate('q').above(0.5)],
+    })
     assert.equal(resolve(rate)[0]?.rule.statistic, 'average')
   })
 
@@ -95,7 +98,11 @@ describe('the alarms of an app', () => {
     const long = 'x'.repeat(255)
     const app = defineApp('a', {
       queues: { q: queue() },
-      alarms: [depth('q').above(1), depth('q').above(2), depth('q').above(3, { name: long })],
+      alarms: [
+        alarm.depth('q').above(1),
+        alarm.depth('q').above(2),
+        alarm.depth('q').above(3, { name: long }),
+      ],
     })
     const [one, two, three] = names(app)
     assert.deepEqual([one, two], ['a-dev-q-depth', 'a-dev-q-depth2'])

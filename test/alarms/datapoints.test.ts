@@ -3,19 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { notEmptyRule } from '../../src/contracts/resolve-alarms.ts'
-import {
-  type AlarmState,
-  defineApp,
-  depth,
-  emptyReceives,
-  flow,
-  metric,
-  oldestAge,
-  overdueFlows,
-  queue,
-  received,
-  sent,
-} from '../../src/index.ts'
+import { type AlarmState, alarm, defineApp, flow, queue } from '../../src/index.ts'
 import { alarmDatapoints } from '../../src/maintenance/alarms/alarm-datapoints.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -27,7 +15,7 @@ describe('a queue in which nothing happens', () => {
   test('is known to be empty, and stays in order', async () => {
     const app = defineApp('shop', {
       queues: { orders: queue() },
-      alarms: [depth('orders').above(2), oldestAge('orders').above(60)],
+      alarms: [alarm.depth('orders').above(2), alarm.oldestAge('orders').above(60)],
     })
     const { watch, state, fill, hold, acknowledge } = await openAlarmScene(app)
     await fill(name, 1)
@@ -39,7 +27,7 @@ describe('a queue in which nothing happens', () => {
   test('breaks a threshold from below as soon as it is too quiet', async () => {
     const app = defineApp('shop', {
       queues: { orders: queue() },
-      alarms: [sent('orders').below(1, { evaluationPeriods: 3 })],
+      alarms: [alarm.sent('orders').below(1, { evaluationPeriods: 3 })],
     })
     const { watch, fill } = await openAlarmScene(app)
     await fill(name, 1)
@@ -176,10 +164,10 @@ describe('an alarm on something else than depth', () => {
       parcelAbroad: flow({ units: 'packing', deadline: '5m' }),
     },
     alarms: [
-      received('orders').above(1),
-      emptyReceives('orders').above(2),
-      overdueFlows('parcel').above(0),
-      metric('temperature').atOrAbove(30, { statistic: 'average' }),
+      alarm.received('orders').above(1),
+      alarm.emptyReceives('orders').above(2),
+      alarm.overdueFlows('parcel').above(0),
+      alarm.metric('temperature').atOrAbove(30, { statistic: 'average' }),
     ],
   })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { createAcademy } from '../../examples/academy/app.ts'
 import { readEnvironment } from '../../examples/academy/environment.ts'
-import { dead, defineApp, depth, inFlight, metric, oldestAge, queue } from '../../src/index.ts'
+import { alarm, defineApp, queue } from '../../src/index.ts'
 import { minute, openAlarmScene, times } from './alarm-scene.ts'
 
 describe('the replies engine', () => {
@@ -15,13 +15,13 @@ describe('the replies engine', () => {
       handoff: queue({ visibilityTimeout: '1h', retention: '7d' }),
     },
     alarms: [
-      depth('*').above(100, { ...steady, name: 'backlog' }),
-      inFlight('*').above(50, { evaluationPeriods: 10 }),
-      oldestAge('whatsapp').above(3_600),
-      oldestAge('handoff').above(3_600),
-      oldestAge('trigger').above(600),
-      dead('*').above(0, { statistic: 'sum', period: '1m', missingData: 'not_breaching' }),
-      depth('handoff').above(50, { name: 'handoff is deep' }),
+      alarm.depth('*').above(100, { ...steady, name: 'backlog' }),
+      alarm.inFlight('*').above(50, { evaluationPeriods: 10 }),
+      alarm.oldestAge('whatsapp').above(3_600),
+      alarm.oldestAge('handoff').above(3_600),
+      alarm.oldestAge('trigger').above(600),
+      alarm.dead('*').above(0, { statistic: 'sum', period: '1m', missingData: 'not_breaching' }),
+      alarm.depth('handoff').above(50, { name: 'handoff is deep' }),
     ],
   })
 
@@ -169,7 +169,7 @@ describe('ingestion', () => {
       finalize: queue({ deadLetter: { after: 3 } }),
     },
     alarms: [
-      metric('longest_ingesting_minutes').above(40, {
+      alarm.metric('longest_ingesting_minutes').above(40, {
         name: 'document stuck',
         missingData: 'not_breaching',
       }),

@@ -8,7 +8,7 @@ import { type Mill, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import type { AlarmState } from '../../src/core/alarm-rule.ts'
-import { type App, dead, defineApp, queue } from '../../src/index.ts'
+import { type App, alarm, defineApp, queue } from '../../src/index.ts'
 import { serve } from '../../src/server.ts'
 import { bringUp, planUp, readSources } from '../../src/stacks/bring-up.ts'
 import { type VirtualClock, virtualPorts } from '../../src/testing/virtual-clock.ts'
@@ -39,7 +39,7 @@ const fixture = fileURLToPath(
 
 const shop = defineApp('shop', {
   queues: { orders: queue({ deadLetter: {} }) },
-  alarms: [dead('orders').above(3)],
+  alarms: [alarm.dead('orders').above(3)],
 })
 
 /** A template with one alarm, on the depth of the dead letters of the shop. */

@@ -5,7 +5,7 @@ import type { Notice } from '../../src/app/notice.ts'
 import { type Mill, type OpenOptions, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
-import { type App, defineApp, depth, queue, sent } from '../../src/index.ts'
+import { type App, alarm, defineApp, queue } from '../../src/index.ts'
 import { createAlarms } from '../../src/operations/alarms/alarms.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -15,13 +15,13 @@ import { minute, openAlarmScene, second } from './alarm-scene.ts'
 const shop = defineApp('shop', {
   queues: { orders: queue(), events: queue() },
   alarms: [
-    depth('orders').above(2, {
+    alarm.depth('orders').above(2, {
       severity: 'critical',
       actions: [{ queue: 'events' }],
     }),
   ],
 })
-const alarm = 'shop-dev-orders-depth'
+const depthAlarm = 'shop-dev-orders-depth'
 
 /** Processes on one store, each with a log of its own, and one clock for all. */
 async function sharedStore() {
@@ -78,16 +78,16 @@ describe('the alarms of an open app', () => {
     const lines: LogLine[] = []
     const log = collectingLogger(lines)
     const { mill } = await openApp(shop, { log, onNotice: (notice) => notices.push(notice) })
-    await mill.alarms.test(alarm, { state: 'ALARM', by: 'anna', reason: 'drill' })
+    await mill.alarms.test(depthAlarm, { state: 'ALARM', by: 'anna', reason: 'drill' })
     const [notice, ...others] = notices
     assert.deepEqual(others, [])
     assert.ok(notice?.kind === 'alarm')
     assert.deepEqual(
       [notice.alarm, notice.state, notice.was],
-      [alarm, 'ALARM', 'INSUFFICIENT_DATA'],
+      [depthAlarm, 'ALARM', 'INSUFFICIENT_DATA'],
     )
     assert.equal(notice.reason, 'Set by anna: drill')
-    assert.deepEqual(alarmLines(lines), [['error', 'alarm ALARM', alarm]])
+    assert.deepEqual(alarmLines(lines), [['error', 'alarm ALARM', depthAlarm]])
   })
 
   test('are there as soon as it is open, and evaluated within a minute', async () => {
@@ -97,10 +97,10 @@ describe('the alarms of an open app', () => {
     assert.deepEqual(others, [])
     assert.deepEqual(
       [record?.alarm, record?.state, record?.evaluatedAt],
-      [alarm, 'INSUFFICIENT_DATA', null],
+      [depthAlarm, 'INSUFFICIENT_DATA', null],
     )
     await clock.advance(minute)
-    const evaluated = await mill.alarms.get(alarm)
+    const evaluated = await mill.alarms.get(depthAlarm)
     assert.deepEqual([evaluated?.state, evaluated?.evaluatedAt], ['OK', clock.now()])
   })
 
@@ -109,9 +109,9 @@ describe('the alarms of an open app', () => {
     await fill('shop-dev-orders', 3)
     const untilEnd = minute - (clock.now() % minute)
     await clock.advance(untilEnd + 5 * second - 1)
-    assert.equal(await state(alarm), 'OK')
+    assert.equal(await state(depthAlarm), 'OK')
     await clock.advance(1)
-    assert.equal(await state(alarm), 'ALARM')
+    assert.equal(await state(depthAlarm), 'ALARM')
   })
 
   test('can be evaluated at once, but never twice for one minute', async () => {
@@ -135,7 +135,7 @@ describe('the alarms of an open app', () => {
     })
     await clock.advance(3 * minute)
     const told = processes.flatMap(({ lines }) => alarmLines(lines))
-    assert.deepEqual(told, [['error', 'alarm ALARM', alarm]])
+    assert.deepEqual(told, [['error', 'alarm ALARM', depthAlarm]])
     const { items } = await first.mill.alarms.history()
     assert.deepEqual(
       items.map(({ from, to }) => [from, to]),
@@ -146,9 +146,9 @@ describe('the alarms of an open app', () => {
   test('send their changes to a queue of the app', async () => {
     const { mill, backend, clock, watch, fill, hold, acknowledge } = await openAlarmScene(shop)
     await fill('shop-dev-orders', 3)
-    assert.deepEqual(await watch(alarm, 2), ['ALARM', 'ALARM'])
+    assert.deepEqual(await watch(depthAlarm, 2), ['ALARM', 'ALARM'])
     await acknowledge('shop-dev-orders', await hold('shop-dev-orders', 3))
-    assert.deepEqual(await watch(alarm, 1), ['OK'])
+    assert.deepEqual(await watch(depthAlarm, 1), ['OK'])
     await clock.advance(minute)
     const { items } = await backend.peek({
       queue: mill.queues.events.name,
@@ -159,23 +159,27 @@ describe('the alarms of an open app', () => {
       items.map(({ body }) => JSON.parse(body)).map(told),
       // That it was in order at first, nobody had to hear.
       [
-        [alarm, 'OK', 'ALARM'],
-        [alarm, 'ALARM', 'OK'],
+        [depthAlarm, 'OK', 'ALARM'],
+        [depthAlarm, 'ALARM', 'OK'],
       ],
     )
   })
 
   test('are put into a state to test them, and decide for themselves again', async () => {
     const { mill, clock, state, lines } = await openAlarmScene(shop)
-    const change = await mill.alarms.test(alarm, { state: 'ALARM', by: 'anna', reason: 'drill' })
+    const change = await mill.alarms.test(depthAlarm, {
+      state: 'ALARM',
+      by: 'anna',
+      reason: 'drill',
+    })
     assert.deepEqual([change?.to, change?.reason], ['ALARM', 'Set by anna: drill'])
-    assert.equal(await mill.alarms.test(alarm, { state: 'ALARM', by: 'anna' }), undefined)
-    assert.equal(await state(alarm), 'ALARM')
+    assert.equal(await mill.alarms.test(depthAlarm, { state: 'ALARM', by: 'anna' }), undefined)
+    assert.equal(await state(depthAlarm), 'ALARM')
     await clock.advance(minute)
-    assert.equal(await state(alarm), 'OK')
+    assert.equal(await state(depthAlarm), 'OK')
     assert.deepEqual(alarmLines(lines).slice(-2), [
-      ['error', 'alarm ALARM', alarm],
-      ['info', 'alarm OK', alarm],
+      ['error', 'alarm ALARM', depthAlarm],
+      ['info', 'alarm OK', depthAlarm],
     ])
     const missing = mill.alarms.test('nothing', { state: 'OK', by: 'anna' })
     await assert.rejects(missing, { code: 'alarm_not_found' })
@@ -190,7 +194,7 @@ function told(notification: Readonly<Record<string, unknown>>): readonly unknown
 describe('alarms come and go', () => {
   const rising = defineApp('shop', {
     queues: { orders: queue({ deadLetter: {} }), other: queue() },
-    alarms: [depth('orders').above(2), depth('other').above(2)],
+    alarms: [alarm.depth('orders').above(2), alarm.depth('other').above(2)],
   })
 
   async function names(mill: Mill): Promise<readonly string[]> {
@@ -208,7 +212,7 @@ describe('alarms come and go', () => {
     await clock.advance(minute)
     const later = defineApp('shop', {
       queues: rising.queues,
-      alarms: [depth('orders').above(3)],
+      alarms: [alarm.depth('orders').above(3)],
     })
     const { mill } = await openApp(later)
     // An alarm that only the earlier version has stays while that version is open.
@@ -259,7 +263,7 @@ describe('alarms come and go', () => {
     const { openApp } = await sharedStore()
     const { mill } = await openApp(rising)
     const other = await openApp(
-      defineApp('bakery', { queues: { bread: queue() }, alarms: [depth('bread').above(1)] }),
+      defineApp('bakery', { queues: { bread: queue() }, alarms: [alarm.depth('bread').above(1)] }),
     )
     const staged = await openApp({ ...rising, stage: 'prod' })
     assert.deepEqual(await names(other.mill), ['bakery-dev-bread-depth'])
@@ -276,7 +280,7 @@ describe('an alarm that rings', () => {
       alarms,
       alarmActions: [{ queue: 'events' }],
     })
-  const watched = withAlarms([depth('orders').above(2)])
+  const watched = withAlarms([alarm.depth('orders').above(2)])
 
   /** Rings for the app, which is closed then. */
   async function ringing() {
@@ -285,7 +289,7 @@ describe('an alarm that rings', () => {
     const messages = [{ body: '1' }, { body: '2' }, { body: '3' }]
     await backend.send({ queue: 'shop-dev-orders', messages })
     await store.clock.advance(2 * minute)
-    assert.equal((await mill.alarms.get(alarm))?.state, 'ALARM')
+    assert.equal((await mill.alarms.get(depthAlarm))?.state, 'ALARM')
     await withTime(store.clock, mill.close())
     return {
       ...store,
@@ -299,17 +303,17 @@ describe('an alarm that rings', () => {
     }
   }
 
-  const rang = [alarm, 'INSUFFICIENT_DATA', 'ALARM']
+  const rang = [depthAlarm, 'INSUFFICIENT_DATA', 'ALARM']
 
   test('is told to have ended when it is declared no more', async () => {
     const scene = await ringing()
     const { mill } = await scene.openApp(withAlarms())
     // Another process may still have the version that declares it.
-    assert.equal((await mill.alarms.get(alarm))?.state, 'ALARM')
+    assert.equal((await mill.alarms.get(depthAlarm))?.state, 'ALARM')
     await scene.clock.advance(6 * minute)
-    assert.deepEqual(await scene.told(), [rang, [alarm, 'ALARM', 'OK']])
-    assert.equal(await mill.alarms.get(alarm), undefined)
-    const [end] = (await mill.alarms.history({ alarm })).items
+    assert.deepEqual(await scene.told(), [rang, [depthAlarm, 'ALARM', 'OK']])
+    assert.equal(await mill.alarms.get(depthAlarm), undefined)
+    const [end] = (await mill.alarms.history({ alarm: depthAlarm })).items
     assert.match(end?.reason ?? '', /not declared any more/)
   })
 
@@ -320,20 +324,20 @@ describe('an alarm that rings', () => {
     await scene.clock.advance(minute)
     await createAlarms({ backend: scene.backend }).evaluate()
     await scene.openApp(withAlarms())
-    assert.deepEqual(await scene.told(), [rang, [alarm, 'ALARM', 'OK']])
+    assert.deepEqual(await scene.told(), [rang, [depthAlarm, 'ALARM', 'OK']])
   })
 
   test('is told to have ended when it does not by another threshold', async () => {
     const scene = await ringing()
-    await scene.openApp(withAlarms([depth('orders').above(5)]))
-    assert.deepEqual(await scene.told(), [rang, [alarm, 'INSUFFICIENT_DATA', 'OK']])
+    await scene.openApp(withAlarms([alarm.depth('orders').above(5)]))
+    assert.deepEqual(await scene.told(), [rang, [depthAlarm, 'INSUFFICIENT_DATA', 'OK']])
   })
 })
 
 describe('a clock that is not what it was', () => {
   const idle = defineApp('shop', {
     queues: { orders: queue() },
-    alarms: [sent('orders').below(1, { evaluationPeriods: 3, missingData: 'breaching' })],
+    alarms: [alarm.sent('orders').below(1, { evaluationPeriods: 3, missingData: 'breaching' })],
   })
 
   test('set back, repeats nothing and goes on', async () => {

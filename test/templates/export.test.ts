@@ -8,14 +8,11 @@ import { defaultQueueSettings } from '../../src/core/queue-settings.ts'
 import {
   type Alarm,
   type App,
+  alarm,
   chain,
-  dead,
   defineApp,
-  depth,
-  errorRate,
   fifo,
   flow,
-  oldestAge,
   queue,
   schedule,
 } from '../../src/index.ts'
@@ -41,10 +38,10 @@ const academy = defineApp('academy', {
     failed: queue({ name: 'academy-failed', retention: '14d' }),
   },
   alarms: [
-    depth('*').above(100, { period: '5m', evaluationPeriods: 3, datapointsToAlarm: 2 }),
-    dead('video').above(10, { name: 'video is stuck' }),
-    oldestAge('video').below(5, { statistic: 'average', missingData: 'not_breaching' }),
-    errorRate('*').above(0.05),
+    alarm.depth('*').above(100, { period: '5m', evaluationPeriods: 3, datapointsToAlarm: 2 }),
+    alarm.dead('video').above(10, { name: 'video is stuck' }),
+    alarm.oldestAge('video').below(5, { statistic: 'average', missingData: 'not_breaching' }),
+    alarm.errorRate('*').above(0.05),
   ],
 })
 

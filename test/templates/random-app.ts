@@ -5,21 +5,12 @@ import { limits, type Range } from '../../src/core/limits.ts'
 import {
   type Alarm,
   type App,
+  alarm,
   type DeclaredQueue,
   type Duration,
-  dead,
   defineApp,
-  delayed,
-  deleted,
-  depth,
-  emptyReceives,
-  errorRate,
   fifo,
-  inFlight,
-  oldestAge,
   queue,
-  received,
-  sent,
 } from '../../src/index.ts'
 
 function seconds({ min, max }: Range): fc.Arbitrary<Duration> {
@@ -125,16 +116,16 @@ const alarmOptions = fc.record(
 )
 
 const alarmed = [
-  dead,
-  depth,
-  inFlight,
-  delayed,
-  oldestAge,
-  sent,
-  received,
-  deleted,
-  emptyReceives,
-  errorRate,
+  alarm.dead,
+  alarm.depth,
+  alarm.inFlight,
+  alarm.delayed,
+  alarm.oldestAge,
+  alarm.sent,
+  alarm.received,
+  alarm.deleted,
+  alarm.emptyReceives,
+  alarm.errorRate,
 ]
 
 function alarmsOn(keys: readonly string[]): fc.Arbitrary<readonly Alarm[]> {

@@ -3,15 +3,11 @@ import {
   type Alarm,
   type AlarmRecord,
   type AlarmTransition,
-  dead,
+  alarm,
   defineApp,
-  depth,
-  errorRate,
   type FlowAlarm,
   flow,
   type Mill,
-  metric,
-  overdueFlows,
   type QueueAlarm,
   queue,
   type ValueAlarm,
@@ -21,10 +17,10 @@ const shop = defineApp('shop', {
   queues: { orders: queue({ deadLetter: {} }), events: queue() },
   flows: { packing: flow({ units: 'orders' }) },
   alarms: [
-    dead('*').above(0, { severity: 'critical' }),
-    ...['orders', 'events'].map((key) => depth(key).atOrAbove(10)),
-    overdueFlows('packing').above(0),
-    metric('stuck').above(0, { actions: [{ queue: 'events', on: ['ALARM'] }] }),
+    alarm.dead('*').above(0, { severity: 'critical' }),
+    ...['orders', 'events'].map((key) => alarm.depth(key).atOrAbove(10)),
+    alarm.overdueFlows('packing').above(0),
+    alarm.metric('stuck').above(0, { actions: [{ queue: 'events', on: ['ALARM'] }] }),
   ],
   alarmActions: [{ webhook: 'https://example.com/alarms' }],
 })
@@ -33,22 +29,25 @@ declare const mill: Mill<typeof shop>
 
 describe('alarms', () => {
   test('are of three kinds, which an app may mix', () => {
-    expectTypeOf(dead('*').above(1)).toEqualTypeOf<QueueAlarm>()
-    expectTypeOf(overdueFlows('packing').below(1)).toEqualTypeOf<FlowAlarm>()
-    expectTypeOf(metric('stuck').atOrBelow(1)).toEqualTypeOf<ValueAlarm>()
-    const mixed: readonly Alarm[] = [errorRate('*').above(0.1), metric('stuck').above(0)]
+    expectTypeOf(alarm.dead('*').above(1)).toEqualTypeOf<QueueAlarm>()
+    expectTypeOf(alarm.overdueFlows('packing').below(1)).toEqualTypeOf<FlowAlarm>()
+    expectTypeOf(alarm.metric('stuck').atOrBelow(1)).toEqualTypeOf<ValueAlarm>()
+    const mixed: readonly Alarm[] = [
+      alarm.errorRate('*').above(0.1),
+      alarm.metric('stuck').above(0),
+    ]
     defineApp('a', { queues: { orders: queue() }, alarms: mixed })
   })
 
   test('have options of their own words', () => {
     // @ts-expect-error there is no such severity
-    depth('orders').above(1, { severity: 'fatal' })
+    alarm.depth('orders').above(1, { severity: 'fatal' })
     // @ts-expect-error there is no such statistic
-    depth('orders').above(1, { statistic: 'p99' })
+    alarm.depth('orders').above(1, { statistic: 'p99' })
     // @ts-expect-error an action has a webhook or a queue
-    depth('orders').above(1, { actions: [{ mail: 'a@example.com' }] })
+    alarm.depth('orders').above(1, { actions: [{ mail: 'a@example.com' }] })
     // @ts-expect-error there is no such state
-    depth('orders').above(1, { actions: [{ queue: 'events', on: ['RED'] }] })
+    alarm.depth('orders').above(1, { actions: [{ queue: 'events', on: ['RED'] }] })
   })
 
   test('are read and tested by name', () => {

@@ -4,7 +4,7 @@
  * said here alone: contracts, kill switches and the budget that trips one, and that no body may carry
  * personal data.
  */
-import { dead, defineApp, fifo, queue } from 'millrace'
+import { alarm, defineApp, fifo, queue } from 'millrace'
 import * as messages from './messages.ts'
 
 /** What the model may cost in a day. All processes of a deployment are told the same number. */
@@ -85,5 +85,5 @@ export const tutoring = defineApp('innova-backend-serverless', {
     'solutionGenerationQueue',
     'submissionGradeQueue',
     'exerciseGenerateQueue',
-  ].map((queue) => dead(queue).above(0)),
+  ].map((queue) => alarm.dead(queue).above(0)),
 })

@@ -1,7 +1,7 @@
 /** Alarms over HTTP: what operators see, and the fire drill. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { defineApp, depth, open, queue } from '../../../src/index.ts'
+import { alarm, defineApp, open, queue } from '../../../src/index.ts'
 import { createJobsApi } from '../../../src/server.ts'
 import { virtualPorts } from '../../../src/testing/virtual-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -10,7 +10,7 @@ import { keys, serveAcademy } from './scene.ts'
 const shop = defineApp('shop', {
   queues: { orders: queue({ deadLetter: {} }), events: queue() },
   alarms: [
-    depth('orders').atOrAbove(10, {
+    alarm.depth('orders').atOrAbove(10, {
       name: 'orders/pile up',
       description: 'Too many orders.',
       period: '5m',
