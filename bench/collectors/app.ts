@@ -20,11 +20,11 @@ const Payload = z.object({
 const talks = defineApp('bench', {
   queues: {
     triggerDelay: triggers({ visibilityTimeout: '905s', deadLetter: { after: 3 } }),
-    target: queue({ message: Payload, visibilityTimeout: '5m' }),
+    target: queue({ schema: Payload, visibilityTimeout: '5m' }),
   },
   collectors: {
     talks: collector({
-      item: Said,
+      schema: Said,
       key: ({ conversation }) => conversation,
       id: ({ sid }) => String(sid),
       order: ({ at }) => at,

@@ -62,7 +62,7 @@ export function createAcademy(names: Environment) {
     queues: {
       video: queue({
         ...shared,
-        message: VideoJob,
+        schema: VideoJob,
         name: names.VIDEO_SQS_QUEUE_NAME,
         deadLetter: { after: 3, name: names.VIDEO_SQS_DLQ_NAME },
       }),

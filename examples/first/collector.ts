@@ -11,11 +11,11 @@ const app = defineApp('first-collector', {
   queues: {
     // Carries one small message per conversation, delayed by the window.
     due: triggers({ deadLetter: { after: 3 } }),
-    questions: queue({ message: z.object({ chat: z.string(), text: z.string() }) }),
+    questions: queue({ schema: z.object({ chat: z.string(), text: z.string() }) }),
   },
   collectors: {
     chats: collector({
-      item: Piece,
+      schema: Piece,
       key: (piece) => piece.chat, // what is merged
       id: (piece) => piece.id, // what tells pieces apart
       window: '2s',

@@ -11,12 +11,12 @@ const app = defineApp('first-flow', {
   queues: {
     // At most two pages at once, over all workers together.
     pages: queue({
-      message: Book.extend({ page: z.number() }),
+      schema: Book.extend({ page: z.number() }),
       concurrency: 2,
       deadLetter: { after: 3 },
       backoff: { from: '100ms' },
     }),
-    bind: queue({ message: Book, deadLetter: { after: 3 } }),
+    bind: queue({ schema: Book, deadLetter: { after: 3 } }),
   },
   flows: {
     printing: flow({ units: 'pages', finalize: 'bind' }),

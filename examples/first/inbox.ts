@@ -10,8 +10,8 @@ const Refund = z.object({ customer: z.string(), euros: z.number() })
 const app = defineApp('first-inbox', {
   queues: {
     // A claim lasts an hour. Without a dead-letter queue, what nobody ends stays for a week.
-    approvals: queue({ message: Refund, visibilityTimeout: '1h', retention: '7d' }),
-    payments: queue({ message: Refund }),
+    approvals: queue({ schema: Refund, visibilityTimeout: '1h', retention: '7d' }),
+    payments: queue({ schema: Refund }),
   },
 })
 

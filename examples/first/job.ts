@@ -10,7 +10,7 @@ const app = defineApp('first-job', {
     images: jobs({
       types: {
         RESIZE: {
-          payload: z.object({ file: z.string(), width: z.number() }),
+          schema: z.object({ file: z.string(), width: z.number() }),
           result: z.object({ file: z.string() }),
         },
       },

@@ -9,7 +9,7 @@ import { z } from 'zod'
 const app = defineApp('first-queue', {
   queues: {
     orders: queue({
-      message: z.object({ order: z.number(), item: z.string() }),
+      schema: z.object({ order: z.number(), item: z.string() }),
       visibilityTimeout: '1m',
       deadLetter: { after: 3 },
     }),

@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 const app = defineApp('first-schedule', {
   queues: {
-    heartbeat: queue({ message: z.object({ at: z.iso.datetime() }) }),
+    heartbeat: queue({ schema: z.object({ at: z.iso.datetime() }) }),
     reports: jobs({ types: { REPORT: z.object({ day: z.string() }) } }),
   },
   schedules: {

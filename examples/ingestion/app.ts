@@ -60,7 +60,7 @@ export function ingestionApp(settings: QueueSettings) {
       ingest: queue({
         ...policy,
         name: 'ingest-jobs',
-        message: IngestJob,
+        schema: IngestJob,
         visibilityTimeout: '2m',
         timeout: '15m',
         deadLetter: { after: 3, name: 'ingest-jobs-dlq' },
@@ -68,7 +68,7 @@ export function ingestionApp(settings: QueueSettings) {
       extract: queue({
         ...policy,
         name: 'extract-jobs',
-        message: ExtractJob,
+        schema: ExtractJob,
         visibilityTimeout: '1m',
         timeout: '5m',
         deadLetter: { after: 3, name: 'extract-jobs-dlq' },
@@ -79,7 +79,7 @@ export function ingestionApp(settings: QueueSettings) {
       finalize: queue({
         ...policy,
         name: 'finalize-jobs',
-        message: FinalizeJob,
+        schema: FinalizeJob,
         visibilityTimeout: '1m',
         timeout: '15m',
         deadLetter: { after: 3, name: 'finalize-jobs-dlq' },

@@ -85,7 +85,7 @@ export function jobQueueApp(settings: QueueSettings) {
       email_queue: jobs({
         ...policy,
         name: 'email_queue',
-        types: { send_email: { payload: SendEmail, personal: ['to'] } },
+        types: { send_email: { schema: SendEmail, personal: ['to'] } },
       }),
       notification_queue: jobs({
         ...policy,

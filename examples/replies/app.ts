@@ -28,7 +28,7 @@ export function repliesApp(settings: RepliesSettings = defaultPlace) {
   const target = (channel: string) =>
     queue({
       name: named(`${channel}-target-queue`),
-      message: MergedPayload,
+      schema: MergedPayload,
       visibilityTimeout: '300s',
       retention: '4d',
       deadLetter: { after: 3, name: named(`${channel}-target-dlq`), retention: '14d' },
@@ -48,14 +48,14 @@ export function repliesApp(settings: RepliesSettings = defaultPlace) {
       // Whoever looks at it is a person, so nothing in it is given up for having been looked at.
       handoff: queue({
         name: named('human-handoff-queue'),
-        message: MergedPayload,
+        schema: MergedPayload,
         visibilityTimeout: '1h',
         retention: '7d',
       }),
     },
     collectors: {
       conversations: collector({
-        item: StagedMessage,
+        schema: StagedMessage,
         key: ({ conversation_id }) => conversation_id,
         id: ({ message_sid }) => message_sid,
         order: ({ received_at }) => received_at,

@@ -10,7 +10,7 @@ import { heldNamesIn } from './held-names.ts'
 const { planned } = resolveQueues(
   defineApp('app', {
     queues: {
-      basic: jobs({ types: { CHAT: { payload: z.unknown(), obeys: 'LLM_PAUSED' } } }),
+      basic: jobs({ types: { CHAT: { schema: z.unknown(), obeys: 'LLM_PAUSED' } } }),
       mail: queue({ obeys: ['MAIL_PAUSED', 'LLM_PAUSED'] }),
     },
   }),

@@ -9,7 +9,7 @@ import { fifo, queue } from '../contracts/queue-declaration.ts'
 import { type Mill, open } from './open.ts'
 
 const Grade = z.looseObject({ id: z.string() })
-const careful = { message: Grade, noPersonalData: true, deadLetter: { after: 3 } } as const
+const careful = { schema: Grade, noPersonalData: true, deadLetter: { after: 3 } } as const
 const tutor = defineApp('tutor', {
   queues: {
     grades: queue(careful),

@@ -20,9 +20,9 @@ const Video = z.object({ fileKey: z.string(), size: z.string().transform(Number)
 
 const academy = defineApp('academy', {
   queues: {
-    video: queue({ message: Video, visibilityTimeout: '5m', deadLetter: { after: 3 } }),
-    frames: queue({ message: z.object({ frame: z.number() }) }),
-    attempts: fifo({ message: z.object({ attempt: z.number() }) }),
+    video: queue({ schema: Video, visibilityTimeout: '5m', deadLetter: { after: 3 } }),
+    frames: queue({ schema: z.object({ frame: z.number() }) }),
+    attempts: fifo({ schema: z.object({ attempt: z.number() }) }),
   },
 })
 

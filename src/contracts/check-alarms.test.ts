@@ -102,7 +102,10 @@ describe('alarms', () => {
     ],
     [[alarm.dead('*').above(Number.NaN)], 'alarms[0].threshold: got NaN, expected a number'],
     [[{ ...declared, threshold: '10' }], "alarms[0].threshold: got '10', expected a number"],
-    [[{ ...declared, name: '' }], "alarms[0].name: got '', expected a string of 1 to 255 characters"],
+    [
+      [{ ...declared, name: '' }],
+      "alarms[0].name: got '', expected a string of 1 to 255 characters",
+    ],
     [
       [{ ...declared, statistic: 'p99' }],
       "alarms[0].statistic: got 'p99', expected one of maximum, minimum, average, sum, sample_count",

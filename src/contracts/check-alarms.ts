@@ -82,7 +82,11 @@ function checkAlarm(
   subjects: AlarmSubjects,
 ): void {
   if (!isRecord(alarm)) {
-    into.push({ field, given: describeGiven(alarm), allowed: "one such as alarm.dead('*').above(10)" })
+    into.push({
+      field,
+      given: describeGiven(alarm),
+      allowed: "one such as alarm.dead('*').above(10)",
+    })
     return
   }
   const { metric, threshold } = alarm

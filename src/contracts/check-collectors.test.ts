@@ -10,7 +10,7 @@ import { fifo, queue } from './queue-declaration.ts'
 const Item = z.object({ conversation: z.string(), id: z.string() })
 
 const good: CollectorOptions<typeof Item> = {
-  item: Item,
+  schema: Item,
   key: ({ conversation }) => conversation,
   id: ({ id }) => id,
   window: '10s',
@@ -52,7 +52,7 @@ describe('a collector', () => {
   })
 
   test.each<[string, object, string]>([
-    ['no item', { item: undefined }, 'item: got undefined, expected a Standard Schema'],
+    ['no schema', { schema: undefined }, 'schema: got undefined, expected a Standard Schema'],
     ['a key that is none', { key: 'id' }, "key: got 'id', expected a function"],
     ['no id', { id: undefined }, 'id: got undefined, expected a function'],
     ['no merge', { merge: undefined }, 'merge: got undefined, expected a function'],

@@ -22,7 +22,7 @@ import {
 const neededFunctions: readonly string[] = ['key', 'id', 'merge']
 const otherFunctions: readonly string[] = ['order', 'trigger', 'keyOf', 'route']
 const collectorKeys: readonly string[] = [
-  'item',
+  'schema',
   'window',
   'maxWait',
   'maxItems',
@@ -78,7 +78,7 @@ interface CollectorCheck {
 function checkCollector(into: Violations, check: CollectorCheck): void {
   const { field, options } = check
   checkKeys(into, field, options, collectorKeys)
-  checkSchema(into, `${field}.item`, options['item'])
+  checkSchema(into, `${field}.schema`, options['schema'])
   for (const name of neededFunctions) checkFunction(into, `${field}.${name}`, options[name])
   checkDuration(into, `${field}.window`, options['window'], limits.delayMs)
   checkEach(into, field, options, {

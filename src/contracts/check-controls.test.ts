@@ -15,7 +15,7 @@ const about = {
   queue: (options: object): readonly string[] =>
     complaints('app', { queues: { q: { type: 'standard', options } } }),
   type: (options: object): readonly string[] =>
-    about.jobs({ types: { OCR: { payload: z.unknown(), ...options } } }),
+    about.jobs({ types: { OCR: { schema: z.unknown(), ...options } } }),
 }
 
 const atOnce = 'expected a whole number, 1 to 100000 at once'

@@ -5,7 +5,7 @@ import { controlChecks } from './check-controls.ts'
 import { checkEach, checkFlag, checkKeys, checkSchema, isRecord } from './setting-checks.ts'
 
 const typeKeys: readonly string[] = [
-  'payload',
+  'schema',
   'result',
   'attempts',
   'secret',
@@ -40,7 +40,7 @@ function checkJobType(into: Violations, field: string, declared: unknown): void 
     return
   }
   checkKeys(into, field, declared, typeKeys)
-  checkSchema(into, `${field}.payload`, declared['payload'])
+  checkSchema(into, `${field}.schema`, declared['schema'])
   checkEach(into, field, declared, {
     result: checkSchema,
     attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),

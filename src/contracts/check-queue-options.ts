@@ -40,7 +40,7 @@ const commonKeys: readonly string[] = [
   'checkOnWire',
   ...Object.keys(queueControlChecks),
 ]
-const standardKeys: readonly string[] = ['message', ...commonKeys, 'secret', 'personal']
+const standardKeys: readonly string[] = ['schema', ...commonKeys, 'secret', 'personal']
 const fifoKeys: readonly string[] = [...standardKeys, ...fifoOnly].filter(
   // The messages of a group are handled one after the other anyway.
   (key) => key !== 'tenantConcurrency',
@@ -73,7 +73,7 @@ export function checkQueueOptions(
   } else {
     checkKeys(into, field, options, type === 'fifo' ? fifoKeys : standardKeys)
     checkEach(into, field, options, {
-      message: checkSchema,
+      schema: checkSchema,
       secret: checkPaths,
       personal: checkPaths,
     })

@@ -17,7 +17,7 @@ const queues = {
 
 const collectors = {
   notes: collector({
-    item: z.string(),
+    schema: z.string(),
     key: (note) => note,
     id: (note) => note,
     window: '1s',

@@ -10,8 +10,8 @@ export interface CollectorOptions<
   Item extends MessageSchema = MessageSchema,
   Target extends string = string,
 > {
-  /** What an item looks like. */
-  readonly item: Item
+  /** The schema of an item. */
+  readonly schema: Item
   /** What items have in common that are merged: a conversation. */
   readonly key: (item: StandardSchemaV1.InferOutput<Item>) => string
   /** What tells items of one key apart; an id that came before is not merged again. */
@@ -74,11 +74,11 @@ export function collector<Item extends MessageSchema, const Target extends strin
 export interface TriggersQueue {
   readonly kind: 'triggers'
   readonly type: 'standard'
-  readonly options: Omit<QueueOptions, 'message'>
+  readonly options: Omit<QueueOptions, 'schema'>
 }
 
 /** Declares the queue of a collector's triggers. */
-export function triggers(options: Omit<QueueOptions, 'message'> = {}): TriggersQueue {
+export function triggers(options: Omit<QueueOptions, 'schema'> = {}): TriggersQueue {
   return { kind: 'triggers', type: 'standard', options }
 }
 

@@ -21,7 +21,7 @@ async function refusalOf(message: unknown, schema = contractOf(declared)): Promi
   return 'accepted'
 }
 
-const declared = queue({ message: Note, noPersonalData: true })
+const declared = queue({ schema: Note, noPersonalData: true })
 
 describe('a contract without personal data', () => {
   test('names the path and the kind of what it refuses, and never the value', async () => {
@@ -61,8 +61,8 @@ describe('a contract without personal data', () => {
   })
 
   test('is not there unless it is asked for', async () => {
-    assert.equal(contractOf(queue({ message: Note })), Note)
-    assert.equal(contractOf(queue({ message: Note, noPersonalData: false })), Note)
+    assert.equal(contractOf(queue({ schema: Note })), Note)
+    assert.equal(contractOf(queue({ schema: Note, noPersonalData: false })), Note)
   })
 })
 
@@ -70,11 +70,11 @@ describe('the contract of a job type', () => {
   const message = { id: 'a-1', note: 'a@b.com' }
 
   test('follows its queue, unless it says otherwise', async () => {
-    const types = { MAIL: { payload: Note, noPersonalData: false }, GRADE: { payload: Note } }
+    const types = { MAIL: { schema: Note, noPersonalData: false }, GRADE: { schema: Note } }
     const careful = jobs({ types, noPersonalData: true })
     assert.equal(await refusalOf(message, jobContractOf(careful, types.MAIL)), 'accepted')
     assert.match(await refusalOf(message, jobContractOf(careful, types.GRADE)), /^message\.note/)
-    const strict = { payload: Note, noPersonalData: true }
+    const strict = { schema: Note, noPersonalData: true }
     const open = jobs({ types: { GRADE: strict } })
     assert.match(await refusalOf(message, jobContractOf(open, strict)), /^message\.note/)
   })
@@ -83,7 +83,7 @@ describe('the contract of a job type', () => {
 test('a setting that is neither true nor false is refused with the app', () => {
   // What TypeScript would refuse.
   const options = { noPersonalData: 'yes' } as unknown as QueueOptions
-  const types = { GRADE: { payload: Note, noPersonalData: 1 as unknown as boolean } }
+  const types = { GRADE: { schema: Note, noPersonalData: 1 as unknown as boolean } }
   assert.deepEqual(complaints('tutor', { queues: { a: queue(options), b: jobs({ types }) } }), [
     "queues.a.noPersonalData: got 'yes', expected true or false",
     'queues.b.types.GRADE.noPersonalData: got 1, expected true or false',

@@ -8,13 +8,13 @@ import type { DeclaredQueue, MessageSchema } from './queue-declaration.ts'
 
 /** Undefined where every JSON value passes. */
 export function contractOf({ options }: DeclaredQueue): MessageSchema | undefined {
-  return options.noPersonalData ? withoutPersonalData(options.message) : options.message
+  return options.noPersonalData ? withoutPersonalData(options.schema) : options.schema
 }
 
 /** A type may ask for it alone, or be left out of what its queue asks for. */
 export function jobContractOf({ options }: JobsQueue, type: JobType): MessageSchema {
   const refuses = type.noPersonalData ?? options.noPersonalData
-  return refuses ? withoutPersonalData(type.payload) : type.payload
+  return refuses ? withoutPersonalData(type.schema) : type.schema
 }
 
 const expected: Readonly<Record<PersonalDataKind, string>> = {

@@ -15,7 +15,7 @@ const untyped = (options: unknown): unknown => ({ type: 'standard', options })
 
 describe('an app', () => {
   test('keeps what was declared, and cannot be changed afterwards', () => {
-    const video = queue({ message: z.object({ fileKey: z.string() }), deadLetter: { after: 3 } })
+    const video = queue({ schema: z.object({ fileKey: z.string() }), deadLetter: { after: 3 } })
     const app = defineApp('academy', { queues: { video }, stage: 'prod' })
     assert.deepEqual(app, { name: 'academy', stage: 'prod', queues: { video } })
     assert.ok(Object.isFrozen(app) && Object.isFrozen(app.queues))
@@ -122,12 +122,12 @@ describe('the settings of a queue', () => {
       'q0.tags: got a value of type object, expected an object whose values are strings',
     ],
     [
-      { message: { fileKey: 'string' } },
-      'q0.message: got a value of type object, expected a Standard Schema, such as one of zod, valibot or arktype',
+      { schema: { fileKey: 'string' } },
+      'q0.schema: got a value of type object, expected a Standard Schema, such as one of zod, valibot or arktype',
     ],
     [
-      { message: 'video' },
-      "q0.message: got 'video', expected a Standard Schema, such as one of zod, valibot or arktype",
+      { schema: 'video' },
+      "q0.schema: got 'video', expected a Standard Schema, such as one of zod, valibot or arktype",
     ],
     [
       { name: 'jobs.fifo' },
@@ -156,7 +156,7 @@ describe('the settings of a queue', () => {
 
   test('give no hint when nothing is near', () => {
     const [complaint] = complaintsAbout(untyped({ xyz: 1 }))
-    assert.match(complaint ?? '', /expected one of message, name, [a-zA-Z, ]+$/)
+    assert.match(complaint ?? '', /expected one of schema, name, [a-zA-Z, ]+$/)
   })
 
   test('cannot give a shared dead-letter queue a name of its own', () => {

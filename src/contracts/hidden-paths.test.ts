@@ -8,8 +8,8 @@ import { fifo, queue } from './queue-declaration.ts'
 
 const bank = jobs({
   types: {
-    CHARGE: { payload: z.unknown(), secret: ['card.number'], personal: ['email'] },
-    CALL: { payload: z.unknown(), personal: ['phone'] },
+    CHARGE: { schema: z.unknown(), secret: ['card.number'], personal: ['email'] },
+    CALL: { schema: z.unknown(), personal: ['phone'] },
     WAIT: z.unknown(),
   },
 })

@@ -25,7 +25,7 @@ describe('a queue of jobs', () => {
     const basic = jobs({
       types: {
         OCR: Ocr,
-        OMR: { payload: Ocr, result: z.object({ marks: z.number() }), attempts: 5 },
+        OMR: { schema: Ocr, result: z.object({ marks: z.number() }), attempts: 5 },
         STATUS: type({ examId: 'string' }),
       },
       attempts: 4,
@@ -33,9 +33,9 @@ describe('a queue of jobs', () => {
       visibilityTimeout: '5m',
     })
     assert.deepEqual(complaints({ basic }), [])
-    assert.deepEqual(jobTypeOf(basic, 'OCR'), { payload: Ocr })
+    assert.deepEqual(jobTypeOf(basic, 'OCR'), { schema: Ocr })
     assert.equal(jobTypeOf(basic, 'OMR')?.attempts, 5)
-    assert.equal(typeof jobTypeOf(basic, 'STATUS')?.payload, 'function')
+    assert.equal(typeof jobTypeOf(basic, 'STATUS')?.schema, 'function')
   })
 
   test('has no types but its own', () => {
@@ -104,18 +104,18 @@ describe('what is wrong with a queue of jobs', () => {
       { types: { OCR: { '~standard': {} } } },
       `queues.basic.types.OCR: got a value of type object, ${schemaWanted}`,
     ],
-    [{ types: { OCR: {} } }, `queues.basic.types.OCR.payload: got undefined, ${schemaWanted}`],
+    [{ types: { OCR: {} } }, `queues.basic.types.OCR.schema: got undefined, ${schemaWanted}`],
     [
-      { types: { OCR: { payload: Ocr, result: 'text' } } },
+      { types: { OCR: { schema: Ocr, result: 'text' } } },
       `queues.basic.types.OCR.result: got 'text', ${schemaWanted}`,
     ],
     [
-      { types: { OCR: { payload: Ocr, attempts: 0 } } },
+      { types: { OCR: { schema: Ocr, attempts: 0 } } },
       'queues.basic.types.OCR.attempts: got 0, expected a whole number, 1 to 1000 attempts',
     ],
     [
-      { types: { OCR: { payload: Ocr, attempt: 2 } } },
-      'queues.basic.types.OCR.attempt: got an unknown setting, expected one of payload, result, ' +
+      { types: { OCR: { schema: Ocr, attempt: 2 } } },
+      'queues.basic.types.OCR.attempt: got an unknown setting, expected one of schema, result, ' +
         'attempts, secret, personal, noPersonalData, concurrency, obeys, backoff, timeout; ' +
         "did you mean 'attempts'?",
     ],
@@ -149,8 +149,8 @@ describe('what is wrong with a queue of jobs', () => {
   })
 
   test('is named when it has the contract of a plain queue, or nothing at all', () => {
-    const [complaint] = complaintsAbout({ types: { OCR: Ocr }, message: Ocr })
-    assert.match(complaint ?? '', /^queues\.basic\.message: got an unknown setting/)
+    const [complaint] = complaintsAbout({ types: { OCR: Ocr }, schema: Ocr })
+    assert.match(complaint ?? '', /^queues\.basic\.schema: got an unknown setting/)
     assert.match(complaintsAbout(undefined)[0] ?? '', /jobs\({...}\) or triggers\({...}\)$/)
     const ordered = { ...jobs({ types: { OCR: Ocr } }), type: 'fifo' } as const
     assert.match(complaints({ ordered })[0] ?? '', /jobs\({...}\) or triggers\({...}\)$/)

@@ -11,9 +11,9 @@ export interface JobType<
   Payload extends MessageSchema = MessageSchema,
   Result extends MessageSchema = MessageSchema,
 > {
-  /** What a job of this type is given. */
-  readonly payload: Payload
-  /** What it comes to. */
+  /** The schema of the payload. */
+  readonly schema: Payload
+  /** The schema of the result. Default: any JSON value. */
   readonly result?: Result
   /** How often it is tried, 1 to 1000. Default: as the queue says. */
   readonly attempts?: number
@@ -37,7 +37,7 @@ export interface JobType<
 export type JobTypes = Readonly<Record<string, MessageSchema | JobType>>
 
 export interface JobsOptions<Types extends JobTypes = JobTypes>
-  extends Omit<QueueOptions, 'message' | 'secret' | 'personal'> {
+  extends Omit<QueueOptions, 'schema' | 'secret' | 'personal'> {
   readonly types: Types
   /** How often a job is tried, 1 to 1000. Default 3. */
   readonly attempts?: number
@@ -85,7 +85,7 @@ type DeclaredType<Queue, Name> =
 
 type PayloadSchema<Type> = Type extends MessageSchema
   ? Type
-  : Type extends { readonly payload: infer Payload extends MessageSchema }
+  : Type extends { readonly schema: infer Payload extends MessageSchema }
     ? Payload
     : never
 
@@ -114,7 +114,7 @@ export function jobTypeOf({ options: { types } }: JobsQueue, name: string): JobT
   // Names come from callers: `constructor` is no type of any queue.
   const declared = Object.hasOwn(types, name) ? types[name] : undefined
   if (declared === undefined) return undefined
-  return isSchema(declared) ? { payload: declared } : declared
+  return isSchema(declared) ? { schema: declared } : declared
 }
 
 /** How often a job is tried when it does not say so itself. */

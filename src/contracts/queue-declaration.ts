@@ -13,8 +13,8 @@ export type MessageSchema<Input = unknown, Output = unknown> = StandardSchemaV1<
 export type Deduplication = 'content' | 'explicit'
 
 export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
-  /** What a message looks like. Without it a message is any JSON value, typed `unknown`. */
-  readonly message?: Schema
+  /** The schema of a message. Without it a message is any JSON value, typed `unknown`. */
+  readonly schema?: Schema
   /** The name on the backend, instead of `{app}-{stage}-{queue}`. */
   readonly name?: string
   /** How long a new message waits before it can be received. Default none, at most 15m. */

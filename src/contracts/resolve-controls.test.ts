@@ -16,8 +16,8 @@ describe('the controls of a queue', () => {
         basic: jobs({
           types: {
             OCR: payload,
-            OMR: { payload, concurrency: 2, obeys: 'OMR_PAUSED' },
-            CHAT: { payload, obeys: ['LLM_PAUSED', 'CHAT_PAUSED'] },
+            OMR: { schema: payload, concurrency: 2, obeys: 'OMR_PAUSED' },
+            CHAT: { schema: payload, obeys: ['LLM_PAUSED', 'CHAT_PAUSED'] },
           },
           concurrency: 5,
           tenantConcurrency: 1,

@@ -62,7 +62,7 @@ async function merged(
   const { options } = collector.declared
   const items = await Promise.all(
     staged.map(({ body }, index) =>
-      validateMessage(options.item, JSON.parse(body), `items[${index}]`),
+      validateMessage(options.schema, JSON.parse(body), `items[${index}]`),
     ),
   )
   const target = targetOf(collector, items, key)

@@ -22,7 +22,7 @@ export async function itemRequest(
   const windowMs = windowOf(collector, options)
   const body = encodeMessage(item, 'item')
   // As for messages: what is merged later is what JSON leaves of the item.
-  const checked = await validateMessage(collector.declared.options.item, JSON.parse(body), 'item')
+  const checked = await validateMessage(collector.declared.options.schema, JSON.parse(body), 'item')
   const { key, id, order } = placeOf(collector, checked)
   const { name, triggers, maxWaitMs, maxItems, maxBytes, rememberMs } = collector
   const { trigger = (about: string) => ({ key: about }) } = collector.declared.options

@@ -10,11 +10,11 @@ import { claimRefusal, createInbox, type InboxItem } from './inbox.ts'
 const app = defineApp('app', {
   queues: {
     handoff: queue({
-      message: z.object({ reason: z.string(), at: z.string().transform((at) => new Date(at)) }),
+      schema: z.object({ reason: z.string(), at: z.string().transform((at) => new Date(at)) }),
       visibilityTimeout: '1h',
       obeys: 'DESK_CLOSED',
     }),
-    answers: queue({ message: z.object({ text: z.string() }) }),
+    answers: queue({ schema: z.object({ text: z.string() }) }),
     approvals: jobs({ types: { REFUND: z.object({ amount: z.number() }) } }),
   },
 })

@@ -9,8 +9,8 @@ import { type VirtualClock, virtualPorts } from '../testing/virtual-clock.ts'
 
 const academy = defineApp('academy', {
   queues: {
-    video: queue({ message: z.object({ videoId: z.number() }), deadLetter: { after: 1 } }),
-    mail: queue({ message: z.string() }),
+    video: queue({ schema: z.object({ videoId: z.number() }), deadLetter: { after: 1 } }),
+    mail: queue({ schema: z.string() }),
   },
 })
 

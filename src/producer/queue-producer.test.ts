@@ -34,7 +34,7 @@ function scene(declared: DeclaredQueue, answers?: readonly SendResult[]): Scene 
 
 describe('sending one message', () => {
   test('stores it as JSON and answers its id', async () => {
-    const { producer, sends } = scene(queue({ message: Video }))
+    const { producer, sends } = scene(queue({ schema: Video }))
     const sent = await producer.send({ fileKey: 'a.mp4' })
     assert.deepEqual(sent, { status: 'created', id: 'id-0', sequence: 1 })
     assert.deepEqual(sends, [
@@ -44,7 +44,7 @@ describe('sending one message', () => {
 
   test('stores what was given, not what the schema makes of it', async () => {
     const { producer, sends } = scene(
-      queue({ message: z.string().transform((text) => text.length) }),
+      queue({ schema: z.string().transform((text) => text.length) }),
     )
     await producer.send('four')
     assert.equal(sends[0]?.messages[0]?.body, '"four"')
@@ -78,7 +78,7 @@ describe('sending one message', () => {
   })
 
   test('stores nothing when the message does not match', async () => {
-    const { producer, sends } = scene(queue({ message: Video }))
+    const { producer, sends } = scene(queue({ schema: Video }))
     await assert.rejects(producer.send({ fileKey: 3 }), {
       code: 'invalid_message',
       message: /message\.fileKey/,
@@ -88,7 +88,7 @@ describe('sending one message', () => {
   })
 
   test('stores nothing when the message would not match after its way through JSON', async () => {
-    const { producer, sends } = scene(queue({ message: Video }))
+    const { producer, sends } = scene(queue({ schema: Video }))
     await assert.rejects(producer.send({ fileKey: 'a', at: new Date(0) }), {
       code: 'invalid_message',
       message: /message\.at: got a string, expected date/,
@@ -139,7 +139,7 @@ describe('sending many messages', () => {
   })
 
   test('names every message that does not match, and stores none', async () => {
-    const { producer, sends } = scene(queue({ message: Video }))
+    const { producer, sends } = scene(queue({ schema: Video }))
     await assert.rejects(producer.sendMany([{ fileKey: 'a' }, {}, { fileKey: 1n }]), {
       code: 'invalid_message',
       message: /messages\[1\]\.fileKey: got nothing.*\nmessages\[2\]\.fileKey/,
@@ -165,7 +165,7 @@ describe('sending many messages', () => {
 
 describe('a draft', () => {
   test('becomes what the backend emits with a settlement', async () => {
-    const { producer, sends } = scene(queue({ message: Video }))
+    const { producer, sends } = scene(queue({ schema: Video }))
     const draft = producer.prepare({ fileKey: 'a' }, { delay: '1s' })
     assert.deepEqual(await draft.toEmitted(), {
       queue: 'app-dev-q',
@@ -175,7 +175,7 @@ describe('a draft', () => {
   })
 
   test('is checked when it is used', async () => {
-    const { producer } = scene(queue({ message: Video }))
+    const { producer } = scene(queue({ schema: Video }))
     await assert.rejects(producer.prepare({}).toEmitted(), {
       code: 'invalid_message',
       message: /message\.fileKey/,

@@ -6,7 +6,7 @@ import { queue } from '../contracts/queue-declaration.ts'
 import { messageCodec } from './message-codec.ts'
 
 const Grade = z.object({ id: z.uuid(), at: z.iso.datetime().transform((text) => new Date(text)) })
-const grade = messageCodec(queue({ message: Grade, noPersonalData: true }))
+const grade = messageCodec(queue({ schema: Grade, noPersonalData: true }))
 const id = 'f4a4e1de-6a0e-4a4e-8c51-0a4c0d2f9a11'
 
 describe('a message codec', () => {

@@ -35,7 +35,7 @@ interface Script {
 }
 
 function scene(script: Script = {}): Scene {
-  const { declared = queue({ message: Video }), deliveries = [{}] } = script
+  const { declared = queue({ schema: Video }), deliveries = [{}] } = script
   const receives: Receive[] = []
   const settles: Settle[] = []
   const extensions: Extend[] = []
@@ -248,7 +248,7 @@ describe('a body that does not match the contract', () => {
   test('is not judged by a schema that fails itself', async () => {
     const cause = new Error('the lookup failed')
     const declared = queue({
-      message: z.string().refine(() => {
+      schema: z.string().refine(() => {
         throw cause
       }),
     })
@@ -268,7 +268,7 @@ describe('a body that stays at the head of its FIFO group', () => {
 
   test('sends back those behind it, and no others', async () => {
     const { consumer, settles } = scene({
-      declared: fifo({ message: Video }),
+      declared: fifo({ schema: Video }),
       deliveries: [bad, { group: 'a' }, { group: 'b' }],
       settle: noDeadLetters,
     })
@@ -283,7 +283,7 @@ describe('a body that stays at the head of its FIFO group', () => {
 
   test('costs no other delivery when the store fails meanwhile', async () => {
     const { consumer } = scene({
-      declared: fifo({ message: Video }),
+      declared: fifo({ schema: Video }),
       deliveries: [bad, { group: 'a' }, { group: 'b' }],
       settle: () => {
         throw new MillraceError('store_failed')

@@ -15,7 +15,7 @@ const app = defineApp('app', {
   queues: {
     basic: jobs({
       types: {
-        OCR: { payload: z.string(), timeout: '1m', secret: ['a'], personal: ['b'] },
+        OCR: { schema: z.string(), timeout: '1m', secret: ['a'], personal: ['b'] },
         OMR: z.number(),
       },
       timeout: '2m',
@@ -23,14 +23,14 @@ const app = defineApp('app', {
       visibilityTimeout: '5m',
       deadLetter: { after: 4 },
     }),
-    mail: queue({ message: z.string() }),
+    mail: queue({ schema: z.string() }),
     steps: fifo(),
     hasty: queue({ visibilityTimeout: '0s' }),
     delay: triggers({ visibilityTimeout: '1m', deadLetter: { after: 2 } }),
   },
   collectors: {
     talks: collector({
-      item: z.string(),
+      schema: z.string(),
       key: (text) => text,
       id: (text) => text,
       window: '1s',

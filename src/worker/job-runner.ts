@@ -136,7 +136,7 @@ export class JobRunner {
         return await this.#refuse(source, delivery, work)
       }
       // Most schemas and many handlers are done at once, and a promise for each has its price.
-      const reading = readMessage(work.payload, delivery.body)
+      const reading = readMessage(work.schema, delivery.body)
       const read = reading instanceof Promise ? await reading : reading
       if (read.status === 'unfit') {
         onFreed()

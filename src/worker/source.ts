@@ -32,7 +32,7 @@ export interface SourceSetup {
 /** How jobs of one type, or the messages of a queue, are run. */
 export interface Work {
   readonly handler: SourceHandler
-  readonly payload: JobType['payload'] | undefined
+  readonly schema: JobType['schema'] | undefined
   readonly result: JobType['result']
   readonly backoff: BackoffPolicy
   readonly timeoutMs: number | undefined
@@ -75,7 +75,7 @@ function workOf(declared: DeclaredQueue, name: string, handler: SourceHandler): 
   const timeout = type?.timeout ?? options.timeout
   return {
     handler,
-    payload:
+    schema:
       type !== undefined && isJobsQueue(declared)
         ? jobContractOf(declared, type)
         : contractOf(declared),

@@ -13,7 +13,7 @@ const app = defineApp('courses', {
   queues: {
     steps: jobs({ types: { OUTLINE: z.unknown(), CHAPTER: z.object({ title: z.string() }) } }),
     lite: jobs({ types: { TIDY: z.unknown() } }),
-    mail: queue({ message: z.object({ to: z.string() }) }),
+    mail: queue({ schema: z.object({ to: z.string() }) }),
     audit: fifo({ deduplication: 'explicit' }),
   },
   tiers: {

@@ -11,14 +11,14 @@ import type { HandlerContext } from './handler-context.ts'
 const app = defineApp('controls', {
   queues: {
     basic: jobs({
-      types: { CHAT: { payload: z.unknown(), obeys: 'LLM_PAUSED' }, OCR: z.unknown() },
+      types: { CHAT: { schema: z.unknown(), obeys: 'LLM_PAUSED' }, OCR: z.unknown() },
       deadLetter: {},
     }),
     lite: jobs({ types: { OCR: z.unknown() }, deadLetter: {} }),
     mail: queue({ deadLetter: { after: 3 }, obeys: ['MAIL_PAUSED'] }),
     narrow: jobs({ types: { WIDE: z.unknown() }, concurrency: 2 }),
     shared: jobs({
-      types: { THIN: { payload: z.unknown(), concurrency: 1 }, WIDE: z.unknown() },
+      types: { THIN: { schema: z.unknown(), concurrency: 1 }, WIDE: z.unknown() },
       tenantConcurrency: 2,
     }),
     slow: jobs({ types: { TICK: z.unknown() }, rate: { max: 2, per: '10s' } }),

@@ -13,7 +13,7 @@ const app = defineApp('press', {
   queues: {
     basic: jobs({
       types: {
-        PRINT: { payload: z.unknown(), timeout: '20s' },
+        PRINT: { schema: z.unknown(), timeout: '20s' },
         SLOW: z.unknown(),
       },
       attempts: 2,

@@ -20,13 +20,13 @@ const app = defineApp('bank', {
     basic: jobs({
       types: {
         CHARGE: {
-          payload: Account,
+          schema: Account,
           secret: ['card', 'pins.pin', 'note'],
           personal: ['email'],
           attempts: 2,
           backoff: { from: '1s', jitter: 0 },
         },
-        SIMPLE: { payload: z.unknown(), attempts: 2, backoff: { from: '1s', jitter: 0 } },
+        SIMPLE: { schema: z.unknown(), attempts: 2, backoff: { from: '1s', jitter: 0 } },
       },
       deadLetter: {},
     }),
@@ -273,7 +273,7 @@ describe('what a contract marks as secret or personal', () => {
     let isStrict = false
     const strict = defineApp('strict', {
       queues: {
-        basic: jobs({ types: { CHARGE: { payload: Strict, secret: ['card'] } }, deadLetter: {} }),
+        basic: jobs({ types: { CHARGE: { schema: Strict, secret: ['card'] } }, deadLetter: {} }),
       },
     })
     const { mill, until, lines } = await openScene(strict)

@@ -15,7 +15,7 @@ const Frame = z.object({ video: z.number() })
 const app = defineApp('studio', {
   queues: {
     frames: queue({
-      message: Frame,
+      schema: Frame,
       deadLetter: { after: 3 },
       backoff: { from: '2s', factor: 2, jitter: 0 },
     }),
@@ -137,7 +137,7 @@ describe('a queue of plain messages', () => {
     }
     const Moody: MessageSchema = { '~standard': { version: 1, vendor: 'moody', validate } }
     const moody = defineApp('moody', {
-      queues: { talk: queue({ message: Moody, backoff: { from: '2s', jitter: 0 } }) },
+      queues: { talk: queue({ schema: Moody, backoff: { from: '2s', jitter: 0 } }) },
     })
     const { mill, clock } = await openScene(moody)
     const seen: unknown[] = []

@@ -9,7 +9,7 @@ import { seededRandomness } from '../testing/virtual-clock.ts'
 import { UnrecoverableError } from './outcomes.ts'
 
 const Exam = z.object({ examId: z.string(), pages: z.string().transform(Number).optional() })
-const Marks = { payload: z.object({ sheet: z.string() }), result: z.object({ marks: z.number() }) }
+const Marks = { schema: z.object({ sheet: z.string() }), result: z.object({ marks: z.number() }) }
 
 const academy = defineApp('academy', {
   queues: {
@@ -17,15 +17,15 @@ const academy = defineApp('academy', {
       types: {
         OCR: Exam,
         OMR: Marks,
-        SCAN: { payload: z.unknown(), attempts: 2, backoff: { from: '1m', jitter: 0 } },
+        SCAN: { schema: z.unknown(), attempts: 2, backoff: { from: '1m', jitter: 0 } },
       },
       deadLetter: {},
     }),
     eager: jobs({
       types: {
         OCR: Exam,
-        ONCE: { payload: z.unknown(), attempts: 1 },
-        FLAT: { payload: z.unknown(), backoff: { from: '7s', factor: 1, jitter: 0 } },
+        ONCE: { schema: z.unknown(), attempts: 1 },
+        FLAT: { schema: z.unknown(), backoff: { from: '7s', factor: 1, jitter: 0 } },
       },
       attempts: 4,
       backoff: { from: '10s', factor: 3, max: '1m', jitter: 0 },

@@ -17,9 +17,9 @@ const dying = { visibilityTimeout: lease, deadLetter: { after: 50 } } as const
 
 export const press = defineApp('press', {
   queues: {
-    pages: queue({ message: Page, ...dying }),
-    ends: queue({ message: Document, ...dying }),
-    steps: queue({ message: Document.extend({ step: z.number() }), ...dying }),
+    pages: queue({ schema: Page, ...dying }),
+    ends: queue({ schema: Document, ...dying }),
+    steps: queue({ schema: Document.extend({ step: z.number() }), ...dying }),
   },
   flows: { document: flow({ units: 'pages', finalize: 'ends' }) },
   chains: {

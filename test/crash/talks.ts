@@ -22,11 +22,11 @@ export function talksApp(onMerge: OnMerge, takesMs: (talk: string) => Promise<vo
   return defineApp('talks', {
     queues: {
       delay: triggers({ visibilityTimeout: '2s', deadLetter: { after: 100 } }),
-      merged: queue({ message: Merged }),
+      merged: queue({ schema: Merged }),
     },
     collectors: {
       talks: collector({
-        item: Said,
+        schema: Said,
         key: ({ talk }) => talk,
         id: ({ at }) => String(at),
         order: ({ at }) => at,

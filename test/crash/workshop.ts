@@ -48,7 +48,7 @@ export const workshop: App<{
     rated: jobs({ ...common, rate }),
     reserved: jobs({ ...common, concurrency: reserved }),
     /** One message here for each effect that a task had. */
-    effects: queue({ message: z.string() }),
+    effects: queue({ schema: z.string() }),
   },
 })
 

@@ -10,15 +10,15 @@ export const academy = defineApp('academy', {
   queues: {
     courses: jobs({
       types: {
-        OUTLINE: { payload: z.object({ topic: z.string() }), result: Outline },
+        OUTLINE: { schema: z.object({ topic: z.string() }), result: Outline },
         WRITE: z.object({ topic: z.string(), chapters: z.number() }),
       },
       attempts: 2,
       ...retries,
     }),
-    print: queue({ message: z.object({ pages: z.number() }), ...retries }),
-    chapters: queue({ message: z.object({ chapter: z.number() }), ...retries }),
-    bound: queue({ message: z.object({ topic: z.string() }), ...retries }),
+    print: queue({ schema: z.object({ pages: z.number() }), ...retries }),
+    chapters: queue({ schema: z.object({ chapter: z.number() }), ...retries }),
+    bound: queue({ schema: z.object({ topic: z.string() }), ...retries }),
   },
   flows: {
     chapters: flow({ units: 'chapters', finalize: 'bound' }),

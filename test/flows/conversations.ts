@@ -32,13 +32,13 @@ export const replies = defineApp('replies', {
       deadLetter: { after: 3, retention: '14d' },
       backoff: { from: '5s', factor: 1, jitter: 0 },
     }),
-    webhooks: queue({ message: Incoming }),
-    whatsapp: queue({ message: Merged, deadLetter: { after: 3 } }),
-    handoff: queue({ message: Merged }),
+    webhooks: queue({ schema: Incoming }),
+    whatsapp: queue({ schema: Merged, deadLetter: { after: 3 } }),
+    handoff: queue({ schema: Merged }),
   },
   collectors: {
     conversations: collector({
-      item: Incoming,
+      schema: Incoming,
       key: (message) => message.conversation_id,
       id: (message) => message.sid,
       order: (message) => message.received_at,

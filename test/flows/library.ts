@@ -9,11 +9,11 @@ const retries = { backoff: { from: '1s', factor: 1, jitter: 0 }, deadLetter: { a
 
 export const library = defineApp('library', {
   queues: {
-    prepare: queue({ message: Document.extend({ pages: z.number() }), ...retries }),
-    extract: queue({ message: Page, visibilityTimeout: '10s', ...retries }),
+    prepare: queue({ schema: Document.extend({ pages: z.number() }), ...retries }),
+    extract: queue({ schema: Page, visibilityTimeout: '10s', ...retries }),
     scan: jobs({ types: { SCAN: Page }, attempts: 2, ...retries }),
-    finalize: queue({ message: Document, ...retries }),
-    failures: queue({ message: Document, ...retries }),
+    finalize: queue({ schema: Document, ...retries }),
+    failures: queue({ schema: Document, ...retries }),
   },
   flows: {
     extraction: flow({ units: 'extract', finalize: 'finalize' }),

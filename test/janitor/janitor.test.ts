@@ -139,7 +139,7 @@ describe('a key of a collector', () => {
     },
     collectors: {
       conversations: collector({
-        item: Item,
+        schema: Item,
         key: ({ conversation }) => conversation,
         id: ({ id }) => id,
         window: '10s',

@@ -13,7 +13,7 @@ const minute = 60_000
 /** An app whose first schedule makes its messages so, beside one that is in order. */
 function appWith(payload: (tick: TickFacts) => unknown, every: '1s' | '1m' = '1m') {
   return defineApp('reports', {
-    queues: { reports: queue({ message: z.object({ page: z.number() }) }), other: queue() },
+    queues: { reports: queue({ schema: z.object({ page: z.number() }) }), other: queue() },
     schedules: {
       broken: schedule({ every, queue: 'reports', payload }),
       sound: schedule({ every: '1m', queue: 'other' }),

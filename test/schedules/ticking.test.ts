@@ -12,7 +12,7 @@ const day = 24 * 60 * minute
 
 describe('a schedule of an open app', () => {
   const app = defineApp('reports', {
-    queues: { reports: queue({ message: z.object({ at: z.string() }) }) },
+    queues: { reports: queue({ schema: z.object({ at: z.string() }) }) },
     schedules: { everyMinute: schedule({ every: '1m', queue: 'reports' }) },
   })
 
@@ -140,7 +140,7 @@ describe('what a tick sends', () => {
 
   test('is held against its contract when the app is opened, if it is always the same', async () => {
     const app = defineApp('shop', {
-      queues: { reports: queue({ message: z.object({ kind: z.string() }) }) },
+      queues: { reports: queue({ schema: z.object({ kind: z.string() }) }) },
       schedules: {
         plain: schedule({ every: '1m', queue: 'reports' }),
         wrong: schedule({ every: '1m', queue: 'reports', payload: { kind: 7 } }),

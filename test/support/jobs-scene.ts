@@ -11,7 +11,7 @@ import { type VirtualClock, virtualPorts } from '../../src/testing/virtual-clock
 import { temporaryFolder } from './temporary-folder.ts'
 
 const Ocr = z.object({ examId: z.string(), pages: z.string().transform(Number).optional() })
-const Omr = { payload: z.unknown(), attempts: 5 }
+const Omr = { schema: z.unknown(), attempts: 5 }
 
 type AcademyApp = App<{
   basic: JobsQueue<{ OCR: typeof Ocr; OMR: typeof Omr }>

@@ -17,13 +17,13 @@ const Incoming = z.object({ conversation: z.string(), at: z.string().transform(N
 const replies = defineApp('replies', {
   queues: {
     delay: triggers(),
-    hooks: queue({ message: z.string() }),
+    hooks: queue({ schema: z.string() }),
     whatsapp: queue(),
     sms: queue(),
   },
   collectors: {
     conversations: collector({
-      item: Incoming,
+      schema: Incoming,
       key: (item) => {
         expectTypeOf(item).toEqualTypeOf<{ conversation: string; at: number }>()
         return item.conversation
@@ -67,7 +67,7 @@ describe('a collector', () => {
 
   test('routes to its targets only', () => {
     collector({
-      item: Incoming,
+      schema: Incoming,
       key: () => 'k',
       id: () => 'i',
       window: '1s',

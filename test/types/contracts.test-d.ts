@@ -19,12 +19,12 @@ const Video = z.object({ fileKey: z.string(), size: z.string().transform(Number)
 
 const academy = defineApp('academy', {
   queues: {
-    video: queue({ message: Video, deadLetter: { after: 3 } }),
+    video: queue({ schema: Video, deadLetter: { after: 3 } }),
     anything: queue(),
-    attempts: fifo({ message: z.object({ attempt: z.number() }) }),
-    telemetry: fifo({ message: z.object({ event: z.string() }), deduplication: 'content' }),
-    valibot: queue({ message: v.object({ page: v.optional(v.number(), 1) }) }),
-    arktype: queue({ message: type({ course: 'string', 'pages?': 'number' }) }),
+    attempts: fifo({ schema: z.object({ attempt: z.number() }) }),
+    telemetry: fifo({ schema: z.object({ event: z.string() }), deduplication: 'content' }),
+    valibot: queue({ schema: v.object({ page: v.optional(v.number(), 1) }) }),
+    arktype: queue({ schema: type({ course: 'string', 'pages?': 'number' }) }),
   },
 })
 
@@ -157,7 +157,7 @@ describe('declaring', () => {
     // @ts-expect-error a number of receives is not a text
     queue({ deadLetter: { after: '3' } })
     // @ts-expect-error not a schema
-    queue({ message: { fileKey: 'string' } })
+    queue({ schema: { fileKey: 'string' } })
     // @ts-expect-error there are two ways only
     fifo({ deduplication: 'both' })
   })

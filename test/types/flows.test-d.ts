@@ -21,9 +21,9 @@ const Done = z.object({ documentId: z.string() })
 
 const library = defineApp('library', {
   queues: {
-    extract: queue({ message: Page }),
-    ordered: fifo({ message: Page }),
-    finalize: queue({ message: Done }),
+    extract: queue({ schema: Page }),
+    ordered: fifo({ schema: Page }),
+    finalize: queue({ schema: Done }),
     course: jobs({ types: { OUTLINE: z.object({ topic: z.string() }), WRITE: Done } }),
   },
   flows: {

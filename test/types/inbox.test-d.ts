@@ -5,7 +5,7 @@ import { defineApp, type Inbox, jobs, type Mill, queue } from '../../src/index.t
 
 const app = defineApp('app', {
   queues: {
-    handoff: queue({ message: z.object({ at: z.string().transform((at) => new Date(at)) }) }),
+    handoff: queue({ schema: z.object({ at: z.string().transform((at) => new Date(at)) }) }),
     plain: queue(),
     work: jobs({ types: { RUN: z.object({ n: z.number() }) } }),
   },

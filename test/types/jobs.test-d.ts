@@ -29,14 +29,14 @@ const academy = defineApp('academy', {
     basic: jobs({
       types: {
         OCR: Ocr,
-        OMR: { payload: v.object({ sheet: v.optional(v.number(), 1) }), attempts: 5 },
-        STATUS: { payload: type({ course: 'string' }), result: z.object({ ok: z.boolean() }) },
+        OMR: { schema: v.object({ sheet: v.optional(v.number(), 1) }), attempts: 5 },
+        STATUS: { schema: type({ course: 'string' }), result: z.object({ ok: z.boolean() }) },
       },
       visibilityTimeout: '5m',
       deadLetter: { after: 3 },
     }),
     lite: jobs({ types: { OCR: z.object({ page: z.number() }) }, idempotencyFor: '7d' }),
-    video: queue({ message: Ocr }),
+    video: queue({ schema: Ocr }),
     attempts: fifo(),
   },
 })

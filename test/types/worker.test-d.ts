@@ -18,7 +18,7 @@ import {
 
 const Ocr = z.object({ examId: z.string(), pages: z.string().transform(Number) })
 const Omr = {
-  payload: z.object({ sheet: z.number() }),
+  schema: z.object({ sheet: z.number() }),
   result: z.object({ marks: z.string().transform(Number) }),
 }
 
@@ -26,10 +26,10 @@ const academy = defineApp('academy', {
   queues: {
     basic: jobs({ types: { OCR: Ocr, OMR: Omr } }),
     lite: jobs({ types: { OCR: Ocr, TIDY: z.string() } }),
-    video: queue({ message: z.object({ fileKey: z.string() }) }),
+    video: queue({ schema: z.object({ fileKey: z.string() }) }),
     notes: queue(),
-    steps: fifo({ message: z.number(), deduplication: 'content' }),
-    strict: fifo({ message: z.number() }),
+    steps: fifo({ schema: z.number(), deduplication: 'content' }),
+    strict: fifo({ schema: z.number() }),
   },
 })
 type Queues = (typeof academy)['queues']

@@ -17,13 +17,13 @@ export const tutoring = defineApp('innova-backend-serverless', {
   queues: {
     attemptStream: fifo({
       ...day,
-      message: messages.AttemptStreamMessage,
+      schema: messages.AttemptStreamMessage,
       visibilityTimeout: '60s',
       deduplication: 'content',
     }),
     llmClassifyQueue: queue({
       ...day,
-      message: messages.LlmClassifyMessage,
+      schema: messages.LlmClassifyMessage,
       visibilityTimeout: '360s',
       deadLetter: { after: 3, queue: 'llmClassifyDlq' },
       obeys: 'LLM_PAUSED',
@@ -31,40 +31,40 @@ export const tutoring = defineApp('innova-backend-serverless', {
     // Without dead letters, as in the document: OCR_PAUSED makes its messages wait.
     ocrQueue: queue({
       ...day,
-      message: messages.OcrMessage,
+      schema: messages.OcrMessage,
       visibilityTimeout: '60s',
       obeys: 'OCR_PAUSED',
     }),
     attemptReprocessQueue: queue({
       ...day,
-      message: messages.AttemptReprocessMessage,
+      schema: messages.AttemptReprocessMessage,
       visibilityTimeout: '60s',
       deadLetter: { after: 5, queue: 'attemptReprocessDlq' },
     }),
     guideIngestQueue: queue({
       ...day,
-      message: messages.GuideIngestMessage,
+      schema: messages.GuideIngestMessage,
       visibilityTimeout: '900s',
       deadLetter: { after: 3, queue: 'guideIngestDlq' },
       obeys: 'LLM_PAUSED',
     }),
     solutionGenerationQueue: queue({
       ...day,
-      message: messages.SolutionGenMessage,
+      schema: messages.SolutionGenMessage,
       visibilityTimeout: '900s',
       deadLetter: { after: 3, queue: 'solutionGenerationDlq' },
       obeys: 'LLM_PAUSED',
     }),
     submissionGradeQueue: queue({
       ...day,
-      message: messages.SubmissionGradeMessage,
+      schema: messages.SubmissionGradeMessage,
       visibilityTimeout: '180s',
       deadLetter: { after: 3, queue: 'submissionGradeDlq' },
       obeys: 'OCR_PAUSED',
     }),
     exerciseGenerateQueue: queue({
       ...day,
-      message: messages.ExerciseGenerateMessage,
+      schema: messages.ExerciseGenerateMessage,
       visibilityTimeout: '360s',
       deadLetter: { after: 3, queue: 'exerciseGenerateDlq' },
       obeys: 'LLM_PAUSED',

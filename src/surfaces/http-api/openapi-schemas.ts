@@ -127,7 +127,7 @@ export async function enqueueSchemas(
   )
   const choices = new Map<string, OpenApiSchema>()
   for (const [index, { key, declared, type }] of types.entries()) {
-    const payload = await openApiSchemaOf(jobTypeOf(declared, type)?.payload)
+    const payload = await openApiSchemaOf(jobTypeOf(declared, type)?.schema)
     const name = componentName(`${key}.${type}`)
     const isOnly = Object.keys(declared.options.types).length === 1
     const fields = { ...newJobFields, type: typeField(type, isOnly), payload }

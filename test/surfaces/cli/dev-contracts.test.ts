@@ -11,14 +11,14 @@ const millrace = new URL('../../../src/index.ts', import.meta.url).href
 const app = (least: number, more = ''): string => `
 import { defineApp, queue } from '${millrace}'
 const issue = { message: 'no', expected: 'a number from ${least} on' }
-const message = {
+const schema = {
   '~standard': {
     version: 1,
     vendor: 'test',
     validate: (value) => (value >= ${least} ? { value } : { issues: [issue] }),
   },
 }
-export const shop = defineApp('shop', { queues: { orders: queue({ name: 'orders', message${more} }) } })
+export const shop = defineApp('shop', { queues: { orders: queue({ name: 'orders', schema${more} }) } })
 `
 
 const withDeadLetters = template().replace(

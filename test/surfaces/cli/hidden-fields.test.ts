@@ -9,14 +9,14 @@ const Payment = z.object({ id: z.number(), card: z.object({ number: z.string() }
 const shop = defineApp('shop', {
   queues: {
     payments: queue({
-      message: Payment,
+      schema: Payment,
       secret: ['card.number'],
       personal: ['to'],
       deadLetter: { after: 1 },
     }),
-    shared: queue({ message: Payment, secret: ['card.number'], deadLetter: { queue: 'failed' } }),
+    shared: queue({ schema: Payment, secret: ['card.number'], deadLetter: { queue: 'failed' } }),
     failed: queue(),
-    open: queue({ message: Payment }),
+    open: queue({ schema: Payment }),
   },
 })
 const payment = { id: 7, card: { number: '4111-1111' }, to: 'ann@example.org' }

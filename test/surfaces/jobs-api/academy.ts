@@ -8,7 +8,7 @@ export const academy = defineApp('academy', {
       types: {
         OCR: z.object({ examId: z.string().min(1), pages: z.number().int().optional() }),
         LOGIN: {
-          payload: z.object({
+          schema: z.object({
             email: z.string(),
             users: z.array(z.object({ token: z.string(), name: z.string() })),
           }),

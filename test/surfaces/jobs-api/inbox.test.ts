@@ -11,13 +11,13 @@ import { type Answer, auth, type Call, keys, type Scene, serveAcademy, token } f
 const client = defineApp('client', {
   queues: {
     handoff: queue({
-      message: z.object({ reason: z.string(), phone: z.string().optional() }),
+      schema: z.object({ reason: z.string(), phone: z.string().optional() }),
       visibilityTimeout: '1h',
       personal: ['phone'],
     }),
-    letters: queue({ message: z.string() }),
+    letters: queue({ schema: z.string() }),
     approvals: jobs({
-      types: { REFUND: { payload: z.object({ card: z.string() }), secret: ['card'] } },
+      types: { REFUND: { schema: z.object({ card: z.string() }), secret: ['card'] } },
     }),
   },
 })

@@ -25,13 +25,13 @@ const Order = z.object({ id: z.string(), boxes: z.number().int().positive() })
 
 const shop = defineApp('shop', {
   queues: {
-    orders: queue({ message: Order, deadLetter: { after: 3 }, visibilityTimeout: '1h' }),
-    steps: fifo({ message: Order, deduplication: 'content', deadLetter: {} }),
+    orders: queue({ schema: Order, deadLetter: { after: 3 }, visibilityTimeout: '1h' }),
+    steps: fifo({ schema: Order, deduplication: 'content', deadLetter: {} }),
     notes: queue({ noPersonalData: true }),
-    strict: queue({ message: Order, visibilityTimeout: '1h' }),
-    loose: queue({ message: Order, checkOnWire: false }),
+    strict: queue({ schema: Order, visibilityTimeout: '1h' }),
+    loose: queue({ schema: Order, checkOnWire: false }),
     free: queue(),
-    prices: queue({ message: z.record(z.string(), z.number()) }),
+    prices: queue({ schema: z.record(z.string(), z.number()) }),
     work: jobs({ types: { PACK: z.object({ order: z.string() }) }, deadLetter: {} }),
   },
 })
