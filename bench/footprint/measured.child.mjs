@@ -30,7 +30,7 @@ const kinds = {
   },
   async server() {
     const { serve } = await import(`${dist}/server.mjs`)
-    await serve({ port: 0, dataDirectory: data })
+    await serve({ port: 0, data })
     await sleep(3_000)
     return { mb: residentMb() }
   },

@@ -136,7 +136,7 @@ async function backendOf(
   if (backend !== undefined)
     return { backend, storeFile: null, closeBackend: async () => undefined }
   const opened = await openBackend({
-    dataDirectory: data ?? (process.env['MILLRACE_DATA'] || serverDefaults.dataDirectory),
+    data: data ?? (process.env['MILLRACE_DATA'] || serverDefaults.data),
     create: true,
     ports,
     ...(busyTimeout && { busyTimeoutMs: durationMs(busyTimeout, 'busyTimeout') }),
@@ -144,7 +144,7 @@ async function backendOf(
   })
   return {
     backend: opened.backend,
-    storeFile: opened.data.file,
+    storeFile: opened.directory.file,
     closeBackend: () => opened.backend.close(),
   }
 }

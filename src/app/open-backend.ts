@@ -13,7 +13,7 @@ import {
 } from './data-directory.ts'
 
 export interface OpenBackendOptions {
-  readonly dataDirectory: string
+  readonly data: string
   /** Makes a store where there is none. Default: such a directory is refused. */
   readonly create?: boolean
   /** How long calls wait for other processes that write. Default: as the backend has it. */
@@ -26,15 +26,15 @@ export interface OpenBackendOptions {
 
 export interface OpenedBackend extends AsyncDisposable {
   readonly backend: Backend
-  readonly data: DataDirectory
+  readonly directory: DataDirectory
 }
 
 export async function openBackend(options: OpenBackendOptions): Promise<OpenedBackend> {
-  const { dataDirectory, create = false, ...others } = options
-  const data = await (create ? prepareDataDirectory : existingDataDirectory)(dataDirectory)
+  const { data, create = false, ...others } = options
+  const directory = await (create ? prepareDataDirectory : existingDataDirectory)(data)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
-  const backend = await openSqlite({ file: data.file, ...others })
-  return { backend, data, [Symbol.asyncDispose]: () => backend.close() }
+  const backend = await openSqlite({ file: directory.file, ...others })
+  return { backend, directory, [Symbol.asyncDispose]: () => backend.close() }
 }
 
 /** Whether something is there that could be opened. */
@@ -47,15 +47,15 @@ export async function hasStore(directory: string): Promise<boolean> {
 
 export interface RestoreOptions extends Pick<Backup, 'onProgress' | 'signal'> {
   /** One that has no store. */
-  readonly dataDirectory: string
+  readonly data: string
   /** The file of the backup. */
   readonly from: string
 }
 
 /** Puts a backup in the place of a store. */
 export async function restoreBackend(options: RestoreOptions): Promise<BackupReport> {
-  const { dataDirectory, ...others } = options
-  const { file, made } = await prepareDataDirectory(dataDirectory)
+  const { data, ...others } = options
+  const { file, made } = await prepareDataDirectory(data)
   try {
     const { restoreStore } = await import('../backends/sqlite/backup/backup.ts')
     return await restoreStore({ ...others, to: file, ids: systemPorts.ids })

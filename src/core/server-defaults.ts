@@ -3,5 +3,5 @@ export const serverDefaults = {
   host: '127.0.0.1',
   /** Clients of SQS emulators look here already. */
   port: 4566,
-  dataDirectory: '.millrace',
+  data: '.millrace',
 } as const

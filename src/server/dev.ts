@@ -21,7 +21,7 @@ import {
 export type { InvocationReport, LambdaLogLine }
 
 export interface DevOptions
-  extends Pick<ServerOptions, 'host' | 'port' | 'dataDirectory' | 'log' | 'ports'>,
+  extends Pick<ServerOptions, 'host' | 'port' | 'data' | 'log' | 'ports'>,
     Pick<StackSourceOptions, 'stage' | 'parameters' | 'options'> {
   /** Templates, or modules that export an app. Default: the server alone. */
   readonly templates?: readonly string[]

@@ -35,7 +35,7 @@ export interface ServerOptions {
   /** 0 takes any free port. Default: 4566, where clients of SQS emulators look already. */
   readonly port?: number
   /** Where the store lives; created when missing. Default: `.millrace`. */
-  readonly dataDirectory?: string
+  readonly data?: string
   /** The app whose jobs are served. Default none: health checks only. */
   readonly app?: App
   /** Part of the names of the app's queues. Default: as `open` has it. */
@@ -70,8 +70,8 @@ export interface RunningServer {
   readonly host: string
   readonly port: number
   readonly url: string
-  /** Absolute. */
-  readonly dataDirectory: string
+  /** The data directory, absolute. */
+  readonly data: string
   /** Resolves with the reason when the files of the store were replaced, and nothing can be served. */
   readonly lost: Promise<MillraceError>
   /** Finishes the requests at hand and lets go of the store. Further calls share one promise. */
@@ -85,15 +85,15 @@ export async function serveWith(
   surfaces: (services: ServerServices) => RequestListener,
   setup: ServerSetup = {},
 ): Promise<RunningServer> {
-  const { host, port, dataDirectory } = { ...serverDefaults, ...setup }
+  const { host, port, data } = { ...serverDefaults, ...setup }
   const { ports = systemPorts, hasCredentials = false, environment = process.env, log } = setup
   const onNotice = noticesTo(log)
   const onChange = alarmListener({ log })
   if (!hasCredentials) refusePublicAddress(host)
   if (ports === systemPorts) limitHeapGrowth('server', ports.timers)
 
-  const { backend, data } = await openBackend({
-    dataDirectory,
+  const { backend, directory } = await openBackend({
+    data,
     create: true,
     ports,
     busyTimeoutMs,
@@ -152,7 +152,7 @@ export async function serveWith(
       host: listener.host,
       port: listener.port,
       url: listener.url,
-      dataDirectory: data.path,
+      data: directory.path,
       lost,
       stop() {
         stopped ??= stop()

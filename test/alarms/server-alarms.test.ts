@@ -59,7 +59,7 @@ async function serverScene(): Promise<ServerScene> {
   const { clock } = ports
   const lines: LogLine[] = []
   const log = collectingLogger(lines)
-  const server = await serve({ port: 0, dataDirectory: folder.path, ports, log })
+  const server = await serve({ port: 0, data: folder.path, ports, log })
   const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
   const closing: (() => Promise<void>)[] = []
   // What is evaluated five seconds after a minute is there when a test looks.

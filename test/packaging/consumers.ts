@@ -116,7 +116,7 @@ export function describeConsumers(tarball: () => string): void {
         const app = defineApp('served', { queues: { work: queue() } })
         const auth = { jwt: { secret: '${secret}' } }
         const main = async () => {
-          const server = await serve({ port: 0, dataDirectory: 'served-${version}', app, auth })
+          const server = await serve({ port: 0, data: 'served-${version}', app, auth })
           const headers = { authorization: 'Bearer ${token()}' }
           const healthy = await fetch(server.url + '/healthz')
           const refused = await fetch(server.url + '/switches')
@@ -143,7 +143,7 @@ export function describeConsumers(tarball: () => string): void {
           const invoked = Promise.withResolvers()
           const dev = await startDev({
             port: 0,
-            dataDirectory: '${folder}/data',
+            data: '${folder}/data',
             templates: ['${folder}/template.yaml', '${folder}/app.mjs'],
             onInvocation: (report) => invoked.resolve(report),
           })

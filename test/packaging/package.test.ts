@@ -189,7 +189,7 @@ describe('the package', () => {
   test('serves without what only some servers need', async () => {
     const { packages } = await loadedBy(`
       const { serve } = await import('millrace/server')
-      const server = await serve({ port: 0, dataDirectory: 'served' })
+      const server = await serve({ port: 0, data: 'served' })
       const { status } = await fetch(server.url + '/healthz')
       if (status !== 200) throw new Error('status ' + status)
       await server.stop()

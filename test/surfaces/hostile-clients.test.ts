@@ -21,7 +21,7 @@ interface Scene {
 
 async function served(connections: ServeOptions['connections'] = impatient): Promise<Scene> {
   const folder = await temporaryFolder('hostile')
-  const server = await serve({ port: 0, dataDirectory: folder.path, connections })
+  const server = await serve({ port: 0, data: folder.path, connections })
   onTestFinished(async () => {
     await server.stop()
     await folder.remove()

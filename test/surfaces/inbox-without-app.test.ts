@@ -18,7 +18,7 @@ async function serveStore(options: ServeOptions = {}): Promise<Scene> {
   const obeys = { queue: ['DESK_CLOSED'], types: {} }
   await backend.createQueue({ queue: 'human-handoff', settings: { obeys } })
   await backend.send({ queue: 'human-handoff', messages: [{ body: '{"text":"help"}' }] })
-  const server = await serve({ port: 0, dataDirectory: folder.path, ...options })
+  const server = await serve({ port: 0, data: folder.path, ...options })
   onTestFinished(async () => {
     await server.stop()
     await backend.close()

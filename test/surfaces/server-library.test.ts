@@ -8,7 +8,7 @@ import { collectingLogger, type LogLine } from '../support/worker-scene.ts'
 describe('the server as a library', () => {
   test('serves until it is stopped, and stops once however often it is asked', () =>
     inTemporaryFolder('server', async (folder) => {
-      const server = await serve({ port: 0, dataDirectory: folder.path })
+      const server = await serve({ port: 0, data: folder.path })
       assert.equal((await fetch(`${server.url}/readyz`)).status, 200)
       const stopped = server.stop()
       assert.equal(server.stop(), stopped)
@@ -19,7 +19,7 @@ describe('the server as a library', () => {
 
   test('shares its store with apps that open it', () =>
     inTemporaryFolder('server', async (folder) => {
-      const server = await serve({ port: 0, dataDirectory: folder.path })
+      const server = await serve({ port: 0, data: folder.path })
       const app = defineApp('academy', { queues: { video: queue() } })
       const mill = await open(app, { data: folder.path })
       assert.equal((await mill.queues.video.send({ videoId: 1 })).status, 'created')
@@ -30,8 +30,8 @@ describe('the server as a library', () => {
 
   test('lets go of the store when it cannot listen', () =>
     inTemporaryFolder('server', async (folder) => {
-      const first = await serve({ port: 0, dataDirectory: folder.path })
-      const again = { port: first.port, dataDirectory: folder.path }
+      const first = await serve({ port: 0, data: folder.path })
+      const again = { port: first.port, data: folder.path }
       await assert.rejects(serve(again), { code: 'address_unavailable' })
       await first.stop()
       const second = await serve(again)
@@ -41,7 +41,7 @@ describe('the server as a library', () => {
   test('lets go of the store when its settings are refused', () =>
     inTemporaryFolder('server', async (folder) => {
       const app = defineApp('academy', { queues: { video: queue() } })
-      const options = { app, port: 0, dataDirectory: folder.path }
+      const options = { app, port: 0, data: folder.path }
       await assert.rejects(serve({ ...options, userQueues: ['video'] }), {
         code: 'invalid_argument',
         message: /userQueues: got 'video', expected an app with queues of jobs/,
@@ -60,7 +60,7 @@ describe('the server as a library', () => {
       const warningsOf = async (options: ServeOptions): Promise<readonly string[]> => {
         const lines: LogLine[] = []
         const log = collectingLogger(lines)
-        const server = await serve({ port: 0, dataDirectory: folder.path, log, ...options })
+        const server = await serve({ port: 0, data: folder.path, log, ...options })
         await server.stop()
         return lines.flatMap(({ level, message }) => (level === 'warn' ? [message] : []))
       }
@@ -75,7 +75,7 @@ describe('the server as a library', () => {
 
   test('listens to other machines only with credentials, whatever a caller without types says', () =>
     inTemporaryFolder('server', async (folder) => {
-      const options = { host: '0.0.0.0', port: 0, dataDirectory: folder.path }
+      const options = { host: '0.0.0.0', port: 0, data: folder.path }
       for (const auth of [undefined, 'none', {}, { apiKeys: [] }]) {
         // @ts-expect-error: the types allow credentials only
         await assert.rejects(serve({ ...options, auth }), /Refusing to listen|auth: got/)

@@ -69,7 +69,7 @@ export async function openScene(): Promise<Scene> {
   const { clock } = ports
   const lines: LogLine[] = []
   const log = collectingLogger(lines)
-  const server = await serve({ port: 0, dataDirectory: folder.path, ports, log })
+  const server = await serve({ port: 0, data: folder.path, ports, log })
   const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
   await bringTemplateUp(backend, server.url)
   const mill = await openReplies({ data: folder.path, ports, log })

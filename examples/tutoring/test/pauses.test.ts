@@ -37,7 +37,7 @@ async function openStack(
     startDev({
       templates,
       port: 0,
-      dataDirectory: folder.file('store'),
+      data: folder.file('store'),
       parameters: { llmBatchingWindow: '0' },
       environment: {
         PATH: process.env['PATH'],

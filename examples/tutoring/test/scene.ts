@@ -50,7 +50,7 @@ export const nobody = '00000000-0000-4000-8000-000000000000'
 export async function openScene(): Promise<Scene> {
   const folder = await temporaryFolder('tutoring')
   const data = folder.file('store')
-  const server = await serve({ port: 0, dataDirectory: data })
+  const server = await serve({ port: 0, data: data })
   const mill = await open(tutoring, { data, onNotice: () => undefined })
   const claude = await ClaudeStandIn.start()
   for (const [name, value] of Object.entries(awsVariables)) vi.stubEnv(name, value)

@@ -52,7 +52,7 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
     environment,
     host: flags.host,
     port: flags.port,
-    dataDirectory: flags.data,
+    data: flags.data,
     log: await logOn(flags.log),
     cooldowns: flags.cooldowns,
     ...place,

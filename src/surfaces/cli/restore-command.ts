@@ -23,7 +23,7 @@ async function restore(call: Call<StoreFlags>, file: string): Promise<void> {
   const { restoreBackend } = await shell.platform.stores()
   const report = await whileCopying(call, {
     interrupted: 'Interrupted; nothing was restored.',
-    copy: (watch) => restoreBackend({ dataDirectory: flags.data, from: file, ...watch }),
+    copy: (watch) => restoreBackend({ data: flags.data, from: file, ...watch }),
   }).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
     const isRefused = error.code === 'file_exists' || error.code === 'backup_failed'

@@ -45,7 +45,7 @@ async function serve({ flags, output, shell }: Call<Flags>): Promise<void> {
   const running = await server.serve({
     host,
     port,
-    dataDirectory: data,
+    data,
     log: await logOn(log),
     cooldowns,
     ...place,
@@ -60,9 +60,9 @@ async function serve({ flags, output, shell }: Call<Flags>): Promise<void> {
   if (loss !== undefined) throw loss
 }
 
-export function greeting({ url, dataDirectory }: RunningServer, exports: AwsExports): string {
+export function greeting({ url, data }: RunningServer, exports: AwsExports): string {
   return `Millrace ${version} is listening on ${url}
-Data: ${dataDirectory}
+Data: ${data}
 
 For AWS clients:
 ${awsExports(exports)}

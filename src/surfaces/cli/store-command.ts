@@ -63,11 +63,11 @@ export function storeCommand(parent: Command, text: CommandText): Command {
 
 /** `--data`, the same for every command; an empty value counts as none. */
 export function dataOption(): Option {
-  const { dataDirectory } = serverDefaults
+  const { data } = serverDefaults
   return new Option('--data <directory>', 'where the store lives')
     .env('MILLRACE_DATA')
-    .default(dataDirectory)
-    .argParser((text) => text || dataDirectory)
+    .default(data)
+    .argParser((text) => text || data)
 }
 
 /** Sets what a command does. Its arguments come behind the call, as texts. */
@@ -100,7 +100,7 @@ export async function inStore<T>(
   { queue, create = false }: InStoreOptions = {},
 ): Promise<T> {
   const { openBackend } = await shell.platform.stores()
-  const options = { dataDirectory: flags.data, create, busyTimeoutMs }
+  const options = { data: flags.data, create, busyTimeoutMs }
   await using store = await openBackend(options).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
     throw new CommandFailure(exitCodes.cannotOpen, error.message)

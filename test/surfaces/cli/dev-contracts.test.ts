@@ -54,7 +54,7 @@ describe('contracts of an app in dev', () => {
 
   test('keep a function from what another program has sent', async () => {
     const dev = await scene(app(5))
-    const other = await openSqlite({ file: `${dev.dev.dataDirectory}/millrace.db` })
+    const other = await openSqlite({ file: `${dev.dev.data}/millrace.db` })
     await other.send({ queue: 'orders', messages: [{ body: '1' }, { body: '8' }] })
     await other.close()
     assert.match(await dev.line(/first/), /first 8/)

@@ -87,7 +87,7 @@ export async function devScene(
   const told = new Lines()
   const dev = await startDev({
     templates: declarations.map((name) => folder.file(name)),
-    dataDirectory: join(folder.path, 'data'),
+    data: join(folder.path, 'data'),
     port: 0,
     environment: { PATH: process.env['PATH'], SHELL_SECRET: 'secret' },
     onLogLine: ({ kind, text: line }) => lines.add(`${kind}: ${line}`),

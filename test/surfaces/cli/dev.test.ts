@@ -71,7 +71,7 @@ describe('a running dev server', () => {
     const problems: string[] = []
     const starting = startDev({
       templates: [folder.file('nowhere.yml')],
-      dataDirectory: folder.file('data'),
+      data: folder.file('data'),
       port: 0,
       onProblems: (told) => problems.push(...told.map(({ message }) => message)),
     })

@@ -26,7 +26,7 @@ interface MetricScene {
 async function serveStore(options: ServeOptions = {}): Promise<MetricScene> {
   const folder = await temporaryFolder('metrics-api')
   const ports = virtualPorts()
-  const server = await serve({ port: 0, dataDirectory: folder.path, ports, ...options })
+  const server = await serve({ port: 0, data: folder.path, ports, ...options })
   const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
   onTestFinished(async () => {
     await server.stop()
@@ -85,7 +85,7 @@ describe('metrics for Prometheus', () => {
     onTestFinished(() => folder.remove())
     const sent: (number | undefined)[] = []
     for (let round = 0; round < 2; round += 1) {
-      const server = await serve({ port: 0, dataDirectory: folder.path })
+      const server = await serve({ port: 0, data: folder.path })
       const backend = await openSqlite({ file: folder.file('millrace.db') })
       await backend.createQueue({ queue: 'q' })
       await backend.send({ queue: 'q', messages: [{ body: 'x' }] })

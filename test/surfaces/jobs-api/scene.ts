@@ -68,7 +68,7 @@ export async function serveAcademy(options: ServeOptions = {}): Promise<Scene> {
     app: academy,
     auth,
     port: 0,
-    dataDirectory: folder.path,
+    data: folder.path,
     ...options,
   })
   const backend = await openSqlite({ file: folder.file('millrace.db') })

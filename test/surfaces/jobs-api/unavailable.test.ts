@@ -60,12 +60,12 @@ describe('a store that is down', () => {
         const ballast = `${disk}/ballast`
         writeFileSync(ballast, Buffer.alloc(2 * 2 ** 20))
         const rate = { max: 100_000, per: '1s' } as const
-        const dataDirectory = `${disk}/data`
+        const data = `${disk}/data`
         const server = await serve({
           app: academy,
           auth,
           port: 0,
-          dataDirectory,
+          data,
           enqueueRate: rate,
         })
         const call = (path: string, wanted = {}): Promise<Answer> =>

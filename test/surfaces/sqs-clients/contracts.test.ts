@@ -52,8 +52,8 @@ beforeAll(async () => {
     warnings.push(`${message} ${JSON.stringify(fields)}`)
   }
   const log = { debug: () => {}, info: () => {}, warn, error: warn }
-  const dataDirectory = folder.file('data')
-  server = await serve({ app: shop, port: 0, dataDirectory, cooldowns: false, log })
+  const data = folder.file('data')
+  server = await serve({ app: shop, port: 0, data, cooldowns: false, log })
   other = await openSqlite({ file: folder.file('data/millrace.db') })
 })
 afterAll(async () => {

@@ -22,7 +22,7 @@ const auth = { apiKeys: [{ name: 'root', role: 'admin', key: apiKey }] } as cons
 
 async function served(options: ServeOptions): Promise<RunningServer> {
   const folder = await temporaryFolder('access')
-  const server = await serve({ port: 0, dataDirectory: folder.path, ...options })
+  const server = await serve({ port: 0, data: folder.path, ...options })
   onTestFinished(async () => {
     await server.stop()
     await folder.remove()

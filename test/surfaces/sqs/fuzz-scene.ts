@@ -58,7 +58,7 @@ export async function fuzzScene(): Promise<FuzzScene> {
   const folder = await temporaryFolder('fuzz')
   const failures: unknown[] = []
   const log = { ...silentLogger, error: (fields: object) => void failures.push(fields) }
-  const server = await serve({ port: 0, dataDirectory: folder.path, cooldowns: false, log })
+  const server = await serve({ port: 0, data: folder.path, cooldowns: false, log })
   const agent = new Agent({ keepAlive: true })
   onTestFinished(async () => {
     agent.destroy()

@@ -102,7 +102,7 @@ describe('a server that stops', () => {
   test('answers parked long polls with nothing', () =>
     inTemporaryFolder('stopping', async (folder) => {
       const ports = virtualPorts()
-      const server = await serve({ port: 0, dataDirectory: folder.path, ports })
+      const server = await serve({ port: 0, data: folder.path, ports })
       await fetch(`${server.url}/?Action=CreateQueue&QueueName=parked`)
       const before = ports.clock.pendingTimers
       const path = '/000000000000/parked?Action=ReceiveMessage&WaitTimeSeconds=20'

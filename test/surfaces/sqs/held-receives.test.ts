@@ -20,8 +20,8 @@ async function freshData(): Promise<string> {
   return folder.file('data')
 }
 
-async function clientOf(dataDirectory: string): Promise<SQS> {
-  const server = await serve({ port: 0, dataDirectory })
+async function clientOf(data: string): Promise<SQS> {
+  const server = await serve({ port: 0, data })
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
   const client = new SQS({ endpoint: server.url, region: 'us-east-1', credentials })
   onTestFinished(async () => {
@@ -54,11 +54,11 @@ describe('a kill switch in the environment of a server', () => {
 
   test('keeps the server from starting when it means neither on nor off', async () => {
     const data = await freshData()
-    await using store = await openBackend({ dataDirectory: data, create: true })
+    await using store = await openBackend({ data, create: true })
     const obeys = { queue: ['LLM_PAUSED'], types: {} }
     await store.backend.createQueue({ queue: 'classify', settings: { obeys } })
     vi.stubEnv('LLM_PAUSED', 'ture')
-    const starting = serve({ port: 0, dataDirectory: data })
+    const starting = serve({ port: 0, data })
     await assert.rejects(starting, { code: 'invalid_argument', message: /^LLM_PAUSED: got 'ture'/ })
   })
 

@@ -59,7 +59,7 @@ export function rawWire(options: ServeOptions = {}): RawWire {
   const ports = virtualPorts()
   beforeAll(async () => {
     folder = await temporaryFolder('wire')
-    server = await serve({ port: 0, dataDirectory: folder.path, ports, ...options })
+    server = await serve({ port: 0, data: folder.path, ports, ...options })
   })
   afterAll(async () => {
     await server.stop()

@@ -73,7 +73,7 @@ export async function runHere(
   const folder = await checkOut(kind)
   const dev = await startDev({
     templates: [folder.file(template)],
-    dataDirectory: folder.file('data'),
+    data: folder.file('data'),
     port: 0,
     environment: { PATH: process.env['PATH'] },
     onLogLine: () => undefined,
