@@ -62,7 +62,7 @@ export async function sendLessonAgain(academy: OpenAcademy, say: Say): Promise<v
 export async function waitForDeadLetters(academy: OpenAcademy, say: Say): Promise<void> {
   for (const { name, deadLetters } of queuesOf(academy)) {
     await until(async () => (await deadLetters.statistics()).ready > 0, `${name} has a dead letter`)
-    for (const { deadLetter } of (await deadLetters.peek()).items) {
+    for (const { deadLetterOrigin: deadLetter } of (await deadLetters.peek()).items) {
       say(`dead letter of ${name} in ${deadLetters.name}: ${deadLetter?.reason}`)
     }
   }

@@ -39,7 +39,7 @@ try {
 for (const delivery of await orders.receive({ max: 10 })) {
   const { order, item } = delivery.message
   if (item === 'a millstone') {
-    await delivery.moveToDeadLetters('out of stock')
+    await delivery.deadLetter('out of stock')
     console.log(`Order ${order} is a dead letter.`)
   } else {
     await delivery.acknowledge()
@@ -51,7 +51,7 @@ for (const delivery of await orders.receive({ max: 10 })) {
 const { deadLetters } = orders
 if (deadLetters !== null) {
   const { items } = await deadLetters.peek()
-  console.log(`Why: ${items[0]?.deadLetter?.reason}.`)
+  console.log(`Why: ${items[0]?.deadLetterOrigin?.reason}.`)
   const redrive = await deadLetters.redrive()
   const { moved } = await redrive.finished()
   console.log(`Moved back: ${moved}.`)

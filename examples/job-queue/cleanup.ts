@@ -48,7 +48,7 @@ async function removeDeadLetters(
   for (;;) {
     const deliveries = await queue.receive({ max: batch, visibility: '1m' })
     const ends = deliveries.map(async (delivery) => {
-      const isOld = (delivery.deadLetter?.at ?? delivery.sentAt) < before
+      const isOld = (delivery.deadLetterOrigin?.at ?? delivery.sentAt) < before
       if (!isOld && excess <= 0) {
         await delivery.release()
         return false

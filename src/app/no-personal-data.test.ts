@@ -56,8 +56,8 @@ describe('personal data', () => {
     )
     const dead = await mill.queues.grades.deadLetters?.peek()
     const [letter] = dead?.items ?? []
-    assert.match(letter?.deadLetter?.reason ?? '', /^invalid_message: message\.student_name/)
-    assert.doesNotMatch(letter?.deadLetter?.reason ?? '', /Ana/)
+    assert.match(letter?.deadLetterOrigin?.reason ?? '', /^invalid_message: message\.student_name/)
+    assert.doesNotMatch(letter?.deadLetterOrigin?.reason ?? '', /Ana/)
   })
 
   test('never reaches the handler of a worker', async () => {

@@ -137,8 +137,11 @@ describe('a message from elsewhere that does not match the contract', () => {
     await backend.send({ queue: name, messages: [{ body: '{"fileKey":1}' }] })
     assert.deepEqual(await mill.queues.video.receive(), [])
     const [dead] = await backend.receive({ queue: `${name}-dlq`, max: 1 })
-    assert.equal(dead?.deadLetter?.source, name)
-    assert.match(dead.deadLetter.reason ?? '', /message.fileKey: got a number, expected string/)
+    assert.equal(dead?.deadLetterOrigin?.source, name)
+    assert.match(
+      dead.deadLetterOrigin.reason ?? '',
+      /message.fileKey: got a number, expected string/,
+    )
     const [notice] = notices
     assert.ok(notice?.kind === 'delivery_refused' && notice.fate === 'buried')
   })

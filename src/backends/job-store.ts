@@ -47,8 +47,8 @@ export interface NewJob extends JobLabels {
   readonly maxAttempts: number
   readonly delayMs?: number
   readonly owner?: string
-  /** Required on FIFO queues, where jobs of one group run one after the other. */
-  readonly group?: string
+  /** The group of its message. Required on FIFO queues, where jobs of one group run one after the other. */
+  readonly tenant?: string
   readonly deduplicationId?: string
   readonly idempotency?: Idempotency
   /** How long to wait between attempts. Default: whatever the worker thinks fit. */
@@ -108,7 +108,7 @@ export interface JobRecord extends KeptLabels {
   readonly maxAttempts: number
   readonly idempotencyKey: string | null
   readonly owner: string | null
-  readonly group: string | null
+  readonly tenant: string | null
   readonly backoff: BackoffPolicy | null
   /** 0 to 1, as last reported. */
   readonly progress: number

@@ -61,7 +61,7 @@ export interface StoredMessage {
   readonly sentAt: number
   readonly firstReceivedAt: number | null
   readonly receiveCount: number
-  readonly deadLetter: DeadLetterOrigin | null
+  readonly deadLetterOrigin: DeadLetterOrigin | null
 }
 
 export interface DeadLetterOrigin {

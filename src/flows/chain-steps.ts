@@ -66,7 +66,7 @@ export async function stepWork(
       message: payload,
       options: {
         ...(delay !== undefined && { delay }),
-        ...(tenant !== undefined && { group: tenant }),
+        ...(tenant !== undefined && { tenant }),
       },
     })
   } catch (error) {

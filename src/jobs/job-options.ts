@@ -64,7 +64,7 @@ export function jobSettings(
     maxAttempts: attempts ?? attemptsOf(queue, type),
   }
   if (owner !== undefined) settings.owner = owner
-  if (tenant !== undefined) settings.group = tenant
+  if (tenant !== undefined) settings.tenant = tenant
   if (delay !== undefined) settings.delayMs = durationMs(delay, `${prefix}delay`)
   if (backoff !== undefined) settings.backoff = backoffOf(backoff)
   if (hasLabels(options)) Object.assign(settings, givenLabels(options))

@@ -36,7 +36,7 @@ describe('enqueueing a job', () => {
       ['academy-dev-basic', 'OCR', 'pending', null, 7, 0],
     )
     assert.deepEqual(
-      [job.idempotencyKey, job.owner, job.group, job.tier, job.traceId, job.tags],
+      [job.idempotencyKey, job.owner, job.tenant, job.tier, job.traceId, job.tags],
       ['e-1/ocr', 'user-7', 'school-1', 'pro', 'trace-1', ['exam', 'term-2']],
     )
     const backoff = { fromMs: 10_000, factor: 3, maxMs: 60_000, jitter: 0 }

@@ -89,7 +89,7 @@ interface Tally extends Pick<DeadLetterGroup, 'source' | 'reason'> {
   lastAt: number | null
 }
 
-function addTo(groups: Map<string, Tally>, { deadLetter }: PeekedMessage): void {
+function addTo(groups: Map<string, Tally>, { deadLetterOrigin: deadLetter }: PeekedMessage): void {
   const { source = null, reason = null, at = null } = deadLetter ?? {}
   const key = JSON.stringify([source, reason])
   const tally = groups.get(key) ?? { source, reason, messages: 0, firstAt: at, lastAt: at }

@@ -35,7 +35,7 @@ export interface InboxCountsView {
 
 /** @param hidden paths in the message that are masked */
 export function inboxItemView(item: InboxItem, hidden: readonly string[] = []): InboxItemView {
-  const { id, state, group, notes, claim, deadLetter } = item
+  const { id, state, group, notes, claim, deadLetterOrigin: origin } = item
   return {
     id,
     state,
@@ -44,7 +44,7 @@ export function inboxItemView(item: InboxItem, hidden: readonly string[] = []): 
     group,
     sent_at: isoTime(item.sentAt),
     receive_count: item.receiveCount,
-    dead_letter: deadLetter && { ...deadLetter, at: isoTime(deadLetter.at) },
+    dead_letter: origin && { ...origin, at: isoTime(origin.at) },
     claim: claim && { ...claim, at: isoTime(claim.at), until: isoTime(claim.until) },
     notes,
   }

@@ -113,7 +113,7 @@ export interface InboxItem<Message = unknown> {
   readonly group: string | null
   readonly sentAt: number
   readonly receiveCount: number
-  readonly deadLetter: DeadLetterOrigin | null
+  readonly deadLetterOrigin: DeadLetterOrigin | null
   readonly claim: InboxClaim | null
   /** How many notes there are. */
   readonly notes: number
@@ -186,7 +186,7 @@ async function itemOf(
   { message, state, claim, notes }: InboxItemRecord,
   schema: MessageSchema | undefined,
 ): Promise<InboxItem> {
-  const { id, body, attributes, group, sentAt, receiveCount, deadLetter } = message
+  const { id, body, attributes, group, sentAt, receiveCount, deadLetterOrigin } = message
   const read = await readMessage(schema, body)
   return {
     id,
@@ -197,7 +197,7 @@ async function itemOf(
     group,
     sentAt,
     receiveCount,
-    deadLetter,
+    deadLetterOrigin,
     claim,
     notes,
   }

@@ -51,7 +51,7 @@ function commonView(
   message: PeekedMessage | Delivery,
   hidden: readonly string[],
 ): Omit<MessageView, 'state' | 'due_at'> {
-  const { deadLetter } = message
+  const { deadLetterOrigin: origin } = message
   return {
     id: message.id,
     sequence: message.sequence,
@@ -62,7 +62,7 @@ function commonView(
     sent_at: isoTime(message.sentAt),
     first_received_at: isoTime(message.firstReceivedAt),
     receive_count: message.receiveCount,
-    dead_letter: deadLetter && { ...deadLetter, at: isoTime(deadLetter.at) },
+    dead_letter: origin && { ...origin, at: isoTime(origin.at) },
   }
 }
 

@@ -35,7 +35,7 @@ async function bury(mill: Mill<typeof academy>, count: number): Promise<void> {
   const videos = Array.from({ length: count }, (_, videoId) => ({ videoId }))
   await mill.queues.video.sendMany(videos)
   for (const delivery of await mill.queues.video.receive({ max: count })) {
-    await delivery.moveToDeadLetters('no such file')
+    await delivery.deadLetter('no such file')
   }
 }
 
@@ -80,8 +80,8 @@ describe('an operator', () => {
     const { mill } = await openAcademy()
     await bury(mill, 1)
     const [dead] = (await deadLettersOf(mill).peek()).items
-    assert.equal(dead?.deadLetter?.source, mill.queues.video.name)
-    assert.equal(dead.deadLetter.reason, 'no such file')
+    assert.equal(dead?.deadLetterOrigin?.source, mill.queues.video.name)
+    assert.equal(dead.deadLetterOrigin.reason, 'no such file')
   })
 })
 

@@ -53,9 +53,9 @@ describe('sending one message', () => {
   test('passes on delay, group, deduplication id and attributes', async () => {
     const attributes = { trace: { type: 'String', value: 'abc' } }
     const standard = scene(queue())
-    await standard.producer.send(1, { delay: '5m', group: 'tenant', attributes })
+    await standard.producer.send(1, { delay: '5m', tenant: 'acme', attributes })
     assert.deepEqual(standard.sends[0]?.messages, [
-      { body: '1', delayMs: 300_000, group: 'tenant', attributes },
+      { body: '1', delayMs: 300_000, group: 'acme', attributes },
     ])
     const ordered = scene(fifo())
     await ordered.producer.send(1, { group: 'g', deduplicationId: 'd' })

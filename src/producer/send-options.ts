@@ -1,25 +1,25 @@
-/** What may be said about a message beside its contents. Each type of queue has its own set. */
+/** Options of a send. Standard and FIFO queues have different ones. */
 import type { MessageAttribute, NewMessage } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 
 export interface StandardSendOptions {
-  /** Overrides the delay of the queue. At most 15m. */
+  /** Overrides the queue's delay. At most 15m. */
   readonly delay?: Duration
-  /** Whose message it is: a tenant, a customer. */
-  readonly group?: string
+  /** The tenant that it counts for; SQS clients see it as the message group. */
+  readonly tenant?: string
   readonly attributes?: Readonly<Record<string, MessageAttribute>>
 }
 
 export interface FifoSendOptions {
-  /** Messages of one group are received in the order in which they were sent. */
+  /** Messages of one group are received in the order they were sent. */
   readonly group: string
-  /** Messages with one id within five minutes are one message. Default: a hash of the body. */
+  /** A second send with the same id within five minutes stores nothing. Default: a hash of the body. */
   readonly deduplicationId?: string
   readonly attributes?: Readonly<Record<string, MessageAttribute>>
 }
 
-/** On a queue with `deduplication: 'explicit'`, where every message brings its own id. */
+/** For queues with `deduplication: 'explicit'`, where each send names its id. */
 export interface ExplicitFifoSendOptions extends FifoSendOptions {
   readonly deduplicationId: string
 }
@@ -35,7 +35,7 @@ export type SendOptions<Queue extends DeclaredQueue> =
 export type AnySendOptions = StandardSendOptions & Partial<FifoSendOptions>
 
 export function newMessage(body: string, options: AnySendOptions): NewMessage {
-  const { delay, group, deduplicationId, attributes } = options
+  const { delay, tenant, group = tenant, deduplicationId, attributes } = options
   return {
     body,
     ...(delay === undefined ? {} : { delayMs: durationMs(delay, 'delay') }),

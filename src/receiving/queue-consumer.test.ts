@@ -71,7 +71,7 @@ function delivery(given: Partial<Delivery>, index: number): Delivery {
     sentAt: 1_000,
     firstReceivedAt: 2_000,
     receiveCount: 1,
-    deadLetter: null,
+    deadLetterOrigin: null,
     receipt: `receipt-${index}`,
     token: 10 + index,
     leasedAt: 2_000,
@@ -105,9 +105,9 @@ describe('receiving', () => {
 
   test('gives the output of the schema, and what is known about the message', async () => {
     const attributes = { trace: { type: 'String', value: 'abc' } }
-    const deadLetter = { source: 'other', at: 5, reason: null }
+    const deadLetterOrigin = { source: 'other', at: 5, reason: null }
     const first = await receiveOne(
-      scene({ deliveries: [{ group: 'tenant', receiveCount: 3, attributes, deadLetter }] }),
+      scene({ deliveries: [{ group: 'acme', receiveCount: 3, attributes, deadLetterOrigin }] }),
     )
     assert.deepEqual(JSON.parse(JSON.stringify(first)), {
       message: { fileKey: 'A' },
@@ -117,9 +117,10 @@ describe('receiving', () => {
       sentAt: 1_000,
       leaseExpiresAt: 32_000,
       token: 10,
-      group: 'tenant',
+      tenant: 'acme',
+      group: null,
       attributes,
-      deadLetter,
+      deadLetterOrigin,
     })
   })
 })
@@ -134,7 +135,7 @@ describe('a delivery', () => {
     await one.retry()
     await one.retry({ in: '30s' })
     await one.release()
-    await one.moveToDeadLetters('no such video')
+    await one.deadLetter('no such video')
     assert.deepEqual(
       stage.settles.map(({ settlements }) => settlements),
       [
@@ -187,7 +188,7 @@ describe('a delivery', () => {
     const error = new MillraceError('dead_letter_missing')
     const refusal = { status: 'refused', error } as const
     const one = await receiveOne(scene({ settle: () => refusal, extend: refusal }))
-    await assert.rejects(one.moveToDeadLetters('why'), error)
+    await assert.rejects(one.deadLetter('why'), error)
     await assert.rejects(one.extend('1m'), error)
     await assert.rejects(one.extend('x' as '1m'), /duration: got 'x'/)
   })

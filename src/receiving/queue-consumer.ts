@@ -1,6 +1,6 @@
 /**
- * Takes messages out of one queue. A body that does not match the contract never reaches a handler:
- * it is buried at once, or, where there is no dead-letter queue, left in the queue and reported.
+ * Receives messages of one queue. A body that breaks the contract never reaches a handler: it is dead-lettered
+ * at once. Without a dead-letter queue it stays in the queue and is reported.
  */
 import type { Backend, Receive } from '../backends/backend.ts'
 import type { DeclaredQueue, MessageOutput } from '../contracts/queue-declaration.ts'
@@ -12,7 +12,7 @@ import { type TypedDelivery, typedDelivery } from './typed-delivery.ts'
 export interface ReceiveOptions {
   /** How many messages at most, 1 to 1000. Default 1. */
   readonly max?: number
-  /** How long the messages are hidden from others. Default: the queue's own. */
+  /** How long the messages are hidden from other receivers. Default: the queue's own. */
   readonly visibility?: Duration
   /** How long to wait for the first message. Default: the queue's own, at most 20s. */
   readonly wait?: Duration
@@ -21,7 +21,7 @@ export interface ReceiveOptions {
 }
 
 export interface QueueConsumer<Queue extends DeclaredQueue> {
-  /** Leases messages. Empty when there were none within the wait. */
+  /** Leases messages. Resolves with an empty list when none arrived within the wait. */
   receive(options?: ReceiveOptions): Promise<readonly TypedDelivery<MessageOutput<Queue>>[]>
 }
 
@@ -49,7 +49,9 @@ export function createConsumer(setup: ConsumerSetup): UntypedConsumer {
       const deliveries = await backend.receive({ ...receiveRequest(name, options), ...held })
       const check = { client, queue: name, declared, onRefused }
       const checked = await checkDeliveries(check, deliveries)
-      return checked.map((one) => typedDelivery({ client, queue: name, ...one }))
+      return checked.map((one) =>
+        typedDelivery({ client, queue: name, isFifo: declared.type === 'fifo', ...one }),
+      )
     },
   }
 }

@@ -1,48 +1,51 @@
-/** One received message with its lease: what a handler reads, and the ways in which it can end. */
-
+/** One received message with its lease: its contents, and the calls that settle it. */
 import type { DeadLetterOrigin, Delivery, MessageAttribute } from '../backends/backend.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import type { PreparedMessage } from '../producer/queue-producer.ts'
 import type { Extended, LeaseClient, Settled } from './lease-client.ts'
 
 export interface TypedDelivery<Message> {
-  /** The output of the contract's schema. */
+  /** The output of the queue's schema. */
   readonly message: Message
   readonly id: string
   readonly sequence: number
   /** How often the message was received, this time included. */
   readonly receiveCount: number
-  /** In milliseconds since the epoch, by the store's clock. */
+  /** Milliseconds since the epoch, by the store's clock. */
   readonly sentAt: number
   readonly leaseExpiresAt: number
-  /** Rises with every lease: compare it in your own writes to keep out a worker that came late. */
+  /** Rises with every lease. Compare it in your own writes to refuse a worker whose lease has expired. */
   readonly token: number
+  /** On a standard queue, the tenant that the message counts for. */
+  readonly tenant: string | null
+  /** On a FIFO queue, the group that the message is ordered in. */
   readonly group: string | null
   readonly attributes: Readonly<Record<string, MessageAttribute>>
-  /** Where and why the message died, when it was received from a dead-letter queue. */
-  readonly deadLetter: DeadLetterOrigin | null
+  /** Source, time and reason, when the message comes from a dead-letter queue. */
+  readonly deadLetterOrigin: DeadLetterOrigin | null
 
-  /** Done: deletes the message and sends what it emits, together or not at all. */
+  /** Deletes the message and sends `emits`, in one transaction. */
   acknowledge(options?: { readonly emits?: readonly PreparedMessage[] }): Promise<Settled>
-  /** Again, at once or later; this receive counts. */
+  /** Returns the message to the queue, at once or after a delay. The receive counts. */
   retry(options?: { readonly in?: Duration }): Promise<Settled>
-  /** Hands the message back untouched; this receive does not count. */
+  /** Returns the message to the queue at once. The receive does not count. */
   release(): Promise<Settled>
-  /** To the dead-letter queue now. The reason is kept there, so it must not quote the message. */
-  moveToDeadLetters(reason: string): Promise<Settled>
-  /** The lease ends this long from now. */
+  /** Moves the message to the dead-letter queue. The reason is stored with it, so it must not quote the message. */
+  deadLetter(reason: string): Promise<Settled>
+  /** Sets the end of the lease to this long from now. */
   extend(duration: Duration): Promise<Extended>
 }
 
 export interface DeliverySetup {
   readonly client: LeaseClient
   readonly queue: string
+  readonly isFifo: boolean
   readonly delivery: Delivery
   readonly message: unknown
 }
 
 export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
-  const { client, queue, delivery, message } = setup
+  const { client, queue, isFifo, delivery, message } = setup
   const lease = { queue, receipt: delivery.receipt }
   return {
     message,
@@ -52,9 +55,10 @@ export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
     sentAt: delivery.sentAt,
     leaseExpiresAt: delivery.leaseExpiresAt,
     token: delivery.token,
-    group: delivery.group,
+    tenant: isFifo ? null : delivery.group,
+    group: isFifo ? delivery.group : null,
     attributes: delivery.attributes,
-    deadLetter: delivery.deadLetter,
+    deadLetterOrigin: delivery.deadLetterOrigin,
 
     acknowledge: async ({ emits = [] } = {}) => {
       const resolved = await Promise.all(emits.map((emission) => emission.toEmitted()))
@@ -65,7 +69,7 @@ export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
       return client.settle(lease, { kind: 'retry', delayMs })
     },
     release: () => client.settle(lease, { kind: 'release' }),
-    moveToDeadLetters: (reason) => client.settle(lease, { kind: 'deadLetter', reason }),
+    deadLetter: (reason) => client.settle(lease, { kind: 'deadLetter', reason }),
     extend: async (duration) => client.extend(lease, durationMs(duration, 'duration')),
   }
 }

@@ -19,7 +19,7 @@ const plain: Delivery = {
   sentAt: 1_000,
   firstReceivedAt: 2_000,
   receiveCount: 3,
-  deadLetter: null,
+  deadLetterOrigin: null,
   receipt: 'r',
   token: 1,
   leasedAt: 4_000,
@@ -64,7 +64,9 @@ test('the sender and the trace header are those that the message came with', () 
 test('a dead letter names its queue, at home and elsewhere', () => {
   const sourceOf = (source: string): string | undefined => {
     const deadLetter = { source, at: 1, reason: null }
-    return systemAttributesOf({ ...plain, deadLetter }, defaultHome)['DeadLetterQueueSourceArn']
+    return systemAttributesOf({ ...plain, deadLetterOrigin: deadLetter }, defaultHome)[
+      'DeadLetterQueueSourceArn'
+    ]
   }
   assert.equal(sourceOf('orders'), 'arn:aws:sqs:us-east-1:000000000000:orders')
   assert.equal(

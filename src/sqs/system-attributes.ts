@@ -34,7 +34,7 @@ const readers: Readonly<Record<SystemAttributeName, ReadAttribute>> = {
   MessageDeduplicationId: ({ deduplicationId }) => deduplicationId,
   MessageGroupId: ({ group }) => group,
   AWSTraceHeader: ({ systemAttributes }) => systemAttributes[traceHeaderKey],
-  DeadLetterQueueSourceArn: ({ deadLetter }, home) =>
+  DeadLetterQueueSourceArn: ({ deadLetterOrigin: deadLetter }, home) =>
     deadLetter === null ? null : formatArn(addressOf(deadLetter.source, home)),
 }
 

@@ -266,7 +266,7 @@ export class ReferenceModel {
       leasedAt: 0,
       receiveCount: 0,
       firstReceivedAt: null,
-      deadLetter: null,
+      deadLetterOrigin: null,
     })
     if (deduplicationId !== null) {
       const until = this.#now + deduplicationWindowMs
@@ -388,7 +388,7 @@ export class ReferenceModel {
     queue.totals.deadLettered += 1
     message.state = 'ready'
     message.token = null
-    message.deadLetter = { source: queue.record.name, at: this.#now, reason }
+    message.deadLetterOrigin = { source: queue.record.name, at: this.#now, reason }
     if (target.record.settings.type === 'fifo') {
       message.sequence = this.#next('sequence')
       message.sentAt = this.#now

@@ -103,7 +103,7 @@ export class ReferenceMoveTasks {
         if (left.length === 0) end(task)
         return
       }
-      const destination = task.destination ?? next.deadLetter?.source
+      const destination = task.destination ?? next.deadLetterOrigin?.source
       const target = destination === undefined ? undefined : queueNamed(queues, destination)
       if (target !== undefined) {
         remove(source, next)

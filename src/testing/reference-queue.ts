@@ -31,7 +31,7 @@ export interface ModelMessage {
   leasedAt: number
   receiveCount: number
   firstReceivedAt: number | null
-  deadLetter: DeadLetterOrigin | null
+  deadLetterOrigin: DeadLetterOrigin | null
 }
 
 export interface ModelQueue {
@@ -172,11 +172,11 @@ export function catchUp(queue: ModelQueue, now: number): void {
 
 export function stored(message: ModelMessage): Omit<PeekedMessage, 'state' | 'dueAt'> {
   const { body, attributes = {}, systemAttributes = {}, group = null } = message.message
-  const { id, sequence, deduplicationId, sentAt, firstReceivedAt, receiveCount, deadLetter } =
+  const { id, sequence, deduplicationId, sentAt, firstReceivedAt, receiveCount, deadLetterOrigin } =
     message
   return {
     ...{ id, sequence, body, attributes, systemAttributes, group, deduplicationId },
-    ...{ sentAt, firstReceivedAt, receiveCount, deadLetter },
+    ...{ sentAt, firstReceivedAt, receiveCount, deadLetterOrigin },
   }
 }
 

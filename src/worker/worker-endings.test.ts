@@ -97,7 +97,7 @@ describe('a handler that answers', () => {
     assert.equal((await mill.jobs.get(id))?.error, 'there is no such printer')
     const letters = await mill.queues.basic.deadLetters?.peek()
     assert.deepEqual(
-      letters?.items.map(({ body, deadLetter: origin }) => [body, origin?.reason]),
+      letters?.items.map(({ body, deadLetterOrigin: origin }) => [body, origin?.reason]),
       [['{"copies":2}', 'there is no such printer']],
     )
   })

@@ -245,7 +245,7 @@ describe('what a contract marks as secret or personal', () => {
     assert.match(String(job?.error), /\[hidden\]/)
     const dead = mill.queues.basic.deadLetters?.name ?? ''
     const { items } = await backend.peek({ queue: dead, state: 'ready', limit: 1 })
-    const reasons = items.map(({ deadLetter: origin }) => origin?.reason)
+    const reasons = items.map(({ deadLetterOrigin: origin }) => origin?.reason)
     assert.equal(reasons.length, 1)
     const told = JSON.stringify([job?.error, await mill.jobs.attempts(id), reasons, lines])
     assert.doesNotMatch(told, leaks)
@@ -262,7 +262,7 @@ describe('what a contract marks as secret or personal', () => {
     const dead = async () => (await mill.queues.orders.deadLetters?.peek())?.items ?? []
     await until('dead', async () => (await dead()).length === 1)
     const [letter] = await dead()
-    assert.equal(letter?.deadLetter?.reason, 'no account of [hidden]')
+    assert.equal(letter?.deadLetterOrigin?.reason, 'no account of [hidden]')
     assert.doesNotMatch(JSON.stringify(lines), /topsecret/)
   })
 

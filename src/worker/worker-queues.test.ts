@@ -57,7 +57,7 @@ describe('a queue of plain messages', () => {
     // With its last receive it is a dead letter: nobody has to receive it once more for that.
     const letters = await mill.queues.frames.deadLetters?.peek()
     assert.deepEqual(
-      letters?.items.map(({ deadLetter: origin }) => origin?.reason),
+      letters?.items.map(({ deadLetterOrigin: origin }) => origin?.reason),
       ['no decoder'],
     )
   })
@@ -72,7 +72,7 @@ describe('a queue of plain messages', () => {
     await settle()
     const letters = await mill.queues.frames.deadLetters?.peek()
     assert.deepEqual(
-      letters?.items.map(({ deadLetter: origin }) => origin?.reason),
+      letters?.items.map(({ deadLetterOrigin: origin }) => origin?.reason),
       [reason],
     )
   })
@@ -112,7 +112,7 @@ describe('a queue of plain messages', () => {
     await settle()
     const letters = (await mill.queues.frames.deadLetters?.peek())?.items ?? []
     assert.deepEqual(
-      letters.map(({ body, deadLetter: origin }) => [body, origin?.reason]),
+      letters.map(({ body, deadLetterOrigin: origin }) => [body, origin?.reason]),
       [
         ['{"video":"seven"}', 'invalid_message: message.video: got a string, expected number'],
         ['no json', 'invalid_message: message: got a body that is not JSON, expected JSON'],
@@ -274,7 +274,7 @@ describe('a job before it is run', () => {
     await settle()
     const letters = await mill.queues.basic.deadLetters?.peek()
     assert.deepEqual(
-      letters?.items.map(({ deadLetter: origin }) => origin?.reason),
+      letters?.items.map(({ deadLetterOrigin: origin }) => origin?.reason),
       ['The message is not a job, and this queue is for jobs.'],
     )
   })

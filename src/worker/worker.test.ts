@@ -146,7 +146,11 @@ describe('a handler that throws', () => {
     const queue = mill.queues.basic.deadLetters?.name ?? ''
     const { items } = await backend.peek({ queue, state: 'ready', limit: 10 })
     assert.deepEqual(
-      items.map(({ body, deadLetter }) => [body, deadLetter?.source, deadLetter?.reason]),
+      items.map(({ body, deadLetterOrigin: deadLetter }) => [
+        body,
+        deadLetter?.source,
+        deadLetter?.reason,
+      ]),
       [['{"examId":"e-1"}', mill.queues.basic.name, 'no toner (3)']],
     )
   })

@@ -41,7 +41,7 @@ describe('a chain', () => {
     await clock.advance(1_000)
     const { items } = await mill.jobs.list('courses', { type: 'WRITE' })
     assert.deepEqual(
-      items.map(({ owner, traceId, group }) => ({ owner, traceId, tenant: group })),
+      items.map(({ owner, traceId, tenant }) => ({ owner, traceId, tenant })),
       [options],
     )
   })

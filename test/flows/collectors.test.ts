@@ -182,7 +182,7 @@ describe('a merge that fails', () => {
     await clock.advance(8_000)
     assert.deepEqual(seen, ['a', 'ab', 'ab'])
     const dead = await mill.queues.triggerDelay.deadLetters?.peek()
-    assert.equal(dead?.items[0]?.deadLetter?.reason, 'the merge is broken')
+    assert.equal(dead?.items[0]?.deadLetterOrigin?.reason, 'the merge is broken')
     const inspected = await conversations.inspect('c-1')
     assert.deepEqual([inspected?.trigger, inspected?.staged, inspected?.kept], ['dead', 0, 2])
 
@@ -217,7 +217,7 @@ describe('a merge that fails', () => {
     await mill.collectors.conversations.add(message('c-1', 'a'))
     await clock.advance(30_000)
     const dead = await mill.queues.triggerDelay.deadLetters?.peek()
-    assert.match(dead?.items[0]?.deadLetter?.reason ?? '', reason)
+    assert.match(dead?.items[0]?.deadLetterOrigin?.reason ?? '', reason)
     assert.equal((await mill.collectors.conversations.inspect('c-1'))?.kept, 1)
     assert.deepEqual(await mergedIn(scene, 'whatsapp'), [])
   })
@@ -233,7 +233,7 @@ describe('a merge that fails', () => {
       await until('dead', async () => (await letters()).length === 1)
       const [letter] = await letters()
       assert.deepEqual(
-        [letter?.deadLetter?.reason, letter?.receiveCount],
+        [letter?.deadLetterOrigin?.reason, letter?.receiveCount],
         ['The trigger names no key.', 1],
       )
     },

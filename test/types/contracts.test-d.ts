@@ -48,7 +48,7 @@ describe('sending', () => {
   })
 
   test('takes delay and group on a standard queue, and no deduplication id', () => {
-    queues.video.send({ fileKey: 'a', size: '3' }, { delay: '5m', group: 'tenant-1' })
+    queues.video.send({ fileKey: 'a', size: '3' }, { delay: '5m', tenant: 'tenant-1' })
     // @ts-expect-error a standard queue does not deduplicate
     queues.video.send({ fileKey: 'a', size: '3' }, { deduplicationId: 'x' })
     // @ts-expect-error not a duration

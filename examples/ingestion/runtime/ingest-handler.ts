@@ -41,7 +41,7 @@ export function ingestHandler(
 function openFlow(context: Context, job: IngestJob, { units }: PreparedDocument): void {
   const { documentId, organizationId, kbId, extractorModel } = job
   const document = { documentId, organizationId, kbId }
-  const options = { group: organizationId }
+  const options = { tenant: organizationId }
   context.open('extraction', documentId, {
     units: units.map(({ id }) => ({
       id,

@@ -5,7 +5,7 @@ import type { Runtime } from './runtime.ts'
 export function workerRuntime({ queues }: Pick<IngestionMill, 'queues'>): Runtime {
   return {
     async submit(job) {
-      await queues.ingest.send(job, { group: job.organizationId })
+      await queues.ingest.send(job, { tenant: job.organizationId })
     },
     stop: async () => undefined,
   }

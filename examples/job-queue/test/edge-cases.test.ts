@@ -131,7 +131,7 @@ describe('edge cases', () => {
     assert.deepEqual([ready, leased, delayed], [0, 0, 0])
     const { items } = await scene.mill.queues.dead_letters.peek()
     assert.deepEqual(
-      items.map(({ deadLetter }) => deadLetter?.source),
+      items.map(({ deadLetterOrigin: deadLetter }) => deadLetter?.source),
       ['ocr_queue'],
     )
   })

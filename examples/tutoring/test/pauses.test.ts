@@ -79,7 +79,7 @@ describe('the switch LLM_PAUSED', () => {
     await mill.queues.llmClassifyQueue.send(message)
     await until(async () => (await deadLettersOf(mill)) === 1, 'the message is dead')
     const { items } = await mill.queues.llmClassifyDlq.peek()
-    assert.match(items[0]?.deadLetter?.reason ?? '', /LLM_PAUSED/)
+    assert.match(items[0]?.deadLetterOrigin?.reason ?? '', /LLM_PAUSED/)
     assert.deepEqual(reports, [])
   })
 

@@ -56,7 +56,7 @@ function inside(job: Job): View {
     queue_name: job.queue,
     backend_id: job.backendId,
     owner: job.owner,
-    tenant: job.group,
+    tenant: job.tenant,
     ...labelsView(job),
     idempotency_key: job.idempotencyKey,
   }

@@ -155,8 +155,8 @@ function describeTypes(suite: ContractSuite): void {
 
   suite.test('types and tenants are counted at the same time', async (scene) => {
     await scene.queue('q', ceilings({ runningPerTenant: 2, runningPerType: { OCR: 2 } }))
-    for (const group of ['x', 'x', 'x', 'y', 'y']) await enqueue(scene, { type: 'OCR', group })
-    for (const group of ['x', 'x', 'y', 'y']) await enqueue(scene, { type: 'OMR', group })
+    for (const tenant of ['x', 'x', 'x', 'y', 'y']) await enqueue(scene, { type: 'OCR', tenant })
+    for (const tenant of ['x', 'x', 'y', 'y']) await enqueue(scene, { type: 'OMR', tenant })
     const deliveries = await scene.receive('q', { max: 10 })
     const count = (type: string, group?: string): number =>
       deliveries.filter(

@@ -36,7 +36,7 @@ function describeOwnTarget(suite: ContractSuite): void {
       await ownTarget(scene)
       await scene.send('q', 'poison')
       await wearOut(scene, 'q', 4)
-      const { receipt, receiveCount, deadLetter } = await scene.receiveOne('q')
+      const { receipt, receiveCount, deadLetterOrigin: deadLetter } = await scene.receiveOne('q')
       assert.deepEqual([receiveCount, deadLetter], [5, null])
       const bury = { kind: 'deadLetter', reason: 'unreadable' } as const
       assertRefused(await scene.settle('q', receipt, bury), 'dead_letter_missing')
@@ -126,7 +126,7 @@ function describeMoving(suite: ContractSuite): void {
     await wearOut(scene, 'middle', 4)
     const delivery = await scene.receiveOne('last')
     assert.equal(delivery.body, 'poison')
-    assert.equal(delivery.deadLetter?.source, 'middle')
+    assert.equal(delivery.deadLetterOrigin?.source, 'middle')
   })
 }
 
@@ -153,9 +153,9 @@ function describeWhatIsKept(suite: ContractSuite): void {
       assert.equal(letter.sentAt, original.sentAt)
       assert.equal(letter.firstReceivedAt, original.firstReceivedAt)
       assert.equal(letter.receiveCount, original.receiveCount + 1)
-      assert.equal(letter.deadLetter?.source, 'q')
-      assert.equal(letter.deadLetter?.reason, null)
-      assert.ok((letter.deadLetter?.at ?? 0) >= original.sentAt + minute)
+      assert.equal(letter.deadLetterOrigin?.source, 'q')
+      assert.equal(letter.deadLetterOrigin?.reason, null)
+      assert.ok((letter.deadLetterOrigin?.at ?? 0) >= original.sentAt + minute)
     },
   )
 

@@ -118,7 +118,7 @@ function describeFifoQueues(suite: ContractSuite): void {
     const { receipt } = await scene.receiveOne(queue)
     await scene.settle(queue, receipt, { kind: 'deadLetter', reason: 'unreadable' })
     const { message } = await claim(scene, 'anna', { queue: dead, id })
-    assert.deepEqual([message.id, message.deadLetter?.source], [id, queue])
+    assert.deepEqual([message.id, message.deadLetterOrigin?.source], [id, queue])
     assert.equal((await inboxesOf(scene).resolve({ queue: dead, id, by: 'anna' })).status, 'done')
     assert.deepEqual(await eventsOf(scene, id, dead), [
       ['claimed', 'anna'],

@@ -46,7 +46,7 @@ function describeLapses(suite: ContractSuite): void {
     const { status, error, startedAt, finishedAt } = await read(scene, id)
     assert.deepEqual([status, error], ['failed', lost])
     assert.equal(finishedAt, (startedAt ?? 0) + leaseMs)
-    const { deadLetter } = only(await scene.peek(dead, 'ready'))
+    const { deadLetterOrigin: deadLetter } = only(await scene.peek(dead, 'ready'))
     assert.equal(deadLetter?.at, finishedAt)
   })
 
@@ -185,13 +185,13 @@ function describeTurns(suite: ContractSuite): void {
     const none = { running: null, runningPerTenant: null, runningPerType: {}, rate: null }
     const ceilings = { ...none, runningPerTenant: 1 }
     await scene.queue('q', { ceilings, retentionMs: minute })
-    await enqueue(scene, { group: 'a', payload: '"a1"' })
-    await enqueue(scene, { group: 'a', payload: '"a2"' })
+    await enqueue(scene, { tenant: 'a', payload: '"a1"' })
+    await enqueue(scene, { tenant: 'a', payload: '"a2"' })
     // The second of the tenant waits in its lane from here on.
     await run(scene, { kind: 'acknowledge' })
     await scene.advance(minute - second)
-    await enqueue(scene, { group: 'a', payload: '"a3"' })
-    await enqueue(scene, { group: 'b', payload: '"b1"' })
+    await enqueue(scene, { tenant: 'a', payload: '"a3"' })
+    await enqueue(scene, { tenant: 'b', payload: '"b1"' })
     await scene.advance(second)
     await scene.reopen()
     assert.deepEqual(await scene.receiveBodies('q', { max: 1 }), ['"a3"'])

@@ -19,7 +19,13 @@ function describeLife(suite: ContractSuite): void {
   suite.test('a job is pending, then processing, then completed with its result', async (scene) => {
     await scene.queue('q')
     const backoff = { fromMs: 100, factor: 1.5, maxMs: 10_000, jitter: 0.5 }
-    const details = { owner: 'ann', tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'], group: 'g' }
+    const details = {
+      owner: 'ann',
+      tier: 'lite',
+      traceId: 'trace-1',
+      tags: ['a', 'b'],
+      tenant: 'g',
+    }
     const { id, status } = await enqueue(scene, { ...details, backoff })
     assert.equal(status, 'created')
     const pending = await read(scene, id)
@@ -28,8 +34,8 @@ function describeLife(suite: ContractSuite): void {
       [pending.status, pending.attemptsMade, pending.startedAt, pending.payload],
       ['pending', 0, null, job.payload],
     )
-    const { owner, tier, traceId, tags, group, type, maxAttempts, queue } = pending
-    assert.deepEqual({ owner, tier, traceId, tags, group }, details)
+    const { owner, tier, traceId, tags, tenant, type, maxAttempts, queue } = pending
+    assert.deepEqual({ owner, tier, traceId, tags, tenant }, details)
     assert.deepEqual([type, maxAttempts, queue], ['OCR', 2, 'q'])
 
     await scene.advance(second)
@@ -304,7 +310,7 @@ function describeControl(suite: ContractSuite): void {
   suite.test('a failed job is tried again as a new one', async (scene) => {
     await scene.queue('q')
     const { id } = await enqueue(scene, {
-      ...{ owner: 'ann', group: 'g', tier: 'lite', traceId: 'trace-1', tags: ['x'] },
+      ...{ owner: 'ann', tenant: 'g', tier: 'lite', traceId: 'trace-1', tags: ['x'] },
       backoff: { fromMs: 1, factor: 1, maxMs: 1, jitter: 0 },
     })
     await rejects(jobsOf(scene).retry({ id }), 'job_not_finished')

@@ -19,8 +19,8 @@ const obeys = { queue: ['ALL_PAUSED'], types: { OCR: ['LLM_PAUSED', 'OCR_PAUSED'
 
 /** Two jobs, the first of which every switch below means. */
 async function sendBoth(scene: Scene): Promise<void> {
-  await enqueue(scene, { type: 'OCR', payload: '"meant"', tier: 'lite', group: 'x' })
-  await enqueue(scene, { type: 'OMR', payload: '"other"', tier: 'premium', group: 'y' })
+  await enqueue(scene, { type: 'OCR', payload: '"meant"', tier: 'lite', tenant: 'x' })
+  await enqueue(scene, { type: 'OMR', payload: '"other"', tier: 'premium', tenant: 'y' })
 }
 
 const narrow: readonly [SwitchScope, string][] = [
@@ -68,7 +68,7 @@ function describeScopes(suite: ContractSuite): void {
       await lift(scene, scope, value)
       const letter = await scene.receiveOne(dead)
       assert.equal(letter.body, '"meant"')
-      assert.match(letter.deadLetter?.reason ?? '', new RegExp(`kill switch .*${value}`))
+      assert.match(letter.deadLetterOrigin?.reason ?? '', new RegExp(`kill switch .*${value}`))
     })
   }
 
@@ -134,7 +134,7 @@ function describeDiverting(suite: ContractSuite): void {
   suite.test('a plain message that cannot be diverted is held', async (scene) => {
     await scene.queue('q')
     await scene.send('q', ...ofTenant('x', 'plain'))
-    const { id } = await enqueue(scene, { group: 'x' })
+    const { id } = await enqueue(scene, { tenant: 'x' })
     await scene.send('q', 'free')
     await turnOn(scene, 'tenant', 'x', { mode: 'divert' })
     assert.deepEqual(await scene.receiveBodies('q'), ['free'])

@@ -78,7 +78,7 @@ function describeMoves(suite: ContractSuite): void {
     assert.equal(moved.body, 'again')
     assert.equal(moved.receiveCount, 1)
     assert.ok(moved.sentAt >= before.sentAt + minute)
-    assert.equal(moved.deadLetter, null)
+    assert.equal(moved.deadLetterOrigin, null)
     await scene.advance(2 * second)
     await scene.receive('q')
     assert.deepEqual(await scene.receiveBodies(dead), ['again'])

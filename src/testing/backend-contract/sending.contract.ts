@@ -272,7 +272,7 @@ function describeAttributes(suite: ContractSuite): void {
     assert.deepEqual({ ...delivery.attributes }, {})
     assert.deepEqual({ ...delivery.systemAttributes }, {})
     assert.deepEqual(
-      [delivery.group, delivery.deduplicationId, delivery.deadLetter],
+      [delivery.group, delivery.deduplicationId, delivery.deadLetterOrigin],
       [null, null, null],
     )
   })

@@ -157,8 +157,8 @@ function describeDeadLettering(suite: ContractSuite): void {
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
       const buried = await scene.receiveOne(dead)
       assert.deepEqual([buried.id, buried.body, buried.sentAt], [id, 'poison', sentAt])
-      assert.equal(buried.deadLetter?.source, 'q')
-      assert.equal(buried.deadLetter?.reason, 'cannot be read')
+      assert.equal(buried.deadLetterOrigin?.source, 'q')
+      assert.equal(buried.deadLetterOrigin?.reason, 'cannot be read')
       const { totals } = await scene.statistics('q')
       assert.deepEqual([totals.deadLettered, totals.acknowledged], [1, 0])
     },

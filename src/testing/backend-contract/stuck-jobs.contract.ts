@@ -90,7 +90,7 @@ function describeWaiting(suite: ContractSuite): void {
 
   suite.needing('fifo').test('are not those behind one of their group', async (scene) => {
     await scene.fifoQueue('q.fifo', { visibilityMs: 4 * hour })
-    const jobs = ['one', 'two'].map((name) => ({ ...job, group: 'g', deduplicationId: name }))
+    const jobs = ['one', 'two'].map((name) => ({ ...job, tenant: 'g', deduplicationId: name }))
     await jobsOf(scene).enqueue({ queue: 'q.fifo', jobs })
     await scene.advance(2 * hour)
     assert.equal((await ids(scene, { queue: 'q.fifo' })).length, 2)
@@ -162,11 +162,11 @@ function describeHeld(suite: ContractSuite): void {
         visibilityMs: 4 * hour,
         ...ceilings({ runningPerType: { OCR: 2 }, runningPerTenant: 2 }),
       })
-      await enqueue(scene, { type: 'OCR', group: 'x' })
+      await enqueue(scene, { type: 'OCR', tenant: 'x' })
       await scene.receiveOne('q')
-      await enqueue(scene, { type: 'OCR', group: 'y' })
-      await enqueue(scene, { type: 'OMR', group: 'x' })
-      const { id } = await enqueue(scene, { type: 'OMR', group: 'y' })
+      await enqueue(scene, { type: 'OCR', tenant: 'y' })
+      await enqueue(scene, { type: 'OMR', tenant: 'x' })
+      const { id } = await enqueue(scene, { type: 'OMR', tenant: 'y' })
       await scene.advance(2 * hour)
       assert.deepEqual(await ids(scene), [id])
     },

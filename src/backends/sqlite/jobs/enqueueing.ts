@@ -163,14 +163,14 @@ function findEarlier(
 }
 
 /** The message that carries a job. */
-export function messageOf({ payload, delayMs, group, deduplicationId }: NewJob): NewMessage {
-  if (delayMs === undefined && group === undefined && deduplicationId === undefined) {
+export function messageOf({ payload, delayMs, tenant, deduplicationId }: NewJob): NewMessage {
+  if (delayMs === undefined && tenant === undefined && deduplicationId === undefined) {
     return { body: payload }
   }
   return {
     body: payload,
     ...(delayMs !== undefined && { delayMs }),
-    ...(group !== undefined && { group }),
+    ...(tenant !== undefined && { group: tenant }),
     ...(deduplicationId !== undefined && { deduplicationId }),
   }
 }

@@ -68,7 +68,7 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
     payload: job.payload,
     maxAttempts: job.maxAttempts,
     ...(job.owner !== null && { owner: job.owner }),
-    ...(job.group !== null && { group: job.group }),
+    ...(job.tenant !== null && { tenant: job.tenant }),
     ...(queue.settings.type === 'fifo' && { deduplicationId: tx.session.ids.next() }),
     ...givenLabels(job),
     ...(job.backoff !== null && { backoff: job.backoff }),

@@ -179,7 +179,7 @@ function commonFields(session: Session, row: CommonRow): CommonFields {
     maxAttempts: max,
     idempotencyKey: key ?? null,
     owner: row.owner,
-    group: row.group_name,
+    tenant: row.group_name,
     ...keptLabels(details),
     createdAt: row.created_at,
     retryOf: retryOf ?? null,

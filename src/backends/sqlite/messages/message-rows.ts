@@ -213,7 +213,7 @@ export function deliveryFromRow(row: ContentRow, session: Session, lease: Lease)
     sentAt: row.sent_at,
     firstReceivedAt,
     receiveCount,
-    deadLetter: decodeOrigin(row.origin),
+    deadLetterOrigin: decodeOrigin(row.origin),
     receipt: formatReceipt({ queueId, sequence, token }),
     token,
     leasedAt,
@@ -236,7 +236,7 @@ export function peekedFromRow(row: MessageRow, session: Session): PeekedMessage 
     sentAt: row.sent_at,
     firstReceivedAt: row.receive_count === 0 ? null : row.first_received_at,
     receiveCount: row.receive_count,
-    deadLetter: decodeOrigin(row.origin),
+    deadLetterOrigin: decodeOrigin(row.origin),
     state: stateNames[row.state] ?? 'ready',
     dueAt: countNameOf(row.state) === 'ready' ? null : (row.held_until ?? row.due_at),
   }
