@@ -147,9 +147,9 @@ it is \`error.retryable\`.`,
   'docs/limits.md': () =>
     page(
       'Limits',
-      `Sizes, lengths, durations and counts that Millrace accepts. They are the limits of SQS where SQS has one,
-and the same on every backend. A value outside its range is rejected with an error that names the field
-and the range.`,
+      `Sizes, lengths, durations and counts that Millrace accepts. They match SQS where SQS has a
+limit, and are the same on every backend. A value outside its range is rejected with an error that names the
+field and the range.`,
       table(
         ['Limit', 'Minimum', 'Maximum'],
         [
