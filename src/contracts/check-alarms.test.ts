@@ -130,7 +130,7 @@ describe('alarms', () => {
     ],
     [
       [{ ...declared, treshold: 4 }],
-      `alarms[0].treshold: got an unknown setting, expected one of metric, queue, ${options}; ` +
+      `alarms[0].treshold: got an unknown option, expected one of metric, queue, ${options}; ` +
         "did you mean 'threshold'?",
     ],
     [
@@ -148,7 +148,7 @@ describe('alarms', () => {
     ],
     [
       [{ ...alarm.overdueFlows('album').above(0), queue: 'mail' }],
-      `alarms[0].queue: got an unknown setting, expected one of metric, flow, ${options}`,
+      `alarms[0].queue: got an unknown option, expected one of metric, flow, ${options}`,
     ],
     [
       [alarm.metric('').above(0)],

@@ -64,7 +64,7 @@ describe('a collector', () => {
     ['too few items', { maxItems: 0 }, 'maxItems: got 0, expected a whole number, 1 to 1000'],
     ['too many bytes', { maxBytes: 2 ** 25 }, 'maxBytes: got 33554432, expected a whole number'],
     ['too long a memory', { rememberFor: '91d' }, 'rememberFor: got 91d, expected a duration'],
-    ['a setting that is none', { windows: '1s' }, 'windows: got an unknown setting'],
+    ['a setting that is none', { windows: '1s' }, 'windows: got an unknown option'],
     [
       'a queue of triggers that is none',
       { triggers: 'delai' },

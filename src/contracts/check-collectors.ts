@@ -6,7 +6,7 @@ import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { checkPartName } from './check-part-name.ts'
 import type { CheckedQueues } from './check-work.ts'
 import { isTriggersQueue, type TriggersQueue } from './collector-declaration.ts'
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
 import type { NameScope } from './resolve-names.ts'
 import {

@@ -55,7 +55,7 @@ describe('how work may run', () => {
     [{ backoff: { jitter: 2 } }, 'backoff.jitter: got 2, expected a number, 0 to 1'],
     [
       { backoff: { jiter: 0 } },
-      'backoff.jiter: got an unknown setting, expected one of from, factor, max, jitter; ' +
+      'backoff.jiter: got an unknown option, expected one of from, factor, max, jitter; ' +
         "did you mean 'jitter'?",
     ],
   ])('is refused: %j', (options, complaint) => {
@@ -78,20 +78,20 @@ describe('how work may run', () => {
     [{ rate: { max: 1, per: '99ms' } }, 'rate.per: got 99ms, expected a duration, 100ms to 1d'],
     [
       { rate: { max: 1, per: '1s', burst: 3 } },
-      'rate.burst: got an unknown setting, expected one of max, per',
+      'rate.burst: got an unknown option, expected one of max, per',
     ],
   ])('of a whole queue is refused: %j', (options, complaint) => {
     assert.deepEqual(about.queue(options), [`queues.q.${complaint}`])
     assert.deepEqual(about.jobs(options), [`queues.q.${complaint}`])
     const [key = ''] = Object.keys(options)
-    assert.match(about.type(options).join(), new RegExp(`OCR\\.${key}: got an unknown setting`))
+    assert.match(about.type(options).join(), new RegExp(`OCR\\.${key}: got an unknown option`))
   })
 
   test('knows no ceiling of a tenant on a FIFO queue, where a group is handled in order', () => {
     const [complaint, ...others] = complaints('app', {
       queues: { q: fifo({ tenantConcurrency: 1 }) },
     })
-    assert.match(complaint ?? '', /^queues\.q\.tenantConcurrency: got an unknown setting/)
+    assert.match(complaint ?? '', /^queues\.q\.tenantConcurrency: got an unknown option/)
     assert.deepEqual(others, [])
   })
 
@@ -123,7 +123,7 @@ describe('how long finished jobs are kept', () => {
     ],
     [
       { complete: '1d' },
-      'keepFinished.complete: got an unknown setting, expected one of completed, failed; ' +
+      'keepFinished.complete: got an unknown option, expected one of completed, failed; ' +
         "did you mean 'completed'?",
     ],
   ])('is refused: %j', (keepFinished, complaint) => {
@@ -131,7 +131,7 @@ describe('how long finished jobs are kept', () => {
   })
 
   test('is no setting of plain queues', () => {
-    assert.match(about.queue({ keepFinished: {} }).join(), /keepFinished: got an unknown setting/)
+    assert.match(about.queue({ keepFinished: {} }).join(), /keepFinished: got an unknown option/)
   })
 })
 

@@ -82,7 +82,7 @@ describe('a schedule is refused with', () => {
     ['a group on a standard queue', { queue: 'reports', every: '1h', group: 'g' }, 'only the mess'],
     ['a group of a space', { queue: 'orders', every: '1h', group: ' ' }, 'punctuation marks'],
     ['an unknown policy', { queue: 'reports', every: '1h', missed: 'twice' }, 'one of skip, once'],
-    ['an unknown setting', { queue: 'reports', every: '1h', catchUp: true }, 'an unknown setting'],
+    ['an unknown option', { queue: 'reports', every: '1h', catchUp: true }, 'an unknown setting'],
   ]
   test.each(cases)('%s', (_what, options, complaint) => {
     const found = complaints(options)
@@ -138,7 +138,7 @@ describe('the janitor', () => {
     declare({})
     declare({ pendingFor: '1s', processingFor: '365d' })
     assert.throws(() => declare({ pendingFor: '0s' }), /janitor\.pendingFor: got 0ms/)
-    assert.throws(() => declare({ stuckFor: '1h' }), /janitor\.stuckFor: got an unknown setting/)
+    assert.throws(() => declare({ stuckFor: '1h' }), /janitor\.stuckFor: got an unknown option/)
     assert.throws(() => declare('1h'), /janitor: got '1h'/)
   })
 })

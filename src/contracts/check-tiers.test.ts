@@ -55,7 +55,7 @@ describe('tiers', () => {
     ],
     [
       { lite: { queue: 'lite', allow: ['OCR'], allows: ['OCR'] } },
-      "tiers.lite.allow: got an unknown setting, expected one of queue, allows; did you mean 'allows'?",
+      "tiers.lite.allow: got an unknown option, expected one of queue, allows; did you mean 'allows'?",
     ],
     [
       { '': { queue: 'lite', allows: ['OCR'] } },
@@ -118,7 +118,7 @@ describe('budgets', () => {
     ],
     [
       { llm: { ...budget, trip: 'X' } },
-      "budgets.llm.trip: got an unknown setting, expected one of limit, per, trips, mode; did you mean 'trips'?",
+      "budgets.llm.trip: got an unknown option, expected one of limit, per, trips, mode; did you mean 'trips'?",
     ],
     [{ '': budget }, "budgets.: got '', expected a string of 1 to 128 characters"],
   ])('are refused: %j', (budgets, complaint) => {

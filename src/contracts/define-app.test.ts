@@ -135,7 +135,7 @@ describe('the settings of a queue', () => {
     ],
     [
       { deduplication: 'content' },
-      'q0.deduplication: got a setting of FIFO queues, expected a queue declared with fifo({...})',
+      'q0.deduplication: got an option of FIFO queues, expected a queue declared with fifo({...})',
     ],
   ])('refuse %j', (options, complaint) => {
     assert.deepEqual(complaintsAbout(untyped(options)), [`queues.${complaint}`])
@@ -165,7 +165,7 @@ describe('the settings of a queue', () => {
       untyped({ deadLetter: { after: 3, queue: 'q0', name: 'x' } }),
     )
     assert.deepEqual(found, [
-      'queues.q1.deadLetter.name: got an unknown setting, expected one of after, queue',
+      'queues.q1.deadLetter.name: got an unknown option, expected one of after, queue',
     ])
   })
 

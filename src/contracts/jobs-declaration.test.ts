@@ -115,7 +115,7 @@ describe('what is wrong with a queue of jobs', () => {
     ],
     [
       { types: { OCR: { schema: Ocr, attempt: 2 } } },
-      'queues.basic.types.OCR.attempt: got an unknown setting, expected one of schema, result, ' +
+      'queues.basic.types.OCR.attempt: got an unknown option, expected one of schema, result, ' +
         'attempts, secret, personal, noPersonalData, concurrency, obeys, backoff, timeout; ' +
         "did you mean 'attempts'?",
     ],
@@ -133,7 +133,7 @@ describe('what is wrong with a queue of jobs', () => {
     ],
     [
       { types: { OCR: Ocr }, deduplication: 'content' },
-      'queues.basic.deduplication: got a setting of FIFO queues, ' +
+      'queues.basic.deduplication: got an option of FIFO queues, ' +
         'expected a queue declared with fifo({...})',
     ],
   ])('is named: %j', (options, complaint) => {
@@ -150,7 +150,7 @@ describe('what is wrong with a queue of jobs', () => {
 
   test('is named when it has the contract of a plain queue, or nothing at all', () => {
     const [complaint] = complaintsAbout({ types: { OCR: Ocr }, schema: Ocr })
-    assert.match(complaint ?? '', /^queues\.basic\.schema: got an unknown setting/)
+    assert.match(complaint ?? '', /^queues\.basic\.schema: got an unknown option/)
     assert.match(complaintsAbout(undefined)[0] ?? '', /jobs\({...}\) or triggers\({...}\)$/)
     const ordered = { ...jobs({ types: { OCR: Ocr } }), type: 'fifo' } as const
     assert.match(complaints({ ordered })[0] ?? '', /jobs\({...}\) or triggers\({...}\)$/)

@@ -5,14 +5,14 @@
 import { describeGiven, type Violations } from '../core/checks.ts'
 import { type Duration, durationMs, formatDuration } from '../core/durations.ts'
 import type { Range } from '../core/limits.ts'
-import { didYouMean } from './did-you-mean.ts'
+import { unknownOption } from '../core/options.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
 /** Settings that have a meaning on FIFO queues only. */
 export const fifoOnly: readonly string[] = ['deduplication', 'deduplicationScope']
 
-/** Keys that mean nothing are mistakes: a setting that is ignored quietly is a wrong setting. */
+/** Refuses options that do not exist, and options of FIFO queues on other queues. */
 export function checkKeys(
   into: Violations,
   field: string,
@@ -20,10 +20,14 @@ export function checkKeys(
   known: readonly string[],
 ): void {
   for (const key of Object.keys(settings).filter((name) => !known.includes(name))) {
-    const [given, allowed] = fifoOnly.includes(key)
-      ? ['a setting of FIFO queues', 'a queue declared with fifo({...})']
-      : ['an unknown setting', `one of ${known.join(', ')}${didYouMean(key, known)}`]
-    into.push({ field: field === '' ? key : `${field}.${key}`, given, allowed })
+    const at = field === '' ? key : `${field}.${key}`
+    const isFifoOnly = fifoOnly.includes(key)
+    const allowed = 'a queue declared with fifo({...})'
+    into.push(
+      isFifoOnly
+        ? { field: at, given: 'an option of FIFO queues', allowed }
+        : unknownOption(at, key, known),
+    )
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { EnqueuedJob, JobStore, NewJob } from '../backends/job-store.ts'
 import { jobContractOf } from '../contracts/contract-of.ts'
-import { didYouMean } from '../contracts/did-you-mean.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import {
   type JobInput,
   type JobsQueue,

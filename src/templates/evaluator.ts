@@ -2,7 +2,7 @@
  * Evaluates a template, value by value and only where somebody asks: what nobody needs (a role, a bucket)
  * may refer to whatever it likes.
  */
-import { didYouMean } from '../contracts/did-you-mean.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { evaluateCondition } from './conditions.ts'
 import type { Evaluation, Surroundings } from './evaluation.ts'
 import { callIntrinsic, isCall } from './intrinsics.ts'

@@ -2,7 +2,7 @@
  * The properties of `AWS::SQS::Queue` as settings of a queue. They are SQS's attributes under the same
  * names, so they are written as attributes and go the way that a request over the wire goes.
  */
-import { didYouMean } from '../contracts/did-you-mean.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { describeRange, limits, type Range } from '../core/limits.ts'
 import type { QueueSettings } from '../core/queue-settings.ts'
 import { AttributeRefusal } from '../sqs/attribute-refusal.ts'

@@ -2,7 +2,7 @@
  * What `Ref` and `Fn::GetAtt` give for a resource. Queues and functions have answers here; of all other
  * kinds only AWS knows the values.
  */
-import { didYouMean } from '../contracts/did-you-mean.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { formatArn, formatUrl } from '../sqs/queue-address.ts'
 import type { Evaluation } from './evaluation.ts'
 import { type Node, type Origin, opaqueNode, scalarNode, valueAt } from './node.ts'

@@ -1,5 +1,5 @@
 /** The `sqs` events of a function in serverless.yml, as event source mappings. Others are left alone. */
-import { didYouMean } from '../contracts/did-you-mean.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { eventSourceType } from './event-source-reader.ts'
 import { isCall } from './intrinsics.ts'
 import { listNode, mapNode, type Node, type Origin, scalarNode, stringOf, valueAt } from './node.ts'

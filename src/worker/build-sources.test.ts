@@ -179,7 +179,7 @@ describe('the options of a worker', () => {
     [{ ...good, onEvent: 'log' }, "onEvent: got 'log', expected a function"],
     [
       { ...good, concurency: 5 },
-      'concurency: got an unknown setting, expected one of poll, handle, concurrency, ' +
+      'concurency: got an unknown option, expected one of poll, handle, concurrency, ' +
         "queueConcurrency, use, stopTimeout, onEvent; did you mean 'concurrency'?",
     ],
     [

@@ -1,6 +1,6 @@
 /** From the options of a worker to its sources; what is wrong with them is reported in one error. */
 import { isTriggersQueue } from '../contracts/collector-declaration.ts'
-import { didYouMean } from '../contracts/did-you-mean.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import type { ResolvedQueues } from '../contracts/resolve-queues.ts'

@@ -250,7 +250,7 @@ describe('what a flow does not know', () => {
     const { mill } = await openScene(library)
     const { extraction } = mill.flows
     const options = { units: [], finalize: endOf('d'), sealed: false }
-    await assert.rejects(extraction.open('d', options), /sealed: got an unknown setting/)
+    await assert.rejects(extraction.open('d', options), /sealed: got an unknown option/)
     assert.equal(await extraction.read('d'), undefined)
     // @ts-expect-error there is no such status
     await assert.rejects(extraction.list({ status: 'running' }), { code: 'invalid_argument' })

@@ -1,6 +1,6 @@
 /** `millrace alarm`: the alarms of a store, also while servers and workers use it. */
 import type { Command } from 'commander'
-import { didYouMean } from '../../contracts/did-you-mean.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { type AlarmState, alarmStates } from '../../core/alarm-rule.ts'
 import { limits } from '../../core/limits.ts'
 import { alarmTransitionView, alarmView } from '../../operations/alarms/alarm-view.ts'

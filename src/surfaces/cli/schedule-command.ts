@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander'
 import type { ScheduleRecord } from '../../backends/schedule-store.ts'
-import { didYouMean } from '../../contracts/did-you-mean.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { resolveQueues } from '../../contracts/resolve-queues.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { supported } from '../../core/supported.ts'

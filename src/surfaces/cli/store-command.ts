@@ -1,7 +1,7 @@
 /** What commands on a store share: their options, opening the store, and the end of what it refuses. */
 import { type Command, Option } from 'commander'
 import type { Backend } from '../../backends/backend.ts'
-import { didYouMean } from '../../contracts/did-you-mean.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { serverDefaults } from '../../core/server-defaults.ts'
 import { allQueues } from '../../operations/list-queues.ts'
