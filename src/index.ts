@@ -136,6 +136,7 @@ export {
   type RateLimit,
   type SharedDeadLetterQueue,
   type StandardQueue,
+  type WithDeadLetters,
 } from './contracts/queue-declaration.ts'
 export {
   type CronSchedule,

@@ -4,6 +4,7 @@
  */
 import './app/require-node.ts'
 import type { RequestListener } from 'node:http'
+import { type OptionNames, refuseUnknownOptions } from './core/options.ts'
 import { type DevOptions as DevServerOptions, type RunningDev, startDevWith } from './server/dev.ts'
 import { type RunningServer, type ServerOptions, serveWith } from './server/serve.ts'
 import { type HttpApiOptions, httpApi } from './surfaces/http-api/http-api.ts'
@@ -11,7 +12,7 @@ import type { Services } from './surfaces/services.ts'
 import type { AccessKey } from './surfaces/sqs-protocol/access/access-keys.ts'
 import { type SqsWireOptions, sqsWire } from './surfaces/sqs-protocol/sqs-wire.ts'
 
-export type { ConnectionLimits } from './server/connection-limits.ts'
+export type { ConnectionOptions } from './server/connection-limits.ts'
 export type { RunningDev } from './server/dev.ts'
 export type { RunningServer, ServerOptions } from './server/serve.ts'
 export type { ApiKey } from './surfaces/http-api/api-keys.ts'
@@ -27,7 +28,8 @@ export type { AccessKey }
 export interface ServeOptions extends ServerOptions, HttpApiOptions, SqsWireOptions {}
 
 /** Starts a server on the embedded store. Resolves once it accepts requests. */
-export function serve(options: ServeOptions = {}): Promise<RunningServer> {
+export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
+  refuseUnknownOptions(options, serveOptions)
   const setup = { ...options, hasCredentials: hasCredentials(options) }
   return serveWith((services) => surfacesOf(services, options), setup)
 }
@@ -38,13 +40,51 @@ export interface DevOptions
     Pick<SqsWireOptions, 'accessKeys'> {}
 
 /** Starts a server with what templates declare: their queues, and the functions that these feed. */
-export function startDev(options: DevOptions = {}): Promise<RunningDev> {
+export async function startDev(options: DevOptions = {}): Promise<RunningDev> {
+  refuseUnknownOptions(options, devOptions)
   const credentials = keyOfFunctions(options)
   return startDevWith((services) => surfacesOf(services, options), {
     ...options,
     hasCredentials: hasCredentials(options),
     ...(credentials !== undefined && { credentials }),
   })
+}
+
+const sharedOptions = {
+  host: true,
+  port: true,
+  data: true,
+  stage: true,
+  log: true,
+  ports: true,
+  auth: true,
+  region: true,
+  account: true,
+  cooldowns: true,
+  accessKeys: true,
+} as const
+
+const serveOptions: OptionNames<ServeOptions> = {
+  ...sharedOptions,
+  app: true,
+  connections: true,
+  userQueues: true,
+  bodyBytesMax: true,
+  bodyTimeout: true,
+  enqueueRate: true,
+  streamsPerCaller: true,
+}
+
+const devOptions: OptionNames<DevOptions> = {
+  ...sharedOptions,
+  templates: true,
+  parameters: true,
+  options: true,
+  environment: true,
+  onUp: true,
+  onProblems: true,
+  onLogLine: true,
+  onInvocation: true,
 }
 
 /** Without types, `'none'` may arrive here as well. */

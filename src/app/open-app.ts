@@ -9,6 +9,7 @@ import { defaultStage } from '../contracts/resolve-names.ts'
 import { type ResolvedQueues, resolveQueues } from '../contracts/resolve-queues.ts'
 import { durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { serverDefaults } from '../core/server-defaults.ts'
 import { createCollectors, refuseCollectors } from '../flows/collectors.ts'
@@ -35,14 +36,27 @@ import { ensureQueues } from './ensure-queues.ts'
 import { heldNamesIn } from './held-names.ts'
 import { type Maintenance, startAppMaintenance } from './maintenance.ts'
 import { alarmListener, type Notice, noticesTo } from './notice.ts'
-import type { DeadLetterHandle, Mill, OpenOptions } from './open.ts'
+import type { BackupOptions, DeadLetterHandle, Mill, OpenOptions } from './open.ts'
 import { openBackend } from './open-backend.ts'
 import { openWorker } from './open-worker.ts'
+
+const openOptions: OptionNames<OpenOptions> = {
+  data: true,
+  stage: true,
+  backend: true,
+  ports: true,
+  onNotice: true,
+  log: true,
+  allowPrivateWebhooks: true,
+  busyTimeout: true,
+}
+const backupOptions: OptionNames<BackupOptions> = { onProgress: true, signal: true }
 
 export async function openApp<const Opened extends App>(
   app: Opened,
   options: OpenOptions = {},
 ): Promise<Mill<Opened>> {
+  refuseUnknownOptions(options, openOptions)
   const { ports = systemPorts, log = silentLogger } = options
   const { onNotice = noticesTo(options.log) } = options
   const onChange = alarmListener(options)
@@ -121,7 +135,10 @@ export async function openApp<const Opened extends App>(
       workers.push(worker)
       return worker
     },
-    backup: (file, given) => backend.backup({ ...given, file }),
+    backup: async (file, given = {}) => {
+      refuseUnknownOptions(given, backupOptions)
+      return backend.backup({ ...given, file })
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -5,7 +5,7 @@
 import type { Backend, Backup, BackupReport, MoveTask } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { JobsQueue } from '../contracts/jobs-declaration.ts'
-import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
+import type { DeclaredQueue, WithDeadLetters } from '../contracts/queue-declaration.ts'
 import type { Duration } from '../core/durations.ts'
 import type { Ports } from '../core/ports.ts'
 import type { CollectorHandles } from '../flows/collectors.ts'
@@ -61,18 +61,20 @@ export interface OpenOptions {
 export interface QueueHandle<Queue extends DeclaredQueue>
   extends QueueProducer<Queue>,
     QueueConsumer<Queue>,
-    JobsQueueHandle {}
+    JobsQueueHandle<Queue> {}
 
-/** What every queue offers. A queue of jobs offers no more: its jobs go through `mill.jobs`. */
-export interface JobsQueueHandle extends QueueInspector, QueuePurger {
+/** What every queue offers. A jobs queue offers no more: enqueue its jobs with `mill.jobs`. */
+export interface JobsQueueHandle<Queue = DeclaredQueue> extends QueueInspector, QueuePurger {
   /** The queue's name on the backend. */
   readonly name: string
-  /** Where its dead letters go; null when it declares no such queue. */
-  readonly deadLetters: DeadLetterHandle | null
+  /** Its dead-letter queue; null if it declares none. */
+  readonly deadLetters: [Queue] extends [WithDeadLetters]
+    ? DeadLetterHandle
+    : DeadLetterHandle | null
 }
 
 export type HandleOf<Queue extends DeclaredQueue> = [Queue] extends [JobsQueue]
-  ? JobsQueueHandle
+  ? JobsQueueHandle<Queue>
   : QueueHandle<Queue>
 
 export interface DeadLetterHandle extends QueueInspector, QueuePurger {

@@ -1,7 +1,14 @@
 /** Checks every argument about jobs before a store sees it, as checked-backend.ts does for messages. */
 import { checkBackoffPolicy } from '../core/check-job.ts'
 import { checkSwitchNames } from '../core/check-queue-controls.ts'
-import { checkNumber, checkOneOf, checkRange, checkText, type Violations } from '../core/checks.ts'
+import {
+  checkNumber,
+  checkOneOf,
+  checkRange,
+  checkText,
+  describeGiven,
+  type Violations,
+} from '../core/checks.ts'
 import { checkJobLabels } from '../core/job-labels.ts'
 import { limits } from '../core/limits.ts'
 import { check, refusal } from './checking.ts'
@@ -18,14 +25,26 @@ export function checkedJobStore(store: JobStore): JobStore {
       check((into) => checkJobs(into, request))
       return store.enqueueWithin(request)
     },
-    read: (request) => store.read(request),
+    read: async (request) => {
+      check((into) => checkJobId(into, request))
+      return store.read(request)
+    },
     list: async (request) => {
       check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
       return store.list(request)
     },
-    cancel: (request) => store.cancel(request),
-    retry: (request) => store.retry(request),
-    attempts: (request) => store.attempts(request),
+    cancel: async (request) => {
+      check((into) => checkJobId(into, request))
+      return store.cancel(request)
+    },
+    retry: async (request) => {
+      check((into) => checkJobId(into, request))
+      return store.retry(request)
+    },
+    attempts: async (request) => {
+      check((into) => checkJobId(into, request))
+      return store.attempts(request)
+    },
     stuck: async (request) => {
       check((into) => {
         checkOneOf(into, 'status', request.status, ['pending', 'processing'])
@@ -42,6 +61,12 @@ export function checkedJobStore(store: JobStore): JobStore {
       return store.reportProgress(request)
     },
   }
+}
+
+/** A text that is not an id is the id of no job, which is not an error. */
+function checkJobId(into: Violations, { id }: { readonly id: unknown }): void {
+  if (typeof id === 'string') return
+  into.push({ field: 'id', given: describeGiven(id), allowed: 'the id of a job, a string' })
 }
 
 function checkJobs(into: Violations, { jobs }: EnqueueJobs): void {

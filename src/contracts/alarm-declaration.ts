@@ -10,7 +10,7 @@ import type {
   AlarmStatistic,
   MissingData,
 } from '../core/alarm-rule.ts'
-import type { Duration } from '../core/durations.ts'
+import { type Duration, durationMs } from '../core/durations.ts'
 
 export type { AlarmComparison, AlarmSeverity, AlarmState, AlarmStatistic, MissingData }
 
@@ -78,11 +78,14 @@ export interface ValueAlarm extends AlarmLimit {
 
 export type Alarm = QueueAlarm | FlowAlarm | ValueAlarm
 
-export interface AlarmedMetric<Declared extends Alarm = QueueAlarm> {
-  above(threshold: number, options?: AlarmOptions): Declared
-  atOrAbove(threshold: number, options?: AlarmOptions): Declared
-  below(threshold: number, options?: AlarmOptions): Declared
-  atOrBelow(threshold: number, options?: AlarmOptions): Declared
+export interface AlarmedMetric<
+  Declared extends Alarm = QueueAlarm,
+  Threshold extends number | Duration = number,
+> {
+  above(threshold: Threshold, options?: AlarmOptions): Declared
+  atOrAbove(threshold: Threshold, options?: AlarmOptions): Declared
+  below(threshold: Threshold, options?: AlarmOptions): Declared
+  atOrBelow(threshold: Threshold, options?: AlarmOptions): Declared
 }
 
 /** The metrics that an alarm can watch. A queue or flow is named by its key; `'*'` makes one alarm for each. */
@@ -95,8 +98,8 @@ export interface AlarmBuilders {
   inFlight(queue: string): AlarmedMetric
   /** Messages whose delay has not ended. */
   delayed(queue: string): AlarmedMetric
-  /** Age of the oldest message in seconds; 0 when the queue is empty. */
-  oldestAge(queue: string): AlarmedMetric
+  /** Age of the oldest message: a duration, or a number of seconds. 0 when the queue is empty. */
+  oldestAge(queue: string): AlarmedMetric<QueueAlarm, number | Duration>
   /** Failed attempts divided by all attempts, 0 to 1. A period without attempts has no data. */
   errorRate(queue: string): AlarmedMetric
   /** Messages sent in the period. */
@@ -137,12 +140,16 @@ export const alarm: AlarmBuilders = {
 
 type Subject<Declared extends Alarm> = Pick<Declared, 'metric' | 'queue' | 'flow' | 'value'>
 
-function alarmed<Declared extends Alarm>(subject: Subject<Declared>): AlarmedMetric<Declared> {
+function alarmed<Declared extends Alarm>(
+  subject: Subject<Declared>,
+): AlarmedMetric<Declared, number | Duration> {
   const declare =
     (comparison: AlarmComparison) =>
-    (threshold: number, options: AlarmOptions = {}): Declared =>
+    (given: number | Duration, options: AlarmOptions = {}): Declared => {
+      const threshold = typeof given === 'number' ? given : durationMs(given, 'threshold') / 1_000
       // The subject selects the member of the union, which the compiler cannot follow.
-      ({ ...options, ...subject, comparison, threshold }) as unknown as Declared
+      return { ...options, ...subject, comparison, threshold } as unknown as Declared
+    }
   return {
     above: declare('above'),
     atOrAbove: declare('at_or_above'),

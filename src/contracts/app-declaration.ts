@@ -6,7 +6,7 @@ import type { Alarm, AlarmAction } from './alarm-declaration.ts'
 import type { DeclaredBudgets } from './budget-declaration.ts'
 import type { DeclaredChains } from './chain-declaration.ts'
 import type { DeclaredCollectors } from './collector-declaration.ts'
-import type { DeclaredFlows } from './flow-declaration.ts'
+import type { DeclaredFlow, DeclaredFlows } from './flow-declaration.ts'
 import type { JanitorOptions } from './janitor-declaration.ts'
 import type { DeclaredQueues } from './queue-declaration.ts'
 import type { DeclaredSchedules } from './schedule-declaration.ts'
@@ -54,6 +54,27 @@ export type DefinedApp<Queues extends DeclaredQueues, Parts extends DeclaredFlow
   keyof DeclaredFlowParts
 > &
   Pick<Parts, keyof Parts & keyof DeclaredFlowParts>
+
+/** The flows as declared, each with queues that the app has. */
+export type CheckedFlows<Queues, Parts> = Parts extends { readonly flows: infer Flows }
+  ? {
+      readonly flows: {
+        readonly [Key in keyof Flows]: CheckedFlow<keyof Queues & string, Flows[Key]>
+      }
+    }
+  : unknown
+
+type CheckedFlow<Keys extends string, Flow> =
+  Flow extends DeclaredFlow<infer Units, infer Finalize, infer Failed>
+    ? DeclaredFlow<Known<Keys, Units>, Known<Keys, Finalize>, Known<Keys, Failed>>
+    : Flow
+
+/** A queue that was left out is any text, since the compiler fills it in from what surrounds it. */
+type Known<Keys extends string, Key extends string> = string extends Key
+  ? Key
+  : [Key] extends [Keys]
+    ? Key
+    : Keys
 
 /** Of an app that is built on queues alone. */
 export type NoParts = Readonly<Record<never, never>>

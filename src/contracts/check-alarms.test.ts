@@ -32,7 +32,7 @@ describe('alarms', () => {
       alarm
         .depth('mail')
         .above(1_000, { period: '5m', evaluationPeriods: 3, datapointsToAlarm: 2 }),
-      alarm.oldestAge('video').above(60, { statistic: 'average', missingData: 'breaching' }),
+      alarm.oldestAge('video').above('1m', { statistic: 'average', missingData: 'breaching' }),
       alarm.errorRate('*').below(0.05, { name: 'all is well' }),
       alarm.inFlight('mail').atOrAbove(5, { severity: 'critical', description: 'busy' }),
       alarm.overdueFlows('album').above(0),

@@ -1,12 +1,12 @@
 /** The collectors of an app, held against its queues. */
 import { checkRange, describeGiven, type Violations } from '../core/checks.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { formatDuration } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { checkPartName } from './check-part-name.ts'
 import type { CheckedQueues } from './check-work.ts'
 import { isTriggersQueue, type TriggersQueue } from './collector-declaration.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
 import { isJobsQueue } from './jobs-declaration.ts'
 import type { NameScope } from './resolve-names.ts'
 import {

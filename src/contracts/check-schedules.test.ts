@@ -82,7 +82,7 @@ describe('a schedule is refused with', () => {
     ['a group on a standard queue', { queue: 'reports', every: '1h', group: 'g' }, 'only the mess'],
     ['a group of a space', { queue: 'orders', every: '1h', group: ' ' }, 'punctuation marks'],
     ['an unknown policy', { queue: 'reports', every: '1h', missed: 'twice' }, 'one of skip, once'],
-    ['an unknown option', { queue: 'reports', every: '1h', catchUp: true }, 'an unknown setting'],
+    ['an unknown option', { queue: 'reports', every: '1h', catchUp: true }, 'an unknown option'],
   ]
   test.each(cases)('%s', (_what, options, complaint) => {
     const found = complaints(options)

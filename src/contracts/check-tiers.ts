@@ -1,7 +1,7 @@
 /** The tiers, budgets and alarms of an app, held against its queues. */
 import { checkOneOf, checkText, describeGiven, type Violations } from '../core/checks.ts'
-import { limits } from '../core/limits.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
+import { limits } from '../core/limits.ts'
 import { isJobsQueue, jobTypeOf } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 import { checkDuration, checkEach, checkKeys, type Fields, isRecord } from './setting-checks.ts'

@@ -1,7 +1,7 @@
 /** What declarations say about the work that they give out: for which queue it is, and of which type. */
 import { describeGiven, type Violations } from '../core/checks.ts'
-import { isTriggersQueue } from './collector-declaration.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
+import { isTriggersQueue } from './collector-declaration.ts'
 import { isJobsQueue, jobTypeOf } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
-import type { MessageSchema, QueueOptions } from './queue-declaration.ts'
+import type { MessageSchema, QueueOptions, WithDeadLetters } from './queue-declaration.ts'
 
 export interface CollectorOptions<
   Item extends MessageSchema = MessageSchema,
@@ -78,7 +78,11 @@ export interface TriggersQueue {
 }
 
 /** Declares the queue of a collector's triggers. */
-export function triggers(options: Omit<QueueOptions, 'schema'> = {}): TriggersQueue {
+export function triggers(
+  options: TriggersQueue['options'] & WithDeadLetters['options'],
+): TriggersQueue & WithDeadLetters
+export function triggers(options?: TriggersQueue['options']): TriggersQueue
+export function triggers(options: TriggersQueue['options'] = {}): TriggersQueue {
   return { kind: 'triggers', type: 'standard', options }
 }
 

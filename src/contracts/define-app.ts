@@ -1,6 +1,12 @@
 /** Declares an app: checks it, and keeps its types. */
 import { MillraceError } from '../core/millrace-error.ts'
-import type { AppDeclaration, DeclaredFlowParts, DefinedApp, NoParts } from './app-declaration.ts'
+import type {
+  AppDeclaration,
+  CheckedFlows,
+  DeclaredFlowParts,
+  DefinedApp,
+  NoParts,
+} from './app-declaration.ts'
 import { checkApp } from './check-app.ts'
 import type { DeclaredQueues } from './queue-declaration.ts'
 
@@ -11,7 +17,10 @@ export type { DeclaredQueues }
 export function defineApp<
   const Queues extends DeclaredQueues,
   const Parts extends DeclaredFlowParts = NoParts,
->(name: string, declaration: AppDeclaration<Queues> & Parts): DefinedApp<Queues, Parts> {
+>(
+  name: string,
+  declaration: AppDeclaration<Queues> & Parts & CheckedFlows<Queues, Parts>,
+): DefinedApp<Queues, Parts> {
   const app = { ...declaration, name }
   const violations = checkApp(app)
   if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_contract')

@@ -5,7 +5,13 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
-import type { Backoff, DeclaredQueues, MessageSchema, QueueOptions } from './queue-declaration.ts'
+import type {
+  Backoff,
+  DeclaredQueues,
+  MessageSchema,
+  QueueOptions,
+  WithDeadLetters,
+} from './queue-declaration.ts'
 
 export interface JobType<
   Payload extends MessageSchema = MessageSchema,
@@ -93,7 +99,11 @@ export const defaultJobAttempts = 3
 export const defaultIdempotencyFor: Duration = '24h'
 
 /** Declares a queue of tracked jobs. */
-export function jobs<Types extends JobTypes>(options: JobsOptions<Types>): JobsQueue<Types> {
+export function jobs<Types extends JobTypes>(
+  options: JobsOptions<Types> & WithDeadLetters['options'],
+): JobsQueue<Types> & WithDeadLetters
+export function jobs<Types extends JobTypes>(options: JobsOptions<Types>): JobsQueue<Types>
+export function jobs(options: JobsOptions): JobsQueue {
   return { kind: 'jobs', type: 'standard', options }
 }
 

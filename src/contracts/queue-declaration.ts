@@ -74,6 +74,11 @@ export interface Backoff {
   readonly jitter?: number
 }
 
+/** A queue that declares where its dead letters go. */
+export interface WithDeadLetters {
+  readonly options: { readonly deadLetter: OwnDeadLetterQueue | SharedDeadLetterQueue }
+}
+
 /** A dead-letter queue made for this queue alone, of the same type, named `{queue}-dlq`. */
 export interface OwnDeadLetterQueue {
   /** Receives before a message is moved, 1 to 1000. Default 3; a job's attempts count instead. */
@@ -134,10 +139,14 @@ type SchemaOf<Queue extends DeclaredQueue> =
       ? Schema
       : never
 
-/** Declares a standard queue: at least once, in no promised order. */
+/** Declares a standard queue: at-least-once delivery, in no guaranteed order. */
 export function queue<Schema extends MessageSchema = MessageSchema>(
-  options: QueueOptions<Schema> = {},
-): StandardQueue<Schema> {
+  options: QueueOptions<Schema> & WithDeadLetters['options'],
+): StandardQueue<Schema> & WithDeadLetters
+export function queue<Schema extends MessageSchema = MessageSchema>(
+  options?: QueueOptions<Schema>,
+): StandardQueue<Schema>
+export function queue(options: QueueOptions = {}): StandardQueue {
   return { type: 'standard', options }
 }
 
@@ -145,6 +154,13 @@ export function queue<Schema extends MessageSchema = MessageSchema>(
 export function fifo<
   Schema extends MessageSchema = MessageSchema,
   By extends Deduplication = 'explicit',
->(options: FifoOptions<Schema, By> = {}): FifoQueue<Schema, By> {
+>(
+  options: FifoOptions<Schema, By> & WithDeadLetters['options'],
+): FifoQueue<Schema, By> & WithDeadLetters
+export function fifo<
+  Schema extends MessageSchema = MessageSchema,
+  By extends Deduplication = 'explicit',
+>(options?: FifoOptions<Schema, By>): FifoQueue<Schema, By>
+export function fifo(options: FifoOptions = {}): FifoQueue {
   return { type: 'fifo', options }
 }

@@ -3,7 +3,7 @@
  * What was declared may come from plain JavaScript, so nothing is taken for granted.
  */
 import { describeGiven, type Violations } from '../core/checks.ts'
-import { type Duration, durationMs, formatDuration } from '../core/durations.ts'
+import { type Duration, durationMs, durationRange, formatDuration } from '../core/durations.ts'
 import type { Range } from '../core/limits.ts'
 import { unknownOption } from '../core/options.ts'
 
@@ -45,7 +45,7 @@ export function checkEach(
 }
 
 export function checkDuration(into: Violations, field: string, value: unknown, range: Range): void {
-  const allowed = `a duration, ${formatDuration(range.min)} to ${formatDuration(range.max)}`
+  const allowed = durationRange(range)
   const ms = parsedMs(value)
   if (ms !== undefined && ms >= range.min && ms <= range.max) return
   const given = ms === undefined ? describeGiven(value) : formatDuration(ms)

@@ -3,6 +3,7 @@
  * out. Inside Millrace every duration is a whole number of milliseconds.
  */
 import { describeGiven } from './checks.ts'
+import type { Range } from './limits.ts'
 import { MillraceError } from './millrace-error.ts'
 
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
@@ -25,13 +26,26 @@ const expected =
   "a duration such as '250ms', '30s', '6m', '12h', '14d', { seconds: 30 } or { ms: 250 }"
 const part = /^(\d{1,15}(?:\.\d{1,3})?)(ms|s|m|h|d)/
 
-/** Milliseconds of a duration, or a typed error that says which forms are accepted. */
-export function durationMs(duration: Duration, field = 'duration'): number {
+/** Milliseconds of a duration. Throws for other forms, and for a duration out of the range. */
+export function durationMs(
+  duration: Duration,
+  field = 'duration',
+  range?: Pick<Range, 'min' | 'max'>,
+): number {
   const ms = parse(duration)
   if (ms === undefined || !Number.isSafeInteger(ms) || ms < 0) {
     throw MillraceError.invalid([{ field, given: describe(duration), allowed: expected }])
   }
+  if (range !== undefined && (ms < range.min || ms > range.max)) {
+    const allowed = durationRange(range)
+    throw MillraceError.invalid([{ field, given: formatDuration(ms), allowed }])
+  }
   return ms
+}
+
+/** The durations of a range, for error texts. */
+export function durationRange({ min, max }: Pick<Range, 'min' | 'max'>): string {
+  return `a duration, ${formatDuration(min)} to ${formatDuration(max)}`
 }
 
 /** The shortest exact way to write a number of milliseconds. */

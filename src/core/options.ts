@@ -9,10 +9,16 @@ import { MillraceError } from './millrace-error.ts'
 /** Every option of a call, by name. The type asks for each of them, so the list cannot fall behind. */
 export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true }
 
+/** Of a call that reads a list page by page. */
+export const pageOptions: OptionNames<{ limit: number; after: string }> = {
+  limit: true,
+  after: true,
+}
+
 /** Throws `invalid_argument` if an option is unknown. `prefix` leads to the options, such as `jobs[2].`. */
-export function refuseUnknownOptions<Options extends object>(
-  given: Options,
-  known: OptionNames<Options>,
+export function refuseUnknownOptions(
+  given: object,
+  known: Readonly<Record<string, true>>,
   prefix = '',
 ): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {

@@ -6,8 +6,9 @@ import type { DeclaredFlowParts, DeclaredQueues } from '../contracts/define-app.
 import { describeGiven } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { type ChainSetup, chainRequest, stepWork, unknownStep } from './chain-steps.ts'
-import { type ListFlowsOptions, listByName, refuseOthers } from './flow-handle.ts'
+import { type ListFlowsOptions, listByName, listFlowsOptions, refuseOthers } from './flow-handle.ts'
 import type { NamedChain } from './flow-names.ts'
 import type { ChainInput, StartChainOptions } from './flow-types.ts'
 
@@ -78,6 +79,8 @@ export interface ResumeChainOptions<Step extends string = string> {
   readonly payload?: unknown
 }
 
+const resumeOptions: OptionNames<ResumeChainOptions> = { from: true, payload: true }
+
 const statuses: Readonly<Record<FlowStatus, ChainStatus>> = {
   open: 'running',
   finalized: 'completed',
@@ -100,11 +103,16 @@ export function createChainHandle(setup: ChainSetup, chain: NamedChain): Untyped
       const record = await store().read(keyOf(id))
       return record && progressOf(store(), record)
     },
-    resume: (id, options = {}) => resumeChain(setup, chain, id, options),
+    resume: async (id, options = {}) => {
+      refuseUnknownOptions(options, resumeOptions)
+      return resumeChain(setup, chain, id, options)
+    },
     cancel: async (id) => progressOf(store(), await store().cancel(keyOf(id))),
-    list: async ({ status, ...options } = {}) => {
+    list: async (options = {}) => {
+      refuseUnknownOptions(options, listFlowsOptions)
+      const { status, ...others } = options
       const wanted = status === undefined ? {} : { status: flowStatusOf(status) }
-      const page = await listByName(store(), name, { ...options, ...wanted })
+      const page = await listByName(store(), name, { ...others, ...wanted })
       return { ...page, items: page.items.map(runOf) }
     },
   }

@@ -9,6 +9,7 @@ import type { ChainStep } from '../contracts/chain-declaration.ts'
 import { defaultFlowKeep } from '../contracts/flow-declaration.ts'
 import { durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { Emitter, JobWorkOptions } from '../jobs/emitter.ts'
 import { encodeMessage } from '../producer/encode-message.ts'
 import type { FlowNames, NamedChain } from './flow-names.ts'
@@ -21,14 +22,18 @@ export interface ChainSetup {
   readonly store: () => FlowStore
 }
 
+const startOptions: OptionNames<StartChainOptions> = { options: true, parent: true }
+
 /** What the store is asked to open. */
 export async function chainRequest(
   { names, emitter }: Omit<ChainSetup, 'store'>,
   { name, declared: { options } }: NamedChain,
   id: string,
   payload: unknown,
-  { options: jobOptions, parent }: StartChainOptions,
+  start: StartChainOptions,
 ): Promise<OpenFlow> {
+  refuseUnknownOptions(start, startOptions)
+  const { options: jobOptions, parent } = start
   const { steps, deadline, keep } = options
   const data = encodeMessage(payload, 'payload')
   const [first, ...others] = steps

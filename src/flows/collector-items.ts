@@ -1,11 +1,11 @@
 /** From an item to what is staged of it: checked against its schema, with its key, its id and its order. */
 import type { AddItems, NewItem } from '../backends/collector-store.ts'
-import { checkDuration } from '../contracts/setting-checks.ts'
 import { validateMessage } from '../contracts/validate-message.ts'
 import { checkText, type Violations } from '../core/checks.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { encodeMessage } from '../producer/encode-message.ts'
 import type { NamedCollector } from './collector-registry.ts'
 
@@ -14,11 +14,14 @@ export interface AddOptions {
   readonly window?: Duration
 }
 
+const addOptions: OptionNames<AddOptions> = { window: true }
+
 export async function itemRequest(
   collector: NamedCollector,
   item: unknown,
   options: AddOptions = {},
 ): Promise<AddItems> {
+  refuseUnknownOptions(options, addOptions)
   const windowMs = windowOf(collector, options)
   const body = encodeMessage(item, 'item')
   // As for messages: what is merged later is what JSON leaves of the item.
@@ -41,11 +44,7 @@ export async function itemRequest(
 }
 
 function windowOf({ windowMs }: NamedCollector, { window }: AddOptions): number {
-  if (window === undefined) return windowMs
-  const violations: Violations = []
-  checkDuration(violations, 'window', window, limits.delayMs)
-  if (violations.length > 0) throw MillraceError.invalid(violations)
-  return durationMs(window)
+  return window === undefined ? windowMs : durationMs(window, 'window', limits.delayMs)
 }
 
 type ItemPlace = Pick<NewItem, 'id' | 'order'> & { readonly key: string }

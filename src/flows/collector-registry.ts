@@ -1,10 +1,10 @@
 /** The collectors of an app as the store knows them: names, numbers, and where their triggers go. */
 import type { DeclaredCollector } from '../contracts/collector-declaration.ts'
 import type { DeclaredFlowParts } from '../contracts/define-app.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
 import type { MessageSchema } from '../contracts/queue-declaration.ts'
 import { type NamedQueue, type NameScope, scopedName } from '../contracts/resolve-names.ts'
 import { describeGiven } from '../core/checks.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 

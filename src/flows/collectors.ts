@@ -13,6 +13,7 @@ import type { DeclaredCollector, ItemInput } from '../contracts/collector-declar
 import type { DeclaredFlowParts, PartOf } from '../contracts/define-app.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { pageOptions, refuseUnknownOptions } from '../core/options.ts'
 import { supported } from '../core/supported.ts'
 import type { Emitter } from '../jobs/emitter.ts'
 import { createTriggerHandler, type TriggerHandler } from './collector-handler.ts'
@@ -156,8 +157,11 @@ function createHandle(store: () => CollectorStore, collector: NamedCollector): C
         }
       )
     },
-    list: async ({ limit = 10, after }: ListKeysOptions = {}) =>
-      store().list({ collector: name, limit, ...(after !== undefined && { after }) }),
+    list: async (options: ListKeysOptions = {}) => {
+      refuseUnknownOptions(options, pageOptions)
+      const { limit = 10, after } = options
+      return store().list({ collector: name, limit, ...(after !== undefined && { after }) })
+    },
     flush: async (key: string) => store().flush({ collector: name, key }),
   })
 }

@@ -14,6 +14,7 @@ import type { DeclaredFlow } from '../contracts/flow-declaration.ts'
 import { checkOneOf, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { QueueAt, UntypedWork, Work } from '../jobs/emitter.ts'
 import type { NamedFlow } from './flow-names.ts'
 import type { RequestSetup } from './flow-requests.ts'
@@ -29,6 +30,15 @@ export interface ListFlowsOptions {
   readonly limit?: number
   /** The `next` of the page before. */
   readonly after?: string
+}
+
+const addOptions: OptionNames<{ seal: boolean }> = { seal: true }
+const unitsOptions: OptionNames<{ state: UnitState }> = { state: true }
+export const listFlowsOptions: OptionNames<ListFlowsOptions> = {
+  status: true,
+  overdue: true,
+  limit: true,
+  after: true,
 }
 
 export interface FlowHandle<
@@ -99,10 +109,16 @@ export function createFlowHandle(setup: OpeningSetup, flow: NamedFlow): UntypedF
   return {
     name,
     open: (id, opening) => openFlow(setup, flow, id, opening),
-    add: (id, units, options) => addUnits(setup, flow, id, { units, ...options }),
+    add: async (id, units, options = {}) => {
+      refuseUnknownOptions(options, addOptions)
+      return addUnits(setup, flow, id, { units, ...options })
+    },
     seal: async (id) => store().seal({ flow: name, id }),
     read: async (id) => store().read({ flow: name, id }),
-    units: (id, { state } = {}) => page(id, state),
+    units: (id, options = {}) => {
+      refuseUnknownOptions(options, unitsOptions)
+      return page(id, options.state)
+    },
     missing: async function* (id) {
       yield* page(id, 'pending')
       yield* page(id, 'dead')
@@ -119,7 +135,10 @@ export function createFlowHandle(setup: OpeningSetup, flow: NamedFlow): UntypedF
       const emitted = work && { work: await prepareOne(setup, flow, work) }
       return store().resume({ flow: name, id, unit, ...emitted })
     },
-    list: async (options) => listByName(store(), name, options),
+    list: async (options = {}) => {
+      refuseUnknownOptions(options, listFlowsOptions)
+      return listByName(store(), name, options)
+    },
   }
 }
 

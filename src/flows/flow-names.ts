@@ -2,10 +2,10 @@
 import type { UnitKey } from '../backends/flow-store.ts'
 import type { DeclaredChain } from '../contracts/chain-declaration.ts'
 import type { DeclaredFlowParts } from '../contracts/define-app.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
 import type { DeclaredFlow } from '../contracts/flow-declaration.ts'
 import { type NameScope, scopedName } from '../contracts/resolve-names.ts'
 import { describeGiven } from '../core/checks.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { UnitFacts } from './flow-types.ts'
 

@@ -1,10 +1,9 @@
 /** From what a flow is opened with to what the store is asked: every message and job checked. */
 import type { NewUnit, OpenFlow } from '../backends/flow-store.ts'
 import { defaultFlowKeep } from '../contracts/flow-declaration.ts'
-import { checkKeys } from '../contracts/setting-checks.ts'
-import type { Violations } from '../core/checks.ts'
 import { durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { Emitter, UntypedWork } from '../jobs/emitter.ts'
 import { allOrThrow } from '../producer/all-or-throw.ts'
 import type { FlowNames, NamedFlow } from './flow-names.ts'
@@ -26,7 +25,7 @@ export async function flowHead(
   id: string,
   opening: Omit<UntypedOpening, 'units'>,
 ): Promise<FlowHead> {
-  refuseUnknown(opening)
+  refuseUnknownOptions(opening, openingOptions)
   const { finalize, failed, parent } = opening
   const end = async (
     field: 'finalize' | 'failed',
@@ -55,11 +54,13 @@ export async function flowHead(
   }
 }
 
-/** A setting that is ignored quietly, such as `sealed: false`, ends a flow too early. */
-function refuseUnknown(opening: object): void {
-  const violations: Violations = []
-  checkKeys(violations, '', { ...opening }, ['units', 'seal', 'finalize', 'failed', 'parent'])
-  if (violations.length > 0) throw MillraceError.invalid(violations)
+/** With those that the caller has taken out already, for the text of the error. */
+const openingOptions: OptionNames<Omit<UntypedOpening, 'takeOver'>> = {
+  units: true,
+  seal: true,
+  finalize: true,
+  failed: true,
+  parent: true,
 }
 
 /** Units with their messages or jobs; `from` is the place of the first among all of them. */

@@ -6,6 +6,7 @@
 import type { ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
 import type { App, PartOf } from '../contracts/define-app.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { supported } from '../core/supported.ts'
 import type { Logger } from '../observability/logger.ts'
 import { type PlannedSchedule, planSchedules, type SchedulePlan } from './planned-schedules.ts'
@@ -81,17 +82,20 @@ function handleOf(
     rule: rule.text,
     read: async () => scheduleOf(await control.read()),
     next: (count = 1) => control.next(count),
-    pause: async ({ by }) => {
+    pause: async (options) => {
+      const by = actorOf(options)
       const record = await control.pause(by)
       note(by, 'schedule paused')
       return scheduleOf(record)
     },
-    resume: async ({ by }) => {
+    resume: async (options) => {
+      const by = actorOf(options)
       const record = await control.resume(by)
       note(by, 'schedule resumed')
       return scheduleOf(record)
     },
-    runNow: async ({ by }) => {
+    runNow: async (options) => {
+      const by = actorOf(options)
       const at = new Date(await store.now())
       const emission = await planned.emission({ at, id: `${name}@run-${ids.next()}` })
       const result = await store.runNow({ schedule: name, by, emission })
@@ -102,6 +106,13 @@ function handleOf(
       return result.id
     },
   } satisfies ScheduleHandle)
+}
+
+const byOptions: OptionNames<{ by: string }> = { by: true }
+
+function actorOf(options: { readonly by: string }): string {
+  refuseUnknownOptions(options, byOptions)
+  return options.by
 }
 
 function scheduleOf(record: ScheduleRecord): Schedule {

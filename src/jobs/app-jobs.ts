@@ -21,6 +21,7 @@ import { checkOneOf, describeGiven, type Violations } from '../core/checks.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { type JobStatus, jobStatuses } from '../core/job-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { Ports } from '../core/ports.ts'
 import { supported } from '../core/supported.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
@@ -96,6 +97,14 @@ export interface AppJobsSetup {
   readonly queues: readonly NamedQueue[]
 }
 
+const listOptions: OptionNames<ListJobsOptions> = {
+  status: true,
+  type: true,
+  owner: true,
+  limit: true,
+  after: true,
+}
+
 interface NamedJobsQueue extends NamedQueue {
   readonly declared: JobsQueue
 }
@@ -152,7 +161,9 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
       const record = await stored().read({ id })
       return record && jobFrom(record)
     },
-    list: async (queue, { limit = 10, ...filters } = {}) => {
+    list: async (queue, options = {}) => {
+      refuseUnknownOptions(options, listOptions)
+      const { limit = 10, ...filters } = options
       refuseStatus(filters.status)
       const page = await stored().list({ ...filters, limit, queue: named(queue).name })
       return { ...page, items: page.items.map(jobFrom) }

@@ -14,6 +14,7 @@ import { type Duration, durationMs } from '../core/durations.ts'
 import { checkJobLabels, givenLabels, hasLabels, type JobLabels } from '../core/job-labels.ts'
 import { limits, type Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 
 /** Of one job among several. */
 export interface JobOptions extends JobLabels {
@@ -44,6 +45,21 @@ export interface EnqueueTogether {
 
 export interface EnqueueOptions extends JobOptions, EnqueueTogether {}
 
+const jobOptions: OptionNames<JobOptions> = {
+  idempotencyKey: true,
+  coalesce: true,
+  owner: true,
+  tenant: true,
+  delay: true,
+  attempts: true,
+  backoff: true,
+  tier: true,
+  traceId: true,
+  tags: true,
+}
+
+export const togetherOptions: OptionNames<EnqueueTogether> = { tx: true }
+
 export interface DeclaredJob {
   readonly queue: JobsQueue
   readonly type: JobType
@@ -57,6 +73,7 @@ export function jobSettings(
   { queue, type }: DeclaredJob,
   prefix: string,
 ): JobSettings {
+  refuseUnknownOptions(options, jobOptions, prefix)
   refuseOptions(options, prefix)
   const { owner, tenant, delay, attempts, backoff } = options
   // Every job passes here: what is not given is not looked at twice.
@@ -65,7 +82,7 @@ export function jobSettings(
   }
   if (owner !== undefined) settings.owner = owner
   if (tenant !== undefined) settings.tenant = tenant
-  if (delay !== undefined) settings.delayMs = durationMs(delay, `${prefix}delay`)
+  if (delay !== undefined) settings.delayMs = durationMs(delay, `${prefix}delay`, limits.delayMs)
   if (backoff !== undefined) settings.backoff = backoffOf(backoff)
   if (hasLabels(options)) Object.assign(settings, givenLabels(options))
   const idempotency = idempotencyOf(options, queue)

@@ -4,7 +4,6 @@
  */
 import type { EnqueuedJob, JobStore, NewJob } from '../backends/job-store.ts'
 import { jobContractOf } from '../contracts/contract-of.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
 import {
   type JobInput,
   type JobsQueue,
@@ -13,7 +12,10 @@ import {
 } from '../contracts/jobs-declaration.ts'
 import { validateMessageNow, validateMessageSoon } from '../contracts/validate-message.ts'
 import { describeGiven } from '../core/checks.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { refuseUnknownOptions } from '../core/options.ts'
+import { inCallerNames } from '../core/rename-fields.ts'
 import { allOrThrow } from '../producer/all-or-throw.ts'
 import { encodeMessage } from '../producer/encode-message.ts'
 import {
@@ -21,6 +23,7 @@ import {
   type EnqueueTogether,
   type JobOptions,
   jobSettings,
+  togetherOptions,
 } from './job-options.ts'
 
 /** One job of many: its type, the payload that belongs to it, and its options. */
@@ -58,21 +61,37 @@ export interface JobProducerSetup {
 
 export function createJobProducer({ store, name: queue, declared }: JobProducerSetup): JobProducer {
   type Entry = JobOfType<string, unknown>
+  const storedNow = (jobs: readonly NewJob[], transaction: object): readonly EnqueuedJob[] => {
+    try {
+      return store.enqueueWithin({ queue, jobs, transaction })
+    } catch (error) {
+      throw inCallerNames(error, jobNames)
+    }
+  }
   const enqueueOne = async (entry: Entry): Promise<EnqueuedJob> => {
     const checked = prepareJob(declared, entry).check()
     const job = checked instanceof Promise ? await checked : checked
-    return only(await store.enqueue({ queue, jobs: [job] }))
+    try {
+      return only(await store.enqueue({ queue, jobs: [job] }))
+    } catch (error) {
+      throw inCallerNames(error, jobNames)
+    }
   }
   const enqueueAll = async (entries: readonly Entry[]): Promise<readonly EnqueuedJob[]> => {
     if (entries.length === 0) return []
     const checks = entries.map((entry, index) =>
       settledNow(() => named(index, (prefix) => prepareJob(declared, entry, prefix).check())),
     )
-    return store.enqueue({ queue, jobs: await allChecked(checks) })
+    const jobs = await allChecked(checks)
+    try {
+      return await store.enqueue({ queue, jobs })
+    } catch (error) {
+      throw inCallerNames(error, jobNames)
+    }
   }
   const enqueueOneNow = (entry: Entry, transaction: object): EnqueuedJob => {
     const job = prepareJob(declared, entry).checkNow()
-    return only(store.enqueueWithin({ queue, jobs: [job], transaction }))
+    return only(storedNow([job], transaction))
   }
   const enqueueAllNow = (
     entries: readonly Entry[],
@@ -82,7 +101,7 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
     const checks = entries.map((entry, index) =>
       settledNow(() => named(index, (prefix) => prepareJob(declared, entry, prefix).checkNow())),
     )
-    return store.enqueueWithin({ queue, jobs: allOrThrow(checks), transaction })
+    return storedNow(allOrThrow(checks), transaction)
   }
 
   return {
@@ -90,12 +109,21 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
       const entry = { ...options, type, payload }
       return tx === undefined ? enqueueOne(entry) : Promise.resolve(enqueueOneNow(entry, tx))
     },
-    enqueueMany: (entries, { tx } = {}) =>
-      tx === undefined ? enqueueAll(entries) : Promise.resolve(enqueueAllNow(entries, tx)),
+    enqueueMany: (entries, options = {}) => {
+      refuseUnknownOptions(options, togetherOptions)
+      const { tx } = options
+      return tx === undefined ? enqueueAll(entries) : Promise.resolve(enqueueAllNow(entries, tx))
+    },
     prepare: async (type, payload, options = {}) =>
       prepareJob(declared, { ...options, type, payload }).check(),
   }
 }
+
+/** The names of a caller's options, by the names of the store's fields. */
+const jobNames: ReadonlyMap<string, string> = new Map([
+  ['delayMs', 'delay'],
+  ['group', 'tenant'],
+])
 
 /** A job whose payload is still to be checked against its contract. */
 interface PreparedJob {

@@ -2,6 +2,7 @@
 import type { JobStore } from '../backends/job-store.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { pause } from '../core/pause.ts'
 import type { Ports } from '../core/ports.ts'
 import { type FinishedJob, isFinishedJob, jobFrom } from './job.ts'
@@ -18,14 +19,18 @@ export interface WaitSetup {
   readonly ports: Pick<Ports, 'clock' | 'timers'>
 }
 
+const waitOptions: OptionNames<WaitOptions> = { timeout: true, signal: true }
+
 const lookAgainMs = 100
 const defaultTimeout: Duration = '30s'
 
 export async function waitForJob(
   { store, ports: { clock, timers } }: WaitSetup,
   id: string,
-  { timeout = defaultTimeout, signal }: WaitOptions = {},
+  options: WaitOptions = {},
 ): Promise<FinishedJob> {
+  refuseUnknownOptions(options, waitOptions)
+  const { timeout = defaultTimeout, signal } = options
   const deadline = clock.monotonic() + durationMs(timeout, 'timeout')
   for (;;) {
     signal?.throwIfAborted()

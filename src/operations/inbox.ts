@@ -24,6 +24,8 @@ import { contractOf } from '../contracts/contract-of.ts'
 import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageOutput, MessageSchema } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { supported } from '../core/supported.ts'
 import type { PreparedMessage } from '../producer/queue-producer.ts'
 import { readMessage } from '../receiving/read-message.ts'
@@ -141,6 +143,19 @@ export interface InboxSetup {
 
 const defaultPageSize = 20
 
+const countOptions: OptionNames<{ by: string }> = { by: true }
+const noteOptions: OptionNames<{ by: string; note: string }> = { by: true, note: true }
+const listOptions: OptionNames<ListInboxOptions> = {
+  by: true,
+  state: true,
+  limit: true,
+  after: true,
+}
+const claimOptions: OptionNames<ClaimItemOptions> = { by: true, id: true, for: true }
+const renewOptions: OptionNames<RenewItemOptions> = { by: true, token: true, for: true }
+const endOptions: OptionNames<EndItemOptions> = { by: true, token: true, note: true }
+const resolveOptions: OptionNames<ResolveItemOptions> = { ...endOptions, emits: true }
+
 export function createInbox(setup: InboxSetup): Inbox {
   const { backend, name: queue, heldNames = [] } = setup
   const schema = schemaOf(setup)
@@ -148,27 +163,46 @@ export function createInbox(setup: InboxSetup): Inbox {
   const held = heldNames.length > 0 && { heldNames }
   return {
     queue,
-    list: async ({ limit = defaultPageSize, ...options } = {}) => {
-      const { items, next } = await store().list({ queue, limit, ...options })
+    list: async (options = {}) => {
+      refuseUnknownOptions(options, listOptions)
+      const limit = options.limit ?? defaultPageSize
+      const { items, next } = await store().list({ queue, ...options, limit })
       const read = await Promise.all(items.map((record) => itemOf(record, schema)))
       return next === undefined ? { items: read } : { items: read, next }
     },
-    counts: async (options = {}) => store().counts({ queue, ...options }),
+    counts: async (options = {}) => {
+      refuseUnknownOptions(options, countOptions)
+      return store().counts({ queue, ...options })
+    },
     read: async (id) => {
       const record = await store().read({ queue, id })
       return record && itemOf(record, schema)
     },
-    claim: async ({ for: lasting, ...options }) =>
-      claimedOf(await store().claim({ queue, ...options, ...leaseOf(lasting), ...held }), schema),
-    renew: async (id, { for: lasting, ...options }) =>
-      handledOf(await store().renew({ queue, id, ...options, ...leaseOf(lasting) }), schema),
-    note: async (id, options) => handledOf(await store().note({ queue, id, ...options }), schema),
-    resolve: async (id, { emits = [], ...options }) => {
-      const emitted = await Promise.all(emits.map((message) => message.toEmitted()))
-      return handledOf(await store().resolve({ queue, id, ...options, emits: emitted }), schema)
+    claim: async (options) => {
+      refuseUnknownOptions(options, claimOptions)
+      const { for: lasting, ...others } = options
+      const request = { queue, ...others, ...leaseOf(lasting), ...held }
+      return claimedOf(await store().claim(request), schema)
     },
-    giveBack: async (id, options) =>
-      handledOf(await store().giveBack({ queue, id, ...options }), schema),
+    renew: async (id, options) => {
+      refuseUnknownOptions(options, renewOptions)
+      const { for: lasting, ...others } = options
+      return handledOf(await store().renew({ queue, id, ...others, ...leaseOf(lasting) }), schema)
+    },
+    note: async (id, options) => {
+      refuseUnknownOptions(options, noteOptions)
+      return handledOf(await store().note({ queue, id, ...options }), schema)
+    },
+    resolve: async (id, options) => {
+      refuseUnknownOptions(options, resolveOptions)
+      const { emits = [], ...others } = options
+      const emitted = await Promise.all(emits.map((message) => message.toEmitted()))
+      return handledOf(await store().resolve({ queue, id, ...others, emits: emitted }), schema)
+    },
+    giveBack: async (id, options) => {
+      refuseUnknownOptions(options, endOptions)
+      return handledOf(await store().giveBack({ queue, id, ...options }), schema)
+    },
     history: async (id) => store().history({ queue, id }),
   }
 }
@@ -179,7 +213,7 @@ function schemaOf({ declared }: InboxSetup): MessageSchema | undefined {
 }
 
 function leaseOf(lasting: Duration | undefined): { readonly leaseMs?: number } {
-  return lasting === undefined ? {} : { leaseMs: durationMs(lasting, 'for') }
+  return lasting === undefined ? {} : { leaseMs: durationMs(lasting, 'for', limits.inboxLeaseMs) }
 }
 
 async function itemOf(

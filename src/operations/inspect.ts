@@ -1,6 +1,7 @@
 /** What every queue offers its operator: counts, messages page by page, and emptying it. */
 import type { Backend, Page, PeekedMessage, QueueStatistics } from '../backends/backend.ts'
 import type { MessageState } from '../core/message-state.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 
 export interface PeekOptions {
   /** Default: messages that could be received now. */
@@ -10,6 +11,8 @@ export interface PeekOptions {
   /** The `next` of the page before. */
   readonly after?: string
 }
+
+const peekOptions: OptionNames<PeekOptions> = { state: true, limit: true, after: true }
 
 export interface QueueInspector {
   statistics(): Promise<QueueStatistics>
@@ -23,8 +26,11 @@ export function inspectorOf(
 ): QueueInspector {
   return {
     statistics: () => backend.queueStatistics({ queue }),
-    peek: ({ state = 'ready', limit = 10, after } = {}) =>
-      backend.peek({ queue, state, limit, ...(after === undefined ? {} : { after }) }),
+    peek: async (options = {}) => {
+      refuseUnknownOptions(options, peekOptions)
+      const { state = 'ready', limit = 10, after } = options
+      return backend.peek({ queue, state, limit, ...(after === undefined ? {} : { after }) })
+    },
   }
 }
 

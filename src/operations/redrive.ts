@@ -4,7 +4,10 @@
  */
 import type { Backend, MoveTask, MoveTaskFailure, QueueRecord } from '../backends/backend.ts'
 import { checkMoveDestination } from '../backends/move-destination.ts'
+import { checkRange, type Violations } from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { pause } from '../core/pause.ts'
 import type { Timers } from '../core/ports.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
@@ -17,6 +20,8 @@ export interface RedriveOptions {
   /** Name on the backend of another queue to send them to. Default: back to where each one died. */
   readonly to?: string
 }
+
+const redriveOptions: OptionNames<RedriveOptions> = { perSecond: true, to: true }
 
 export interface Redrive {
   readonly id: string
@@ -42,8 +47,13 @@ const tasksLooked = 100
 
 export async function redrive(
   { backend, timers, source }: RedriveSetup,
-  { perSecond, to }: RedriveOptions = {},
+  options: RedriveOptions = {},
 ): Promise<Redrive> {
+  refuseUnknownOptions(options, redriveOptions)
+  const { perSecond, to } = options
+  const violations: Violations = []
+  if (perSecond !== undefined) checkRange(violations, 'perSecond', perSecond, limits.movesPerSecond)
+  if (violations.length > 0) throw MillraceError.invalid(violations)
   const { id } = await backend.startMoveTask({
     source,
     ...(to === undefined ? {} : { destination: to }),

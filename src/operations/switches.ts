@@ -12,7 +12,9 @@ import type {
 import type { DeclaredBudgets } from '../contracts/budget-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { type OptionNames, pageOptions, refuseUnknownOptions } from '../core/options.ts'
 import { supported } from '../core/supported.ts'
 
 /** Exactly one of them: what is to be stopped. */
@@ -65,6 +67,9 @@ export interface Switches {
   }): Promise<Page<SwitchEvent>>
 }
 
+const liftOptions: OptionNames<SwitchOptions> = { by: true, note: true }
+const setOptions: OptionNames<SetSwitchOptions> = { ...liftOptions, for: true }
+
 export interface SwitchesSetup {
   readonly backend: Pick<Backend, 'switches'>
   /** Those that can be meant. Default: all of the store, by their names there. */
@@ -77,24 +82,30 @@ export function createSwitches({ backend, queues, heldNames = [] }: SwitchesSetu
   const set = async (
     mode: SwitchMode,
     on: SwitchOn,
-    { by, note, for: lasting }: SetSwitchOptions,
-  ): Promise<SwitchRecord> =>
-    supported(backend.switches).set({
+    options: SetSwitchOptions,
+  ): Promise<SwitchRecord> => {
+    refuseUnknownOptions(options, setOptions)
+    const { by, note, for: lasting } = options
+    return supported(backend.switches).set({
       ...targetOf(on, queues),
       mode,
       by,
       ...(note !== undefined && { note }),
-      ...(lasting !== undefined && { forMs: durationMs(lasting, 'for') }),
+      ...(lasting !== undefined && { forMs: durationMs(lasting, 'for', limits.switchMs) }),
     })
+  }
   return {
     hold: async (on, options) => set('hold', on, options),
     divert: async (on, options) => set('divert', on, options),
-    lift: async (on, { by, note }) =>
-      supported(backend.switches).lift({
+    lift: async (on, options) => {
+      refuseUnknownOptions(options, liftOptions)
+      const { by, note } = options
+      return supported(backend.switches).lift({
         ...targetOf(on, queues),
         by,
         ...(note !== undefined && { note }),
-      }),
+      })
+    },
     list: async () => {
       const stored = await supported(backend.switches).list()
       return [
@@ -102,8 +113,11 @@ export function createSwitches({ backend, queues, heldNames = [] }: SwitchesSetu
         ...heldNames.map(fromEnvironment),
       ]
     },
-    history: async ({ limit = 100, after } = {}) =>
-      supported(backend.switches).history({ limit, ...(after !== undefined && { after }) }),
+    history: async (options = {}) => {
+      refuseUnknownOptions(options, pageOptions)
+      const { limit = 100, after } = options
+      return supported(backend.switches).history({ limit, ...(after !== undefined && { after }) })
+    },
   }
 }
 

@@ -5,9 +5,16 @@
 import type { Backend, EmittedMessage, NewMessage, SendResult } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { inCallerNames } from '../core/rename-fields.ts'
 import { allOrThrow } from './all-or-throw.ts'
 import { checkedEncoder } from './checked-encoder.ts'
-import { type AnySendOptions, newMessage, type SendOptions } from './send-options.ts'
+import {
+  type AnySendOptions,
+  callerNames,
+  checkSendOptions,
+  newMessage,
+  type SendOptions,
+} from './send-options.ts'
 
 /** `duplicate`: the queue had this message already, and `id` and `sequence` are those of the first. */
 export interface Sent {
@@ -70,9 +77,18 @@ export function createProducer({ backend, name, declared }: ProducerSetup): Unty
     message: unknown,
     options: AnySendOptions,
     field?: string,
-  ): Promise<NewMessage> => newMessage(await encode(message, field), options)
-  const store = async (messages: readonly NewMessage[]): Promise<readonly Sent[]> =>
-    (await backend.send({ queue: name, messages, allOrNothing: true })).map(sentOrThrow)
+  ): Promise<NewMessage> => {
+    checkSendOptions(declared, options, field === undefined ? '' : `${field}.options.`)
+    return newMessage(await encode(message, field), options)
+  }
+  const names = callerNames(declared)
+  const store = async (messages: readonly NewMessage[]): Promise<readonly Sent[]> => {
+    try {
+      return (await backend.send({ queue: name, messages, allOrNothing: true })).map(sentOrThrow)
+    } catch (error) {
+      throw inCallerNames(error, names)
+    }
+  }
 
   return {
     async send(message, options = {}) {

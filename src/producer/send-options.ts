@@ -2,6 +2,8 @@
 import type { MessageAttribute, NewMessage } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 
 export interface StandardSendOptions {
   /** Overrides the queue's delay. At most 15m. */
@@ -34,11 +36,40 @@ export type SendOptions<Queue extends DeclaredQueue> =
 /** All options of all queues, as they arrive at run time. */
 export type AnySendOptions = StandardSendOptions & Partial<FifoSendOptions>
 
+const standardOptions: OptionNames<StandardSendOptions> = {
+  delay: true,
+  tenant: true,
+  attributes: true,
+}
+const fifoOptions: OptionNames<FifoSendOptions> = {
+  group: true,
+  deduplicationId: true,
+  attributes: true,
+}
+
+/** Refuses options that the queue does not have. */
+export function checkSendOptions(
+  { type }: DeclaredQueue,
+  options: AnySendOptions,
+  prefix: string,
+): void {
+  if (type === 'fifo') refuseUnknownOptions(options, fifoOptions, prefix)
+  else refuseUnknownOptions(options, standardOptions, prefix)
+}
+
+/** The names of a caller's options, by the names of the store's fields. */
+export function callerNames({ type }: DeclaredQueue): ReadonlyMap<string, string> {
+  return type === 'fifo' ? fifoNames : standardNames
+}
+
+const fifoNames: ReadonlyMap<string, string> = new Map([['delayMs', 'delay']])
+const standardNames: ReadonlyMap<string, string> = new Map([...fifoNames, ['group', 'tenant']])
+
 export function newMessage(body: string, options: AnySendOptions): NewMessage {
   const { delay, tenant, group = tenant, deduplicationId, attributes } = options
   return {
     body,
-    ...(delay === undefined ? {} : { delayMs: durationMs(delay, 'delay') }),
+    ...(delay === undefined ? {} : { delayMs: durationMs(delay, 'delay', limits.delayMs) }),
     ...(group === undefined ? {} : { group }),
     ...(deduplicationId === undefined ? {} : { deduplicationId }),
     ...(attributes === undefined ? {} : { attributes }),

@@ -5,6 +5,8 @@
 import type { Backend, Receive } from '../backends/backend.ts'
 import type { DeclaredQueue, MessageOutput } from '../contracts/queue-declaration.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { checkDeliveries, type RefusedDelivery } from './check-deliveries.ts'
 import { LeaseClient } from './lease-client.ts'
 import { type TypedDelivery, typedDelivery } from './typed-delivery.ts'
@@ -56,13 +58,23 @@ export function createConsumer(setup: ConsumerSetup): UntypedConsumer {
   }
 }
 
+const receiveOptions: OptionNames<ReceiveOptions> = {
+  max: true,
+  visibility: true,
+  wait: true,
+  signal: true,
+}
+
 function receiveRequest(queue: string, options: ReceiveOptions): Receive {
+  refuseUnknownOptions(options, receiveOptions)
   const { max = 1, visibility, wait, signal } = options
   return {
     queue,
     max,
-    ...(visibility === undefined ? {} : { visibilityMs: durationMs(visibility, 'visibility') }),
-    ...(wait === undefined ? {} : { waitMs: durationMs(wait, 'wait') }),
+    ...(visibility === undefined
+      ? {}
+      : { visibilityMs: durationMs(visibility, 'visibility', limits.visibilityMs) }),
+    ...(wait === undefined ? {} : { waitMs: durationMs(wait, 'wait', limits.receiveWaitMs) }),
     ...(signal === undefined ? {} : { signal }),
   }
 }

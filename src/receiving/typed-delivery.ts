@@ -1,6 +1,9 @@
 /** One received message with its lease: its contents, and the calls that settle it. */
 import type { DeadLetterOrigin, Delivery, MessageAttribute } from '../backends/backend.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
+import { limits } from '../core/limits.ts'
+import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
+import { inCallerNames } from '../core/rename-fields.ts'
 import type { PreparedMessage } from '../producer/queue-producer.ts'
 import type { Extended, LeaseClient, Settled } from './lease-client.ts'
 
@@ -44,6 +47,10 @@ export interface DeliverySetup {
   readonly message: unknown
 }
 
+const settleNames: ReadonlyMap<string, string> = new Map([['outcome.reason', 'reason']])
+const acknowledgeOptions: OptionNames<{ emits: unknown }> = { emits: true }
+const retryOptions: OptionNames<{ in: unknown }> = { in: true }
+
 export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
   const { client, queue, isFifo, delivery, message } = setup
   const lease = { queue, receipt: delivery.receipt }
@@ -60,16 +67,26 @@ export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
     attributes: delivery.attributes,
     deadLetterOrigin: delivery.deadLetterOrigin,
 
-    acknowledge: async ({ emits = [] } = {}) => {
+    acknowledge: async (options = {}) => {
+      refuseUnknownOptions(options, acknowledgeOptions)
+      const { emits = [] } = options
       const resolved = await Promise.all(emits.map((emission) => emission.toEmitted()))
       return client.settle(lease, { kind: 'acknowledge' }, { emits: resolved })
     },
     retry: async (options = {}) => {
-      const delayMs = durationMs(options.in ?? '0s', 'in')
+      refuseUnknownOptions(options, retryOptions)
+      const delayMs = durationMs(options.in ?? '0s', 'in', limits.visibilityMs)
       return client.settle(lease, { kind: 'retry', delayMs })
     },
     release: () => client.settle(lease, { kind: 'release' }),
-    deadLetter: (reason) => client.settle(lease, { kind: 'deadLetter', reason }),
-    extend: async (duration) => client.extend(lease, durationMs(duration, 'duration')),
+    deadLetter: async (reason) => {
+      try {
+        return await client.settle(lease, { kind: 'deadLetter', reason })
+      } catch (error) {
+        throw inCallerNames(error, settleNames)
+      }
+    },
+    extend: async (duration) =>
+      client.extend(lease, durationMs(duration, 'duration', limits.visibilityMs)),
   }
 }

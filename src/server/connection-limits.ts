@@ -1,79 +1,100 @@
 /**
- * What one client may cost a listener. The defaults leave room for 1 MiB over a poor line and for
- * thousands of long polls, and cut off who only holds a connection.
+ * What one client may cost a listener. The defaults leave room for 1 MiB over a slow line and for thousands of long
+ * polls, and cut off clients that only hold a connection.
  */
 import { checkRange, type Violations } from '../core/checks.ts'
+import { type Duration, durationMs, formatDuration } from '../core/durations.ts'
 import type { Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { refuseUnknownOptions } from '../core/options.ts'
 
-export interface ConnectionLimits {
-  /** Connections at the same time; beyond it, idle ones make room for new ones. Default 10,000. */
-  readonly connectionsMax: number
-  /** Requests on one connection that wait for their answers. Default 100. */
-  readonly pipelinedMax: number
+export interface ConnectionOptions {
+  /** Connections at the same time. Beyond it, idle ones make room for new ones. Default 10,000. */
+  readonly connectionsMax?: number
+  /** Requests on one connection that wait for their responses. Default 100. */
+  readonly pipelinedMax?: number
   /** The address and all headers of a request together. Default 32 KiB. */
-  readonly headerBytesMax: number
+  readonly headerBytesMax?: number
   /** Headers of a request. Default 100. */
-  readonly headersMax: number
-  /** How long the headers of a request may take, on a new connection from its start. Default 10 s. */
-  readonly headersTimeoutMs: number
-  /** How long a request may take to arrive with its body. Default 60 s. */
-  readonly requestTimeoutMs: number
-  /** How long a connection may rest between requests. Default 65 s. */
-  readonly keepAliveTimeoutMs: number
-  /** How long the rest of a body is taken in after the answer was given without it. Default 2 s. */
-  readonly lingerMs: number
-  /** How long a client may take to read what one write sent; cut off after twice that. Default 60 s. */
-  readonly readTimeoutMs: number
-  /** How often to look for connections that are over these times. Default 2 s. */
-  readonly checkIntervalMs: number
-  /** How long requests may take to finish once the listener closes. Default 5 s. */
-  readonly drainMs: number
+  readonly headersMax?: number
+  /** How long the headers of a request may take, on a new connection from its start. Default 10s. */
+  readonly headersTimeout?: Duration
+  /** How long a request may take to arrive with its body. Default 60s. */
+  readonly requestTimeout?: Duration
+  /** How long a connection may stay idle between requests. Default 65s. */
+  readonly keepAliveTimeout?: Duration
+  /** How long to read the rest of a body after the response was sent without it. Default 2s. */
+  readonly linger?: Duration
+  /** How long a client may take to read what one write sent. It is cut off after twice that. Default 60s. */
+  readonly readTimeout?: Duration
+  /** How often to look for connections that exceed these times. Default 2s. */
+  readonly checkInterval?: Duration
+  /** How long requests may take to finish once the listener closes. Default 5s. */
+  readonly drain?: Duration
 }
 
-const defaults: ConnectionLimits = {
+type Counts = 'connectionsMax' | 'pipelinedMax' | 'headerBytesMax' | 'headersMax'
+type Times = Exclude<keyof ConnectionOptions, Counts>
+
+/** The options with their defaults; times in milliseconds. */
+export type ConnectionLimits = { readonly [Name in Counts]: number } & {
+  readonly [Name in Times as `${Name}Ms`]: number
+}
+
+const defaults: Required<ConnectionOptions> = {
   connectionsMax: 10_000,
   pipelinedMax: 100,
   headerBytesMax: 32 * 1_024,
   headersMax: 100,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 60_000,
-  // Longer than the idle time of common clients, so that it is they who hang up.
-  keepAliveTimeoutMs: 65_000,
-  lingerMs: 2_000,
-  readTimeoutMs: 60_000,
-  checkIntervalMs: 2_000,
-  drainMs: 5_000,
+  headersTimeout: '10s',
+  requestTimeout: '60s',
+  // Longer than the idle time of common clients, so that the client closes the connection.
+  keepAliveTimeout: '65s',
+  linger: '2s',
+  readTimeout: '60s',
+  checkInterval: '2s',
+  drain: '5s',
 }
 
-const times = { min: 1, max: 3_600_000, unit: 'ms' }
+const times = { min: 1, max: 3_600_000 }
 
-const ranges: Readonly<Record<keyof ConnectionLimits, Range>> = {
+const counts: Readonly<Record<Counts, Range>> = {
   connectionsMax: { min: 1, max: 1_000_000, unit: 'connections' },
   pipelinedMax: { min: 1, max: 1_000_000, unit: 'requests' },
   headerBytesMax: { min: 1_024, max: 2 ** 20, unit: 'bytes' },
   headersMax: { min: 10, max: 2_000, unit: 'headers' },
-  headersTimeoutMs: times,
-  requestTimeoutMs: times,
-  keepAliveTimeoutMs: times,
-  lingerMs: times,
-  readTimeoutMs: times,
-  checkIntervalMs: times,
-  drainMs: times,
 }
 
-export function connectionLimits(given: Partial<ConnectionLimits> = {}): ConnectionLimits {
-  const limits = { ...defaults, ...given }
+export function connectionLimits(given: ConnectionOptions = {}): ConnectionLimits {
+  refuseUnknownOptions(given, knownOptions, 'connections.')
+  const options = { ...defaults, ...given }
   const violations: Violations = []
-  for (const [name, range] of Object.entries(ranges)) {
-    checkRange(violations, `connections.${name}`, Reflect.get(limits, name), range)
+  for (const [name, range] of Object.entries(counts)) {
+    checkRange(violations, `connections.${name}`, Reflect.get(options, name), range)
+  }
+  const ms = (name: Times): number => durationMs(options[name], `connections.${name}`, times)
+  const { connectionsMax, pipelinedMax, headerBytesMax, headersMax } = options
+  const limits: ConnectionLimits = {
+    connectionsMax,
+    pipelinedMax,
+    headerBytesMax,
+    headersMax,
+    headersTimeoutMs: ms('headersTimeout'),
+    requestTimeoutMs: ms('requestTimeout'),
+    keepAliveTimeoutMs: ms('keepAliveTimeout'),
+    lingerMs: ms('linger'),
+    readTimeoutMs: ms('readTimeout'),
+    checkIntervalMs: ms('checkInterval'),
+    drainMs: ms('drain'),
   }
   const { headersTimeoutMs, requestTimeoutMs } = limits
   if (headersTimeoutMs > requestTimeoutMs) {
-    const allowed = `at most the ${requestTimeoutMs} ms of connections.requestTimeoutMs`
-    const field = 'connections.headersTimeoutMs'
-    violations.push({ field, given: `${headersTimeoutMs} ms`, allowed })
+    const allowed = `at most connections.requestTimeout, ${formatDuration(requestTimeoutMs)}`
+    const field = 'connections.headersTimeout'
+    violations.push({ field, given: formatDuration(headersTimeoutMs), allowed })
   }
   if (violations.length > 0) throw MillraceError.invalid(violations)
   return limits
 }
+
+const knownOptions = Object.fromEntries(Object.keys(defaults).map((name) => [name, true as const]))

@@ -5,7 +5,7 @@ import { describe, onTestFinished, test } from 'vitest'
 import { type RawClient, rawClient } from '../../test/support/raw-client.ts'
 import { systemPorts, type Timers } from '../core/ports.ts'
 import { VirtualClock } from '../testing/virtual-clock.ts'
-import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
+import { type ConnectionOptions, connectionLimits } from './connection-limits.ts'
 import { type Listener, listen } from './listen.ts'
 
 interface Scene {
@@ -17,7 +17,7 @@ interface Scene {
 
 /** Answers with the address, except below /hold, where the test says when. */
 async function listening(
-  limits: Partial<ConnectionLimits> = {},
+  limits: ConnectionOptions = {},
   timers: Timers = systemPorts.timers,
 ): Promise<Scene> {
   const asked = new Map<string, ServerResponse>()
@@ -65,7 +65,7 @@ describe('a client that does not read its answer', () => {
 
   async function flooded(): Promise<{ clock: VirtualClock; scene: Scene; client: RawClient }> {
     const clock = new VirtualClock()
-    const scene = await listening({ readTimeoutMs: 60_000 }, clock)
+    const scene = await listening({ readTimeout: { ms: 60_000 } }, clock)
     const client = await scene.client()
     client.socket.pause()
     client.write(get('/hold'))
@@ -184,17 +184,23 @@ describe('a connection with several requests at once', () => {
 })
 
 describe('the limits of a listener', () => {
+  test('are refused when a duration is out of range', () => {
+    assert.throws(() => connectionLimits({ drain: '2h' }), {
+      code: 'invalid_argument',
+      message: 'connections.drain: got 2h, expected a duration, 1ms to 1h',
+    })
+  })
+
   test('are refused all together when they make no sense', () => {
     const given = {
       connectionsMax: 0,
       headersMax: 1.5,
-      headersTimeoutMs: 70_000,
-      drainMs: Number.NaN,
+      headersTimeout: { ms: 70_000 },
     }
     assert.throws(() => connectionLimits(given), {
       code: 'invalid_argument',
       message:
-        /connections\.connectionsMax: got 0.*headersMax: got 1\.5.*drainMs: got NaN.*headersTimeoutMs: got 70000 ms, expected at most the 60000 ms/s,
+        /connections\.connectionsMax: got 0.*headersMax: got 1\.5.*headersTimeout: got 70s, expected at most connections\.requestTimeout, 1m$/s,
     })
   })
 })

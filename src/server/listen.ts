@@ -7,7 +7,11 @@ import type { AddressInfo } from 'node:net'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
 import { systemReason } from '../core/system-reason.ts'
-import { type ConnectionLimits, connectionLimits } from './connection-limits.ts'
+import {
+  type ConnectionLimits,
+  type ConnectionOptions,
+  connectionLimits,
+} from './connection-limits.ts'
 import { Connections } from './connections.ts'
 
 export interface ListenRequest {
@@ -16,7 +20,7 @@ export interface ListenRequest {
   readonly port: number
   readonly answer: RequestListener
   readonly timers: Timers
-  readonly limits?: Partial<ConnectionLimits>
+  readonly limits?: ConnectionOptions
 }
 
 export interface Listener {

@@ -24,7 +24,7 @@ import { createMetricReader } from '../operations/metrics/metrics.ts'
 import { isLoopback } from '../surfaces/local-request.ts'
 import type { Services } from '../surfaces/services.ts'
 import { limitHeapGrowth } from '../worker/heap-growth.ts'
-import type { ConnectionLimits } from './connection-limits.ts'
+import type { ConnectionOptions } from './connection-limits.ts'
 import { HeldReceives } from './held-receives.ts'
 import { listen } from './listen.ts'
 import { WireContracts } from './wire-contracts.ts'
@@ -43,7 +43,7 @@ export interface ServerOptions {
   /** Gets a line for each transition of a job and each request. Default: none. */
   readonly log?: Logger
   /** What one client may cost: connections, headers, times. */
-  readonly connections?: Partial<ConnectionLimits>
+  readonly connections?: ConnectionOptions
   /** Time, chance and identity. Default: those of the machine. */
   readonly ports?: Ports
 }

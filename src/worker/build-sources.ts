@@ -1,11 +1,11 @@
 /** From the options of a worker to its sources; what is wrong with them is reported in one error. */
 import { isTriggersQueue } from '../contracts/collector-declaration.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import type { ResolvedQueues } from '../contracts/resolve-queues.ts'
 import { checkKeys, isRecord } from '../contracts/setting-checks.ts'
 import { checkRange, describeGiven, type Violations } from '../core/checks.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { formatDuration } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'

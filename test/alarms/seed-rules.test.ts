@@ -17,7 +17,7 @@ describe('the replies engine', () => {
     alarms: [
       alarm.depth('*').above(100, { ...steady, name: 'backlog' }),
       alarm.inFlight('*').above(50, { evaluationPeriods: 10 }),
-      alarm.oldestAge('whatsapp').above(3_600),
+      alarm.oldestAge('whatsapp').above('1h'),
       alarm.oldestAge('handoff').above(3_600),
       alarm.oldestAge('trigger').above(600),
       alarm.dead('*').above(0, { statistic: 'sum', period: '1m', missingData: 'not_breaching' }),

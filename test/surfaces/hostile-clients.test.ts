@@ -7,11 +7,11 @@ import { commandServers } from './command-servers.ts'
 
 /** Short enough that a test can wait for the end of each. */
 const impatient = {
-  headersTimeoutMs: 150,
-  requestTimeoutMs: 300,
-  keepAliveTimeoutMs: 100,
-  lingerMs: 200,
-  checkIntervalMs: 25,
+  headersTimeout: { ms: 150 },
+  requestTimeout: { ms: 300 },
+  keepAliveTimeout: { ms: 100 },
+  linger: { ms: 200 },
+  checkInterval: { ms: 25 },
 }
 
 interface Scene {
@@ -123,7 +123,7 @@ describe('a client that sends too much', () => {
     ['a health check', `${health}`, /^HTTP\/1\.1 200 /],
     ['nothing that is there', 'POST /nothing HTTP/1.1\r\nHost: localhost\r\n', /^HTTP\/1\.1 404 /],
   ])('a body without end to %s is answered and cut off', async (_where, begin, answer) => {
-    const { url, client } = await served({ ...impatient, requestTimeoutMs: 60_000 })
+    const { url, client } = await served({ ...impatient, requestTimeout: { ms: 60_000 } })
     const endless = await client()
     endless.write(`${begin}Transfer-Encoding: chunked\r\n\r\n`)
     const chunk = `10000\r\n${'a'.repeat(0x10000)}\r\n`

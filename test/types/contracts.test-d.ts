@@ -4,15 +4,18 @@ import { describe, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import {
   type App,
+  type DeadLetterHandle,
   defineApp,
   type FifoQueue,
   fifo,
+  jobs,
   type Mill,
   open,
   queue,
   type Sent,
   type StandardQueue,
   type TypedDelivery,
+  triggers,
 } from '../../src/index.ts'
 
 const Video = z.object({ fileKey: z.string(), size: z.string().transform(Number) })
@@ -133,7 +136,7 @@ describe('schemas of other libraries', () => {
 
 describe('declaring', () => {
   test('keeps the type of every queue', () => {
-    expectTypeOf(academy.queues.video).toEqualTypeOf<StandardQueue<typeof Video>>()
+    expectTypeOf(academy.queues.video).toExtend<StandardQueue<typeof Video>>()
     expectTypeOf(academy.queues.telemetry).toExtend<FifoQueue>()
     expectTypeOf(academy).toExtend<App>()
     expectTypeOf(open(academy)).resolves.toEqualTypeOf<Mill<typeof academy>>()
@@ -160,5 +163,23 @@ describe('declaring', () => {
     queue({ schema: { fileKey: 'string' } })
     // @ts-expect-error there are two ways only
     fifo({ deduplication: 'both' })
+  })
+})
+
+describe('dead letters', () => {
+  test('of a queue that declares them are there', () => {
+    expectTypeOf(queues.video.deadLetters).toEqualTypeOf<DeadLetterHandle>()
+    expectTypeOf(queues.anything.deadLetters).toEqualTypeOf<DeadLetterHandle | null>()
+    const declared = defineApp('x', {
+      queues: {
+        ordered: fifo({ deadLetter: {} }),
+        work: jobs({ types: { A: z.unknown() }, deadLetter: { after: 2 } }),
+        windows: triggers({ deadLetter: {} }),
+      },
+    })
+    type Handles = Mill<typeof declared>['queues']
+    expectTypeOf<Handles['ordered']['deadLetters']>().toEqualTypeOf<DeadLetterHandle>()
+    expectTypeOf<Handles['work']['deadLetters']>().toEqualTypeOf<DeadLetterHandle>()
+    expectTypeOf<Handles['windows']['deadLetters']>().toEqualTypeOf<DeadLetterHandle>()
   })
 })

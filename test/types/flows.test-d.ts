@@ -186,3 +186,15 @@ describe('the context of a handler', () => {
     mill.worker({ poll: ['extract'], handle: { extract: (_, context) => handle(context) } })
   })
 })
+
+describe('a flow', () => {
+  const queues = { pages: queue(), bound: queue() }
+
+  test('names queues of its app', () => {
+    defineApp('x', { queues, flows: { book: flow({ units: 'pages', finalize: 'bound' }) } })
+    // @ts-expect-error there is no queue 'page'
+    defineApp('x', { queues, flows: { book: flow({ units: 'page' }) } })
+    // @ts-expect-error there is no queue 'bounds'
+    defineApp('x', { queues, flows: { book: flow({ units: 'pages', finalize: 'bounds' }) } })
+  })
+})

@@ -4,6 +4,7 @@ import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts
 import type { Backend, Page } from '../../backends/backend.ts'
 import type { AlarmState } from '../../core/alarm-rule.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
 import { supported } from '../../core/supported.ts'
 import type { AlarmChange } from '../../maintenance/alarms/alarm-change.ts'
 import { AlarmEvaluator } from '../../maintenance/alarms/alarm-evaluator.ts'
@@ -39,6 +40,9 @@ export interface TestAlarmOptions {
   readonly reason?: string
 }
 
+const historyOptions: OptionNames<AlarmHistoryOptions> = { alarm: true, limit: true, after: true }
+const testOptions: OptionNames<TestAlarmOptions> = { state: true, by: true, reason: true }
+
 export interface AlarmsSetup {
   readonly backend: Pick<Backend, 'alarms' | 'metrics' | 'flows' | 'readQueue'>
   /** Only the alarms of this owner. Default: all of the store. */
@@ -57,14 +61,19 @@ export function createAlarms({ backend, owner, onChange = nobody }: AlarmsSetup)
   return {
     list: async () => supported(backend.alarms).alarmStates({ prefix: '', ...ofOwner }),
     get: find,
-    history: async ({ alarm, limit = 100, after } = {}) =>
-      supported(backend.alarms).alarmHistory({
+    history: async (options = {}) => {
+      refuseUnknownOptions(options, historyOptions)
+      const { alarm, limit = 100, after } = options
+      return supported(backend.alarms).alarmHistory({
         limit,
         ...(alarm !== undefined && { alarm }),
         ...(after !== undefined && { after }),
-      }),
+      })
+    },
     evaluate: async () => evaluator.evaluate(),
-    test: async (name, { state: to, by, reason = 'to see that it works' }) => {
+    test: async (name, options) => {
+      refuseUnknownOptions(options, testOptions)
+      const { state: to, by, reason = 'to see that it works' } = options
       const record = await find(name)
       if (record === undefined) throw new MillraceError('alarm_not_found')
       const given = { to, reason: `Set by ${by}: ${reason}` }

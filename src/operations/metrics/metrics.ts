@@ -5,6 +5,7 @@ import { type NamedQueue, type NameScope, valueName } from '../../contracts/reso
 import { type Duration, durationMs } from '../../core/durations.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { minuteMs, minuteOf } from '../../core/minutes.ts'
+import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
 import type { Clock } from '../../core/ports.ts'
 import { supported } from '../../core/supported.ts'
 import {
@@ -48,6 +49,9 @@ export interface MetricsSetup extends MetricReaderSetup {
   readonly scope: NameScope
 }
 
+const prometheusOptions: OptionNames<PrometheusOptions> = { perQueue: true }
+const spanOptions: OptionNames<MetricSpan> = { last: true, from: true, to: true }
+
 const defaultSpan: Duration = '1h'
 
 export function createMetricReader(setup: MetricReaderSetup): MetricReader {
@@ -56,7 +60,10 @@ export function createMetricReader(setup: MetricReaderSetup): MetricReader {
   return {
     minutes: async (queue, span) =>
       supported(backend.metrics).minutes({ queue: nameOf(queue), ...spanOf(span, clock) }),
-    prometheus: async (options) => prometheusText(await prometheusMetrics(backend, options)),
+    prometheus: async (options = {}) => {
+      refuseUnknownOptions(options, prometheusOptions)
+      return prometheusText(await prometheusMetrics(backend, options))
+    },
   }
 }
 
@@ -79,9 +86,11 @@ const end = 8_640_000_000_000_000
 
 /** The first and the last millisecond that count. */
 function spanOf(
-  { last = defaultSpan, from, to }: MetricSpan = {},
+  span: MetricSpan = {},
   clock: Pick<Clock, 'now'>,
 ): { readonly from: number; readonly to: number } {
+  refuseUnknownOptions(span, spanOptions)
+  const { last = defaultSpan, from, to } = span
   if (from !== undefined) {
     return { from: momentOf('from', from), to: to === undefined ? end : momentOf('to', to) }
   }

@@ -1,7 +1,7 @@
 /** `millrace alarm`: the alarms of a store, also while servers and workers use it. */
 import type { Command } from 'commander'
-import { didYouMean } from '../../core/did-you-mean.ts'
 import { type AlarmState, alarmStates } from '../../core/alarm-rule.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { limits } from '../../core/limits.ts'
 import { alarmTransitionView, alarmView } from '../../operations/alarms/alarm-view.ts'
 import { type Alarms, createAlarms } from '../../operations/alarms/alarms.ts'

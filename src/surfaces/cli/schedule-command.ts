@@ -2,8 +2,8 @@
 
 import { type Command, Option } from 'commander'
 import type { ScheduleRecord } from '../../backends/schedule-store.ts'
-import { didYouMean } from '../../core/did-you-mean.ts'
 import { resolveQueues } from '../../contracts/resolve-queues.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { supported } from '../../core/supported.ts'
 import { type ScheduleControl, scheduleControl } from '../../flows/schedule-control.ts'

@@ -3,6 +3,7 @@
  * any server; `serve` mounts it beside the health checks.
  */
 import type { Hono } from 'hono'
+import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
 import type { ServedApp } from '../services.ts'
 import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'
@@ -23,7 +24,21 @@ export interface JobsApi {
 }
 
 /** @param mill what `open` resolved with */
+const jobsApiOptions: OptionNames<JobsApiOptions> = {
+  auth: true,
+  basePath: true,
+  userQueues: true,
+  bodyBytesMax: true,
+  bodyTimeout: true,
+  enqueueRate: true,
+  streamsPerCaller: true,
+  log: true,
+  signal: true,
+  ports: true,
+}
+
 export function createJobsApi(mill: ServedApp, options: JobsApiOptions): JobsApi {
+  refuseUnknownOptions(options, jobsApiOptions)
   const { basePath, ...others } = options
   const settings = apiSettings(others, mill.app)
   const { log, ports } = settings

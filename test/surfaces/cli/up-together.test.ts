@@ -6,7 +6,7 @@ import { assertRefused, cliScene } from './cli-scene.ts'
 const millrace = new URL('../../../src/index.ts', import.meta.url).href
 
 const app = (queues: string, more = ''): string => `
-import { dead, defineApp, depth, errorRate, oldestAge, queue } from '${millrace}'
+import { alarm, defineApp, queue } from '${millrace}'
 export const shop = defineApp('shop', { queues: { ${queues} }, ${more} })
 `
 
@@ -39,7 +39,7 @@ describe('an app that goes up', () => {
   test('has its alarms recorded in the words of CloudWatch', async () => {
     const { write, run, store } = await cliScene()
     const alarms =
-      "alarms: [dead('*').above(0), oldestAge('orders').above(60, { period: '2m' }), errorRate('orders').above(0.5)]"
+      "alarms: [alarm.dead('*').above(0), alarm.oldestAge('orders').above(60, { period: '2m' }), alarm.errorRate('orders').above(0.5)]"
     const module = await write('app.mjs', app('orders: queue({ deadLetter: {} })', alarms))
     const { code, stdout, stderr } = await run('up', module, '--json')
     assert.equal(code, 0, stderr)
@@ -105,7 +105,7 @@ describe('an app beside a template of the same queues', () => {
   const orders = "orders: queue({ name: 'orders', visibilityTimeout: '60s', obeys: 'PAUSED'"
   const dlq = "dlq: queue({ name: 'orders-dlq' })"
   const deadLetter = "deadLetter: { queue: 'dlq', after: 3 }"
-  const alarms = "alarms: [depth('orders').above(1), dead('orders').above(0)]"
+  const alarms = "alarms: [alarm.depth('orders').above(1), alarm.dead('orders').above(0)]"
 
   test('joins its stack, and adds what a template cannot say', async () => {
     const { write, read, store } = await cliScene()
