@@ -1,6 +1,7 @@
 /**
- * Millrace: durable queues declared once, in one typed value. Declare an app with `defineApp`, open
- * it with `open`, send and receive through `mill.queues`, enqueue and follow jobs through `mill.jobs`.
+ * Millrace: durable queues, background jobs and pipelines. Declare an app with `defineApp`, open it with `open`, send
+ * and receive with `mill.queues`, enqueue and read jobs with `mill.jobs`. The types of records that a store keeps, such
+ * as `FlowRecord`, and of the port between Millrace and a store are in `millrace/backend`.
  */
 import './app/require-node.ts'
 
@@ -15,50 +16,6 @@ export type {
   QueueHandle,
 } from './app/open.ts'
 export { open } from './app/open.ts'
-export type { AlarmRecord, AlarmTransition } from './backends/alarm-store.ts'
-/** Requests and answers of the backend port, for those who call it or write a backend. */
-export type * as port from './backends/backend.ts'
-export type {
-  Backend,
-  BackupProgress,
-  BackupReport,
-  DeadLetterOrigin,
-  LeaseRefusal,
-  MessageAttribute,
-  MoveTask,
-  Page,
-  PeekedMessage,
-  QueueStatistics,
-  SendResult,
-} from './backends/backend.ts'
-export type { Capabilities } from './backends/capabilities.ts'
-export type { KeySummary, TriggerState } from './backends/collector-store.ts'
-export type {
-  AddedUnits,
-  FlowFailure,
-  FlowRecord,
-  FlowStatus,
-  UnitFailurePolicy,
-  UnitKey,
-  UnitRecord,
-  UnitState,
-} from './backends/flow-store.ts'
-export type {
-  InboxClaim,
-  InboxCounts,
-  InboxEvent,
-  InboxEventName,
-  InboxItemState,
-} from './backends/inbox-store.ts'
-export type { EnqueuedJob, JobAttempt } from './backends/job-store.ts'
-export type { QueueMinute, ValueMinute } from './backends/metric-store.ts'
-export type {
-  BudgetState,
-  SwitchEvent,
-  SwitchMode,
-  SwitchRecord,
-  SwitchScope,
-} from './backends/switch-store.ts'
 export {
   type Alarm,
   type AlarmAction,

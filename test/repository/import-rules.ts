@@ -151,12 +151,12 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'index.ts',
     parts: ['core', 'contracts', 'flows', 'receiving', 'worker', 'app'],
-    types: ['observability', 'backends', 'producer', 'jobs', 'maintenance', 'operations'],
+    types: ['observability', 'producer', 'jobs', 'maintenance', 'operations'],
     outside: [],
   },
   {
     part: 'server.ts',
-    parts: ['app', 'server', 'surfaces/http-api', 'surfaces/sqs-protocol'],
+    parts: ['core', 'app', 'server', 'surfaces/http-api', 'surfaces/sqs-protocol'],
     types: ['surfaces'],
     outside: ['node:'],
   },

@@ -1,8 +1,7 @@
 import { describe, expectTypeOf, test } from 'vitest'
+import type { AlarmRecord, AlarmTransition } from '../../src/backend.ts'
 import {
   type Alarm,
-  type AlarmRecord,
-  type AlarmTransition,
   alarm,
   defineApp,
   type FlowAlarm,

@@ -1,13 +1,12 @@
 import { describe, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import type { KeySummary, Page } from '../../src/backend.ts'
 import {
   type Collected,
   collector,
   defineApp,
   type InspectedKey,
-  type KeySummary,
   type Mill,
-  type Page,
   queue,
   triggers,
 } from '../../src/index.ts'

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { describe, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import type { FlowRecord } from '../../src/backend.ts'
 import {
   type ChainProgress,
   chain,
   defineApp,
-  type FlowRecord,
   fifo,
   flow,
   type HandlerContext,

@@ -2,11 +2,11 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import type { EnqueuedJob, Page } from '../../src/backend.ts'
 import {
   type App,
   type DeclaredQueue,
   defineApp,
-  type EnqueuedJob,
   type FinishedJob,
   fifo,
   type Job,
@@ -17,7 +17,6 @@ import {
   jobs,
   type Mill,
   open,
-  type Page,
   type QueueHandle,
   queue,
 } from '../../src/index.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { type Backend, type Mill, open } from 'millrace'
+import { type Mill, open } from 'millrace'
+import type { Backend } from 'millrace/backend'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type TemporaryFolder, temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { openSqlite } from '../../shared/not-public.ts'

@@ -2,7 +2,8 @@
 
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Backend, Logger, Worker } from 'millrace'
+import type { Logger, Worker } from 'millrace'
+import type { Backend } from 'millrace/backend'
 import { onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { openSqlite } from '../../shared/not-public.ts'

@@ -3,7 +3,8 @@
  * the alarms, the webhooks, and a worker where the test wants one.
  */
 import assert from 'node:assert/strict'
-import type { Backend, Worker } from 'millrace'
+import type { Worker } from 'millrace'
+import type { Backend } from 'millrace/backend'
 import { serve } from 'millrace/server'
 import { type VirtualClock, virtualPorts } from 'millrace/testing'
 import { onTestFinished } from 'vitest'

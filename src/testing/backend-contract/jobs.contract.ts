@@ -19,13 +19,8 @@ function describeLife(suite: ContractSuite): void {
   suite.test('a job is pending, then processing, then completed with its result', async (scene) => {
     await scene.queue('q')
     const backoff = { fromMs: 100, factor: 1.5, maxMs: 10_000, jitter: 0.5 }
-    const details = {
-      owner: 'ann',
-      tier: 'lite',
-      traceId: 'trace-1',
-      tags: ['a', 'b'],
-      tenant: 'g',
-    }
+    const labels = { tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'] }
+    const details = { owner: 'ann', ...labels, tenant: 'g' }
     const { id, status } = await enqueue(scene, { ...details, backoff })
     assert.equal(status, 'created')
     const pending = await read(scene, id)
