@@ -8,7 +8,7 @@ export function machineLines(): readonly string[] {
   return [
     `Machine: ${cpus().length} cores (${cpu?.model.trim() ?? 'unknown'}), ${memory} GiB, ${process.platform} ${release()}`,
     `Versions: Node ${process.versions.node}, SQLite ${sqliteVersion()}`,
-    'Durability: WAL, synchronous = FULL; every answer after the commit is on the disk',
+    'Durability: WAL, synchronous = FULL; every call returns after its commit is on disk',
   ]
 }
 

@@ -1,4 +1,4 @@
-/** A report is a list of measured rows; a row may carry the bar that it must reach. */
+/** A report is a list of measured rows; a row may have a target that it must reach. */
 export interface Row {
   readonly what: string
   readonly measured: string
@@ -15,7 +15,7 @@ export interface Report {
 }
 
 export function renderReport(report: Report, machine: readonly string[]): string {
-  const header = ['what', 'measured', 'beside it, in the same run', 'bar', 'met']
+  const header = ['what', 'measured', 'compared with, in the same run', 'target', 'met']
   const rows = report.rows.map(({ what, measured, beside = '', bar = '', isMet }) => [
     what,
     measured,
@@ -32,7 +32,7 @@ export function renderReport(report: Report, machine: readonly string[]): string
   return [
     `# ${report.title}`,
     '',
-    'Written by the bench itself; do not edit.',
+    'Written by the benchmark; do not edit.',
     '',
     ...machine.map((text) => `- ${text}`),
     ...report.notes.map((text) => `- ${text}`),

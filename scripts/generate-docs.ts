@@ -107,23 +107,22 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
 const capabilityNames: Readonly<Record<Exclude<keyof Capabilities, 'name'>, string>> = {
   atomicSettle: 'An acknowledgement and the messages it emits are one transaction',
   fifo: 'FIFO queues',
-  peek: 'Messages can be read without receiving them',
-  wakesAcrossProcesses: 'A waiting receive is woken by a send in another process',
-  receiveAttempts: 'A repeated receive attempt gets the same messages again',
+  peek: 'Peek: read messages without receiving them',
+  wakesAcrossProcesses: 'A send wakes a waiting receive in another process',
+  receiveAttempts: 'A repeated receive with the same attempt id returns the same messages',
   durable: 'Acknowledged writes survive a power cut',
   trackedJobs: 'Tracked jobs',
-  callerTransactions: 'Jobs in a transaction of the caller',
-  fairTenants:
-    'A backlog of one tenant does not keep the other tenants of a standard queue waiting',
-  ceilings: 'Ceilings on concurrency and rate, held for all receivers together',
+  callerTransactions: "Jobs enqueued in the caller's own transaction",
+  fairTenants: 'Fair standard queues: a backlog of one tenant does not delay other tenants',
+  ceilings: 'Ceilings on concurrency and rate, across all receivers',
   killSwitches: 'Kill switches and budgets',
   flows: 'Fan-out and fan-in, and chains',
-  collectors: 'Collectors, which merge items of one key',
-  schedules: 'Schedules of which each tick happens once',
-  metrics: 'Metrics by the minute, and alarms',
+  collectors: 'Collectors: items of one key are merged into one message',
+  schedules: 'Schedules: each tick fires once, across all processes',
+  metrics: 'Metrics for each minute, and alarms',
   inboxes: 'Inboxes: messages that people claim',
-  stacks: 'A record of the stacks that went up',
-  backups: 'A copy of the store while it is in use',
+  stacks: 'A record of deployed stacks',
+  backups: 'Backups while the store is in use',
   delayMsMax: 'Longest delay of a message',
 }
 
@@ -131,10 +130,10 @@ const pages: Readonly<Record<string, (current: string) => string>> = {
   'docs/errors.md': () =>
     page(
       'Errors',
-      `Everything that Millrace refuses or fails at is a \`MillraceError\` with one of these codes. Codes are
-stable. \`error.violations\` names each refused field, what was given and what is allowed; no error
-carries a message body. "Retry" means that the same call may succeed later without being changed:
-it is \`error.retryable\`.`,
+      `When Millrace refuses a call, or a call fails, it rejects with a \`MillraceError\` that has one of
+these codes. Codes are stable. \`error.violations\` lists each refused field, a description of the given
+value, and what is allowed. No error contains a message body. "Retry" is \`error.retryable\`: the same
+call may succeed later, unchanged.`,
       table(
         ['Code', 'Retry', 'Meaning'],
         Object.entries(errorCodes).map(([code, { message, retryable }]) => [
@@ -170,8 +169,8 @@ field and the range.`,
   'docs/capabilities.md': () =>
     page(
       'Capabilities',
-      `What each backend can do. Opening an app that needs more than its backend has is refused with the
-reason; nothing is quietly weakened. The contract suite reads the same values for its skips.`,
+      `What each backend can do. If an app needs a capability that its backend lacks, \`open\` rejects with the
+reason; no guarantee is weakened silently. The contract suite skips tests by the same values.`,
       table(
         ['Capability', ...backends.map(({ name }) => name)],
         (Object.keys(capabilityNames) as (keyof typeof capabilityNames)[]).map((key) => [

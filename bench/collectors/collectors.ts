@@ -25,11 +25,11 @@ export async function benchCollectors({ isQuick }: BenchOptions): Promise<Report
     await worker.end()
     await mill.close()
     return {
-      title: 'Collectors: conversations that are merged while they go on',
+      title: 'Collectors: merging conversations under load',
       notes: [
-        `${size.conversations.toLocaleString('en-US')} conversations with 1 to ${size.messagesMax} messages each, at any time within ${size.lastsMs / 1_000} s; a window of ${windowMs / 1_000} s`,
-        'One process adds the messages when their time has come and receives the payloads, another one merges',
-        'A message is late by what passes beyond its window',
+        `${size.conversations.toLocaleString('en-US')} conversations with 1 to ${size.messagesMax} messages each, at random times within ${size.lastsMs / 1_000} s; a window of ${windowMs / 1_000} s`,
+        'One process adds the messages and receives the payloads; another one merges',
+        'The delay of a message is the time beyond its window',
       ],
       rows: rows(size, { sent, received, left, count: all.length }),
     }
@@ -50,7 +50,7 @@ function rows({ lastsMs }: Plan, { sent, received, count, left }: Run): readonly
   const missing = count - arrivedAt.size
   return [
     {
-      what: 'messages added while conversations go on',
+      what: 'messages added',
       measured: formatRate(perSecond(count, lastsMs)),
     },
     {
@@ -59,19 +59,19 @@ function rows({ lastsMs }: Plan, { sent, received, count, left }: Run): readonly
     },
     { what: 'an add, p99', measured: formatMs(percentile(sent.tookMs, 0.99)) },
     {
-      what: 'payloads that they were merged to',
+      what: 'payloads they were merged into',
       measured: `${payloads.toLocaleString('en-US')}, of ${(count / payloads).toFixed(1)} messages`,
     },
     noneOf('messages in no payload', missing),
     noneOf('messages in more than one payload', repeated),
-    noneOf('payloads that are not in order', disordered),
-    noneOf('keys left behind', left),
+    noneOf('payloads out of order', disordered),
+    noneOf('keys with items left', left),
     lateRow(
-      'late after the window, until the payload is in its queue, p99 of messages',
+      'delay until the payload is in its queue, p99 of messages',
       [...mergedAt].map(([sid, at]) => lateMs(sid, at)),
     ),
     lateRow(
-      'until it is in the hands of its receiver, p99 of messages',
+      'delay until a receiver has it, p99 of messages',
       [...arrivedAt].map(([sid, at]) => lateMs(sid, at)),
     ),
     lateRow(

@@ -23,7 +23,7 @@ export async function benchEngine({ isQuick }: BenchOptions): Promise<Report> {
       title: 'The embedded engine',
       notes: [
         `Messages of 200 bytes; medians of ${size.rounds} rounds in which all contenders take turns`,
-        'Raw: bare statements of node:sqlite on a table with one index, 100 rows a commit',
+        'Raw: bare node:sqlite statements on a table with one index, 100 rows a commit',
       ],
       rows,
     }
@@ -168,8 +168,8 @@ async function wakeUps(folder: string, { samples }: Size): Promise<readonly Row[
   await child.end()
   await backend.close()
   return [
-    latencyRow('wake-up of a parked receive, same process', near, 5),
-    latencyRow('wake-up of a parked receive, another process', far, 30),
+    latencyRow('wake-up of a waiting receive, same process', near, 5),
+    latencyRow('wake-up of a waiting receive, another process', far, 30),
   ]
 }
 
@@ -198,7 +198,7 @@ async function idleCost(folder: string, { idleMs }: Size): Promise<Row> {
   const share = await child.ask<number>({ kind: 'idle', polls: 10, forMs: idleMs })
   await child.end()
   return {
-    what: 'an idle process with ten parked receives',
+    what: 'an idle process with ten waiting receives',
     measured: `${(share * 100).toFixed(2)} % of a core`,
     bar: 'under 1 %',
     isMet: share < 0.01,

@@ -33,8 +33,8 @@ export async function benchFlows({ isQuick }: BenchOptions): Promise<Report> {
     return {
       title: 'Fan-out and fan-in',
       notes: [
-        `Units of 200 bytes, ${unitsPerCall.toLocaleString('en-US')} with a call, one call after the other`,
-        `Marks are acknowledgements, ${marksPerRound} with a call, commit included; both flows lie in one store and take turns`,
+        `Units of 200 bytes, ${unitsPerCall.toLocaleString('en-US')} per call, one call after the other`,
+        `Marks are acknowledgements, ${marksPerRound} per call, including the commit; both flows share a store and take turns`,
       ],
       rows: [...rows, await residentRow(folder, size)],
     }
@@ -103,7 +103,7 @@ async function readingRow(backend: Backend, { large, rounds }: Size): Promise<Ro
   }
 }
 
-/** Taking messages back is upkeep, which nobody should have to wait behind for long. */
+/** Cancelling removes messages during maintenance, which must not delay other calls for long. */
 async function cancellingRow(backend: Backend): Promise<Row> {
   await flowsOf(backend).cancel({ flow: flowName, id: 'large' })
   const slices: number[] = []
@@ -114,7 +114,7 @@ async function cancellingRow(backend: Backend): Promise<Row> {
   }
   const p99 = percentile(slices, 0.99)
   return {
-    what: `a slice of upkeep while ${count(slices.length)} of them cancel it, p99`,
+    what: `a slice of maintenance that cancels the flow, of ${count(slices.length)} slices, p99`,
     measured: `${formatMs(p99)} (p50 ${formatMs(median(slices))})`,
     bar: 'under 50 ms',
     isMet: p99 < 50,
@@ -128,7 +128,7 @@ async function residentRow(folder: string, { large }: Size): Promise<Row> {
   const megabytes = await child.ask<number>({ kind: 'resident', file, units: large })
   await child.end()
   return {
-    what: `resident memory at its most, opening and marking ${count(large)} units`,
+    what: `peak resident memory, opening and marking ${count(large)} units`,
     measured: `${Math.round(megabytes)} MB`,
     bar: 'under 250 MB',
     isMet: megabytes < 250,

@@ -57,9 +57,9 @@ export async function benchFootprint({ isQuick, isInstalling }: BenchOptions): P
     return {
       title: 'Footprint',
       notes: [
-        `The built package, each figure from fresh processes: the median of ${rounds}, or one for a busy worker`,
-        'Resident memory as the process itself sees it; idle means three seconds after the start',
-        'Schemas are written by hand; a schema library adds its own',
+        `The built package, in fresh processes: the median of ${rounds}, or a single run for a busy worker`,
+        'Resident memory as reported by the process; idle means three seconds after the start',
+        'Schemas are written by hand; a schema library adds its own cost',
       ],
       rows,
     }

@@ -33,7 +33,7 @@ async function measureClone(folder: string): Promise<readonly Row[]> {
     const mb = installedMb(join(clone, 'node_modules'))
     return [
       {
-        what: '`npm start` in a fresh clone, disk space of what it installs',
+        what: '`npm start` in a fresh clone, disk space of the installation',
         measured: `${mb} MB`,
         bar: `at most ${installedMbMax} MB`,
         isMet: mb <= installedMbMax,

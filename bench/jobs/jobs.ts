@@ -35,13 +35,17 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
   return {
     title: 'Tracked jobs in the embedded store',
     notes: [
-      'Payloads of 200 bytes, checked by a schema; jobs with an owner; durable commits',
-      `Rates are medians: of ${size.cycle.rounds} rounds for the whole life of jobs, of ${size.steps.rounds} for single steps, of ${size.enqueue.rounds} for enqueueing and of ${size.worker.rounds} for workers beside others; in a round all take turns`,
-      'Raw: bare statements of node:sqlite on a table with one index, 100 a commit unless said otherwise',
-      'Handlers do nothing; workers are those of the library, here or in a process of their own',
+      'Payloads of 200 bytes, validated by a schema; jobs with an owner; durable commits',
+      `Rates are medians of ${size.cycle.rounds} rounds for life cycles, ${size.steps.rounds} for single steps, ${size.enqueue.rounds} for enqueueing and ${size.worker.rounds} for workers`,
+      'All contenders take turns within a round',
+      'Raw: bare node:sqlite statements on a table with one index, 100 a commit unless stated otherwise',
+      'Handlers do nothing; workers are those of the library, in this process or another',
       'plainjob: on node:sqlite, with WAL and synchronous = FULL (it sets NORMAL itself)',
-      'graphile-worker: on Postgres through a Unix socket, fsync and synchronous_commit on; localQueue of 500, completions in groups (completeJobBatchDelay 0), vacuumed before each round',
-      'Enqueueing with 1 in flight misses its bar. A commit writes four pages (message, index, counters, bookkeeping) where the bare insert writes two, which costs about 20 µs; the schema, the options, the transaction and the wake-up of other processes cost about 45 µs',
+      'graphile-worker: on Postgres through a Unix socket, with fsync and synchronous_commit on',
+      'graphile-worker: localQueue of 500, grouped completions (completeJobBatchDelay 0), vacuum before each round',
+      'Enqueueing with 1 in flight misses its target, for two reasons:',
+      'A commit writes four pages (message, index, counters, bookkeeping), a bare insert two: about 20 µs',
+      'The schema, the options, the transaction and waking other processes: about 45 µs',
     ],
     rows,
   }

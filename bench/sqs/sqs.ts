@@ -65,12 +65,15 @@ export async function benchSqs({ isQuick }: BenchOptions): Promise<Report> {
   return inScratchFolder(async (folder) => ({
     title: 'The SQS wire',
     notes: [
-      'Bodies of 200 bytes, AWS JSON over connections that stay open, durable commits',
+      'Bodies of 200 bytes, AWS JSON over keep-alive connections, durable commits',
       `Medians of ${size.rounds} rounds in which the servers take turns; ratios are medians of the rounds' ratios`,
-      'Bare: a node:http server that answers a fixed reply of the same size; fauxqs: in memory and with a data folder',
-      "Connections are of Node's own HTTP client; bare sockets are a client that does as little as possible, so that a server's own time is nearly all there is",
-      'Beside fauxqs in memory, every send here is a commit on the disk, and there it is none: about equal one by one, behind in tens, where the sync is most of the time',
-      'Received and deleted in tens: ten messages claimed or deleted durably cost about as much as one HTTP request, client and server together (see the engine page), so about half of the bare rate is what two cores give; with a slower processor the share is higher',
+      'Bare: a node:http server that returns a fixed response of the same size',
+      'fauxqs: in memory, and persistent with a data folder',
+      "Connections use Node's HTTP client; bare sockets use a minimal client that costs almost no time",
+      'fauxqs in memory writes nothing to disk; here every send is a durable commit',
+      'So single sends are about equal; sends in tens are slower, because the sync takes most of their time',
+      'Claiming or deleting ten messages costs about one HTTP request, client and server together (see engine)',
+      'So two cores reach about half of the bare rate in tens; with a slower processor the share is higher',
     ],
     rows: [
       ...(await rowsOf(join(folder, 'empty'), size, 0)),
@@ -240,10 +243,10 @@ async function parkedRows(folder: string, { polls, parkedMs }: Size): Promise<re
   const server = await startMillrace(folder)
   const { coreShare, megabytes } = await parkedCost(server, { polls, forMs: parkedMs })
   await server.stop()
-  const what = `${polls.toLocaleString('en-US')} long polls that wait`
+  const what = `${polls.toLocaleString('en-US')} waiting long polls`
   return [
     {
-      what: `${what}: processor`,
+      what: `${what}: CPU`,
       measured: `${(coreShare * 100).toFixed(2)} % of a core`,
       bar: 'under 2 %',
       isMet: coreShare < 0.02,

@@ -46,7 +46,7 @@ export async function benchWriter({ isQuick }: BenchOptions): Promise<Report> {
     await here.close()
     await there.close()
     return {
-      title: "The writer in the caller's thread or in a worker thread",
+      title: "Writes in the caller's thread or in a worker thread",
       notes: [`Messages of 200 bytes; medians of ${rounds} rounds in which both take turns`],
       rows: [
         rateRow('single sends, 100 in flight', hereRounds, thereRounds, 'send'),

@@ -1,5 +1,5 @@
 /**
- * Every way in which Millrace refuses or fails, once. Codes are stable and part of the public API;
+ * Every reason for which Millrace refuses or fails a call, once. Codes are stable and part of the public API;
  * each surface maps them to its own form. Messages never carry payloads. `retryable` says that the
  * same call may succeed later without being changed.
  */
@@ -22,11 +22,11 @@ export const errorCodes = {
   queue_not_found: { retryable: false, message: 'The queue does not exist.' },
   queue_exists: {
     retryable: false,
-    message: 'A queue of this name exists with other settings.',
+    message: 'A queue with this name exists with other settings.',
   },
   queue_deleted_recently: {
     retryable: true,
-    message: 'A queue of this name was deleted a moment ago; wait before creating it again.',
+    message: 'A queue with this name was deleted a moment ago; wait before creating it again.',
   },
   purge_in_progress: {
     retryable: true,
@@ -37,71 +37,71 @@ export const errorCodes = {
   receipt_invalid: { retryable: false, message: 'The receipt was not issued by this queue.' },
   in_flight_limit: {
     retryable: true,
-    message: 'The queue has as many messages in flight as it may have.',
+    message: 'The queue has reached its limit of messages in flight.',
   },
 
   move_task_not_found: {
     retryable: false,
-    message: 'There is no such move task, or it has ended.',
+    message: 'The move task does not exist, or has ended.',
   },
   move_task_running: {
     retryable: true,
-    message: 'Another move task of this source queue is still running.',
+    message: 'Another move task of this source queue is running.',
   },
   not_a_dead_letter_queue: {
     retryable: false,
-    message: 'The source of a move task must be the dead-letter queue of some queue.',
+    message: 'The source of a move task must be a dead-letter queue.',
   },
 
   tier_refused: { retryable: false, message: 'The tier does not run jobs of this type.' },
-  job_not_found: { retryable: false, message: 'There is no such job.' },
+  job_not_found: { retryable: false, message: 'The job does not exist.' },
   job_finished: {
     retryable: false,
-    message: 'The job has finished, and what is finished stays so.',
+    message: 'The job has finished and cannot be changed.',
   },
   job_not_finished: {
     retryable: false,
-    message: 'Only a job that has failed or was cancelled can be tried again.',
+    message: 'Only a failed or cancelled job can be retried.',
   },
   wait_timed_out: {
     retryable: true,
-    message: 'The job had not finished when the time to wait for it was over.',
+    message: 'The job did not finish within the time to wait for it.',
   },
   idempotency_conflict: {
     retryable: false,
     message: 'The idempotency key was used before with another payload.',
   },
 
-  flow_not_found: { retryable: false, message: 'There is no such flow, or no more.' },
-  unit_not_found: { retryable: false, message: 'The flow has no such unit.' },
+  flow_not_found: { retryable: false, message: 'The flow does not exist or was removed.' },
+  unit_not_found: { retryable: false, message: 'The unit does not exist in this flow.' },
   flow_sealed: {
     retryable: false,
     message: 'The flow is sealed: no units can be added to it.',
   },
   flow_finished: {
     retryable: false,
-    message: 'The flow has ended, and this can only be done to one that is open.',
+    message: 'The flow has ended; this works only on an open flow.',
   },
   within_failed: {
     retryable: false,
-    message: 'What was to be written within the settlement failed, and nothing of it was kept.',
+    message: 'A write inside the settlement failed, and nothing was stored.',
   },
 
-  schedule_not_found: { retryable: false, message: 'There is no such schedule.' },
+  schedule_not_found: { retryable: false, message: 'The schedule does not exist.' },
 
-  alarm_not_found: { retryable: false, message: 'There is no such alarm.' },
+  alarm_not_found: { retryable: false, message: 'The alarm does not exist.' },
 
-  aborted: { retryable: true, message: 'The caller gave up before the operation began.' },
+  aborted: { retryable: true, message: 'The caller aborted before the operation began.' },
   store_closed: { retryable: false, message: 'The store is closed.' },
   store_busy: { retryable: true, message: 'Another process held the store for too long.' },
   store_full: { retryable: true, message: 'The disk that holds the store is full.' },
   store_failed: {
     retryable: true,
-    message: 'The store could not write to its disk; nothing of this operation was kept.',
+    message: 'The store could not write to its disk; nothing of this operation was stored.',
   },
   store_corrupt: {
     retryable: false,
-    message: 'The store file is damaged. Restore it from a backup, or move it away to start anew.',
+    message: 'The store file is damaged. Restore it from a backup, or move it away to start empty.',
   },
   store_foreign: {
     retryable: false,
@@ -113,7 +113,7 @@ export const errorCodes = {
   },
   store_unusable: {
     retryable: false,
-    message: 'The store cannot be opened in this place.',
+    message: 'The store cannot be opened at this path.',
   },
   store_replaced: {
     retryable: false,
@@ -123,7 +123,7 @@ export const errorCodes = {
   backup_failed: { retryable: true, message: 'The backup could not be written.' },
   file_exists: {
     retryable: false,
-    message: 'The file exists, and is not overwritten. Choose another path, or move it away.',
+    message: 'The file exists and is not overwritten. Choose another path, or move it away.',
   },
   address_unavailable: { retryable: false, message: 'The server cannot listen on this address.' },
 } as const

@@ -121,8 +121,8 @@ describe('the page about metrics', () => {
     assert.deepEqual([...namedIn(page)].sort(), [...names].sort())
   })
 
-  test("has each metric in CloudWatch's words, once", () => {
-    const rows = page.split('| Metric | Unit | Of SQS |')[1]?.split('\n\n')[0] ?? ''
+  test("has each metric with CloudWatch's name, once", () => {
+    const rows = page.split('| Metric | Unit | On SQS |')[1]?.split('\n\n')[0] ?? ''
     const named = [...rows.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name)
     const metrics = named.filter((name) => name !== 'Minimum')
     assert.deepEqual(metrics.toSorted(), queueMetricNames.toSorted())

@@ -1,7 +1,7 @@
-/** Names that were private metaphors, and what is used in their place. One word for each idea. */
+/** Names and phrases that were private metaphors, and what is used in their place. One word for each idea. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { readRepositoryFile, sourceFiles } from './repository-files.ts'
+import { readRepositoryFile, repositoryFiles, sourceFiles } from './repository-files.ts'
 
 const retired: Readonly<Record<string, string>> = {
   courtesy: 'LockFairness',
@@ -56,5 +56,107 @@ describe('the names in the code', () => {
   test.each(['const knock = 1', 'openDesk()', 'class Courtesy {', 'readonly handoffs: null'])(
     'would be refused in: %s',
     (line) => assert.match(line, words),
+  )
+})
+
+/** Each pattern is matched against a sentence without its code; beside it, what to write instead. */
+const retiredPhrases: readonly (readonly [phrase: RegExp, instead: string])[] = [
+  [/\b(?:some|no)body\b|\bwhoever\b|\bwho has to hear\b/, 'the process, worker, client or person'],
+  [/\b(?:is|are|was|were|be) told\b|\bhears? of\b/, 'is called with, is notified of, reports'],
+  [/\banswers? (?:with|nothing|what|`)|\| answers? \|/, 'returns'],
+  [
+    /\bcomes? (?:again|back)\b|\bcame back\b/,
+    'is retried, is delivered again, becomes ready again',
+  ],
+  [/\bcomes? to exist\b/, 'is created'],
+  [/\brings?\b|\brang\b|\bringing\b|\bbells?\b/, 'fires, notifies; wake file'],
+  [/\bknock|\bcourtesy\b/, 'requests a turn; lock fairness'],
+  [/\blanes?\b/, 'bucket of blocked messages'],
+  [/\bin hand\b|\bin the hands? of\b/, 'running, in flight'],
+  [/\bdesks?\b|\btopology\b|\bways? in\b(?! which)/, 'client, control; resolved queues; surface'],
+  [
+    /\bowes?\b|\bowed\b|\bstands? for\b|\bstands? in the (?:file|store)\b/,
+    'is pending; means; is in',
+  ],
+  [/\bovertak|\bentomb|\bunearth/, 'passes; inserts or removes a tombstone'],
+  [/\bbury\b|\bburies\b|\bburied\b|\bburial\b/, 'dead-letter'],
+  [
+    /\bfares?\b|\bfared\b|\bof what they died\b|\bwhere (?:it|they) died\b/,
+    'metrics; why it failed',
+  ],
+  [/\bupkeep\b|\bcatch(?:es)? up\b|\bkeeps? up\b/, 'maintenance, sweep'],
+  [
+    /\bg[ia]ves? (?:it |them )?back\b|\bgiven back\b|\bhand(?:s|ed)? (?:\w+ )?back\b/,
+    'release, return',
+  ],
+  [/\bgives? up\b|\bgiven up\b|\b(?:is|are|be) let go\b|\blets go\b/, 'abandons; is released'],
+  [/\bgo(?:es)? on\b(?! (?:the|a|this|that)\b)|\bwent on\b/, 'continues'],
+  [/\bgoes by\b|\bgo by (?:the|its|their)\b/, 'uses, is named'],
+  [/\bno such\b|\bor no more\b|\bthat is no job\b/, 'does not exist, was removed; not a job'],
+  [/\bin so many words\b/, 'explicitly'],
+  [/\bmust bear\b|\bbears? a repetition\b/, 'must be idempotent'],
+  [/\bwhat you got an answer for\b/, 'if the call returned, it is on disk'],
+]
+
+/** Temporary: pages that are being rewritten elsewhere. Delete the list, and its use below, once they obey. */
+const stillToRewrite: readonly string[] = [
+  'README.md',
+  'docs/README.md',
+  'docs/chains.md',
+  'docs/collectors.md',
+  'docs/declaring-an-app.md',
+  'docs/flows.md',
+  'docs/inbox.md',
+  'docs/jobs.md',
+  'docs/kill-switches.md',
+  'docs/schedules.md',
+  'docs/workers.md',
+]
+
+const pages = repositoryFiles.filter((file) =>
+  /^(?:README|CONTRIBUTING|CHANGELOG|ARCHITECTURE)\.md$|^docs\/.*\.md$|^examples\/.*README\.md$/.test(
+    file,
+  ),
+)
+
+/** The prose of a page, one paragraph or table row to a line. Code and generated parts are left out. */
+function paragraphsOf(page: string): readonly string[] {
+  return page
+    .replaceAll(/^<!-- (\w+):begin -->$[\s\S]*?^<!-- \1:end -->$/gm, '')
+    .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
+    .replaceAll(/\n *(?![\s|#]|[-*] |\d+\. )/g, ' ')
+    .replaceAll(/`[^`]*`/g, '``')
+    .split('\n')
+}
+
+function retiredIn(text: string): readonly string[] {
+  return paragraphsOf(text).flatMap((paragraph) =>
+    retiredPhrases.flatMap(([phrase, instead]) => {
+      const [found] = phrase.exec(paragraph.toLowerCase()) ?? []
+      return found === undefined ? [] : [`"${found}" (${instead}) in: ${paragraph.trim()}`]
+    }),
+  )
+}
+
+describe('the prose of the pages', () => {
+  test('uses customary words', () => {
+    const offenders = pages
+      .filter((file) => !stillToRewrite.includes(file))
+      .flatMap((file) => retiredIn(readRepositoryFile(file)).map((line) => `${file}: ${line}`))
+    assert.deepEqual(offenders, [])
+  })
+
+  test.each([
+    'The handler is told of the end.',
+    'Whoever waits is woken.',
+    'After the pause the message comes\nagain.',
+    '| Call | Answers |',
+    'With `--json`, `list` answers `queues`.',
+    'An alarm rings.',
+  ])('would be refused in: %s', (text) => assert.equal(retiredIn(text).length > 0, true))
+
+  test.each(['`bury` is now `deadLetter`.', '```\nno such queue\n```', 'It returns null.'])(
+    'is not refused in: %s',
+    (text) => assert.deepEqual(retiredIn(text), []),
   )
 })

@@ -175,7 +175,7 @@ describe('a server that cannot start says why in one line', () => {
   test.runIf(process.platform === 'linux')(
     'when the data directory cannot be written, even by the superuser',
     async () => {
-      assertRefused(await serveIn('/proc'), { code: 1, line: /cannot be opened in this place/ })
+      assertRefused(await serveIn('/proc'), { code: 1, line: /cannot be opened at this path/ })
       assertRefused(await serveIn('/proc/below'), { code: 1, line: /cannot be created/ })
     },
   )
