@@ -24,6 +24,8 @@ interface ModelMoveTask {
   readonly task: Mutable<MoveTask>
   readonly queueId: number
   readonly sequenceMax: number
+  /** The rate counts from here. */
+  pacedFrom: number
   /** The sequence number of the last skipped message. */
   passed: number
 }
@@ -61,7 +63,8 @@ export class ReferenceMoveTasks {
       failure: null,
     }
     const sequenceMax = this.#model.lastSequence()
-    this.#tasks.push({ task: { ...task }, queueId: queue.id, sequenceMax, passed: 0 })
+    const pacedFrom = task.startedAt
+    this.#tasks.push({ task: { ...task }, queueId: queue.id, sequenceMax, pacedFrom, passed: 0 })
     return task
   }
 
@@ -94,7 +97,8 @@ export class ReferenceMoveTasks {
       fail(task)
       return
     }
-    while (task.moved < this.#allowed(task)) {
+    const allowed = this.#allowed(entry)
+    while (task.moved < allowed) {
       const left = inState(source, 'ready').filter(
         ({ sequence }) => sequence > entry.passed && sequence <= sequenceMax,
       )
@@ -121,10 +125,14 @@ export class ReferenceMoveTasks {
     }
   }
 
-  /** One message at once, and from then on as many a second as asked for. */
-  #allowed({ movesPerSecond, startedAt }: MoveTask): number {
+  /** One message at once, and from then on as many a second as asked for; two missed seconds are made up for. */
+  #allowed(entry: ModelMoveTask): number {
+    const { movesPerSecond, moved } = entry.task
     if (movesPerSecond === null) return Number.POSITIVE_INFINITY
-    return Math.floor(((this.#model.now() - startedAt) * movesPerSecond) / 1_000) + 1
+    const now = this.#model.now()
+    const usedMs = Math.ceil((moved * 1_000) / movesPerSecond)
+    entry.pacedFrom = Math.max(entry.pacedFrom, now - usedMs - 2_000)
+    return Math.floor(((now - entry.pacedFrom) * movesPerSecond) / 1_000) + 1
   }
 }
 

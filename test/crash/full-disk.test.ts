@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import type { Backend, Delivery, Outcome } from '../../src/backends/backend.ts'
+import { DiskRoom } from '../../src/backends/sqlite/driver/disk-room.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'
 import { defineApp, jobs, open, queue } from '../../src/index.ts'
@@ -264,6 +273,20 @@ describe.skipIf(!canMount)('a full disk', () => {
       await third.close()
       await backend.close()
       assertSoundStore(file)
+    }))
+
+  test('makes the reserve again only where the log fits beside it', () =>
+    onSmallDisk(async (disk) => {
+      const file = `${disk}/store.db`
+      const { bavail, blocks, bsize } = statfsSync(disk)
+      // An empty log will grow to a quarter of a megabyte with the next settlements.
+      const fileBytes = bavail * bsize - 1.25 * ((blocks * bsize) / 8)
+      writeFileSync(file, Buffer.alloc(fileBytes))
+      const room = new DiskRoom(file)
+      assert.deepEqual([room.isFull, existsSync(`${file}-reserve`)], [true, false])
+      truncateSync(file, fileBytes - 2 ** 18)
+      room.look()
+      assert.deepEqual([room.isFull, existsSync(`${file}-reserve`)], [false, true])
     }))
 
   test('lets settlements emit while there is room, and always lets plain ones through', () =>

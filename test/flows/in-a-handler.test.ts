@@ -79,7 +79,10 @@ describe('a handler', () => {
     await clock.advance(10_000)
     const letters = await mill.queues.prepare.deadLetters?.peek()
     const texts = { unit_not_found: /unit does not exist/, flow_not_found: /flow does not exist/ }
-    assert.match(letters?.items[0]?.deadLetterOrigin?.reason ?? '', texts[code as keyof typeof texts])
+    assert.match(
+      letters?.items[0]?.deadLetterOrigin?.reason ?? '',
+      texts[code as keyof typeof texts],
+    )
     assert.equal((await mill.queues.failures.statistics()).ready, 0)
     assert.equal((await mill.flows.extraction.read('d'))?.units.done, 0)
     assert.ok(lines.length > 0)

@@ -98,21 +98,6 @@ const retiredPhrases: readonly (readonly [phrase: RegExp, instead: string])[] = 
   [/\bwhat you got an answer for\b/, 'if the call returned, it is on disk'],
 ]
 
-/** Temporary: pages that are being rewritten elsewhere. Delete the list, and its use below, once they obey. */
-const stillToRewrite: readonly string[] = [
-  'README.md',
-  'docs/README.md',
-  'docs/chains.md',
-  'docs/collectors.md',
-  'docs/declaring-an-app.md',
-  'docs/flows.md',
-  'docs/inbox.md',
-  'docs/jobs.md',
-  'docs/kill-switches.md',
-  'docs/schedules.md',
-  'docs/workers.md',
-]
-
 const pages = repositoryFiles.filter((file) =>
   /^(?:README|CONTRIBUTING|CHANGELOG|ARCHITECTURE)\.md$|^docs\/.*\.md$|^examples\/.*README\.md$/.test(
     file,
@@ -140,9 +125,9 @@ function retiredIn(text: string): readonly string[] {
 
 describe('the prose of the pages', () => {
   test('uses customary words', () => {
-    const offenders = pages
-      .filter((file) => !stillToRewrite.includes(file))
-      .flatMap((file) => retiredIn(readRepositoryFile(file)).map((line) => `${file}: ${line}`))
+    const offenders = pages.flatMap((file) =>
+      retiredIn(readRepositoryFile(file)).map((line) => `${file}: ${line}`),
+    )
     assert.deepEqual(offenders, [])
   })
 

@@ -139,6 +139,7 @@ export class SqliteBackend implements Backend {
       fairness: this.#fairness,
       busyTimeoutMs,
       beforeCommit: (tx) => this.#beforeCommit(tx),
+      onFailure: () => this.#waitingReceives.retrySoon(),
     })
     this.otherThread = { module: renewerModule, options: { file: resolve(file) } }
     this.#callers = new CallerTransactions({

@@ -170,6 +170,20 @@ function describeProgress(suite: ContractSuite): void {
     },
   )
 
+  suite.test('a task that was left for a while continues at its rate', async (scene) => {
+    const dead = await scene.queueWithDeadLetters('q', 3)
+    await bury(scene, 'q', ...bodies)
+    await scene.backend.startMoveTask({ source: dead, movesPerSecond: 2 })
+    await scene.sweep()
+    await scene.advance(60 * second)
+    await scene.sweep()
+    const { moved, status } = await latest(scene, dead)
+    assert.equal(status, 'running')
+    assert.ok(moved >= 3 && moved <= 6, `moved ${moved} at 2 a second`)
+    await work(scene, 4)
+    assert.equal((await latest(scene, dead)).status, 'completed')
+  })
+
   suite.test('a cancelled task stops where it is, and nothing is lost', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     await bury(scene, 'q', ...bodies)

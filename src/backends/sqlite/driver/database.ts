@@ -5,7 +5,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { migrations } from '../migrations/index.ts'
-import { isDiskFull, releaseReserve } from './disk-room.ts'
+import { isDiskFull, releaseReserve, tightLogBytes } from './disk-room.ts'
 import { mayMeanFull, storageError } from './storage-fault.ts'
 
 /** "MiLr": marks a file as a Millrace store, so that no foreign database is ever touched. */
@@ -53,7 +53,7 @@ function openOnce(file: string): DatabaseSync {
 
 /** Checkpoints often and gives room back at once where the disk is nearly full. */
 export function boundLog(db: DatabaseSync, { isTight }: { readonly isTight: boolean }): void {
-  const [pages, bytes] = isTight ? [50, 2 ** 18] : [2_000, 2 ** 26]
+  const [pages, bytes] = isTight ? [50, tightLogBytes] : [2_000, 2 ** 26]
   db.exec(`PRAGMA wal_autocheckpoint = ${pages}; PRAGMA journal_size_limit = ${bytes}`)
 }
 

@@ -25,6 +25,9 @@ const reservePart = 8
 
 export const pageBytes = 4_096
 
+/** How long the log stays where the disk is nearly full. */
+export const tightLogBytes: number = 2 ** 18
+
 /** As many as SQLite allows. */
 export const pagesMax = 4_294_967_294
 
@@ -69,8 +72,10 @@ export class DiskRoom {
       const found = statSync(reserveOf(this.#file), { throwIfNoEntry: false })
       this.#hasReserve = found !== undefined && found.size >= this.#reserveBytes
       if (this.#hasReserve || !mayRestore) return
-      // With a little more, or the next settlement would release it again.
-      if (this.#freeBytes < this.#reserveBytes * 1.25) return
+      // With some more, and room for the log, or the next settlements would release it again.
+      const logBytes = statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+      const besideBytes = Math.max(this.#reserveBytes / 4, tightLogBytes - logBytes)
+      if (this.#freeBytes < this.#reserveBytes + besideBytes) return
       writeReserve(this.#file, this.#reserveBytes)
       this.#hasReserve = true
       this.#freeBytes -= this.#reserveBytes

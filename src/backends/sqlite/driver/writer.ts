@@ -66,6 +66,8 @@ export interface WriterOptions {
   readonly busyTimeoutMs: number
   /** Runs last in every transaction; what it answers runs after the commit. */
   readonly beforeCommit: (tx: StoreTransaction) => () => void
+  /** Called when a transaction could not begin or commit, and is not tried again. */
+  readonly onFailure: () => void
 }
 
 export class Writer {
@@ -210,6 +212,7 @@ export class Writer {
       const typed = storageError(error)
       if (isFull(error)) this.#makeRoom(group, typed)
       else failAll(group, typed)
+      if (!this.#isScheduled) this.#options.onFailure()
       return
     }
     tx.committed()
@@ -381,6 +384,7 @@ export class Writer {
     const pending = this.#pending
     this.#pending = []
     failAll(pending, error)
+    this.#options.onFailure()
   }
 }
 

@@ -30,6 +30,12 @@ import { renumberLargeBody, unleasedToken } from './message-rows.ts'
 /** Messages looked at in one transaction. */
 const moveSlice = 200
 
+/**
+ * A task makes up for at most this much time in which nothing moved its messages. Sweeps come every second;
+ * a task that was left for an hour must not move an hour's worth at once.
+ */
+const madeUpMsMax = 2_000
+
 const sql = {
   hasSource: query<unknown>('SELECT 1 FROM queue WHERE dead_letter = ? LIMIT 1'),
   active: query<unknown>(`
@@ -37,16 +43,17 @@ const sql = {
     WHERE source_queue = ? AND status IN ('running', 'cancelling')`),
   insert: change(`
     INSERT INTO move_task (
-      id, source, source_queue, destination, moves_per_second, status, started_at, moved, to_move,
-      sequence_max
-    ) VALUES (?, ?, ?, ?, ?, 'running', ?, 0, ?, ?)`),
+      id, source, source_queue, destination, moves_per_second, status, started_at, paced_from, moved,
+      to_move, sequence_max
+    ) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, 0, ?, ?)`),
   latest: query<TaskRow>('SELECT * FROM move_task WHERE source = ? ORDER BY number DESC LIMIT ?'),
   byId: query<TaskRow>('SELECT * FROM move_task WHERE id = ?'),
   setStatus: change(`
     UPDATE move_task SET status = ?, failure = ? WHERE id = ? AND status = ?`),
   addProgress: change(`
     UPDATE move_task SET
-      moved = moved + ?, queue_gone = queue_gone + ?, origin_unknown = origin_unknown + ?, passed = ?
+      moved = moved + ?, queue_gone = queue_gone + ?, origin_unknown = origin_unknown + ?, passed = ?,
+      paced_from = ?
     WHERE id = ?`),
   running: query<TaskRow>(`
     SELECT * FROM move_task WHERE status IN ('running', 'cancelling') ORDER BY number`),
@@ -80,6 +87,8 @@ interface TaskRow {
   readonly moves_per_second: number | null
   readonly status: MoveTaskStatus
   readonly started_at: number
+  /** The rate counts from here: from the start, or later if nothing moved messages for a while. */
+  readonly paced_from: number
   readonly moved: number
   readonly to_move: number
   readonly sequence_max: number
@@ -104,6 +113,7 @@ export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): Mov
     source.id,
     request.destination ?? null,
     request.movesPerSecond ?? null,
+    tx.now,
     tx.now,
     tx.counted(source, 'ready'),
     tx.lastSequence,
@@ -145,7 +155,8 @@ interface Step {
   readonly more: boolean
 }
 
-function advance(tx: StoreTransaction, task: TaskRow): Step {
+function advance(tx: StoreTransaction, row: TaskRow): Step {
+  const task = { ...row, paced_from: pacedFrom(tx.now, row) }
   const source = tx.session.queues.find(task.source)
   if (source?.id !== task.source_queue) return endTask(tx, task, 'failed', 'queue_not_found')
   endAllDue(tx, source)
@@ -173,10 +184,17 @@ function firstReason(task: TaskRow, skipped: Slice['skipped']): MoveTaskFailure 
   return task.origin_unknown + skipped.origin_unknown > 0 ? 'origin_unknown' : null
 }
 
-/** How many messages the rate allows since the start of the task. */
-function allowedBy(now: number, { moves_per_second, started_at }: TaskRow): number {
+/** How many messages the rate allows in all: one at once, and from then on so many a second. */
+function allowedBy(now: number, { moves_per_second, paced_from }: TaskRow): number {
   if (moves_per_second === null) return Number.POSITIVE_INFINITY
-  return Math.floor(((now - started_at) * moves_per_second) / 1_000) + 1
+  return Math.floor(((now - paced_from) * moves_per_second) / 1_000) + 1
+}
+
+/** Where the rate counts from, so that the task makes up for no more than it may. */
+function pacedFrom(now: number, { moves_per_second, paced_from, moved }: TaskRow): number {
+  if (moves_per_second === null) return paced_from
+  const usedMs = Math.ceil((moved * 1_000) / moves_per_second)
+  return Math.max(paced_from, now - usedMs - madeUpMsMax)
 }
 
 interface MovedRow {
@@ -229,7 +247,8 @@ function moveRows(tx: StoreTransaction, { source, task, rows, quota }: Rows): Sl
   if (moved > 0) tx.count(source, 'redriven', moved)
   if (moved > 0 || passed > task.passed) {
     const { queue_not_found, origin_unknown } = skipped
-    tx.run(sql.addProgress, moved, queue_not_found, origin_unknown, passed, task.id)
+    const { paced_from } = task
+    tx.run(sql.addProgress, moved, queue_not_found, origin_unknown, passed, paced_from, task.id)
     tx.wroteRow()
   }
   const end = moved === quota ? 'rate_used' : 'rows_used'

@@ -48,6 +48,7 @@ export class WaitingReceives {
   readonly #waiting = new Map<string, Map<string, Waiting>>()
   /** Queues that may have something for a waiting receive. */
   readonly #promising = new Set<string>()
+  #cancelRetry: (() => void) | undefined
 
   constructor(options: WaitingReceivesOptions) {
     this.#options = options
@@ -113,6 +114,17 @@ export class WaitingReceives {
     for (const name of [...this.#waiting.keys()]) this.#lookAt(name)
   }
 
+  /** Looks again in a moment: the transaction failed in which they were to be served. */
+  retrySoon(): void {
+    if (this.isEmpty || this.#cancelRetry !== undefined) return
+    const retry = (): void => {
+      this.#cancelRetry = undefined
+      this.recheckAll()
+    }
+    const { timers } = this.#options.ports
+    this.#cancelRetry = timers.after(lookAgainAfterFaultMs, retry, { background: true })
+  }
+
   /** Serves waiting receives inside a transaction; call the returned function after the commit. */
   serve(tx: StoreTransaction): () => void {
     const served: (() => void)[] = []
@@ -132,6 +144,8 @@ export class WaitingReceives {
 
   /** Ends all waiting receives, empty or with an error, and wakes all watchers. */
   clear(outcome: Parameters<WaitingReceive['finish']>[0] = { deliveries: [] }): void {
+    this.#cancelRetry?.()
+    this.#cancelRetry = undefined
     for (const byKey of [...this.#waiting.values()]) {
       for (const { receives, watchers } of [...byKey.values()]) {
         for (const receive of [...receives]) receive.finish(outcome)
