@@ -11,9 +11,8 @@ import type {
   ListAlarms,
   SetAlarmState,
 } from '../../alarm-store.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { noteTransition } from './alarm-history.ts'
 import { addNotifications } from './notifications.ts'
 
@@ -107,16 +106,16 @@ function beginAnew(
   noteTransition(tx, { alarm: name, from: state, to, reason: declaredAnew, at: now })
 }
 
-export function listAlarms(
-  session: Session,
-  { prefix, owner }: ListAlarms,
-): readonly AlarmRecord[] {
-  const rows = owner === undefined ? session.all(sql.list) : session.all(sql.listOfOwner, owner)
+export function listAlarms(view: StoreView, { prefix, owner }: ListAlarms): readonly AlarmRecord[] {
+  const rows = owner === undefined ? view.all(sql.list) : view.all(sql.listOfOwner, owner)
   return rows.filter(({ name }) => name.startsWith(prefix)).map(recordOf)
 }
 
-export function findAlarm(session: Session, name: string): AlarmRecord | undefined {
-  const row = session.one(sql.find, name)
+export function readAlarm(
+  view: StoreView,
+  { alarm }: Pick<AlarmRecord, 'alarm'>,
+): AlarmRecord | undefined {
+  const row = view.one(sql.find, alarm)
   return row && recordOf(row)
 }
 
@@ -129,7 +128,7 @@ function recordOf(row: AlarmRow): AlarmRecord {
 
 export function recordEvaluations(
   tx: StoreTransaction,
-  evaluations: readonly AlarmEvaluation[],
+  { evaluations }: { readonly evaluations: readonly AlarmEvaluation[] },
 ): readonly AlarmTransition[] {
   return evaluations.flatMap((evaluation) => {
     const { alarm, revision, from, to, reason, evaluatedAt } = evaluation
@@ -152,14 +151,13 @@ export function setAlarmState(
 
 export function forgetAlarms(
   tx: StoreTransaction,
-  alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[],
+  { alarms }: { readonly alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[] },
 ): void {
-  const { session } = tx
   for (const { alarm, revision } of alarms) {
-    const { metric, of } = findAlarm(session, alarm)?.rule ?? {}
+    const { metric, of } = readAlarm(tx, { alarm })?.rule ?? {}
     const isOfQueue = metric !== undefined && alarmMetrics[metric].of === 'queue'
-    if (isOfQueue && of !== undefined && session.queues.find(of) !== undefined) continue
-    if (session.changed(sql.forgetRevision, alarm, revision)) tx.wroteRow()
+    if (isOfQueue && of !== undefined && tx.findQueue(of) !== undefined) continue
+    if (tx.changed(sql.forgetRevision, alarm, revision)) tx.wroteRow()
   }
 }
 

@@ -30,13 +30,19 @@ import {
 /** What keeps items from being staged, found before anything changes. */
 export function refuseItems(tx: StoreTransaction, request: AddItems): MillraceError | undefined {
   const { queue: name, message } = request.trigger
-  const queue = tx.session.queues.find(name)
+  const queue = tx.findQueue(name)
   if (queue === undefined) return new MillraceError('queue_not_found')
   if (queue.settings.type === 'fifo') {
     const allowed = 'a standard queue, where each message has a delay of its own'
     return MillraceError.invalid([{ field: 'trigger.queue', given: 'a FIFO queue', allowed }])
   }
   return refuse(queue, { ...message, delayMs: request.windowMs })
+}
+
+export function addItems(tx: StoreTransaction, request: AddItems): readonly AddedItem[] {
+  const refusal = refuseItems(tx, request)
+  if (refusal !== undefined) throw refusal
+  return stageItems(tx, request)
 }
 
 export function stageItems(tx: StoreTransaction, request: AddItems): readonly AddedItem[] {

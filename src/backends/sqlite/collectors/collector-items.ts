@@ -54,11 +54,11 @@ export type ItemPlace = Pick<ItemRow, 'item_order' | 'arrival' | 'bytes'>
 
 /** The first in order, those of a batch included; their bodies may be too large to read them all. */
 export function firstPlaces(
-  { session }: StoreView,
+  view: StoreView,
   { number }: KeyRow,
   limit: number,
 ): readonly ItemPlace[] {
-  return session.all(sql.first, number, limit)
+  return view.all(sql.first, number, limit)
 }
 
 /** A key at one moment: its row, and whether the batch runs that it names. */
@@ -68,12 +68,8 @@ export interface KeyState {
 }
 
 /** What waits, the items of a running batch left out; in order. */
-export function waitingItems(
-  { session }: StoreView,
-  state: KeyState,
-  limit: number,
-): readonly ItemRow[] {
-  return session.all(sql.waiting, ...boundsOf(state), limit)
+export function waitingItems(view: StoreView, state: KeyState, limit: number): readonly ItemRow[] {
+  return view.all(sql.waiting, ...boundsOf(state), limit)
 }
 
 export interface Staged {
@@ -86,8 +82,8 @@ export interface Staged {
 const nothing: Staged = { items: 0, bytes: 0, since: null }
 
 /** How much waits; it is counted no further than to so many items. */
-export function stagedItems({ session }: StoreView, state: KeyState, limit: number): Staged {
-  const found = session.one(sql.staged, ...boundsOf(state), limit)
+export function stagedItems(view: StoreView, state: KeyState, limit: number): Staged {
+  const found = view.one(sql.staged, ...boundsOf(state), limit)
   return found ?? nothing
 }
 
@@ -101,7 +97,7 @@ export function stagedOfEach(
   states: readonly KeyState[],
 ): (state: KeyState) => Staged {
   const numbers = states.filter(({ runs }) => !runs).map(({ key }) => key.number)
-  const rows = view.session.all(sql.stagedOf, JSON.stringify(numbers))
+  const rows = view.all(sql.stagedOf, JSON.stringify(numbers))
   const found = new Map(rows.map(({ number, ...staged }) => [number, staged]))
   return (state) =>
     state.runs

@@ -69,23 +69,17 @@ export function settingsOf({ settings }: Pick<KeyRow, 'settings'>): KeySettings 
   return JSON.parse(settings)
 }
 
-export function findKey(
-  { session }: Pick<StoreView, 'session'>,
-  { collector, key }: CollectorKey,
-): KeyRow | undefined {
-  return session.one(sql.find, collector, key)
+export function findKey(view: StoreView, { collector, key }: CollectorKey): KeyRow | undefined {
+  return view.one(sql.find, collector, key)
 }
 
 /** Batches of a key that are kept with their dead-lettered triggers, oldest first. */
-export function keptOf(
-  { session }: Pick<StoreView, 'session'>,
-  { collector, key }: CollectorKey,
-): readonly KeyRow[] {
-  return session.all(sql.keptOf, collector, key)
+export function keptOf(view: StoreView, { collector, key }: CollectorKey): readonly KeyRow[] {
+  return view.all(sql.keptOf, collector, key)
 }
 
 /** The key itself, and then the batches that are kept. */
-export function keyRows(view: Pick<StoreView, 'session'>, about: CollectorKey): readonly KeyRow[] {
+export function keyRows(view: StoreView, about: CollectorKey): readonly KeyRow[] {
   const key = findKey(view, about)
   // While a batch is kept its key stays, so that there is one row to list.
   return key === undefined ? [] : [key, ...keptOf(view, about)]
@@ -126,6 +120,6 @@ export function saveKey(tx: StoreTransaction, row: KeyRow): void {
 /** Whether whoever began the latest batch may still end it. */
 export function isRunning(view: StoreView, { holder, holder_queue: queue }: KeyRow): boolean {
   if (holder === null || queue === null) return false
-  if (view.session.queues.find(queue) === undefined) return false
+  if (view.findQueue(queue) === undefined) return false
   return leaseStates(view, { queue, receipts: [holder] })[0] === 'live'
 }

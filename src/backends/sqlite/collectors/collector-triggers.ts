@@ -59,22 +59,19 @@ export interface Trigger {
 const none: Trigger = { state: 'none', dueAt: null }
 
 /** The queue of a key's triggers, if there still is one. */
-export function triggerQueue(
-  { session }: Pick<StoreView, 'session'>,
-  key: KeyRow,
-): Queue | undefined {
-  return session.queues.find(settingsOf(key).queue)
+export function triggerQueue(view: StoreView, key: KeyRow): Queue | undefined {
+  return view.findQueue(settingsOf(key).queue)
 }
 
 export function triggerOf(view: StoreView, queue: Queue | undefined, key: KeyRow): Trigger {
   if (queue === undefined || key.trigger === null) return none
-  const row = view.session.one(sql.find, key.trigger)
+  const row = view.one(sql.find, key.trigger)
   return triggerAs(view, queue, row)
 }
 
 /** The triggers of many keys, by one look. */
 export function triggerOfEach(view: StoreView, keys: readonly KeyRow[]): (key: KeyRow) => Trigger {
-  const rows = view.session.all(sql.findAll, JSON.stringify(keys.map(({ trigger }) => trigger)))
+  const rows = view.all(sql.findAll, JSON.stringify(keys.map(({ trigger }) => trigger)))
   const found = new Map(rows.map((row) => [row.sequence, row]))
   return (key) => {
     const queue = triggerQueue(view, key)
@@ -85,7 +82,7 @@ export function triggerOfEach(view: StoreView, keys: readonly KeyRow[]): (key: K
 function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): Trigger {
   if (row === undefined) return none
   const { deadLetter } = queue.settings
-  const deadLetters = deadLetter && view.session.queues.find(deadLetter.queue)
+  const deadLetters = deadLetter && view.findQueue(deadLetter.queue)
   if (row.generation !== queue.generation) {
     // Anywhere else it was purged with its queue, and only the sweep has not come by yet.
     return row.generation === deadLetters?.generation ? { state: 'dead', dueAt: null, row } : none

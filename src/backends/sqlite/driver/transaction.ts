@@ -82,12 +82,35 @@ export function readCounts(session: Session, { id }: Queue): Counts {
   return session.one(sql.readCounts, id) ?? noCounts
 }
 
-/** A store at one moment; a transaction is one. */
-export type StoreView = Pick<StoreTransaction, 'session' | 'now'>
-
-export class StoreTransaction {
+/** A store at one moment, to be read; a transaction is one. */
+export class StoreView {
   readonly session: Session
   readonly now: number
+
+  constructor(session: Session, now: number) {
+    this.session = session
+    this.now = now
+  }
+
+  one<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): Row | undefined {
+    return this.session.one(query, ...values)
+  }
+
+  all<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): readonly Row[] {
+    return this.session.all(query, ...values)
+  }
+
+  /** Throws `queue_not_found`. */
+  queue(name: string): Queue {
+    return this.session.queues.require(name)
+  }
+
+  findQueue(name: string): Queue | undefined {
+    return this.session.queues.find(name)
+  }
+}
+
+export class StoreTransaction extends StoreView {
   #sequence: number
   #token: number
   #generation: number
@@ -106,8 +129,7 @@ export class StoreTransaction {
   readonly #afterCommit: (() => void)[] = []
 
   constructor(session: Session, store: StoreRow, now: number) {
-    this.session = session
-    this.now = now
+    super(session, now)
     this.#sequence = store.last_sequence
     this.#token = store.last_token
     this.#generation = store.last_generation
@@ -129,14 +151,6 @@ export class StoreTransaction {
     return this.#sequence
   }
 
-  one<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): Row | undefined {
-    return this.session.one(query, ...values)
-  }
-
-  all<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): readonly Row[] {
-    return this.session.all(query, ...values)
-  }
-
   run(change: Statement, ...values: readonly SQLInputValue[]): void {
     this.session.run(change, ...values)
   }
@@ -149,10 +163,6 @@ export class StoreTransaction {
   /** How many rows the statement changed. */
   changes(change: Statement, ...values: readonly SQLInputValue[]): number {
     return this.session.changes(change, ...values)
-  }
-
-  queue(name: string): Queue {
-    return this.session.queues.require(name)
   }
 
   nextSequence(): number {

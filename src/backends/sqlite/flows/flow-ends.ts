@@ -8,6 +8,7 @@ import type { MillraceError } from '../../../core/millrace-error.ts'
 import type { FlowStatus } from '../../flow-store.ts'
 import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
+import { refuseEmitted } from '../messages/emitting.ts'
 import { type FlowRow, type FlowText, flowByNumber, readText } from './flow-rows.ts'
 import {
   countUnits,
@@ -19,7 +20,7 @@ import {
   reviveUnit,
   unitByNumber,
 } from './flow-units.ts'
-import { decodeEmitted, refuseEmitted, sendForFlow } from './flow-work.ts'
+import { decodeEmitted, sendForFlow } from './flow-work.ts'
 
 const none = (state: number): string => `
   NOT EXISTS (SELECT 1 FROM flow_unit WHERE flow_unit.flow = flow.number AND state = ${state})`
@@ -160,7 +161,7 @@ function parentUnit(tx: StoreTransaction, row: FlowRow | undefined): number | nu
   const parent = row?.parent ?? null
   const unit = parent === null ? undefined : unitByNumber(tx, parent)
   if (unit === undefined) return parent
-  const isStep = flowByNumber(tx.session, unit.flow)?.in_order === 1
+  const isStep = flowByNumber(tx, unit.flow)?.in_order === 1
   return isStep && (unit.started === 0 || unit.message !== null) ? null : parent
 }
 
@@ -170,7 +171,7 @@ function parentUnit(tx: StoreTransaction, row: FlowRow | undefined): number | nu
  */
 export function announceEnd(tx: StoreTransaction, flow: number): UnitEnd | undefined {
   tx.wroteRow()
-  const parent = parentUnit(tx, flowByNumber(tx.session, flow))
+  const parent = parentUnit(tx, flowByNumber(tx, flow))
   const isToBeSent = sendEnd(tx, { flow, kind: 'finalize', parent })
   return isToBeSent || parent === null ? undefined : { unit: parent, state: 'done' }
 }
@@ -182,7 +183,7 @@ function announceFailure(
 ): UnitEnd | undefined {
   tx.wroteRow()
   sendEnd(tx, { flow, kind: 'failed', parent: null })
-  const parent = parentUnit(tx, flowByNumber(tx.session, flow))
+  const parent = parentUnit(tx, flowByNumber(tx, flow))
   if (parent === null) return undefined
   const reason = 'The flow that stands for it has failed.'
   return { unit: parent, state: 'dead', reason: why === null ? reason : `${reason} ${why}` }
@@ -197,7 +198,7 @@ interface End {
 
 /** False when nobody is to hear of the end. Who cannot be told now is told later, by upkeep. */
 function sendEnd(tx: StoreTransaction, end: End): boolean {
-  const text = readText(tx.session, end.flow, end.kind)
+  const text = readText(tx, end.flow, end.kind)
   if (text === undefined) return false
   if (trySending(tx, end, text) !== undefined) {
     tx.run(sql.setEndMessage, end.kind, tx.now + endMessageRetryMs, end.flow)
@@ -219,7 +220,7 @@ function trySending(tx: StoreTransaction, end: End, text: string): MillraceError
 export function retryEndMessage(tx: StoreTransaction, flow: FlowRow): void {
   tx.wroteRow()
   const { number, end_message: kind } = flow
-  const text = kind === null ? undefined : readText(tx.session, number, kind)
+  const text = kind === null ? undefined : readText(tx, number, kind)
   if (kind !== null && text !== undefined) {
     const parent = kind === 'finalize' ? parentUnit(tx, flow) : null
     const end: End = { flow: number, kind, parent }

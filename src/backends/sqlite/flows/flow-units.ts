@@ -3,9 +3,9 @@
  * former is let go, and its end means nothing to the flow any more.
  */
 
+import { MillraceError } from '../../../core/millrace-error.ts'
 import type { UnitKey } from '../../flow-store.ts'
-import type { Session } from '../driver/session.ts'
-import { change, query, type Statement } from '../driver/statements.ts'
+import { change, query, type Statement, type Statements } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 
 /** States as they are stored. */
@@ -56,13 +56,20 @@ export function findUnit(tx: StoreTransaction, flow: number, id: string): UnitRo
   return tx.one(sql.byId, flow, id)
 }
 
+/** Throws `unit_not_found`. */
+export function requireUnit(tx: StoreTransaction, flow: number, id: string): UnitRow {
+  const unit = findUnit(tx, flow, id)
+  if (unit === undefined) throw new MillraceError('unit_not_found')
+  return unit
+}
+
 export function unitByNumber(tx: StoreTransaction, number: number): UnitRow | undefined {
   return tx.one(sql.byNumber, number)
 }
 
 /** How others call the unit of a message; null when its flow is gone. */
-export function unitKeyOf(session: Session, number: number): UnitKey | null {
-  const row = session.one(sql.keyOf, number)
+export function unitKeyOf(statements: Pick<Statements, 'one'>, number: number): UnitKey | null {
+  const row = statements.one(sql.keyOf, number)
   return row === undefined ? null : { flow: row.flow, id: row.id, unit: row.unit }
 }
 

@@ -5,9 +5,8 @@
 
 import { inboxEventsMax, inboxHistoryMs } from '../../../core/limits.ts'
 import type { InboxEvent, InboxEventName, InboxRecord } from '../../inbox-store.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 
 /** Rows that one sweep looks at. */
 export const inboxSlice = 500
@@ -96,12 +95,12 @@ export function leaseLapsed(
   { sequence, token }: { readonly sequence: number; readonly token: number },
   at: number,
 ): void {
-  const claim = claimOf(tx.session, sequence)
+  const claim = claimOf(tx, sequence)
   if (claim?.token === token) endClaim(tx, claim, { event: 'lapsed', at })
 }
 
-export function claimOf(session: Session, sequence: number): ClaimRow | undefined {
-  return session.one(sql.claimOf, sequence)
+export function claimOf(view: StoreView, sequence: number): ClaimRow | undefined {
+  return view.one(sql.claimOf, sequence)
 }
 
 export function endClaim(
@@ -114,27 +113,27 @@ export function endClaim(
 }
 
 export function eventsOf(
-  session: Session,
+  view: StoreView,
   { queue, id }: { readonly queue: string; readonly id: string },
 ): readonly InboxEvent[] {
-  return session.all(sql.ofMessage, queue, id).map((row) => ({ ...row }))
+  return view.all(sql.ofMessage, queue, id).map((row) => ({ ...row }))
 }
 
-export function notesOf(session: Session, queue: string, id: string): number {
-  return session.one(sql.countNotes, queue, id)?.count ?? 0
+export function notesOf(view: StoreView, queue: string, id: string): number {
+  return view.one(sql.countNotes, queue, id)?.count ?? 0
 }
 
 /** Whether the last that this person had of the message was a claim that ran out. */
 export function hasLapsed(
-  session: Session,
+  view: StoreView,
   { queue, id, by }: { readonly queue: string; readonly id: string; readonly by: string },
 ): boolean {
-  const last = session.one(sql.latestOfPerson, queue, id, by)
+  const last = view.one(sql.latestOfPerson, queue, id, by)
   return last?.event === 'lapsed'
 }
 
-export function inboxes(session: Session): readonly InboxRecord[] {
-  return session.all(sql.inboxes).map((row) => ({ ...row }))
+export function listInboxes(view: StoreView): readonly InboxRecord[] {
+  return view.all(sql.inboxes).map((row) => ({ ...row }))
 }
 
 /** Removes a slice of what was kept long enough; the answer is how much it was. */

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../core/canonical-json.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
-import type { EmittedJob, NewMessage } from '../../backend.ts'
+import type { NewMessage } from '../../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -15,7 +15,7 @@ import {
   storeMessage,
   storePlainJobs,
 } from '../messages/sending.ts'
-import { type Queue, queueNotFound } from '../queues/queue-cache.ts'
+import type { Queue } from '../queues/queue-cache.ts'
 import { encodeDetails } from './job-details.ts'
 
 const sql = {
@@ -100,44 +100,6 @@ export function storeJob(
     )
   }
   return stored
-}
-
-/**
- * What would keep the jobs from being stored one after the other, found before any of them is: a
- * settlement changes all that it should, or nothing.
- */
-export function refuseEmittedJobs(
-  tx: StoreTransaction,
-  jobs: readonly EmittedJob[],
-): MillraceError | undefined {
-  /** Fingerprints of those that will be stored, by what their key is unique for. */
-  const stored = new Map<string, string>()
-  for (const { queue: name, job } of jobs) {
-    const queue = tx.session.queues.find(name)
-    if (queue === undefined) return queueNotFound(name)
-    const refusal = refuse(queue, messageOf(job)) ?? refuseKey(tx, queue, job, stored)
-    if (refusal !== undefined) return refusal
-  }
-  return undefined
-}
-
-function refuseKey(
-  tx: StoreTransaction,
-  queue: Queue,
-  job: NewJob,
-  stored: Map<string, string>,
-): MillraceError | undefined {
-  if (job.idempotency === undefined) return undefined
-  const { key, coalesce } = job.idempotency
-  const identity = `${scopeOf(queue, job)} ${key}`
-  const fingerprint = stored.get(identity)
-  const isConflict =
-    fingerprint === undefined
-      ? findEarlier(tx, queue, job) === 'conflict'
-      : !coalesce && fingerprint !== fingerprintOf(job)
-  if (isConflict) return new MillraceError('idempotency_conflict')
-  if (fingerprint === undefined) stored.set(identity, fingerprintOf(job))
-  return undefined
 }
 
 /** The job that the key stands for, if there is one that counts. */

@@ -3,9 +3,8 @@
  * do it for their own queue before they look, the sweeper for all queues.
  */
 
-import type { Session } from '../driver/session.ts'
 import { change, type Query, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { endUnit } from '../flows/flow-ends.ts'
 import { leaseLapsed } from '../inbox/inbox-events.ts'
 import { finishJob, noteAttempt } from '../jobs/job-history.ts'
@@ -134,7 +133,8 @@ export function endAllDue(tx: StoreTransaction, queue: Queue): void {
 }
 
 /** Whether there is anything to catch up with. */
-export function hasDue(session: Session, queue: Queue, now: number): boolean {
+export function hasDue(view: StoreView, queue: Queue): boolean {
+  const { session, now } = view
   const isAnyDue = [sql.dueLeased, sql.dueDelayed, sql.dueBlocked].some(
     (due) => session.one(due, queue.generation, now, 1) !== undefined,
   )

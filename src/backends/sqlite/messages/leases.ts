@@ -18,7 +18,7 @@ const findMessage = query<MessageRow>(`SELECT ${messageColumns} FROM message WHE
 
 /** Whether each lease could be settled now, and why not. */
 export function leaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
-  const queue = view.session.queues.require(request.queue)
+  const queue = view.queue(request.queue)
   return request.receipts.map((text) => {
     const receipt = receiptFor(queue, text)
     // A receipt of a queue that was deleted and made anew: its message went with the old one.
@@ -46,7 +46,7 @@ export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt):
 
 /** The message that a receipt names, if it is still in the queue and has not ended. */
 export function findRow(view: StoreView, queue: Queue, receipt: Receipt): MessageRow | undefined {
-  const row = view.session.one(findMessage, receipt.sequence)
+  const row = view.one(findMessage, receipt.sequence)
   if (row === undefined || row.generation !== queue.generation) return undefined
   return hasEnded(queue, row, view.now) ? undefined : row
 }

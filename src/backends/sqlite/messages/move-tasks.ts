@@ -15,9 +15,8 @@ import type {
 } from '../../backend.ts'
 import { checkMoveDestination } from '../../move-destination.ts'
 import { triggerMoved } from '../collectors/batches.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { unitHasWorkAgain } from '../flows/flow-ends.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import { finishJob } from '../jobs/job-history.ts'
@@ -112,12 +111,8 @@ export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): Mov
   return readTask(tx, id)
 }
 
-export function listMoveTasks(
-  session: Session,
-  source: string,
-  limit: number,
-): readonly MoveTask[] {
-  return session.all(sql.latest, source, limit).map(taskFromRow)
+export function listMoveTasks(view: StoreView, source: string, limit: number): readonly MoveTask[] {
+  return view.all(sql.latest, source, limit).map(taskFromRow)
 }
 
 export function cancelMoveTask(tx: StoreTransaction, id: string): MoveTask {
@@ -146,7 +141,7 @@ interface Step {
 }
 
 function advance(tx: StoreTransaction, task: TaskRow): Step {
-  const source = tx.session.queues.find(task.source)
+  const source = tx.findQueue(task.source)
   if (source?.id !== task.source_queue) return endTask(tx, task, 'failed', 'queue_not_found')
   endAllDue(tx, source)
   const quota = allowedBy(tx.now, task) - task.moved
@@ -282,7 +277,7 @@ function destinationOf(
 ): Queue | MoveTaskFailure {
   const name = destination ?? sourceIn(origin)
   if (name === undefined) return 'origin_unknown'
-  return tx.session.queues.find(name) ?? 'queue_not_found'
+  return tx.findQueue(name) ?? 'queue_not_found'
 }
 
 function sourceIn(origin: string | null): string | undefined {

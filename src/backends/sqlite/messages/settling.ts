@@ -143,7 +143,7 @@ function settleOne(
   return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
 }
 
-/** Everything that can be wrong is found before the first row changes. */
+/** What can be found before the first row changes. */
 function refuseSettlement(
   tx: StoreTransaction,
   queue: Queue,
@@ -155,7 +155,7 @@ function refuseSettlement(
     const isJob = typeof findRow(tx, queue, receipt)?.job === 'string'
     if (!isJob) return new MillraceError('dead_letter_missing')
   }
-  return refuseParts(tx, settlement, () => findRow(tx, queue, receipt))
+  return refuseParts(tx, settlement)
 }
 
 /** How a lease ended, or why it did not. */

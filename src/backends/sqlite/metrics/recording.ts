@@ -8,15 +8,14 @@ import { type HandlerFigures, handlersSince } from '../../../core/handler-figure
 import { metricsKeptMs, minuteMs, minuteOf } from '../../../core/minutes.ts'
 import { queueCounterNames } from '../../../core/queue-counters.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
-import type { SampleReport } from '../../metric-store.ts'
-import type { Session } from '../driver/session.ts'
+import type { ReportFigures, SampleReport } from '../../metric-store.ts'
 import type { Statement } from '../driver/statements.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { oldestAge } from '../queues/oldest-age.ts'
 import { readStatistics } from '../queues/statistics.ts'
-import { decodeHandlers, encodeHandlers } from './metric-handlers.ts'
-import { forgetValues } from './metric-values.ts'
+import { addToHandlers, decodeHandlers, encodeHandlers } from './metric-handlers.ts'
+import { addValues, forgetValues } from './metric-values.ts'
 
 /** Queues that are written down in one go; keeps a slice to a few milliseconds. */
 const sampleSlice = 100
@@ -81,11 +80,11 @@ interface ChangedRow extends Readonly<Record<string, unknown>> {
 }
 
 /** A look without a transaction: in most seconds there is nothing to do. */
-export function isSampleDue(session: Session, now: number): boolean {
-  const last = session.one(sql.clock)
-  if (last === undefined || last.after_queue !== null || last.minute < latestMinute(now))
+export function isSampleDue(view: StoreView): boolean {
+  const last = view.one(sql.clock)
+  if (last === undefined || last.after_queue !== null || last.minute < latestMinute(view.now))
     return true
-  return session.one(sql.anyOld, oldestKept(now)) !== undefined
+  return view.one(sql.anyOld, oldestKept(view.now)) !== undefined
 }
 
 export function nothingToSample(now: number): SampleReport {
@@ -124,11 +123,10 @@ function sample(tx: StoreTransaction, minute: number): 'wholly' | 'partly' | 'be
 }
 
 function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): void {
-  const { session, now } = tx
   const queue = tx.queue(row.name)
-  const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(session, queue, now)
+  const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(tx, queue)
   const waiting = ready + leased + delayed
-  session.run(
+  tx.run(
     sql.write,
     queue.id,
     minute,
@@ -137,10 +135,10 @@ function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): voi
     leased,
     delayed,
     oldestReadyAgeMs,
-    oldestAge(session, queue, { ready, leased, now }),
+    oldestAge(tx, queue, { ready, leased }),
     handlersOf(tx, row),
   )
-  session.run(sql.setBase, queue.id, waiting, ...columns.map((name) => Number(row[name])))
+  tx.run(sql.setBase, queue.id, waiting, ...columns.map((name) => Number(row[name])))
 }
 
 /** What handlers have come to since, or null when none has ended. */
@@ -170,8 +168,19 @@ function forget(tx: StoreTransaction): number {
 /** Receives that this process has counted for itself. */
 export function addEmptyReceives(tx: StoreTransaction, counts: ReadonlyMap<string, number>): void {
   for (const [name, count] of counts) {
-    const queue = tx.session.queues.find(name)
+    const queue = tx.findQueue(name)
     if (queue !== undefined) tx.count(queue, 'emptyReceives', count)
+  }
+}
+
+/** Figures that another part of the process has gathered. Those of a deleted queue are dropped. */
+export function addFigures(tx: StoreTransaction, { queues, values = [] }: ReportFigures): void {
+  addValues(tx, values)
+  for (const { queue: name, emptyReceives = 0, handlers } of queues) {
+    const queue = tx.findQueue(name)
+    if (queue === undefined) continue
+    if (emptyReceives > 0) tx.count(queue, 'emptyReceives', emptyReceives)
+    if (handlers !== undefined) addToHandlers(tx, queue, handlers)
   }
 }
 

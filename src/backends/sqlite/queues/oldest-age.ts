@@ -5,8 +5,8 @@
  */
 
 import type { QueueLevels } from '../../metric-store.ts'
-import type { Session } from '../driver/session.ts'
 import { type Query, query } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import { blocked, leased } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
@@ -44,23 +44,20 @@ const sql = {
 
 /** Null when the queue holds no message that counts. */
 export function oldestAge(
-  session: Session,
+  view: StoreView,
   queue: Queue,
-  {
-    ready,
-    leased: inFlight,
-    now,
-  }: Pick<QueueLevels, 'ready' | 'leased'> & { readonly now: number },
+  { ready, leased: inFlight }: Pick<QueueLevels, 'ready' | 'leased'>,
 ): number | null {
+  const { now } = view
   const cutoff = retentionCutoff(queue, now)
   const first = (look: Query<{ since: number | null }>): number | null =>
-    session.one(look, cutoff, queue.generation)?.since ?? null
+    view.one(look, cutoff, queue.generation)?.since ?? null
   const found = [
     ready > 0 ? (first(sql.firstReady) ?? first(sql.ready)) : null,
     ready > 0 ? first(sql.blocked) : null,
     // What is due and not caught up with counts as ready, and is found among the leased.
     ready + inFlight > 0 ? first(sql.leased) : null,
-    ...(ready > 0 ? deadLettersToCome(session, queue, now).map(({ due_at }) => due_at) : []),
+    ...(ready > 0 ? deadLettersToCome(view, queue).map(({ due_at }) => due_at) : []),
   ].filter((since) => since !== null)
   return found.length === 0 ? null : Math.max(0, now - Math.min(...found))
 }

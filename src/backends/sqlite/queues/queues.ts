@@ -17,9 +17,8 @@ import type {
   QueueSettings,
   TagQueue,
 } from '../../backend.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { runningBucket } from '../messages/buckets.ts'
 import { endAllDue, endDueForRead } from '../messages/elapsed-time.ts'
 import { blocked, unleasedToken } from '../messages/message-rows.ts'
@@ -66,7 +65,7 @@ const sql = {
 
 export function createQueue(tx: StoreTransaction, request: CreateQueue): CreatedQueue {
   const { queue: name, settings: given = {}, tags = {}, cooldownMs = 0 } = request
-  const existing = tx.session.queues.find(name)
+  const existing = tx.findQueue(name)
   if (existing !== undefined) {
     refuseDifferent(existing, given)
     return { queue: queueRecord(existing), created: false }
@@ -166,19 +165,19 @@ export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
   tx.queuesChanged()
 }
 
-export function listQueues(session: Session, request: ListQueues): Page<QueueRecord> {
+export function listQueues(view: StoreView, request: ListQueues): Page<QueueRecord> {
   const { prefix = '', namespace, after = '', limit } = request
   const start = (namespace ?? '') + prefix
   const outside = namespace === '' ? 'outside' : ''
-  return queuePage(session.all(sql.list, after, start, start, outside, limit + 1), limit)
+  return queuePage(view.all(sql.list, after, start, start, outside, limit + 1), limit)
 }
 
 export function listDeadLetterSources(
-  session: Session,
+  view: StoreView,
   { queue, after = '', limit }: ListDeadLetterSources,
 ): Page<QueueRecord> {
-  session.queues.require(queue)
-  return queuePage(session.all(sql.listSources, queue, after, limit + 1), limit)
+  view.queue(queue)
+  return queuePage(view.all(sql.listSources, queue, after, limit + 1), limit)
 }
 
 /** A page of queues from rows of which there is one more than the page holds, if there are more. */
@@ -278,7 +277,7 @@ function refuseDeadLetter(
   const refusal = (allowed: string): Violation[] => [
     { field: 'deadLetter.queue', given: describeGiven(deadLetter.queue), allowed },
   ]
-  const target = tx.session.queues.find(deadLetter.queue)
+  const target = tx.findQueue(deadLetter.queue)
   if (target === undefined) return refusal('a queue that exists')
   if (target.settings.type !== type) return refusal(`a ${type} queue, as this one is`)
   const { deadLetterSources } = target.settings
@@ -298,7 +297,7 @@ function leadsBack(tx: StoreTransaction, name: string, target: Queue): boolean {
   while (next?.settings.deadLetter && !seen.has(next.name)) {
     seen.add(next.name)
     if (next.settings.deadLetter.queue === name) return true
-    next = tx.session.queues.find(next.settings.deadLetter.queue)
+    next = tx.findQueue(next.settings.deadLetter.queue)
   }
   return false
 }

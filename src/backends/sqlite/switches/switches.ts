@@ -11,9 +11,8 @@ import type {
   SwitchTarget,
 } from '../../switch-store.ts'
 import { numberedPage, numberOf } from '../driver/numbered-pages.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 
 /** Messages of a queue that are looked at before everything in it is diverted. */
 const lookedAt = 1_000
@@ -83,10 +82,15 @@ function noteEvent(tx: StoreTransaction, event: SwitchEvent): void {
   tx.run(sql.note, scope, value, event.event, mode, by, note, at, until)
 }
 
-export function switchEvents(session: Session, request: ListSwitchEvents): Page<SwitchEvent> {
+/** Switches that are on. */
+export function listSwitches({ session, now }: StoreView): readonly SwitchRecord[] {
+  return session.queues.switches.on(now)
+}
+
+export function switchEvents(view: StoreView, request: ListSwitchEvents): Page<SwitchEvent> {
   const { after, limit } = request
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : numberOf(after)
-  const rows = session.all(sql.events, before, limit + 1)
+  const rows = view.all(sql.events, before, limit + 1)
   return numberedPage(rows, limit, ({ number: _, ...event }) => event)
 }
 
