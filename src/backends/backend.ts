@@ -3,8 +3,7 @@
  * milliseconds of the store's own clock. Refusals are `MillraceError`s; for calls on many messages
  * each entry has its own answer, because one bad entry must not fail its neighbours.
  */
-import type { MessageAttribute, NewMessage } from '../core/message.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageAttribute, MessageState, NewMessage } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { QueueCounts } from '../core/queue-counters.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'

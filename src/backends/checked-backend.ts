@@ -11,7 +11,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { alarmChecks } from './alarm-checks.ts'
 import type { Backend, Extend } from './backend.ts'
 import { checkedJobStore } from './checked-job-store.ts'
-import { refuseSettlement } from './checked-settlement.ts'
+import { refuseArguments } from './checked-settlement.ts'
 import {
   type Checks,
   check,
@@ -64,7 +64,7 @@ export function checkedBackend(backend: Backend): Backend {
     settle: async (request) => {
       check((into) => checkCount(into, 'settlements', request.settlements))
       const { queue, settlements } = request
-      return withoutRefused(backend, queue, settlements, refuseSettlement, (accepted) =>
+      return withoutRefused(backend, queue, settlements, refuseArguments, (accepted) =>
         backend.settle({ queue, settlements: accepted }),
       )
     },

@@ -1,5 +1,5 @@
 /** Checks of arguments about jobs. */
-import { checkBackoffPolicy } from '../core/check-job.ts'
+import { checkBackoffPolicy } from '../core/backoff.ts'
 import { checkSwitchNames } from '../core/check-queue-controls.ts'
 import { checkNumber, checkOneOf, checkRange, checkText, type Violations } from '../core/checks.ts'
 import { checkJobLabels } from '../core/job-labels.ts'

@@ -15,7 +15,7 @@ import { checkItems, checkKey } from './collector-checks.ts'
 import { checkMarks, checkOpening, checkStart } from './flow-checks.ts'
 import type { EmittedFlow } from './flow-store.ts'
 
-export function refuseSettlement(settlement: Settlement): MillraceError | undefined {
+export function refuseArguments(settlement: Settlement): MillraceError | undefined {
   const { outcome, emits, jobs } = settlement
   const isBare = emits === undefined && jobs === undefined && !hasMore(settlement)
   // The common case, which every acknowledgement passes.

@@ -1,6 +1,5 @@
 /** Messages and leases as every part of the port names them. */
-import type { MessageAttribute } from '../core/message.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageAttribute, MessageState } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 
 export interface Page<T> {

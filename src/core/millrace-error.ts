@@ -52,3 +52,19 @@ export function isStoreGone(error: unknown): error is MillraceError {
     (error.code === 'store_closed' || error.code === 'store_replaced')
   )
 }
+
+/** Whether an error is the refusal of that code, for callers who know what to do about it. */
+export function isRefused(error: unknown, code: ErrorCode): error is MillraceError {
+  return error instanceof MillraceError && error.code === code
+}
+
+/** The same refusal, with the names that its fields have for the caller. */
+export function renameFields(
+  error: MillraceError,
+  names: ReadonlyMap<string, string>,
+): MillraceError {
+  const { code, violations } = error
+  if (!violations.some(({ field }) => names.has(field))) return error
+  const renamed = violations.map((one) => ({ ...one, field: names.get(one.field) ?? one.field }))
+  return MillraceError.invalid(renamed, code)
+}

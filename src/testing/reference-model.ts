@@ -30,7 +30,7 @@ import type {
 } from '../backends/backend.ts'
 import { refuseMessage } from '../core/check-message.ts'
 import { deduplicationWindowMs, leaseMsMax } from '../core/limits.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageState } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { ReferenceMoveTasks } from './reference-move-tasks.ts'

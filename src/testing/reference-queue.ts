@@ -12,7 +12,7 @@ import type {
   Settlement,
 } from '../backends/backend.ts'
 import type { ErrorCode } from '../core/error-codes.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageState } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] }

@@ -59,7 +59,7 @@ import { LockFairness } from './driver/lock-fairness.ts'
 import { uptimeOf } from './driver/machine-uptime.ts'
 import { boundStore, readNow } from './driver/operations.ts'
 import { Session } from './driver/session.ts'
-import { isFull, storageError } from './driver/storage-fault.ts'
+import { isFullFault, storageError } from './driver/storage-fault.ts'
 import { StoreClock } from './driver/store-clock.ts'
 import type { StoreTransaction } from './driver/transaction.ts'
 import { WakeFile } from './driver/wake-file.ts'
@@ -69,8 +69,8 @@ import { jobStore } from './jobs/job-store.ts'
 import { receiveNow } from './messages/claiming.ts'
 import { EmptyReceives } from './messages/empty-receives.ts'
 import { renewerModule } from './messages/lease-renewer.ts'
-import { leaseStates } from './messages/leases.ts'
-import { cancelMoveTask, listMoveTasks, startMoveTask } from './messages/move-tasks.ts'
+import { readLeaseStates } from './messages/leases.ts'
+import { insertMoveTask, markCancelling, readMoveTasks } from './messages/move-tasks.ts'
 import { peekMessages } from './messages/peeking.ts'
 import { dataVersion, hasSomethingReady } from './messages/ready-checks.ts'
 import { sendMessages } from './messages/sending.ts'
@@ -81,13 +81,13 @@ import { WaitingReceives } from './messages/waiting-receives.ts'
 import { metricStore } from './metrics/metric-store.ts'
 import { queueRecord } from './queues/queue-cache.ts'
 import {
-  changeQueue,
-  createQueue,
-  deleteQueue,
-  listDeadLetterSources,
-  listQueues,
-  purgeQueue,
-  tagQueue,
+  discardMessages,
+  insertQueue,
+  readQueuePage,
+  readSourcePage,
+  removeQueue,
+  updateSettings,
+  updateTags,
 } from './queues/queues.ts'
 import { readStatistics } from './queues/statistics.ts'
 import {
@@ -188,7 +188,7 @@ export class SqliteBackend implements Backend {
 
   createQueue(request: CreateQueue): Promise<CreatedQueue> {
     // Opening an app makes sure of its queues, also on a full disk that is to be drained.
-    return this.#writer.submit((tx) => createQueue(tx, request))
+    return this.#writer.submit((tx) => insertQueue(tx, request))
   }
 
   readQueue({ queue }: QueueName): Promise<QueueRecord> {
@@ -196,23 +196,23 @@ export class SqliteBackend implements Backend {
   }
 
   listQueues(request: ListQueues): Promise<Page<QueueRecord>> {
-    return readNow(this.#writer, (view) => listQueues(view, request))
+    return readNow(this.#writer, (view) => readQueuePage(view, request))
   }
 
   changeQueue(request: ChangeQueue): Promise<QueueRecord> {
-    return this.#writer.submit((tx) => changeQueue(tx, request))
+    return this.#writer.submit((tx) => updateSettings(tx, request))
   }
 
   tagQueue(request: TagQueue): Promise<QueueRecord> {
-    return this.#writer.submit((tx) => tagQueue(tx, request))
+    return this.#writer.submit((tx) => updateTags(tx, request))
   }
 
   deleteQueue({ queue }: QueueName): Promise<void> {
-    return this.#writer.submit((tx) => deleteQueue(tx, queue))
+    return this.#writer.submit((tx) => removeQueue(tx, queue))
   }
 
   purgeQueue(request: PurgeQueue): Promise<void> {
-    return this.#writer.submit((tx) => purgeQueue(tx, request))
+    return this.#writer.submit((tx) => discardMessages(tx, request))
   }
 
   queueStatistics({ queue }: QueueName): Promise<QueueStatistics> {
@@ -220,7 +220,7 @@ export class SqliteBackend implements Backend {
   }
 
   listDeadLetterSources(request: ListDeadLetterSources): Promise<Page<QueueRecord>> {
-    return readNow(this.#writer, (view) => listDeadLetterSources(view, request))
+    return readNow(this.#writer, (view) => readSourcePage(view, request))
   }
 
   send(request: Send): Promise<readonly SendResult[]> {
@@ -259,7 +259,7 @@ export class SqliteBackend implements Backend {
   }
 
   leaseStates(request: LeaseStates): Promise<readonly LeaseState[]> {
-    return readNow(this.#writer, (view) => leaseStates(view, request))
+    return readNow(this.#writer, (view) => readLeaseStates(view, request))
   }
 
   extend(request: Extend): Promise<readonly LeaseResult[]> {
@@ -272,7 +272,7 @@ export class SqliteBackend implements Backend {
     if (request.settlements.length === 1) return settled
     return settled.catch((error: unknown) => {
       // On a full disk, one that emits much must not hold up the others.
-      if (!isFull(error)) throw error
+      if (!isFullFault(error)) throw error
       return settleOneByOne(this.#writer, request)
     })
   }
@@ -282,18 +282,18 @@ export class SqliteBackend implements Backend {
   }
 
   startMoveTask(request: StartMoveTask): Promise<MoveTask> {
-    return this.#writer.submit((tx) => startMoveTask(tx, request))
+    return this.#writer.submit((tx) => insertMoveTask(tx, request))
   }
 
   listMoveTasks({ source, limit }: ListMoveTasks): Promise<readonly MoveTask[]> {
     return readNow(this.#writer, (view) => {
       view.queue(source)
-      return listMoveTasks(view, source, limit)
+      return readMoveTasks(view, source, limit)
     })
   }
 
   cancelMoveTask({ id }: CancelMoveTask): Promise<MoveTask> {
-    return this.#writer.submit((tx) => cancelMoveTask(tx, id))
+    return this.#writer.submit((tx) => markCancelling(tx, id))
   }
 
   sweep(): Promise<SweepReport> {

@@ -1,7 +1,6 @@
 /** What the store and the rules of attributes refuse, in the words of SQS. Actions that know better words use those instead. */
 import type { ErrorCode } from '../../core/error-codes.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
-import { renameFields } from '../../core/rename-fields.ts'
+import { MillraceError, renameFields } from '../../core/millrace-error.ts'
 import { AttributeRefusal } from '../../sqs/attribute-refusal.ts'
 import { SqsError, type SqsErrorName } from './sqs-error.ts'
 

@@ -19,7 +19,7 @@ import type {
   SettleResult,
 } from '../../backends/backend.ts'
 import type { ErrorCode } from '../../core/error-codes.ts'
-import type { MessageState } from '../../core/message-state.ts'
+import type { MessageState } from '../../core/message.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { ContractHarness } from './contract-harness.ts'
 

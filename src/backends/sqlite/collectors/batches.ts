@@ -10,8 +10,8 @@ import type { LeaseRefusal } from '../../backend.ts'
 import type { BatchResult, BeginBatch, CollectorKey, EndBatch } from '../../collector-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { leaseStates, receiptFor } from '../messages/leases.ts'
-import { isFull } from './collecting.ts'
+import { readLeaseStates, receiptFor } from '../messages/leases.ts'
+import { hasFullBatch } from './collecting.ts'
 import {
   firstPlaces,
   hasStaged,
@@ -39,8 +39,6 @@ import {
   withdrawTrigger,
 } from './collector-triggers.ts'
 
-export { refuseItems, stageItems } from './collecting.ts'
-
 const sql = {
   noteBatch: change(`
     INSERT OR REPLACE INTO collector_memory (collector, key, id)
@@ -61,7 +59,7 @@ const sql = {
 export function beginBatch(tx: StoreTransaction, request: BeginBatch): BatchResult {
   const { queue: name, receipt } = request
   if (receiptFor(tx.queue(name), receipt) === undefined) throw new MillraceError('receipt_invalid')
-  const [lease = 'gone'] = leaseStates(tx, { queue: name, receipts: [receipt] })
+  const [lease = 'gone'] = readLeaseStates(tx, { queue: name, receipts: [receipt] })
   if (lease !== 'live') return { status: lease }
   const held = heldWith(tx, request, receipt)
   if (held !== undefined) return begun(batchOf(tx, held))
@@ -191,7 +189,7 @@ function seeTo(tx: StoreTransaction, row: KeyRow): void {
 /** What has come meanwhile keeps its window, unless it is wanted at once. */
 function followUp(tx: StoreTransaction, key: KeyRow, isWanted: boolean): void {
   const trigger = triggerOf(tx, triggerQueue(tx, key), key)
-  const isDue = isWanted || isFull(tx, key, false)
+  const isDue = isWanted || hasFullBatch(tx, key, false)
   const endsAt = trigger.dueAt ?? (key.opened_at ?? tx.now) + key.window_ms
   const dueAt = isDue ? tx.now : Math.max(tx.now, endsAt)
   saveKey(tx, scheduleTrigger(tx, key, trigger, dueAt))

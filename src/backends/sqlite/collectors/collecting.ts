@@ -5,7 +5,7 @@
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { AddedItem, AddItems, CollectorKey } from '../../collector-store.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { refuse } from '../messages/sending.ts'
+import { refuseInQueue } from '../messages/sending.ts'
 import { hasStaged, insertItem, stagedItems } from './collector-items.ts'
 import {
   encodeSettings,
@@ -36,7 +36,7 @@ export function refuseItems(tx: StoreTransaction, request: AddItems): MillraceEr
     const allowed = 'a standard queue, where each message has a delay of its own'
     return MillraceError.invalid([{ field: 'trigger.queue', given: 'a FIFO queue', allowed }])
   }
-  return refuse(queue, { ...message, delayMs: request.windowMs })
+  return refuseInQueue(queue, { ...message, delayMs: request.windowMs })
 }
 
 export function addItems(tx: StoreTransaction, request: AddItems): readonly AddedItem[] {
@@ -69,7 +69,7 @@ function scheduled(tx: StoreTransaction, found: KeyRow, request: AddItems): KeyR
   const { now } = tx
   const key = opened(withSettings(found, encodeSettings(request)), request, now)
   const runs = isRunning(tx, key)
-  const dueAt = isFull(tx, key, runs) ? now : windowEnd(key, now)
+  const dueAt = hasFullBatch(tx, key, runs) ? now : windowEnd(key, now)
   const trigger = triggerOf(tx, triggerQueue(tx, key), key)
   if (runs) return besideBatch(tx, key, trigger, dueAt)
   // Whoever has the trigger in hand is about to take these items too, and may be about to fail.
@@ -78,7 +78,7 @@ function scheduled(tx: StoreTransaction, found: KeyRow, request: AddItems): KeyR
 }
 
 /** Whether so much is staged that it should not wait. */
-export function isFull(tx: StoreTransaction, key: KeyRow, runs: boolean): boolean {
+export function hasFullBatch(tx: StoreTransaction, key: KeyRow, runs: boolean): boolean {
   const { maxItems, maxBytes } = settingsOf(key)
   const staged = stagedItems(tx, { key, runs }, maxItems)
   return staged.items >= maxItems || staged.bytes >= maxBytes

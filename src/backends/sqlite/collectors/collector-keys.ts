@@ -4,7 +4,7 @@ import type { NewMessage } from '../../backend.ts'
 import type { AddItems, CollectorKey } from '../../collector-store.ts'
 import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
-import { leaseStates } from '../messages/leases.ts'
+import { readLeaseStates } from '../messages/leases.ts'
 
 const sql = {
   find: query<KeyRow>('SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 0'),
@@ -121,5 +121,5 @@ export function saveKey(tx: StoreTransaction, row: KeyRow): void {
 export function isRunning(view: StoreView, { holder, holder_queue: queue }: KeyRow): boolean {
   if (holder === null || queue === null) return false
   if (view.findQueue(queue) === undefined) return false
-  return leaseStates(view, { queue, receipts: [holder] })[0] === 'live'
+  return readLeaseStates(view, { queue, receipts: [holder] })[0] === 'live'
 }

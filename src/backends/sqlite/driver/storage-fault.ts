@@ -41,7 +41,7 @@ export function isDeviceFault(error: unknown): boolean {
 }
 
 /** As SQLite reports it, or as our own error. */
-export function isFull(error: unknown): boolean {
+export function isFullFault(error: unknown): boolean {
   if (error instanceof MillraceError) return error.code === 'store_full'
   return resultCode(error) === full
 }

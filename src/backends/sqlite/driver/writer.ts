@@ -13,7 +13,7 @@ import type { FileIdentity } from './file-identity.ts'
 import type { LockFairness } from './lock-fairness.ts'
 import { eagerMs, LockWait } from './lock-wait.ts'
 import type { Session } from './session.ts'
-import { isDeviceFault, isFull, isStoreWideFault, storageError } from './storage-fault.ts'
+import { isDeviceFault, isFullFault, isStoreWideFault, storageError } from './storage-fault.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { beginTransaction } from './transaction.ts'
 
@@ -208,7 +208,7 @@ export class Writer {
     } catch (error) {
       this.#recover(error)
       const typed = storageError(error)
-      if (isFull(error)) this.#makeRoom(group, typed)
+      if (isFullFault(error)) this.#makeRoom(group, typed)
       else failAll(group, typed)
       return
     }

@@ -11,7 +11,7 @@ import { retentionCutoff } from '../messages/holding.ts'
 import {
   isPlain,
   type PlainJob,
-  refuse,
+  refuseInQueue,
   storeMessage,
   storePlainJobs,
 } from '../messages/sending.ts'
@@ -34,7 +34,7 @@ export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonl
   const queue = tx.queue(request.queue)
   const messages = request.jobs.map(messageOf)
   for (const message of messages) {
-    const refusal = refuse(queue, message)
+    const refusal = refuseInQueue(queue, message)
     if (refusal !== undefined) throw refusal
   }
   const isPlainJob = (job: NewJob, index: number): boolean => {

@@ -35,13 +35,17 @@ export function receiveNow(
   request: Receive,
   isLongPoll: boolean,
 ): readonly Delivery[] {
-  const deliveries = lease(tx, request, isLongPoll)
+  const deliveries = claimMessages(tx, request, isLongPoll)
   const { onLeased } = request
   if (onLeased !== undefined && deliveries.length > 0) tx.afterCommit(() => onLeased(deliveries))
   return deliveries
 }
 
-function lease(tx: StoreTransaction, request: Receive, isLongPoll: boolean): readonly Delivery[] {
+function claimMessages(
+  tx: StoreTransaction,
+  request: Receive,
+  isLongPoll: boolean,
+): readonly Delivery[] {
   const queue = tx.queue(request.queue)
   const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
   endDueForReceive(tx, queue)

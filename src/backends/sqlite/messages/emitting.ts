@@ -5,7 +5,7 @@ import type { Emitted } from '../../backend.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { enqueueJob, messageOf } from '../jobs/enqueueing.ts'
 import { queueNotFound } from '../queues/queue-cache.ts'
-import { refuse, storeMessage } from './sending.ts'
+import { refuseInQueue, storeMessage } from './sending.ts'
 
 export interface StoredEmit {
   readonly status: 'created' | 'duplicate' | 'coalesced'
@@ -16,7 +16,7 @@ export interface StoredEmit {
 export function refuseEmitted(tx: StoreTransaction, emitted: Emitted): MillraceError | undefined {
   const queue = tx.findQueue(emitted.queue)
   if (queue === undefined) return queueNotFound(emitted.queue)
-  return refuse(queue, 'job' in emitted ? messageOf(emitted.job) : emitted.message)
+  return refuseInQueue(queue, 'job' in emitted ? messageOf(emitted.job) : emitted.message)
 }
 
 /** Throws when the queue cannot take it. */

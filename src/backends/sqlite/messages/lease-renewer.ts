@@ -11,7 +11,7 @@ import { releaseReserve } from '../driver/disk-room.ts'
 import { LockFairness } from '../driver/lock-fairness.ts'
 import { uptimeOf } from '../driver/machine-uptime.ts'
 import { Session } from '../driver/session.ts'
-import { isDeviceFault, isFull, storageError } from '../driver/storage-fault.ts'
+import { isDeviceFault, isFullFault, storageError } from '../driver/storage-fault.ts'
 import { StoreClock } from '../driver/store-clock.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { beginTransaction } from '../driver/transaction.ts'
@@ -77,7 +77,7 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
     try {
       return tryOnce(apply)
     } catch (error) {
-      if (isFull(error) && releaseReserve(path)) return tryOnce(apply)
+      if (isFullFault(error) && releaseReserve(path)) return tryOnce(apply)
       throw storageError(error)
     }
   }

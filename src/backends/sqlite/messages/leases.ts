@@ -17,7 +17,7 @@ import {
 const findMessage = query<MessageRow>(`SELECT ${messageColumns} FROM message WHERE sequence = ?`)
 
 /** Whether each lease could be settled now, and why not. */
-export function leaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
+export function readLeaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
   const queue = view.queue(request.queue)
   return request.receipts.map((text) => {
     const receipt = receiptFor(queue, text)

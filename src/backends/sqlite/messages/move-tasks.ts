@@ -88,7 +88,7 @@ interface TaskRow {
   readonly failure: MoveTaskFailure | null
 }
 
-export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): MoveTask {
+export function insertMoveTask(tx: StoreTransaction, request: StartMoveTask): MoveTask {
   const source = tx.queue(request.source)
   if (tx.one(sql.hasSource, source.name) === undefined)
     throw new MillraceError('not_a_dead_letter_queue')
@@ -111,11 +111,11 @@ export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): Mov
   return readTask(tx, id)
 }
 
-export function listMoveTasks(view: StoreView, source: string, limit: number): readonly MoveTask[] {
+export function readMoveTasks(view: StoreView, source: string, limit: number): readonly MoveTask[] {
   return view.all(sql.latest, source, limit).map(taskFromRow)
 }
 
-export function cancelMoveTask(tx: StoreTransaction, id: string): MoveTask {
+export function markCancelling(tx: StoreTransaction, id: string): MoveTask {
   if (!tx.changed(sql.setStatus, 'cancelling', null, id, 'running')) {
     throw new MillraceError('move_task_not_found')
   }

@@ -35,12 +35,12 @@ export function worthwhileAt(options: GateOptions): number {
   const { session, queue, now } = options
   const gate = gateOf(options)
   if (gate === undefined && hasSomethingReady(session, queue)) {
-    return isFull(session, queue, gate) ? nextDueAt(session, queue) : now
+    return isAtCeiling(session, queue, gate) ? nextDueAt(session, queue) : now
   }
   if (gate?.isHeld) return session.queues.switches.nextEnd(now)
   const dueAt = nextDueAt(session, queue)
   if (dueAt <= now) return now
-  if (isFull(session, queue, gate)) return dueAt
+  if (isAtCeiling(session, queue, gate)) return dueAt
   // Before the rate allows anything, it does not help that something becomes due.
   const rateOpensAt = gate !== undefined && gate.room <= 0 ? gate.rateOpensAt : now
   if (hasSomethingReady(session, queue) || (gate !== undefined && hasOpenBucket(options, gate))) {
@@ -50,7 +50,7 @@ export function worthwhileAt(options: GateOptions): number {
 }
 
 /** As much is in hand as may be; some of it has to come back first. */
-function isFull(session: Session, queue: Queue, gate: Gate | undefined): boolean {
+function isAtCeiling(session: Session, queue: Queue, gate: Gate | undefined): boolean {
   if (gate?.isRunningFull) return true
   const leased = session.one(sql.leased, queue.id)?.leased ?? 0
   return leased >= inFlightMax

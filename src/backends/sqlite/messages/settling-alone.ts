@@ -4,7 +4,7 @@
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Settle, Settlement, SettleResult } from '../../backend.ts'
-import { isFull } from '../driver/storage-fault.ts'
+import { isFullFault } from '../driver/storage-fault.ts'
 import type { Writer } from '../driver/writer.ts'
 import { PartRefused } from './settlement-parts.ts'
 import { settleLeases } from './settling.ts'
@@ -25,6 +25,6 @@ export async function settleOneByOne(
 /** What concerns no other settlement: a part that was refused, or that did not fit on the disk. */
 function refusedAlone(error: unknown): readonly SettleResult[] {
   if (error instanceof PartRefused) return [{ status: 'refused', error: error.refusal }]
-  if (isFull(error) && error instanceof MillraceError) return [{ status: 'refused', error }]
+  if (isFullFault(error) && error instanceof MillraceError) return [{ status: 'refused', error }]
   throw error
 }

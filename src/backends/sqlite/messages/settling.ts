@@ -133,7 +133,7 @@ function settleOne(
   { settlement, receipt }: Received,
 ): SettleResult {
   if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
-  const error = refuseSettlement(tx, queue, receipt, settlement)
+  const error = refuseEarly(tx, queue, receipt, settlement)
   if (error !== undefined) return refused(error)
   const { batch } = settlement
   const end =
@@ -144,7 +144,7 @@ function settleOne(
 }
 
 /** What can be found before the first row changes. */
-function refuseSettlement(
+function refuseEarly(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,

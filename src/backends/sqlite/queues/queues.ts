@@ -63,7 +63,7 @@ const sql = {
     SELECT * FROM queue WHERE dead_letter = ? AND name > ? ORDER BY name ${upTo}`),
 }
 
-export function createQueue(tx: StoreTransaction, request: CreateQueue): CreatedQueue {
+export function insertQueue(tx: StoreTransaction, request: CreateQueue): CreatedQueue {
   const { queue: name, settings: given = {}, tags = {}, cooldownMs = 0 } = request
   const existing = tx.findQueue(name)
   if (existing !== undefined) {
@@ -93,7 +93,7 @@ export function createQueue(tx: StoreTransaction, request: CreateQueue): Created
   return { queue: queueRecord(tx.queue(name)), created: true }
 }
 
-export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRecord {
+export function updateSettings(tx: StoreTransaction, request: ChangeQueue): QueueRecord {
   const queue = tx.queue(request.queue)
   const settings: QueueSettings = { ...queue.settings, ...request.changes }
   refuseSettings(tx, queue.name, settings, request.changes)
@@ -121,7 +121,7 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
   return queueRecord(saved)
 }
 
-export function tagQueue(tx: StoreTransaction, request: TagQueue): QueueRecord {
+export function updateTags(tx: StoreTransaction, request: TagQueue): QueueRecord {
   const queue = tx.queue(request.queue)
   const removed = new Set(request.remove ?? [])
   const tags = Object.fromEntries(
@@ -138,7 +138,7 @@ export function tagQueue(tx: StoreTransaction, request: TagQueue): QueueRecord {
   return queueRecord(tx.queue(queue.name))
 }
 
-export function deleteQueue(tx: StoreTransaction, name: string): void {
+export function removeQueue(tx: StoreTransaction, name: string): void {
   const queue = tx.queue(name)
   // What has ended before has had its own end, and may lie among the dead letters.
   endDueForRead(tx, queue)
@@ -150,7 +150,7 @@ export function deleteQueue(tx: StoreTransaction, name: string): void {
   tx.queuesChanged()
 }
 
-export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
+export function discardMessages(tx: StoreTransaction, request: PurgeQueue): void {
   const queue = tx.queue(request.queue)
   const { purgedAt } = queue
   if (purgedAt !== null && tx.now - purgedAt < (request.cooldownMs ?? 0)) {
@@ -165,14 +165,14 @@ export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
   tx.queuesChanged()
 }
 
-export function listQueues(view: StoreView, request: ListQueues): Page<QueueRecord> {
+export function readQueuePage(view: StoreView, request: ListQueues): Page<QueueRecord> {
   const { prefix = '', namespace, after = '', limit } = request
   const start = (namespace ?? '') + prefix
   const outside = namespace === '' ? 'outside' : ''
   return queuePage(view.all(sql.list, after, start, start, outside, limit + 1), limit)
 }
 
-export function listDeadLetterSources(
+export function readSourcePage(
   view: StoreView,
   { queue, after = '', limit }: ListDeadLetterSources,
 ): Page<QueueRecord> {
