@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { MessageAttribute } from '../../backends/backend.ts'
-import { enqueue, read } from './job-scene.ts'
+import { enqueue, readJob } from './job-scene.ts'
 import { assertRefused, minute, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -59,7 +59,7 @@ function describeOwnTarget(suite: ContractSuite): void {
     const { id } = await enqueue(scene, { maxAttempts: 1 })
     await wearOut(scene, 'q', 1)
     assert.deepEqual(await scene.receiveBodies('q'), [])
-    assert.equal((await read(scene, id)).status, 'failed')
+    assert.equal((await readJob(scene, id)).status, 'failed')
   })
 }
 

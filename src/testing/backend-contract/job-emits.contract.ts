@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { EmittedJob, Outcome, SettleResult } from '../../backends/backend.ts'
 import type { NewJob } from '../../backends/job-store.ts'
-import { enqueue, job, jobsOf, read } from './job-scene.ts'
+import { enqueue, jobsOf, ocrJob, readJob } from './job-scene.ts'
 import { assertRefused, hour, minute, only, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -13,7 +13,7 @@ export function describeJobEmits(all: ContractSuite): void {
   })
 }
 
-const next: NewJob = { ...job, type: 'OMR', payload: '{"sheet":1}' }
+const next: NewJob = { ...ocrJob, type: 'OMR', payload: '{"sheet":1}' }
 const key = { key: 'k', lifetimeMs: hour }
 
 function emitted(changes: Partial<NewJob> = {}, queue = 'next'): EmittedJob {
@@ -47,7 +47,7 @@ function describeStoring(suite: ContractSuite): void {
       result.enqueued.map(({ status }) => status),
       ['created', 'created', 'created'],
     )
-    const records = await Promise.all(result.enqueued.map(({ id }) => read(scene, id)))
+    const records = await Promise.all(result.enqueued.map(({ id }) => readJob(scene, id)))
     assert.deepEqual(
       records.map(({ queue, type, owner }) => [queue, type, owner]),
       [

@@ -4,7 +4,7 @@
  * they say so.
  */
 import assert from 'node:assert/strict'
-import { enqueue, jobsOf, outcomes, read, run } from './job-scene.ts'
+import { attemptOutcomes, enqueue, jobsOf, readJob, runOnce } from './job-scene.ts'
 import { minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -35,7 +35,7 @@ function describeLapses(suite: ContractSuite): void {
     const { id } = await enqueue(scene)
     await scene.receiveOne('q')
     await scene.advance(leaseMs + 5 * second)
-    assert.equal((await read(scene, id)).status, 'pending')
+    assert.equal((await readJob(scene, id)).status, 'pending')
     const { startedAt, endedAt, outcome } = only(await jobsOf(scene).attempts({ id }))
     assert.deepEqual([outcome, endedAt], ['lapsed', startedAt + leaseMs])
   })
@@ -43,7 +43,7 @@ function describeLapses(suite: ContractSuite): void {
   suite.test('a job has failed when its last lease lapsed', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
     const { id } = await lapsedForGood(scene)
-    const { status, error, startedAt, finishedAt } = await read(scene, id)
+    const { status, error, startedAt, finishedAt } = await readJob(scene, id)
     assert.deepEqual([status, error], ['failed', lost])
     assert.equal(finishedAt, (startedAt ?? 0) + leaseMs)
     const { deadLetter } = only(await scene.peek(dead, 'ready'))
@@ -98,7 +98,7 @@ function describeLapses(suite: ContractSuite): void {
     assert.deepEqual(states, ['gone'])
     const late = { kind: 'acknowledge', result: '1' } as const
     assert.equal((await scene.settle('q', receipt, late)).status, 'gone')
-    assert.equal((await read(scene, id)).error, lost)
+    assert.equal((await readJob(scene, id)).error, lost)
   })
 
   suite.test('a job that has failed is not cancelled, and can be retried', async (scene) => {
@@ -117,7 +117,7 @@ function describeLapses(suite: ContractSuite): void {
     await scene.sweep()
     const { status } = await scene.settle('q', receipt, { kind: 'acknowledge', result: '1' })
     assert.equal(status, 'settled')
-    assert.deepEqual(await outcomes(scene, id), [[1, 'completed', null]])
+    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'completed', null]])
   })
 }
 
@@ -128,7 +128,7 @@ function describeExpiry(suite: ContractSuite): void {
     const { id } = await lapsedForGood(scene)
     await scene.advance(minute)
     await scene.sweep()
-    assert.equal((await read(scene, id)).error, lost)
+    assert.equal((await readJob(scene, id)).error, lost)
     assert.equal((await scene.counts(dead)).ready, 1)
   })
 
@@ -137,8 +137,8 @@ function describeExpiry(suite: ContractSuite): void {
     const { id } = await enqueue(scene)
     await scene.receiveOne('q')
     await scene.advance(2 * minute)
-    assert.deepEqual(await outcomes(scene, id), [[1, 'lapsed', null]])
-    const { status, createdAt, finishedAt } = await read(scene, id)
+    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'lapsed', null]])
+    const { status, createdAt, finishedAt } = await readJob(scene, id)
     assert.deepEqual([status, finishedAt], ['failed', createdAt + minute])
   })
 
@@ -148,7 +148,7 @@ function describeExpiry(suite: ContractSuite): void {
     const { receipt } = await scene.receiveOne('q')
     await scene.advance(minute)
     assert.equal((await scene.acknowledge('q', receipt)).status, 'gone')
-    assert.equal((await read(scene, id)).status, 'failed')
+    assert.equal((await readJob(scene, id)).status, 'failed')
   })
 
   suite.test('a job that has expired stands for no other', async (scene) => {
@@ -166,15 +166,15 @@ function describePurges(suite: ContractSuite): void {
     const { id } = await enqueue(scene)
     await scene.receiveOne('q')
     await scene.backend.purgeQueue({ queue: 'q' })
-    assert.deepEqual(await outcomes(scene, id), [[1, 'cancelled', null]])
-    assert.notEqual((await read(scene, id)).finishedAt, null)
+    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'cancelled', null]])
+    assert.notEqual((await readJob(scene, id)).finishedAt, null)
   })
 
   suite.test('a job that had failed when its queue was deleted is a dead letter', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
     const { id } = await lapsedForGood(scene)
     await scene.backend.deleteQueue({ queue: 'q' })
-    assert.equal((await read(scene, id)).status, 'failed')
+    assert.equal((await readJob(scene, id)).status, 'failed')
     assert.equal((await scene.counts(dead)).ready, 1)
   })
 }
@@ -188,7 +188,7 @@ function describeTurns(suite: ContractSuite): void {
     await enqueue(scene, { group: 'a', payload: '"a1"' })
     await enqueue(scene, { group: 'a', payload: '"a2"' })
     // The second of the tenant waits in its lane from here on.
-    await run(scene, { kind: 'acknowledge' })
+    await runOnce(scene, { kind: 'acknowledge' })
     await scene.advance(minute - second)
     await enqueue(scene, { group: 'a', payload: '"a3"' })
     await enqueue(scene, { group: 'b', payload: '"b1"' })
