@@ -1,7 +1,7 @@
 /**
- * Checks every argument before a backend sees it, so that all backends refuse the same input with
- * the same error and none of them has to. What depends on the queue itself (its type, its size
- * limit) is checked by the backend with `core/check-message.ts`.
+ * Checks every argument before the backend is called, so that all backends refuse the same input with
+ * the same error. The backend checks what depends on the queue (its type, its size limit), with
+ * `core/check-message.ts`.
  */
 import { checkQueueSettings, checkStoreName, checkTags } from '../core/check-queue.ts'
 import { checkSwitchNames } from '../core/check-queue-controls.ts'
@@ -160,7 +160,7 @@ interface Refused {
   readonly error: MillraceError
 }
 
-/** Passes on the entries that are in order and answers the others itself, each in its place. */
+/** Calls with the valid entries, and returns a refusal for each of the others, in their order. */
 async function withoutRefused<Entry, Result>(
   backend: Backend,
   queue: string,

@@ -3,7 +3,7 @@ import { limits } from './limits.ts'
 
 /**
  * How long a job waits before it is tried again: exponentially longer after each attempt, with a
- * random part, so that what failed together does not come back together.
+ * random part, so that jobs that failed together are not retried together.
  */
 export interface BackoffPolicy {
   /** The wait after the first attempt. */

@@ -14,7 +14,7 @@ export interface MillraceErrorOptions {
   readonly cause?: unknown
 }
 
-/** The one error type of Millrace. Ways in map `code`, never the text. */
+/** The one error type of Millrace. Surfaces map `code`, never the text. */
 export class MillraceError extends Error {
   override readonly name = 'MillraceError'
   readonly code: ErrorCode
@@ -33,7 +33,7 @@ export class MillraceError extends Error {
     this.violations = options.violations ?? []
   }
 
-  /** All refused fields together, so that a caller repairs them in one go. */
+  /** All refused fields together, so that a caller can fix them at once. */
   static invalid(
     violations: readonly Violation[],
     code: ErrorCode = 'invalid_argument',

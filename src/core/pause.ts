@@ -1,6 +1,6 @@
 import type { Timers } from './ports.ts'
 
-/** Waits, but not beyond an abort; whoever waits looks at the signal. */
+/** Waits, but not beyond an abort; the caller checks the signal. */
 export function pause(timers: Timers, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const wake = (): void => {

@@ -271,7 +271,7 @@ export class SqliteBackend implements Backend {
     const settled = this.#writer.submit((tx) => settleLeases(tx, request))
     if (request.settlements.length === 1) return settled
     return settled.catch((error: unknown) => {
-      // On a full disk, one that emits much must not hold up the others.
+      // On a full disk, a settlement that emits much must not block the others.
       if (!isFullFault(error)) throw error
       return settleOneByOne(this.#writer, request)
     })
@@ -344,7 +344,7 @@ export class SqliteBackend implements Backend {
     return []
   }
 
-  /** What cannot be read now is looked at again with the wakeFile's next poll. */
+  /** When the store cannot be read now, the next poll tries again. */
   #versionSeen(): number {
     try {
       return dataVersion(this.#writer.session)

@@ -1,4 +1,4 @@
-/** Alarms: which there are, and in which state. Whoever changes one proves what it had read. */
+/** Alarms and their states. A change compares the revision and state that the caller has read. */
 
 import { alarmMetrics } from '../../../core/alarm-metrics.ts'
 import type { AlarmState } from '../../../core/alarm-rule.ts'

@@ -1,7 +1,7 @@
 /**
- * Batches: what was staged for a key, in the hands of whoever holds the lease of a trigger. The key
- * remembers that lease, so a holder that was followed by another one ends nothing, even where its late
- * acknowledgement alone would be accepted.
+ * Batches: items of a key that the holder of a trigger's lease merges. The key stores that lease. A
+ * holder whose lease was followed by another one ends nothing, even where its late acknowledgement
+ * would be accepted.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -81,7 +81,7 @@ export function beginBatch(tx: StoreTransaction, request: BeginBatch): BatchResu
   return begun(take(tx, key, request))
 }
 
-/** The trigger of the latest batch may be dead although nobody has moved it yet. */
+/** The trigger of the latest batch may be dead although it was not moved yet. */
 function keepUsedUp(tx: StoreTransaction, about: CollectorKey): void {
   const key = findKey(tx, about)
   if (key === undefined || key.holder_message === null) return
@@ -93,7 +93,7 @@ function begun(rows: readonly ItemRow[]): BatchResult {
   return { status: 'begun', items: rows.map(stagedItem) }
 }
 
-/** The first items in order, up to the limits, whoever had begun with them before. */
+/** The first items in order, up to the limits, also those of an earlier batch that was not ended. */
 function take(tx: StoreTransaction, key: KeyRow, request: BeginBatch): readonly ItemRow[] {
   const { queue, receipt, maxItems, maxBytes } = request
   // One more than may be taken tells whether anything is left.
@@ -214,7 +214,7 @@ function forgetEmptyKey(tx: StoreTransaction, about: CollectorKey): void {
   if (keptOf(tx, about).length === 0) tx.run(sql.removeKey, key.number)
 }
 
-/** A trigger is dead-lettered: the batch that it holds is kept, and is no longer in anybody's way. */
+/** A trigger is dead-lettered: its batch is kept, and no longer blocks the key. */
 export function triggerDied(tx: StoreTransaction, message: number): void {
   const key = tx.one(sql.heldBy, message)
   if (key !== undefined) keepBatch(tx, key)
@@ -235,7 +235,7 @@ function keepBatch(tx: StoreTransaction, key: KeyRow): void {
   }
   const values = [collector, name, key.settings, key.window_ms, tx.now, trigger] as const
   const kept = tx.one(sql.insertKept, ...values)
-  if (kept === undefined) throw new Error('An insert that answers its row has answered none.')
+  if (kept === undefined) throw new Error('An insert returned no row.')
   tx.run(sql.noteBatch, collector, name, ...placeOf(key))
   tx.run(sql.keep, kept.number, ...placeOf(key))
   tx.wroteRow()

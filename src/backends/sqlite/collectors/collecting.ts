@@ -1,6 +1,6 @@
 /**
- * Stages items by key. An item comes to exist together with the trigger that it needs: there is no
- * moment at which something is staged and nothing is on its way to merge it.
+ * Stages items by key. An item and the trigger that it needs are stored in one commit, so a staged item
+ * always has a trigger that will merge it.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { AddedItem, AddItems, CollectorKey } from '../../collector-store.ts'
@@ -64,7 +64,7 @@ export function stageItems(tx: StoreTransaction, request: AddItems): readonly Ad
   return answers
 }
 
-/** Decides when the items that were just staged are due, and sees to their trigger. */
+/** Decides when the items that were just staged are due, and schedules their trigger. */
 function scheduled(tx: StoreTransaction, found: KeyRow, request: AddItems): KeyRow {
   const { now } = tx
   const key = opened(withSettings(found, encodeSettings(request)), request, now)
@@ -72,7 +72,7 @@ function scheduled(tx: StoreTransaction, found: KeyRow, request: AddItems): KeyR
   const dueAt = hasFullBatch(tx, key, runs) ? now : windowEnd(key, now)
   const trigger = triggerOf(tx, triggerQueue(tx, key), key)
   if (runs) return besideBatch(tx, key, trigger, dueAt)
-  // Whoever has the trigger in hand is about to take these items too, and may be about to fail.
+  // The holder of the trigger is about to take these items too, and may fail.
   const isTaken = trigger.state === 'held'
   return scheduleTrigger(tx, key, trigger, isTaken ? Math.max(dueAt, now + key.window_ms) : dueAt)
 }
@@ -88,7 +88,7 @@ function withSettings(key: KeyRow, settings: string): KeyRow {
   return key.settings === settings ? key : { ...key, settings }
 }
 
-/** While a batch runs, a trigger that is due at once would only be told that the key is busy. */
+/** While a batch runs, a trigger that is due at once would only find that the key is busy. */
 function besideBatch(tx: StoreTransaction, key: KeyRow, trigger: Trigger, dueAt: number): KeyRow {
   if (key.again === 1) return key
   if (dueAt <= tx.now) return { ...key, again: 1 }
@@ -125,7 +125,7 @@ export function flushKey(tx: StoreTransaction, request: CollectorKey): boolean {
   return flushed.length > 0
 }
 
-/** Whoever holds the trigger and has not begun may never do so; another one takes what is staged. */
+/** A holder of the trigger that has not begun may never do so; another trigger takes what is staged. */
 function hurried(tx: StoreTransaction, key: KeyRow): KeyRow {
   const queue = triggerQueue(tx, key)
   const trigger = triggerOf(tx, queue, key)

@@ -90,7 +90,7 @@ export function insertKey(tx: StoreTransaction, request: AddItems): KeyRow {
   const settings = encodeSettings(request)
   const lookAt = tx.now + windowMs
   const row = tx.one(sql.insert, collector, key, settings, windowMs, lookAt)
-  if (row === undefined) throw new Error('An insert that answers its row has answered none.')
+  if (row === undefined) throw new Error('An insert returned no row.')
   tx.wroteRow()
   return row
 }
@@ -117,7 +117,7 @@ export function saveKey(tx: StoreTransaction, row: KeyRow): void {
   tx.wroteRow()
 }
 
-/** Whether whoever began the latest batch may still end it. */
+/** Whether the latest batch may still be ended by its holder. */
 export function isRunning(view: StoreView, { holder, holder_queue: queue }: KeyRow): boolean {
   if (holder === null || queue === null) return false
   if (view.findQueue(queue) === undefined) return false

@@ -1,4 +1,4 @@
-/** What is staged and what runs, for those who look; nothing here changes anything. */
+/** Reads what is staged and what runs; changes nothing. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Page } from '../../backend.ts'
@@ -52,7 +52,7 @@ export function listKeys(view: StoreView, request: ListKeys): Page<KeySummary> {
   return rows.length > limit && last !== undefined ? { items, next: cursorOf(last) } : { items }
 }
 
-/** Behind everything that goes on after a prefix. */
+/** Sorts after every text with the prefix. */
 const lastCharacter = '\u{10FFFF}'
 
 /** One row more than the page holds. */
@@ -97,7 +97,7 @@ function summariesOf(view: StoreView, rows: readonly KeyRow[]): readonly KeySumm
     const { collector, key } = state.key
     const { items: staged, bytes, since } = stagedIn(state)
     const beside = keptByName.get(nameOf(state.key)) ?? []
-    // Where nothing is staged, the trigger is told about that is kept longest.
+    // Where nothing is staged, the trigger of the oldest kept batch is shown.
     const about = staged > 0 || state.runs ? state : (beside[0] ?? state)
     const { state: trigger, dueAt } = triggerIn(about.key)
     return {

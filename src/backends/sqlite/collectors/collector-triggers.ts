@@ -1,6 +1,6 @@
 /**
- * The triggers of collectors: ordinary messages, which anybody may purge, delete or write. So where the
- * trigger of a key is gets looked up whenever it matters, and is never taken for granted.
+ * The triggers of collectors: ordinary messages, which any caller may purge, delete or write. So the
+ * trigger of a key is looked up whenever it matters.
  */
 
 import type { TriggerState } from '../../collector-store.ts'
@@ -27,7 +27,7 @@ const sql = {
   postpone: change(`
     UPDATE message SET due_at = ?, held_until = ?
     WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
-  // Nobody has it in hand: it waits for its time, or for its retry.
+  // It is not leased: it waits for its time, or for its retry.
   hurry: change(`UPDATE message SET state = 0, held_until = NULL, bucket = NULL ${unheld}`),
   withdraw: query<RemovedRow>(`
     DELETE FROM message
@@ -101,12 +101,12 @@ function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): 
   return { state: row.state === delayed ? 'waiting' : 'retrying', dueAt, row }
 }
 
-/** Whether it will be delivered without anybody doing anything. */
+/** Whether it will be delivered without further action. */
 export function isOnItsWay({ state }: Trigger): boolean {
   return state === 'waiting' || state === 'due' || state === 'retrying'
 }
 
-/** Sees to it that a trigger comes at this time; the answer is the key that knows of it. */
+/** Schedules a trigger for this time; returns the key that names it. */
 export function scheduleTrigger(
   tx: StoreTransaction,
   key: KeyRow,
@@ -146,7 +146,7 @@ export function hurryTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigge
   if (row.state === leased) leaseEnded(tx, queue, row.group_name, tx.now)
 }
 
-/** Takes a trigger back that nobody has received, and that has nothing left to bring about. */
+/** Removes a trigger that was not received and has nothing left to do. */
 export function withdrawTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
   if (row === undefined) return
   const deleted = tx.one(sql.withdraw, row.sequence, queue.generation)

@@ -79,7 +79,7 @@ export class DiskRoom {
     }
   }
 
-  /** Gives the reserved room to whoever writes next; false when it was not there. */
+  /** Frees the reserved room for the next write; false when there was none. */
   release(): boolean {
     this.#hasReserve = false
     return releaseReserve(this.#file)

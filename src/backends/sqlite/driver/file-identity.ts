@@ -1,6 +1,6 @@
 /**
  * Notices when the files of an open store are removed, moved, replaced or written over. The open
- * connection would go on with the old files, and what it acknowledges would be gone with them.
+ * connection would continue with the old files, and lose what it acknowledges.
  */
 
 import { statSync } from 'node:fs'

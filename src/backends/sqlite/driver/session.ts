@@ -91,7 +91,7 @@ export class Session extends Statements {
     }
   }
 
-  /** Brings the cached queues up to date for a read outside of a transaction; answers the time. */
+  /** Brings the cached queues up to date for a read outside of a transaction; returns the time. */
   refresh(): number {
     return this.clock.now(this.readStore())
   }

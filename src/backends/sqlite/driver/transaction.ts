@@ -1,7 +1,6 @@
 /**
- * One transaction of the store, shared by all operations of a commit. What each of them would
- * otherwise read and write again (the clock, the last sequence number, the counters of a queue) is
- * read once at the start and written once at the end.
+ * One transaction of the store, shared by all operations of a commit. The clock, the last sequence number
+ * and the counters of queues are read once at the start and written once at the end.
  */
 
 import type { SQLInputValue } from 'node:sqlite'
@@ -54,8 +53,8 @@ export function beginTransaction(session: Session): StoreTransaction | undefined
 }
 
 /**
- * Takes part in a transaction that the caller has begun on this connection, and will end. What fails
- * leaves no trace in it.
+ * Runs inside a transaction that the caller has begun on this connection, and will end. A failure leaves
+ * no trace in it.
  */
 export function withinTransaction<T>(session: Session, apply: (tx: StoreTransaction) => T): T {
   const { db } = session
@@ -137,7 +136,7 @@ export class StoreTransaction extends StoreView {
     this.#versionBefore = store.queues_version
   }
 
-  /** Rises with every write, so that an operation can be seen to have left something half-done. */
+  /** Rises with every write, so that the writer can tell whether a failed operation has changed rows. */
   get writes(): number {
     return this.#writes
   }
@@ -177,8 +176,8 @@ export class StoreTransaction extends StoreView {
   }
 
   /**
-   * Tokens for messages that are leased together: what is answered, plus a message's sequence number.
-   * So one statement can give each of them its own.
+   * Tokens for messages that are leased together: the returned number, plus a message's sequence number.
+   * So one statement can give each message its own.
    */
   nextTokens(firstSequence: number, lastSequence: number): number {
     this.#writes += 1
@@ -192,7 +191,7 @@ export class StoreTransaction extends StoreView {
     return ++this.#generation
   }
 
-  /** Says that a row was written that is not counted. */
+  /** Counts the write of a row that no other method counts. */
   wroteRow(queue?: Queue): void {
     this.#writes += 1
     if (queue !== undefined) this.touched.add(queue.name)
@@ -230,7 +229,7 @@ export class StoreTransaction extends StoreView {
     return expired
   }
 
-  /** Calls `run` right after the commit, before anything else hears of it. */
+  /** Calls `run` right after the commit, before any promise resolves. */
   afterCommit(run: () => void): void {
     this.#afterCommit.push(run)
   }
@@ -276,7 +275,7 @@ export class StoreTransaction extends StoreView {
     )
   }
 
-  /** Brings the counters in the store up to date, for those who read them in this transaction. */
+  /** Writes the counters, for statements of this transaction that read them. */
   writeCounts(): void {
     for (const [id, counts] of this.#counts) {
       this.run(sql.addCounts, ...countNames.map((name) => counts[name]), id)

@@ -1,8 +1,7 @@
 /**
- * Shares commits. Operations that arrive together are applied in one transaction and answered after
- * its commit, because a durable commit costs far more than what most operations write. An operation
- * that fails does not touch its neighbours; when the commit fails, all of them fail and nothing is
- * kept.
+ * Shares commits. Operations that arrive together are applied in one transaction and resolve after its
+ * commit, because a durable commit costs far more than what most operations write. An operation that
+ * fails does not affect the others; when the commit fails, all of them fail and nothing is kept.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -33,13 +32,13 @@ const chainMax = 8
 const quietMs = 5
 
 /**
- * The room left for a process that turnRequested: long enough for one of its tries to fall into it. One that
- * tries in every turn of its loop needs a few turns of ours; one that has gone over to timers, more.
+ * The pause for a process that requested a turn: long enough for one of its tries to fall into it. One
+ * that tries in every turn of its event loop needs a few turns of ours; one that uses timers, more.
  */
 const roomTurns = 20
 const roomMs = 1
 
-/** Runs inside the transaction. May run again when a neighbour had to be taken out of the group. */
+/** Runs inside the transaction. May run again when another operation of the group failed half-way. */
 type Apply<T> = (tx: StoreTransaction) => T
 
 interface Operation {
@@ -64,7 +63,7 @@ export interface WriterOptions {
   readonly onLoss: (error: MillraceError) => void
   /** How long operations wait for other processes before they fail. */
   readonly busyTimeoutMs: number
-  /** Runs last in every transaction; what it answers runs after the commit. */
+  /** Runs last in every transaction; the function that it returns runs after the commit. */
   readonly beforeCommit: (tx: StoreTransaction) => () => void
 }
 
@@ -78,7 +77,7 @@ export class Writer {
   #loss: MillraceError | undefined
   /** When the files and the disk are looked at next. */
   #lookAtMs: number
-  /** How long the process has waited that is owed room. */
+  /** How long the process has waited that gets the next pause. */
   #owedAfterMs: number | undefined
   /** The group at hand did not fit on the disk, and is tried again. */
   #isSecondTry = false
@@ -133,12 +132,12 @@ export class Writer {
     })
   }
 
-  /** Asks for a transaction though nothing was submitted: waiting receives may be served. */
+  /** Schedules a transaction though nothing was submitted, to serve waiting receives. */
   nudge(): void {
     if (!this.#isClosed) this.#schedule()
   }
 
-  /** Commits what has arrived, then lets go of the file. */
+  /** Commits what has arrived, then closes the file. */
   async close(): Promise<void> {
     if (this.#isScheduled || this.#pending.length > 0) {
       await new Promise<void>((resolve) => {
@@ -222,7 +221,7 @@ export class Writer {
     afterCommit()
   }
 
-  /** Whoever calls again before the next turn has waited for this commit, and shares it with no one. */
+  /** A caller that calls again before the next turn has waited for this commit, and shares none. */
   #allowChain(): void {
     this.#isTurnOver = false
     this.#chain = chainMax
@@ -232,7 +231,7 @@ export class Writer {
     })
   }
 
-  /** Applies what is pending; false when the transaction had to be given up. */
+  /** Applies what is pending; false when the transaction was rolled back. */
   #applyPending(tx: StoreTransaction, group: Operation[]): boolean {
     const { clock } = this.#options.ports
     const pending = this.#pending
@@ -265,7 +264,7 @@ export class Writer {
     return true
   }
 
-  /** An operation failed half-way: the transaction is undone and the others are applied anew. */
+  /** An operation failed half-way: rolls back the transaction, to apply the others again. */
   #takeOut(offender: Operation, group: readonly Operation[], rest: readonly Operation[]): void {
     this.session.rollback()
     this.#pending = group.filter((operation) => operation !== offender).concat(rest)
@@ -359,7 +358,7 @@ export class Writer {
     this.#schedule()
   }
 
-  /** After a fault of the disk nothing that the connection holds is trusted: it is made anew. */
+  /** After a fault of the disk the connection is not trusted: a new one is opened. */
   #recover(error: unknown): void {
     const session = this.#session
     if (session === undefined) return
@@ -367,13 +366,13 @@ export class Writer {
       session.rollback()
       if (!isDeviceFault(error)) return
     } catch {
-      // A connection that cannot even roll back is given up below.
+      // A connection that cannot even roll back is closed below.
     }
     this.#session = undefined
     try {
       session.close()
     } catch {
-      // Closing flushes nothing that was answered; the file is recovered when it is opened again.
+      // Nothing that was acknowledged needs the flush; opening the file recovers it.
     }
   }
 

@@ -1,4 +1,4 @@
-/** What is done to flows that are open already: marks, starts, cancelling, resuming. */
+/** Changes of flows that exist: marks, starts, cancelling, resuming. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emitted } from '../../backend.ts'
@@ -38,7 +38,7 @@ const sql = {
     WHERE number = ?`),
 }
 
-/** Marks of a flow that has ended are kept, and change no more. */
+/** Marks units. Marks of a flow that has ended are stored, and do not change the flow. */
 export function markUnits(tx: StoreTransaction, request: MarkUnits): FlowRecord {
   const { number } = requireFlow(tx, request)
   for (const { unit, state, reason } of request.marks) {
@@ -84,13 +84,13 @@ export function cancelFlow(tx: StoreTransaction, key: FlowKey): FlowRecord {
 export function resumeFlow(tx: StoreTransaction, request: ResumeFlow): FlowRecord {
   const flow = requireFlow(tx, request)
   if (flow.status !== 'open' && flow.status !== 'failed') throw new MillraceError('flow_finished')
-  // Cancelling ends the flows below, and would end this one again whenever it is looked at next.
+  // Maintenance of a cancelled flow ends the flows below it, and would end this one again.
   if (isBelowCancelled(tx, flow)) {
     const message = 'The flow of which this one is a part was cancelled.'
     throw new MillraceError('flow_finished', { message })
   }
   const unit = requireUnit(tx, flow.number, request.unit)
-  // Somebody has resumed it a moment ago, or it only waits for its turn.
+  // It was resumed a moment ago, or it only waits for its turn.
   const isUnderWay = unit.state === pending && unit.message !== null
   const work = isUnderWay ? undefined : workOf(tx, flow, unit, request.work)
   const rewound = isUnderWay ? [] : unitsAgain(tx, flow, unit)
@@ -121,8 +121,8 @@ function unitsAgain(tx: StoreTransaction, flow: FlowRow, unit: UnitRow): readonl
 }
 
 /**
- * A unit that never had a message needs none now: a flow may stand for it, or somebody marks it. But
- * nothing would start a step, since the one before it is not done once more.
+ * A unit that never had a message needs none now: a flow may take its place, or a caller marks it. But a
+ * step needs one: the step before it has ended and will not start it again.
  */
 function workOf(
   tx: StoreTransaction,

@@ -1,6 +1,6 @@
 /**
- * What time does to flows, in slices of the sweep: deadlines pass, cancelled flows take their messages
- * back, what is owed is sent, and flows that ended long ago are removed with their units.
+ * Maintenance of flows, in slices of the sweep: deadlines pass, messages of cancelled flows are removed,
+ * pending end messages are sent, and flows that ended long ago are removed with their units.
  */
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -23,7 +23,7 @@ const flowSlice = 50
 const cancelSlice = 100
 const discardSlice = 500
 
-/** How long a cancelled flow waits before it looks again for messages that somebody held. */
+/** How long a cancelled flow waits before it looks again for messages that were leased. */
 const lookAgainMs = 5_000
 
 const sql = {
@@ -76,11 +76,11 @@ export function maintainFlows(tx: StoreTransaction): FlowMaintenance {
   return { changed: removed + taken, more }
 }
 
-/** The answer is how many rows it took. */
+/** Returns how many rows it changed. */
 function keepUp(tx: StoreTransaction, flow: FlowRow): number {
   tx.wroteRow()
   if (flow.status === 'open') return passDeadline(tx, flow)
-  // However late it is: messages of a flow that is gone would be worked on for nobody.
+  // However late it is: work on messages of a flow that is gone would be wasted.
   if (flow.status === 'cancelled' && hasToTakeBack(tx, flow)) return takeBack(tx, flow)
   if ((flow.ended_at ?? 0) + flow.keep_ms <= tx.now) return discard(tx, flow)
   retryEndMessage(tx, flow)
@@ -100,7 +100,7 @@ function hasToTakeBack(tx: StoreTransaction, { number }: FlowRow): boolean {
   )
 }
 
-/** Cancels flows that stand for units of a cancelled one, then gives up what nobody works on. */
+/** Cancels the flows below a cancelled one, then ends units whose messages are not leased. */
 function takeBack(tx: StoreTransaction, { number, swept }: FlowRow): number {
   const open = tx.all(sql.children, number)
   for (const child of open) cancelAlone(tx, child.number)
@@ -122,7 +122,7 @@ function giveUp(tx: StoreTransaction, { number, message }: UnitRow): void {
   endUnit(tx, { unit: number, state: 'dead', reason, ...(message !== null && { message }) })
 }
 
-/** Removes the message of a unit, unless it is in somebody's hands or goes with its queue. */
+/** Removes the message of a unit, unless it is leased or goes with its queue. */
 function removeUnheld(tx: StoreTransaction, unit: number, sequence: number): boolean {
   const row = tx.one(sql.messageOf, sequence, unit)
   if (row === undefined) return false

@@ -74,7 +74,7 @@ function takeOver(
   return undefined
 }
 
-/** The unit was tried again, and meets the flow that stood for it the first time. */
+/** The unit was retried, and finds the flow that took its place the first time. */
 function endOfTakenOver(
   tx: StoreTransaction,
   { number, status, parent, end_message: pendingMessage }: FlowRow,
@@ -91,7 +91,7 @@ function endOfTakenOver(
   }
   const isAwaited = pendingMessage !== null || unitByNumber(tx, unit)?.message !== null
   if (isAwaited) return undefined
-  // The step after this one is given what the handler of that end answers, so it has to answer again.
+  // The next step gets the result of the handler of that end, so that handler must run again.
   return flowOf(tx, unit)?.in_order === 1 ? announceEnd(tx, number) : { unit, state: 'done' }
 }
 

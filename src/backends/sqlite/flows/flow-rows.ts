@@ -1,4 +1,4 @@
-/** The rows of flows, and what others read of them. */
+/** The rows of flows, and their records. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type {
@@ -73,7 +73,7 @@ export function readText(view: StoreView, flow: number, kind: FlowText): string 
   return view.one(sql.readText, flow, kind)?.text
 }
 
-/** What a flow is like now, whatever was known of its row before. */
+/** Reads the row again, since it may have changed. */
 export function flowRecord(view: StoreView, number: number): FlowRecord {
   const row = flowByNumber(view, number)
   if (row === undefined) throw new MillraceError('flow_not_found')

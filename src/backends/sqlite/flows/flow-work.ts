@@ -1,7 +1,7 @@
 /**
- * Messages and jobs that a flow sends: the work of its units, and the message of its end. They are kept
- * as text until they are due. Each is sent once because its flow says so, so what would make a queue
- * take it for a duplicate of another message is not asked.
+ * Messages and jobs that a flow sends: the work of its units, and the message of its end. They are stored
+ * as text until they are due. The flow sends each of them once, so deduplication of the queue must not
+ * drop it.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emitted, NewMessage } from '../../backend.ts'

@@ -52,7 +52,7 @@ function claimChosen(
   if (row.state === delayed) return { status: 'not_ready', because: 'delayed' }
   if (row.state === leased) {
     const claim = liveClaim(tx, row)
-    // The answer to the first claim may have been lost on its way.
+    // The response to the first claim may have been lost.
     if (claim?.by === by) return { status: 'claimed', item: recordOf(tx, queue, row) }
     return { status: 'taken', holder: claim?.by ?? null, until: leaseEnd(row) }
   }

@@ -1,6 +1,6 @@
 /**
- * What people did with messages, written down with each thing they do, and the end of claims that
- * nobody ended: a lapse is written down by the commit in which the message waits again.
+ * The history of an inbox. Each action is recorded in its own commit. The lapse of a claim is recorded by
+ * the commit in which the message waits again.
  */
 
 import { inboxEventsMax, inboxHistoryMs } from '../../../core/limits.ts'
@@ -18,7 +18,7 @@ const sql = {
   dropClaim: change('DELETE FROM inbox_claim WHERE sequence = ?'),
   add: change(`
     INSERT INTO inbox_event (queue, message, event, by, note, at) VALUES (?, ?, ?, ?, ?, ?)`),
-  // Notes are what somebody wanted to be read: they have a bound of their own, and stay.
+  // Notes are meant to be read: they have their own bound, and stay.
   trim: change(`
     DELETE FROM inbox_event WHERE number IN (
       SELECT number ${ofMessage} AND event <> 'noted'
@@ -76,7 +76,7 @@ export function noteInboxEvent(tx: StoreTransaction, entry: NewInboxEvent): void
   tx.wroteRow()
 }
 
-/** Somebody who keeps a claim for hours by renewing it every minute leaves one entry. */
+/** A claim that is renewed every minute for hours leaves one entry. */
 export function noteRenewal(tx: StoreTransaction, entry: Omit<NewInboxEvent, 'event'>): void {
   const { queue, message, by, at } = entry
   const last = tx.one(sql.latest, queue, message)
@@ -136,7 +136,7 @@ export function listInboxes(view: StoreView): readonly InboxRecord[] {
   return view.all(sql.inboxes).map((row) => ({ ...row }))
 }
 
-/** Removes a slice of what was kept long enough; the answer is how much it was. */
+/** Removes a slice of what was kept long enough; returns how much it was. */
 export function forgetInboxEvents(tx: StoreTransaction): number {
   const cutoff = tx.now - inboxHistoryMs
   const forgotten = Number(tx.changes(sql.forget, cutoff))

@@ -1,6 +1,6 @@
 /**
- * Messages in the hands of people: finding one, telling who has it, and ending a claim. A claim is a
- * lease, so whatever changes a message here goes through the statements that compare tokens.
+ * Messages that people claim: reads them, and ends claims. A claim is a lease, so every change of a
+ * message goes through the statements that compare tokens.
  */
 
 import { inboxNotesMax, limits } from '../../../core/limits.ts'
@@ -55,7 +55,7 @@ const sql = {
     SELECT * FROM inbox_claim WHERE until <= ? ORDER BY until LIMIT ${inboxSlice}`),
 }
 
-/** The queue, with nothing left in it that time has overtaken: what it holds is what it says. */
+/** The queue, after its lapsed leases, delays and retention were applied. */
 export function inboxOf(tx: StoreTransaction, name: string): Queue {
   const queue = tx.queue(name)
   endAllDue(tx, queue)
@@ -164,7 +164,7 @@ export function releaseMessage(tx: StoreTransaction, request: EndInboxItem): Inb
   return settle(tx, request, { kind: 'release' }, 'returned')
 }
 
-/** The message is settled as any receiver settles it, with all that hangs on that. */
+/** Settles the message as any receiver does, with all effects. */
 function settle(
   tx: StoreTransaction,
   request: ResolveInboxItem,
@@ -188,7 +188,7 @@ interface Held {
   readonly claim: ClaimRow
 }
 
-/** The claim that somebody says they have, or why they do not have it. */
+/** The claim that the request names, or why the person does not have it. */
 function heldBy(
   tx: StoreTransaction,
   request: InboxItemId & { readonly by: string; readonly token?: number },
@@ -235,7 +235,7 @@ function endIfGone(tx: StoreTransaction, claim: ClaimRow): boolean {
     endClaim(tx, claim, { event: 'gone', at: tx.now })
     return true
   }
-  // Somebody else has moved the end of the lease, as SQS lets a former receiver do.
+  // A former receiver has moved the end of the lease, as SQS allows.
   if (leaseEnd(row) > claim.until) {
     tx.run(sql.prolong, leaseEnd(row), claim.sequence, claim.token)
     tx.wroteRow()

@@ -54,7 +54,7 @@ function plainJobOf(job: NewJob): PlainJob {
 }
 
 interface EnqueueOptions {
-  /** The message of the job, if somebody has made it already. */
+  /** The message of the job, if the caller has made it already. */
   readonly message?: NewMessage | undefined
   /** The job that this one repeats. */
   readonly retryOf?: string
@@ -76,7 +76,7 @@ export interface StoredJob extends EnqueuedJob {
   readonly sequence: number
 }
 
-/** The same, for those who have to find the message again. */
+/** The same, with the sequence number of the message. */
 export function storeJob(
   tx: StoreTransaction,
   queue: Queue,

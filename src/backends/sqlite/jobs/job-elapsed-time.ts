@@ -1,6 +1,6 @@
 /**
- * Brings jobs up to date that somebody asks about. Upkeep notices late that a lease has lapsed, that a
- * retention has ended or that a queue was purged; whoever reads a job must not be able to tell.
+ * Brings a job up to date before it is read. The sweep is late to notice that a lease has lapsed, that
+ * retention has ended or that a queue was purged; a reader must not see the difference.
  */
 
 import { query } from '../driver/statements.ts'
@@ -25,7 +25,7 @@ interface FoundRow extends ElapsedRow {
   readonly discarded: string | null
 }
 
-/** Whether the row of a job is other than time or a purge has made the job. */
+/** Whether the row of a job is behind: time or a purge has ended it. */
 export function isJobDue(view: StoreView, id: string): boolean {
   const row = findJob(view, id)
   return row !== undefined && (row.discarded !== null || isJobOver(view, row))

@@ -81,11 +81,11 @@ export function finishJob(tx: StoreTransaction, sequence: number, ending: Ending
 export interface Lease {
   readonly receipt: Receipt
   readonly queue: Queue
-  /** A lapsed lease will do, as long as nobody else has got the message. */
+  /** A lapsed lease is enough, as long as the message was not leased again. */
   readonly mayHaveLapsed: boolean
 }
 
-/** The same for whoever holds the lease; false when it is no job, or the lease does not fit. */
+/** The same, by the holder of the lease; false when it is not a job, or the lease does not match. */
 export function finishLeasedJob(tx: StoreTransaction, lease: Lease, ending: Ending): boolean {
   const { receipt, queue, mayHaveLapsed } = lease
   const fence = [receipt.sequence, queue.generation, receipt.token] as const

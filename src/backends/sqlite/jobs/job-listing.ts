@@ -1,7 +1,7 @@
 /**
  * Lists jobs, newest first, page by page along the sequence number that live and finished ones share.
- * With a filter a page looks at so many numbers and no more: somebody who owns nothing among a
- * million jobs must not hold up the store to learn it.
+ * With a filter, a page reads a bounded range of numbers: a search for an owner without jobs, among a
+ * million jobs, must not block the store.
  */
 
 import type { SQLInputValue } from 'node:sqlite'

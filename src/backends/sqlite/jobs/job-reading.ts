@@ -84,7 +84,7 @@ export function readAttempts(view: StoreView, id: string): readonly JobAttempt[]
   const end = view.one(sql.finished, number)
   if (end !== undefined) {
     const isLast = ({ attempt }: JobAttempt): boolean => attempt === end.attempts
-    // Whoever was late and has done it all the same has not lost the attempt.
+    // A late completion means that the attempt was not lost.
     if (end.status === 'completed')
       return [...ended.filter((one) => !isLast(one)), lastAttempt(end)]
     const isNoted = ended.some(isLast)

@@ -25,8 +25,8 @@ const bucketsMax = 50
 const columns = `${contentColumns}, due_at`
 
 const sql = {
-  // What came back to the queue keeps the end of its last lease or delay as the time it was due.
-  // In a FIFO group nothing is given out behind a message that is in hand.
+  // A message that returned to ready keeps the end of its last lease or delay as the time it was due.
+  // In a FIFO group nothing is delivered behind a message that is leased.
   ready: query<WaitingRow>(`
     SELECT ${columns} FROM (
       SELECT * FROM message INDEXED BY message_ready
@@ -93,7 +93,7 @@ function waiting(view: StoreView, queue: Queue, look: Look): readonly Found[] {
     .toSorted((one, other) => one.since - other.since)
 }
 
-/** The first jobs of buckets, which may be open again without anybody having noticed. */
+/** The first jobs of buckets, which may be open again although no claim has noticed. */
 function inBuckets(
   view: StoreView,
   queue: Queue,
@@ -126,7 +126,7 @@ function holderOf(
   if (gate.isHeld) return 'all'
   if (rate !== null && roomInRate(session, queue, rate, now) < rate.max) return 'all'
   const rows = queue.countsRunning ? view.all(runningKinds, queue.generation, now) : []
-  // Where a ceiling has work in hand, others wait for that, also when there is room for a moment.
+  // Where work runs under a ceiling, others wait for it, also when there is room for a moment.
   if (running !== null && rows.length > 0) return 'all'
   const types = new Set(rows.map(({ type }) => type))
   const tenants = new Set(rows.map(({ tenant }) => tenant))

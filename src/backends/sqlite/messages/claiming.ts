@@ -29,7 +29,7 @@ const pickInGroup: Query<ContentValues> = arrayQuery(`
   WHERE generation = ? AND group_name = ? AND state = 0 AND sequence < ?
   ORDER BY sequence ${upTo}`)
 
-/** Leases what can be had now; an empty answer when there is nothing. */
+/** Leases messages that are ready now; returns an empty array when there are none. */
 export function receiveNow(
   tx: StoreTransaction,
   request: Receive,
@@ -53,7 +53,7 @@ function claimMessages(
   if (recalled !== undefined) return recalled
   const inFlightRoom = inFlightMax - tx.counted(queue, 'leased')
   if (inFlightRoom <= 0) {
-    // Whoever waits keeps waiting; whoever asks for an answer now is told why there is none.
+    // A long poll keeps waiting; a short poll gets the reason.
     if (isLongPoll || queue.settings.type === 'fifo') return []
     throw new MillraceError('in_flight_limit')
   }

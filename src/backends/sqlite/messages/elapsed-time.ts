@@ -1,6 +1,6 @@
 /**
- * What the passing of time does to messages: leases lapse, delays end, retention runs out. Receives
- * do it for their own queue before they look, the sweeper for all queues.
+ * What time does to messages: leases lapse, delays end, retention runs out. A receive applies it to its
+ * own queue first, the sweeper to all queues.
  */
 
 import { change, type Query, query, upTo } from '../driver/statements.ts'
@@ -73,7 +73,7 @@ export interface ElapsedRow {
   readonly unit: number | null
 }
 
-/** Ends lapsed leases, delays and retention in a queue; the answer is how many rows it changed. */
+/** Ends lapsed leases, delays and retention in a queue; returns how many rows it changed. */
 export function endDue(tx: StoreTransaction, queue: Queue): number {
   const ended = endDueIn(tx, queue, sql.dueLeased)
   return ended === sliceRows
@@ -111,7 +111,7 @@ function returnToReady(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boo
   if (wasLost) tx.count(queue, 'failedAttempts', 1)
   if (row.state === leased) leaseLapsed(tx, row, row.due_at)
   const hasEnded = wasLost && row.is_job === 1 && endAttempt(tx, queue, row)
-  // What has ended did not come back, as when it is buried.
+  // A message that has ended did not return to ready, as when it is dead-lettered.
   noteInGroup(tx, queue, row, hasEnded ? undefined : row.due_at)
   return !hasEnded
 }
@@ -121,18 +121,18 @@ function endAttempt(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boolea
   noteAttempt(tx, row, { outcome: 'lapsed', at: row.due_at })
   const content = tx.one(sql.content, row.sequence)
   if (content === undefined || !hasUsedUpReceives(queue, content)) return false
-  // Nobody may ever receive from this queue again, and the job must end all the same.
+  // There may never be another receive from this queue, and the job must end all the same.
   return moveUsedUp(tx, queue, content, row.due_at)
 }
 
-/** Leaves nothing in a queue that time has overtaken; the sweeper keeps this short. */
+/** Ends all that is due in a queue; the sweeper keeps this short. */
 export function endAllDue(tx: StoreTransaction, queue: Queue): void {
   while (endDue(tx, queue) === sliceRows);
   while (expireReady(tx, queue) === sliceRows);
   while (expireBlocked(tx, queue) === sliceRows);
 }
 
-/** Whether there is anything to catch up with. */
+/** Whether the queue holds anything that is due. */
 export function hasDue(view: StoreView, queue: Queue): boolean {
   const { session, now } = view
   const isAnyDue = [sql.dueLeased, sql.dueDelayed, sql.dueBlocked].some(
@@ -143,7 +143,7 @@ export function hasDue(view: StoreView, queue: Queue): boolean {
   return oldest !== undefined && oldest.sent_at <= retentionCutoff(queue, now)
 }
 
-/** As much of it as one call may take upon itself; the sweeper does the rest. */
+/** As much of it as one call may do; the sweeper does the rest. */
 export function endDueForRead(tx: StoreTransaction, queue: Queue): void {
   for (let slices = receiveSlicesMax; slices > 0; slices -= 1) {
     const counts = [endDue(tx, queue), expireReady(tx, queue), expireBlocked(tx, queue)]
@@ -151,7 +151,7 @@ export function endDueForRead(tx: StoreTransaction, queue: Queue): void {
   }
 }
 
-/** As much of it as a receive may take upon itself; what is left, the next ones and the sweeper do. */
+/** As much of it as a receive may do; the next ones and the sweeper do the rest. */
 export function endDueForReceive(tx: StoreTransaction, queue: Queue): void {
   let slices = receiveSlicesMax
   while (slices-- > 0 && endDue(tx, queue) === sliceRows);

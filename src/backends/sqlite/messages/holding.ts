@@ -20,7 +20,7 @@ export function expiredAt(queue: Queue, sentAt: number): number {
   return Math.max(sentAt + queue.settings.retentionMs, queue.changedAt)
 }
 
-/** The latest send that retention has caught up with. */
+/** Messages sent at this time or earlier have expired. */
 export function retentionCutoff(queue: Queue, now: number): number {
   return now - queue.settings.retentionMs
 }

@@ -105,7 +105,7 @@ function afterFault(session: Session, error: unknown): Session | undefined {
     if (!isDeviceFault(error)) return session
     session.close()
   } catch {
-    // Nothing that was answered depends on it; the next extension opens the file anew.
+    // Nothing that was acknowledged depends on it; the next extension opens the file again.
   }
   return undefined
 }

@@ -44,7 +44,7 @@ export interface Claim {
   readonly budget: { setAside: number }
   /** What has to be asked; undefined when there is nothing to ask. */
   readonly gate: Gate | undefined
-  /** Who is served after all others. */
+  /** Tenants that are served after all others. */
   readonly noisy: NoisyTenants
 }
 

@@ -1,8 +1,8 @@
 /**
- * Move tasks: dead letters go back to where they died, or to a named queue, oldest first and at a
- * rate. A task's progress lies in the store, and each slice is one transaction that checks it, so
- * any process may carry it on and a crash neither loses nor doubles a message. A message whose queue
- * does not exist is skipped and counted; the task does not look at it again.
+ * Move tasks: dead letters return to their queue, or go to a named one, oldest first and at a rate. The
+ * store keeps the progress of a task, and each slice is one transaction that checks it. So any process
+ * can continue a task, and a crash neither loses nor doubles a message. A message whose queue does not
+ * exist is skipped and counted; the task does not look at it again.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -123,7 +123,7 @@ export function markCancelling(tx: StoreTransaction, id: string): MoveTask {
   return readTask(tx, id)
 }
 
-/** Carries all active tasks on by one slice; the answer tells how much was done and whether to go on. */
+/** Advances all active tasks by one slice; returns how much was done and whether there is more. */
 export function advanceMoveTasks(tx: StoreTransaction): { changed: number; more: boolean } {
   let total = 0
   let more = false
@@ -185,7 +185,7 @@ interface MovedRow {
   readonly unit: number | null
 }
 
-/** The end of a job that waited in the source: it goes on elsewhere, as another one. */
+/** The end of a job that waited in the source: it continues in another queue, as another job. */
 const movedAway = { status: 'cancelled', error: 'It was moved, and is a new job now.' } as const
 
 interface Slice {

@@ -28,8 +28,8 @@ const sql = {
 const never = Number.POSITIVE_INFINITY
 
 /**
- * From when on a receive takes or changes something, as far as is known now. It must not be said of a
- * queue whose messages all have to wait: whoever waits for it would try again and again.
+ * From when on a receive takes or changes something, as far as is known now. It must not name a time for a
+ * queue whose messages all have to wait: waiting receives would retry again and again.
  */
 export function worthwhileAt(options: GateOptions): number {
   const { session, queue, now } = options
@@ -49,7 +49,7 @@ export function worthwhileAt(options: GateOptions): number {
   return Math.max(rateOpensAt, Math.min(dueAt, session.queues.switches.nextEnd(now)))
 }
 
-/** As much is in hand as may be; some of it has to come back first. */
+/** As many messages run as may; some of them must end first. */
 function isAtCeiling(session: Session, queue: Queue, gate: Gate | undefined): boolean {
   if (gate?.isRunningFull) return true
   const leased = session.one(sql.leased, queue.id)?.leased ?? 0
@@ -64,7 +64,7 @@ function hasOpenBucket({ session, queue }: GateOptions, gate: Gate): boolean {
   return false
 }
 
-/** What is due and not caught up with is not seen. */
+/** Does not see leases and delays that are due and not ended yet. */
 export function hasSomethingReady(session: Session, queue: Queue): boolean {
   const any = queue.settings.type === 'fifo' ? sql.anyOpenGroup : sql.anyReady
   return session.one(any, queue.generation) !== undefined

@@ -1,6 +1,6 @@
 /**
  * Ends and extends leases. Every statement that changes a message names the token of the lease, so a
- * holder whose lease has been given to somebody else changes nothing, whatever it sends.
+ * holder whose message was leased again changes nothing, whatever it sends.
  */
 
 import { leaseMsMax } from '../../../core/limits.ts'
@@ -40,8 +40,8 @@ const sql = {
       AND unit IS NULL`),
   deleteJob: change(`
     DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`),
-  // Standard queues accept a late acknowledgement as long as nobody else has got the message. The
-  // message of a job goes with the end of the job, or not at all.
+  // Standard queues accept a late acknowledgement as long as the message was not leased again. The
+  // message of a job is deleted with the end of the job, or not at all.
   deleteHeld: query<DeletedRow>(`
     DELETE FROM message
     WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ?) ${deleted}`),
@@ -51,7 +51,7 @@ const sql = {
     DELETE FROM message
     WHERE sequence = ? AND generation = ? AND job_type IS NULL AND ${isUnheld} ${deleted}`),
   deleteLive: query<DeletedRow>(`DELETE FROM message ${live} ${deleted}`),
-  // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
+  // Until its retry the message stays leased, without a holder: a FIFO group stays locked.
   holdBack: change(
     `UPDATE message SET
       due_at = ?, held_until = ?, token = ${unleasedToken}, bucket = NULL ${live}`,

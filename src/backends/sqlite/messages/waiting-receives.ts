@@ -63,7 +63,7 @@ export class WaitingReceives {
     return waiting?.cancelTimer !== undefined
   }
 
-  /** Waits until a message can be leased, the time is up, or the caller gives up. */
+  /** Waits until a message can be leased, the time is up, or the caller aborts. */
   wait(request: Receive, queueId: number, waitMs: number): Promise<readonly Delivery[]> {
     return new Promise((resolve, reject) => {
       const { signal } = request
@@ -190,7 +190,7 @@ export class WaitingReceives {
       const session = this.#options.session()
       const now = session.refresh()
       const queue = session.queues.find(name)
-      // A receive from a queue that is gone has an answer too.
+      // A receive from a queue that was deleted must end too.
       if (queue === undefined || (queueId !== null && queueId !== queue.id)) return 0
       return Math.max(0, worthwhileAt({ session, queue, now, heldNames }) - now)
     } catch {

@@ -1,4 +1,4 @@
-/** Reads what was written down, and how all queues stand at this moment. */
+/** Reads recorded minutes, and the present metrics of all queues. */
 
 import { countsFrom, queueCounterNames } from '../../../core/queue-counters.ts'
 import { snakeCase } from '../../../core/snake-case.ts'

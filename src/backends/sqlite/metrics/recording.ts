@@ -1,7 +1,7 @@
 /**
- * Writes down how queues fared in the minute that has just ended. A minute is the difference between
- * the counters as they are and as they were when they were last written down, so nothing is counted
- * twice or left out, whichever process does it and however late; a minute in which nobody did is missing.
+ * Records the metrics of queues for the minute that has just ended. A minute is the difference between the
+ * counters now and when they were last recorded. So nothing is counted twice or left out, whichever
+ * process does it and however late. A minute in which no process did is missing.
  */
 
 import { type HandlerFigures, handlersSince } from '../../../core/handler-figures.ts'
@@ -50,7 +50,7 @@ const sql = {
     ORDER BY c.queue LIMIT ${sampleSlice}`),
   setBase: change(`
     INSERT OR REPLACE INTO metric_base (queue, waiting, ${all}) VALUES (?, ?, ${marks})`),
-  // Nobody writes a minute twice, but a store may be set back to an earlier state of its file.
+  // No process writes a minute twice, but the file may be restored to an earlier state.
   write: change(`
     INSERT OR REPLACE INTO metric_minute (
       queue, minute, ${all}, ready, leased, delayed, oldest_ready, oldest, handlers

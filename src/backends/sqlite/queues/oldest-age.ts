@@ -32,7 +32,7 @@ const since = (found: string): Query<{ since: number | null }> =>
     FROM (SELECT sent_at, receive_count, origin FROM message ${found} LIMIT ${lookMax})`)
 
 const sql = {
-  // Nearly always the answer, since this order is that of sending.
+  // Nearly always the oldest, since this order is that of sending.
   firstReady: query<{ since: number | null }>(`
     SELECT CASE WHEN sent_at > ? AND origin IS NULL AND receive_count < ${receivesMax}
       THEN sent_at END AS since
@@ -55,7 +55,7 @@ export function oldestAge(
   const found = [
     ready > 0 ? (first(sql.firstReady) ?? first(sql.ready)) : null,
     ready > 0 ? first(sql.blocked) : null,
-    // What is due and not caught up with counts as ready, and is found among the leased.
+    // What is due and not ended yet counts as ready, and is found among the leased.
     ready + inFlight > 0 ? first(sql.leased) : null,
     ...(ready > 0 ? deadLettersToCome(view, queue).map(({ due_at }) => due_at) : []),
   ].filter((since) => since !== null)

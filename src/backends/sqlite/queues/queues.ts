@@ -32,7 +32,7 @@ const sql = {
   prolongBlocked: change(`
     UPDATE message SET due_at = sent_at + ?, held_until = NULL
     WHERE generation = ? AND state = ${blocked} AND state > 0`),
-  // Whoever holds a message whose lease outlasts the old retention holds it for as long as promised.
+  // A lease that outlasts the old retention stays as long as promised.
   prolongHeld: change(`
     UPDATE message SET
       due_at = min(held_until, sent_at + ?),
@@ -105,7 +105,7 @@ export function updateSettings(tx: StoreTransaction, request: ChangeQueue): Queu
     tx.run(sql.prolongBlocked, retentionMs, queue.generation)
   }
   const isShorter = settings.retentionMs < queue.settings.retentionMs
-  // What had come back from a lease has come back.
+  // A message that had returned from a lease stays ready.
   if (isShorter) endDueForRead(tx, queue)
   save(tx, queue, settings, queue.tags)
   const saved = tx.queue(queue.name)
@@ -114,7 +114,7 @@ export function updateSettings(tx: StoreTransaction, request: ChangeQueue): Queu
     tx.run(sql.markRunning, queue.generation, unleasedToken)
   }
   if (isShorter) {
-    // Leased and delayed messages may now expire before anybody would have looked at them.
+    // Leased and delayed messages may now expire before their next check.
     tx.run(sql.shortenDue, settings.retentionMs, queue.generation, settings.retentionMs)
     endDueForRead(tx, saved)
   }

@@ -1,7 +1,7 @@
 /**
  * Counts of a queue, read without scanning it: counters are kept with every commit. Only messages
- * that are due but not yet caught up with are looked at one by one, and the sweeper keeps them few. They
- * are counted where they will be found: a job that has lost its last attempt is a dead letter by now.
+ * that are due and not ended yet are read one by one, and the sweeper keeps them few. They are counted
+ * where they will be: a job that has lost its last attempt is a dead letter by now.
  */
 
 import type { QueueStatistics } from '../../backend.ts'
@@ -114,7 +114,7 @@ export function readStatistics(view: StoreView, queue: Queue): QueueStatistics {
   }
 }
 
-/** Whether a lease that lapsed was the last attempt of a job, as the upkeep will find. */
+/** Whether a lease that lapsed was the last attempt of a job, as the sweep will find. */
 function hasEndedJob(queue: Queue, row: DueLease): boolean {
   return (
     row.job !== null &&

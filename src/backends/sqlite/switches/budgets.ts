@@ -1,4 +1,4 @@
-/** Budgets: what was spent in the present window, and the switch that goes on when it is too much. */
+/** Budgets: the spending of the present window, and the switch that turns on when the limit is reached. */
 
 import type { BudgetState, BudgetWindow, Spend } from '../../switch-store.ts'
 import { change, query } from '../driver/statements.ts'
@@ -10,7 +10,7 @@ const sql = {
   write: change('INSERT OR REPLACE INTO budget (name, window_start, spent) VALUES (?, ?, ?)'),
 }
 
-/** So much of a limit may be lost in a long sum of fractions without anybody having saved it. */
+/** The part of a limit that a long sum of fractions may lose to rounding. */
 const roundingError = 1e-9
 
 function isReached(spent: number, limit: number): boolean {

@@ -40,7 +40,7 @@ export function setSwitch(tx: StoreTransaction, request: SetSwitch): SwitchRecor
   return turnOn(tx, { scope, value, mode, by, note, setAt: tx.now, until })
 }
 
-/** Turns a switch on and writes it down; whoever asks has been checked already. */
+/** Turns a switch on and records it; the request was checked before. */
 export function turnOn(tx: StoreTransaction, record: SwitchRecord): SwitchRecord {
   liftExpired(tx)
   const { scope, value, mode, by, note, setAt, until } = record
@@ -58,7 +58,7 @@ export function liftSwitch(tx: StoreTransaction, request: LiftSwitch): boolean {
   return true
 }
 
-/** Takes switches out whose time is over, and writes that down; the answer is how many. */
+/** Removes switches whose time is over, and records it; returns how many. */
 export function liftExpired(tx: StoreTransaction): number {
   const expired = tx.session.queues.switches.expired(tx.now)
   for (const target of expired) {
@@ -95,8 +95,8 @@ export function switchEvents(view: StoreView, request: ListSwitchEvents): Page<S
 }
 
 /**
- * Plain messages have nowhere to go without a dead-letter queue, and would be held instead. Whoever
- * asks for the one must not get the other; a look at the oldest messages tells what the queue is for.
+ * Without a dead-letter queue, plain messages cannot be diverted and would be held instead. So `divert` is
+ * refused where the oldest messages are plain ones.
  */
 function refuseQueueSwitch(tx: StoreTransaction, { value, mode }: SetSwitch): void {
   const queue = tx.queue(value)
