@@ -1,4 +1,4 @@
-/** Runs checks and turns what they refuse into one error that names it all. */
+/** Runs checks and turns all that they refuse into one error. */
 import { checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -45,7 +45,7 @@ export function checkPage(into: Violations, { limit }: { readonly limit: number 
   checkRange(into, 'limit', limit, limits.pageSize)
 }
 
-/** Whether a call may have so many entries. */
+/** Whether a call may have this number of entries. */
 export function isCount(items: readonly unknown[]): boolean {
   const { min, max } = limits.messagesPerCall
   return Array.isArray(items) && items.length >= min && items.length <= max

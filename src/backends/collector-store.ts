@@ -49,8 +49,8 @@ export interface NewItem {
 export interface AddItems extends CollectorKey {
   readonly items: readonly NewItem[]
   /**
-   * Where triggers go, and what they say; their delay is set by the store. It is remembered with
-   * the key, for the triggers that follow.
+   * The queue and the message of triggers; the store sets their delay. Both are stored with the key, for
+   * the triggers that follow.
    */
   readonly trigger: { readonly queue: string; readonly message: NewMessage }
   /** Time from the first item to the trigger; the item that opens the window decides. */
@@ -98,7 +98,7 @@ export interface KeySummary extends CollectorKey {
   /** Items that wait, and the bytes of their JSON. */
   readonly staged: number
   readonly bytes: number
-  /** When the oldest of them came. */
+  /** When the oldest of them was added. */
   readonly since: number | null
   readonly trigger: TriggerState
   /** When the next trigger is due; null while none is scheduled. */
@@ -133,7 +133,7 @@ export interface ListKeys {
 export interface RepairKeys {
   /** How long after it was due a trigger counts as missing. */
   readonly overdueMs: number
-  /** How many keys to look at. */
+  /** How many keys to check. */
   readonly limit: number
 }
 

@@ -40,7 +40,7 @@ export type InboxItemState = 'waiting' | 'claimed' | 'elsewhere' | 'delayed'
 export interface ListInboxItems extends QueueName {
   /** Only what this person has. */
   readonly by?: string
-  /** Default: whatever is not delayed. */
+  /** Default: all that are not delayed. */
   readonly state?: 'waiting' | 'claimed'
   readonly after?: string
   readonly limit: number
@@ -86,7 +86,7 @@ export type ClaimResult =
 /** What only the holder of a claim may do. */
 interface HeldInboxItem extends InboxItemId {
   readonly by: string
-  /** The claim that is meant, by its token. Default: whichever this person has. */
+  /** The token of the claim. Default: the claim that this person has. */
   readonly token?: number
 }
 

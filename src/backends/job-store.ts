@@ -13,7 +13,8 @@ export interface JobStore {
   enqueue(request: EnqueueJobs): Promise<readonly EnqueuedJob[]>
   /**
    * Stores jobs in a transaction that the caller has begun, on its own connection to the same store,
-   * before this returns. They exist once the caller commits. Waiting receives are woken soon after. Throws `unsupported` where the backend has no `callerTransactions`.
+   * before this returns. They exist once the caller commits. Waiting receives are woken soon after.
+   * Throws `unsupported` where the backend has no `callerTransactions`.
    */
   enqueueWithin(request: EnqueueWithin): readonly EnqueuedJob[]
   /** Undefined when the job does not exist or was removed. */

@@ -1,6 +1,6 @@
 /**
- * Every way in which Millrace refuses or fails, once. Codes are stable and part of the public API;
- * each surface maps them to its own form. Messages never carry payloads. `retryable` says that the
+ * Every reason why Millrace refuses or fails, once. Codes are stable and part of the public API;
+ * each surface maps them to its own form. Messages never contain payloads. `retryable` says that the
  * same call may succeed later without being changed.
  */
 export const errorCodes = {
@@ -17,7 +17,7 @@ export const errorCodes = {
     message:
       'A message for a FIFO queue needs a deduplication id, or content deduplication on the queue.',
   },
-  unsupported: { retryable: false, message: 'The backend cannot do this.' },
+  unsupported: { retryable: false, message: 'The backend does not support this.' },
 
   queue_not_found: { retryable: false, message: 'The queue does not exist.' },
   queue_exists: {
@@ -37,12 +37,12 @@ export const errorCodes = {
   receipt_invalid: { retryable: false, message: 'The receipt was not issued by this queue.' },
   in_flight_limit: {
     retryable: true,
-    message: 'The queue has as many messages in flight as it may have.',
+    message: 'The queue has reached its limit of messages in flight.',
   },
 
   move_task_not_found: {
     retryable: false,
-    message: 'There is no such move task, or it has ended.',
+    message: 'The move task does not exist, or it has ended.',
   },
   move_task_running: {
     retryable: true,
@@ -54,44 +54,44 @@ export const errorCodes = {
   },
 
   tier_refused: { retryable: false, message: 'The tier does not run jobs of this type.' },
-  job_not_found: { retryable: false, message: 'There is no such job.' },
+  job_not_found: { retryable: false, message: 'The job does not exist or was removed.' },
   job_finished: {
     retryable: false,
-    message: 'The job has finished, and what is finished stays so.',
+    message: 'The job has finished; its status cannot change.',
   },
   job_not_finished: {
     retryable: false,
-    message: 'Only a job that has failed or was cancelled can be tried again.',
+    message: 'Only a job that failed or was cancelled can be retried.',
   },
   wait_timed_out: {
     retryable: true,
-    message: 'The job had not finished when the time to wait for it was over.',
+    message: 'The job did not finish in the time that the caller waited.',
   },
   idempotency_conflict: {
     retryable: false,
     message: 'The idempotency key was used before with another payload.',
   },
 
-  flow_not_found: { retryable: false, message: 'There is no such flow, or no more.' },
-  unit_not_found: { retryable: false, message: 'The flow has no such unit.' },
+  flow_not_found: { retryable: false, message: 'The flow does not exist or was removed.' },
+  unit_not_found: { retryable: false, message: 'The flow does not have this unit.' },
   flow_sealed: {
     retryable: false,
     message: 'The flow is sealed: no units can be added to it.',
   },
   flow_finished: {
     retryable: false,
-    message: 'The flow has ended, and this can only be done to one that is open.',
+    message: 'The flow has ended; only an open flow can be changed like this.',
   },
   within_failed: {
     retryable: false,
-    message: 'What was to be written within the settlement failed, and nothing of it was kept.',
+    message: 'The function that ran within the settlement failed; the settlement was undone.',
   },
 
-  schedule_not_found: { retryable: false, message: 'There is no such schedule.' },
+  schedule_not_found: { retryable: false, message: 'The schedule does not exist.' },
 
-  alarm_not_found: { retryable: false, message: 'There is no such alarm.' },
+  alarm_not_found: { retryable: false, message: 'The alarm does not exist.' },
 
-  aborted: { retryable: true, message: 'The caller gave up before the operation began.' },
+  aborted: { retryable: true, message: 'The caller aborted before the operation began.' },
   store_closed: { retryable: false, message: 'The store is closed.' },
   store_busy: { retryable: true, message: 'Another process held the store for too long.' },
   store_full: { retryable: true, message: 'The disk that holds the store is full.' },
@@ -101,7 +101,8 @@ export const errorCodes = {
   },
   store_corrupt: {
     retryable: false,
-    message: 'The store file is damaged. Restore it from a backup, or move it away to start anew.',
+    message:
+      'The store file is damaged. Restore it from a backup, or move it away to start with an empty store.',
   },
   store_foreign: {
     retryable: false,

@@ -24,7 +24,7 @@ export interface QueueSettings {
   readonly hidden: readonly string[]
 }
 
-/** What holds for all who take messages out of the queue, together. Null: no ceiling. */
+/** Ceilings for all receivers of the queue together. Null: no ceiling. */
 export interface Ceilings {
   /** Messages that run at the same time. */
   readonly running: number | null

@@ -1,4 +1,4 @@
-/** How alarms changed their states: kept for a while, and never more than so many. */
+/** Changes of the states of alarms: kept for a limited time, up to a limited number. */
 
 import type { AlarmState, AlarmTransition, ListAlarmHistory } from '../../alarm-store.ts'
 import type { Page } from '../../backend.ts'

@@ -71,7 +71,11 @@ export function declareAlarms(tx: StoreTransaction, request: DeclareAlarms): voi
     } else {
       const replaced: readonly string[] = isAlive(found) ? JSON.parse(found.replaced) : []
       if (replaced.includes(text)) continue
-      beginAnew(tx, found, { owner, text, replaced: [...replaced, found.rule].slice(-replacedMax) })
+      restartAlarm(tx, found, {
+        owner,
+        text,
+        replaced: [...replaced, found.rule].slice(-replacedMax),
+      })
     }
     tx.wroteRow()
   }
@@ -91,8 +95,8 @@ interface NewRule {
   readonly replaced: readonly string[]
 }
 
-/** What was found out about the old rule says nothing about the new one. */
-function beginAnew(
+/** Evaluations of the old rule do not count for the new one. */
+function restartAlarm(
   tx: StoreTransaction,
   { name, revision, state, evaluated_at }: AlarmRow,
   { owner, text, replaced }: NewRule,
@@ -135,7 +139,7 @@ export function recordEvaluations(
     const written = [to, tx.now, to, reason, evaluatedAt]
     if (!tx.changed(sql.evaluate, ...written, alarm, revision, from, evaluatedAt)) return []
     tx.wroteRow()
-    return to === from ? [] : [passOn(tx, evaluation)]
+    return to === from ? [] : [recordTransition(tx, evaluation)]
   })
 }
 
@@ -146,7 +150,7 @@ export function setAlarmState(
   const { alarm, revision, from, to, reason } = request
   if (to === from) return undefined
   if (!tx.changed(sql.set, to, reason, tx.now, alarm, revision, from)) return undefined
-  return passOn(tx, request)
+  return recordTransition(tx, request)
 }
 
 export function forgetAlarms(
@@ -162,7 +166,7 @@ export function forgetAlarms(
 }
 
 /** The rest of a change of state, in its own commit. */
-function passOn(tx: StoreTransaction, change: SetAlarmState): AlarmTransition {
+function recordTransition(tx: StoreTransaction, change: SetAlarmState): AlarmTransition {
   const { alarm, from, to, reason, notify } = change
   const transition = { alarm, from, to, reason, at: tx.now }
   noteTransition(tx, transition)

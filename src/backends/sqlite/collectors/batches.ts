@@ -96,7 +96,7 @@ function begun(rows: readonly ItemRow[]): BatchResult {
 /** The first items in order, up to the limits, also those of an earlier batch that was not ended. */
 function take(tx: StoreTransaction, key: KeyRow, request: BeginBatch): readonly ItemRow[] {
   const { queue, receipt, maxItems, maxBytes } = request
-  // One more than may be taken tells whether anything is left.
+  // One more than may be taken shows whether anything is left.
   const found = firstPlaces(tx, key, maxItems + 1)
   const taken = within(maxBytes, found.slice(0, maxItems))
   const last = taken.at(-1)
@@ -148,7 +148,7 @@ export function refuseBatch(
   return heldWith(tx, batch, formatReceipt(receipt)) === undefined ? 'stale' : undefined
 }
 
-/** Forgets what was merged, and sees to what was staged meanwhile. */
+/** Removes what was merged, and schedules a trigger for what was staged meanwhile. */
 export function endBatch(tx: StoreTransaction, receipt: Receipt, batch: EndBatch): void {
   const key = heldWith(tx, batch, formatReceipt(receipt))
   if (key === undefined) return
@@ -156,8 +156,8 @@ export function endBatch(tx: StoreTransaction, receipt: Receipt, batch: EndBatch
   tx.run(sql.remove, ...placeOf(key))
   tx.wroteRow()
   const rest = withoutBatch(key)
-  seeTo(tx, rest)
-  seeToOthers(tx, rest)
+  triggerIfNeeded(tx, rest)
+  triggerOtherBatches(tx, rest)
 }
 
 function withoutBatch(key: KeyRow): KeyRow {
@@ -173,20 +173,20 @@ function withoutBatch(key: KeyRow): KeyRow {
   }
 }
 
-/** Sees to the rows of a key whose triggers met a batch of another one of them. */
-function seeToOthers(tx: StoreTransaction, ended: KeyRow): void {
+/** Schedules triggers for rows of the key whose triggers found a batch of another row running. */
+function triggerOtherBatches(tx: StoreTransaction, ended: KeyRow): void {
   for (const row of keyRows(tx, ended)) {
-    if (row.again === 1 && row.number !== ended.number) seeTo(tx, row)
+    if (row.again === 1 && row.number !== ended.number) triggerIfNeeded(tx, row)
   }
 }
 
-function seeTo(tx: StoreTransaction, row: KeyRow): void {
+function triggerIfNeeded(tx: StoreTransaction, row: KeyRow): void {
   const rest: KeyRow = { ...row, again: 0 }
   if (!hasStaged(tx, { key: rest, runs: false })) forgetKey(tx, rest)
   else followUp(tx, rest, row.again === 1 || row.kept === 1)
 }
 
-/** What has come meanwhile keeps its window, unless it is wanted at once. */
+/** Items that were added meanwhile keep their window, unless they are due at once. */
 function followUp(tx: StoreTransaction, key: KeyRow, isWanted: boolean): void {
   const trigger = triggerOf(tx, triggerQueue(tx, key), key)
   const isDue = isWanted || hasFullBatch(tx, key, false)
@@ -230,7 +230,7 @@ function keepBatch(tx: StoreTransaction, key: KeyRow): void {
   const rest = withoutBatch(key)
   if (key.kept === 1) {
     saveKey(tx, { ...rest, trigger })
-    seeToOthers(tx, rest)
+    triggerOtherBatches(tx, rest)
     return
   }
   const values = [collector, name, key.settings, key.window_ms, tx.now, trigger] as const
@@ -239,6 +239,6 @@ function keepBatch(tx: StoreTransaction, key: KeyRow): void {
   tx.run(sql.noteBatch, collector, name, ...placeOf(key))
   tx.run(sql.keep, kept.number, ...placeOf(key))
   tx.wroteRow()
-  seeTo(tx, rest.trigger === trigger ? { ...rest, trigger: null } : rest)
-  seeToOthers(tx, rest)
+  triggerIfNeeded(tx, rest.trigger === trigger ? { ...rest, trigger: null } : rest)
+  triggerOtherBatches(tx, rest)
 }

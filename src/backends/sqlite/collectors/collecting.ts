@@ -27,7 +27,7 @@ import {
   triggerQueue,
 } from './collector-triggers.ts'
 
-/** What keeps items from being staged, found before anything changes. */
+/** Why the items cannot be staged; checked before anything changes. */
 export function refuseItems(tx: StoreTransaction, request: AddItems): MillraceError | undefined {
   const { queue: name, message } = request.trigger
   const queue = tx.findQueue(name)
@@ -58,8 +58,8 @@ export function stageItems(tx: StoreTransaction, request: AddItems): readonly Ad
     return { id: item.id, status: 'staged' }
   })
   if (key === undefined) return answers
-  const seenTo = isAnyNew ? scheduled(tx, key, request) : healed(tx, key)
-  // Most items come into a window that is open, and leave the key as it is.
+  const seenTo = isAnyNew ? scheduled(tx, key, request) : withLostTriggerReplaced(tx, key)
+  // Most items join an open window and leave the key as it is.
   if (seenTo !== found) saveKey(tx, seenTo)
   return answers
 }
@@ -71,13 +71,13 @@ function scheduled(tx: StoreTransaction, found: KeyRow, request: AddItems): KeyR
   const runs = isRunning(tx, key)
   const dueAt = hasFullBatch(tx, key, runs) ? now : windowEnd(key, now)
   const trigger = triggerOf(tx, triggerQueue(tx, key), key)
-  if (runs) return besideBatch(tx, key, trigger, dueAt)
+  if (runs) return scheduledBesideBatch(tx, key, trigger, dueAt)
   // The holder of the trigger is about to take these items too, and may fail.
   const isTaken = trigger.state === 'held'
   return scheduleTrigger(tx, key, trigger, isTaken ? Math.max(dueAt, now + key.window_ms) : dueAt)
 }
 
-/** Whether so much is staged that it should not wait. */
+/** Whether enough is staged for a batch, which then should not wait. */
 export function hasFullBatch(tx: StoreTransaction, key: KeyRow, runs: boolean): boolean {
   const { maxItems, maxBytes } = settingsOf(key)
   const staged = stagedItems(tx, { key, runs }, maxItems)
@@ -89,13 +89,18 @@ function withSettings(key: KeyRow, settings: string): KeyRow {
 }
 
 /** While a batch runs, a trigger that is due at once would only find that the key is busy. */
-function besideBatch(tx: StoreTransaction, key: KeyRow, trigger: Trigger, dueAt: number): KeyRow {
+function scheduledBesideBatch(
+  tx: StoreTransaction,
+  key: KeyRow,
+  trigger: Trigger,
+  dueAt: number,
+): KeyRow {
   if (key.again === 1) return key
   if (dueAt <= tx.now) return { ...key, again: 1 }
   return scheduleTrigger(tx, key, trigger, dueAt)
 }
 
-/** The first item opens the window and says how long it is. */
+/** The first item opens the window and sets its length. */
 function opened(key: KeyRow, { windowMs, maxWaitMs }: AddItems, now: number): KeyRow {
   if (key.opened_at !== null) return key
   return { ...key, opened_at: now, window_ms: windowMs, max_wait_ms: maxWaitMs ?? null }
@@ -108,8 +113,8 @@ function windowEnd({ opened_at, window_ms, max_wait_ms }: KeyRow, now: number): 
     : Math.min(now + window_ms, openedAt + max_wait_ms)
 }
 
-/** Only duplicates came. They move nothing, but show when a trigger has been lost. */
-function healed(tx: StoreTransaction, key: KeyRow): KeyRow {
+/** All items were duplicates. They change nothing, but a lost trigger is replaced. */
+function withLostTriggerReplaced(tx: StoreTransaction, key: KeyRow): KeyRow {
   if (isRunning(tx, key)) return key
   const trigger = triggerOf(tx, triggerQueue(tx, key), key)
   if (trigger.state !== 'none' || !hasStaged(tx, { key, runs: false })) return key
@@ -121,12 +126,12 @@ export function flushKey(tx: StoreTransaction, request: CollectorKey): boolean {
   const rows = keyRows(tx, request)
   const isBusy = rows.some((row) => isRunning(tx, row))
   const flushed = rows.filter((key) => hasStaged(tx, { key, runs: isRunning(tx, key) }))
-  for (const key of flushed) saveKey(tx, isBusy ? { ...key, again: 1 } : hurried(tx, key))
+  for (const key of flushed) saveKey(tx, isBusy ? { ...key, again: 1 } : withTriggerNow(tx, key))
   return flushed.length > 0
 }
 
 /** A holder of the trigger that has not begun may never do so; another trigger takes what is staged. */
-function hurried(tx: StoreTransaction, key: KeyRow): KeyRow {
+function withTriggerNow(tx: StoreTransaction, key: KeyRow): KeyRow {
   const queue = triggerQueue(tx, key)
   const trigger = triggerOf(tx, queue, key)
   if (queue === undefined) return key

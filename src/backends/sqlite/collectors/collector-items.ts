@@ -1,6 +1,6 @@
 /**
- * The items of a key, in the order in which they are merged. They are not counted in any other place:
- * what has to be known is whether there are enough of them, and that is soon told.
+ * The items of a key, in the order in which they are merged. There is no
+ * counter of them: whether there are enough is quick to read.
  */
 
 import type { NewItem, StagedItem } from '../../collector-store.ts'
@@ -44,7 +44,7 @@ export interface ItemRow {
 export function insertItem(tx: StoreTransaction, { number }: KeyRow, item: NewItem): void {
   const { id, order, body } = item
   const bytes = Buffer.byteLength(body)
-  // Any number that rises will do.
+  // Any number that rises is enough.
   const arrival = tx.nextSequence()
   tx.run(sql.insert, number, order, arrival, id, tx.now, bytes, body)
 }
@@ -75,13 +75,13 @@ export function waitingItems(view: StoreView, state: KeyState, limit: number): r
 export interface Staged {
   readonly items: number
   readonly bytes: number
-  /** When the oldest of them came. */
+  /** When the oldest of them was added. */
   readonly since: number | null
 }
 
 const nothing: Staged = { items: 0, bytes: 0, since: null }
 
-/** How much waits; it is counted no further than to so many items. */
+/** How much waits; counted up to the limit. */
 export function stagedItems(view: StoreView, state: KeyState, limit: number): Staged {
   const found = view.one(sql.staged, ...boundsOf(state), limit)
   return found ?? nothing

@@ -1,4 +1,4 @@
-/** The row of a key that has items, with what was said about its triggers and its limits. */
+/** The row of a key that has items, with the settings of its triggers and batches. */
 
 import type { NewMessage } from '../../backend.ts'
 import type { AddItems, CollectorKey } from '../../collector-store.ts'
@@ -49,7 +49,7 @@ export interface KeyRow {
   readonly kept: 0 | 1
 }
 
-/** What the latest item of a key said, for the triggers and batches that follow. */
+/** The settings of the latest item of a key, for the triggers and batches that follow. */
 export interface KeySettings {
   readonly queue: string
   readonly message: NewMessage

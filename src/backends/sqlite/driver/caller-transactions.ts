@@ -16,7 +16,7 @@ import type { StoreClock } from './store-clock.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { withinTransaction } from './transaction.ts'
 
-/** How often a transaction is looked at until it has ended. */
+/** How often a transaction is checked until it has ended. */
 const watchEveryMs = 3
 
 /** After this long, only the slow poll of waiting receives notices the end. */
@@ -62,7 +62,7 @@ export class CallerTransactions {
     }
   }
 
-  /** What callers add leaves as much room on the disk as what is sent. */
+  /** Callers must leave as much room on the disk as sends do. */
   #keepingRoom<T>(session: Session, apply: (tx: StoreTransaction) => T): T {
     const { disk } = this.#options
     if (!disk.isLow) return withinTransaction(session, apply)

@@ -33,7 +33,7 @@ const chunkBytes = 128 * 2 ** 10
 
 export class DiskRoom {
   readonly #file: string
-  /** How often the disk was looked at. */
+  /** How often the disk was checked. */
   looks = 0
   #isLow = false
   #hasReserve = true
@@ -97,7 +97,7 @@ export class DiskRoom {
   }
 }
 
-/** The log and its index need so much. */
+/** The room that the log and its index need. */
 const openingBytes = 2 ** 16
 
 /** Whether the disk of a file has no room for another file beside it. */

@@ -24,7 +24,7 @@ const lookEveryMs = 250
 
 /**
  * A caller that waits for each commit before its next call is served without a turn of the event loop in
- * between, so often in a row. A turn costs such a caller a tenth of its rate.
+ * between, up to this often in a row. A turn costs such a caller a tenth of its rate.
  */
 const chainMax = 8
 
@@ -75,11 +75,11 @@ export class Writer {
   #isScheduled = false
   #isClosed = false
   #loss: MillraceError | undefined
-  /** When the files and the disk are looked at next. */
+  /** When the files and the disk are checked next. */
   #lookAtMs: number
   /** How long the process has waited that gets the next pause. */
   #owedAfterMs: number | undefined
-  /** The group at hand did not fit on the disk, and is tried again. */
+  /** The present group did not fit on the disk, and is tried again. */
   #isSecondTry = false
   /** So many operations get a transaction each, since together they did not fit on the disk. */
   #alone = 0
@@ -284,7 +284,7 @@ export class Writer {
     try {
       files.check(this.#session)
     } catch (error) {
-      // A folder that cannot be looked at does not keep the open files from being used.
+      // The open files can be used although their folder cannot be read.
       if (!(error instanceof MillraceError)) return
       this.#lose(error)
       throw error
@@ -322,9 +322,9 @@ export class Writer {
   }
 
   /**
-   * A group did not fit on the disk. All of it is tried once more after a new look. Then what adds messages
-   * is refused, and the rest is tried without it, with the reserve, and one by one: what emits much must not
-   * keep others from being settled.
+   * A group did not fit on the disk. All of it is tried once more after a new look. Then operations that
+   * add messages are refused, and the rest is tried without them, with the reserve, and one by one: a
+   * settlement that emits much must not block the others.
    */
   #makeRoom(group: readonly Operation[], error: Error): void {
     const { disk } = this.#options

@@ -55,7 +55,7 @@ function hasNothingToNote(view: StoreView, request: NoteFindings): boolean {
   return found.length === 0 && view.one(sql.any, scope, kind) === undefined
 }
 
-/** What a look may have left out is forgotten when no look has found it for so long. */
+/** A finding that a partial search did not return is removed when no search finds it for this long. */
 const forgottenAfterMs = 600_000
 
 function noteFindings(tx: StoreTransaction, request: NoteFindings): readonly Finding[] {

@@ -53,7 +53,7 @@ export function startUnit(tx: StoreTransaction, request: StartUnit): FlowRecord 
   const flow = requireFlow(tx, request)
   const unit = requireUnit(tx, flow.number, request.unit)
   if (mayStart(flow, unit)) sendWork(tx, flow, unit, request.work)
-  else if (flow.status === 'failed' && unit.started === 0) remember(tx, flow, unit, request.work)
+  else if (flow.status === 'failed' && unit.started === 0) keepWorkOf(tx, flow, unit, request.work)
   return flowRecord(tx, flow.number)
 }
 
@@ -63,11 +63,11 @@ function mayStart(flow: FlowRow, unit: UnitRow): boolean {
 
 function sendWork(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emitted): void {
   linkMessage(tx, unit.number, sendForFlow(tx, work, unit.number))
-  remember(tx, flow, unit, work)
+  keepWorkOf(tx, flow, unit, work)
 }
 
 /** In a flow that has failed, a unit can be resumed with what it would have been started with. */
-function remember(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emitted): void {
+function keepWorkOf(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emitted): void {
   if (flow.keeps_work === 0) return
   tx.run(keepWork, unit.number, encodeEmitted(work))
   tx.wroteRow()
@@ -93,7 +93,7 @@ export function resumeFlow(tx: StoreTransaction, request: ResumeFlow): FlowRecor
   // It was resumed a moment ago, or it only waits for its turn.
   const isUnderWay = unit.state === pending && unit.message !== null
   const work = isUnderWay ? undefined : workOf(tx, flow, unit, request.work)
-  const rewound = isUnderWay ? [] : unitsAgain(tx, flow, unit)
+  const rewound = isUnderWay ? [] : unitsToReset(tx, flow, unit)
   for (const again of rewound) {
     unlinkMessage(tx, again)
     tx.run(sql.rewind, again.number)
@@ -115,7 +115,7 @@ function isBelowCancelled(tx: StoreTransaction, { parent }: FlowRow): boolean {
 }
 
 /** The unit itself and, where units are steps that follow each other, those that came after it. */
-function unitsAgain(tx: StoreTransaction, flow: FlowRow, unit: UnitRow): readonly UnitRow[] {
+function unitsToReset(tx: StoreTransaction, flow: FlowRow, unit: UnitRow): readonly UnitRow[] {
   if (flow.in_order === 0) return [unit]
   return [unit, ...tx.all(sql.touchedAfter, flow.number, unit.number)]
 }

@@ -18,7 +18,7 @@ import {
 import type { FlowRow } from './flow-rows.ts'
 import { pending, type UnitRow } from './flow-units.ts'
 
-/** Flows looked at, units taken back and units removed in one slice. */
+/** Flows checked, units ended and units removed in one slice. */
 const flowSlice = 50
 const cancelSlice = 100
 const discardSlice = 500
@@ -68,20 +68,21 @@ export function maintainFlows(tx: StoreTransaction): FlowMaintenance {
   let taken = 0
   for (const flow of due) {
     if (taken >= cancelSlice) break
-    taken += keepUp(tx, flow)
+    taken += maintainFlow(tx, flow)
   }
   const removed = removeDiscardedUnits(tx)
-  // What was cancelled has made others due, or is not through with its units.
+  // A cancelled flow has made others due, or has more units to end.
   const more = removed > 0 || (taken > 0 && tx.one(sql.due, tx.now) !== undefined)
   return { changed: removed + taken, more }
 }
 
 /** Returns how many rows it changed. */
-function keepUp(tx: StoreTransaction, flow: FlowRow): number {
+function maintainFlow(tx: StoreTransaction, flow: FlowRow): number {
   tx.wroteRow()
   if (flow.status === 'open') return passDeadline(tx, flow)
   // However late it is: work on messages of a flow that is gone would be wasted.
-  if (flow.status === 'cancelled' && hasToTakeBack(tx, flow)) return takeBack(tx, flow)
+  if (flow.status === 'cancelled' && hasCancelledWork(tx, flow))
+    return removeCancelledWork(tx, flow)
   if ((flow.ended_at ?? 0) + flow.keep_ms <= tx.now) return discard(tx, flow)
   retryEndMessage(tx, flow)
   return 1
@@ -94,19 +95,19 @@ function passDeadline(tx: StoreTransaction, { number, on_deadline }: FlowRow): n
   return 1
 }
 
-function hasToTakeBack(tx: StoreTransaction, { number }: FlowRow): boolean {
+function hasCancelledWork(tx: StoreTransaction, { number }: FlowRow): boolean {
   return (
     tx.one(sql.pendingAfter, number, 0) !== undefined || tx.one(sql.children, number) !== undefined
   )
 }
 
 /** Cancels the flows below a cancelled one, then ends units whose messages are not leased. */
-function takeBack(tx: StoreTransaction, { number, swept }: FlowRow): number {
+function removeCancelledWork(tx: StoreTransaction, { number, swept }: FlowRow): number {
   const open = tx.all(sql.children, number)
   for (const child of open) cancelAlone(tx, child.number)
   if (open.length === cancelSlice) return open.length
   const units = tx.all(sql.pendingAfter, number, swept)
-  for (const unit of units) giveUp(tx, unit)
+  for (const unit of units) endCancelledUnit(tx, unit)
   const last = units.at(-1)
   if (units.length === cancelSlice && last !== undefined)
     tx.run(sql.walkOn, last.number, tx.now, number)
@@ -115,7 +116,7 @@ function takeBack(tx: StoreTransaction, { number, swept }: FlowRow): number {
   return units.length + 1
 }
 
-function giveUp(tx: StoreTransaction, { number, message }: UnitRow): void {
+function endCancelledUnit(tx: StoreTransaction, { number, message }: UnitRow): void {
   const isTaken = message === null || removeUnheld(tx, number, message)
   if (!isTaken) return
   const reason = 'The flow was cancelled.'

@@ -37,14 +37,14 @@ export function storeFlowParts(
   for (const request of starts) {
     if (wasLeftOut(request)) continue
     requireUnit(tx, requireFlow(tx, request).number, request.unit)
-    if (isItsTurn(tx, request, unit)) startUnit(tx, request)
+    if (stillFollows(tx, request, unit)) startUnit(tx, request)
   }
   for (const request of marks) if (!wasLeftOut(request)) markUnits(tx, request)
   if (end !== undefined) endUnit(tx, end)
 }
 
 /** Whether the message that was acknowledged still worked on the unit that the start follows. */
-function isItsTurn(
+function stillFollows(
   tx: StoreTransaction,
   { flow, id, follows }: EmittedStart,
   unit: number | null,

@@ -59,7 +59,7 @@ function claimChosen(
   if (isBehindOthers(tx, queue, row)) return { status: 'not_ready', because: 'behind' }
   const delivery = leaseChosen(tx, queue, row, request)
   if (delivery !== undefined) return claimed(tx, queue, delivery, request)
-  // What may never be given out has left the queue by now.
+  // Messages that may never be delivered have left the queue by now.
   return findMessage(tx, queue, id) === undefined
     ? { status: 'gone' }
     : { status: 'not_ready', because: 'held' }

@@ -46,7 +46,7 @@ const sql = {
   forgetInboxes: change('DELETE FROM inbox_queue WHERE last_at <= ?'),
 }
 
-/** A claim as it was made. Whether it is live, its message says. */
+/** A claim as it was made. The row of its message shows whether it is live. */
 export interface ClaimRow {
   readonly sequence: number
   readonly generation: number
@@ -89,7 +89,7 @@ export function noteRenewal(tx: StoreTransaction, entry: Omit<NewInboxEvent, 'ev
   tx.wroteRow()
 }
 
-/** A lease has run out and its message waits again: if a person had it, that is written down. */
+/** A lease has run out and its message waits again: if a person had it, that is recorded. */
 export function leaseLapsed(
   tx: StoreTransaction,
   { sequence, token }: { readonly sequence: number; readonly token: number },

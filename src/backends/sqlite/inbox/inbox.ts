@@ -215,7 +215,7 @@ function doneWith(tx: StoreTransaction, queue: Queue, { message }: ClaimRow): In
   return { status: 'done', item: row === undefined ? null : recordOf(tx, queue, row) }
 }
 
-/** What a lease calls its visibility is the length of a claim here. */
+/** The visibility timeout of a lease is the length of a claim. */
 function renamed(error: MillraceError): MillraceError {
   const violations = error.violations.map((one) => ({ ...one, field: 'leaseMs' }))
   return MillraceError.invalid(violations)

@@ -1,4 +1,4 @@
-/** Stores jobs, and recognises those that an idempotency key says are there already. */
+/** Stores jobs, and recognises by their idempotency keys those that exist already. */
 
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../core/canonical-json.ts'
@@ -102,7 +102,7 @@ export function storeJob(
   return stored
 }
 
-/** The job that the key stands for, if there is one that counts. */
+/** The job that was enqueued with the same key, if it still counts. */
 function findEarlier(
   tx: StoreTransaction,
   queue: Queue,

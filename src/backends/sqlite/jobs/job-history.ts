@@ -33,7 +33,7 @@ const finish = finishWhere('sequence = ?')
 const sql = {
   finish: change(finish),
   finishTogether: change(finishWhere(leasedTogether)),
-  // What has ended is only not noticed yet, and stays ended: it has expired, or its last lease lapsed.
+  // A job that has expired, or whose last lease lapsed, has ended although the sweep has not noticed.
   finishHeld: change(`
     ${finish} AND generation = ? AND token = ? AND sent_at > ?
       AND ((state = 1 AND due_at > ?) OR receive_count < (job ->> '$.max'))`),

@@ -24,7 +24,7 @@ import {
 /** Sequence numbers that a page with filters looks at: some tens of milliseconds. */
 const numbersPerPage = 50_000
 
-/** Up to so many jobs that are not ready are sorted here; more than that are looked for by number. */
+/** Up to this many jobs that are not ready are sorted here; more are searched by number. */
 const unreadyMax = 2_000
 
 const live = (index: string, where: string): Query<LiveRow> =>
@@ -71,7 +71,7 @@ export function listJobs(view: StoreView, request: ListJobs): Page<JobRecord> {
   const last = items.at(-1)
   if (found.length > limit && last !== undefined) return { items, next: last.id }
   const [, from] = search.range
-  // Nothing more was found within reach, but there are older jobs that were not looked at.
+  // Nothing more was found in the range, but there are older jobs.
   return from > 1 ? { items, next: view.session.messageIds.of(from) } : { items }
 }
 
@@ -101,7 +101,7 @@ function unreadyJobs(search: Search, numbers: readonly number[] | undefined): re
   const [before, from] = range
   const isWanted = (row: LiveRow): boolean => wanted.includes(statusOf(row))
   if (numbers === undefined) {
-    // The range is short, so all that is in it can be looked at.
+    // The range is short, so all of it can be read.
     const values = [queue.generation, ...range, ...filters, numbersPerPage]
     const rows = view.all(sql.unready, ...values).filter(isWanted)
     return rows.slice(0, limit + 1).map((row) => liveRecord(view, row))
@@ -125,7 +125,7 @@ function finishedJobs(
   return rows.map((row) => finishedRecord(view, row))
 }
 
-/** The highest number that is looked at, plus one, and the lowest. */
+/** The highest number that is searched, plus one, and the lowest. */
 type NumberRange = readonly [before: number, from: number]
 
 function rangeOf(

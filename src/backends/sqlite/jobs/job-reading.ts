@@ -16,7 +16,7 @@ export const liveColumns = `
 
 const sql = {
   finished: query<FinishedRow>('SELECT * FROM finished_job WHERE number = ?'),
-  // A purged queue's messages have no queue any more, until the sweeper writes down their end.
+  // A purged queue's messages have no queue until the sweeper records their end.
   live: query<LiveRow>(`
     SELECT ${liveColumns}, d.queue AS discarded
     FROM message m

@@ -27,7 +27,7 @@ export function jobStore(writer: Writer, callers: CallerTransactions): JobStore 
     enqueueWithin: ({ transaction, ...request }) =>
       callers.run(transaction, (tx) => enqueueJobs(tx, request)),
     read: ({ id }) => readUpToDate(id, (view) => readJob(view, id)),
-    /** What was purged is listed once it is swept away. */
+    /** Purged jobs are listed once the sweep has removed them. */
     list: async (request) => {
       const { queue } = request
       const isLate = await readNow(writer, (view) => hasDue(view, view.queue(queue)))

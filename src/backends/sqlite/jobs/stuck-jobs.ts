@@ -1,6 +1,6 @@
 /**
- * Finds jobs that wait or run for too long. Whatever is stuck is old, and so lies at the head of its
- * order: a look reads a bounded number of rows from there.
+ * Finds jobs that wait or run for too long. A stuck job is old, and so it is at the head of its order:
+ * a search reads a bounded number of rows from there.
  */
 
 import type { FindStuck, StuckJob } from '../../job-store.ts'
@@ -17,7 +17,7 @@ import {
 import { roomInRate } from '../messages/rates.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 
-/** Rows of one order that are looked at. */
+/** Rows of one order that are read. */
 const readyMax = 500
 const leasedMax = 5_000
 const bucketsMax = 50
@@ -113,7 +113,7 @@ function inBuckets(
   return found
 }
 
-/** Whether a kind of job waits for something that is meant to keep it, or all of them do. */
+/** Whether a kind of job is held by a switch or a ceiling, or all of them are. */
 function holderOf(
   view: StoreView,
   queue: Queue,

@@ -143,7 +143,7 @@ function claimInOrder(
   const deliveries: Delivery[] = []
   let hasEnded = false
   while (deliveries.length < claim.max && claim.budget.setAside > 0) {
-    // What has to be read again after each of many is read one by one.
+    // Rows that must be read again after each message are read one by one.
     const wanted = hasEnded ? 1 : claim.max - deliveries.length
     const rows = pick(wanted)
     hasEnded = false

@@ -33,13 +33,13 @@ export const sliceRows = 1_000
 /** Slices that one receive does before it looks for messages. */
 const receiveSlicesMax = 4
 
-/** What has to be known of a message to end what it waits for. */
+/** The columns that are needed to end a lease, delay or retention. */
 export const elapsedColumns = `sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
   job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit`
 
 /**
  * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
- * takes far longer than the search. `state > 0` tells it that the partial index will do.
+ * takes far longer than the search. `state > 0` lets it use the partial index.
  */
 export function dueIn(state: number, columns: string = elapsedColumns): string {
   return `
@@ -106,7 +106,7 @@ function returnToReady(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boo
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
-  // What only waited for its retry was counted when it failed, and has lost nothing.
+  // A message that only waited for its retry was counted when it failed, and has lost no attempt.
   const wasLost = row.state === leased && row.token !== unleasedToken
   if (wasLost) tx.count(queue, 'failedAttempts', 1)
   if (row.state === leased) leaseLapsed(tx, row, row.due_at)

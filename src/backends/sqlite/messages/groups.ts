@@ -12,7 +12,7 @@ const first = (state: number): Query<EndRow> =>
     WHERE generation = ? AND group_name = ? AND state = ${state} ORDER BY sequence LIMIT 1`)
 
 const sql = {
-  // What is gained comes after all that the group has.
+  // Messages that are added come after all others of the group.
   gain: change(`
     INSERT INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
     VALUES (?, ?, ?, NULL, 0, ?)

@@ -18,7 +18,7 @@ import { beginTransaction } from '../driver/transaction.ts'
 import { WakeFile } from '../driver/wake-file.ts'
 import { extendLeases, settleLeases } from './settling.ts'
 
-/** How long an extension waits for other connections before it fails, if nothing else was said. */
+/** How long an extension waits for other connections before it fails, by default. */
 const defaultBusyTimeoutMs = 5_000
 
 /** Pause between two tries. */

@@ -26,7 +26,7 @@ import { endAllDue } from './elapsed-time.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { renumberLargeBody, unleasedToken } from './message-rows.ts'
 
-/** Messages looked at in one transaction. */
+/** Messages read in one transaction. */
 const moveSlice = 200
 
 const sql = {

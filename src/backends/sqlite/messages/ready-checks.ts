@@ -1,4 +1,4 @@
-/** Cheap questions that tell whether a receive is worth a try, or when it will be. */
+/** Cheap checks whether a receive may find something, or when it will. */
 
 import { inFlightMax } from '../../../core/limits.ts'
 import type { Session } from '../driver/session.ts'

@@ -179,10 +179,10 @@ function settleLease(
       return acknowledge(tx, queue, receipt, outcome)
     case 'retry':
       return outcome.delayMs > 0
-        ? holdBack(tx, queue, receipt, outcome)
-        : handBack(tx, queue, receipt, { countReceive: true, error: outcome.error })
+        ? delayUntilRetry(tx, queue, receipt, outcome)
+        : returnToReady(tx, queue, receipt, { countReceive: true, error: outcome.error })
     case 'release':
-      return handBack(tx, queue, receipt, { countReceive: false, error: undefined })
+      return returnToReady(tx, queue, receipt, { countReceive: false, error: undefined })
     case 'deadLetter':
       return deadLetterLeased(tx, queue, receipt, outcome.reason)
   }
@@ -252,7 +252,7 @@ function deleteOutright(
   return true
 }
 
-function holdBack(
+function delayUntilRetry(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
@@ -269,7 +269,7 @@ function holdBack(
   return ended
 }
 
-function handBack(
+function returnToReady(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
@@ -307,14 +307,14 @@ function deadLetterLeased(
   }
   const target = deadLetterQueue(tx, queue)
   if (target === undefined) {
-    // It was a job, or it would have been refused; its end is written down.
+    // It was a job, or it would have been refused; its end is recorded.
     removeFinished(tx, queue, row, reason)
     tx.count(queue, 'failedAttempts', 1)
     return ended
   }
   if (moveLeasedMessage(tx, queue, target, row, { token: receipt.token, reason })) {
     tx.count(queue, 'failedAttempts', 1)
-    // The group lost its lock: what waits behind may be received.
+    // The group lost its lock: its next message may be received.
     tx.gainedReady(queue)
     return ended
   }

@@ -14,7 +14,7 @@ const noisyLeasedMin = 30
 const noisyShare = 0.1
 /** How long a tenant stays noisy after it last was, unless nothing of it is in flight any more. */
 const noisyMs = 300_000
-/** A tenant that stays noisy is written down again only when so much of that time has passed. */
+/** A tenant that stays noisy is recorded again only when this part of that time has passed. */
 const remarkAfterMs = 60_000
 
 const sql = {

@@ -1,6 +1,6 @@
 /**
- * Long polls that found nothing, and callers who only want to know when a receive may find something.
- * Waiting receives are served in the order in which they came, inside the transaction that makes a
+ * Long polls that found nothing, and callers that only wait until a receive may find something. Waiting
+ * receives are served in the order of their arrival, inside the transaction that makes a
  * message ready, so a send and the receive that waits for it share one commit.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -12,10 +12,10 @@ import { queueNotFound } from '../queues/queue-cache.ts'
 import { receiveNow } from './claiming.ts'
 import { worthwhileAt } from './ready-checks.ts'
 
-/** Pause before a store is looked at again that could not be read. */
+/** Pause before a store that could not be read is read again. */
 const lookAgainAfterFaultMs = 100
 
-/** A store with waiting receives is looked at this often, however far away the next event is. */
+/** A store with waiting receives is read this often, however far away the next event is. */
 const lookAgainMs = 60_000
 
 export interface WaitingReceivesOptions {

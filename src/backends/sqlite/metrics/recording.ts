@@ -17,7 +17,7 @@ import { readStatistics } from '../queues/statistics.ts'
 import { addToHandlers, decodeHandlers, encodeHandlers } from './metric-handlers.ts'
 import { addValues, forgetValues } from './metric-values.ts'
 
-/** Queues that are written down in one go; keeps a slice to a few milliseconds. */
+/** Queues that are recorded in one transaction; keeps a slice to a few milliseconds. */
 const sampleSlice = 100
 
 /** Old minutes that are removed in one go. */
@@ -110,7 +110,7 @@ export function sampleMinute(tx: StoreTransaction): SampleReport {
 function sample(tx: StoreTransaction, minute: number): 'wholly' | 'partly' | 'before' {
   const last = tx.one(sql.clock) ?? { minute: 0, after_queue: null }
   if (last.minute > minute || (last.minute === minute && last.after_queue === null)) return 'before'
-  // What an earlier minute had not come to is part of this one.
+  // Queues that an earlier minute did not reach are part of this one.
   const after = last.minute === minute ? last.after_queue : 0
   tx.writeCounts()
   const rows = tx.all(sql.changed, after, minute + minuteMs)
@@ -141,7 +141,7 @@ function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): voi
   tx.run(sql.setBase, queue.id, waiting, ...columns.map((name) => Number(row[name])))
 }
 
-/** What handlers have come to since, or null when none has ended. */
+/** The figures of handlers since the last minute, or null when none has ended. */
 function handlersOf(tx: StoreTransaction, { id, total, sampled }: ChangedRow): string | null {
   if (total === null || total === sampled) return null
   const later = decodeHandlers(total)
@@ -165,7 +165,7 @@ function forget(tx: StoreTransaction): number {
   return forgotten
 }
 
-/** Receives that this process has counted for itself. */
+/** Receives that this process has counted in memory. */
 export function addEmptyReceives(tx: StoreTransaction, counts: ReadonlyMap<string, number>): void {
   for (const [name, count] of counts) {
     const queue = tx.findQueue(name)

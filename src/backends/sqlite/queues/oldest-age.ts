@@ -12,10 +12,10 @@ import { blocked, leased } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
 import { deadLettersToCome } from './statistics.ts'
 
-/** From here on a message is taken for a poison pill, which says nothing about those behind it. */
+/** After this many receives a message counts as a poison pill, and its age is ignored. */
 const receivesMax = 3
 
-/** Messages of a state that are looked at. */
+/** Messages of a state that are read. */
 const lookMax = 100
 
 const inReadyOrder = 'INDEXED BY message_ready WHERE generation = ? AND state = 0 ORDER BY sequence'

@@ -98,7 +98,7 @@ export function updateSettings(tx: StoreTransaction, request: ChangeQueue): Queu
   const settings: QueueSettings = { ...queue.settings, ...request.changes }
   refuseSettings(tx, queue.name, settings, request.changes)
   if (settings.retentionMs > queue.settings.retentionMs) {
-    // What has expired stays so, even if messages may now live longer.
+    // Expired messages stay expired, even if retention is longer now.
     endAllDue(tx, queue)
     const { retentionMs } = settings
     tx.run(sql.prolongHeld, retentionMs, retentionMs, retentionMs, queue.generation)

@@ -64,7 +64,7 @@ export function readStatistics(view: StoreView, queue: Queue): QueueStatistics {
   let held = counts.delayed
   let expired = counts.expired
   let oldestSentAt = Number.POSITIVE_INFINITY
-  // Counters that are zero tell that there is nothing to look at.
+  // Where the counter is zero, there is nothing to read.
   const lapsed = inFlight > 0 ? view.all(sql.dueLeased, queue.generation, now) : []
   const ended = lapsed.filter((row) => hasEndedJob(queue, row))
   inFlight -= ended.length
@@ -124,7 +124,7 @@ function hasEndedJob(queue: Queue, row: DueLease): boolean {
   )
 }
 
-/** Jobs that have lost their last attempt in other queues, and belong into this one since `due_at`. */
+/** Jobs that have lost their last attempt in other queues, and belong to this one since `due_at`. */
 export function deadLettersToCome(
   view: StoreView,
   { name }: Queue,

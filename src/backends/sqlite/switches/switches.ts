@@ -14,7 +14,7 @@ import { numberedPage, numberOf } from '../driver/numbered-pages.ts'
 import { change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 
-/** Messages of a queue that are looked at before everything in it is diverted. */
+/** Messages of a queue that are checked before all of it is diverted. */
 const lookedAt = 1_000
 
 const sql = {
