@@ -81,7 +81,7 @@ function describeDeclaring(suite: ContractSuite): void {
         await share(...newer)
       }
       assert.deepEqual(await names(scene), ['deep', 'only-new'])
-      // The newer one is taken back: the older rule returns when nobody has the newer one any more.
+      // The newer one is withdrawn: the older rule returns when no owner declares the newer one.
       await share(...older)
       assert.equal(await threshold(), 2)
       await scene.advance(5 * minute)
@@ -157,7 +157,7 @@ function describeDeclaring(suite: ContractSuite): void {
   suite.test('an alarm is not forgotten while its queue is there', async (scene) => {
     await declareRules(scene, alarmRule('a'), alarmRule('b', { of: 'other' }))
     const alarms = await alarmsOf(scene).alarmStates({ prefix: '' })
-    // It is there again, though whoever looked had found it gone.
+    // It exists again, although the caller had found it gone.
     await scene.queue('q')
     await alarmsOf(scene).forgetAlarms({ alarms })
     assert.deepEqual(await names(scene), ['a'])

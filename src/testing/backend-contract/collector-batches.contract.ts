@@ -45,7 +45,7 @@ async function running(scene: Scene, ...ids: readonly string[]): Promise<Held> {
   return { receipt, items: await begunBatch(scene, 'ann', receipt) }
 }
 
-/** A trigger that somebody has written by hand. */
+/** A trigger that was written by hand. */
 async function byHand(scene: Scene, key: string): Promise<string> {
   await scene.send(triggers, triggerBody(key))
   return (await receiveTrigger(scene)).receipt
@@ -112,23 +112,26 @@ function describeLateArrivals(suite: ContractSuite): void {
 }
 
 function describeContention(suite: ContractSuite): void {
-  suite.test('a trigger that meets a running batch is told so, and can go', async (scene) => {
-    await openCollector(scene)
-    const { receipt, items } = await running(scene, 'a')
-    await collect(scene, 'ann', ['b'], { windowMs: second })
-    await scene.advance(second)
-    const other = await receiveTrigger(scene)
-    assert.deepEqual(await beginBatch(scene, 'ann', other.receipt), { status: 'busy' })
-    assert.equal((await scene.acknowledge(triggers, other.receipt)).status, 'settled')
-    await collect(scene, 'ann', ['c'])
-    assert.deepEqual(await scene.counts(triggers), { ready: 0, leased: 1, delayed: 0 })
-    // Whoever ends the batch sees to what that trigger was for, at once.
-    await endBatch(scene, 'ann', receipt, items)
-    assert.equal(await mergeNext(scene), 'bc')
-    await assertNothingLeft(scene, 'ann')
-  })
+  suite.test(
+    'a trigger that finds a running batch learns it, and can be acknowledged',
+    async (scene) => {
+      await openCollector(scene)
+      const { receipt, items } = await running(scene, 'a')
+      await collect(scene, 'ann', ['b'], { windowMs: second })
+      await scene.advance(second)
+      const other = await receiveTrigger(scene)
+      assert.deepEqual(await beginBatch(scene, 'ann', other.receipt), { status: 'busy' })
+      assert.equal((await scene.acknowledge(triggers, other.receipt)).status, 'settled')
+      await collect(scene, 'ann', ['c'])
+      assert.deepEqual(await scene.counts(triggers), { ready: 0, leased: 1, delayed: 0 })
+      // The end of the batch schedules a trigger for those items, at once.
+      await endBatch(scene, 'ann', receipt, items)
+      assert.equal(await mergeNext(scene), 'bc')
+      await assertNothingLeft(scene, 'ann')
+    },
+  )
 
-  suite.test('a trigger without anything to merge is told so', async (scene) => {
+  suite.test('a trigger without anything to merge learns it', async (scene) => {
     await openCollector(scene)
     const receipt = await byHand(scene, 'ann')
     assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'nothing' })
@@ -143,7 +146,7 @@ function describeContention(suite: ContractSuite): void {
     await assertNothingLeft(scene, 'ann')
   })
 
-  suite.test('a batch can be asked for again by whoever holds it', async (scene) => {
+  suite.test('the holder of a batch can begin it again', async (scene) => {
     await openCollector(scene)
     const { receipt, items } = await running(scene, 'a', 'b')
     await collect(scene, 'ann', ['c'])
@@ -209,7 +212,7 @@ function describeLostHolders(suite: ContractSuite): void {
     const taker = await byHand(scene, 'ann')
     await scene.extend(triggers, taker, 2 * leaseMs)
     await scene.advance(leaseMs)
-    // Nobody has received the first trigger again: alone, its late acknowledgement would be accepted.
+    // The first trigger was not received again: alone, its late acknowledgement would be accepted.
     assert.equal(idsOf(await begunBatch(scene, 'ann', taker)), 'a')
     assert.deepEqual(await endBatch(scene, 'ann', receipt, items), { status: 'stale' })
     assert.deepEqual(await scene.receive(merged), [])

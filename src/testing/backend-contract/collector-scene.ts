@@ -117,7 +117,7 @@ export async function endBatch(
   return only(await scene.backend.settle({ queue: triggers, settlements: [settlement] }))
 }
 
-/** Receives a trigger and merges what is staged; the answer is what was merged. */
+/** Receives a trigger and merges what is staged; returns what was merged. */
 export async function mergeNext(
   scene: Scene,
   limits: { readonly maxItems?: number; readonly maxBytes?: number } = {},

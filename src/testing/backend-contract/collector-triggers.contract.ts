@@ -1,4 +1,4 @@
-/** Triggers are messages that anybody may purge, bury or redrive, and no key may be stranded by it. */
+/** Triggers are messages that a caller may purge, dead-letter or redrive; no key may be stranded by it. */
 import assert from 'node:assert/strict'
 import type { AddedItem, CollectorKey } from '../../backends/collector-store.ts'
 import {
@@ -106,7 +106,7 @@ function describeLostTriggers(suite: ContractSuite): void {
     assert.equal(await mergeNext(scene), 'a')
   })
 
-  suite.test('a trigger that somebody deleted without merging is missed', async (scene) => {
+  suite.test('a trigger that was deleted without merging is missed', async (scene) => {
     await openCollector(scene)
     await collect(scene, 'ann', ['a'])
     await scene.advance(windowMs)

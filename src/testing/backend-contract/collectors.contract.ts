@@ -46,7 +46,7 @@ function describeWindows(suite: ContractSuite): void {
     await assertNothingLeft(scene, 'ann')
   })
 
-  suite.test('a trigger says what it was told to say', async (scene) => {
+  suite.test('a trigger has the message that was declared', async (scene) => {
     await openCollector(scene)
     await collect(scene, 'ann', ['a'])
     assert.deepEqual(await scene.peekBodies(triggers, 'delayed'), [triggerBody('ann')])

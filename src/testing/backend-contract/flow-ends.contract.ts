@@ -23,7 +23,7 @@ const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 export function describeFlowEnds(all: ContractSuite): void {
   const suite = all.needing('flows', 'peek')
 
-  suite.describe('when a unit is given up', () => {
+  suite.describe('when a unit is dead', () => {
     suite.test('a flow that waits is open until it is brought back', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'wait' })
@@ -39,7 +39,7 @@ export function describeFlowEnds(all: ContractSuite): void {
       assert.equal((await readFlow(scene)).failure, null)
     })
 
-    suite.test('a flow fails at once that is told to, whatever is pending', async (scene) => {
+    suite.test('with `fail`, the flow fails at once, whatever is pending', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail', sealed: false })
       await settleNext(scene, bury)
@@ -50,14 +50,14 @@ export function describeFlowEnds(all: ContractSuite): void {
       )
       assert.notEqual(failed.endedAt, null)
       assert.deepEqual(await endMessages(scene), ['book has failed'])
-      // What is marked afterwards is kept, and changes no more.
+      // Later marks are stored, and do not change the flow.
       await settleNext(scene)
       const later = await readFlow(scene)
       assert.deepEqual([later.status, later.units.done], ['failed', 1])
       assert.deepEqual(await endMessages(scene), ['book has failed'])
     })
 
-    suite.test('a flow goes on to its end with what there is, if it is told to', async (scene) => {
+    suite.test('with `finalize`, the flow ends without the unit', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
       await settleNext(scene, bury)
@@ -84,7 +84,7 @@ export function describeFlowEnds(all: ContractSuite): void {
   })
 
   suite.describe('a deadline', () => {
-    suite.test('makes a flow overdue, which goes on', async (scene) => {
+    suite.test('makes a flow overdue, which continues', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'), { deadlineMs: hour })
       await openFlow(scene, unitsOf('b'), { id: 'in time', deadlineMs: 2 * hour })
@@ -105,7 +105,7 @@ export function describeFlowEnds(all: ContractSuite): void {
       assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
-    suite.test('ends a flow, if it is told to', async (scene) => {
+    suite.test('ends a flow, if so declared', async (scene) => {
       await createFlowQueues(scene)
       for (const onDeadline of ['fail', 'finalize'] as const) {
         const changes = { id: onDeadline, deadlineMs: hour, onDeadline, sealed: false }
@@ -183,7 +183,7 @@ export function describeFlowEnds(all: ContractSuite): void {
       },
     )
 
-    suite.test('takes back later what was in hand and was not done', async (scene) => {
+    suite.test('removes later what was leased and was not done', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'))
       const { receipt } = await scene.receiveOne('work')

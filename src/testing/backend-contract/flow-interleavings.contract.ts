@@ -24,7 +24,7 @@ import type { ContractSuite } from './suite.ts'
 
 const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
-/** What happens when two things that concern a flow come in an order that nobody planned. */
+/** What happens when two changes of a flow arrive in an unexpected order. */
 export function describeFlowInterleavings(all: ContractSuite): void {
   const suite = all.needing('flows', 'peek')
 
@@ -79,7 +79,7 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       assert.deepEqual(await scene.peekBodies('work', 'ready'), ['a', 'b'])
     })
 
-    suite.test('is cancelled through three storeys, with what nobody holds', async (scene) => {
+    suite.test('is cancelled through three levels, with all that is not leased', async (scene) => {
       await createFlowQueues(scene)
       const storey = (id: string, above?: string) =>
         openFlow(scene, unitsOf(`${id}-1`, `${id}-2`), {
@@ -104,7 +104,7 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       await openFlow(scene, unitsOf('a', 'b'), { keepMs: minute })
       const { receipt } = await scene.receiveOne('work', { visibilityMs: hour })
       await flowsOf(scene).cancel(pages)
-      // Nobody swept while the flow was to be remembered.
+      // There was no sweep while the flow was kept.
       await scene.advance(2 * minute)
       await scene.sweep()
       assert.deepEqual(await scene.counts('work'), { ready: 0, leased: 1, delayed: 0 })
@@ -115,7 +115,7 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       assert.equal(await flowsOf(scene).read(pages), undefined)
     })
 
-    suite.test('is given up for whose end nobody could be told, not waited for', async (scene) => {
+    suite.test('is dead when the end message of its flow could never be sent', async (scene) => {
       await createFlowQueues(scene)
       await scene.queue('elsewhere')
       await openFlow(scene, [{ id: 'a' }], { onUnitFailure: 'fail' })
@@ -133,7 +133,7 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       assert.deepEqual(await endMessages(scene), ['book has failed'])
     })
 
-    suite.test('does not start a step for one that was let go meanwhile', async (scene) => {
+    suite.test('does not start a step for one that was released meanwhile', async (scene) => {
       await createFlowQueues(scene)
       const steps = [...unitsOf('1'), { id: '2' }, { id: '3' }]
       await openFlow(scene, steps, { onUnitFailure: 'fail', keepsWork: true, inOrder: true })

@@ -20,7 +20,7 @@ import type { ContractSuite } from './suite.ts'
 
 const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
-/** The state of the only unit, why it was given up, and whether the flow is done. */
+/** The state of the only unit, why it is dead, and whether the flow is done. */
 async function fate(scene: Scene): Promise<unknown> {
   const [unit] = await readUnits(scene)
   return [unit?.state, unit?.reason, (await readFlow(scene)).status]
@@ -82,14 +82,14 @@ export function describeFlowMessages(all: ContractSuite): void {
       assert.deepEqual(await fate(scene), ['pending', null, 'open'])
     })
 
-    suite.test('it is given up when the message is buried', async (scene) => {
+    suite.test('it is dead when the message is dead-lettered', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
       assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
     })
 
-    suite.test('it is given up when the receives are used up', async (scene) => {
+    suite.test('it is dead when the receives are used up', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
       for (let time = 0; time < 2; time += 1) {
@@ -102,7 +102,7 @@ export function describeFlowMessages(all: ContractSuite): void {
       assert.deepEqual(await scene.peekBodies('work-dead', 'ready'), ['a'])
     })
 
-    suite.test('it is given up when the message expires, received or not', async (scene) => {
+    suite.test('it is dead when the message expires, received or not', async (scene) => {
       await createFlowQueues(scene)
       await scene.backend.changeQueue({ queue: 'work', changes: { retentionMs: hour } })
       await openFlow(scene, unitsOf('a', 'b'))
@@ -126,7 +126,7 @@ export function describeFlowMessages(all: ContractSuite): void {
       },
     )
 
-    suite.test('it is given up when the queue is purged or deleted', async (scene) => {
+    suite.test('it is dead when the queue is purged or deleted', async (scene) => {
       await createFlowQueues(scene)
       for (const end of ['purgeQueue', 'deleteQueue'] as const) {
         await scene.queue(end)
@@ -207,7 +207,7 @@ export function describeFlowMessages(all: ContractSuite): void {
       assert.deepEqual(await fate(scene), ['done', null, 'finalized'])
     })
 
-    suite.test('it is done when somebody acknowledges its dead letter', async (scene) => {
+    suite.test('it is done when its dead letter is acknowledged', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
@@ -293,7 +293,7 @@ export function describeFlowMessages(all: ContractSuite): void {
         const retried = await jobsOf(scene).retry({ id: failed?.id ?? '' })
         assert.deepEqual(await fate(scene), ['pending', null, 'open'])
         assert.equal((await readUnits(scene))[0]?.messageId, retried.id)
-        // The dead letter is nobody's work any more.
+        // The dead letter works on no unit now.
         await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead' })
         assert.deepEqual(await fate(scene), ['pending', null, 'open'])
         await settleNext(scene)

@@ -1,4 +1,4 @@
-/** What the contract tests about flows have in common: a queue of work, and one that hears of ends. */
+/** What the contract tests about flows have in common: a queue of work, and one of end messages. */
 import assert from 'node:assert/strict'
 import type {
   Delivery,

@@ -157,7 +157,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       assert.deepEqual(await endMessages(scene), ['book'])
     })
 
-    suite.test('makes it done at once when its end is announced to nobody', async (scene) => {
+    suite.test('makes it done at once when its end has no message', async (scene) => {
       await createFlowQueues(scene)
       const { finalize: _, ...silent } = opening([], { ...chapters, parent })
       await openFlow(scene, [{ id: 'a' }])
@@ -187,7 +187,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       await rejects(flowsOf(scene).resume({ ...chapters, unit: 'x' }), 'flow_finished')
     })
 
-    suite.test('brings it back when it is resumed', async (scene) => {
+    suite.test('makes it pending again when it is resumed', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, [{ id: 'a' }])
       const { finalize: _, ...child } = opening(unitsOf('x'), { ...chapters, parent })

@@ -70,7 +70,7 @@ function describeHistory(suite: ContractSuite): void {
     assert.deepEqual(lapsed, { event: 'lapsed', at: held?.until, by: 'anna', note: null })
   })
 
-  suite.test('is written down by the sweep when nobody looks', async (scene) => {
+  suite.test('is recorded by the sweep when it is not read', async (scene) => {
     const [id = ''] = await createInbox(scene, 'first')
     await claim(scene, 'anna', { leaseMs: minute })
     await scene.advance(minute)
@@ -95,7 +95,7 @@ function describeHistory(suite: ContractSuite): void {
     ['a purge', (scene: Scene) => scene.backend.purgeQueue({ queue: 'inbox' })],
     ['the end of its retention', (scene: Scene) => scene.advance(90 * second)],
   ] as const) {
-    suite.test(`says that ${what} took the message out of somebody's hands`, async (scene) => {
+    suite.test(`records that ${what} took a claimed message`, async (scene) => {
       await scene.queue('inbox', { visibilityMs: hour, retentionMs: minute })
       const [id = ''] = await scene.send('inbox', 'first')
       await claim(scene, 'anna')
@@ -109,7 +109,7 @@ function describeHistory(suite: ContractSuite): void {
       ])
     })
 
-    suite.test(`hears of ${what} from the sweep when nobody looks`, async (scene) => {
+    suite.test(`gets ${what} from the sweep when it is not read`, async (scene) => {
       await scene.queue('inbox', { visibilityMs: hour, retentionMs: minute })
       const [id = ''] = await scene.send('inbox', 'first')
       await claim(scene, 'anna')

@@ -137,14 +137,14 @@ function describeChosenMessages(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('inbox'), ['first'])
   })
 
-  suite.test('a message that is claimed already answers who has it', async (scene) => {
+  suite.test('the claim of a claimed message returns who has it', async (scene) => {
     const [id = ''] = await createInbox(scene, 'first')
     const { claim: held } = await claim(scene, 'anna')
     const result = await inboxesOf(scene).claim({ queue: 'inbox', id, by: 'ben' })
     assert.deepEqual(result, { status: 'taken', holder: 'anna', until: held?.until })
   })
 
-  suite.test('a message that a receiver has is held by nobody by name', async (scene) => {
+  suite.test('a message that a receiver has is held without a name', async (scene) => {
     const [id = ''] = await createInbox(scene, 'first')
     const { leaseExpiresAt: until } = await scene.receiveOne('inbox')
     const result = await inboxesOf(scene).claim({ queue: 'inbox', id, by: 'ben' })
@@ -317,7 +317,7 @@ function describeEnds(suite: ContractSuite): void {
     assert.deepEqual(await listedItems(scene), [['first', null]])
   })
 
-  suite.test('anybody may write a note, with or without a claim', async (scene) => {
+  suite.test('any person may add a note, with or without a claim', async (scene) => {
     const [id = ''] = await createInbox(scene, 'first')
     const inboxes = inboxesOf(scene)
     const note = async (by: string): Promise<number | undefined> => {

@@ -20,7 +20,7 @@ function emitted(changes: Partial<NewJob> = {}, queue = 'next'): EmittedJob {
   return { queue, job: { ...next, ...changes } }
 }
 
-/** Two queues, and a message of the first in hand. */
+/** Two queues, and a leased message of the first. */
 async function prepare(scene: Scene): Promise<string> {
   await scene.queue('q', { visibilityMs: minute })
   await scene.queue('next')
@@ -38,7 +38,7 @@ async function settle(
 }
 
 function describeStoring(suite: ContractSuite): void {
-  suite.test('come to exist with the acknowledgement, in their order', async (scene) => {
+  suite.test('are stored with the acknowledgement, in their order', async (scene) => {
     const receipt = await prepare(scene)
     const jobs = [emitted({ owner: 'ann' }), emitted({ delayMs: second }), emitted({}, 'q')]
     const result = await settle(scene, receipt, jobs)
@@ -74,7 +74,7 @@ function describeStoring(suite: ContractSuite): void {
     assert.equal((await scene.counts('next')).ready, 2)
   })
 
-  suite.test('a settlement without them answers that there are none', async (scene) => {
+  suite.test('a settlement without them returns none', async (scene) => {
     const receipt = await prepare(scene)
     const result = await scene.acknowledge('q', receipt)
     assert.deepEqual(result.status === 'settled' && result.enqueued, [])

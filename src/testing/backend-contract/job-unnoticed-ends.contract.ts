@@ -1,6 +1,6 @@
 /**
- * A store may notice late that time has ended something: when somebody receives, or when it sweeps.
- * What it answers about a job must not tell when that was. Nothing is swept in these tests unless
+ * A store may notice late that time has ended something: at a receive, or when it sweeps.
+ * What it returns about a job must not depend on when that was. Nothing is swept in these tests unless
  * they say so.
  */
 import assert from 'node:assert/strict'
@@ -11,7 +11,7 @@ import type { ContractSuite } from './suite.ts'
 const leaseMs = 10 * second
 const lost = 'The last attempt ended without an answer.'
 
-/** A job whose only attempt has lapsed a second ago; the answer is its id and its receipt. */
+/** A job whose only attempt has lapsed a second ago; returns its id and its receipt. */
 async function lapsedForGood(scene: Scene): Promise<{ id: string; receipt: string }> {
   const { id } = await enqueue(scene, { maxAttempts: 1 })
   const { receipt } = await scene.receiveOne('q')
@@ -65,7 +65,7 @@ function describeLapses(suite: ContractSuite): void {
     assert.deepEqual(await scene.statistics(dead), before)
     assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
     assert.equal((await scene.statistics('q')).totals.deadLettered, 2)
-    // There it is no job any more, and whoever looks at it may lose its lease.
+    // There it is not a job, and a receiver may lose its lease.
     await scene.receiveOne(dead)
     await scene.advance(minute)
     assert.deepEqual(await scene.counts(dead), { ready: 2, leased: 0, delayed: 0 })
@@ -88,7 +88,7 @@ function describeLapses(suite: ContractSuite): void {
     assert.deepEqual([await ids('processing'), await ids('failed')], [[], [id]])
   })
 
-  suite.test('nobody can end or extend a job that has failed', async (scene) => {
+  suite.test('a failed job can be neither ended nor extended', async (scene) => {
     await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
     const { id, receipt } = await lapsedForGood(scene)
     assert.equal((await scene.extend('q', receipt, minute)).status, 'gone')

@@ -195,7 +195,7 @@ function describeAttempts(suite: ContractSuite): void {
     assert.deepEqual(await attemptOutcomes(scene, id), [])
   })
 
-  suite.test('a job that is buried has failed, with or without dead letters', async (scene) => {
+  suite.test('a dead-lettered job has failed, also without a queue for it', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5)
     await scene.queue('alone')
     const { id } = await enqueue(scene)
@@ -245,7 +245,7 @@ function describeAttempts(suite: ContractSuite): void {
     assert.equal((await scene.counts(dead)).ready, 1)
   })
 
-  suite.test('a job whose last attempt is lost fails though nobody receives', async (scene) => {
+  suite.test('a job whose last attempt is lost fails without a receive', async (scene) => {
     await scene.queue('q', { visibilityMs: 10 * second })
     const { id } = await enqueue(scene, { maxAttempts: 1 })
     await scene.receiveOne('q')

@@ -94,7 +94,7 @@ function describeScopes(suite: ContractSuite): void {
     })
   }
 
-  suite.test('a switch that nobody obeys stops nothing', async (scene) => {
+  suite.test('a switch that no queue obeys stops nothing', async (scene) => {
     await scene.queue('q', { obeys })
     await sendBoth(scene)
     await turnOn(scene, 'name', 'OTHERS_PAUSED')

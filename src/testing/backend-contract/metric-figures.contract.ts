@@ -65,7 +65,7 @@ function describeAttempts(suite: ContractSuite): void {
       assert.equal((await minutesOf(scene, 'q')).at(-1)?.emptyReceives, 0)
     })
 
-    suite.test('those of a minute that somebody else wrote come with the next', async (scene) => {
+    suite.test('those of a minute that another process wrote come with the next', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'a')
       await nextMinute(scene)

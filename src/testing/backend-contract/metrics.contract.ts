@@ -55,7 +55,7 @@ export function describeMetrics(all: ContractSuite): void {
       assert.equal((await scene.statistics('q')).totals.sent, 11)
     })
 
-    suite.test('a minute is written once, whoever asks how often', async (scene) => {
+    suite.test('a minute is written once, however often it is sampled', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'a')
       await scene.advance(minute)
@@ -80,7 +80,7 @@ export function describeMetrics(all: ContractSuite): void {
       assert.equal(before.nextInMs - after.nextInMs, second)
     })
 
-    suite.test('whoever comes late writes the latest minute, and gaps stay gaps', async (scene) => {
+    suite.test('a late sample writes the latest minute, and gaps stay gaps', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'a')
       await nextMinute(scene)
@@ -129,7 +129,7 @@ export function describeMetrics(all: ContractSuite): void {
       assert.deepEqual(levels, [2, 0])
     })
 
-    suite.test('levels follow time without anybody receiving', async (scene) => {
+    suite.test('levels follow time without a receive', async (scene) => {
       await scene.queue('q', { visibilityMs: 30 * second })
       await scene.send('q', 'a', { body: 'b', delayMs: 30 * second })
       await scene.receive('q')

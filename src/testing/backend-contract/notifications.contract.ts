@@ -26,7 +26,7 @@ function take(scene: Scene, limit = 10): Promise<readonly Notification[]> {
 }
 
 function describeDelivery(suite: ContractSuite): void {
-  suite.test('come to exist with the change, once', async (scene) => {
+  suite.test('are stored with the change, once', async (scene) => {
     await declareRules(scene, alarmRule('told'))
     const record = await readAlarm(scene, 'told')
     const result = { to: 'ALARM', evaluatedAt: minute, notify: [hook] } as const
@@ -50,7 +50,7 @@ function describeDelivery(suite: ContractSuite): void {
     )
   })
 
-  suite.test('are gone when they were delivered, or given up', async (scene) => {
+  suite.test('are gone when they were delivered or abandoned', async (scene) => {
     await notify(scene, hook, hook)
     const [first, last] = await take(scene)
     assert.ok(first && last)
@@ -97,7 +97,7 @@ function describeDelivery(suite: ContractSuite): void {
     assert.deepEqual(await bodies(), ['"told OK" true'])
   })
 
-  suite.test('cannot be settled by somebody whose lease has ended', async (scene) => {
+  suite.test('cannot be settled after the lease has ended', async (scene) => {
     await notify(scene, hook)
     const late = only(await take(scene))
     await scene.advance(31 * second)

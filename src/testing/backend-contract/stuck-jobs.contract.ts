@@ -24,7 +24,7 @@ async function ids(scene: Scene, changes: Partial<FindStuck> = {}): Promise<read
 }
 
 function describeWaiting(suite: ContractSuite): void {
-  suite.test('are found when nobody has taken them for so long', async (scene) => {
+  suite.test('are found when they were not taken for too long', async (scene) => {
     await scene.queue('q')
     const { id } = await enqueue(scene, { type: 'OMR' })
     await scene.advance(hour - second)
@@ -138,7 +138,7 @@ function describeHeld(suite: ContractSuite): void {
     assert.deepEqual(await scene.receive('q'), [])
     await scene.advance(3 * hour)
     await lift(scene, 'type', 'OCR')
-    // Nobody could have taken it before.
+    // It could not have been taken before.
     assert.deepEqual(await ids(scene), [])
     await scene.advance(hour)
     assert.deepEqual(await ids(scene), [id])

@@ -1,6 +1,6 @@
 /**
- * Extends and releases leases from a thread of its own, on a connection of its own, while the thread
- * that holds them is busy with a handler. It has nothing else to do, so it waits for the store where it stands.
+ * Extends and releases leases from another thread, on its own connection, while the thread that holds
+ * them is busy with a handler. It has nothing else to do, so it blocks while it waits for the store.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
