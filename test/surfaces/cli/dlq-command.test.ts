@@ -261,6 +261,6 @@ describe('a redrive', () => {
 
   test('that does not exist cannot be cancelled', async () => {
     const { run } = await withDeadLetters(0)
-    assertRefused(await run('dlq', 'cancel', 'nothing'), 3, /no such move task/)
+    assertRefused(await run('dlq', 'cancel', 'nothing'), 3, /move task does not exist/)
   })
 })
