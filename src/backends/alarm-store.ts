@@ -1,7 +1,7 @@
 /**
- * Alarms: the part of a backend that remembers which there are, in which state they are, and who has
- * to hear of it. A change of state, its place in the history and its notifications are one commit, so
- * that none is lost or made twice.
+ * Alarms: the part of a backend that stores alarms, their states and their notifications. A change of
+ * state, its entry in the history and its notifications are one commit, so that none is lost or made
+ * twice.
  */
 import type { AlarmRule, AlarmState } from '../core/alarm-rule.ts'
 import type { Page } from './stored-message.ts'
@@ -12,28 +12,28 @@ export interface AlarmStore {
   /** The store's clock, by which minutes end. */
   now(): Promise<number>
   /**
-   * Makes the alarms of one owner what they are declared to be. New and changed ones begin with
-   * INSUFFICIENT_DATA, equal ones stay as they are, and what is not declared any more is forgotten.
+   * Replaces the alarms of one owner by the declared ones. New and changed ones begin with
+   * INSUFFICIENT_DATA, equal ones stay as they are, and others are removed.
    *
    * With `abandonedAfterMs`, versions of one owner may declare different alarms side by side, again and
-   * again. What one has declared within that time stays; a rule that was replaced does not come back
-   * before nobody has declared its successor for so long.
+   * again. An alarm stays for that long after it was last declared. A rule that was replaced returns
+   * only after its successor was not declared for that long.
    */
   declareAlarms(request: DeclareAlarms): Promise<void>
   /** Alarms by name. */
   alarmStates(request: ListAlarms): Promise<readonly AlarmRecord[]>
-  /** Undefined when there is no such alarm. */
+  /** Undefined when the alarm does not exist. */
   readAlarm(request: { readonly alarm: string }): Promise<AlarmRecord | undefined>
   /**
-   * Writes down what evaluations came to, each for itself: one that another process was ahead of, or
-   * whose alarm was declared anew meanwhile, changes nothing. Answers the changes of state.
+   * Records evaluations, each by itself. One changes nothing if another process recorded a later one,
+   * or if the alarm was declared again meanwhile. Returns the changes of state.
    */
   recordEvaluations(request: {
     readonly evaluations: readonly AlarmEvaluation[]
   }): Promise<readonly AlarmTransition[]>
   /** Sets a state by hand, until the next evaluation; undefined when the alarm is in it already. */
   setAlarmState(request: SetAlarmState): Promise<AlarmTransition | undefined>
-  /** Forgets alarms whose queue is gone, unless it is there again, or they were declared anew. */
+  /** Removes alarms whose queue was deleted, unless the queue or the alarm was created again. */
   forgetAlarms(request: {
     readonly alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[]
   }): Promise<void>
@@ -41,23 +41,23 @@ export interface AlarmStore {
   alarmHistory(request: ListAlarmHistory): Promise<Page<AlarmTransition>>
 
   /**
-   * Leases notifications that wait to be delivered. A target gets those of an alarm in order: a later
-   * change is not handed out before the notification of an earlier one is settled for good.
+   * Leases notifications that wait to be delivered. A target gets those of an alarm in order: the
+   * notification of a later change waits until that of an earlier one is settled for good.
    */
   takeNotifications(request: TakeNotifications): Promise<readonly Notification[]>
-  /** Does nothing when the lease has ended and somebody else has the notification. */
+  /** Does nothing when the lease has ended and the notification was leased again. */
   settleNotification(request: SettleNotification): Promise<void>
 }
 
 export interface DeclareAlarms {
-  /** Who declares them: an app in a stage, a stack. */
+  /** What declares them: an app in a stage, a stack. */
   readonly owner: string
   readonly rules: readonly AlarmRule[]
-  /** Leaves alarms alone that somebody else has declared under the same name. Default: takes them over. */
+  /** Keeps alarms of the same name that another owner has declared. Default: takes them over. */
   readonly yields?: boolean
-  /** Default 0: what is not declared now is forgotten now. */
+  /** Default 0: what is not declared now is removed now. */
   readonly abandonedAfterMs?: number
-  /** Alarms that the owner has and leaves out at present; they are forgotten now in any case. */
+  /** Alarms of the owner that are removed now in any case. */
   readonly withdrawn?: readonly string[]
 }
 
@@ -79,11 +79,11 @@ export interface AlarmRecord {
   /** Since when it has been in this state. */
   readonly since: number
   /**
-   * The end of the periods that were looked at last; null before the first time, and again when the
-   * rule is another one, unless it rang: then those who heard it have yet to hear how it ended.
+   * The end of the periods that were evaluated last. Null before the first evaluation, and after the
+   * rule changed, unless the state was ALARM: its end must still be notified.
    */
   readonly evaluatedAt: number | null
-  /** When somebody last declared it by this rule. */
+  /** When it was last declared with this rule. */
   readonly declaredAt: number
 }
 
@@ -95,9 +95,9 @@ export interface AlarmEvaluation {
   readonly from: AlarmState
   readonly to: AlarmState
   readonly reason: string
-  /** The end of the periods that were looked at; an earlier evaluation never overwrites a later one. */
+  /** The end of the periods that were evaluated; an earlier evaluation never overwrites a later one. */
   readonly evaluatedAt: number
-  /** Who has to hear of it, when the state is another one. */
+  /** Notifications to add when the state changes. */
   readonly notify: readonly NewNotification[]
 }
 
@@ -129,7 +129,7 @@ export interface NewNotification {
 export interface Notification extends NewNotification {
   /** Names the notification and this lease of it. */
   readonly id: string
-  /** Names the notification itself, whoever delivers it. */
+  /** Names the notification, the same for every lease of it. */
   readonly key: string
   readonly attempt: number
   readonly createdAt: number
@@ -137,7 +137,7 @@ export interface Notification extends NewNotification {
 
 export interface TakeNotifications {
   readonly limit: number
-  /** So long nobody else is given them. */
+  /** How long no other process gets them. */
   readonly leaseMs: number
 }
 

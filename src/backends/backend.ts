@@ -1,10 +1,9 @@
 /**
  * The port that every store implements. Plain parameter objects in, domain records out; times are
- * milliseconds of the store's own clock. Refusals are `MillraceError`s; for calls on many messages
- * each entry has its own answer, because one bad entry must not fail its neighbours.
+ * milliseconds of the store's own clock. Refusals are `MillraceError`s. Calls on many messages return a
+ * result for each entry, because one bad entry must not fail its neighbours.
  */
-import type { MessageAttribute, NewMessage } from '../core/message.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageAttribute, MessageState, NewMessage } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { QueueCounts } from '../core/queue-counters.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
@@ -51,20 +50,20 @@ export interface Backend {
   /** Items staged by key, on backends that keep them. */
   readonly collectors: CollectorStore | null
   readonly schedules: ScheduleStore | null
-  /** What the janitor has found. */
+  /** Stuck work that the janitor has found. */
   readonly findings: FindingStore | null
   /** Metrics by the minute. */
   readonly metrics: MetricStore | null
-  /** The states of alarms, and who has to hear of them. */
+  /** Alarms, their states and their notifications. */
   readonly alarms: AlarmStore | null
-  /** Messages in the hands of people. */
+  /** Messages that people claim and resolve. */
   readonly inboxes: InboxStore | null
-  /** Which stacks went up. */
+  /** Stacks that were brought up. */
   readonly stacks: StackStore | null
   /** How another thread of this process reaches the same store; null where none can. */
   readonly otherThread: OtherThread | null
 
-  /** Creates a queue, or answers the existing one when every given setting equals its own. */
+  /** Creates a queue, or returns the existing one when every given setting equals its own. */
   createQueue(request: CreateQueue): Promise<CreatedQueue>
   readQueue(request: QueueName): Promise<QueueRecord>
   /** Queues by name, in pages. */
@@ -72,7 +71,7 @@ export interface Backend {
   changeQueue(request: ChangeQueue): Promise<QueueRecord>
   tagQueue(request: TagQueue): Promise<QueueRecord>
   deleteQueue(request: QueueName): Promise<void>
-  /** Drops all messages, in flight and delayed ones too, and forgets deduplication ids. */
+  /** Removes all messages, in flight and delayed ones too, and all deduplication ids. */
   purgeQueue(request: PurgeQueue): Promise<void>
   queueStatistics(request: QueueName): Promise<QueueStatistics>
   /** Queues whose dead letters go to this queue. */
@@ -81,7 +80,7 @@ export interface Backend {
   send(request: Send): Promise<readonly SendResult[]>
   /** Leases up to `max` messages; waits up to `waitMs` for the first one. */
   receive(request: Receive): Promise<readonly Delivery[]>
-  /** Answers when a receive from the queue may find something, or the signal aborts. */
+  /** Resolves when a receive from the queue may find something, or the signal aborts. */
   whenReady(request: WhenReady): Promise<void>
   /** Whether leases can still be used, without changing anything. */
   leaseStates(request: LeaseStates): Promise<readonly LeaseState[]>
@@ -97,16 +96,16 @@ export interface Backend {
   listMoveTasks(request: ListMoveTasks): Promise<readonly MoveTask[]>
   cancelMoveTask(request: CancelMoveTask): Promise<MoveTask>
 
-  /** One short slice of upkeep: due messages, expiry, discarded rows, move tasks. */
+  /** One short slice of maintenance: due messages, expiry, discarded rows, move tasks. */
   sweep(): Promise<SweepReport>
-  /** Answers when the store can be read and written; rejects with the reason when it cannot. */
+  /** Resolves when the store can be read and written; rejects with the reason when it cannot. */
   check(): Promise<void>
   /**
    * Copies the store as it is now into a new file, while it is in use, and verifies the copy. Rejects
    * with `file_exists` where there is a file, and with `unsupported` without the capability.
    */
   backup(request: Backup): Promise<BackupReport>
-  /** Settles what has arrived, ends parked receives empty-handed, and lets go of the store. */
+  /** Completes calls that have arrived, ends waiting receives without messages, and closes the store. */
   close(): Promise<void>
 }
 
@@ -132,7 +131,7 @@ export interface CreatedQueue {
 
 export interface ListQueues {
   readonly prefix?: string
-  /** Only queues of this namespace; `''` for those that stand in none. Default: all. */
+  /** Only queues of this namespace; `''` for those in none. Default: all. */
   readonly namespace?: string
   readonly after?: string
   readonly limit: number
@@ -192,13 +191,13 @@ export interface Receive extends QueueName {
   /** This and the wait default to the queue's own. */
   readonly visibilityMs?: number
   readonly waitMs?: number
-  /** FIFO: the same id within five minutes answers the same messages with the same receipts. */
+  /** FIFO: the same id within five minutes returns the same messages with the same receipts. */
   readonly attemptId?: string
   /** Names of kill switches that the caller's own environment has on; they hold for this call. */
   readonly heldNames?: readonly string[]
-  /** Aborting a parked receive takes it back; nothing is leased to a caller that has gone. */
+  /** Aborting a waiting receive withdraws it; nothing is leased to a caller that has left. */
   readonly signal?: AbortSignal
-  /** Called as soon as messages are leased, before any promise resolves and what follows can block. */
+  /** Called as soon as messages are leased, before any promise resolves. */
   readonly onLeased?: (deliveries: readonly Delivery[]) => void
 }
 
@@ -231,30 +230,30 @@ export type Outcome =
        */
       readonly anyLease?: boolean
     }
-  /** Again, after a delay; the receive counts. A job remembers the error, a safe summary. */
+  /** Retried after a delay; the receive counts. A job stores the error, a safe summary. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly error?: string }
-  /** Handed back untouched: the receive does not count. */
+  /** Ready again: the receive does not count. */
   | { readonly kind: 'release' }
-  /** To the dead-letter queue now. A job has failed; without such a queue that is all. */
+  /** Moved to the dead-letter queue now. A job fails, also without such a queue. */
   | { readonly kind: 'deadLetter'; readonly reason: string }
 
 export interface Settlement {
   readonly receipt: string
   readonly outcome: Outcome
-  /** Messages that come to exist with this settlement, or not at all. */
+  /** Messages that are sent in the commit of this settlement. */
   readonly emits?: readonly EmittedMessage[]
-  /** Jobs that come to exist with it, in the same commit. */
+  /** Jobs that are enqueued in the same commit. */
   readonly jobs?: readonly EmittedJob[]
-  /** The rest belongs to an acknowledgement, and is in its commit too. */
+  /** Only an acknowledgement may have the rest. It is in the same commit. */
   readonly flows?: readonly EmittedFlow[]
   readonly marks?: readonly MarkUnits[]
   readonly starts?: readonly EmittedStart[]
   readonly items?: readonly AddItems[]
   readonly batch?: EndBatch
   /**
-   * Writes rows of the caller's own, in the transaction of the settlement, on the connection that it
-   * is lent until it returns. What it throws undoes this settlement, which is then refused with
-   * `within_failed`; its neighbours are settled. It may run again when a commit has to be made anew.
+   * Writes the caller's own rows in the transaction of the settlement, on a connection that it may use
+   * until it returns. If it throws, this settlement is undone and refused with `within_failed`; its
+   * neighbours are settled. It may run again when a commit must be repeated.
    * Only where the backend has `callerTransactions`.
    */
   readonly within?: (connection: object) => void
@@ -281,14 +280,14 @@ export interface Peek extends QueueName {
 
 export interface StartMoveTask {
   readonly source: string
-  /** Without one, each message goes back to the queue in which it died. */
+  /** Default: each message returns to the queue that dead-lettered it. */
   readonly destination?: string
   readonly movesPerSecond?: number
 }
 
 export type MoveTaskStatus = 'running' | 'cancelling' | 'cancelled' | 'completed' | 'failed'
 
-/** The queue for a message does not exist, or the message does not say in which queue it died. */
+/** The queue of a message does not exist, or the message has no record of its queue. */
 export type MoveTaskFailure = 'queue_not_found' | 'origin_unknown'
 
 export interface MoveTask {
@@ -299,10 +298,10 @@ export interface MoveTask {
   readonly status: MoveTaskStatus
   readonly startedAt: number
   readonly moved: number
-  /** Messages that were there to move when the task started. */
+  /** Messages that were in the source when the task started. */
   readonly toMove: number
   /**
-   * Messages without a queue to go back to, by reason. They stay in the source. A task that skipped any
+   * Messages without a queue to return to, by reason. They stay in the source. A task that skipped any
    * ends as failed, after it has moved the others.
    */
   readonly skipped: Readonly<Record<MoveTaskFailure, number>>

@@ -1,9 +1,9 @@
-/** A copy of a store in use: what to ask for, what is told on the way, and the result. */
+/** A copy of a store in use: request, progress and result. */
 export interface Backup {
-  /** Where the copy will be; nothing is under this name before it is whole and verified. */
+  /** Where the copy will be; no file has this name before it is complete and verified. */
   readonly file: string
   readonly onProgress?: (progress: BackupProgress) => void
-  /** Aborting it leaves no file behind. */
+  /** Aborting leaves no file behind. */
   readonly signal?: AbortSignal
 }
 

@@ -1,123 +1,57 @@
 /**
- * Checks every argument before a backend sees it, so that all backends refuse the same input with
- * the same error and none of them has to. What depends on the queue itself (its type, its size
- * limit) is checked by the backend with `core/check-message.ts`.
+ * Checks every argument before the backend is called, so that all backends refuse the same input with
+ * the same error. The backend checks what depends on the queue (its type, its size limit), with
+ * `core/check-message.ts`.
  */
 import { checkQueueSettings, checkStoreName, checkTags } from '../core/check-queue.ts'
 import { checkSwitchNames } from '../core/check-queue-controls.ts'
-import { checkLength, checkOneOf, checkRange, type Violations } from '../core/checks.ts'
+import { checkLength, checkOneOf, checkRange, checkText, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { alarmChecks } from './alarm-checks.ts'
 import type { Backend, Extend } from './backend.ts'
-import { checkedAlarmStore } from './checked-alarm-store.ts'
-import { checkedCollectorStore } from './checked-collector-store.ts'
-import { checkedFindingStore } from './checked-finding-store.ts'
-import { checkedFlowStore } from './checked-flow-store.ts'
-import { checkedInboxStore } from './checked-inbox-store.ts'
 import { checkedJobStore } from './checked-job-store.ts'
-import { checkedMetricStore } from './checked-metric-store.ts'
-import { checkedScheduleStore } from './checked-schedule-store.ts'
-import { refuseSettlement } from './checked-settlement.ts'
-import { checkedStackStore } from './checked-stack-store.ts'
-import { checkedSwitchStore } from './checked-switch-store.ts'
-import { check, checkCount, isCount, refusal } from './checking.ts'
+import { refuseArguments } from './checked-settlement.ts'
+import {
+  type Checks,
+  check,
+  checkCount,
+  checkedStore,
+  checkPage,
+  isCount,
+  refusal,
+} from './checking.ts'
+import { collectorChecks } from './collector-checks.ts'
+import { findingChecks } from './finding-checks.ts'
+import { flowChecks } from './flow-checks.ts'
+import { inboxChecks } from './inbox-checks.ts'
+import { metricChecks } from './metric-checks.ts'
+import { scheduleChecks } from './schedule-checks.ts'
+import type { StackStore } from './stack-store.ts'
+import { switchChecks } from './switch-checks.ts'
 
 export function checkedBackend(backend: Backend): Backend {
   return {
     capabilities: backend.capabilities,
-    jobs: backend.jobs === null ? null : checkedJobStore(backend.jobs),
-    switches: backend.switches === null ? null : checkedSwitchStore(backend.switches),
-    flows: backend.flows === null ? null : checkedFlowStore(backend.flows),
-    collectors: backend.collectors === null ? null : checkedCollectorStore(backend.collectors),
-    findings: backend.findings === null ? null : checkedFindingStore(backend.findings),
-    schedules: backend.schedules === null ? null : checkedScheduleStore(backend.schedules),
-    metrics: backend.metrics === null ? null : checkedMetricStore(backend.metrics),
-    alarms: backend.alarms === null ? null : checkedAlarmStore(backend.alarms),
-    inboxes: backend.inboxes === null ? null : checkedInboxStore(backend.inboxes),
-    stacks: backend.stacks === null ? null : checkedStackStore(backend.stacks),
+    jobs: backend.jobs && checkedJobStore(backend.jobs),
+    switches: backend.switches && checkedStore(backend.switches, switchChecks),
+    flows: backend.flows && checkedStore(backend.flows, flowChecks),
+    collectors: backend.collectors && checkedStore(backend.collectors, collectorChecks),
+    findings: backend.findings && checkedStore(backend.findings, findingChecks),
+    schedules: backend.schedules && checkedStore(backend.schedules, scheduleChecks),
+    metrics: backend.metrics && checkedStore(backend.metrics, metricChecks),
+    alarms: backend.alarms && checkedStore(backend.alarms, alarmChecks),
+    inboxes: backend.inboxes && checkedStore(backend.inboxes, inboxChecks),
+    stacks: backend.stacks && checkedStore(backend.stacks, stackChecks),
     otherThread: backend.otherThread,
 
-    createQueue: async (request) => {
-      check((into) => {
-        checkStoreName(into, 'queue', request.queue)
-        if (request.settings) checkQueueSettings(into, 'settings', { ...request.settings })
-        if (request.tags) checkTags(into, 'tags', request.tags)
-        optional(request.cooldownMs, (ms) => checkRange(into, 'cooldownMs', ms, limits.cooldownMs))
-      })
-      return backend.createQueue(request)
-    },
-    readQueue: (request) => backend.readQueue(request),
-    listQueues: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return backend.listQueues(request)
-    },
-    changeQueue: async (request) => {
-      check((into) => {
-        checkQueueSettings(into, 'changes', { ...request.changes })
-        if ('type' in request.changes) {
-          into.push({
-            field: 'changes.type',
-            given: 'a type',
-            allowed: 'none: a queue keeps its type',
-          })
-        }
-      })
-      return backend.changeQueue(request)
-    },
-    tagQueue: async (request) => {
-      check((into) => {
-        if (request.set) checkTags(into, 'set', request.set)
-        for (const key of request.remove ?? [])
-          checkLength(into, 'remove', key, limits.tagKeyLength)
-      })
-      return backend.tagQueue(request)
-    },
-    deleteQueue: (request) => backend.deleteQueue(request),
-    purgeQueue: async (request) => {
-      check((into) =>
-        optional(request.cooldownMs, (ms) => checkRange(into, 'cooldownMs', ms, limits.cooldownMs)),
-      )
-      return backend.purgeQueue(request)
-    },
-    queueStatistics: (request) => backend.queueStatistics(request),
-    listDeadLetterSources: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return backend.listDeadLetterSources(request)
-    },
-
+    ...checkedStore<CheckedCalls>(backend, callChecks),
     // Every message passes here, so the common case allocates nothing.
     send: (request) => {
       if (isCount(request.messages)) return backend.send(request)
       const violations: Violations = []
       checkCount(violations, 'messages', request.messages)
       return Promise.reject(MillraceError.invalid(violations))
-    },
-    receive: async (request) => {
-      check((into) => {
-        checkRange(into, 'max', request.max, limits.messagesPerCall)
-        optional(request.prefetch, (count) =>
-          checkRange(into, 'prefetch', count, limits.messagesPerCall),
-        )
-        optional(request.visibilityMs, (ms) =>
-          checkRange(into, 'visibilityMs', ms, limits.visibilityMs),
-        )
-        optional(request.waitMs, (ms) => checkRange(into, 'waitMs', ms, limits.receiveWaitMs))
-        optional(request.attemptId, (id) =>
-          checkLength(into, 'attemptId', id, limits.receiveAttemptIdLength),
-        )
-        optional(request.heldNames, (names) => checkSwitchNames(into, 'heldNames', names))
-      })
-      return backend.receive(request)
-    },
-    leaseStates: async (request) => {
-      check((into) => checkCount(into, 'receipts', request.receipts))
-      return backend.leaseStates(request)
-    },
-    whenReady: async (request) => {
-      check((into) =>
-        optional(request.heldNames, (names) => checkSwitchNames(into, 'heldNames', names)),
-      )
-      return backend.whenReady(request)
     },
     extend: async (request) => {
       check((into) => checkCount(into, 'leases', request.leases))
@@ -130,44 +64,95 @@ export function checkedBackend(backend: Backend): Backend {
     settle: async (request) => {
       check((into) => checkCount(into, 'settlements', request.settlements))
       const { queue, settlements } = request
-      return withoutRefused(backend, queue, settlements, refuseSettlement, (accepted) =>
+      return withoutRefused(backend, queue, settlements, refuseArguments, (accepted) =>
         backend.settle({ queue, settlements: accepted }),
       )
     },
-    peek: async (request) => {
-      check((into) => {
-        checkOneOf(into, 'state', request.state, ['ready', 'leased', 'delayed'])
-        checkRange(into, 'limit', request.limit, limits.pageSize)
-      })
-      return backend.peek(request)
-    },
-
-    startMoveTask: async (request) => {
-      check((into) =>
-        optional(request.movesPerSecond, (rate) =>
-          checkRange(into, 'movesPerSecond', rate, limits.movesPerSecond),
-        ),
-      )
-      return backend.startMoveTask(request)
-    },
-    listMoveTasks: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return backend.listMoveTasks(request)
-    },
-    cancelMoveTask: (request) => backend.cancelMoveTask(request),
-
-    sweep: () => backend.sweep(),
-    check: () => backend.check(),
-    backup: async (request) => {
-      check((into) => {
-        const { file } = request
-        if (typeof file === 'string' && file !== '') return
-        into.push({ field: 'file', given: 'no path', allowed: 'the path of a new file' })
-      })
-      return backend.backup(request)
-    },
-    close: () => backend.close(),
   }
+}
+
+/** All methods but those that check their entries one by one. */
+type CheckedCalls = Omit<
+  {
+    [Name in keyof Backend as Backend[Name] extends (request: never) => unknown
+      ? Name
+      : never]: Backend[Name]
+  },
+  'send' | 'extend' | 'settle'
+>
+
+const callChecks: Checks<CheckedCalls> = {
+  createQueue: (into, request) => {
+    checkStoreName(into, 'queue', request.queue)
+    if (request.settings) checkQueueSettings(into, 'settings', { ...request.settings })
+    if (request.tags) checkTags(into, 'tags', request.tags)
+    optional(request.cooldownMs, (ms) => checkRange(into, 'cooldownMs', ms, limits.cooldownMs))
+  },
+  readQueue: null,
+  listQueues: checkPage,
+  changeQueue: (into, request) => {
+    checkQueueSettings(into, 'changes', { ...request.changes })
+    if ('type' in request.changes) {
+      into.push({
+        field: 'changes.type',
+        given: 'a type',
+        allowed: 'none: a queue keeps its type',
+      })
+    }
+  },
+  tagQueue: (into, request) => {
+    if (request.set) checkTags(into, 'set', request.set)
+    for (const key of request.remove ?? []) checkLength(into, 'remove', key, limits.tagKeyLength)
+  },
+  deleteQueue: null,
+  purgeQueue: (into, request) =>
+    optional(request.cooldownMs, (ms) => checkRange(into, 'cooldownMs', ms, limits.cooldownMs)),
+  queueStatistics: null,
+  listDeadLetterSources: checkPage,
+  receive: (into, request) => {
+    checkRange(into, 'max', request.max, limits.messagesPerCall)
+    optional(request.prefetch, (count) =>
+      checkRange(into, 'prefetch', count, limits.messagesPerCall),
+    )
+    optional(request.visibilityMs, (ms) =>
+      checkRange(into, 'visibilityMs', ms, limits.visibilityMs),
+    )
+    optional(request.waitMs, (ms) => checkRange(into, 'waitMs', ms, limits.receiveWaitMs))
+    optional(request.attemptId, (id) =>
+      checkLength(into, 'attemptId', id, limits.receiveAttemptIdLength),
+    )
+    optional(request.heldNames, (names) => checkSwitchNames(into, 'heldNames', names))
+  },
+  leaseStates: (into, request) => checkCount(into, 'receipts', request.receipts),
+  whenReady: (into, request) =>
+    optional(request.heldNames, (names) => checkSwitchNames(into, 'heldNames', names)),
+  peek: (into, request) => {
+    checkOneOf(into, 'state', request.state, ['ready', 'leased', 'delayed'])
+    checkPage(into, request)
+  },
+  startMoveTask: (into, request) =>
+    optional(request.movesPerSecond, (rate) =>
+      checkRange(into, 'movesPerSecond', rate, limits.movesPerSecond),
+    ),
+  listMoveTasks: checkPage,
+  cancelMoveTask: null,
+  sweep: null,
+  check: null,
+  backup: (into, request) => {
+    const { file } = request
+    if (typeof file === 'string' && file !== '') return
+    into.push({ field: 'file', given: 'no path', allowed: 'the path of a new file' })
+  },
+  close: null,
+}
+
+const stackChecks: Checks<StackStore> = {
+  read: null,
+  list: null,
+  write: (into, request) => {
+    checkText(into, 'stack', request.stack, limits.stackNameLength)
+    checkLength(into, 'document', request.document, limits.stackDocumentLength)
+  },
 }
 
 interface Refused {
@@ -175,7 +160,7 @@ interface Refused {
   readonly error: MillraceError
 }
 
-/** Passes on the entries that are in order and answers the others itself, each in its place. */
+/** Calls with the valid entries, and returns a refusal for each of the others, in their order. */
 async function withoutRefused<Entry, Result>(
   backend: Backend,
   queue: string,

@@ -1,5 +1,5 @@
-/** Checks every argument about jobs before a store sees it, as checked-backend.ts does for messages. */
-import { checkBackoffPolicy } from '../core/check-job.ts'
+/** Checks of arguments about jobs. */
+import { checkBackoffPolicy } from '../core/backoff.ts'
 import { checkSwitchNames } from '../core/check-queue-controls.ts'
 import {
   checkNumber,
@@ -11,11 +11,12 @@ import {
 } from '../core/checks.ts'
 import { checkJobLabels } from '../core/job-labels.ts'
 import { limits } from '../core/limits.ts'
-import { check, refusal } from './checking.ts'
+import { type Checks, check, checkedStore, checkPage, refusal } from './checking.ts'
 import type { EnqueueJobs, JobStore, NewJob } from './job-store.ts'
 
 export function checkedJobStore(store: JobStore): JobStore {
   return {
+    ...checkedStore<CheckedCalls>(store, jobChecks),
     // Every job passes here, and an async function costs three turns of the microtask queue.
     enqueue: (request) => {
       const error = refusal((into) => checkJobs(into, request))
@@ -25,42 +26,27 @@ export function checkedJobStore(store: JobStore): JobStore {
       check((into) => checkJobs(into, request))
       return store.enqueueWithin(request)
     },
-    read: async (request) => {
-      check((into) => checkJobId(into, request))
-      return store.read(request)
-    },
-    list: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return store.list(request)
-    },
-    cancel: async (request) => {
-      check((into) => checkJobId(into, request))
-      return store.cancel(request)
-    },
-    retry: async (request) => {
-      check((into) => checkJobId(into, request))
-      return store.retry(request)
-    },
-    attempts: async (request) => {
-      check((into) => checkJobId(into, request))
-      return store.attempts(request)
-    },
-    stuck: async (request) => {
-      check((into) => {
-        checkOneOf(into, 'status', request.status, ['pending', 'processing'])
-        checkRange(into, 'olderThanMs', request.olderThanMs, limits.janitorMs)
-        checkRange(into, 'limit', request.limit, limits.pageSize)
-        if (request.heldNames !== undefined) {
-          checkSwitchNames(into, 'heldNames', request.heldNames)
-        }
-      })
-      return store.stuck(request)
-    },
-    reportProgress: async (request) => {
-      check((into) => checkNumber(into, 'progress', request.progress, { min: 0, max: 1 }))
-      return store.reportProgress(request)
-    },
   }
+}
+
+type CheckedCalls = Omit<JobStore, 'enqueue' | 'enqueueWithin'>
+
+const jobChecks: Checks<CheckedCalls> = {
+  read: checkJobId,
+  list: checkPage,
+  cancel: checkJobId,
+  retry: checkJobId,
+  attempts: checkJobId,
+  stuck: (into, request) => {
+    checkOneOf(into, 'status', request.status, ['pending', 'processing'])
+    checkRange(into, 'olderThanMs', request.olderThanMs, limits.janitorMs)
+    checkRange(into, 'limit', request.limit, limits.pageSize)
+    if (request.heldNames !== undefined) {
+      checkSwitchNames(into, 'heldNames', request.heldNames)
+    }
+  },
+  reportProgress: (into, request) =>
+    checkNumber(into, 'progress', request.progress, { min: 0, max: 1 }),
 }
 
 /** A text that is not an id is the id of no job, which is not an error. */

@@ -9,13 +9,13 @@ import {
 import { limits } from '../core/limits.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { Outcome, Settlement } from './backend.ts'
-import { checkItems, checkKey } from './checked-collector-store.ts'
-import { checkMarks, checkOpening, checkStart } from './checked-flow-store.ts'
 import { checkJob } from './checked-job-store.ts'
 import { checkCount, refusal } from './checking.ts'
+import { checkItems, checkKey } from './collector-checks.ts'
+import { checkMarks, checkOpening, checkStart } from './flow-checks.ts'
 import type { EmittedFlow } from './flow-store.ts'
 
-export function refuseSettlement(settlement: Settlement): MillraceError | undefined {
+export function refuseArguments(settlement: Settlement): MillraceError | undefined {
   const { outcome, emits, jobs } = settlement
   const isBare = emits === undefined && jobs === undefined && !hasMore(settlement)
   // The common case, which every acknowledgement passes.

@@ -1,7 +1,7 @@
 /**
  * Collectors: the part of a backend that stages items of one key and schedules one trigger for them.
- * A batch belongs to whoever holds the lease of the trigger it was begun with, and ends with the
- * settlement of that trigger, so no item is merged twice and none is lost.
+ * A batch belongs to the holder of the lease of its trigger. It ends with the settlement of that
+ * trigger, so no item is merged twice and none is lost.
  */
 import type { NewMessage } from '../core/message.ts'
 import type { LeaseRefusal, Page } from './stored-message.ts'
@@ -11,8 +11,8 @@ export interface CollectorStore {
   add(request: AddItems): Promise<readonly AddedItem[]>
   /**
    * Takes what is staged for a key, in order and up to the limits, as the batch of a trigger's
-   * delivery. What a holder has begun whose lease has ended is staged again. A batch whose trigger is
-   * dead-lettered is kept apart, and is the batch of that trigger alone when it is redriven.
+   * delivery. When the lease of its holder ends, the batch is staged again. A batch whose trigger is
+   * dead-lettered is kept apart. It belongs to that trigger alone when the trigger is redriven.
    */
   begin(request: BeginBatch): Promise<BatchResult>
   /** Undefined when nothing is staged, running or kept for the key. */
@@ -25,8 +25,8 @@ export interface CollectorStore {
    */
   flush(request: CollectorKey): Promise<boolean>
   /**
-   * Looks at keys that are overdue, longest first, and sends triggers for those that have none any
-   * more: it was purged, or expired. A key that was looked at is left alone for `overdueMs`.
+   * Checks keys that are overdue, longest first. Sends a trigger where it was purged or has expired. A
+   * key that was checked is not checked again for `overdueMs`.
    */
   repair(request: RepairKeys): Promise<RepairedKeys>
 }
@@ -49,15 +49,15 @@ export interface NewItem {
 export interface AddItems extends CollectorKey {
   readonly items: readonly NewItem[]
   /**
-   * Where triggers go, and what they say; their delay is set by the store. It is remembered with
-   * the key, for the triggers that follow.
+   * The queue and the message of triggers; the store sets their delay. Both are stored with the key, for
+   * the triggers that follow.
    */
   readonly trigger: { readonly queue: string; readonly message: NewMessage }
-  /** From the first item to the trigger, as the item says that opens the window. */
+  /** Time from the first item to the trigger; the item that opens the window decides. */
   readonly windowMs: number
-  /** Each further item begins the window anew, until this long after the first. */
+  /** Each further item restarts the window, until this long after the first. */
   readonly maxWaitMs?: number
-  /** The trigger is due at once when so much is staged. */
+  /** The trigger is due at once when this much is staged. */
   readonly maxItems: number
   readonly maxBytes: number
   /** How long the ids of merged items are remembered. */
@@ -83,14 +83,14 @@ export interface StagedItem extends NewItem {
 
 export type BatchResult =
   | { readonly status: 'begun'; readonly items: readonly StagedItem[] }
-  /** Somebody holds the lease of another trigger of this key, and will see to what is staged. */
+  /** Another trigger of this key is leased; its holder will merge what is staged. */
   | { readonly status: 'busy' }
   | { readonly status: 'nothing' }
   | { readonly status: LeaseRefusal }
 
 /**
  * Where the latest trigger of a key is: `waiting` for its time, `due` and not yet received, `retrying`
- * after a failure, `held` by whoever received it, `dead` in a dead-letter queue, or `none`.
+ * after a failure, `held` by its receiver, `dead` in a dead-letter queue, or `none`.
  */
 export type TriggerState = 'waiting' | 'due' | 'retrying' | 'held' | 'dead' | 'none'
 
@@ -98,7 +98,7 @@ export interface KeySummary extends CollectorKey {
   /** Items that wait, and the bytes of their JSON. */
   readonly staged: number
   readonly bytes: number
-  /** When the oldest of them came. */
+  /** When the oldest of them was added. */
   readonly since: number | null
   readonly trigger: TriggerState
   /** When the next trigger is due; null while none is scheduled. */
@@ -131,17 +131,17 @@ export interface ListKeys {
 }
 
 export interface RepairKeys {
-  /** So long after it was due, a trigger is missed. */
+  /** How long after it was due a trigger counts as missing. */
   readonly overdueMs: number
-  /** How many keys to look at. */
+  /** How many keys to check. */
   readonly limit: number
 }
 
 export interface RepairedKeys {
   readonly repaired: readonly CollectorKey[]
   /**
-   * Their trigger lies in a dead-letter queue, where somebody has to look at it. What is kept with it is
-   * merged when it is redriven or flushed; what is staged also with the next item.
+   * Their trigger is in a dead-letter queue and must be redriven or flushed, which merges what is kept
+   * with it. The next item also merges what is staged.
    */
   readonly stuck: readonly CollectorKey[]
 }

@@ -4,11 +4,11 @@
  */
 export interface FindingStore {
   /**
-   * Writes down what is there now: what has gone is forgotten, what is new is remembered. Answers
-   * what has been there for long enough and was answered to nobody before.
+   * Records what exists now: removes findings that are gone, adds new ones. Returns those that have
+   * existed for long enough and were not returned before.
    */
   note(request: NoteFindings): Promise<readonly Finding[]>
-  /** Those that were reported and are still there, the oldest first. */
+  /** Those that were reported and still exist, the oldest first. */
   list(request: ListFindings): Promise<readonly Finding[]>
 }
 
@@ -43,11 +43,11 @@ export interface NoteFindings extends FindingScope {
   readonly kind: FindingKind
   readonly found: readonly NewFinding[]
   /**
-   * There may be more than were found, so what is not among them need not have gone. It is forgotten
-   * when nobody has found it for ten minutes.
+   * There may be more than were found, so a finding that is not among them may still exist. It is removed
+   * when no search has found it for ten minutes.
    */
   readonly isPartial: boolean
-  /** Something is only reported when it is there again so long after it was noted first. */
+  /** A finding is reported only if it is found again this long after it was noted first. */
   readonly confirmAfterMs: number
 }
 

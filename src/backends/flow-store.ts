@@ -1,40 +1,40 @@
 /**
  * Fan-out and fan-in: the part of a backend that knows which messages belong together. A unit's message
- * knows its unit, so whoever acknowledges it marks the unit in the same commit, and whoever buries it
- * gives the unit up. The last mark ends the flow in that very commit, and only one can be the last.
+ * names its unit. Its acknowledgement marks the unit done in the same commit, its dead-lettering marks
+ * it dead. The last mark ends the flow in that commit, and only one can be the last.
  */
 import type { Emitted } from './emitted.ts'
 import type { Page } from './stored-message.ts'
 
 export interface FlowStore {
-  /** Opens a flow with its first units. One that is there already stays as it is: `duplicate`. */
+  /** Opens a flow with its first units. An existing flow stays as it is: `duplicate`. */
   open(request: OpenFlow): Promise<OpenedFlow>
   /** Adds units until the flow is sealed; those that it has already are counted, not added again. */
   add(request: AddUnits): Promise<AddedUnits>
   /** After this the flow ends when its units have ended. Sealing twice is sealing once. */
   seal(request: FlowKey): Promise<FlowRecord>
-  /** Marks units without a delivery; a mark that is there already stays. */
+  /** Marks units without a delivery; an existing mark stays. */
   mark(request: MarkUnits): Promise<FlowRecord>
   /** Sends the message of a unit that was opened without one; nothing happens when it has one. */
   start(request: StartUnit): Promise<FlowRecord>
-  /** Ends an open flow. Messages of its units that nobody holds are taken back, in slices. */
+  /** Ends an open flow. Messages of its units that are not leased are removed, in slices. */
   cancel(request: FlowKey): Promise<FlowRecord>
-  /** Opens a flow again that failed or waits for a dead unit, which is pending and has its work again. */
+  /** Reopens a flow that failed or waits for a dead unit. The unit is pending again, with its work. */
   resume(request: ResumeFlow): Promise<FlowRecord>
-  /** Undefined when there is no such flow, or no more. */
+  /** Undefined when the flow does not exist or was removed. */
   read(request: FlowKey): Promise<FlowRecord | undefined>
   /** Newest first. */
   list(request: ListFlows): Promise<Page<FlowRecord>>
   /** In the order in which they were added. */
   units(request: ListUnits): Promise<Page<UnitRecord>>
-  /** How many are open and how many of them are late, by the name of their declaration. */
+  /** How many are open and how many of those are overdue, by the name of their declaration. */
   counts(): Promise<readonly FlowCounts[]>
 }
 
 export interface FlowKey {
   /** The name of the flow's declaration, such as `ingestion-dev-extraction`. */
   readonly flow: string
-  /** The caller's own id of this flow: a document, an order. */
+  /** The caller's id of this flow: a document, an order. */
   readonly id: string
 }
 
@@ -50,8 +50,8 @@ export interface NewUnit {
 }
 
 /**
- * What a unit that is given up means for its flow: `wait` for somebody to bring it back, `fail` at
- * once, or `finalize` with what there is when no unit is pending any more.
+ * What a dead unit means for its flow: `wait` until it is redriven, resumed or marked, `fail` at once, or
+ * `finalize` without it once no unit is pending.
  */
 export type UnitFailurePolicy = 'wait' | 'fail' | 'finalize'
 
@@ -60,12 +60,12 @@ export interface OpenFlow extends FlowKey {
   /** No units will be added. */
   readonly sealed: boolean
   readonly onUnitFailure: UnitFailurePolicy
-  /** Comes to exist with the end of a flow that is done. */
+  /** Sent in the commit that finalizes the flow. */
   readonly finalize?: Emitted
-  /** Comes to exist with the end of a flow that has failed. */
+  /** Sent in the commit in which the flow fails. */
   readonly failed?: Emitted
   readonly deadlineMs?: number
-  /** What happens then. Default `report`: the flow is overdue, and goes on. */
+  /** What happens then. Default `report`: the flow is overdue, and continues. */
   readonly onDeadline?: 'report' | 'fail' | 'finalize'
   /** The unit of another flow that is done when this one is: when its `finalize` was acknowledged. */
   readonly parent?: UnitKey
@@ -75,7 +75,7 @@ export interface OpenFlow extends FlowKey {
   readonly inOrder?: boolean
   /** How long the flow is remembered after its end. */
   readonly keepMs: number
-  /** The caller's own, kept with the flow. */
+  /** The caller's data, stored with the flow. */
   readonly data?: string
 }
 
@@ -86,13 +86,13 @@ export interface OpenedFlow {
 
 export interface AddUnits extends FlowKey {
   readonly units: readonly NewUnit[]
-  /** No more will follow. */
+  /** No more units will follow. */
   readonly seal?: boolean
 }
 
 export interface AddedUnits {
   readonly added: number
-  /** Those that the flow had already. */
+  /** Units that the flow had already. */
   readonly duplicates: number
   readonly flow: FlowRecord
 }
@@ -100,7 +100,7 @@ export interface AddedUnits {
 export interface UnitMark {
   readonly unit: string
   readonly state: 'done' | 'dead'
-  /** Why a unit is given up; a safe summary. */
+  /** Why a unit is dead; a safe summary. */
   readonly reason?: string
 }
 
@@ -132,7 +132,7 @@ export interface FlowRecord extends FlowKey {
     readonly dead: number
     readonly pending: number
   }
-  /** The unit that ended the flow, or that an open one waits for, and why it was given up. */
+  /** The unit that ended the flow, or that an open one waits for, and why it is dead. */
   readonly failure: FlowFailure | null
   readonly parent: UnitKey | null
   readonly openedAt: number
@@ -160,7 +160,7 @@ export interface UnitRecord {
   readonly unit: string
   readonly state: UnitState
   readonly reason: string | null
-  /** Its work has come to exist, whatever has become of it. */
+  /** Its message was sent, whatever became of it. */
   readonly isStarted: boolean
   /** The id of its message, as long as the unit is not done. */
   readonly messageId: string | null
@@ -185,14 +185,14 @@ export interface ListUnits extends FlowKey {
 /** A unit that is started with a settlement. */
 export interface EmittedStart extends StartUnit {
   /**
-   * Only if the delivery still works on this unit of the same flow. One that was let go, because its
-   * flow was resumed from an earlier step, starts nothing any more.
+   * Only if the delivery still works on this unit of the same flow. A delivery that was released,
+   * because its flow was resumed from an earlier step, starts nothing.
    */
   readonly follows?: string
 }
 
 /** A flow that is opened with a settlement. */
 export interface EmittedFlow extends OpenFlow {
-  /** The flow stands for the unit of this delivery, which its acknowledgement then does not mark. */
+  /** The flow takes the place of the delivery's unit, which its acknowledgement then does not mark. */
   readonly takesOver?: boolean
 }

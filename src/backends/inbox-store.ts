@@ -1,28 +1,28 @@
 /**
- * Handoff: the part of a backend that lets a person hold a message. A claim is a lease with a name on
- * it; it ends like any other, by a settlement or by running out, and what was written down stays.
+ * Inboxes: the part of a backend that lets a person claim a message. A claim is a lease with the name of
+ * a person. It ends like any lease, by a settlement or by running out. Its history stays.
  */
 import type { EmittedMessage } from './emitted.ts'
 import type { LeaseRefusal, Page, PeekedMessage, QueueName } from './stored-message.ts'
 
 export interface InboxStore {
-  /** What is in an inbox, oldest first, with who has it. */
+  /** The messages of an inbox, oldest first, with the person who has claimed each. */
   list(request: ListInboxItems): Promise<Page<InboxItemRecord>>
   counts(request: CountInboxItems): Promise<InboxCounts>
   read(request: InboxItemId): Promise<InboxItemRecord | undefined>
-  /** Leases one message, or the one that has waited longest; what one has already stays as it is. */
+  /** Leases one message, or the one that has waited longest. A claim that the person has stays as it is. */
   claim(request: ClaimInboxItem): Promise<ClaimResult>
   /** Moves the end of a claim to `leaseMs` from now. */
   renew(request: RenewInboxItem): Promise<InboxResult>
-  /** Anybody may write something down, also without a claim. */
+  /** Adds a note; no claim is needed. */
   note(request: NoteInboxItem): Promise<InboxResult>
   /** Done: the message is acknowledged, and the decision is kept. */
   resolve(request: ResolveInboxItem): Promise<InboxResult>
-  /** Back to those that wait; the claim does not count as a receive. */
+  /** Releases the message; the claim does not count as a receive. */
   giveBack(request: EndInboxItem): Promise<InboxResult>
   /** What happened to a message, oldest first; also after it was resolved, for as long as it is kept. */
   history(request: InboxItemId): Promise<readonly InboxEvent[]>
-  /** The queues in which people have done something, by name; cheap, whatever is in them. */
+  /** The queues that were used as inboxes, by name; cheap, however full they are. */
   used(): Promise<readonly InboxRecord[]>
 }
 
@@ -33,14 +33,14 @@ export interface InboxItemId extends QueueName {
 
 /**
  * `waiting`: can be claimed. `claimed`: a person has it. `elsewhere`: a receiver without a name has
- * it, or it is held back before it is tried again. `delayed`: not there yet, and in no list.
+ * it, or it waits for its retry. `delayed`: not there yet, and in no list.
  */
 export type InboxItemState = 'waiting' | 'claimed' | 'elsewhere' | 'delayed'
 
 export interface ListInboxItems extends QueueName {
   /** Only what this person has. */
   readonly by?: string
-  /** Default: whatever is not delayed. */
+  /** Default: all that are not delayed. */
   readonly state?: 'waiting' | 'claimed'
   readonly after?: string
   readonly limit: number
@@ -54,7 +54,7 @@ export interface CountInboxItems extends QueueName {
 export interface InboxCounts {
   readonly waiting: number
   readonly claimed: number
-  /** Of those claimed; 0 when nobody was named. */
+  /** Of those claimed; 0 when no person was named. */
   readonly mine: number
   readonly elsewhere: number
 }
@@ -74,7 +74,7 @@ export type ClaimResult =
   | { readonly status: 'claimed'; readonly item: InboxItemRecord }
   /** Nothing waits that could be claimed. */
   | { readonly status: 'none' }
-  /** Somebody has it; null for a receiver without a name. */
+  /** It is claimed or leased; null for a receiver without a name. */
   | { readonly status: 'taken'; readonly holder: string | null; readonly until: number }
   /**
    * It cannot be claimed now: it is delayed, held by a kill switch or a ceiling, or in a FIFO queue
@@ -86,7 +86,7 @@ export type ClaimResult =
 /** What only the holder of a claim may do. */
 interface HeldInboxItem extends InboxItemId {
   readonly by: string
-  /** The claim that is meant, by its token. Default: whichever this person has. */
+  /** The token of the claim. Default: the claim that this person has. */
   readonly token?: number
 }
 
@@ -101,12 +101,12 @@ export interface NoteInboxItem extends InboxItemId {
 }
 
 export interface EndInboxItem extends HeldInboxItem {
-  /** What was decided, or why it goes back; a short text. */
+  /** What was decided, or why it is released; a short text. */
   readonly note?: string
 }
 
 export interface ResolveInboxItem extends EndInboxItem {
-  /** Messages that come to exist with the decision, or not at all. */
+  /** Messages that are sent in the commit of the decision. */
   readonly emits?: readonly EmittedMessage[]
 }
 
@@ -129,12 +129,12 @@ export interface InboxClaim {
 export type InboxResult =
   /** Null once it is resolved. */
   | { readonly status: 'done'; readonly item: InboxItemRecord | null }
-  /** Somebody else has it, or nobody by name, or nobody. */
+  /** Another person has it, or a receiver without a name, or none. */
   | { readonly status: 'not_yours'; readonly holder: string | null }
-  /** `lapsed`: the claim ran out, and nobody else has it. `stale`: the token is of an earlier claim. */
+  /** `lapsed`: the claim ran out, and there is no other. `stale`: the token is of an earlier claim. */
   | { readonly status: LeaseRefusal }
 
-/** `gone`: the message was deleted, purged or expired while somebody had it. */
+/** `gone`: the message was deleted, purged or expired while it was claimed. */
 export type InboxEventName =
   | 'claimed'
   | 'renewed'
@@ -148,13 +148,13 @@ export interface InboxEvent {
   readonly event: InboxEventName
   /** Renewals in a row are one entry, with the time of the last. */
   readonly at: number
-  /** The person; of a claim that lapsed, or whose message went, who had it. */
+  /** The person. For a claim that lapsed, or whose message is gone: the person who had it. */
   readonly by: string
   readonly note: string | null
 }
 
 export interface InboxRecord {
   readonly queue: string
-  /** When somebody did something there last. */
+  /** The time of the latest event. */
   readonly lastAt: number
 }

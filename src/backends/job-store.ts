@@ -1,6 +1,6 @@
 /**
  * Tracked jobs: the part of a backend that remembers what became of a message. A job is tracked where
- * its message changes state, so it does not matter who receives and settles it.
+ * its message changes state, so it does not matter which program receives and settles it.
  */
 import type { BackoffPolicy } from '../core/backoff.ts'
 import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
@@ -12,24 +12,24 @@ export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */
   enqueue(request: EnqueueJobs): Promise<readonly EnqueuedJob[]>
   /**
-   * Stores jobs in a transaction that the caller has begun, on a connection of its own to the same
-   * store, before this answers. They exist once the caller commits, and who waits for them is woken
-   * soon after that. Throws `unsupported` where the backend has no `callerTransactions`.
+   * Stores jobs in a transaction that the caller has begun, on its own connection to the same store,
+   * before this returns. They exist once the caller commits. Waiting receives are woken soon after.
+   * Throws `unsupported` where the backend has no `callerTransactions`.
    */
   enqueueWithin(request: EnqueueWithin): readonly EnqueuedJob[]
-  /** Undefined when there is no such job, or no more. */
+  /** Undefined when the job does not exist or was removed. */
   read(request: JobId): Promise<JobRecord | undefined>
   /** Newest first. With filters a page may be short, or empty, and still have a `next`. */
   list(request: ListJobs): Promise<Page<JobRecord>>
-  /** Ends a job that has not finished; a running handler learns it with its next extension. */
+  /** Ends a job that has not finished; the next extension of a running handler reports it. */
   cancel(request: JobId): Promise<JobRecord>
   /** Enqueues a failed or cancelled job once more, as a new job. */
   retry(request: JobId): Promise<EnqueuedJob>
-  /** What each attempt came to, oldest first. */
+  /** How each attempt ended, oldest first. */
   attempts(request: JobId): Promise<readonly JobAttempt[]>
   /**
    * Jobs that wait or run for longer than they should, the oldest first. Those that a kill switch or a
-   * ceiling keeps waiting are not among them. A look is short, however much there is in the queue.
+   * ceiling keeps waiting are not among them. The search is short, however full the queue is.
    */
   stuck(request: FindStuck): Promise<readonly StuckJob[]>
   /** Fenced like a settlement: only the holder of the lease reports. */
@@ -51,7 +51,7 @@ export interface NewJob extends JobLabels {
   readonly tenant?: string
   readonly deduplicationId?: string
   readonly idempotency?: Idempotency
-  /** How long to wait between attempts. Default: whatever the worker thinks fit. */
+  /** How long to wait between attempts. Default: the worker decides. */
   readonly backoff?: BackoffPolicy
 }
 
@@ -60,7 +60,7 @@ export interface Idempotency {
   readonly key: string
   /** How long the key is remembered, whatever becomes of the job. */
   readonly lifetimeMs: number
-  /** Rather than comparing payloads, let a job that still waits stand for this one. */
+  /** Returns the key's job if it still waits, instead of comparing payloads. */
   readonly coalesce?: boolean
 }
 
@@ -80,14 +80,14 @@ export interface EnqueuedJob {
   readonly id: string
 }
 
-/** What a handler is told about the job it was given. */
+/** What a handler receives with its job. */
 export interface DeliveredJob extends KeptLabels {
   readonly id: string
   readonly type: string
   /** 1 for the first. */
   readonly attempt: number
   readonly maxAttempts: number
-  /** Nobody settled the attempt before this one: its worker may have died of it. */
+  /** The attempt before this one was never settled: it may have crashed its worker. */
   readonly lostBefore: boolean
   readonly owner: string | null
   readonly backoff: BackoffPolicy | null
@@ -139,7 +139,7 @@ export interface JobAttempt {
 
 export interface FindStuck {
   readonly queue: string
-  /** `pending`: could be claimed, and is not. `processing`: in the hands of one worker all the time. */
+  /** `pending`: could be claimed, and is not. `processing`: leased by one worker all the time. */
   readonly status: 'pending' | 'processing'
   readonly olderThanMs: number
   readonly limit: number

@@ -1,7 +1,6 @@
 /**
- * Metrics: the part of a backend that remembers how queues fared, minute by minute, for a
- * bounded time. Counters are those that every commit keeps anyway; once a minute somebody writes down
- * what they have come to, and it does not matter which process that is.
+ * Metrics: the part of a backend that records queue metrics, minute by minute, for a bounded time. Every
+ * commit keeps the counters anyway. Once a minute one process, no matter which, records their values.
  */
 import type { HandlerFigures } from '../core/handler-figures.ts'
 import type { QueueCounts } from '../core/queue-counters.ts'
@@ -11,17 +10,17 @@ export type { HandlerFigures, QueueCounts }
 
 export interface MetricStore {
   /**
-   * Writes down the minute that has just ended, once, whichever process asks; does nothing until the
-   * next one has. One short slice: with many queues it has to be asked again.
+   * Records the minute that has just ended, once, whichever process calls; does nothing until the next
+   * one has ended. One short slice: with many queues it must be called again.
    */
   sample(): Promise<SampleReport>
-  /** Adds what a process has counted for itself: how long handlers took, values of an app's own. */
+  /** Adds what a process has counted in memory: durations of handlers, values of an app. */
   report(request: ReportFigures): Promise<void>
-  /** Minutes of one queue, oldest first; minutes of which nothing is known are left out. */
+  /** Minutes of one queue, oldest first; minutes that were not recorded are left out. */
   minutes(request: ReadMinutes): Promise<readonly QueueMinute[]>
   /** All queues as they are now, with their totals, in one read. */
   snapshot(request: MetricPage): Promise<Page<QueueSnapshot>>
-  /** Values that an app has set under a name of its own, as minutes. */
+  /** Values that an app has set under its own name, as minutes. */
   values(request: ReadValues): Promise<readonly ValueMinute[]>
   /** All names that have values, in their order, with the value that was set last. */
   latest(request: MetricPage): Promise<Page<LatestValue>>
@@ -30,7 +29,7 @@ export interface MetricStore {
 export interface SampleReport {
   /** The minute that was written, as its first millisecond; null when there was nothing to do. */
   readonly minute: number | null
-  /** Old minutes that were forgotten. */
+  /** Old minutes that were removed. */
   readonly forgotten: number
   /** There is more to do right now. */
   readonly more: boolean
@@ -46,7 +45,7 @@ export interface QueueFigures {
 }
 
 export interface ReportFigures {
-  /** Queues that are gone by now are passed over. */
+  /** Queues that were deleted are skipped. */
   readonly queues: readonly QueueFigures[]
   /** Names beyond the thousandth are refused, and with them the whole report. */
   readonly values?: readonly { readonly name: string; readonly value: number }[]
@@ -78,7 +77,7 @@ export interface ReadMinutes {
   /** Both included, as milliseconds; a minute counts by its first one. */
   readonly from: number
   readonly to: number
-  /** Also the latest minute before these: what was not written since is known from it. */
+  /** Also the latest minute before these, which still holds for minutes that were not recorded. */
   readonly withLatestBefore?: boolean
 }
 
@@ -99,7 +98,7 @@ export interface LatestValue {
   readonly name: string
   readonly value: number
   readonly at: number
-  /** How many values, and what they come to, the latest included. */
+  /** How many values, and their sum, the latest included. */
   readonly count: number
   readonly sum: number
 }

@@ -2,13 +2,13 @@
 import type { Extend, LeaseResult, LeaseStates } from './stored-message.ts'
 
 /**
- * A module whose `openRenewer(options)` answers a `LeaseRenewer`. It is loaded in a thread of its own,
- * so that leases are kept while a handler blocks the event loop.
+ * A module whose `openRenewer(options)` returns a `LeaseRenewer`. It is loaded in its own thread, so that
+ * leases are renewed while a handler blocks the event loop.
  */
 export interface OtherThread {
   /** As `import()` takes it. */
   readonly module: string
-  /** Whatever the module needs; it must survive being copied to the thread. */
+  /** What the module needs; it is copied to the thread. */
   readonly options: Readonly<Record<string, string | number>>
 }
 

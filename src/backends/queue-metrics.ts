@@ -1,6 +1,6 @@
 /**
- * What a minute of a queue says, in CloudWatch's words: each metric as samples, from which statistics
- * over any number of minutes come. Metrics that SQS does not have are named in its manner.
+ * The metrics of a minute of a queue, by CloudWatch's names: each as samples, from which statistics over
+ * any number of minutes are computed. Metrics that SQS does not have get names of the same style.
  */
 import {
   noCounts,
@@ -14,7 +14,7 @@ export const metricStatistics = ['Sum', 'Average', 'Minimum', 'Maximum', 'Sample
 
 export type MetricStatistic = (typeof metricStatistics)[number]
 
-/** What one minute contributes: so many samples with this sum and these extremes. */
+/** The samples of one minute: their number, sum and extremes. */
 export interface Sample {
   readonly count: number
   readonly sum: number
@@ -25,9 +25,9 @@ export interface Sample {
 
 export interface MetricKind {
   readonly unit: 'Count' | 'Seconds' | 'Milliseconds' | 'None'
-  /** The statistic that is meant when none is named. */
+  /** The default statistic. */
   readonly statistic: MetricStatistic
-  /** Undefined when the minute says nothing about it. */
+  /** Undefined when the minute has no data for it. */
   readonly sample: (minute: QueueMinute) => Sample | undefined
 }
 

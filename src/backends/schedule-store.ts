@@ -1,7 +1,7 @@
 /**
- * Schedules: the part of a backend that makes each tick happen once. Who ticks compares the moment that
- * was due in the statement that writes the next one, and the message of the tick is in that commit.
- * What is due is decided by wall time, as far as the store believes it: jumps do not count until they last.
+ * Schedules: the part of a backend that makes each tick happen once. The statement that writes the next
+ * tick compares the tick that was due, and the message of the tick is in the same commit. Wall time
+ * decides what is due, as far as the store believes it: a jump counts once it has lasted.
  */
 import type { Emitted } from './emitted.ts'
 
@@ -12,20 +12,20 @@ export interface ScheduleStore {
   ensure(request: EnsureSchedule): Promise<ScheduleRecord>
   /** Those of an app whose tick is due and that are not paused, the longest overdue first. */
   due(request: ScheduleScope): Promise<DueSchedules>
-  /** Moves on from the tick that was due; `taken` when somebody else did, or may not any more. */
+  /** Advances past the tick that was due; `taken` when another process did, or the tick is not due now. */
   tick(request: Tick): Promise<TickResult>
-  /** Emits once more, now; what is due stays due. */
+  /** Emits once more, now. A tick that is due stays due. */
   runNow(request: RunNow): Promise<TickResult>
   /** Undefined when there is no such schedule. One that is paused stays as it is. */
   pause(request: PauseSchedule): Promise<ScheduleRecord | undefined>
-  /** Goes on with the given tick, if it was paused. */
+  /** Continues with the given tick, if it was paused. */
   resume(request: ResumeSchedule): Promise<ScheduleRecord | undefined>
   read(request: ScheduleName): Promise<ScheduleRecord | undefined>
   /** By name; those of one app, or all. */
   list(request: Partial<ScheduleScope>): Promise<readonly ScheduleRecord[]>
   /**
-   * Says that an open app still has these. Others of its scope that no app has had for so long are
-   * forgotten. Answers which of these are missing, or go by a rule that no app has had for so long.
+   * Records that an open app still has these. Removes others of its scope that no app has had for
+   * `abandonedAfterMs`. Returns which of these are missing, or have a rule that no app has had for that long.
    */
   renew(request: RenewSchedules): Promise<readonly string[]>
 }
@@ -60,11 +60,11 @@ export interface Tick extends ScheduleName {
   /** The tick that is due. */
   readonly dueAt: number
   readonly nextAt: number | null
-  /** The moment that the emission stands for; later than `dueAt` when ticks were passed over. */
+  /** The time that the emitted message stands for; later than `dueAt` when ticks were passed over. */
   readonly at: number
-  /** How many ticks were passed over; who counts them may stop at 100. */
+  /** How many ticks were passed over; counting may stop at 100. */
   readonly skipped: number
-  /** None: only move on, because the tick was missed and is not made up for, or failed for good. */
+  /** None: only advance, because the tick was missed and is not made up for, or failed for good. */
   readonly emission?: Emitted
   /** Why nothing could be emitted: a safe summary. */
   readonly failure?: string
@@ -101,7 +101,7 @@ export interface ScheduleRecord extends ScheduleName, ScheduleScope {
   /** Ticks that emitted something, without runs by hand. */
   readonly ticks: number
   readonly skipped: number
-  /** Ticks that were given up because their message could not be made. */
+  /** Ticks that were abandoned because their message could not be made. */
   readonly failed: number
   /** Why the latest of those failed. */
   readonly lastError: string | null

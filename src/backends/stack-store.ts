@@ -1,9 +1,9 @@
 /**
- * Stacks: the part of a backend that records which stacks went up on the store. A backend does not look
- * into a stack: a record is a JSON document under the name of its stack.
+ * Stacks: the part of a backend that records the stacks of a store. A backend does not read the
+ * record of a stack: it is a JSON document under the name of the stack.
  */
 export interface StackStore {
-  /** Undefined when no stack of this name went up. */
+  /** Undefined when there is no stack of this name. */
   read(request: StackName): Promise<StackRecord | undefined>
   /** All of them, by name. */
   list(): Promise<readonly StackRecord[]>

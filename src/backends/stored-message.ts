@@ -1,6 +1,5 @@
 /** Messages and leases as every part of the port names them. */
-import type { MessageAttribute } from '../core/message.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageAttribute, MessageState } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 
 export interface Page<T> {
@@ -35,7 +34,7 @@ export interface Extension {
 
 /**
  * Why a lease could not be used: `gone` (the message was deleted, purged or has expired), `stale`
- * (the message was given to somebody else or handed back), `lapsed` (the lease ran out).
+ * (the message was leased again or released), `lapsed` (the lease ran out).
  */
 export type LeaseRefusal = 'gone' | 'stale' | 'lapsed'
 
@@ -46,7 +45,7 @@ export type LeaseResult =
 
 export interface RefusedLease {
   readonly status: LeaseRefusal
-  /** Set where `anyLease` was asked for and could be granted, but another lease is live. */
+  /** Set where `anyLease` would apply, but another lease is live. */
   readonly isHeld?: true
 }
 
@@ -65,10 +64,10 @@ export interface StoredMessage {
 }
 
 export interface DeadLetterOrigin {
-  /** The queue in which the message died. */
+  /** The queue that dead-lettered the message. */
   readonly source: string
   readonly at: number
-  /** Why it was buried; null when it only used up its receives. */
+  /** Why it was dead-lettered; null when it only used up its receives. */
   readonly reason: string | null
 }
 

@@ -1,6 +1,6 @@
 /**
  * Kill switches and budgets: the part of a backend that can stop work without stopping workers. A
- * switch is looked at whenever messages are claimed, by whomever, so it holds everywhere at once.
+ * switch is checked at every claim, so it holds in all processes at once.
  */
 import type { Page } from './stored-message.ts'
 
@@ -9,13 +9,13 @@ export interface SwitchStore {
   set(request: SetSwitch): Promise<SwitchRecord>
   /** Turns a switch off; false when it was not on. */
   lift(request: LiftSwitch): Promise<boolean>
-  /** Those that are on. */
+  /** Switches that are on. */
   list(): Promise<readonly SwitchRecord[]>
-  /** Who turned what on and off, newest first. */
+  /** Who turned which switch on or off, newest first. */
   history(request: ListSwitchEvents): Promise<Page<SwitchEvent>>
-  /** Adds to what a budget has spent; trips its switch, in the same commit, once that is too much. */
+  /** Adds to the spending of a budget; turns its switch on, in the same commit, once the limit is reached. */
   spend(request: Spend): Promise<BudgetState>
-  /** What a budget has spent in its present window. */
+  /** The spending of a budget in its present window. */
   budget(request: BudgetWindow): Promise<BudgetState>
 }
 
@@ -28,7 +28,7 @@ export interface SwitchTarget {
   readonly value: string
 }
 
-/** `hold`: what is meant waits, at no cost. `divert`: it goes to its dead-letter queue. */
+/** `hold`: the work waits, at no cost. `divert`: it moves to its dead-letter queue. */
 export type SwitchMode = 'hold' | 'divert'
 
 export interface SetSwitch extends SwitchTarget {
@@ -36,7 +36,7 @@ export interface SetSwitch extends SwitchTarget {
   /** Who did it, for the record. */
   readonly by: string
   readonly note?: string
-  /** Turns itself off after so long. */
+  /** Turns itself off after this long. */
   readonly forMs?: number
 }
 

@@ -65,7 +65,7 @@ function judgeGaps(
   const filled = missingData === 'breaching' ? breaching + missing : breaching
   if (filled >= datapointsToAlarm) return verdict('ALARM')
   if (missingData === 'breaching' || missingData === 'not_breaching') return verdict('OK')
-  // From here on nothing stands for what is missing. One good number is enough for a clean bill.
+  // From here on missing periods are not filled in. One good number is enough for OK.
   if (breaching < points.length) return verdict('OK')
   if (missingData === 'ignore') return verdict(current)
   if (points.length === 0) return verdict('INSUFFICIENT_DATA')

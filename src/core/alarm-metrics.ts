@@ -1,6 +1,6 @@
 /**
  * What an alarm can watch, once: the app's word, CloudWatch's name for the same figure, what kind of
- * thing has it, and the statistic that is meant when none is named.
+ * thing has it, and the default statistic.
  */
 import type { AlarmMetricName, AlarmStatistic } from './alarm-rule.ts'
 import { queueCounters } from './queue-counters.ts'

@@ -1,5 +1,5 @@
 /**
- * An alarm as it is kept and evaluated, whoever declared it: a figure of a queue, a flow or an app, a
+ * An alarm as it is stored and evaluated: a figure of a queue, a flow or an app, a
  * statistic of it over a period, a threshold, and how many of the latest periods must be beyond it.
  */
 
@@ -68,7 +68,7 @@ export interface AlarmCondition {
   readonly missingData: MissingData
 }
 
-/** Who hears of a change of state, and of which. */
+/** Where changes of state are notified, and which. */
 export interface AlarmTarget {
   readonly kind: 'webhook' | 'queue'
   /** The URL, or the queue's name in the store. */

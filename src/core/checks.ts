@@ -65,7 +65,7 @@ export function checkOneOf(
   into.push({ field, given: describeGiven(value), allowed: `one of ${choices.join(', ')}` })
 }
 
-/** A record of strings; what is wrong with it is added, and the answer tells whether it is one. */
+/** Whether the value is a record of strings; adds what is wrong with it. */
 export function checkStringRecord(
   into: Violations,
   field: string,

@@ -1,8 +1,8 @@
-/** What happened to the wall clock, as a store sees it: it jumped, came back, or stayed where it is. */
+/** What happened to the wall clock, as a store sees it: it jumped, returned, or stayed where it is. */
 export interface ClockChange {
   /**
-   * `ahead` and `behind`: the wall clock jumped, and the store does not follow yet. `returned`: it came
-   * back. `believed`: it stayed there for `believedAfterMs`, and the store follows.
+   * `ahead` and `behind`: the wall clock jumped, and the store does not follow yet. `returned`: it
+   * returned. `believed`: it stayed there for `believedAfterMs`, and the store follows.
    */
   readonly what: 'ahead' | 'behind' | 'returned' | 'believed'
   /** How far the wall clock is, or was, from the time that has passed; negative when it is behind. */

@@ -1,4 +1,4 @@
-/** What CloudWatch calls the parts of an alarm, for templates and for those who are told of changes. */
+/** What CloudWatch calls the parts of an alarm, for templates and notifications. */
 import { alarmMetrics } from './alarm-metrics.ts'
 import type { AlarmComparison, AlarmRule, AlarmStatistic, MissingData } from './alarm-rule.ts'
 

@@ -17,7 +17,7 @@ export const errorCodes = {
     message:
       'A message for a FIFO queue needs a deduplication id, or content deduplication on the queue.',
   },
-  unsupported: { retryable: false, message: 'The backend cannot do this.' },
+  unsupported: { retryable: false, message: 'The backend does not support this.' },
 
   queue_not_found: { retryable: false, message: 'The queue does not exist.' },
   queue_exists: {

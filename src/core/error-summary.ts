@@ -23,7 +23,7 @@ const revealing: readonly (readonly [pattern: RegExp, replacement: string])[] = 
   [/[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g, '[e-mail]'],
 ]
 
-/** Only so much of a text is looked at; more than is kept, so that cutting cannot undo hiding. */
+/** Only this much of a text is read; more than is kept, so that cutting cannot undo hiding. */
 const lookedAt = 8_192
 
 export function errorSummary(error: unknown, hide: readonly string[] = []): string {

@@ -1,9 +1,9 @@
-/** What handlers of one queue have come to: how many ended in which way, and how long they took. */
+/** Figures of the handlers of one queue: how many attempts ended in which way, and how long they took. */
 import { durationBuckets } from './duration-buckets.ts'
 
 /**
- * How an attempt ends. `lost`: its lease ended first. `refused`: it fitted no contract or tier, and met
- * no handler.
+ * How an attempt ends. `lost`: its lease ended first. `refused`: it matched no contract or tier, and no
+ * handler ran.
  */
 export const attemptEndings = [
   'completed',

@@ -89,7 +89,7 @@ export const limits = {
   itemIdLength: { min: 1, max: 256, unit: 'characters' },
   /** Of an item as JSON. */
   itemLength: { min: 1, max: 1_048_576, unit: 'characters' },
-  /** From the first item of a key to its merge, when each further one begins the window anew. */
+  /** From the first item of a key to its merge, when each further one restarts the window. */
   maxWaitMs: { min: 0, max: 43_200_000, unit: 'ms' },
   batchItems: { min: 1, max: 1_000, unit: 'items' },
   batchBytes: { min: 1, max: 16_777_216, unit: 'bytes' },

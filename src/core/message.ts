@@ -16,3 +16,6 @@ export interface MessageAttribute {
   readonly type: string
   readonly value: string | Uint8Array
 }
+
+/** The states of a message. One that was acknowledged, has expired, was purged or moved is gone. */
+export type MessageState = 'ready' | 'leased' | 'delayed'

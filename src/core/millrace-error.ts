@@ -14,7 +14,7 @@ export interface MillraceErrorOptions {
   readonly cause?: unknown
 }
 
-/** The one error type of Millrace. Ways in map `code`, never the text. */
+/** The one error type of Millrace. Surfaces map `code`, never the text. */
 export class MillraceError extends Error {
   override readonly name = 'MillraceError'
   readonly code: ErrorCode
@@ -33,7 +33,7 @@ export class MillraceError extends Error {
     this.violations = options.violations ?? []
   }
 
-  /** All refused fields together, so that a caller repairs them in one go. */
+  /** All refused fields together, so that a caller can fix them at once. */
   static invalid(
     violations: readonly Violation[],
     code: ErrorCode = 'invalid_argument',
@@ -51,4 +51,9 @@ export function isStoreGone(error: unknown): error is MillraceError {
     error instanceof MillraceError &&
     (error.code === 'store_closed' || error.code === 'store_replaced')
   )
+}
+
+/** Whether an error is the refusal of that code, for callers who know what to do about it. */
+export function isRefused(error: unknown, code: ErrorCode): error is MillraceError {
+  return error instanceof MillraceError && error.code === code
 }

@@ -4,7 +4,7 @@
  */
 const needed = { major: 22, minor: 18 }
 
-/** What to tell the user, or undefined when the version is new enough. */
+/** The text for the user, or undefined when the version is new enough. */
 export function nodeVersionProblem(
   versions: Readonly<Record<string, string | undefined>>,
 ): string | undefined {

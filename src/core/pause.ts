@@ -1,6 +1,6 @@
 import type { Timers } from './ports.ts'
 
-/** Waits, but not beyond an abort; whoever waits looks at the signal. */
+/** Waits, but not beyond an abort; the caller checks the signal. */
 export function pause(timers: Timers, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const wake = (): void => {
@@ -13,7 +13,7 @@ export function pause(timers: Timers, delayMs: number, signal?: AbortSignal): Pr
   })
 }
 
-/** Calls `run` after so many turns of the event loop, without sleeping. */
+/** Calls `run` after this many turns of the event loop, without sleeping. */
 export function afterTurns(timers: Timers, turns: number, run: () => void): void {
   timers.soon(turns === 0 ? run : () => afterTurns(timers, turns - 1, run))
 }

@@ -19,12 +19,12 @@ export interface Uptime {
 }
 
 export interface TimerOptions {
-  /** Upkeep that must not keep a process alive which has nothing else to do. */
+  /** Does not keep a process alive that has nothing else to do. */
   readonly background?: boolean
 }
 
 export interface Timers {
-  /** Calls `run` once after `delayMs`; the answer cancels it. */
+  /** Calls `run` once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, run: () => void, options?: TimerOptions): () => void
   /** Calls `run` in the next turn of the event loop, after what has already arrived. */
   soon(run: () => void): void

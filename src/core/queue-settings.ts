@@ -1,4 +1,4 @@
-/** The settings of a queue and the values they have when nobody says otherwise: those of SQS. */
+/** The settings of a queue and their defaults: those of SQS. */
 import { limits } from './limits.ts'
 
 export interface QueueSettings {
@@ -15,7 +15,7 @@ export interface QueueSettings {
   readonly deduplicateByContent: boolean
   /** FIFO only: whether a deduplication id counts for the whole queue or within its group. */
   readonly deduplicationScope: 'queue' | 'group'
-  /** Kept and given back for surfaces: access policy, encryption, throughput hints. */
+  /** Stored and returned for surfaces: access policy, encryption, throughput hints. */
   readonly annotations: Readonly<Record<string, string>>
   readonly ceilings: Ceilings
   readonly obeys: ObeyedSwitches
@@ -24,9 +24,9 @@ export interface QueueSettings {
   readonly hidden: readonly string[]
 }
 
-/** What holds for all who take messages out of the queue, together. Null: no ceiling. */
+/** Ceilings for all receivers of the queue together. Null: no ceiling. */
 export interface Ceilings {
-  /** Messages in hand at the same time. */
+  /** Messages that run at the same time. */
   readonly running: number | null
   /** The same for each tenant, that is, each group of a standard queue. */
   readonly runningPerTenant: number | null

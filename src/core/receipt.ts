@@ -9,7 +9,7 @@ export interface Receipt {
 }
 
 const prefix = 'r1-'
-/** Nothing longer was ever issued, and nothing longer is looked at. */
+/** No longer receipt was ever issued, and none is read. */
 const lengthMax = 64
 
 /** A prime, so that any single digit that differs changes the remainder. */

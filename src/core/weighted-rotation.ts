@@ -1,6 +1,6 @@
 /**
- * Smooth weighted rotation: with weights 3 and 1 the turns go a a b a, not a a a b. Whoever has nothing
- * to do is left out of a turn, and its share goes to the others without being owed to it later.
+ * Smooth weighted rotation: with weights 3 and 1 the turns go a a b a, not a a a b. A member
+ * that has nothing to do is left out of a turn. Its share goes to the others, and is not made up later.
  */
 export interface Weighted {
   /** Above zero. */
@@ -25,7 +25,7 @@ export class WeightedRotation<Member extends Weighted> {
 
   /** Takes the turn of the one whose turn it is. */
   next(willing: readonly Member[]): Member | undefined {
-    // Alone, a member owes nothing to anyone.
+    // A member that is alone keeps no balance.
     if (willing.length < 2) return willing[0]
     const chosen = this.peek(willing)
     if (chosen === undefined) return undefined
@@ -38,7 +38,7 @@ export class WeightedRotation<Member extends Weighted> {
     return chosen
   }
 
-  /** Forgets what is owed to a member that is leaving the rotation, for a while or for good. */
+  /** Resets the balance of a member that leaves the rotation, for a while or for good. */
   leave(member: Member): void {
     this.#credits.delete(member)
   }

@@ -1,6 +1,6 @@
 /** What every queue offers its operator: counts, messages page by page, and emptying it. */
 import type { Backend, Page, PeekedMessage, QueueStatistics } from '../backends/backend.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageState } from '../core/message.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 
 export interface PeekOptions {

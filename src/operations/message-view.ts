@@ -1,7 +1,7 @@
 /** Messages as all surfaces show them to operators; the names of fields are API. */
 import type { Delivery, MessageAttribute, PeekedMessage } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageState } from '../core/message.ts'
 import { maskBody } from './mask-payload.ts'
 
 export interface MessageView {

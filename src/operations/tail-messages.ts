@@ -3,7 +3,7 @@
  * A message that came and went between two looks is counted, not seen.
  */
 import type { Backend, PeekedMessage } from '../backends/backend.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageState } from '../core/message.ts'
 import { pause } from '../core/pause.ts'
 import type { Timers } from '../core/ports.ts'
 

@@ -1,7 +1,7 @@
 /**
  * What a backend must do, in the plainest way: arrays, linear scans, one call at a time. Slow, and
- * meant to be read. A backend is right when, call by call, its answers equal those of this model up to
- * the names of ids, receipts, sequence numbers and tokens.
+ * meant to be read. A backend is right when, call by call, its results equal those of this model up to
+ * the values of ids, receipts, sequence numbers and tokens.
  *
  * Arguments are taken to be within their limits; that part of a backend is tested elsewhere.
  */
@@ -30,7 +30,7 @@ import type {
 } from '../backends/backend.ts'
 import { refuseMessage } from '../core/check-message.ts'
 import { deduplicationWindowMs, leaseMsMax } from '../core/limits.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageState } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { ReferenceMoveTasks } from './reference-move-tasks.ts'
@@ -206,7 +206,7 @@ export class ReferenceModel {
     return this.#moveTasks.list(source)
   }
 
-  /** All upkeep there is at this moment; time itself is caught up with as it passes. */
+  /** All maintenance that is due at this moment; every call first applies the time that has passed. */
   sweep(): void {
     this.#moveTasks.carryOn()
   }
@@ -312,7 +312,7 @@ export class ReferenceModel {
     return delivery(queue, message, { token: message.token, leasedAt: this.#now })
   }
 
-  /** The same messages for the same attempt, as long as nobody touched one of them. */
+  /** The same messages for the same attempt, as long as none of them was touched. */
   #recall(
     queue: ModelQueue,
     attemptId: string | undefined,

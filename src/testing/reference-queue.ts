@@ -12,7 +12,7 @@ import type {
   Settlement,
 } from '../backends/backend.ts'
 import type { ErrorCode } from '../core/error-codes.ts'
-import type { MessageState } from '../core/message-state.ts'
+import type { MessageState } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -26,7 +26,7 @@ export interface ModelMessage {
   state: MessageState
   /** When a leased or delayed message can be received again. */
   visibleAt: number
-  /** Of the latest lease; null when nobody may use it any more. */
+  /** Of the latest lease; null when it cannot be used now. */
   token: number | null
   leasedAt: number
   receiveCount: number
@@ -45,7 +45,7 @@ export interface ModelQueue {
     readonly first: { readonly id: string; readonly sequence: number }
     readonly until: number
   }[]
-  /** When a message of a FIFO group came back last. */
+  /** When a message of a FIFO group last returned. */
   returnedAt: Map<string, number>
   attempts: Map<string, { readonly deliveries: readonly Delivery[]; readonly until: number }>
   totals: Mutable<QueueTotals>
@@ -98,7 +98,7 @@ export function canDieInto(
   return true
 }
 
-/** A message that a move task takes out of a dead-letter queue: it starts anew. */
+/** A message that a move task takes out of a dead-letter queue: it starts again. */
 export function movedMessage(
   message: ModelMessage,
   identity: Pick<ModelMessage, 'id' | 'sequence' | 'sentAt'>,
@@ -132,7 +132,7 @@ export function openMessages(queue: ModelQueue): ModelMessage[] {
   return ofGroup(first)
 }
 
-/** Groups whose messages came back wait behind those that had something then and were not served. */
+/** Groups whose messages returned wait behind those that had something then and were not served. */
 function turn(queue: ModelQueue, group: string | undefined): number {
   const head = inState(queue, 'ready').find(({ message }) => message.group === group)
   const sentAt = head?.sentAt ?? 0
@@ -145,14 +145,14 @@ export function remove(queue: ModelQueue, message: ModelMessage): void {
   forgetEmptyGroups(queue)
 }
 
-/** A group that has nothing left begins anew with what it is sent next. */
+/** A group that has nothing left starts again with its next message. */
 function forgetEmptyGroups({ messages, returnedAt }: ModelQueue): void {
   for (const group of returnedAt.keys()) {
     if (!messages.some(({ message }) => (message.group ?? '') === group)) returnedAt.delete(group)
   }
 }
 
-/** Ends what time has overtaken: retention, leases, delays. */
+/** Ends what is due: retention, leases, delays. */
 export function catchUp(queue: ModelQueue, now: number): void {
   const { retentionMs } = queue.record.settings
   for (const { message, sentAt, visibleAt } of inState(queue, 'leased')) {
@@ -201,7 +201,7 @@ export type Held =
   | { readonly refusal: Exclude<LeaseRefusal, 'gone'>; readonly message: ModelMessage }
   | { readonly refusal: 'gone'; readonly message?: undefined }
 
-/** Whether a receiver has it; one that waits for its retry is leased to nobody. */
+/** Whether a receiver has it; one that waits for its retry has no holder. */
 export function isInHand({ state, token }: ModelMessage): boolean {
   return state === 'leased' && token !== null
 }

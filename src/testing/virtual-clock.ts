@@ -1,6 +1,6 @@
 /**
- * Time that moves only when told to. Wall time and monotonic time are kept apart, so that a test can
- * set the wall clock back while durations go on as they do on a real machine.
+ * Time that moves only when a test moves it. Wall time and monotonic time are kept apart, so that a test can
+ * set the wall clock back while durations continue as on a real machine.
  */
 import type { Clock, Ids, Ports, Randomness, Timers, Uptime } from '../core/ports.ts'
 
@@ -23,7 +23,7 @@ export interface VirtualPorts extends Ports {
 const defaultStartAt = Date.UTC(2026, 0, 1)
 
 /**
- * Work that a timer starts usually needs a turn to be queued, one to commit and one to be answered.
+ * Work that a timer starts usually needs a turn to be queued, one to commit and one to resolve.
  * A few more cost microseconds and spare tests from counting them.
  */
 const turnsToSettle = 8

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Backend, Outcome, PeekedMessage } from '../../src/backends/backend.ts'
 import type { BatchResult, CollectorStore } from '../../src/backends/collector-store.ts'
-import type { MessageState } from '../../src/core/message-state.ts'
+import type { MessageState } from '../../src/core/message.ts'
 import type { Randomness } from '../../src/core/ports.ts'
 import { Chances } from './chances.ts'
 import { assertMergedOnce, bodyOf } from './collector-merged.ts'

@@ -1,6 +1,6 @@
 /**
  * The embedded store: one SQLite file that any number of processes of one machine may open at once.
- * Nothing is installed and nothing listens; acknowledged writes are on the disk.
+ * Nothing is installed and nothing listens; acknowledged writes are on disk.
  */
 import type { ClockChange } from '../../core/clock-change.ts'
 import { type Ports, systemPorts } from '../../core/ports.ts'
@@ -15,7 +15,7 @@ export interface SqliteOptions {
   readonly ports?: Ports
   /** How long operations wait for other processes before they fail. Default: one minute. */
   readonly busyTimeoutMs?: number
-  /** Told when the wall clock jumps, comes back, or is followed to where it went. */
+  /** Called when the wall clock jumps, returns, or when the store follows it. */
   readonly onClockChange?: (change: ClockChange) => void
 }
 

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import type { ClockChange } from '../../core/clock-change.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ids, Ports } from '../../core/ports.ts'
+import type { AlarmStore } from '../alarm-store.ts'
 import type {
   Backend,
   Backup,
@@ -40,52 +41,65 @@ import type {
   WhenReady,
 } from '../backend.ts'
 import type { Capabilities } from '../capabilities.ts'
-import { SqliteAlarmStore } from './alarms/sqlite-alarm-store.ts'
+import type { CollectorStore } from '../collector-store.ts'
+import type { FindingStore } from '../finding-store.ts'
+import type { FlowStore } from '../flow-store.ts'
+import type { InboxStore } from '../inbox-store.ts'
+import type { JobStore } from '../job-store.ts'
+import type { MetricStore } from '../metric-store.ts'
+import type { ScheduleStore } from '../schedule-store.ts'
+import type { StackStore } from '../stack-store.ts'
+import type { SwitchStore } from '../switch-store.ts'
 import { sqliteCapabilities } from './capabilities.ts'
-import { SqliteCollectorStore } from './collectors/sqlite-collector-store.ts'
 import { CallerTransactions } from './driver/caller-transactions.ts'
 import { openDatabase } from './driver/database.ts'
 import { DiskRoom } from './driver/disk-room.ts'
 import { FileIdentity } from './driver/file-identity.ts'
 import { LockFairness } from './driver/lock-fairness.ts'
 import { uptimeOf } from './driver/machine-uptime.ts'
+import { boundStore, readNow } from './driver/operations.ts'
 import { Session } from './driver/session.ts'
-import { isFull, storageError } from './driver/storage-fault.ts'
+import { isFullFault, storageError } from './driver/storage-fault.ts'
 import { StoreClock } from './driver/store-clock.ts'
 import type { StoreTransaction } from './driver/transaction.ts'
 import { WakeFile } from './driver/wake-file.ts'
 import { Writer } from './driver/writer.ts'
-import { SqliteFindingStore } from './findings/sqlite-finding-store.ts'
-import { SqliteFlowStore } from './flows/sqlite-flow-store.ts'
-import { SqliteInboxStore } from './inbox/sqlite-inbox-store.ts'
-import { SqliteJobStore } from './jobs/sqlite-job-store.ts'
+import { findingStore } from './findings/findings.ts'
+import { jobStore } from './jobs/job-store.ts'
 import { receiveNow } from './messages/claiming.ts'
 import { EmptyReceives } from './messages/empty-receives.ts'
 import { renewerModule } from './messages/lease-renewer.ts'
-import { leaseStates } from './messages/leases.ts'
-import { cancelMoveTask, listMoveTasks, startMoveTask } from './messages/move-tasks.ts'
+import { readLeaseStates } from './messages/leases.ts'
+import { insertMoveTask, markCancelling, readMoveTasks } from './messages/move-tasks.ts'
 import { peekMessages } from './messages/peeking.ts'
 import { dataVersion, hasSomethingReady } from './messages/ready-checks.ts'
 import { sendMessages } from './messages/sending.ts'
+import { mayFailHalfway } from './messages/settlement-parts.ts'
 import { extendLeases, settleLeases } from './messages/settling.ts'
-import { hasWithin, settleOneByOne } from './messages/settling-within.ts'
+import { settleOneByOne } from './messages/settling-alone.ts'
 import { WaitingReceives } from './messages/waiting-receives.ts'
-import { SqliteMetricStore } from './metrics/sqlite-metric-store.ts'
+import { metricStore } from './metrics/metric-store.ts'
 import { queueRecord } from './queues/queue-cache.ts'
 import {
-  changeQueue,
-  createQueue,
-  deleteQueue,
-  listDeadLetterSources,
-  listQueues,
-  purgeQueue,
-  tagQueue,
+  discardMessages,
+  insertQueue,
+  readQueuePage,
+  readSourcePage,
+  removeQueue,
+  updateSettings,
+  updateTags,
 } from './queues/queues.ts'
 import { readStatistics } from './queues/statistics.ts'
-import { SqliteScheduleStore } from './schedules/sqlite-schedule-store.ts'
-import { SqliteStackStore } from './stacks/sqlite-stack-store.ts'
+import {
+  alarmOperations,
+  collectorOperations,
+  flowOperations,
+  inboxOperations,
+  scheduleOperations,
+  stackOperations,
+  switchOperations,
+} from './stores.ts'
 import { sweepSlice } from './sweep.ts'
-import { SqliteSwitchStore } from './switches/sqlite-switch-store.ts'
 
 export interface SqliteBackendOptions {
   readonly file: string
@@ -96,16 +110,16 @@ export interface SqliteBackendOptions {
 
 export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
-  readonly jobs: SqliteJobStore
-  readonly switches: SqliteSwitchStore
-  readonly flows: SqliteFlowStore
-  readonly collectors: SqliteCollectorStore
-  readonly schedules: SqliteScheduleStore
-  readonly findings: SqliteFindingStore
-  readonly metrics: SqliteMetricStore
-  readonly alarms: SqliteAlarmStore
-  readonly inboxes: SqliteInboxStore
-  readonly stacks: SqliteStackStore
+  readonly jobs: JobStore
+  readonly switches: SwitchStore
+  readonly flows: FlowStore
+  readonly collectors: CollectorStore
+  readonly schedules: ScheduleStore
+  readonly findings: FindingStore
+  readonly metrics: MetricStore
+  readonly alarms: AlarmStore
+  readonly inboxes: InboxStore
+  readonly stacks: StackStore
   readonly otherThread: OtherThread
   readonly #writer: Writer
   readonly #waitingReceives: WaitingReceives
@@ -149,24 +163,16 @@ export class SqliteBackend implements Backend {
       disk,
       onEnd: () => this.#heardOfOthers(),
     })
-    this.jobs = new SqliteJobStore({
-      writer: this.#writer,
-      read: (run) => this.#read(run),
-      callers: this.#callers,
-    })
-    this.collectors = new SqliteCollectorStore(this.#writer, (run) => this.#read(run))
-    this.switches = new SqliteSwitchStore(this.#writer, (run) => this.#read(run))
-    this.flows = new SqliteFlowStore(this.#writer, (run) => this.#read(run))
-    this.inboxes = new SqliteInboxStore(this.#writer, (run) => this.#read(run))
-    this.alarms = new SqliteAlarmStore(this.#writer, (run) => this.#read(run))
-    this.schedules = new SqliteScheduleStore(this.#writer, (run) => this.#read(run))
-    this.findings = new SqliteFindingStore(this.#writer, (run) => this.#read(run))
-    this.stacks = new SqliteStackStore(this.#writer, (run) => this.#read(run))
-    this.metrics = new SqliteMetricStore({
-      writer: this.#writer,
-      read: (run) => this.#read(run),
-      emptyReceives: this.#emptyReceives,
-    })
+    this.jobs = jobStore(this.#writer, this.#callers)
+    this.collectors = boundStore(this.#writer, collectorOperations)
+    this.switches = boundStore(this.#writer, switchOperations)
+    this.flows = boundStore(this.#writer, flowOperations)
+    this.inboxes = boundStore(this.#writer, inboxOperations)
+    this.alarms = boundStore(this.#writer, alarmOperations)
+    this.schedules = boundStore(this.#writer, scheduleOperations)
+    this.findings = findingStore(this.#writer)
+    this.stacks = boundStore(this.#writer, stackOperations)
+    this.metrics = metricStore(this.#writer, this.#emptyReceives)
     this.#waitingReceives = new WaitingReceives({
       ports,
       session: () => this.#writer.session,
@@ -183,39 +189,39 @@ export class SqliteBackend implements Backend {
 
   createQueue(request: CreateQueue): Promise<CreatedQueue> {
     // Opening an app makes sure of its queues, also on a full disk that is to be drained.
-    return this.#writer.submit((tx) => createQueue(tx, request))
+    return this.#writer.submit((tx) => insertQueue(tx, request))
   }
 
   readQueue({ queue }: QueueName): Promise<QueueRecord> {
-    return this.#read((session) => queueRecord(session.queues.require(queue)))
+    return readNow(this.#writer, (view) => queueRecord(view.queue(queue)))
   }
 
   listQueues(request: ListQueues): Promise<Page<QueueRecord>> {
-    return this.#read((session) => listQueues(session, request))
+    return readNow(this.#writer, (view) => readQueuePage(view, request))
   }
 
   changeQueue(request: ChangeQueue): Promise<QueueRecord> {
-    return this.#writer.submit((tx) => changeQueue(tx, request))
+    return this.#writer.submit((tx) => updateSettings(tx, request))
   }
 
   tagQueue(request: TagQueue): Promise<QueueRecord> {
-    return this.#writer.submit((tx) => tagQueue(tx, request))
+    return this.#writer.submit((tx) => updateTags(tx, request))
   }
 
   deleteQueue({ queue }: QueueName): Promise<void> {
-    return this.#writer.submit((tx) => deleteQueue(tx, queue))
+    return this.#writer.submit((tx) => removeQueue(tx, queue))
   }
 
   purgeQueue(request: PurgeQueue): Promise<void> {
-    return this.#writer.submit((tx) => purgeQueue(tx, request))
+    return this.#writer.submit((tx) => discardMessages(tx, request))
   }
 
   queueStatistics({ queue }: QueueName): Promise<QueueStatistics> {
-    return this.#read((session, now) => readStatistics(session, session.queues.require(queue), now))
+    return readNow(this.#writer, (view) => readStatistics(view, view.queue(queue)))
   }
 
   listDeadLetterSources(request: ListDeadLetterSources): Promise<Page<QueueRecord>> {
-    return this.#read((session) => listDeadLetterSources(session, request))
+    return readNow(this.#writer, (view) => readSourcePage(view, request))
   }
 
   send(request: Send): Promise<readonly SendResult[]> {
@@ -254,7 +260,7 @@ export class SqliteBackend implements Backend {
   }
 
   leaseStates(request: LeaseStates): Promise<readonly LeaseState[]> {
-    return this.#read((session, now) => leaseStates({ session, now }, request))
+    return readNow(this.#writer, (view) => readLeaseStates(view, request))
   }
 
   extend(request: Extend): Promise<readonly LeaseResult[]> {
@@ -262,12 +268,12 @@ export class SqliteBackend implements Backend {
   }
 
   settle(request: Settle): Promise<readonly SettleResult[]> {
-    if (hasWithin(request)) return settleOneByOne(this.#writer, request)
+    if (request.settlements.some(mayFailHalfway)) return settleOneByOne(this.#writer, request)
     const settled = this.#writer.submit((tx) => settleLeases(tx, request))
     if (request.settlements.length === 1) return settled
     return settled.catch((error: unknown) => {
-      // On a full disk, one that emits much must not hold up the others.
-      if (!isFull(error)) throw error
+      // On a full disk, a settlement that emits much must not block the others.
+      if (!isFullFault(error)) throw error
       return settleOneByOne(this.#writer, request)
     })
   }
@@ -277,18 +283,18 @@ export class SqliteBackend implements Backend {
   }
 
   startMoveTask(request: StartMoveTask): Promise<MoveTask> {
-    return this.#writer.submit((tx) => startMoveTask(tx, request))
+    return this.#writer.submit((tx) => insertMoveTask(tx, request))
   }
 
   listMoveTasks({ source, limit }: ListMoveTasks): Promise<readonly MoveTask[]> {
-    return this.#read((session) => {
-      session.queues.require(source)
-      return listMoveTasks(session, source, limit)
+    return readNow(this.#writer, (view) => {
+      view.queue(source)
+      return readMoveTasks(view, source, limit)
     })
   }
 
   cancelMoveTask({ id }: CancelMoveTask): Promise<MoveTask> {
-    return this.#writer.submit((tx) => cancelMoveTask(tx, id))
+    return this.#writer.submit((tx) => markCancelling(tx, id))
   }
 
   sweep(): Promise<SweepReport> {
@@ -339,7 +345,7 @@ export class SqliteBackend implements Backend {
     return []
   }
 
-  /** What cannot be read now is looked at again with the wakeFile's next poll. */
+  /** When the store cannot be read now, the next poll tries again. */
   #versionSeen(): number {
     try {
       return dataVersion(this.#writer.session)
@@ -361,15 +367,6 @@ export class SqliteBackend implements Backend {
       const isEmpty =
         this.#waitingReceives.hasWaiterFor(request, queue.id) || !hasSomethingReady(session, queue)
       return isEmpty ? queue.id : undefined
-    } catch (error) {
-      throw storageError(error)
-    }
-  }
-
-  async #read<T>(run: (session: Session, now: number) => T): Promise<T> {
-    try {
-      const { session } = this.#writer
-      return run(session, session.refresh())
     } catch (error) {
       throw storageError(error)
     }

@@ -1,4 +1,4 @@
-/** Upkeep of the whole store in short slices, so that no other operation waits long behind it. */
+/** Sweeps the whole store in short slices, so that no other operation waits long behind it. */
 
 import { limits } from '../../core/limits.ts'
 import type { SweepReport } from '../backend.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { Backend, MoveTask, MoveTaskFailure } from '../../backends/backend.ts'
-import { isRefused } from '../../core/is-refused.ts'
+import { isRefused } from '../../core/millrace-error.ts'
 import { pause } from '../../core/pause.ts'
 import { moveTaskView } from '../../operations/move-task-view.ts'
 import {

@@ -1,5 +1,5 @@
 /** `millrace message peek` and `tail`: looks at messages, and follows them or passes them on. */
-import type { MessageState } from '../../core/message-state.ts'
+import type { MessageState } from '../../core/message.ts'
 import { inspectorOf } from '../../operations/inspect.ts'
 import { messageView } from '../../operations/message-view.ts'
 import { tailMessages } from '../../operations/tail-messages.ts'

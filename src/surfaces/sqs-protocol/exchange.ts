@@ -3,7 +3,7 @@
  * action, and what becomes of its outcome. No layer between here and the store but the action.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isRefused } from '../../core/is-refused.ts'
+import { isRefused } from '../../core/millrace-error.ts'
 import type { Logger } from '../../observability/logger.ts'
 import type { AccessControl } from './access/access-control.ts'
 import type { RequestHead } from './access/canonical-request.ts'

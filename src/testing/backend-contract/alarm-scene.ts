@@ -10,7 +10,7 @@ import type {
 import type { AlarmRule } from '../../core/alarm-rule.ts'
 import { minute, type Scene } from './scene.ts'
 
-export function storeOf({ backend }: Scene): AlarmStore {
+export function alarmsOf({ backend }: Scene): AlarmStore {
   assert.ok(backend.alarms !== null, 'the backend has no alarms')
   return backend.alarms
 }
@@ -34,12 +34,12 @@ export function alarmRule(name: string, parts: Partial<AlarmRule> = {}): AlarmRu
   }
 }
 
-export async function declare(scene: Scene, ...rules: readonly AlarmRule[]): Promise<void> {
-  await storeOf(scene).declareAlarms({ owner: 'app', rules })
+export async function declareRules(scene: Scene, ...rules: readonly AlarmRule[]): Promise<void> {
+  await alarmsOf(scene).declareAlarms({ owner: 'app', rules })
 }
 
-export async function read(scene: Scene, alarm: string): Promise<AlarmRecord> {
-  const record = await storeOf(scene).readAlarm({ alarm })
+export async function readAlarm(scene: Scene, alarm: string): Promise<AlarmRecord> {
+  const record = await alarmsOf(scene).readAlarm({ alarm })
   assert.ok(record !== undefined, `there is no alarm ${alarm}`)
   return record
 }
@@ -62,5 +62,5 @@ export async function evaluate(
   result: Result,
 ): Promise<boolean> {
   const evaluations = [evaluationOf(record, result)]
-  return (await storeOf(scene).recordEvaluations({ evaluations })).length > 0
+  return (await alarmsOf(scene).recordEvaluations({ evaluations })).length > 0
 }

@@ -54,19 +54,22 @@ export function describeAnyLease(suite: ContractSuite): void {
     },
   )
 
-  suite.test('where any lease will do, whoever hides a message again can go on', async (scene) => {
-    const { receipt: old } = await leasedOne(scene)
-    await scene.advance(11 * second)
-    const { receipt: later } = await scene.receiveOne('q')
-    await scene.advance(11 * second)
-    assert.equal(await extendAny(scene, old, 20 * second), 'extended')
-    // The later receipt is nobody's lease by now, so both of them may change the message.
-    assert.deepEqual(await scene.extend('q', later, minute), { status: 'stale' })
-    assert.equal(await extendAny(scene, later, 30 * second), 'extended')
-    assert.equal(await extendAny(scene, old, 0), 'extended')
-    assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
-    assert.equal((await scene.receiveOne('q')).receiveCount, 3)
-  })
+  suite.test(
+    'with `anyLease`, a receiver that hides a message again can continue',
+    async (scene) => {
+      const { receipt: old } = await leasedOne(scene)
+      await scene.advance(11 * second)
+      const { receipt: later } = await scene.receiveOne('q')
+      await scene.advance(11 * second)
+      assert.equal(await extendAny(scene, old, 20 * second), 'extended')
+      // The later receipt holds no lease by now, so both of them may change the message.
+      assert.deepEqual(await scene.extend('q', later, minute), { status: 'stale' })
+      assert.equal(await extendAny(scene, later, 30 * second), 'extended')
+      assert.equal(await extendAny(scene, old, 0), 'extended')
+      assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
+      assert.equal((await scene.receiveOne('q')).receiveCount, 3)
+    },
+  )
 
   for (const isNoticed of [false, true]) {
     const when = isNoticed ? 'after' : 'before'
@@ -85,7 +88,7 @@ export function describeAnyLease(suite: ContractSuite): void {
     )
   }
 
-  suite.test('where any lease will do, one that was handed back holds nobody', async (scene) => {
+  suite.test('with `anyLease`, a released lease blocks no receiver', async (scene) => {
     const { receipt } = await leasedOne(scene)
     await scene.settle('q', receipt, { kind: 'retry', delayMs: 0 })
     assert.equal(await extendAny(scene, receipt, 0), 'extended')
@@ -110,7 +113,7 @@ export function describeAnyLease(suite: ContractSuite): void {
     const leases = [{ receipt, visibilityMs: 0, anyLease: true }]
     const extend = async () => only(await scene.backend.extend({ queue: 'q', leases }))
     assertRefused(await extend(), 'invalid_argument')
-    // The same when upkeep has noticed that the lease is over.
+    // The same when the sweep has noticed that the lease is over.
     await scene.sweep()
     assertRefused(await extend(), 'invalid_argument')
   })
@@ -135,7 +138,7 @@ export function describeAnyLease(suite: ContractSuite): void {
       assert.deepEqual(await scene.receiveBodies('q'), ['loud0'])
     })
 
-  suite.test('no message that is gone comes back by any lease', async (scene) => {
+  suite.test('with `anyLease`, no message that is gone returns', async (scene) => {
     const { receipt } = await leasedOne(scene)
     await scene.acknowledge('q', receipt)
     assert.equal(await extendAny(scene, receipt, minute), 'gone')

@@ -85,20 +85,20 @@ function describeTripping(suite: ContractSuite): void {
     assert.equal(items.at(-1)?.by, 'budget llm')
   })
 
-  suite.test('a switch that was lifted goes on again with the next spending', async (scene) => {
+  suite.test('a switch that was lifted turns on again with the next spending', async (scene) => {
     await spend(scene, 10)
     await lift(scene, 'name', 'LLM_PAUSED')
     assert.equal((await spend(scene, 0)).tripped, true)
   })
 
-  suite.test('what somebody has turned on for longer stays as it is', async (scene) => {
+  suite.test('a switch that was turned on for longer stays as it is', async (scene) => {
     await turnOn(scene, 'name', 'LLM_PAUSED', { mode: 'divert', by: 'ben' })
     assert.equal((await spend(scene, 20)).tripped, false)
     const [record] = await switchesOf(scene).list()
     assert.deepEqual([record?.by, record?.mode, record?.until], ['ben', 'divert', null])
   })
 
-  suite.test('what somebody has turned on for a shorter time is prolonged', async (scene) => {
+  suite.test('a switch that was turned on for a shorter time is prolonged', async (scene) => {
     await turnOn(scene, 'name', 'LLM_PAUSED', { forMs: hour })
     const { tripped, windowEndsAt } = await spend(scene, 20)
     const [record] = await switchesOf(scene).list()

@@ -17,17 +17,20 @@ export function describeCeilings(all: ContractSuite): void {
 }
 
 function describeRunning(suite: ContractSuite): void {
-  suite.test('no more messages are in hand than the ceiling, whoever asks', async (scene) => {
-    await scene.queue('q', ceilings({ running: 2 }))
-    await scene.send('q', 'a', 'b', 'c', 'd')
-    const [first] = await scene.receive('q', { max: 1 })
-    assert.deepEqual(await scene.receiveBodies('q', { max: 10 }), ['b'])
-    assert.deepEqual(await scene.receiveBodies('q', { max: 10 }), [])
-    assert.deepEqual(await scene.counts('q'), { ready: 2, leased: 2, delayed: 0 })
-    await scene.acknowledge('q', first?.receipt ?? '')
-    const third = await scene.receiveOne('q', { max: 10 })
-    assert.deepEqual([third.body, third.receiveCount], ['c', 1])
-  })
+  suite.test(
+    'no more messages run than the ceiling allows, whichever receiver takes them',
+    async (scene) => {
+      await scene.queue('q', ceilings({ running: 2 }))
+      await scene.send('q', 'a', 'b', 'c', 'd')
+      const [first] = await scene.receive('q', { max: 1 })
+      assert.deepEqual(await scene.receiveBodies('q', { max: 10 }), ['b'])
+      assert.deepEqual(await scene.receiveBodies('q', { max: 10 }), [])
+      assert.deepEqual(await scene.counts('q'), { ready: 2, leased: 2, delayed: 0 })
+      await scene.acknowledge('q', first?.receipt ?? '')
+      const third = await scene.receiveOne('q', { max: 10 })
+      assert.deepEqual([third.body, third.receiveCount], ['c', 1])
+    },
+  )
 
   suite.test('a prefetch takes no room that another receiver could use', async (scene) => {
     await scene.queue('q', ceilings({ running: 3 }))
@@ -57,7 +60,7 @@ function describeRunning(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('q'), ['a'], 'both leases have ended by now')
   })
 
-  suite.test('a message handed back, buried or cut short makes room', async (scene) => {
+  suite.test('a message that is released, dead-lettered or cut short makes room', async (scene) => {
     await scene.queueWithDeadLetters('q', 5, ceilings({ running: 1 }))
     await scene.send('q', 'a')
     const { receipt: released } = await scene.receiveOne('q')
@@ -235,7 +238,7 @@ function describeChanges(suite: ContractSuite): void {
   const change = (scene: Scene, settings: ReturnType<typeof ceilings>): Promise<unknown> =>
     scene.backend.changeQueue({ queue: 'q', changes: settings })
 
-  suite.test('a ceiling that is set counts what is in hand already', async (scene) => {
+  suite.test('a ceiling that is set counts what runs already', async (scene) => {
     await scene.queue('q')
     await scene.send('q', 'a', 'b', 'c', 'd')
     const held = await scene.receive('q', { max: 2 })

@@ -4,7 +4,7 @@ import type { ContractSuite } from './suite.ts'
 
 export function describeClosing(suite: ContractSuite): void {
   suite.describe('closing', () => {
-    suite.test('an open store answers its check', async ({ backend }) => {
+    suite.test('the check of an open store resolves', async ({ backend }) => {
       await backend.check()
     })
 

@@ -3,17 +3,17 @@ import assert from 'node:assert/strict'
 import type { Settlement } from '../../backends/backend.ts'
 import {
   assertNothingLeft,
-  begin,
-  begun,
+  beginBatch,
+  begunBatch,
   collect,
   collector,
-  end,
+  endBatch,
   idsOf,
   leaseMs,
-  look,
   merged,
   mergeNext,
   openCollector,
+  readKey,
   receiveTrigger,
   triggerBody,
   triggers,
@@ -34,7 +34,7 @@ export function describeCollectorBatches(all: ContractSuite): void {
 
 interface Held {
   readonly receipt: string
-  readonly items: Awaited<ReturnType<typeof begun>>
+  readonly items: Awaited<ReturnType<typeof begunBatch>>
 }
 
 /** One item, whose window has ended and whose batch runs. */
@@ -42,10 +42,10 @@ async function running(scene: Scene, ...ids: readonly string[]): Promise<Held> {
   await collect(scene, 'ann', ids)
   await scene.advance(windowMs)
   const { receipt } = await receiveTrigger(scene)
-  return { receipt, items: await begun(scene, 'ann', receipt) }
+  return { receipt, items: await begunBatch(scene, 'ann', receipt) }
 }
 
-/** A trigger that somebody has written by hand. */
+/** A trigger that was written by hand. */
 async function byHand(scene: Scene, key: string): Promise<string> {
   await scene.send(triggers, triggerBody(key))
   return (await receiveTrigger(scene)).receipt
@@ -57,9 +57,9 @@ function describeLateArrivals(suite: ContractSuite): void {
     const { receipt, items } = await running(scene, 'a')
     await scene.advance(second)
     await collect(scene, 'ann', ['b'])
-    const { staged, running: inHand } = (await look(scene, 'ann')) ?? {}
+    const { staged, running: inHand } = (await readKey(scene, 'ann')) ?? {}
     assert.deepEqual([staged, inHand], [1, 1])
-    assert.equal((await end(scene, 'ann', receipt, items)).status, 'settled')
+    assert.equal((await endBatch(scene, 'ann', receipt, items)).status, 'settled')
     await scene.advance(windowMs - 1)
     assert.deepEqual(await scene.receive(triggers), [])
     await scene.advance(1)
@@ -73,10 +73,10 @@ function describeLateArrivals(suite: ContractSuite): void {
     await collect(scene, 'ann', ['b', 'c'], { orders: { b: 2, c: 3 } })
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    const items = await begun(scene, 'ann', receipt)
+    const items = await begunBatch(scene, 'ann', receipt)
     await collect(scene, 'ann', ['a'], { orders: { a: 1 } })
-    assert.equal(idsOf((await look(scene, 'ann'))?.items ?? []), 'a')
-    assert.equal((await end(scene, 'ann', receipt, items)).status, 'settled')
+    assert.equal(idsOf((await readKey(scene, 'ann'))?.items ?? []), 'a')
+    assert.equal((await endBatch(scene, 'ann', receipt, items)).status, 'settled')
     await scene.advance(windowMs)
     assert.equal(await mergeNext(scene), 'a')
     assert.deepEqual(await scene.receiveBodies(merged), ['ann:bc', 'ann:a'])
@@ -88,9 +88,9 @@ function describeLateArrivals(suite: ContractSuite): void {
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
     await collect(scene, 'ann', ['b'])
-    const items = await begun(scene, 'ann', receipt)
+    const items = await begunBatch(scene, 'ann', receipt)
     assert.equal(idsOf(items), 'ab')
-    await end(scene, 'ann', receipt, items)
+    await endBatch(scene, 'ann', receipt, items)
     // The trigger of its own went with it, or it would cut the next window short.
     await assertNothingLeft(scene, 'ann')
     await collect(scene, 'ann', ['c'])
@@ -105,33 +105,36 @@ function describeLateArrivals(suite: ContractSuite): void {
     const { receipt, items } = await running(scene, 'a')
     await collect(scene, 'ann', ['b', 'c'], { maxItems: 2 })
     assert.deepEqual(await scene.receive(triggers), [])
-    await end(scene, 'ann', receipt, items)
+    await endBatch(scene, 'ann', receipt, items)
     assert.equal(await mergeNext(scene), 'bc')
     await assertNothingLeft(scene, 'ann')
   })
 }
 
 function describeContention(suite: ContractSuite): void {
-  suite.test('a trigger that meets a running batch is told so, and can go', async (scene) => {
-    await openCollector(scene)
-    const { receipt, items } = await running(scene, 'a')
-    await collect(scene, 'ann', ['b'], { windowMs: second })
-    await scene.advance(second)
-    const other = await receiveTrigger(scene)
-    assert.deepEqual(await begin(scene, 'ann', other.receipt), { status: 'busy' })
-    assert.equal((await scene.acknowledge(triggers, other.receipt)).status, 'settled')
-    await collect(scene, 'ann', ['c'])
-    assert.deepEqual(await scene.counts(triggers), { ready: 0, leased: 1, delayed: 0 })
-    // Whoever ends the batch sees to what that trigger was for, at once.
-    await end(scene, 'ann', receipt, items)
-    assert.equal(await mergeNext(scene), 'bc')
-    await assertNothingLeft(scene, 'ann')
-  })
+  suite.test(
+    'a trigger that finds a running batch learns it, and can be acknowledged',
+    async (scene) => {
+      await openCollector(scene)
+      const { receipt, items } = await running(scene, 'a')
+      await collect(scene, 'ann', ['b'], { windowMs: second })
+      await scene.advance(second)
+      const other = await receiveTrigger(scene)
+      assert.deepEqual(await beginBatch(scene, 'ann', other.receipt), { status: 'busy' })
+      assert.equal((await scene.acknowledge(triggers, other.receipt)).status, 'settled')
+      await collect(scene, 'ann', ['c'])
+      assert.deepEqual(await scene.counts(triggers), { ready: 0, leased: 1, delayed: 0 })
+      // The end of the batch schedules a trigger for those items, at once.
+      await endBatch(scene, 'ann', receipt, items)
+      assert.equal(await mergeNext(scene), 'bc')
+      await assertNothingLeft(scene, 'ann')
+    },
+  )
 
-  suite.test('a trigger without anything to merge is told so', async (scene) => {
+  suite.test('a trigger without anything to merge learns it', async (scene) => {
     await openCollector(scene)
     const receipt = await byHand(scene, 'ann')
-    assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'nothing' })
+    assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'nothing' })
     assert.equal((await scene.acknowledge(triggers, receipt)).status, 'settled')
   })
 
@@ -143,24 +146,24 @@ function describeContention(suite: ContractSuite): void {
     await assertNothingLeft(scene, 'ann')
   })
 
-  suite.test('a batch can be asked for again by whoever holds it', async (scene) => {
+  suite.test('the holder of a batch can begin it again', async (scene) => {
     await openCollector(scene)
     const { receipt, items } = await running(scene, 'a', 'b')
     await collect(scene, 'ann', ['c'])
-    assert.deepEqual(await begun(scene, 'ann', receipt), items)
-    await end(scene, 'ann', receipt, items)
-    assert.equal((await look(scene, 'ann'))?.staged, 1)
+    assert.deepEqual(await begunBatch(scene, 'ann', receipt), items)
+    await endBatch(scene, 'ann', receipt, items)
+    assert.equal((await readKey(scene, 'ann'))?.staged, 1)
   })
 
   suite.test('a batch is ended by its own trigger only', async (scene) => {
     await openCollector(scene)
     const { receipt, items } = await running(scene, 'a')
     const other = await byHand(scene, 'ann')
-    assert.deepEqual(await end(scene, 'ann', other, items), { status: 'stale' })
-    assert.deepEqual(await end(scene, 'bob', receipt, items), { status: 'stale' })
+    assert.deepEqual(await endBatch(scene, 'ann', other, items), { status: 'stale' })
+    assert.deepEqual(await endBatch(scene, 'bob', receipt, items), { status: 'stale' })
     assert.deepEqual(await scene.receive(merged), [])
-    assert.equal((await end(scene, 'ann', receipt, items)).status, 'settled')
-    assert.deepEqual(await end(scene, 'ann', receipt, items), { status: 'stale' })
+    assert.equal((await endBatch(scene, 'ann', receipt, items)).status, 'settled')
+    assert.deepEqual(await endBatch(scene, 'ann', receipt, items), { status: 'stale' })
     assert.deepEqual(await scene.receiveBodies(merged), ['ann:a'])
   })
 
@@ -171,7 +174,7 @@ function describeContention(suite: ContractSuite): void {
     await scene.advance(windowMs)
     assert.equal(await mergeNext(scene), 'a')
     const { receipt } = await receiveTrigger(scene)
-    assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'nothing' })
+    assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'nothing' })
   })
 }
 
@@ -182,15 +185,15 @@ function describeLostHolders(suite: ContractSuite): void {
     await collect(scene, 'ann', ['b'])
     await scene.advance(leaseMs - 1)
     const early = await receiveTrigger(scene)
-    assert.deepEqual(await begin(scene, 'ann', early.receipt), { status: 'busy' })
+    assert.deepEqual(await beginBatch(scene, 'ann', early.receipt), { status: 'busy' })
     await scene.acknowledge(triggers, early.receipt)
     await scene.advance(1)
     const late = await receiveTrigger(scene)
     assert.notEqual(late.receipt, receipt)
-    const items = await begun(scene, 'ann', late.receipt)
+    const items = await begunBatch(scene, 'ann', late.receipt)
     assert.equal(idsOf(items), 'ab')
-    assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'stale' })
-    await end(scene, 'ann', late.receipt, items)
+    assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'stale' })
+    await endBatch(scene, 'ann', late.receipt, items)
     await assertNothingLeft(scene, 'ann')
   })
 
@@ -209,11 +212,11 @@ function describeLostHolders(suite: ContractSuite): void {
     const taker = await byHand(scene, 'ann')
     await scene.extend(triggers, taker, 2 * leaseMs)
     await scene.advance(leaseMs)
-    // Nobody has received the first trigger again: alone, its late acknowledgement would be accepted.
-    assert.equal(idsOf(await begun(scene, 'ann', taker)), 'a')
-    assert.deepEqual(await end(scene, 'ann', receipt, items), { status: 'stale' })
+    // The first trigger was not received again: alone, its late acknowledgement would be accepted.
+    assert.equal(idsOf(await begunBatch(scene, 'ann', taker)), 'a')
+    assert.deepEqual(await endBatch(scene, 'ann', receipt, items), { status: 'stale' })
     assert.deepEqual(await scene.receive(merged), [])
-    assert.equal((await end(scene, 'ann', taker, items)).status, 'settled')
+    assert.equal((await endBatch(scene, 'ann', taker, items)).status, 'settled')
     assert.deepEqual(await scene.receiveBodies(merged), ['ann:a'])
   })
 
@@ -222,7 +225,7 @@ function describeLostHolders(suite: ContractSuite): void {
     const { receipt, items } = await running(scene, 'a')
     await collect(scene, 'ann', ['b'])
     await scene.advance(leaseMs)
-    assert.equal((await end(scene, 'ann', receipt, items)).status, 'settled')
+    assert.equal((await endBatch(scene, 'ann', receipt, items)).status, 'settled')
     assert.deepEqual(await scene.receiveBodies(merged), ['ann:a'])
     assert.equal(await mergeNext(scene), 'b')
     await assertNothingLeft(scene, 'ann')
@@ -233,7 +236,7 @@ function describeLostHolders(suite: ContractSuite): void {
     const { receipt } = await running(scene, 'b')
     await scene.settle(triggers, receipt, { kind: 'retry', delayMs: 5 * second })
     await collect(scene, 'ann', ['a'], { orders: { a: -1 } })
-    assert.equal((await look(scene, 'ann'))?.trigger, 'retrying')
+    assert.equal((await readKey(scene, 'ann'))?.trigger, 'retrying')
     await scene.advance(5 * second)
     assert.equal(await mergeNext(scene), 'ab')
     await assertNothingLeft(scene, 'ann')
@@ -245,11 +248,11 @@ function describeLostHolders(suite: ContractSuite): void {
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
     await scene.advance(leaseMs)
-    assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'lapsed' })
+    assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'lapsed' })
     await scene.receiveOne(triggers)
-    assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'stale' })
+    assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'stale' })
     await scene.backend.purgeQueue({ queue: triggers })
-    assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'gone' })
+    assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'gone' })
   })
 
   suite.test(
@@ -259,7 +262,7 @@ function describeLostHolders(suite: ContractSuite): void {
       const { receipt } = await running(scene, 'a')
       await scene.settle(triggers, receipt, { kind: 'retry', delayMs: second })
       const other = await byHand(scene, 'ann')
-      await end(scene, 'ann', other, await begun(scene, 'ann', other))
+      await endBatch(scene, 'ann', other, await begunBatch(scene, 'ann', other))
       await assertNothingLeft(scene, 'ann')
       await collect(scene, 'ann', ['b'])
       await scene.advance(second)
@@ -281,7 +284,7 @@ function describeRefusals(suite: ContractSuite): void {
       const result = only(await scene.backend.settle({ queue: triggers, settlements }))
       assertRefused(result, 'invalid_argument')
     }
-    assert.equal((await look(scene, 'ann'))?.running, 1)
-    assert.equal((await end(scene, 'ann', receipt, items)).status, 'settled')
+    assert.equal((await readKey(scene, 'ann'))?.running, 1)
+    assert.equal((await endBatch(scene, 'ann', receipt, items)).status, 'settled')
   })
 }

@@ -3,17 +3,17 @@ import assert from 'node:assert/strict'
 import type { KeySummary } from '../../backends/collector-store.ts'
 import {
   assertNothingLeft,
-  begin,
-  begun,
+  beginBatch,
+  begunBatch,
   collect,
   collector,
   collectorsOf,
-  end,
+  endBatch,
   idsOf,
-  look,
   merged,
   mergeNext,
   openCollector,
+  readKey,
   receiveTrigger,
   triggers,
   windowMs,
@@ -37,7 +37,7 @@ function describeFlushing(suite: ContractSuite): void {
     await openCollector(scene)
     await collect(scene, 'ann', ['a'])
     assert.equal(await flush(scene), true)
-    assert.equal((await look(scene, 'ann'))?.trigger, 'due')
+    assert.equal((await readKey(scene, 'ann'))?.trigger, 'due')
     assert.equal(await flush(scene), true)
     assert.equal(await mergeNext(scene), 'a')
     await assertNothingLeft(scene, 'ann')
@@ -50,7 +50,7 @@ function describeFlushing(suite: ContractSuite): void {
     assert.equal(await flush(scene, 'bob'), false)
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    await begun(scene, 'ann', receipt)
+    await begunBatch(scene, 'ann', receipt)
     assert.equal(await flush(scene), false)
   })
 
@@ -59,10 +59,10 @@ function describeFlushing(suite: ContractSuite): void {
     await collect(scene, 'ann', ['a'])
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    const items = await begun(scene, 'ann', receipt)
+    const items = await begunBatch(scene, 'ann', receipt)
     await collect(scene, 'ann', ['b'])
     assert.equal(await flush(scene), true)
-    await end(scene, 'ann', receipt, items)
+    await endBatch(scene, 'ann', receipt, items)
     assert.equal(await mergeNext(scene), 'b')
     await assertNothingLeft(scene, 'ann')
   })
@@ -77,7 +77,7 @@ function describeFlushing(suite: ContractSuite): void {
       assert.equal(await flush(scene), true)
       assert.equal(await flush(scene), true)
       assert.equal(await mergeNext(scene), 'a')
-      assert.deepEqual(await begin(scene, 'ann', idle.receipt), { status: 'nothing' })
+      assert.deepEqual(await beginBatch(scene, 'ann', idle.receipt), { status: 'nothing' })
       await scene.acknowledge(triggers, idle.receipt)
       await assertNothingLeft(scene, 'ann')
     },
@@ -91,7 +91,7 @@ function describeFlushing(suite: ContractSuite): void {
       await scene.advance(windowMs)
       const { receipt } = await receiveTrigger(scene)
       assert.equal(await flush(scene), true)
-      await end(scene, 'ann', receipt, await begun(scene, 'ann', receipt))
+      await endBatch(scene, 'ann', receipt, await begunBatch(scene, 'ann', receipt))
       await assertNothingLeft(scene, 'ann')
       await collect(scene, 'ann', ['b'])
       assert.deepEqual(await scene.receive(triggers), [])
@@ -137,7 +137,7 @@ function describeLooking(suite: ContractSuite): void {
       running: 0,
       kept: 0,
     }
-    assert.deepEqual(await look(scene, 'ann'), {
+    assert.deepEqual(await readKey(scene, 'ann'), {
       ...summary,
       items: [
         { id: 'a', body: '"a"', order: 1, stagedAt: now + second },
@@ -151,8 +151,8 @@ function describeLooking(suite: ContractSuite): void {
     assert.equal(idsOf(one?.items ?? []), 'a')
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    await begun(scene, 'ann', receipt)
-    const held = await look(scene, 'ann')
+    await begunBatch(scene, 'ann', receipt)
+    const held = await readKey(scene, 'ann')
     assert.deepEqual([held?.staged, held?.since, held?.running], [0, null, 2])
     assert.deepEqual([held?.trigger, held?.dueAt, held?.items], ['held', null, []])
   })
@@ -197,13 +197,13 @@ function describeLooking(suite: ContractSuite): void {
     for (const key of odd) {
       const trigger = await receiveTrigger(scene)
       assert.equal(trigger.key, key)
-      const batch = await begun(scene, key, trigger.receipt)
+      const batch = await begunBatch(scene, key, trigger.receipt)
       assert.deepEqual(
         batch.map(({ id }) => id),
         odd,
       )
-      await end(scene, key, trigger.receipt, batch)
-      assert.equal(await look(scene, key), undefined)
+      await endBatch(scene, key, trigger.receipt, batch)
+      assert.equal(await readKey(scene, key), undefined)
     }
     const { items: left } = await list({ limit: 10 })
     assert.deepEqual(

@@ -36,7 +36,7 @@ export interface Collecting extends Partial<Omit<AddItems, 'items'>> {
   readonly orders?: Readonly<Record<string, number>>
 }
 
-export function addItems(key: string, ids: readonly string[], more: Collecting = {}): AddItems {
+export function itemsRequest(key: string, ids: readonly string[], more: Collecting = {}): AddItems {
   const { orders = {}, ...options } = more
   return {
     collector,
@@ -62,7 +62,7 @@ export async function collect(
   ids: readonly string[],
   more: Collecting = {},
 ): Promise<void> {
-  const added = await collectorsOf(scene).add(addItems(key, ids, more))
+  const added = await collectorsOf(scene).add(itemsRequest(key, ids, more))
   assert.deepEqual(
     added,
     ids.map((id): AddedItem => ({ id, status: 'staged' })),
@@ -75,7 +75,7 @@ export async function receiveTrigger(scene: Scene): Promise<Delivery & { readonl
   return { ...delivery, key: JSON.parse(delivery.body).conversation_id }
 }
 
-export function begin(
+export function beginBatch(
   scene: Scene,
   key: string,
   receipt: string,
@@ -86,13 +86,13 @@ export function begin(
 }
 
 /** Begins a batch that must be there. */
-export async function begun(
+export async function begunBatch(
   scene: Scene,
   key: string,
   receipt: string,
   limits: { readonly maxItems?: number; readonly maxBytes?: number } = {},
 ): Promise<readonly StagedItem[]> {
-  const batch = await begin(scene, key, receipt, limits)
+  const batch = await beginBatch(scene, key, receipt, limits)
   assert.ok(batch.status === 'begun', `the batch is ${batch.status}`)
   return batch.items
 }
@@ -102,7 +102,7 @@ export function idsOf(items: readonly { readonly id: string }[]): string {
 }
 
 /** Acknowledges the trigger with the merged message and the end of its batch. */
-export async function end(
+export async function endBatch(
   scene: Scene,
   key: string,
   receipt: string,
@@ -117,24 +117,24 @@ export async function end(
   return only(await scene.backend.settle({ queue: triggers, settlements: [settlement] }))
 }
 
-/** Receives a trigger and merges what is staged; the answer is what was merged. */
+/** Receives a trigger and merges what is staged; returns what was merged. */
 export async function mergeNext(
   scene: Scene,
   limits: { readonly maxItems?: number; readonly maxBytes?: number } = {},
 ): Promise<string> {
   const { key, receipt } = await receiveTrigger(scene)
-  const items = await begun(scene, key, receipt, limits)
-  const { status } = await end(scene, key, receipt, items)
+  const items = await begunBatch(scene, key, receipt, limits)
+  const { status } = await endBatch(scene, key, receipt, items)
   assert.equal(status, 'settled')
   return idsOf(items)
 }
 
-export function look(scene: Scene, key: string): Promise<CollectedKey | undefined> {
+export function readKey(scene: Scene, key: string): Promise<CollectedKey | undefined> {
   return collectorsOf(scene).read({ collector, key, limit: 100 })
 }
 
 /** Nothing is staged, nothing runs, and no trigger is left. */
 export async function assertNothingLeft(scene: Scene, key: string): Promise<void> {
-  assert.equal(await look(scene, key), undefined)
+  assert.equal(await readKey(scene, key), undefined)
   assert.deepEqual(await scene.counts(triggers), { ready: 0, leased: 0, delayed: 0 })
 }

@@ -1,21 +1,21 @@
-/** Triggers are messages that anybody may purge, bury or redrive, and no key may be stranded by it. */
+/** Triggers are messages that a caller may purge, dead-letter or redrive; no key may be stranded by it. */
 import assert from 'node:assert/strict'
 import type { AddedItem, CollectorKey } from '../../backends/collector-store.ts'
 import {
-  addItems,
   assertNothingLeft,
-  begin,
-  begun,
+  beginBatch,
+  begunBatch,
   collect,
   collector,
   collectorsOf,
-  end,
+  endBatch,
   idsOf,
+  itemsRequest,
   leaseMs,
-  look,
   merged,
   mergeNext,
   openCollector,
+  readKey,
   receiveTrigger,
   triggerBody,
   triggers,
@@ -53,7 +53,7 @@ function describeLostTriggers(suite: ContractSuite): void {
       await collect(scene, 'ann', ['a'])
       await scene.advance(second)
       await scene.backend.purgeQueue({ queue: triggers })
-      assert.equal((await look(scene, 'ann'))?.trigger, 'none')
+      assert.equal((await readKey(scene, 'ann'))?.trigger, 'none')
       await collect(scene, 'ann', ['b'])
       await scene.advance(windowMs - second)
       assert.equal(await mergeNext(scene), 'ab')
@@ -66,7 +66,7 @@ function describeLostTriggers(suite: ContractSuite): void {
     await collect(scene, 'ann', ['a'])
     await scene.backend.purgeQueue({ queue: triggers })
     await scene.advance(windowMs)
-    await collectorsOf(scene).add(addItems('ann', ['a']))
+    await collectorsOf(scene).add(itemsRequest('ann', ['a']))
     assert.equal(await mergeNext(scene), 'a')
   })
 
@@ -101,12 +101,12 @@ function describeLostTriggers(suite: ContractSuite): void {
     await collect(scene, 'ann', ['a'])
     await scene.advance(minute + windowMs)
     assert.deepEqual(await scene.receive(triggers), [])
-    assert.equal((await look(scene, 'ann'))?.trigger, 'none')
+    assert.equal((await readKey(scene, 'ann'))?.trigger, 'none')
     assert.deepEqual(await repair(scene, 0), { repaired: ['ann'], stuck: [] })
     assert.equal(await mergeNext(scene), 'a')
   })
 
-  suite.test('a trigger that somebody deleted without merging is missed', async (scene) => {
+  suite.test('a trigger that was deleted without merging is missed', async (scene) => {
     await openCollector(scene)
     await collect(scene, 'ann', ['a'])
     await scene.advance(windowMs)
@@ -123,10 +123,10 @@ function describeLostTriggers(suite: ContractSuite): void {
       await collect(scene, 'ann', ['a'])
       await scene.advance(windowMs)
       const { receipt } = await receiveTrigger(scene)
-      const items = await begun(scene, 'ann', receipt)
+      const items = await begunBatch(scene, 'ann', receipt)
       await scene.backend.purgeQueue({ queue: triggers })
       await scene.sweep()
-      assert.deepEqual(await end(scene, 'ann', receipt, items), { status: 'gone' })
+      assert.deepEqual(await endBatch(scene, 'ann', receipt, items), { status: 'gone' })
       assert.deepEqual(await scene.receive(merged), [])
       assert.deepEqual(await repair(scene, 0), { repaired: ['ann'], stuck: [] })
       assert.equal(await mergeNext(scene), 'a')
@@ -140,7 +140,7 @@ function describeLostTriggers(suite: ContractSuite): void {
     await scene.backend.deleteQueue({ queue: triggers })
     await scene.advance(windowMs)
     assert.deepEqual(await repair(scene, 0), fine)
-    assert.equal((await look(scene, 'ann'))?.trigger, 'none')
+    assert.equal((await readKey(scene, 'ann'))?.trigger, 'none')
     await scene.queue(triggers, { visibilityMs: leaseMs })
     await scene.advance(1)
     assert.deepEqual(await repair(scene, 0), { repaired: ['ann'], stuck: [] })
@@ -152,11 +152,11 @@ function describeLostTriggers(suite: ContractSuite): void {
     await collect(scene, 'ann', ['a'])
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    const items = await begun(scene, 'ann', receipt)
+    const items = await begunBatch(scene, 'ann', receipt)
     await scene.extend(triggers, receipt, 5 * minute)
     await scene.advance(4 * minute)
     assert.deepEqual(await repair(scene), fine)
-    await end(scene, 'ann', receipt, items)
+    await endBatch(scene, 'ann', receipt, items)
     await assertNothingLeft(scene, 'ann')
   })
 }
@@ -165,7 +165,7 @@ function describeLostTriggers(suite: ContractSuite): void {
 async function killTrigger(scene: Scene): Promise<void> {
   for (let receive = 0; receive < 3; receive += 1) {
     const { key, receipt } = await receiveTrigger(scene)
-    await begin(scene, key, receipt)
+    await beginBatch(scene, key, receipt)
     await scene.settle(triggers, receipt, { kind: 'retry', delayMs: 0 })
   }
   assert.deepEqual(await scene.receive(triggers), [])
@@ -184,7 +184,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
     await killTrigger(scene)
     await scene.advance(minute)
     assert.deepEqual(await repair(scene), { repaired: [], stuck: ['ann'] })
-    const found = await look(scene, 'ann')
+    const found = await readKey(scene, 'ann')
     const { trigger, staged, running, kept, dueAt } = found ?? {}
     assert.deepEqual([trigger, staged, running, kept, dueAt], ['dead', 0, 0, 2, null])
     assert.equal(idsOf(found?.keptItems ?? []), 'ab')
@@ -214,7 +214,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
     await collect(scene, 'ann', ['b'])
     await scene.advance(windowMs)
     assert.equal(await mergeNext(scene), 'b')
-    assert.equal((await look(scene, 'ann'))?.kept, 1)
+    assert.equal((await readKey(scene, 'ann'))?.kept, 1)
     await collect(scene, 'ann', ['c'])
     await redrive(scene)
     // Alone, so that what failed once does not take others with it.
@@ -229,7 +229,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
     await collect(scene, 'ann', ['a'])
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    await begun(scene, 'ann', receipt)
+    await begunBatch(scene, 'ann', receipt)
     await collect(scene, 'ann', ['b'], { windowMs: 0 })
     await scene.settle(triggers, receipt, { kind: 'deadLetter', reason: 'broken' })
     assert.equal(await mergeNext(scene), 'b')
@@ -243,7 +243,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
       await scene.advance(windowMs)
       await killTrigger(scene)
       const again = (): Promise<readonly AddedItem[]> =>
-        collectorsOf(scene).add(addItems('ann', ['a']))
+        collectorsOf(scene).add(itemsRequest('ann', ['a']))
       assert.deepEqual(await again(), [{ id: 'a', status: 'duplicate' }])
       await redrive(scene)
       assert.equal(await mergeNext(scene), 'a')
@@ -261,20 +261,20 @@ function describeDeadTriggers(suite: ContractSuite): void {
     await collect(scene, 'ann', ['b'])
     await scene.advance(windowMs)
     const first = await receiveTrigger(scene)
-    const items = await begun(scene, 'ann', first.receipt)
+    const items = await begunBatch(scene, 'ann', first.receipt)
     await redrive(scene)
     const second = await receiveTrigger(scene)
-    assert.deepEqual(await begin(scene, 'ann', second.receipt), { status: 'busy' })
+    assert.deepEqual(await beginBatch(scene, 'ann', second.receipt), { status: 'busy' })
     await scene.acknowledge(triggers, second.receipt)
-    await end(scene, 'ann', first.receipt, items)
+    await endBatch(scene, 'ann', first.receipt, items)
     // The end of the running batch sees to what was kept.
     const third = await receiveTrigger(scene)
-    assert.equal(idsOf(await begun(scene, 'ann', third.receipt)), 'a')
+    assert.equal(idsOf(await begunBatch(scene, 'ann', third.receipt)), 'a')
     await collect(scene, 'ann', ['c'], { windowMs: 0 })
     const fourth = await receiveTrigger(scene)
-    assert.deepEqual(await begin(scene, 'ann', fourth.receipt), { status: 'busy' })
+    assert.deepEqual(await beginBatch(scene, 'ann', fourth.receipt), { status: 'busy' })
     await scene.acknowledge(triggers, fourth.receipt)
-    await end(scene, 'ann', third.receipt, await begun(scene, 'ann', third.receipt))
+    await endBatch(scene, 'ann', third.receipt, await begunBatch(scene, 'ann', third.receipt))
     assert.equal(await mergeNext(scene), 'c')
     await assertNothingLeft(scene, 'ann')
   })
@@ -284,7 +284,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
     await collect(scene, 'ann', ['a'])
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    await begun(scene, 'ann', receipt)
+    await begunBatch(scene, 'ann', receipt)
     await scene.advance(leaseMs)
     await scene.receive(triggers, { max: 1 })
     // The batch has no holder, so a flush sends another trigger.
@@ -308,7 +308,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
     await killTrigger(scene)
     await redrive(scene)
     await killTrigger(scene)
-    assert.equal((await look(scene, 'ann'))?.kept, 1)
+    assert.equal((await readKey(scene, 'ann'))?.kept, 1)
     await scene.backend.purgeQueue({ queue: deadTriggers })
     await scene.advance(minute)
     // A dead letter that was thrown away does not take the items with it.
@@ -326,10 +326,10 @@ function describeDeadTriggers(suite: ContractSuite): void {
       await killTrigger(scene)
       assert.equal(await collectorsOf(scene).flush({ collector, key: 'ann' }), true)
       assert.equal(await mergeNext(scene), 'a')
-      assert.equal(await look(scene, 'ann'), undefined)
+      assert.equal(await readKey(scene, 'ann'), undefined)
       await redrive(scene)
       const { receipt } = await receiveTrigger(scene)
-      assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'nothing' })
+      assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'nothing' })
     },
   )
 
@@ -341,12 +341,12 @@ function describeDeadTriggers(suite: ContractSuite): void {
       await scene.advance(windowMs)
       for (let receive = 0; receive < 3; receive += 1) {
         const { receipt } = await receiveTrigger(scene)
-        await begun(scene, 'ann', receipt)
+        await begunBatch(scene, 'ann', receipt)
         if (receive === 2) await collect(scene, 'ann', ['b'], { windowMs: leaseMs })
         await scene.advance(leaseMs)
       }
       assert.equal(await mergeNext(scene), 'b')
-      assert.equal((await look(scene, 'ann'))?.kept, 1)
+      assert.equal((await readKey(scene, 'ann'))?.kept, 1)
       await redrive(scene)
       assert.equal(await mergeNext(scene), 'a')
       await assertNothingLeft(scene, 'ann')
@@ -361,7 +361,7 @@ function describeDeadTriggers(suite: ContractSuite): void {
       await receiveTrigger(scene)
       await scene.advance(leaseMs)
     }
-    assert.equal((await look(scene, 'ann'))?.trigger, 'dead')
+    assert.equal((await readKey(scene, 'ann'))?.trigger, 'dead')
     // Its window was over long ago, so that what is staged is due at once.
     await collect(scene, 'ann', ['b'])
     assert.equal(await mergeNext(scene), 'ab')
@@ -376,11 +376,11 @@ function describeDeadTriggers(suite: ContractSuite): void {
       await scene.settle(triggers, receipt, { kind: 'retry', delayMs: 0 })
     }
     const last = await receiveTrigger(scene)
-    await begun(scene, 'ann', last.receipt)
+    await begunBatch(scene, 'ann', last.receipt)
     await collect(scene, 'ann', ['b'], { windowMs: second })
     await scene.advance(second)
     const { receipt } = await receiveTrigger(scene)
-    assert.deepEqual(await begin(scene, 'ann', receipt), { status: 'busy' })
+    assert.deepEqual(await beginBatch(scene, 'ann', receipt), { status: 'busy' })
     await scene.acknowledge(triggers, receipt)
     await scene.settle(triggers, last.receipt, { kind: 'deadLetter', reason: 'broken' })
     assert.equal(await mergeNext(scene), 'b')

@@ -1,17 +1,17 @@
 /** Items are staged by key for a window, in the commit of the trigger that will have them merged. */
 import assert from 'node:assert/strict'
 import {
-  addItems,
   assertNothingLeft,
-  begun,
+  begunBatch,
   collect,
   collectorsOf,
-  end,
+  endBatch,
   idsOf,
-  look,
+  itemsRequest,
   merged,
   mergeNext,
   openCollector,
+  readKey,
   receiveTrigger,
   triggerBody,
   triggers,
@@ -46,7 +46,7 @@ function describeWindows(suite: ContractSuite): void {
     await assertNothingLeft(scene, 'ann')
   })
 
-  suite.test('a trigger says what it was told to say', async (scene) => {
+  suite.test('a trigger has the message that was declared', async (scene) => {
     await openCollector(scene)
     await collect(scene, 'ann', ['a'])
     assert.deepEqual(await scene.peekBodies(triggers, 'delayed'), [triggerBody('ann')])
@@ -58,7 +58,7 @@ function describeWindows(suite: ContractSuite): void {
     await collect(scene, 'ann', ['a', 'b', 'c', 'd'], { orders })
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    const items = await begun(scene, 'ann', receipt)
+    const items = await begunBatch(scene, 'ann', receipt)
     assert.equal(idsOf(items), 'bdac')
     assert.deepEqual(
       items.map(({ order, body }) => [order, body]),
@@ -122,16 +122,16 @@ function describeWindows(suite: ContractSuite): void {
     await scene.queue('webhooks')
     await scene.send('webhooks', 'hook')
     const { receipt } = await scene.receiveOne('webhooks')
-    const settlement = { receipt, items: [addItems('ann', ['a'])] }
+    const settlement = { receipt, items: [itemsRequest('ann', ['a'])] }
     const settle = (kind: 'acknowledge') =>
       scene.backend.settle({
         queue: 'webhooks',
         settlements: [{ ...settlement, outcome: { kind } }],
       })
     assert.equal(only(await settle('acknowledge')).status, 'settled')
-    assert.equal((await look(scene, 'ann'))?.staged, 1)
+    assert.equal((await readKey(scene, 'ann'))?.staged, 1)
     assert.equal(only(await settle('acknowledge')).status, 'gone')
-    assert.equal((await look(scene, 'ann'))?.staged, 1)
+    assert.equal((await readKey(scene, 'ann'))?.staged, 1)
     await scene.advance(windowMs)
     assert.equal(await mergeNext(scene), 'a')
   })
@@ -144,7 +144,7 @@ function describeSliding(suite: ContractSuite): void {
     await openCollector(scene)
     for (const id of ['a', 'b', 'c']) {
       await collect(scene, 'ann', [id], { maxWaitMs })
-      assert.equal((await look(scene, 'ann'))?.trigger, 'waiting')
+      assert.equal((await readKey(scene, 'ann'))?.trigger, 'waiting')
       await scene.advance(6 * second)
     }
     await scene.advance(4 * second - 1)
@@ -170,7 +170,7 @@ function describeSliding(suite: ContractSuite): void {
     await openCollector(scene)
     await collect(scene, 'ann', ['a'], { maxWaitMs })
     await scene.advance(windowMs - 1)
-    await collectorsOf(scene).add(addItems('ann', ['a'], { maxWaitMs }))
+    await collectorsOf(scene).add(itemsRequest('ann', ['a'], { maxWaitMs }))
     await scene.advance(1)
     assert.equal(await mergeNext(scene), 'a')
   })
@@ -178,7 +178,7 @@ function describeSliding(suite: ContractSuite): void {
 
 function describeDuplicates(suite: ContractSuite): void {
   const statuses = async (scene: Scene, key: string, ...ids: string[]): Promise<string[]> =>
-    (await collectorsOf(scene).add(addItems(key, ids))).map(({ status }) => status)
+    (await collectorsOf(scene).add(itemsRequest(key, ids))).map(({ status }) => status)
 
   suite.test('an id that is staged for its key is not staged again', async (scene) => {
     await openCollector(scene)
@@ -194,9 +194,9 @@ function describeDuplicates(suite: ContractSuite): void {
     await collect(scene, 'ann', ['a'])
     await scene.advance(windowMs)
     const { receipt } = await receiveTrigger(scene)
-    const items = await begun(scene, 'ann', receipt)
+    const items = await begunBatch(scene, 'ann', receipt)
     assert.deepEqual(await statuses(scene, 'ann', 'a'), ['duplicate'])
-    await end(scene, 'ann', receipt, items)
+    await endBatch(scene, 'ann', receipt, items)
     await assertNothingLeft(scene, 'ann')
   })
 
@@ -298,7 +298,7 @@ function describeRefusals(suite: ContractSuite): void {
     await openCollector(scene)
     await scene.fifoQueue('triggers.fifo')
     const { add, begin, list, repair, flush, read } = collectorsOf(scene)
-    const given = (more: object) => add({ ...addItems('ann', ['a']), ...more })
+    const given = (more: object) => add({ ...itemsRequest('ann', ['a']), ...more })
     const item = { id: 'a', body: '1', order: 0 }
     const bad: readonly object[] = [
       { key: '' },
@@ -346,13 +346,13 @@ function describeRefusals(suite: ContractSuite): void {
       const settlement = {
         receipt,
         outcome: { kind: 'acknowledge' },
-        items: [{ ...addItems('ann', ['a']), ...more }],
+        items: [{ ...itemsRequest('ann', ['a']), ...more }],
       } as const
       const settlements = [settlement]
       const result = only(await scene.backend.settle({ queue: 'webhooks', settlements }))
       assertRefused(result, 'queue_not_found', 'invalid_argument')
     }
-    assert.equal(await look(scene, 'ann'), undefined)
+    assert.equal(await readKey(scene, 'ann'), undefined)
     assert.deepEqual(await scene.counts('webhooks'), { ready: 0, leased: 1, delayed: 0 })
   })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { MessageAttribute } from '../../backends/backend.ts'
-import { enqueue, read } from './job-scene.ts'
+import { enqueue, readJob } from './job-scene.ts'
 import { assertRefused, minute, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -59,7 +59,7 @@ function describeOwnTarget(suite: ContractSuite): void {
     const { id } = await enqueue(scene, { maxAttempts: 1 })
     await wearOut(scene, 'q', 1)
     assert.deepEqual(await scene.receiveBodies('q'), [])
-    assert.equal((await read(scene, id)).status, 'failed')
+    assert.equal((await readJob(scene, id)).status, 'failed')
   })
 }
 
@@ -80,7 +80,7 @@ function describeMoving(suite: ContractSuite): void {
     },
   )
 
-  suite.test('a receive goes on to healthy messages behind those that die', async (scene) => {
+  suite.test('a receive continues to healthy messages behind dead letters', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 1)
     await scene.send('q', 'p1', 'p2', 'p3')
     await wearOut(scene, 'q', 1)
@@ -167,7 +167,7 @@ function describeWhatIsKept(suite: ContractSuite): void {
     assert.ok((await scene.receiveOne(dead)).body === body)
   })
 
-  suite.test('retention of a standard queue goes on after death', async (scene) => {
+  suite.test('retention of a standard queue continues in the dead-letter queue', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 1)
     await scene.backend.changeQueue({ queue: dead, changes: { retentionMs: minute } })
     await scene.send('q', 'poison')

@@ -13,7 +13,7 @@ export function describeDeduplication(all: ContractSuite): void {
     deduplicationId,
   })
 
-  /** Sends a first message, and answers how a test's second one must be answered as a duplicate. */
+  /** Sends a first message, and returns the result that its duplicate must have. */
   const first = async (scene: Scene, settings: Partial<QueueSettings> = {}) => {
     await scene.fifoQueue(queue, settings)
     const { id, sequence } = created(await scene.sendOne(queue, message('same')))

@@ -107,7 +107,7 @@ function describeCalm(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('q', { max: 1 }), ['loud30'])
   })
 
-  suite.test('count no lease that has lapsed, was handed back or was buried', async (scene) => {
+  suite.test('count no lease that has lapsed, was released or was dead-lettered', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5, { visibilityMs: 10 * second })
     await scene.send('q', ...ofTenant('loud', ...bodies('loud', 40)))
     const [handedBack, buried] = await scene.receive('q', { max: 30 })

@@ -242,7 +242,7 @@ function describeGivingWay(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies(dead), ['poison'])
   })
 
-  suite.test('a buried head gives way to the next of its group', async (scene) => {
+  suite.test('a dead-lettered head gives way to the next of its group', async (scene) => {
     const dead = await scene.queueWithDeadLetters(queue, 3, { type: 'fifo' })
     await scene.sendToGroup(queue, 'g', 'poison', 'healthy')
     const { receipt } = await scene.receiveOne(queue)
@@ -271,7 +271,7 @@ function describeGivingWay(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies(queue, { max: 2 }), ['one', 'two'])
   })
 
-  /** Leases 'one' of the group in a receive on which 'two', right behind it, dies. */
+  /** Leases 'one' of the group in a receive that dead-letters 'two', right behind it. */
   const leasedBeforeDeath = async (scene: Scene): Promise<Delivery> => {
     await scene.queueWithDeadLetters(queue, 2, { type: 'fifo', visibilityMs: 10 * second })
     await scene.sendToGroup(queue, 'g', 'one', 'two')

@@ -8,7 +8,7 @@ import type {
 import { minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-/** Whoever keeps jobs has something that can be stuck. */
+/** A backend that keeps jobs has something that can be stuck. */
 export function describeFindings(all: ContractSuite): void {
   const suite = all.needing('trackedJobs')
   suite.describe('what the janitor finds', () => describeNoting(suite))
@@ -59,7 +59,7 @@ function describeNoting(suite: ContractSuite): void {
     assert.deepEqual((await Promise.all(looks)).flat(), ['a'])
   })
 
-  suite.test('is forgotten when it has gone, and reported when it comes back', async (scene) => {
+  suite.test('is removed when it is gone, and reported when it returns', async (scene) => {
     const atOnce = { confirmAfterMs: 0 }
     assert.deepEqual(await noted(scene, ['a'], atOnce), ['a'])
     assert.equal(only(await findingsOf(scene).list({ limit: 10 })).id, 'a')
@@ -99,7 +99,7 @@ function describeNoting(suite: ContractSuite): void {
     assert.equal(listed.length, 1)
   })
 
-  suite.test('begins when it was noted, unless somebody knows better', async (scene) => {
+  suite.test('begins when it was noted, unless the caller gives a time', async (scene) => {
     const unknown = { place: 'q', id: 'a', type: null }
     const changes = { found: [unknown], confirmAfterMs: 0 }
     const before = await findingsOf(scene).note({

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import type { Emitted, Outcome } from '../../backends/backend.ts'
 import {
+  createFlowQueues,
+  endMessages,
   flowsOf,
-  heard,
-  message,
-  open,
+  messageTo,
+  openFlow,
   pages,
-  prepare,
-  read,
+  readFlow,
+  readUnits,
   settleNext,
   settleWith,
-  states,
-  units,
+  unitStates,
   unitsOf,
 } from './flow-scene.ts'
 import { jobsOf } from './job-scene.ts'
@@ -23,113 +23,113 @@ const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 export function describeFlowEnds(all: ContractSuite): void {
   const suite = all.needing('flows', 'peek')
 
-  suite.describe('when a unit is given up', () => {
+  suite.describe('when a unit is dead', () => {
     suite.test('a flow that waits is open until it is brought back', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'), { onUnitFailure: 'wait' })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'wait' })
       await settleNext(scene, bury)
       await settleNext(scene)
-      const waiting = await read(scene)
+      const waiting = await readFlow(scene)
       assert.deepEqual(waiting.failure, { unit: 'a', reason: 'unreadable' })
-      assert.deepEqual([waiting.status, await heard(scene)], ['open', []])
+      assert.deepEqual([waiting.status, await endMessages(scene)], ['open', []])
       await scene.backend.startMoveTask({ source: 'work-dead' })
       await scene.sweep()
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book is done'])
-      assert.equal((await read(scene)).failure, null)
+      assert.deepEqual(await endMessages(scene), ['book is done'])
+      assert.equal((await readFlow(scene)).failure, null)
     })
 
-    suite.test('a flow fails at once that is told to, whatever is pending', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail', sealed: false })
+    suite.test('with `fail`, the flow fails at once, whatever is pending', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail', sealed: false })
       await settleNext(scene, bury)
-      const failed = await read(scene)
+      const failed = await readFlow(scene)
       assert.deepEqual(
         [failed.status, failed.failure],
         ['failed', { unit: 'a', reason: 'unreadable' }],
       )
       assert.notEqual(failed.endedAt, null)
-      assert.deepEqual(await heard(scene), ['book has failed'])
-      // What is marked afterwards is kept, and changes no more.
+      assert.deepEqual(await endMessages(scene), ['book has failed'])
+      // Later marks are stored, and do not change the flow.
       await settleNext(scene)
-      const later = await read(scene)
+      const later = await readFlow(scene)
       assert.deepEqual([later.status, later.units.done], ['failed', 1])
-      assert.deepEqual(await heard(scene), ['book has failed'])
+      assert.deepEqual(await endMessages(scene), ['book has failed'])
     })
 
-    suite.test('a flow goes on to its end with what there is, if it is told to', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
+    suite.test('with `finalize`, the flow ends without the unit', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
       await settleNext(scene, bury)
-      assert.deepEqual(await heard(scene), [])
+      assert.deepEqual(await endMessages(scene), [])
       await settleNext(scene)
-      const record = await read(scene)
+      const record = await readFlow(scene)
       assert.deepEqual([record.status, record.units.dead], ['finalized', 1])
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead' })
-      assert.deepEqual((await read(scene)).units, { total: 2, done: 2, dead: 0, pending: 0 })
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual((await readFlow(scene)).units, { total: 2, done: 2, dead: 0, pending: 0 })
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
     suite.test(
       'a flow ends with the last unit also when that is the one given up',
       async (scene) => {
-        await prepare(scene)
-        await open(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
+        await createFlowQueues(scene)
+        await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
         await settleNext(scene)
         await settleNext(scene, bury)
-        assert.deepEqual(await heard(scene), ['book is done'])
+        assert.deepEqual(await endMessages(scene), ['book is done'])
       },
     )
   })
 
   suite.describe('a deadline', () => {
-    suite.test('makes a flow overdue, which goes on', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'), { deadlineMs: hour })
-      await open(scene, unitsOf('b'), { id: 'in time', deadlineMs: 2 * hour })
+    suite.test('makes a flow overdue, which continues', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'), { deadlineMs: hour })
+      await openFlow(scene, unitsOf('b'), { id: 'in time', deadlineMs: 2 * hour })
       const overdue = async (): Promise<unknown> => {
         const { items } = await flowsOf(scene).list({ prefix: '', overdue: true, limit: 10 })
         return items.map(({ id }) => id)
       }
       await scene.advance(hour - 1)
       await scene.sweep()
-      assert.equal((await read(scene)).isOverdue, false)
+      assert.equal((await readFlow(scene)).isOverdue, false)
       assert.deepEqual(await overdue(), [])
       await scene.advance(1)
       await scene.sweep()
-      assert.equal((await read(scene)).isOverdue, true)
+      assert.equal((await readFlow(scene)).isOverdue, true)
       assert.deepEqual(await overdue(), ['book'])
       await settleNext(scene)
-      assert.deepEqual([(await read(scene)).isOverdue, await overdue()], [false, []])
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual([(await readFlow(scene)).isOverdue, await overdue()], [false, []])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
-    suite.test('ends a flow, if it is told to', async (scene) => {
-      await prepare(scene)
+    suite.test('ends a flow, if so declared', async (scene) => {
+      await createFlowQueues(scene)
       for (const onDeadline of ['fail', 'finalize'] as const) {
         const changes = { id: onDeadline, deadlineMs: hour, onDeadline, sealed: false }
-        await open(scene, unitsOf(onDeadline), changes)
+        await openFlow(scene, unitsOf(onDeadline), changes)
       }
       await scene.advance(hour)
       await scene.sweep()
-      const failed = await read(scene, 'fail')
+      const failed = await readFlow(scene, 'fail')
       assert.deepEqual(
         [failed.status, failed.failure],
         ['failed', { unit: null, reason: 'It was not done at its deadline.' }],
       )
-      const ended = await read(scene, 'finalize')
+      const ended = await readFlow(scene, 'finalize')
       assert.deepEqual([ended.status, ended.isSealed, ended.units.pending], ['finalized', true, 1])
-      assert.deepEqual(await heard(scene), ['finalize is done', 'fail has failed'])
+      assert.deepEqual(await endMessages(scene), ['finalize is done', 'fail has failed'])
       await scene.sweep()
       await settleNext(scene)
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['finalize is done', 'fail has failed'])
+      assert.deepEqual(await endMessages(scene), ['finalize is done', 'fail has failed'])
     })
 
     suite.test('does not end a flow again that was resumed after it', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'), { deadlineMs: hour, onDeadline: 'fail' })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'), { deadlineMs: hour, onDeadline: 'fail' })
       await scene.advance(hour)
       await scene.sweep()
       const { status, isOverdue } = await flowsOf(scene).resume({ ...pages, unit: 'a' })
@@ -142,17 +142,17 @@ export function describeFlowEnds(all: ContractSuite): void {
         ['book'],
       )
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book is done', 'book has failed'])
+      assert.deepEqual(await endMessages(scene), ['book is done', 'book has failed'])
     })
 
     suite.test('means nothing to a flow that has ended before', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'), { deadlineMs: hour, onDeadline: 'fail' })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'), { deadlineMs: hour, onDeadline: 'fail' })
       await settleNext(scene)
       await scene.advance(2 * hour)
       await scene.sweep()
-      assert.equal((await read(scene)).status, 'finalized')
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.equal((await readFlow(scene)).status, 'finalized')
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
   })
 
@@ -160,32 +160,32 @@ export function describeFlowEnds(all: ContractSuite): void {
     suite.test(
       'ends it at once and takes its messages back, but for those in hand',
       async (scene) => {
-        await prepare(scene)
+        await createFlowQueues(scene)
         const later: Emitted = { queue: 'work', message: { body: 'later', delayMs: minute } }
-        await open(scene, [...unitsOf('a', 'b'), { id: 'later', work: later }, { id: 'bare' }])
+        await openFlow(scene, [...unitsOf('a', 'b'), { id: 'later', work: later }, { id: 'bare' }])
         await scene.send('work', 'of nobody')
         const held = await scene.receiveOne('work')
         assert.equal((await flowsOf(scene).cancel(pages)).status, 'cancelled')
         await scene.sweep()
         assert.deepEqual(await scene.counts('work'), { ready: 1, leased: 1, delayed: 0 })
         assert.deepEqual(await scene.peekBodies('work', 'ready'), ['of nobody'])
-        assert.deepEqual(await states(scene), {
+        assert.deepEqual(await unitStates(scene), {
           a: 'pending',
           b: 'dead',
           later: 'dead',
           bare: 'dead',
         })
         await settleWith(scene, held.receipt)
-        const record = await read(scene)
+        const record = await readFlow(scene)
         assert.deepEqual([record.status, record.units.done], ['cancelled', 1])
-        assert.deepEqual(await heard(scene), [])
+        assert.deepEqual(await endMessages(scene), [])
         assert.equal((await flowsOf(scene).cancel(pages)).status, 'cancelled')
       },
     )
 
-    suite.test('takes back later what was in hand and was not done', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'))
+    suite.test('removes later what was leased and was not done', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'))
       const { receipt } = await scene.receiveOne('work')
       await scene.receiveOne('work', { visibilityMs: second })
       await flowsOf(scene).cancel(pages)
@@ -195,12 +195,12 @@ export function describeFlowEnds(all: ContractSuite): void {
       await scene.advance(minute)
       await scene.sweep()
       assert.deepEqual(await scene.counts('work'), { ready: 0, leased: 0, delayed: 0 })
-      assert.deepEqual(await states(scene), { a: 'dead', b: 'dead' })
+      assert.deepEqual(await unitStates(scene), { a: 'dead', b: 'dead' })
     })
 
     suite.test('takes back thousands of messages in slices', async (scene) => {
-      await prepare(scene)
-      await open(scene, [], { sealed: false })
+      await createFlowQueues(scene)
+      await openFlow(scene, [], { sealed: false })
       for (const slice of [0, 1, 2]) {
         const ids = Array.from({ length: 500 }, (_, index) => `${slice}-${index}`)
         await flowsOf(scene).add({ ...pages, units: unitsOf(...ids) })
@@ -210,7 +210,7 @@ export function describeFlowEnds(all: ContractSuite): void {
       assert.ok(more)
       await scene.sweep()
       assert.equal((await scene.counts('work')).ready, 0)
-      assert.deepEqual((await read(scene)).units, {
+      assert.deepEqual((await readFlow(scene)).units, {
         total: 1_500,
         done: 0,
         dead: 1_500,
@@ -219,9 +219,9 @@ export function describeFlowEnds(all: ContractSuite): void {
     })
 
     suite.needing('trackedJobs').test('cancels the jobs of its units', async (scene) => {
-      await prepare(scene)
+      await createFlowQueues(scene)
       const work: Emitted = { queue: 'work', job: { type: 'OCR', payload: '1', maxAttempts: 1 } }
-      await open(scene, [{ id: 'a', work }])
+      await openFlow(scene, [{ id: 'a', work }])
       await flowsOf(scene).cancel(pages)
       await scene.sweep()
       const { items } = await jobsOf(scene).list({ queue: 'work', limit: 10 })
@@ -232,8 +232,8 @@ export function describeFlowEnds(all: ContractSuite): void {
     })
 
     suite.test('is refused when the flow has ended', async (scene) => {
-      await prepare(scene)
-      await open(scene, [])
+      await createFlowQueues(scene)
+      await openFlow(scene, [])
       await rejects(flowsOf(scene).cancel(pages), 'flow_finished')
       await rejects(flowsOf(scene).resume({ ...pages, unit: 'a' }), 'flow_finished')
     })
@@ -241,10 +241,10 @@ export function describeFlowEnds(all: ContractSuite): void {
 
   suite.describe('resuming a flow', () => {
     suite.test('sends the work of a unit again, once', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail', keepsWork: false })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail', keepsWork: false })
       await settleNext(scene, bury)
-      const work = message('work', 'a again')
+      const work = messageTo('work', 'a again')
       for (let time = 0; time < 2; time += 1) {
         const { status, failure } = await flowsOf(scene).resume({ ...pages, unit: 'a', work })
         assert.deepEqual([status, failure], ['open', null])
@@ -252,52 +252,52 @@ export function describeFlowEnds(all: ContractSuite): void {
       assert.deepEqual(await scene.peekBodies('work', 'ready'), ['b', 'a again'])
       await settleNext(scene)
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book is done', 'book has failed'])
+      assert.deepEqual(await endMessages(scene), ['book is done', 'book has failed'])
     })
 
     suite.test('lets go of the former message, whatever becomes of it', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
-      await flowsOf(scene).resume({ ...pages, unit: 'a', work: message('work', 'a again') })
+      await flowsOf(scene).resume({ ...pages, unit: 'a', work: messageTo('work', 'a again') })
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead' })
-      assert.deepEqual(await states(scene), { a: 'pending' })
+      assert.deepEqual(await unitStates(scene), { a: 'pending' })
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
     suite.test('sends what the flow remembers, and leaves the other units alone', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'), { keepsWork: true })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { keepsWork: true })
       await settleNext(scene, bury)
       await settleNext(scene)
       const { units: counted } = await flowsOf(scene).resume({ ...pages, unit: 'a' })
       assert.deepEqual(counted, { total: 2, done: 1, dead: 0, pending: 1 })
       assert.deepEqual(await scene.peekBodies('work', 'ready'), ['a'])
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
     suite.test('needs a message where the flow remembers none', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
       await rejects(flowsOf(scene).resume({ ...pages, unit: 'a' }), 'invalid_argument')
-      const work = message('nowhere', 'a')
+      const work = messageTo('nowhere', 'a')
       await rejects(flowsOf(scene).resume({ ...pages, unit: 'a', work }), 'queue_not_found')
-      assert.deepEqual(await states(scene), { a: 'dead' })
+      assert.deepEqual(await unitStates(scene), { a: 'dead' })
     })
 
     suite.test('repeats the steps of a chain from one on', async (scene) => {
-      await prepare(scene)
+      await createFlowQueues(scene)
       const [first = assert.fail()] = unitsOf('1')
       const steps = [first, { id: '2' }, { id: '3' }]
-      await open(scene, steps, { onUnitFailure: 'fail', keepsWork: true, inOrder: true })
-      const next = (unit: string) => [{ ...pages, unit, work: message('work', unit) }]
+      await openFlow(scene, steps, { onUnitFailure: 'fail', keepsWork: true, inOrder: true })
+      const next = (unit: string) => [{ ...pages, unit, work: messageTo('work', unit) }]
       await settleNext(scene, { kind: 'acknowledge' }, { starts: next('2') })
       await settleNext(scene, { kind: 'acknowledge' }, { starts: next('3') })
       await settleNext(scene, bury)
-      assert.deepEqual((await read(scene)).failure, { unit: '3', reason: 'unreadable' })
+      assert.deepEqual((await readFlow(scene)).failure, { unit: '3', reason: 'unreadable' })
       const again = await flowsOf(scene).resume({ ...pages, unit: '2' })
       assert.deepEqual(
         [again.status, again.units],
@@ -306,38 +306,38 @@ export function describeFlowEnds(all: ContractSuite): void {
       assert.deepEqual(await scene.peekBodies('work', 'ready'), ['2'])
       await settleNext(scene, { kind: 'acknowledge' }, { starts: next('3') })
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead' })
-      assert.equal((await read(scene)).status, 'open')
+      assert.equal((await readFlow(scene)).status, 'open')
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book is done', 'book has failed'])
+      assert.deepEqual(await endMessages(scene), ['book is done', 'book has failed'])
     })
 
     suite.test(
       'remembers what a step would have been started with in a chain that failed',
       async (scene) => {
-        await prepare(scene)
+        await createFlowQueues(scene)
         const steps = [...unitsOf('1'), { id: '2' }]
-        await open(scene, steps, { onUnitFailure: 'fail', keepsWork: true })
+        await openFlow(scene, steps, { onUnitFailure: 'fail', keepsWork: true })
         await settleNext(scene, bury)
-        const starts = [{ ...pages, unit: '2', work: message('work', '2') }]
+        const starts = [{ ...pages, unit: '2', work: messageTo('work', '2') }]
         await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead', starts })
         assert.deepEqual(
-          [await states(scene), await heard(scene)],
+          [await unitStates(scene), await endMessages(scene)],
           [{ 1: 'done', 2: 'pending' }, ['book has failed']],
         )
         await flowsOf(scene).resume({ ...pages, unit: '2' })
         await settleNext(scene)
-        assert.deepEqual(await heard(scene), ['book is done', 'book has failed'])
+        assert.deepEqual(await endMessages(scene), ['book is done', 'book has failed'])
       },
     )
   })
 
   suite.describe('the message of an end', () => {
     suite.test('is sent later when its queue is not there, and only once', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       await scene.backend.deleteQueue({ queue: 'ends' })
       await settleNext(scene)
-      const owing = await read(scene)
+      const owing = await readFlow(scene)
       assert.deepEqual([owing.status, owing.failure?.unit], ['finalized', null])
       await scene.advance(minute)
       await scene.sweep()
@@ -347,20 +347,20 @@ export function describeFlowEnds(all: ContractSuite): void {
         await scene.sweep()
       }
       assert.deepEqual(await scene.peekBodies('ends', 'ready'), ['book is done'])
-      assert.equal((await read(scene)).failure, null)
+      assert.equal((await readFlow(scene)).failure, null)
     })
 
     suite.needing('reopen').test('is sent once, whoever opens the store again', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'))
       await settleNext(scene)
       await scene.reopen()
       await settleNext(scene)
       await scene.reopen()
       await scene.sweep()
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
       assert.deepEqual(
-        (await units(scene)).map(({ state }) => state),
+        (await readUnits(scene)).map(({ state }) => state),
         ['done', 'done'],
       )
     })

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import type { Outcome } from '../../backends/backend.ts'
 import {
   acknowledge,
+  createFlowQueues,
+  endMessages,
   flowsOf,
-  heard,
-  message,
-  open,
+  messageTo,
+  openFlow,
   opening,
   pages,
-  prepare,
-  read,
+  readFlow,
+  readUnits,
   receiveAll,
   settleNext,
   settleWith,
-  states,
-  units,
+  unitStates,
   unitsOf,
 } from './flow-scene.ts'
 import { turnOn } from './gate-scene.ts'
@@ -24,65 +24,65 @@ import type { ContractSuite } from './suite.ts'
 
 const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
-/** What happens when two things that concern a flow come in an order that nobody planned. */
+/** What happens when two changes of a flow arrive in an unexpected order. */
 export function describeFlowInterleavings(all: ContractSuite): void {
   const suite = all.needing('flows', 'peek')
 
   suite.describe('a flow, whatever comes first,', () => {
     suite.test('ends once when its last two units end in one call', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'))
-      await open(scene, unitsOf('x'), { id: 'other' })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'))
+      await openFlow(scene, unitsOf('x'), { id: 'other' })
       const deliveries = await scene.receive('work')
       const settlements = deliveries.map(({ receipt }) => ({ receipt, outcome: acknowledge }))
       const results = await scene.backend.settle({ queue: 'work', settlements })
       assert.ok(results.every(({ status }) => status === 'settled'))
-      assert.deepEqual(await heard(scene), ['book is done', 'other is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done', 'other is done'])
     })
 
     suite.test('stays cancelled when a unit dies or is done after that', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail' })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail' })
       const held = await receiveAll(scene)
       await flowsOf(scene).cancel(pages)
       await settleWith(scene, held.get('a')?.receipt ?? '', { outcome: bury })
       await scene.sweep()
       await settleWith(scene, held.get('b')?.receipt ?? '')
-      assert.deepEqual(await states(scene), { a: 'dead', b: 'done' })
+      assert.deepEqual(await unitStates(scene), { a: 'dead', b: 'done' })
       await scene.backend.startMoveTask({ source: 'work-dead' })
       await scene.sweep()
       await settleNext(scene)
-      const { status, units: counts } = await read(scene)
+      const { status, units: counts } = await readFlow(scene)
       assert.deepEqual([status, counts.done, counts.dead], ['cancelled', 2, 0])
-      assert.deepEqual(await heard(scene), [])
+      assert.deepEqual(await endMessages(scene), [])
     })
 
     suite.test('is not ended again by a dead letter that is moved back later', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
       await settleNext(scene, bury)
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
       await scene.backend.startMoveTask({ source: 'work-dead' })
       await scene.sweep()
-      assert.deepEqual(await states(scene), { a: 'dead', b: 'done' })
+      assert.deepEqual(await unitStates(scene), { a: 'dead', b: 'done' })
       await settleNext(scene)
-      assert.deepEqual(await states(scene), { a: 'done', b: 'done' })
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await unitStates(scene), { a: 'done', b: 'done' })
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
     suite.test('takes units once that are named twice in a call', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'a'), { sealed: false })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'a'), { sealed: false })
       const added = await flowsOf(scene).add({ ...pages, units: unitsOf('b', 'a', 'b') })
       assert.deepEqual([added.added, added.duplicates, added.flow.units.total], [1, 2, 2])
       assert.deepEqual(await scene.peekBodies('work', 'ready'), ['a', 'b'])
     })
 
-    suite.test('is cancelled through three storeys, with what nobody holds', async (scene) => {
-      await prepare(scene)
+    suite.test('is cancelled through three levels, with all that is not leased', async (scene) => {
+      await createFlowQueues(scene)
       const storey = (id: string, above?: string) =>
-        open(scene, unitsOf(`${id}-1`, `${id}-2`), {
+        openFlow(scene, unitsOf(`${id}-1`, `${id}-2`), {
           id,
           ...(above !== undefined && { parent: { ...pages, id: above, unit: `${above}-1` } }),
         })
@@ -92,19 +92,19 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       await flowsOf(scene).cancel({ ...pages, id: 'top' })
       await scene.sweep()
       for (const id of ['top', 'middle', 'low']) {
-        const { status, units: counts } = await read(scene, id)
+        const { status, units: counts } = await readFlow(scene, id)
         assert.deepEqual([status, counts.dead], ['cancelled', 2])
       }
       assert.deepEqual(await scene.peekBodies('work', 'ready'), [])
-      assert.deepEqual(await heard(scene), [])
+      assert.deepEqual(await endMessages(scene), [])
     })
 
     suite.test('that is cancelled takes its messages back, however late it is', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a', 'b'), { keepMs: minute })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { keepMs: minute })
       const { receipt } = await scene.receiveOne('work', { visibilityMs: hour })
       await flowsOf(scene).cancel(pages)
-      // Nobody swept while the flow was to be remembered.
+      // There was no sweep while the flow was kept.
       await scene.advance(2 * minute)
       await scene.sweep()
       assert.deepEqual(await scene.counts('work'), { ready: 0, leased: 1, delayed: 0 })
@@ -115,14 +115,14 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       assert.equal(await flowsOf(scene).read(pages), undefined)
     })
 
-    suite.test('is given up for whose end nobody could be told, not waited for', async (scene) => {
-      await prepare(scene)
+    suite.test('is dead when the end message of its flow could never be sent', async (scene) => {
+      await createFlowQueues(scene)
       await scene.queue('elsewhere')
-      await open(scene, [{ id: 'a' }], { onUnitFailure: 'fail' })
-      await open(scene, unitsOf('x'), {
+      await openFlow(scene, [{ id: 'a' }], { onUnitFailure: 'fail' })
+      await openFlow(scene, unitsOf('x'), {
         id: 'inner',
         parent: { ...pages, unit: 'a' },
-        finalize: message('elsewhere', 'inner is done'),
+        finalize: messageTo('elsewhere', 'inner is done'),
         keepMs: day,
       })
       await scene.backend.deleteQueue({ queue: 'elsewhere' })
@@ -130,15 +130,15 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       await scene.advance(2 * day)
       await scene.sweep()
       assert.equal(await flowsOf(scene).read({ ...pages, id: 'inner' }), undefined)
-      assert.deepEqual(await heard(scene), ['book has failed'])
+      assert.deepEqual(await endMessages(scene), ['book has failed'])
     })
 
-    suite.test('does not start a step for one that was let go meanwhile', async (scene) => {
-      await prepare(scene)
+    suite.test('does not start a step for one that was released meanwhile', async (scene) => {
+      await createFlowQueues(scene)
       const steps = [...unitsOf('1'), { id: '2' }, { id: '3' }]
-      await open(scene, steps, { onUnitFailure: 'fail', keepsWork: true, inOrder: true })
+      await openFlow(scene, steps, { onUnitFailure: 'fail', keepsWork: true, inOrder: true })
       const next = (follows: string, unit: string) => ({
-        starts: [{ ...pages, unit, follows, work: message('work', unit) }],
+        starts: [{ ...pages, unit, follows, work: messageTo('work', unit) }],
       })
       await settleNext(scene, acknowledge, next('1', '2'))
       const held = await scene.receiveOne('work')
@@ -148,28 +148,28 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       assert.deepEqual(await scene.peekBodies('work', 'ready'), ['1'])
       await settleNext(scene, acknowledge, next('1', '2'))
       await settleNext(scene, acknowledge, next('2', '3'))
-      assert.deepEqual(await heard(scene), [])
+      assert.deepEqual(await endMessages(scene), [])
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
     suite.test('is not opened again to wait for a step that nothing starts', async (scene) => {
-      await prepare(scene)
+      await createFlowQueues(scene)
       const steps = [...unitsOf('1'), { id: '2' }]
-      await open(scene, steps, { onUnitFailure: 'fail', keepsWork: true, inOrder: true })
+      await openFlow(scene, steps, { onUnitFailure: 'fail', keepsWork: true, inOrder: true })
       await settleNext(scene, bury)
       await settleNext(scene, acknowledge, { queue: 'work-dead' })
-      assert.deepEqual(await states(scene), { 1: 'done', 2: 'pending' })
+      assert.deepEqual(await unitStates(scene), { 1: 'done', 2: 'pending' })
       const resume = flowsOf(scene).resume({ ...pages, unit: '2' })
       await assert.rejects(resume, { code: 'invalid_argument' })
-      assert.equal((await read(scene)).status, 'failed')
+      assert.equal((await readFlow(scene)).status, 'failed')
     })
 
     suite.test(
       'takes over for a unit whose lease has lapsed, unless it was given on',
       async (scene) => {
-        await prepare(scene)
-        await open(scene, unitsOf('a'))
+        await createFlowQueues(scene)
+        await openFlow(scene, unitsOf('a'))
         const flows = [{ ...opening(unitsOf('x'), { id: 'inner' }), takesOver: true }]
         const first = await scene.receiveOne('work', { visibilityMs: second })
         await scene.advance(minute)
@@ -178,41 +178,41 @@ export function describeFlowInterleavings(all: ContractSuite): void {
         assert.equal(await flowsOf(scene).read({ ...pages, id: 'inner' }), undefined)
         await scene.advance(minute)
         assert.equal((await settleWith(scene, next.receipt, { flows })).status, 'settled')
-        assert.deepEqual(await states(scene), { a: 'pending' })
+        assert.deepEqual(await unitStates(scene), { a: 'pending' })
         await settleNext(scene)
         await settleNext(scene, acknowledge, { queue: 'ends' })
-        assert.deepEqual(await states(scene), { a: 'done' })
+        assert.deepEqual(await unitStates(scene), { a: 'done' })
       },
     )
   })
 
   const switching = suite.needing('killSwitches')
   switching.test('a unit whose message a switch diverts is given up', async (scene) => {
-    await prepare(scene)
+    await createFlowQueues(scene)
     const work = { queue: 'work', message: { body: 'a', group: 'x' } }
-    await open(scene, [{ id: 'a', work }])
+    await openFlow(scene, [{ id: 'a', work }])
     await turnOn(scene, 'tenant', 'x', { mode: 'divert' })
     assert.deepEqual(await scene.receive('work'), [])
-    assert.deepEqual(await states(scene), { a: 'dead' })
+    assert.deepEqual(await unitStates(scene), { a: 'dead' })
     assert.deepEqual(await scene.peekBodies('work-dead', 'ready'), ['a'])
   })
 
   const working = suite.needing('trackedJobs')
   working.test('a unit whose job is tried again twice is done by the later one', async (scene) => {
-    await prepare(scene)
+    await createFlowQueues(scene)
     const job = { type: 'OCR', payload: '1', maxAttempts: 1 }
-    await open(scene, [{ id: 'a', work: { queue: 'work', job } }])
+    await openFlow(scene, [{ id: 'a', work: { queue: 'work', job } }])
     const { id } = await scene.receiveOne('work')
     await jobsOf(scene).cancel({ id })
     await jobsOf(scene).retry({ id })
     const later = await jobsOf(scene).retry({ id })
-    assert.equal((await units(scene))[0]?.messageId, later.id)
+    assert.equal((await readUnits(scene))[0]?.messageId, later.id)
     await settleNext(scene)
-    assert.deepEqual(await states(scene), { a: 'pending' })
+    assert.deepEqual(await unitStates(scene), { a: 'pending' })
     await settleNext(scene)
-    assert.deepEqual(await heard(scene), ['book is done'])
+    assert.deepEqual(await endMessages(scene), ['book is done'])
     await jobsOf(scene).retry({ id })
     await settleNext(scene)
-    assert.deepEqual(await heard(scene), ['book is done'])
+    assert.deepEqual(await endMessages(scene), ['book is done'])
   })
 }

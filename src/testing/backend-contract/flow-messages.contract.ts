@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import type { Emitted, Outcome } from '../../backends/backend.ts'
 import {
+  createFlowQueues,
+  endMessages,
   flowsOf,
-  heard,
-  message,
-  open,
+  messageTo,
+  openFlow,
   pages,
-  prepare,
-  read,
+  readFlow,
+  readUnits,
   settleNext,
   settleWith,
-  states,
-  units,
+  unitStates,
   unitsOf,
 } from './flow-scene.ts'
 import { jobsOf } from './job-scene.ts'
@@ -20,10 +20,10 @@ import type { ContractSuite } from './suite.ts'
 
 const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
-/** The state of the only unit, why it was given up, and whether the flow is done. */
+/** The state of the only unit, why it is dead, and whether the flow is done. */
 async function fate(scene: Scene): Promise<unknown> {
-  const [unit] = await units(scene)
-  return [unit?.state, unit?.reason, (await read(scene)).status]
+  const [unit] = await readUnits(scene)
+  return [unit?.state, unit?.reason, (await readFlow(scene)).status]
 }
 
 export function describeFlowMessages(all: ContractSuite): void {
@@ -32,8 +32,8 @@ export function describeFlowMessages(all: ContractSuite): void {
 
   suite.describe('a unit ends with its message:', () => {
     suite.test('it is done by an acknowledgement after the lease lapsed', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       const { receipt } = await scene.receiveOne('work', { visibilityMs: second })
       await scene.advance(minute)
       assert.equal((await settleWith(scene, receipt)).status, 'settled')
@@ -43,8 +43,8 @@ export function describeFlowMessages(all: ContractSuite): void {
     suite.test(
       'it is done by a receipt of an earlier lease, if the caller asks for that',
       async (scene) => {
-        await prepare(scene)
-        await open(scene, unitsOf('a'))
+        await createFlowQueues(scene)
+        await openFlow(scene, unitsOf('a'))
         const { receipt } = await scene.receiveOne('work', { visibilityMs: second })
         await scene.advance(minute)
         const later = await scene.receiveOne('work', { visibilityMs: second })
@@ -55,13 +55,13 @@ export function describeFlowMessages(all: ContractSuite): void {
         await settleWith(scene, receipt, { outcome })
         assert.deepEqual(await fate(scene), ['done', null, 'finalized'])
         assert.equal((await settleWith(scene, later.receipt)).status, 'gone')
-        assert.deepEqual(await heard(scene), ['book is done'])
+        assert.deepEqual(await endMessages(scene), ['book is done'])
       },
     )
 
     suite.test('a stale lease marks nothing', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       const { receipt } = await scene.receiveOne('work', { visibilityMs: second })
       await scene.advance(minute)
       const later = await scene.receiveOne('work')
@@ -74,51 +74,51 @@ export function describeFlowMessages(all: ContractSuite): void {
     })
 
     suite.test('a retry and a release leave it pending', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       await settleNext(scene, { kind: 'release' })
       await settleNext(scene, { kind: 'retry', delayMs: 0 })
       await settleNext(scene, { kind: 'retry', delayMs: second })
       assert.deepEqual(await fate(scene), ['pending', null, 'open'])
     })
 
-    suite.test('it is given up when the message is buried', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+    suite.test('it is dead when the message is dead-lettered', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
       assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
     })
 
-    suite.test('it is given up when the receives are used up', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+    suite.test('it is dead when the receives are used up', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       for (let time = 0; time < 2; time += 1) {
         await scene.receiveOne('work', { visibilityMs: second })
         await scene.advance(minute)
       }
-      assert.equal((await read(scene)).units.pending, 1)
+      assert.equal((await readFlow(scene)).units.pending, 1)
       assert.deepEqual(await scene.receive('work'), [])
-      assert.equal((await read(scene)).units.dead, 1)
+      assert.equal((await readFlow(scene)).units.dead, 1)
       assert.deepEqual(await scene.peekBodies('work-dead', 'ready'), ['a'])
     })
 
-    suite.test('it is given up when the message expires, received or not', async (scene) => {
-      await prepare(scene)
+    suite.test('it is dead when the message expires, received or not', async (scene) => {
+      await createFlowQueues(scene)
       await scene.backend.changeQueue({ queue: 'work', changes: { retentionMs: hour } })
-      await open(scene, unitsOf('a', 'b'))
+      await openFlow(scene, unitsOf('a', 'b'))
       await scene.receiveOne('work', { visibilityMs: 2 * hour })
       await scene.advance(hour)
       await scene.sweep()
-      assert.deepEqual(await states(scene), { a: 'dead', b: 'dead' })
-      assert.equal((await read(scene)).failure?.reason, 'Its message has expired.')
+      assert.deepEqual(await unitStates(scene), { a: 'dead', b: 'dead' })
+      assert.equal((await readFlow(scene)).failure?.reason, 'Its message has expired.')
     })
 
     suite.test(
       'it is given up by an acknowledgement that comes after the retention',
       async (scene) => {
-        await prepare(scene)
+        await createFlowQueues(scene)
         await scene.backend.changeQueue({ queue: 'work', changes: { retentionMs: hour } })
-        await open(scene, unitsOf('a'))
+        await openFlow(scene, unitsOf('a'))
         const { receipt } = await scene.receiveOne('work', { visibilityMs: 2 * hour })
         await scene.advance(hour)
         assert.equal((await settleWith(scene, receipt)).status, 'gone')
@@ -126,13 +126,13 @@ export function describeFlowMessages(all: ContractSuite): void {
       },
     )
 
-    suite.test('it is given up when the queue is purged or deleted', async (scene) => {
-      await prepare(scene)
+    suite.test('it is dead when the queue is purged or deleted', async (scene) => {
+      await createFlowQueues(scene)
       for (const end of ['purgeQueue', 'deleteQueue'] as const) {
         await scene.queue(end)
         const work = (body: string): Emitted => ({ queue: end, message: { body } })
         const ids = ['ready', 'held', 'late']
-        await open(
+        await openFlow(
           scene,
           ids.map((id) => ({ id, work: work(id) })),
           { id: end },
@@ -140,7 +140,11 @@ export function describeFlowMessages(all: ContractSuite): void {
         await scene.receive(end, { max: 2 })
         await scene.backend[end]({ queue: end })
         await scene.sweep()
-        assert.deepEqual(await states(scene, end), { ready: 'dead', held: 'dead', late: 'dead' })
+        assert.deepEqual(await unitStates(scene, end), {
+          ready: 'dead',
+          held: 'dead',
+          late: 'dead',
+        })
       }
     })
 
@@ -148,11 +152,11 @@ export function describeFlowMessages(all: ContractSuite): void {
       suite.test(
         `a ${end} of many messages leaves it pending that the first of them gave another one`,
         async (scene) => {
-          await prepare(scene)
-          await open(scene, [{ id: 'a' }])
+          await createFlowQueues(scene)
+          await openFlow(scene, [{ id: 'a' }])
           const parent = { ...pages, unit: 'a' }
-          await open(scene, unitsOf('x'), { id: 'part', parent, onUnitFailure: 'finalize' })
-          await flowsOf(scene).start({ ...parent, work: message('work', 'a') })
+          await openFlow(scene, unitsOf('x'), { id: 'part', parent, onUnitFailure: 'finalize' })
+          await flowsOf(scene).start({ ...parent, work: messageTo('work', 'a') })
           if (end === 'purge') {
             await scene.backend.purgeQueue({ queue: 'work' })
             await scene.sweep()
@@ -163,7 +167,7 @@ export function describeFlowMessages(all: ContractSuite): void {
               await scene.advance(minute)
             }
           }
-          assert.deepEqual(await states(scene, 'part'), { x: 'dead' })
+          assert.deepEqual(await unitStates(scene, 'part'), { x: 'dead' })
           assert.deepEqual(await fate(scene), ['pending', null, 'open'])
           await settleNext(scene, { kind: 'acknowledge' }, { queue: 'ends' })
           assert.deepEqual(await fate(scene), ['done', null, 'finalized'])
@@ -174,15 +178,15 @@ export function describeFlowMessages(all: ContractSuite): void {
     suite.test(
       'a message that lost its unit in the receive that gives it out has none',
       async (scene) => {
-        await prepare(scene)
-        await open(scene, [{ id: 'a' }])
+        await createFlowQueues(scene)
+        await openFlow(scene, [{ id: 'a' }])
         const parent = { ...pages, unit: 'a' }
-        await open(scene, unitsOf('x'), { id: 'part', parent, onUnitFailure: 'finalize' })
+        await openFlow(scene, unitsOf('x'), { id: 'part', parent, onUnitFailure: 'finalize' })
         for (let time = 0; time < 2; time += 1) {
           await scene.receiveOne('work', { visibilityMs: second })
           await scene.advance(minute)
         }
-        await flowsOf(scene).start({ ...parent, work: message('work', 'a') })
+        await flowsOf(scene).start({ ...parent, work: messageTo('work', 'a') })
         // The first of two messages has used its receives up; its end gives the unit another message.
         const [delivery] = await scene.receive('work', { max: 10 })
         assert.deepEqual([delivery?.body, delivery?.unit], ['a', null])
@@ -190,63 +194,63 @@ export function describeFlowMessages(all: ContractSuite): void {
     )
 
     suite.test('it has work again when its dead letter is moved back', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
       await scene.backend.startMoveTask({ source: 'work-dead' })
       await scene.sweep()
       assert.deepEqual(await fate(scene), ['pending', null, 'open'])
       const { id, receipt, unit } = await scene.receiveOne('work')
       assert.equal(unit?.unit, 'a')
-      assert.equal((await units(scene))[0]?.messageId, id)
+      assert.equal((await readUnits(scene))[0]?.messageId, id)
       await settleWith(scene, receipt)
       assert.deepEqual(await fate(scene), ['done', null, 'finalized'])
     })
 
-    suite.test('it is done when somebody acknowledges its dead letter', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+    suite.test('it is done when its dead letter is acknowledged', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead' })
       assert.deepEqual(await fate(scene), ['done', null, 'finalized'])
-      assert.deepEqual((await read(scene)).units, { total: 1, done: 1, dead: 0, pending: 0 })
+      assert.deepEqual((await readFlow(scene)).units, { total: 1, done: 1, dead: 0, pending: 0 })
     })
 
     suite.test('a dead letter that goes leaves it dead', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
       await scene.backend.purgeQueue({ queue: 'work-dead' })
       await scene.sweep()
       assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
-      assert.equal((await units(scene))[0]?.messageId, null)
+      assert.equal((await readUnits(scene))[0]?.messageId, null)
     })
 
     suite.needing('fifo').test('FIFO queues keep the unit through all of it', async (scene) => {
-      await prepare(scene)
+      await createFlowQueues(scene)
       await scene.queueWithDeadLetters('order.fifo', 1, { type: 'fifo' })
       const work: Emitted = {
         queue: 'order.fifo',
         message: { body: 'same', group: 'g', deduplicationId: 'same' },
       }
       // The second one would be a duplicate of the first, were it not another unit.
-      await open(scene, [
+      await openFlow(scene, [
         { id: 'a', work },
         { id: 'b', work },
       ])
       await settleNext(scene, bury, { queue: 'order.fifo' })
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'order.fifo' })
       const [letter] = await scene.peek('order-dead.fifo', 'ready')
-      assert.equal((await units(scene))[0]?.messageId, letter?.id)
+      assert.equal((await readUnits(scene))[0]?.messageId, letter?.id)
       await scene.backend.startMoveTask({ source: 'order-dead.fifo' })
       await scene.sweep()
-      assert.deepEqual(await states(scene), { a: 'pending', b: 'done' })
+      assert.deepEqual(await unitStates(scene), { a: 'pending', b: 'done' })
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'order.fifo' })
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
     suite.test('what is kept with messages is kept with those of flows', async (scene) => {
-      await prepare(scene)
+      await createFlowQueues(scene)
       const attributes = {
         kind: { type: 'String', value: 'page' },
         raw: { type: 'Binary', value: new Uint8Array([0, 255]) },
@@ -255,7 +259,7 @@ export function describeFlowMessages(all: ContractSuite): void {
         queue,
         message: { body: 'large'.repeat(1_000), attributes, delayMs: second },
       })
-      await open(scene, [{ id: 'a', work: emission('work') }], { finalize: emission('ends') })
+      await openFlow(scene, [{ id: 'a', work: emission('work') }], { finalize: emission('ends') })
       assert.deepEqual(await scene.receive('work'), [])
       await scene.advance(second)
       await settleNext(scene)
@@ -272,8 +276,8 @@ export function describeFlowMessages(all: ContractSuite): void {
     }
 
     jobSuite.test('it is done when the job is completed', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a', work }])
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a', work }])
       await settleNext(scene, { kind: 'acknowledge', result: '2' })
       assert.deepEqual(await fate(scene), ['done', null, 'finalized'])
     })
@@ -281,15 +285,15 @@ export function describeFlowMessages(all: ContractSuite): void {
     jobSuite.test(
       'it is given up when the job fails, and goes on when the job is tried again',
       async (scene) => {
-        await prepare(scene)
-        await open(scene, [{ id: 'a', work }])
+        await createFlowQueues(scene)
+        await openFlow(scene, [{ id: 'a', work }])
         await settleNext(scene, bury)
         assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
         const [failed] = (await jobsOf(scene).list({ queue: 'work', limit: 10 })).items
         const retried = await jobsOf(scene).retry({ id: failed?.id ?? '' })
         assert.deepEqual(await fate(scene), ['pending', null, 'open'])
-        assert.equal((await units(scene))[0]?.messageId, retried.id)
-        // The dead letter is nobody's work any more.
+        assert.equal((await readUnits(scene))[0]?.messageId, retried.id)
+        // The dead letter works on no unit now.
         await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead' })
         assert.deepEqual(await fate(scene), ['pending', null, 'open'])
         await settleNext(scene)
@@ -300,28 +304,28 @@ export function describeFlowMessages(all: ContractSuite): void {
     jobSuite.test(
       'it is given up when a job fails that has no dead-letter queue',
       async (scene) => {
-        await prepare(scene)
+        await createFlowQueues(scene)
         await scene.queue('bare')
-        await open(scene, [{ id: 'a', work: { ...work, queue: 'bare' } }])
+        await openFlow(scene, [{ id: 'a', work: { ...work, queue: 'bare' } }])
         await settleNext(scene, bury, { queue: 'bare' })
         assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
       },
     )
 
     jobSuite.test('it is given up when the last attempt of the job is lost', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a', work }])
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a', work }])
       await scene.receiveOne('work', { visibilityMs: second })
       await scene.advance(minute)
       await scene.sweep()
-      assert.equal((await read(scene)).units.dead, 1)
+      assert.equal((await readFlow(scene)).units.dead, 1)
     })
 
     jobSuite.test(
       'it is given up when the job is cancelled, and goes on with its repetition',
       async (scene) => {
-        await prepare(scene)
-        await open(scene, [{ id: 'a', work }])
+        await createFlowQueues(scene)
+        await openFlow(scene, [{ id: 'a', work }])
         const { id = '', receipt } = await scene.receiveOne('work')
         await jobsOf(scene).cancel({ id })
         assert.deepEqual(await fate(scene), ['dead', 'Its job was cancelled.', 'open'])
@@ -333,11 +337,11 @@ export function describeFlowMessages(all: ContractSuite): void {
     )
 
     jobSuite.test('the key of a job does not keep a unit from having its own', async (scene) => {
-      await prepare(scene)
+      await createFlowQueues(scene)
       const idempotency = { key: 'k', lifetimeMs: day }
       const job = { type: 'OCR', payload: '1', maxAttempts: 1, idempotency }
       await jobsOf(scene).enqueue({ queue: 'work', jobs: [job] })
-      await open(scene, [{ id: 'a', work: { queue: 'work', job: { ...job, payload: '2' } } }])
+      await openFlow(scene, [{ id: 'a', work: { queue: 'work', job: { ...job, payload: '2' } } }])
       assert.deepEqual(await scene.peekBodies('work', 'ready'), ['1', '2'])
       assert.equal(await flowsOf(scene).read({ flow: 'none', id: 'x' }), undefined)
     })

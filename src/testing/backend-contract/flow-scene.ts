@@ -1,4 +1,4 @@
-/** What the contract tests about flows have in common: a queue of work, and one that hears of ends. */
+/** What the contract tests about flows have in common: a queue of work, and one of end messages. */
 import assert from 'node:assert/strict'
 import type {
   Delivery,
@@ -28,18 +28,18 @@ export function flowsOf({ backend }: Scene): FlowStore {
 }
 
 /** The queues `work` (with dead letters after two receives), `ends` and `failures`. */
-export async function prepare(scene: Scene): Promise<void> {
+export async function createFlowQueues(scene: Scene): Promise<void> {
   await scene.queueWithDeadLetters('work', 2)
   await scene.queue('ends')
   await scene.queue('failures')
 }
 
-export function message(queue: string, body: string): Emitted {
+export function messageTo(queue: string, body: string): Emitted {
   return { queue, message: { body } }
 }
 
 export function unitsOf(...ids: readonly string[]): readonly NewUnit[] {
-  return ids.map((id) => ({ id, work: message('work', id) }))
+  return ids.map((id) => ({ id, work: messageTo('work', id) }))
 }
 
 /** A sealed flow that says `book is done` in `ends`, or `book has failed` in `failures`. */
@@ -50,14 +50,14 @@ export function opening(units: readonly NewUnit[], changes: Partial<OpenFlow> = 
     units,
     sealed: true,
     onUnitFailure: 'wait',
-    finalize: message('ends', `${id} is done`),
-    failed: message('failures', `${id} has failed`),
+    finalize: messageTo('ends', `${id} is done`),
+    failed: messageTo('failures', `${id} has failed`),
     keepMs: 30 * day,
     ...changes,
   }
 }
 
-export async function open(
+export async function openFlow(
   scene: Scene,
   units: readonly NewUnit[],
   changes: Partial<OpenFlow> = {},
@@ -65,22 +65,25 @@ export async function open(
   return flowsOf(scene).open(opening(units, changes))
 }
 
-export async function read(scene: Scene, id: string = pages.id): Promise<FlowRecord> {
+export async function readFlow(scene: Scene, id: string = pages.id): Promise<FlowRecord> {
   const record = await flowsOf(scene).read({ ...pages, id })
   assert.ok(record !== undefined, 'the flow is not there')
   return record
 }
 
-export async function units(scene: Scene, id: string = pages.id): Promise<readonly UnitRecord[]> {
+export async function readUnits(
+  scene: Scene,
+  id: string = pages.id,
+): Promise<readonly UnitRecord[]> {
   return (await flowsOf(scene).units({ ...pages, id, limit: 1_000 })).items
 }
 
-export async function states(scene: Scene, id: string = pages.id): Promise<unknown> {
-  return Object.fromEntries((await units(scene, id)).map(({ unit, state }) => [unit, state]))
+export async function unitStates(scene: Scene, id: string = pages.id): Promise<unknown> {
+  return Object.fromEntries((await readUnits(scene, id)).map(({ unit, state }) => [unit, state]))
 }
 
 /** What the queues of ends say. */
-export async function heard(scene: Scene): Promise<readonly string[]> {
+export async function endMessages(scene: Scene): Promise<readonly string[]> {
   const ends = await scene.peekBodies('ends', 'ready')
   return [...ends, ...(await scene.peekBodies('failures', 'ready'))]
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import type { Outcome } from '../../backends/backend.ts'
 import {
+  createFlowQueues,
+  endMessages,
   flowsOf,
-  heard,
-  message,
-  open,
+  messageTo,
+  openFlow,
   opening,
   pages,
-  prepare,
-  read,
+  readFlow,
   settleNext,
   settleWith,
-  states,
+  unitStates,
   unitsOf,
 } from './flow-scene.ts'
 import { assertRefused, hour, minute, only, rejects, second } from './scene.ts'
@@ -26,16 +26,16 @@ export function describeFlowSettling(all: ContractSuite): void {
 
   suite.describe('settling with flows', () => {
     suite.test('opens flows, marks and starts units in the same commit', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a' }, { id: 'b' }])
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a' }, { id: 'b' }])
       await scene.send('work', 'split')
       const result = await settleNext(
         scene,
         { kind: 'acknowledge' },
         {
           emits: [{ queue: 'ends', message: { body: 'first' } }],
-          flows: [opening(unitsOf('x'), { ...chapters, finalize: message('ends', 'chapters') })],
-          starts: [{ ...pages, unit: 'b', work: message('work', 'b') }],
+          flows: [opening(unitsOf('x'), { ...chapters, finalize: messageTo('ends', 'chapters') })],
+          starts: [{ ...pages, unit: 'b', work: messageTo('work', 'b') }],
           marks: [
             { ...pages, marks: [{ unit: 'a', state: 'done' }] },
             { ...chapters, marks: [{ unit: 'x', state: 'done' }] },
@@ -43,14 +43,14 @@ export function describeFlowSettling(all: ContractSuite): void {
         },
       )
       assert.equal(result.status, 'settled')
-      assert.deepEqual(await states(scene), { a: 'done', b: 'pending' })
-      assert.deepEqual(await heard(scene), ['first', 'chapters'])
+      assert.deepEqual(await unitStates(scene), { a: 'done', b: 'pending' })
+      assert.deepEqual(await endMessages(scene), ['first', 'chapters'])
       assert.deepEqual(await scene.peekBodies('work', 'ready'), ['x', 'b'])
     })
 
     suite.test('changes nothing when a part of it is refused', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       const { receipt } = await scene.receiveOne('work')
       const unknown = { ...pages, id: 'unknown' }
       const done = { state: 'done' as const }
@@ -62,13 +62,13 @@ export function describeFlowSettling(all: ContractSuite): void {
         ],
         [{ marks: [{ ...pages, marks: [{ unit: 'z', ...done }] }] }, 'unit_not_found'],
         [
-          { ...good, starts: [{ ...pages, unit: 'z', work: message('work', 'z') }] },
+          { ...good, starts: [{ ...pages, unit: 'z', work: messageTo('work', 'z') }] },
           'unit_not_found',
         ],
         [
           {
             ...good,
-            flows: [opening(unitsOf('x'), { ...chapters, finalize: message('nowhere', 'x') })],
+            flows: [opening(unitsOf('x'), { ...chapters, finalize: messageTo('nowhere', 'x') })],
           },
           'queue_not_found',
         ],
@@ -81,20 +81,20 @@ export function describeFlowSettling(all: ContractSuite): void {
       for (const [parts, code] of refused) {
         assertRefused(await settleWith(scene, receipt, parts), code)
       }
-      assert.deepEqual(await states(scene), { a: 'pending' })
-      assert.deepEqual(await heard(scene), [])
+      assert.deepEqual(await unitStates(scene), { a: 'pending' })
+      assert.deepEqual(await endMessages(scene), [])
       assert.deepEqual(await scene.counts('work'), { ready: 0, leased: 1, delayed: 0 })
       assert.equal(await flowsOf(scene).read(chapters), undefined)
     })
 
     suite.test('looks as closely at units of a flow that it opens itself', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a' }])
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a' }])
       await scene.send('work', 'split')
       const { receipt } = await scene.receiveOne('work')
       const flows = [opening([{ id: 'x' }], { ...chapters })]
       const start = (unit: string, queue: string) => [
-        { ...chapters, unit, work: message(queue, unit) },
+        { ...chapters, unit, work: messageTo(queue, unit) },
       ]
       const lost = await settleWith(scene, receipt, { flows, starts: start('x', 'nowhere') })
       assertRefused(lost, 'queue_not_found')
@@ -110,26 +110,26 @@ export function describeFlowSettling(all: ContractSuite): void {
     })
 
     suite.test('changes nothing with a lease that has ended', async (scene) => {
-      await prepare(scene)
-      await open(scene, [...unitsOf('a'), { id: 'b' }, { id: 'c' }])
+      await createFlowQueues(scene)
+      await openFlow(scene, [...unitsOf('a'), { id: 'b' }, { id: 'c' }])
       const stale = await scene.receiveOne('work', { visibilityMs: second })
       await scene.advance(minute)
       await scene.receiveOne('work')
       const result = await settleWith(scene, stale.receipt, {
         flows: [opening(unitsOf('x'), { ...chapters })],
-        starts: [{ ...pages, unit: 'b', work: message('work', 'b') }],
+        starts: [{ ...pages, unit: 'b', work: messageTo('work', 'b') }],
         marks: [{ ...pages, marks: [{ unit: 'c', state: 'done' }] }],
       })
       assert.deepEqual(result, { status: 'stale' })
-      assert.deepEqual(await states(scene), { a: 'pending', b: 'pending', c: 'pending' })
+      assert.deepEqual(await unitStates(scene), { a: 'pending', b: 'pending', c: 'pending' })
       assert.equal(await flowsOf(scene).read(chapters), undefined)
       assert.deepEqual(await scene.counts('work'), { ready: 0, leased: 1, delayed: 0 })
     })
 
     suite.test('starts a step once, however often its predecessor is delivered', async (scene) => {
-      await prepare(scene)
-      await open(scene, [...unitsOf('1'), { id: '2' }])
-      const starts = [{ ...pages, unit: '2', work: message('work', '2') }]
+      await createFlowQueues(scene)
+      await openFlow(scene, [...unitsOf('1'), { id: '2' }])
+      const starts = [{ ...pages, unit: '2', work: messageTo('work', '2') }]
       const first = await scene.receiveOne('work', { visibilityMs: second })
       await scene.advance(minute)
       const second_ = await scene.receiveOne('work')
@@ -144,69 +144,69 @@ export function describeFlowSettling(all: ContractSuite): void {
 
   suite.describe('a flow that stands for a unit of another', () => {
     suite.test('makes it done when the message of its end was acknowledged', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a' }], { finalize: message('ends', 'book') })
-      const finalize = message('work', 'bind')
-      const { flow } = await open(scene, unitsOf('x'), { ...chapters, parent, finalize })
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a' }], { finalize: messageTo('ends', 'book') })
+      const finalize = messageTo('work', 'bind')
+      const { flow } = await openFlow(scene, unitsOf('x'), { ...chapters, parent, finalize })
       assert.deepEqual(flow.parent, parent)
       await settleNext(scene)
-      assert.deepEqual(await states(scene), { a: 'pending' })
+      assert.deepEqual(await unitStates(scene), { a: 'pending' })
       const bind = await scene.receiveOne('work')
       assert.deepEqual([bind.body, bind.unit], ['bind', parent])
       await settleWith(scene, bind.receipt)
-      assert.deepEqual(await heard(scene), ['book'])
+      assert.deepEqual(await endMessages(scene), ['book'])
     })
 
-    suite.test('makes it done at once when its end is announced to nobody', async (scene) => {
-      await prepare(scene)
+    suite.test('makes it done at once when its end has no message', async (scene) => {
+      await createFlowQueues(scene)
       const { finalize: _, ...silent } = opening([], { ...chapters, parent })
-      await open(scene, [{ id: 'a' }])
+      await openFlow(scene, [{ id: 'a' }])
       await flowsOf(scene).open(silent)
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
     suite.test('gives it up when it fails or is cancelled', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a' }, { id: 'b' }])
-      await open(scene, unitsOf('x'), { ...chapters, parent, onUnitFailure: 'fail' })
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a' }, { id: 'b' }])
+      await openFlow(scene, unitsOf('x'), { ...chapters, parent, onUnitFailure: 'fail' })
       await settleNext(scene, bury)
       const second_ = { ...chapters, id: 'second' }
-      await open(scene, [{ id: 'y' }], { ...second_, parent: { ...pages, unit: 'b' } })
+      await openFlow(scene, [{ id: 'y' }], { ...second_, parent: { ...pages, unit: 'b' } })
       await flowsOf(scene).cancel(second_)
-      assert.deepEqual(await states(scene), { a: 'dead', b: 'dead' })
+      assert.deepEqual(await unitStates(scene), { a: 'dead', b: 'dead' })
       const reason = 'The flow that stands for it has failed. unreadable'
-      assert.deepEqual((await read(scene)).failure, { unit: 'a', reason })
+      assert.deepEqual((await readFlow(scene)).failure, { unit: 'a', reason })
     })
 
     suite.test('is not resumed when the flow above was cancelled', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a' }, { id: 'b' }])
-      await open(scene, unitsOf('x'), { ...chapters, parent, onUnitFailure: 'fail' })
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a' }, { id: 'b' }])
+      await openFlow(scene, unitsOf('x'), { ...chapters, parent, onUnitFailure: 'fail' })
       await settleNext(scene, bury)
       await flowsOf(scene).cancel(pages)
       await rejects(flowsOf(scene).resume({ ...chapters, unit: 'x' }), 'flow_finished')
     })
 
-    suite.test('brings it back when it is resumed', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a' }])
+    suite.test('makes it pending again when it is resumed', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a' }])
       const { finalize: _, ...child } = opening(unitsOf('x'), { ...chapters, parent })
       await flowsOf(scene).open({ ...child, onUnitFailure: 'fail' })
       await settleNext(scene, bury)
-      assert.deepEqual(await states(scene), { a: 'dead' })
-      await flowsOf(scene).resume({ ...chapters, unit: 'x', work: message('work', 'x') })
-      assert.deepEqual(await states(scene), { a: 'pending' })
+      assert.deepEqual(await unitStates(scene), { a: 'dead' })
+      await flowsOf(scene).resume({ ...chapters, unit: 'x', work: messageTo('work', 'x') })
+      assert.deepEqual(await unitStates(scene), { a: 'pending' })
       await settleNext(scene)
-      assert.deepEqual(await states(scene), { a: 'done' })
-      assert.deepEqual(await heard(scene), ['book is done', 'book has failed'])
+      assert.deepEqual(await unitStates(scene), { a: 'done' })
+      assert.deepEqual(await endMessages(scene), ['book is done', 'book has failed'])
     })
 
     suite.test('is cancelled with the other', async (scene) => {
-      await prepare(scene)
-      await open(scene, [{ id: 'a' }])
-      await open(scene, [{ id: 'x' }], { ...chapters, parent })
+      await createFlowQueues(scene)
+      await openFlow(scene, [{ id: 'a' }])
+      await openFlow(scene, [{ id: 'x' }], { ...chapters, parent })
       const grandchild = { ...chapters, flow: 'app-dev-lines' }
-      await open(scene, unitsOf('1'), { ...grandchild, parent: { ...chapters, unit: 'x' } })
+      await openFlow(scene, unitsOf('1'), { ...grandchild, parent: { ...chapters, unit: 'x' } })
       await flowsOf(scene).cancel(pages)
       await scene.sweep()
       for (const key of [pages, chapters, grandchild]) {
@@ -216,11 +216,11 @@ export function describeFlowSettling(all: ContractSuite): void {
     })
 
     suite.test('is refused when there is no such unit, or its flow has ended', async (scene) => {
-      await prepare(scene)
+      await createFlowQueues(scene)
       const child = (unit: object) =>
-        open(scene, [], { ...chapters, parent: { ...parent, ...unit } })
+        openFlow(scene, [], { ...chapters, parent: { ...parent, ...unit } })
       await rejects(child({}), 'flow_not_found')
-      await open(scene, [{ id: 'a' }])
+      await openFlow(scene, [{ id: 'a' }])
       await rejects(child({ unit: 'z' }), 'unit_not_found')
       await flowsOf(scene).cancel(pages)
       await rejects(child({}), 'flow_finished')
@@ -234,21 +234,21 @@ export function describeFlowSettling(all: ContractSuite): void {
     ]
 
     suite.test('stands for the unit of the delivery that opens it', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'), { finalize: message('ends', 'book') })
-      const flows = taking({ finalize: message('work', 'bind') })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'), { finalize: messageTo('ends', 'book') })
+      const flows = taking({ finalize: messageTo('work', 'bind') })
       assert.equal((await settleNext(scene, { kind: 'acknowledge' }, { flows })).status, 'settled')
-      assert.deepEqual(await states(scene), { a: 'pending' })
+      assert.deepEqual(await unitStates(scene), { a: 'pending' })
       await settleNext(scene)
       await settleNext(scene)
-      assert.deepEqual(await states(scene), { a: 'pending' })
+      assert.deepEqual(await unitStates(scene), { a: 'pending' })
       assert.equal((await scene.receiveOne('work', { visibilityMs: 0 })).body, 'bind')
       await settleNext(scene)
-      assert.deepEqual(await heard(scene), ['book'])
+      assert.deepEqual(await endMessages(scene), ['book'])
     })
 
     suite.test('is one, and only for a message that works on a unit', async (scene) => {
-      await prepare(scene)
+      await createFlowQueues(scene)
       await scene.send('work', 'of nobody')
       const { receipt } = await scene.receiveOne('work')
       assertRefused(await settleWith(scene, receipt, { flows: taking() }), 'invalid_argument')
@@ -262,39 +262,39 @@ export function describeFlowSettling(all: ContractSuite): void {
     })
 
     suite.test('does not take over from one that stands for something else', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
-      await open(scene, [{ id: 'x' }], { ...chapters })
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
+      await openFlow(scene, [{ id: 'x' }], { ...chapters })
       const { receipt } = await scene.receiveOne('work')
       assertRefused(await settleWith(scene, receipt, { flows: taking() }), 'invalid_argument')
-      assert.deepEqual(await states(scene), { a: 'pending' })
+      assert.deepEqual(await unitStates(scene), { a: 'pending' })
     })
 
     suite.test(
       'is met again by a unit that is tried again, in whatever state it is',
       async (scene) => {
-        await prepare(scene)
-        await open(scene, unitsOf('a'))
+        await createFlowQueues(scene)
+        await openFlow(scene, unitsOf('a'))
         await settleNext(scene, { kind: 'acknowledge' }, { flows: taking() })
         await flowsOf(scene).cancel(chapters)
         await scene.sweep()
-        assert.deepEqual(await states(scene), { a: 'dead' })
-        await flowsOf(scene).resume({ ...pages, unit: 'a', work: message('work', 'a') })
+        assert.deepEqual(await unitStates(scene), { a: 'dead' })
+        await flowsOf(scene).resume({ ...pages, unit: 'a', work: messageTo('work', 'a') })
         await settleNext(scene, { kind: 'acknowledge' }, { flows: taking() })
-        assert.deepEqual(await states(scene), { a: 'dead' })
+        assert.deepEqual(await unitStates(scene), { a: 'dead' })
       },
     )
 
     suite.test(
       'stands for a step that was taken back only when that lets it once more',
       async (scene) => {
-        await prepare(scene)
+        await createFlowQueues(scene)
         const steps = [...unitsOf('a'), { id: 'b' }, { id: 'c' }]
-        await open(scene, steps, { inOrder: true, keepsWork: true })
+        await openFlow(scene, steps, { inOrder: true, keepsWork: true })
         const step = (unit: string, follows: string) => ({
-          starts: [{ ...pages, unit, follows, work: message('work', unit) }],
+          starts: [{ ...pages, unit, follows, work: messageTo('work', unit) }],
         })
-        const flows = taking({ finalize: message('ends', 'bind') })
+        const flows = taking({ finalize: messageTo('ends', 'bind') })
         const acknowledge = { kind: 'acknowledge' } as const
         await settleNext(scene, acknowledge, step('b', 'a'))
         await settleNext(scene, acknowledge, { flows })
@@ -302,28 +302,28 @@ export function describeFlowSettling(all: ContractSuite): void {
         await settleNext(scene)
         await settleNext(scene)
         await settleNext(scene, acknowledge, { queue: 'ends', ...step('c', 'b') })
-        assert.deepEqual(await states(scene), { a: 'pending', b: 'pending', c: 'pending' })
+        assert.deepEqual(await unitStates(scene), { a: 'pending', b: 'pending', c: 'pending' })
         await settleNext(scene, acknowledge, step('b', 'a'))
         assert.deepEqual(await scene.peekBodies('work', 'ready'), ['b'])
         await settleNext(scene, acknowledge, { flows })
-        assert.deepEqual(await states(scene), { a: 'done', b: 'pending', c: 'pending' })
+        assert.deepEqual(await unitStates(scene), { a: 'done', b: 'pending', c: 'pending' })
         await settleNext(scene, acknowledge, { queue: 'ends', ...step('c', 'b') })
-        assert.deepEqual(await states(scene), { a: 'done', b: 'done', c: 'pending' })
+        assert.deepEqual(await unitStates(scene), { a: 'done', b: 'done', c: 'pending' })
         await settleNext(scene)
-        assert.deepEqual(await heard(scene), ['book is done'])
+        assert.deepEqual(await endMessages(scene), ['book is done'])
       },
     )
 
     suite.test('is not opened for a flow that was cancelled meanwhile', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('a'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a'))
       const { receipt } = await scene.receiveOne('work', { visibilityMs: hour })
       await flowsOf(scene).cancel(pages)
       await scene.sweep()
       const result = await settleWith(scene, receipt, { flows: taking() })
       assert.equal(result.status, 'settled')
       assert.equal(await flowsOf(scene).read(chapters), undefined)
-      assert.deepEqual(await states(scene), { a: 'dead' })
+      assert.deepEqual(await unitStates(scene), { a: 'dead' })
       assert.deepEqual(only([await scene.counts('work')]).ready, 0)
     })
   })

@@ -37,7 +37,7 @@ export function ofTenant(tenant: string, ...bodies: readonly string[]): readonly
   return bodies.map((body) => ({ body, group: tenant }))
 }
 
-/** Receives and acknowledges until nothing comes any more; the answer is what came, in order. */
+/** Receives and acknowledges until the queue is empty; returns what was received, in order. */
 export async function drain(
   scene: Scene,
   queue: string,

@@ -8,7 +8,7 @@ import {
   switchesOf,
   turnOn,
 } from './gate-scene.ts'
-import { enqueue, jobsOf, read } from './job-scene.ts'
+import { enqueue, jobsOf, readJob } from './job-scene.ts'
 import { minute, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -143,7 +143,7 @@ function describeEnds(suite: ContractSuite): void {
     await turnOn(scene, 'type', 'OCR')
     const { id } = await enqueue(scene, { type: 'OCR' })
     assert.deepEqual(await scene.receive('q'), [])
-    assert.deepEqual([(await read(scene, id)).status], ['pending'])
+    assert.deepEqual([(await readJob(scene, id)).status], ['pending'])
     assert.equal((await jobsOf(scene).cancel({ id })).status, 'cancelled')
     assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
     await lift(scene, 'type', 'OCR')

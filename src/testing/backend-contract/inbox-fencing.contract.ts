@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { claim, eventsOf, inbox, inboxesOf, listed } from './inbox-scene.ts'
+import { claim, createInbox, eventsOf, inboxesOf, listedItems } from './inbox-scene.ts'
 import { grouped, hour, minute, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -16,7 +16,7 @@ function describeFencing(suite: ContractSuite): void {
 
   for (const action of actions) {
     suite.test(`${action} is for the holder of a live claim alone`, async (scene) => {
-      const [id = ''] = await inbox(scene, 'first')
+      const [id = ''] = await createInbox(scene, 'first')
       const inboxes = inboxesOf(scene)
       const as = (by: string) => inboxes[action]({ queue: 'inbox', id, by })
       assert.deepEqual(await as('anna'), { status: 'not_yours', holder: null })
@@ -27,14 +27,14 @@ function describeFencing(suite: ContractSuite): void {
       assert.deepEqual(await as('ben'), { status: 'not_yours', holder: null })
       await claim(scene, 'ben')
       assert.deepEqual(await as('anna'), { status: 'not_yours', holder: 'ben' })
-      assert.deepEqual(await listed(scene), [['first', 'ben']])
+      assert.deepEqual(await listedItems(scene), [['first', 'ben']])
       assert.equal((await as('ben')).status, 'done')
     })
 
     suite.test(
       `${action} of a claim that a receiver has followed changes nothing`,
       async (scene) => {
-        const [id = ''] = await inbox(scene, 'first')
+        const [id = ''] = await createInbox(scene, 'first')
         await claim(scene, 'anna', { leaseMs: minute })
         await scene.advance(minute)
         const { receipt } = await scene.receiveOne('inbox')
@@ -45,7 +45,7 @@ function describeFencing(suite: ContractSuite): void {
     )
 
     suite.test(`${action} with the token of an earlier claim is stale`, async (scene) => {
-      const [id = ''] = await inbox(scene, 'first')
+      const [id = ''] = await createInbox(scene, 'first')
       const { claim: first } = await claim(scene, 'anna', { leaseMs: minute })
       await scene.advance(minute)
       const { claim: second_ } = await claim(scene, 'anna')
@@ -58,7 +58,7 @@ function describeFencing(suite: ContractSuite): void {
   }
 
   suite.test('a former receiver deletes nothing while a person has the message', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     const { receipt } = await scene.receiveOne('inbox', { visibilityMs: second })
     await scene.advance(second)
     await claim(scene, 'anna')
@@ -67,7 +67,7 @@ function describeFencing(suite: ContractSuite): void {
     assert.deepEqual(await scene.settle('inbox', receipt, outcome), held)
     const result = await inboxesOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
     assert.equal(result.status, 'done')
-    assert.deepEqual(await listed(scene), [])
+    assert.deepEqual(await listedItems(scene), [])
     assert.deepEqual(await eventsOf(scene, id), [
       ['claimed', 'anna'],
       ['resolved', 'anna'],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { claim, eventsOf, historyOf, inbox, inboxesOf, listed } from './inbox-scene.ts'
+import { claim, createInbox, eventsOf, historyOf, inboxesOf, listedItems } from './inbox-scene.ts'
 import { day, hour, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -16,7 +16,7 @@ function describeHistory(suite: ContractSuite): void {
   suite.test(
     'is told from the first claim to the decision, with times and notes',
     async (scene) => {
-      const [id = ''] = await inbox(scene, 'first')
+      const [id = ''] = await createInbox(scene, 'first')
       const inboxes = inboxesOf(scene)
       const { claim: held } = await claim(scene, 'anna')
       assert.ok(held !== null)
@@ -40,7 +40,7 @@ function describeHistory(suite: ContractSuite): void {
   )
 
   suite.test('has renewals in a row as one entry, with the time of the last', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     const inboxes = inboxesOf(scene)
     const { claim: held } = await claim(scene, 'anna')
     assert.ok(held !== null)
@@ -63,15 +63,15 @@ function describeHistory(suite: ContractSuite): void {
   })
 
   suite.test('says when a claim ran out, though it is looked at later', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     const { claim: held } = await claim(scene, 'anna', { leaseMs: minute })
     await scene.advance(10 * minute)
     const lapsed = (await historyOf(scene, id)).at(-1)
     assert.deepEqual(lapsed, { event: 'lapsed', at: held?.until, by: 'anna', note: null })
   })
 
-  suite.test('is written down by the sweep when nobody looks', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+  suite.test('is recorded by the sweep when it is not read', async (scene) => {
+    const [id = ''] = await createInbox(scene, 'first')
     await claim(scene, 'anna', { leaseMs: minute })
     await scene.advance(minute)
     await scene.sweep()
@@ -80,7 +80,7 @@ function describeHistory(suite: ContractSuite): void {
   })
 
   suite.test('has the lapse before what a receiver did with the message', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     await claim(scene, 'anna', { leaseMs: minute })
     await scene.advance(minute)
     const { receipt } = await scene.receiveOne('inbox')
@@ -95,12 +95,12 @@ function describeHistory(suite: ContractSuite): void {
     ['a purge', (scene: Scene) => scene.backend.purgeQueue({ queue: 'inbox' })],
     ['the end of its retention', (scene: Scene) => scene.advance(90 * second)],
   ] as const) {
-    suite.test(`says that ${what} took the message out of somebody's hands`, async (scene) => {
+    suite.test(`records that ${what} took a claimed message`, async (scene) => {
       await scene.queue('inbox', { visibilityMs: hour, retentionMs: minute })
       const [id = ''] = await scene.send('inbox', 'first')
       await claim(scene, 'anna')
       await leave(scene)
-      assert.deepEqual(await listed(scene), [])
+      assert.deepEqual(await listedItems(scene), [])
       const counts = await inboxesOf(scene).counts({ queue: 'inbox', by: 'anna' })
       assert.deepEqual(counts, { waiting: 0, claimed: 0, mine: 0, elsewhere: 0 })
       assert.deepEqual(await eventsOf(scene, id), [
@@ -109,7 +109,7 @@ function describeHistory(suite: ContractSuite): void {
       ])
     })
 
-    suite.test(`hears of ${what} from the sweep when nobody looks`, async (scene) => {
+    suite.test(`gets ${what} from the sweep when it is not read`, async (scene) => {
       await scene.queue('inbox', { visibilityMs: hour, retentionMs: minute })
       const [id = ''] = await scene.send('inbox', 'first')
       await claim(scene, 'anna')
@@ -126,7 +126,7 @@ function describeHistory(suite: ContractSuite): void {
 
 function describeKeeping(suite: ContractSuite): void {
   suite.needing('reopen').test('claims and notes outlive the process', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first', 'second')
+    const [id = ''] = await createInbox(scene, 'first', 'second')
     const { claim: held } = await claim(scene, 'anna')
     await inboxesOf(scene).note({ queue: 'inbox', id, by: 'ben', note: 'urgent' })
     await scene.reopen()
@@ -137,7 +137,7 @@ function describeKeeping(suite: ContractSuite): void {
   })
 
   suite.test('a decision is kept for 90 days, and forgotten after that', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     await claim(scene, 'anna')
     await inboxesOf(scene).resolve({ queue: 'inbox', id, by: 'anna', note: 'done' })
     await scene.advance(90 * day - 1)
@@ -150,7 +150,7 @@ function describeKeeping(suite: ContractSuite): void {
   })
 
   suite.test('more than a slice of it is forgotten by the sweeps that follow', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     const note = { queue: 'inbox', id, by: 'ben', note: 'again' }
     await Promise.all(Array.from({ length: 1_000 }, () => inboxesOf(scene).note(note)))
     await rejects(inboxesOf(scene).note(note), 'invalid_argument')
@@ -164,7 +164,7 @@ function describeKeeping(suite: ContractSuite): void {
   suite.test(
     'of claims without end the latest 1,000 entries are kept, and all notes',
     async (scene) => {
-      const [id = ''] = await inbox(scene, 'first')
+      const [id = ''] = await createInbox(scene, 'first')
       const inboxes = inboxesOf(scene)
       await inboxes.note({ queue: 'inbox', id, by: 'ben', note: 'from the first day' })
       const calls: Promise<unknown>[] = []
@@ -183,7 +183,7 @@ function describeKeeping(suite: ContractSuite): void {
   )
 
   suite.test('inboxes are the queues in which people have done something', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     await scene.queue('quiet')
     await scene.queue('another')
     const [other = ''] = await scene.send('another', 'second')
@@ -206,7 +206,7 @@ function describeKeeping(suite: ContractSuite): void {
 
 function describeRefusals(suite: ContractSuite): void {
   suite.test('what cannot be is refused', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     const inboxes = inboxesOf(scene)
     const good = { queue: 'inbox', id, by: 'anna' }
     await claim(scene, 'anna')
@@ -231,7 +231,7 @@ function describeRefusals(suite: ContractSuite): void {
     await rejects(inboxes.list({ queue: 'inbox', limit: 0 }), 'invalid_argument')
     await rejects(inboxes.list({ queue: 'inbox', limit: 1, after: 'x' }), 'invalid_argument')
     await rejects(inboxes.counts({ queue: 'inbox', by: '' }), 'invalid_argument')
-    assert.deepEqual(await listed(scene), [['first', 'anna']])
+    assert.deepEqual(await listedItems(scene), [['first', 'anna']])
   })
 
   suite.test('a queue that does not exist has no inbox', async (scene) => {

@@ -15,7 +15,7 @@ export function inboxesOf({ backend }: Scene): InboxStore {
 }
 
 /** An inbox as people have it: an hour for each claim, and no dead letters. */
-export async function inbox(scene: Scene, ...bodies: readonly string[]): Promise<string[]> {
+export async function createInbox(scene: Scene, ...bodies: readonly string[]): Promise<string[]> {
   await scene.queue('inbox', { visibilityMs: hour })
   return bodies.length === 0 ? [] : scene.send('inbox', ...bodies)
 }
@@ -32,7 +32,7 @@ export async function claim(
 }
 
 /** Bodies with who has each of them. */
-export async function listed(
+export async function listedItems(
   scene: Scene,
   options: Partial<ListInboxItems> = {},
 ): Promise<readonly (readonly [string, string | null])[]> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { heard, open, prepare, states, unitsOf } from './flow-scene.ts'
+import { createFlowQueues, endMessages, openFlow, unitStates, unitsOf } from './flow-scene.ts'
 import { lift, turnOn } from './gate-scene.ts'
-import { claim, eventsOf, inbox, inboxesOf, listed } from './inbox-scene.ts'
-import { job, jobsOf, read as readJob } from './job-scene.ts'
+import { claim, createInbox, eventsOf, inboxesOf, listedItems } from './inbox-scene.ts'
+import { jobsOf, ocrJob, readJob } from './job-scene.ts'
 import { hour, minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -17,7 +17,7 @@ export function describeInboxes(all: ContractSuite): void {
 
 function describeClaims(suite: ContractSuite): void {
   suite.test('a claim is a lease with a name on it', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     const record = await claim(scene, 'anna')
     const { message, state, notes } = record
     assert.deepEqual(
@@ -35,7 +35,7 @@ function describeClaims(suite: ContractSuite): void {
   })
 
   suite.test('two people who claim the oldest get two different messages', async (scene) => {
-    await inbox(scene, 'first', 'second')
+    await createInbox(scene, 'first', 'second')
     const [one, other] = await Promise.all([claim(scene, 'anna'), claim(scene, 'ben')])
     assert.deepEqual([one.message.body, other.message.body], ['first', 'second'])
     const nothing = await inboxesOf(scene).claim({ queue: 'inbox', by: 'cleo' })
@@ -43,12 +43,12 @@ function describeClaims(suite: ContractSuite): void {
   })
 
   suite.test('a claim lasts as long as was asked for', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     await claim(scene, 'anna', { leaseMs: minute })
     await scene.advance(minute - 1)
-    assert.deepEqual(await listed(scene), [['first', 'anna']])
+    assert.deepEqual(await listedItems(scene), [['first', 'anna']])
     await scene.advance(1)
-    assert.deepEqual(await listed(scene), [['first', null]])
+    assert.deepEqual(await listedItems(scene), [['first', null]])
     const again = await claim(scene, 'ben')
     assert.deepEqual([again.message.id, again.message.receiveCount], [id, 2])
   })
@@ -57,14 +57,14 @@ function describeClaims(suite: ContractSuite): void {
     await scene.queue('inbox', { visibilityMs: 0 })
     await scene.send('inbox', 'first')
     await claim(scene, 'anna')
-    assert.deepEqual(await listed(scene), [['first', 'anna']])
+    assert.deepEqual(await listedItems(scene), [['first', 'anna']])
   })
 
   suite.test('a receiver takes from the same queue, and has no name', async (scene) => {
-    await inbox(scene, 'first', 'second', 'third')
+    await createInbox(scene, 'first', 'second', 'third')
     await scene.receiveOne('inbox')
     await claim(scene, 'anna')
-    assert.deepEqual(await listed(scene), [
+    assert.deepEqual(await listedItems(scene), [
       ['first', 'elsewhere'],
       ['second', 'anna'],
       ['third', null],
@@ -74,39 +74,39 @@ function describeClaims(suite: ContractSuite): void {
   })
 
   suite.test('lists tell what waits, what is claimed, and by whom, oldest first', async (scene) => {
-    const ids = await inbox(scene, 'a', 'b', 'c', 'd', 'e')
+    const ids = await createInbox(scene, 'a', 'b', 'c', 'd', 'e')
     await scene.send('inbox', { body: 'later', delayMs: minute })
     await claim(scene, 'ben', { id: ids[3] ?? '' })
     await claim(scene, 'anna', { id: ids[1] ?? '' })
     await claim(scene, 'ben', { id: ids[0] ?? '' })
-    assert.deepEqual(await listed(scene), [
+    assert.deepEqual(await listedItems(scene), [
       ['a', 'ben'],
       ['b', 'anna'],
       ['c', null],
       ['d', 'ben'],
       ['e', null],
     ])
-    assert.deepEqual(await listed(scene, { state: 'waiting' }), [
+    assert.deepEqual(await listedItems(scene, { state: 'waiting' }), [
       ['c', null],
       ['e', null],
     ])
-    assert.deepEqual(await listed(scene, { state: 'claimed' }), [
+    assert.deepEqual(await listedItems(scene, { state: 'claimed' }), [
       ['a', 'ben'],
       ['b', 'anna'],
       ['d', 'ben'],
     ])
-    assert.deepEqual(await listed(scene, { by: 'ben' }), [
+    assert.deepEqual(await listedItems(scene, { by: 'ben' }), [
       ['a', 'ben'],
       ['d', 'ben'],
     ])
-    assert.deepEqual(await listed(scene, { by: 'ben', state: 'waiting' }), [])
-    assert.deepEqual(await listed(scene, { by: 'cleo' }), [])
+    assert.deepEqual(await listedItems(scene, { by: 'ben', state: 'waiting' }), [])
+    assert.deepEqual(await listedItems(scene, { by: 'cleo' }), [])
     const nobody = await inboxesOf(scene).counts({ queue: 'inbox' })
     assert.deepEqual(nobody, { waiting: 2, claimed: 3, mine: 0, elsewhere: 0 })
   })
 
   suite.test('lists are read page by page, whatever the state', async (scene) => {
-    await inbox(scene, ...Array.from({ length: 9 }, (_, at) => `m${at}`))
+    await createInbox(scene, ...Array.from({ length: 9 }, (_, at) => `m${at}`))
     for (let claims = 0; claims < 4; claims += 1) await claim(scene, 'anna')
     for (const [tab, expected] of [
       [{}, 9],
@@ -131,28 +131,28 @@ function describeClaims(suite: ContractSuite): void {
 
 function describeChosenMessages(suite: ContractSuite): void {
   suite.test('a message is claimed by its id, before older ones', async (scene) => {
-    const [, second_ = ''] = await inbox(scene, 'first', 'second')
+    const [, second_ = ''] = await createInbox(scene, 'first', 'second')
     const { message } = await claim(scene, 'anna', { id: second_ })
     assert.equal(message.body, 'second')
     assert.deepEqual(await scene.receiveBodies('inbox'), ['first'])
   })
 
-  suite.test('a message that is claimed already answers who has it', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+  suite.test('the claim of a claimed message returns who has it', async (scene) => {
+    const [id = ''] = await createInbox(scene, 'first')
     const { claim: held } = await claim(scene, 'anna')
     const result = await inboxesOf(scene).claim({ queue: 'inbox', id, by: 'ben' })
     assert.deepEqual(result, { status: 'taken', holder: 'anna', until: held?.until })
   })
 
-  suite.test('a message that a receiver has is held by nobody by name', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+  suite.test('a message that a receiver has is held without a name', async (scene) => {
+    const [id = ''] = await createInbox(scene, 'first')
     const { leaseExpiresAt: until } = await scene.receiveOne('inbox')
     const result = await inboxesOf(scene).claim({ queue: 'inbox', id, by: 'ben' })
     assert.deepEqual(result, { status: 'taken', holder: null, until })
   })
 
   suite.test('to claim what one has already changes nothing', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     const first = await claim(scene, 'anna')
     await scene.advance(minute)
     assert.deepEqual(await claim(scene, 'anna', { id, leaseMs: 2 * hour }), first)
@@ -160,7 +160,7 @@ function describeChosenMessages(suite: ContractSuite): void {
   })
 
   suite.test('a delayed message can be looked at, but not claimed', async (scene) => {
-    await inbox(scene)
+    await createInbox(scene)
     const [id = ''] = await scene.send('inbox', { body: 'later', delayMs: minute })
     const inboxes = inboxesOf(scene)
     const claiming = { queue: 'inbox', id, by: 'anna' }
@@ -171,7 +171,7 @@ function describeChosenMessages(suite: ContractSuite): void {
   })
 
   suite.test('a message that is not in the queue is gone', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     await scene.queue('other')
     const [foreign = ''] = await scene.send('other', 'foreign')
     const inboxes = inboxesOf(scene)
@@ -188,7 +188,7 @@ function describeChosenMessages(suite: ContractSuite): void {
   suite
     .needing('killSwitches')
     .test('a kill switch holds claims as it holds receives', async (scene) => {
-      const [id = ''] = await inbox(scene, 'first')
+      const [id = ''] = await createInbox(scene, 'first')
       const inboxes = inboxesOf(scene)
       const held = { status: 'not_ready', because: 'held' }
       await turnOn(scene, 'queue', 'inbox')
@@ -201,11 +201,11 @@ function describeChosenMessages(suite: ContractSuite): void {
   suite
     .needing('killSwitches')
     .test('a message in a lane is claimed by its id once it may be', async (scene) => {
-      await inbox(scene)
+      await createInbox(scene)
       const [id = ''] = await scene.send('inbox', { body: 'x1', group: 'x' })
       await turnOn(scene, 'tenant', 'x')
       assert.deepEqual(await scene.receive('inbox'), [])
-      assert.deepEqual(await listed(scene), [['x1', null]])
+      assert.deepEqual(await listedItems(scene), [['x1', null]])
       const claiming = { queue: 'inbox', by: 'anna', id }
       const held = { status: 'not_ready', because: 'held' }
       assert.deepEqual(await inboxesOf(scene).claim(claiming), held)
@@ -230,7 +230,7 @@ function describeChosenMessages(suite: ContractSuite): void {
 
 function describeEnds(suite: ContractSuite): void {
   suite.test('resolving acknowledges the message', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     await claim(scene, 'anna')
     const request = { queue: 'inbox', id, by: 'anna', note: 'called them' }
     const result = await inboxesOf(scene).resolve(request)
@@ -245,7 +245,7 @@ function describeEnds(suite: ContractSuite): void {
   })
 
   suite.test('what is sent with a decision exists with it, or not at all', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     await scene.queue('answers')
     await claim(scene, 'anna')
     const answering = (queue: string) =>
@@ -256,7 +256,7 @@ function describeEnds(suite: ContractSuite): void {
         emits: [{ queue, message: { body: 'yes' } }],
       })
     await rejects(answering('missing'), 'queue_not_found')
-    assert.deepEqual(await listed(scene), [['first', 'anna']])
+    assert.deepEqual(await listedItems(scene), [['first', 'anna']])
     assert.deepEqual(await eventsOf(scene, id), [['claimed', 'anna']])
     assert.equal((await answering('answers')).status, 'done')
     assert.deepEqual(await scene.receiveBodies('answers'), ['yes'])
@@ -265,8 +265,8 @@ function describeEnds(suite: ContractSuite): void {
   })
 
   suite.needing('trackedJobs').test('a job that a person resolves is completed', async (scene) => {
-    await inbox(scene)
-    const { id } = only(await jobsOf(scene).enqueue({ queue: 'inbox', jobs: [job] }))
+    await createInbox(scene)
+    const { id } = only(await jobsOf(scene).enqueue({ queue: 'inbox', jobs: [ocrJob] }))
     await claim(scene, 'anna')
     assert.equal((await readJob(scene, id)).status, 'processing')
     await inboxesOf(scene).resolve({ queue: 'inbox', id, by: 'anna' })
@@ -276,17 +276,17 @@ function describeEnds(suite: ContractSuite): void {
   suite
     .needing('flows')
     .test('resolving marks the unit of a flow, as any acknowledgement does', async (scene) => {
-      await prepare(scene)
-      await open(scene, unitsOf('page'))
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('page'))
       const { message } = await claim(scene, 'anna', { queue: 'work' })
-      assert.deepEqual([message.body, await heard(scene)], ['page', []])
+      assert.deepEqual([message.body, await endMessages(scene)], ['page', []])
       await inboxesOf(scene).resolve({ queue: 'work', id: message.id, by: 'anna' })
-      assert.deepEqual(await states(scene), { page: 'done' })
-      assert.deepEqual(await heard(scene), ['book is done'])
+      assert.deepEqual(await unitStates(scene), { page: 'done' })
+      assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
   suite.test('what is given back waits in its old place, and was never received', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first', 'second')
+    const [id = ''] = await createInbox(scene, 'first', 'second')
     await claim(scene, 'anna')
     const result = await inboxesOf(scene).giveBack({
       queue: 'inbox',
@@ -301,7 +301,7 @@ function describeEnds(suite: ContractSuite): void {
   })
 
   suite.test('renewing moves the end of a claim, within what a lease may last', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+    const [id = ''] = await createInbox(scene, 'first')
     const inboxes = inboxesOf(scene)
     const { claim: held } = await claim(scene, 'anna')
     await scene.advance(50 * minute)
@@ -314,11 +314,11 @@ function describeEnds(suite: ContractSuite): void {
     const shorter = await inboxes.renew({ ...longest, leaseMs: second })
     assert.equal(shorter.status, 'done')
     await scene.advance(second)
-    assert.deepEqual(await listed(scene), [['first', null]])
+    assert.deepEqual(await listedItems(scene), [['first', null]])
   })
 
-  suite.test('anybody may write a note, with or without a claim', async (scene) => {
-    const [id = ''] = await inbox(scene, 'first')
+  suite.test('any person may add a note, with or without a claim', async (scene) => {
+    const [id = ''] = await createInbox(scene, 'first')
     const inboxes = inboxesOf(scene)
     const note = async (by: string): Promise<number | undefined> => {
       const result = await inboxes.note({ queue: 'inbox', id, by, note: `says ${by}` })
@@ -328,7 +328,7 @@ function describeEnds(suite: ContractSuite): void {
     await claim(scene, 'anna')
     assert.equal(await note('anna'), 2)
     assert.equal(await note('ben'), 3)
-    assert.deepEqual(await listed(scene), [['first', 'anna']])
+    assert.deepEqual(await listedItems(scene), [['first', 'anna']])
     await inboxes.resolve({ queue: 'inbox', id, by: 'anna' })
     const late = await inboxes.note({ queue: 'inbox', id, by: 'ben', note: 'too late' })
     assert.deepEqual(late, { status: 'gone' })

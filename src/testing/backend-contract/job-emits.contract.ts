@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { EmittedJob, Outcome, SettleResult } from '../../backends/backend.ts'
 import type { NewJob } from '../../backends/job-store.ts'
-import { enqueue, job, jobsOf, read } from './job-scene.ts'
+import { enqueue, jobsOf, ocrJob, readJob } from './job-scene.ts'
 import { assertRefused, hour, minute, only, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -13,14 +13,14 @@ export function describeJobEmits(all: ContractSuite): void {
   })
 }
 
-const next: NewJob = { ...job, type: 'OMR', payload: '{"sheet":1}' }
+const next: NewJob = { ...ocrJob, type: 'OMR', payload: '{"sheet":1}' }
 const key = { key: 'k', lifetimeMs: hour }
 
 function emitted(changes: Partial<NewJob> = {}, queue = 'next'): EmittedJob {
   return { queue, job: { ...next, ...changes } }
 }
 
-/** Two queues, and a message of the first in hand. */
+/** Two queues, and a leased message of the first. */
 async function prepare(scene: Scene): Promise<string> {
   await scene.queue('q', { visibilityMs: minute })
   await scene.queue('next')
@@ -38,7 +38,7 @@ async function settle(
 }
 
 function describeStoring(suite: ContractSuite): void {
-  suite.test('come to exist with the acknowledgement, in their order', async (scene) => {
+  suite.test('are stored with the acknowledgement, in their order', async (scene) => {
     const receipt = await prepare(scene)
     const jobs = [emitted({ owner: 'ann' }), emitted({ delayMs: second }), emitted({}, 'q')]
     const result = await settle(scene, receipt, jobs)
@@ -47,7 +47,7 @@ function describeStoring(suite: ContractSuite): void {
       result.enqueued.map(({ status }) => status),
       ['created', 'created', 'created'],
     )
-    const records = await Promise.all(result.enqueued.map(({ id }) => read(scene, id)))
+    const records = await Promise.all(result.enqueued.map(({ id }) => readJob(scene, id)))
     assert.deepEqual(
       records.map(({ queue, type, owner }) => [queue, type, owner]),
       [
@@ -74,7 +74,7 @@ function describeStoring(suite: ContractSuite): void {
     assert.equal((await scene.counts('next')).ready, 2)
   })
 
-  suite.test('a settlement without them answers that there are none', async (scene) => {
+  suite.test('a settlement without them returns none', async (scene) => {
     const receipt = await prepare(scene)
     const result = await scene.acknowledge('q', receipt)
     assert.deepEqual(result.status === 'settled' && result.enqueued, [])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { enqueue, jobsOf, outcomes, read, run } from './job-scene.ts'
+import { attemptOutcomes, enqueue, jobsOf, readJob, runOnce } from './job-scene.ts'
 import { day, hour, minute, only, type Scene } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -19,9 +19,9 @@ async function exists(scene: Scene, id: string): Promise<boolean> {
 async function finish(scene: Scene, how: 'completed' | 'failed' | 'cancelled'): Promise<string> {
   const { id } = await enqueue(scene)
   if (how === 'cancelled') await jobsOf(scene).cancel({ id })
-  else if (how === 'failed') await run(scene, { kind: 'deadLetter', reason: 'broken' })
-  else await run(scene, { kind: 'acknowledge' })
-  assert.equal((await read(scene, id)).status, how)
+  else if (how === 'failed') await runOnce(scene, { kind: 'deadLetter', reason: 'broken' })
+  else await runOnce(scene, { kind: 'acknowledge' })
+  assert.equal((await readJob(scene, id)).status, how)
   return id
 }
 
@@ -44,7 +44,7 @@ function describeLifetimes(suite: ContractSuite): void {
     await scene.queue('q', { history: { completedMs: hour, failedMs: hour } })
     const { id } = await enqueue(scene)
     await scene.advance(2 * hour)
-    await run(scene, { kind: 'acknowledge' })
+    await runOnce(scene, { kind: 'acknowledge' })
     assert.equal(await exists(scene, id), true)
     await scene.advance(hour)
     assert.equal(await exists(scene, id), false)
@@ -53,10 +53,10 @@ function describeLifetimes(suite: ContractSuite): void {
   suite.test('a job that has not finished is never forgotten', async (scene) => {
     await scene.queue('q', { history: { completedMs: minute, failedMs: minute } })
     const { id } = await enqueue(scene)
-    await run(scene, { kind: 'retry', delayMs: 0, error: 'busy' })
+    await runOnce(scene, { kind: 'retry', delayMs: 0, error: 'busy' })
     await scene.advance(day)
     assert.equal(await exists(scene, id), true)
-    assert.deepEqual(await outcomes(scene, id), [[1, 'retried', 'busy']])
+    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'retried', 'busy']])
   })
 
   suite.test('a queue may remember for ever', async (scene) => {
@@ -96,17 +96,17 @@ function describeWhatGoes(suite: ContractSuite): void {
   suite.test('attempts and progress go with their job', async (scene) => {
     await scene.queue('q', { history: { completedMs: minute, failedMs: minute } })
     const { id } = await enqueue(scene)
-    await run(scene, { kind: 'retry', delayMs: 0, error: 'busy' })
+    await runOnce(scene, { kind: 'retry', delayMs: 0, error: 'busy' })
     const { receipt } = await scene.receiveOne('q')
     await jobsOf(scene).reportProgress({ queue: 'q', receipt, progress: 0.5 })
     await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'broken' })
     assert.deepEqual(
-      [(await outcomes(scene, id)).length, (await read(scene, id)).progress],
+      [(await attemptOutcomes(scene, id)).length, (await readJob(scene, id)).progress],
       [2, 0.5],
     )
     await scene.advance(hour)
     assert.equal(await exists(scene, id), false)
-    assert.deepEqual(await outcomes(scene, id), [])
+    assert.deepEqual(await attemptOutcomes(scene, id), [])
     assert.deepEqual((await jobsOf(scene).list({ queue: 'q', limit: 10 })).items, [])
   })
 
@@ -114,7 +114,7 @@ function describeWhatGoes(suite: ContractSuite): void {
     await scene.queue('q', { history: { completedMs: minute, failedMs: minute } })
     const idempotency = { key: 'k', lifetimeMs: day }
     const { id } = await enqueue(scene, { idempotency })
-    await run(scene, { kind: 'acknowledge' })
+    await runOnce(scene, { kind: 'acknowledge' })
     await scene.advance(hour)
     assert.equal(await exists(scene, id), false)
     assert.deepEqual(await enqueue(scene, { idempotency }), { status: 'duplicate', id })
@@ -155,8 +155,8 @@ function describeWhatGoes(suite: ContractSuite): void {
     const { id } = only(await jobsOf(scene).enqueue({ queue: dead, jobs }))
     await scene.backend.startMoveTask({ source: dead, destination: 'other' })
     await scene.sweep()
-    assert.equal((await read(scene, id)).status, 'cancelled')
+    assert.equal((await readJob(scene, id)).status, 'cancelled')
     const { job } = await scene.receiveOne('other')
-    assert.equal((await read(scene, job?.id ?? '')).retryOf, id)
+    assert.equal((await readJob(scene, job?.id ?? '')).retryOf, id)
   })
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { enqueue, job, jobsOf, read, run } from './job-scene.ts'
+import { enqueue, jobsOf, ocrJob, readJob, runOnce } from './job-scene.ts'
 import { hour, only, rejects } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -17,14 +17,14 @@ export function describeJobIdempotency(all: ContractSuite): void {
       assert.deepEqual(new Set(again.map(({ id }) => id)), new Set([first.id]))
       assert.ok(again.every(({ status }) => status === 'duplicate'))
       assert.equal((await scene.counts('q')).ready, 1)
-      assert.equal((await read(scene, first.id)).idempotencyKey, 'k-1')
+      assert.equal((await readJob(scene, first.id)).idempotencyKey, 'k-1')
     })
 
     suite.test('the same key with another payload is a conflict', async (scene) => {
       await scene.queue('q')
       await enqueue(scene, { idempotency })
-      const other = { ...job, payload: '{"page":2}', idempotency }
-      const jobs = [job, other]
+      const other = { ...ocrJob, payload: '{"page":2}', idempotency }
+      const jobs = [ocrJob, other]
       await rejects(jobsOf(scene).enqueue({ queue: 'q', jobs }), 'idempotency_conflict')
       assert.equal((await scene.counts('q')).ready, 1)
     })
@@ -49,7 +49,7 @@ export function describeJobIdempotency(all: ContractSuite): void {
         await enqueue(scene, { idempotency }),
         await enqueue(scene, { idempotency, type: 'OMR' }),
         await enqueue(scene, { idempotency, owner: 'ann' }),
-        only(await jobsOf(scene).enqueue({ queue: 'other', jobs: [{ ...job, idempotency }] })),
+        only(await jobsOf(scene).enqueue({ queue: 'other', jobs: [{ ...ocrJob, idempotency }] })),
       ]
       assert.ok(answers.every(({ status }) => status === 'created'))
     })
@@ -57,7 +57,7 @@ export function describeJobIdempotency(all: ContractSuite): void {
     suite.test('a key has a life of its own', async (scene) => {
       await scene.queue('q')
       const { id } = await enqueue(scene, { idempotency })
-      await run(scene, { kind: 'acknowledge' })
+      await runOnce(scene, { kind: 'acknowledge' })
       assert.deepEqual(await enqueue(scene, { idempotency }), { status: 'duplicate', id })
       await scene.advance(hour)
       assert.equal((await enqueue(scene, { idempotency })).status, 'created')

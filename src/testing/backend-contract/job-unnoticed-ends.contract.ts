@@ -1,17 +1,17 @@
 /**
- * A store may notice late that time has ended something: when somebody receives, or when it sweeps.
- * What it answers about a job must not tell when that was. Nothing is swept in these tests unless
+ * A store may notice late that time has ended something: at a receive, or when it sweeps.
+ * What it returns about a job must not depend on when that was. Nothing is swept in these tests unless
  * they say so.
  */
 import assert from 'node:assert/strict'
-import { enqueue, jobsOf, outcomes, read, run } from './job-scene.ts'
+import { attemptOutcomes, enqueue, jobsOf, readJob, runOnce } from './job-scene.ts'
 import { minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
 const leaseMs = 10 * second
 const lost = 'The last attempt ended without an answer.'
 
-/** A job whose only attempt has lapsed a second ago; the answer is its id and its receipt. */
+/** A job whose only attempt has lapsed a second ago; returns its id and its receipt. */
 async function lapsedForGood(scene: Scene): Promise<{ id: string; receipt: string }> {
   const { id } = await enqueue(scene, { maxAttempts: 1 })
   const { receipt } = await scene.receiveOne('q')
@@ -35,7 +35,7 @@ function describeLapses(suite: ContractSuite): void {
     const { id } = await enqueue(scene)
     await scene.receiveOne('q')
     await scene.advance(leaseMs + 5 * second)
-    assert.equal((await read(scene, id)).status, 'pending')
+    assert.equal((await readJob(scene, id)).status, 'pending')
     const { startedAt, endedAt, outcome } = only(await jobsOf(scene).attempts({ id }))
     assert.deepEqual([outcome, endedAt], ['lapsed', startedAt + leaseMs])
   })
@@ -43,7 +43,7 @@ function describeLapses(suite: ContractSuite): void {
   suite.test('a job has failed when its last lease lapsed', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
     const { id } = await lapsedForGood(scene)
-    const { status, error, startedAt, finishedAt } = await read(scene, id)
+    const { status, error, startedAt, finishedAt } = await readJob(scene, id)
     assert.deepEqual([status, error], ['failed', lost])
     assert.equal(finishedAt, (startedAt ?? 0) + leaseMs)
     const { deadLetterOrigin: deadLetter } = only(await scene.peek(dead, 'ready'))
@@ -65,7 +65,7 @@ function describeLapses(suite: ContractSuite): void {
     assert.deepEqual(await scene.statistics(dead), before)
     assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 0, delayed: 0 })
     assert.equal((await scene.statistics('q')).totals.deadLettered, 2)
-    // There it is no job any more, and whoever looks at it may lose its lease.
+    // There it is not a job, and a receiver may lose its lease.
     await scene.receiveOne(dead)
     await scene.advance(minute)
     assert.deepEqual(await scene.counts(dead), { ready: 2, leased: 0, delayed: 0 })
@@ -88,7 +88,7 @@ function describeLapses(suite: ContractSuite): void {
     assert.deepEqual([await ids('processing'), await ids('failed')], [[], [id]])
   })
 
-  suite.test('nobody can end or extend a job that has failed', async (scene) => {
+  suite.test('a failed job can be neither ended nor extended', async (scene) => {
     await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
     const { id, receipt } = await lapsedForGood(scene)
     assert.equal((await scene.extend('q', receipt, minute)).status, 'gone')
@@ -98,7 +98,7 @@ function describeLapses(suite: ContractSuite): void {
     assert.deepEqual(states, ['gone'])
     const late = { kind: 'acknowledge', result: '1' } as const
     assert.equal((await scene.settle('q', receipt, late)).status, 'gone')
-    assert.equal((await read(scene, id)).error, lost)
+    assert.equal((await readJob(scene, id)).error, lost)
   })
 
   suite.test('a job that has failed is not cancelled, and can be retried', async (scene) => {
@@ -117,7 +117,7 @@ function describeLapses(suite: ContractSuite): void {
     await scene.sweep()
     const { status } = await scene.settle('q', receipt, { kind: 'acknowledge', result: '1' })
     assert.equal(status, 'settled')
-    assert.deepEqual(await outcomes(scene, id), [[1, 'completed', null]])
+    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'completed', null]])
   })
 }
 
@@ -128,7 +128,7 @@ function describeExpiry(suite: ContractSuite): void {
     const { id } = await lapsedForGood(scene)
     await scene.advance(minute)
     await scene.sweep()
-    assert.equal((await read(scene, id)).error, lost)
+    assert.equal((await readJob(scene, id)).error, lost)
     assert.equal((await scene.counts(dead)).ready, 1)
   })
 
@@ -137,8 +137,8 @@ function describeExpiry(suite: ContractSuite): void {
     const { id } = await enqueue(scene)
     await scene.receiveOne('q')
     await scene.advance(2 * minute)
-    assert.deepEqual(await outcomes(scene, id), [[1, 'lapsed', null]])
-    const { status, createdAt, finishedAt } = await read(scene, id)
+    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'lapsed', null]])
+    const { status, createdAt, finishedAt } = await readJob(scene, id)
     assert.deepEqual([status, finishedAt], ['failed', createdAt + minute])
   })
 
@@ -148,7 +148,7 @@ function describeExpiry(suite: ContractSuite): void {
     const { receipt } = await scene.receiveOne('q')
     await scene.advance(minute)
     assert.equal((await scene.acknowledge('q', receipt)).status, 'gone')
-    assert.equal((await read(scene, id)).status, 'failed')
+    assert.equal((await readJob(scene, id)).status, 'failed')
   })
 
   suite.test('a job that has expired stands for no other', async (scene) => {
@@ -166,15 +166,15 @@ function describePurges(suite: ContractSuite): void {
     const { id } = await enqueue(scene)
     await scene.receiveOne('q')
     await scene.backend.purgeQueue({ queue: 'q' })
-    assert.deepEqual(await outcomes(scene, id), [[1, 'cancelled', null]])
-    assert.notEqual((await read(scene, id)).finishedAt, null)
+    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'cancelled', null]])
+    assert.notEqual((await readJob(scene, id)).finishedAt, null)
   })
 
   suite.test('a job that had failed when its queue was deleted is a dead letter', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
     const { id } = await lapsedForGood(scene)
     await scene.backend.deleteQueue({ queue: 'q' })
-    assert.equal((await read(scene, id)).status, 'failed')
+    assert.equal((await readJob(scene, id)).status, 'failed')
     assert.equal((await scene.counts(dead)).ready, 1)
   })
 }
@@ -188,7 +188,7 @@ function describeTurns(suite: ContractSuite): void {
     await enqueue(scene, { tenant: 'a', payload: '"a1"' })
     await enqueue(scene, { tenant: 'a', payload: '"a2"' })
     // The second of the tenant waits in its lane from here on.
-    await run(scene, { kind: 'acknowledge' })
+    await runOnce(scene, { kind: 'acknowledge' })
     await scene.advance(minute - second)
     await enqueue(scene, { tenant: 'a', payload: '"a3"' })
     await enqueue(scene, { tenant: 'b', payload: '"b1"' })

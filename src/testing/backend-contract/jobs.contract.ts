@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Outcome } from '../../backends/backend.ts'
 import type { JobRecord } from '../../backends/job-store.ts'
-import { enqueue, job, jobsOf, outcomes, read, run } from './job-scene.ts'
+import { attemptOutcomes, enqueue, jobsOf, ocrJob, readJob, runOnce } from './job-scene.ts'
 import { hour, minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -23,11 +23,11 @@ function describeLife(suite: ContractSuite): void {
     const details = { owner: 'ann', ...labels, tenant: 'g' }
     const { id, status } = await enqueue(scene, { ...details, backoff })
     assert.equal(status, 'created')
-    const pending = await read(scene, id)
+    const pending = await readJob(scene, id)
     assert.equal(pending.backendId, (await scene.peek('q', 'ready'))[0]?.id)
     assert.deepEqual(
       [pending.status, pending.attemptsMade, pending.startedAt, pending.payload],
-      ['pending', 0, null, job.payload],
+      ['pending', 0, null, ocrJob.payload],
     )
     const { owner, tier, traceId, tags, tenant, type, maxAttempts, queue } = pending
     assert.deepEqual({ owner, tier, traceId, tags, tenant }, details)
@@ -40,16 +40,16 @@ function describeLife(suite: ContractSuite): void {
       ...{ owner: 'ann', tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'], backoff },
     })
     assert.equal(delivery.group, 'g')
-    const processing = await read(scene, id)
+    const processing = await readJob(scene, id)
     assert.deepEqual([processing.status, processing.attemptsMade], ['processing', 1])
     assert.equal(processing.startedAt, processing.createdAt + second)
 
     await scene.advance(second)
     await scene.settle('q', delivery.receipt, { kind: 'acknowledge', result: '{"words":7}' })
-    const completed = await read(scene, id)
+    const completed = await readJob(scene, id)
     assert.deepEqual(
       [completed.status, completed.result, completed.progress, completed.payload],
-      ['completed', '{"words":7}', 1, job.payload],
+      ['completed', '{"words":7}', 1, ocrJob.payload],
     )
     assert.equal(completed.finishedAt, completed.createdAt + 2 * second)
     assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
@@ -59,7 +59,7 @@ function describeLife(suite: ContractSuite): void {
     await scene.queue('q', { visibilityMs: 10 * second })
     const ids = []
     for (let index = 0; index < 4; index += 1) ids.push((await enqueue(scene)).id)
-    await run(scene, { kind: 'acknowledge', result: '0' })
+    await runOnce(scene, { kind: 'acknowledge', result: '0' })
     const receipts = (await scene.receive('q', { max: 3 })).map(({ receipt }) => receipt)
     const [first = '', lapsed = '', last = ''] = receipts
     const leases = [first, last].map((receipt) => ({ receipt, visibilityMs: minute }))
@@ -75,7 +75,7 @@ function describeLife(suite: ContractSuite): void {
     assert.deepEqual(await complete(first, lapsed, last), ['settled', 'stale', 'settled'])
     assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 1, delayed: 0 })
     assert.deepEqual(await complete(first, again.receipt, last), ['gone', 'settled', 'gone'])
-    const records = await Promise.all(ids.map((id) => read(scene, id)))
+    const records = await Promise.all(ids.map((id) => readJob(scene, id)))
     assert.deepEqual(
       records.map(({ status, result, attemptsMade }) => [status, result, attemptsMade]),
       [
@@ -98,19 +98,19 @@ function describeLife(suite: ContractSuite): void {
     await scene.queue('q')
     const payload = JSON.stringify('large'.repeat(10_000))
     const { id } = await enqueue(scene, { payload })
-    assert.equal((await read(scene, id)).payload, payload)
-    await run(scene, { kind: 'acknowledge' })
-    assert.equal((await read(scene, id)).payload, payload)
+    assert.equal((await readJob(scene, id)).payload, payload)
+    await runOnce(scene, { kind: 'acknowledge' })
+    assert.equal((await readJob(scene, id)).payload, payload)
   })
 
   suite.needing('reopen').test('jobs survive a restart, finished or not', async (scene) => {
     await scene.queue('q')
     const done = await enqueue(scene)
-    await run(scene, { kind: 'acknowledge', result: '1' })
+    await runOnce(scene, { kind: 'acknowledge', result: '1' })
     const waiting = await enqueue(scene)
     await scene.reopen()
-    assert.equal((await read(scene, done.id)).status, 'completed')
-    assert.equal((await read(scene, waiting.id)).status, 'pending')
+    assert.equal((await readJob(scene, done.id)).status, 'completed')
+    assert.equal((await readJob(scene, waiting.id)).status, 'pending')
   })
 
   suite.test('progress is reported by the holder of the lease alone', async (scene) => {
@@ -119,14 +119,14 @@ function describeLife(suite: ContractSuite): void {
     const { receipt } = await scene.receiveOne('q')
     const report = { queue: 'q', receipt, progress: 0.5 }
     assert.equal((await jobsOf(scene).reportProgress(report)).status, 'noted')
-    assert.equal((await read(scene, id)).progress, 0.5)
+    assert.equal((await readJob(scene, id)).progress, 0.5)
     await scene.advance(11 * second)
     const late = await jobsOf(scene).reportProgress({ ...report, progress: 0.9 })
     assert.equal(late.status, 'lapsed')
     await scene.receiveOne('q')
     const stale = await jobsOf(scene).reportProgress({ ...report, progress: 0.9 })
     assert.equal(stale.status, 'stale')
-    assert.equal((await read(scene, id)).progress, 0.5)
+    assert.equal((await readJob(scene, id)).progress, 0.5)
     await rejects(jobsOf(scene).reportProgress({ ...report, progress: 2 }), 'invalid_argument')
   })
 
@@ -160,11 +160,11 @@ function describeLife(suite: ContractSuite): void {
 
   suite.test('all jobs of a call are stored, or none', async (scene) => {
     await scene.queue('q')
-    const jobs = [job, { ...job, payload: '' }]
+    const jobs = [ocrJob, { ...ocrJob, payload: '' }]
     await rejects(jobsOf(scene).enqueue({ queue: 'q', jobs }), 'invalid_argument')
-    const wrong = [job, { ...job, maxAttempts: 0 }]
+    const wrong = [ocrJob, { ...ocrJob, maxAttempts: 0 }]
     await rejects(jobsOf(scene).enqueue({ queue: 'q', jobs: wrong }), 'invalid_argument')
-    await rejects(jobsOf(scene).enqueue({ queue: 'nowhere', jobs: [job] }), 'queue_not_found')
+    await rejects(jobsOf(scene).enqueue({ queue: 'nowhere', jobs: [ocrJob] }), 'queue_not_found')
     assert.equal((await scene.counts('q')).ready, 0)
   })
 }
@@ -173,15 +173,15 @@ function describeAttempts(suite: ContractSuite): void {
   suite.test('a retry leads back to pending and is remembered with its error', async (scene) => {
     await scene.queue('q')
     const { id } = await enqueue(scene)
-    await run(scene, { kind: 'retry', delayMs: 5 * second, error: 'timeout' })
-    const waiting = await read(scene, id)
+    await runOnce(scene, { kind: 'retry', delayMs: 5 * second, error: 'timeout' })
+    const waiting = await readJob(scene, id)
     assert.deepEqual(
       [waiting.status, waiting.attemptsMade, waiting.error],
       ['pending', 1, 'timeout'],
     )
     await scene.advance(5 * second)
-    await run(scene, { kind: 'acknowledge' })
-    assert.deepEqual(await outcomes(scene, id), [
+    await runOnce(scene, { kind: 'acknowledge' })
+    assert.deepEqual(await attemptOutcomes(scene, id), [
       [1, 'retried', 'timeout'],
       [2, 'completed', null],
     ])
@@ -190,23 +190,23 @@ function describeAttempts(suite: ContractSuite): void {
   suite.test('a release costs no attempt', async (scene) => {
     await scene.queue('q')
     const { id } = await enqueue(scene)
-    await run(scene, { kind: 'release' })
-    const { status, attemptsMade } = await read(scene, id)
+    await runOnce(scene, { kind: 'release' })
+    const { status, attemptsMade } = await readJob(scene, id)
     assert.deepEqual([status, attemptsMade], ['pending', 0])
-    assert.deepEqual(await outcomes(scene, id), [])
+    assert.deepEqual(await attemptOutcomes(scene, id), [])
   })
 
-  suite.test('a job that is buried has failed, with or without dead letters', async (scene) => {
+  suite.test('a dead-lettered job has failed, also without a queue for it', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5)
     await scene.queue('alone')
     const { id } = await enqueue(scene)
-    await run(scene, { kind: 'deadLetter', reason: 'no such page' })
-    const alone = only(await jobsOf(scene).enqueue({ queue: 'alone', jobs: [job] }))
+    await runOnce(scene, { kind: 'deadLetter', reason: 'no such page' })
+    const alone = only(await jobsOf(scene).enqueue({ queue: 'alone', jobs: [ocrJob] }))
     const { receipt } = await scene.receiveOne('alone')
     const burial = { kind: 'deadLetter', reason: 'no such page' } as const
     assert.equal((await scene.settle('alone', receipt, burial)).status, 'settled')
     for (const one of [id, alone.id]) {
-      const { status, error } = await read(scene, one)
+      const { status, error } = await readJob(scene, one)
       assert.deepEqual([status, error], ['failed', 'no such page'])
     }
     assert.equal((await scene.counts(dead)).ready, 1)
@@ -239,20 +239,20 @@ function describeAttempts(suite: ContractSuite): void {
     await scene.receiveOne('q')
     await scene.advance(11 * second)
     assert.deepEqual(await scene.receive('q'), [])
-    const { status, attemptsMade } = await read(scene, id)
+    const { status, attemptsMade } = await readJob(scene, id)
     assert.deepEqual([status, attemptsMade], ['failed', 2])
-    const [first] = await outcomes(scene, id)
+    const [first] = await attemptOutcomes(scene, id)
     assert.deepEqual(first, [1, 'lapsed', null])
     assert.equal((await scene.counts(dead)).ready, 1)
   })
 
-  suite.test('a job whose last attempt is lost fails though nobody receives', async (scene) => {
+  suite.test('a job whose last attempt is lost fails without a receive', async (scene) => {
     await scene.queue('q', { visibilityMs: 10 * second })
     const { id } = await enqueue(scene, { maxAttempts: 1 })
     await scene.receiveOne('q')
     await scene.advance(11 * second)
     await scene.sweep()
-    assert.equal((await read(scene, id)).status, 'failed')
+    assert.equal((await readJob(scene, id)).status, 'failed')
     assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
   })
 
@@ -260,7 +260,7 @@ function describeAttempts(suite: ContractSuite): void {
     await scene.queueWithDeadLetters('q', 1)
     await enqueue(scene, { maxAttempts: 3 })
     for (let attempt = 1; attempt <= 3; attempt += 1) {
-      await run(scene, { kind: 'retry', delayMs: 0 })
+      await runOnce(scene, { kind: 'retry', delayMs: 0 })
     }
     assert.deepEqual(await scene.receive('q'), [])
   })
@@ -278,7 +278,7 @@ function describeAttempts(suite: ContractSuite): void {
     ] as const) {
       assert.equal((await scene.settle('q', receipt, outcome)).status, 'stale')
     }
-    assert.equal((await read(scene, id)).status, 'processing')
+    assert.equal((await readJob(scene, id)).status, 'processing')
   })
 }
 
@@ -299,7 +299,7 @@ function describeControl(suite: ContractSuite): void {
     await jobsOf(scene).cancel({ id })
     assert.equal((await scene.extend('q', receipt, minute)).status, 'gone')
     assert.equal((await scene.acknowledge('q', receipt)).status, 'gone')
-    assert.equal((await read(scene, id)).status, 'cancelled')
+    assert.equal((await readJob(scene, id)).status, 'cancelled')
   })
 
   suite.test('a failed job is tried again as a new one', async (scene) => {
@@ -309,12 +309,12 @@ function describeControl(suite: ContractSuite): void {
       backoff: { fromMs: 1, factor: 1, maxMs: 1, jitter: 0 },
     })
     await rejects(jobsOf(scene).retry({ id }), 'job_not_finished')
-    await run(scene, { kind: 'deadLetter', reason: 'broken' })
+    await runOnce(scene, { kind: 'deadLetter', reason: 'broken' })
     const again = await jobsOf(scene).retry({ id })
-    const failed = await read(scene, id)
+    const failed = await readJob(scene, id)
     assert.equal(failed.status, 'failed')
-    const { createdAt, updatedAt } = await read(scene, again.id)
-    assert.deepEqual(await read(scene, again.id), {
+    const { createdAt, updatedAt } = await readJob(scene, again.id)
+    assert.deepEqual(await readJob(scene, again.id), {
       ...failed,
       ...{ id: again.id, backendId: again.id, retryOf: id, status: 'pending' },
       ...{ attemptsMade: 0, error: null, startedAt: null, finishedAt: null, createdAt, updatedAt },
@@ -324,25 +324,25 @@ function describeControl(suite: ContractSuite): void {
   suite.test('a redriven dead letter is a new job', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5)
     const { id } = await enqueue(scene)
-    await run(scene, { kind: 'deadLetter', reason: 'broken' })
+    await runOnce(scene, { kind: 'deadLetter', reason: 'broken' })
     await scene.backend.startMoveTask({ source: dead })
     await scene.sweep()
     const delivery = await scene.receiveOne('q')
     assert.ok(delivery.job !== null && delivery.job.id !== id)
-    assert.equal((await read(scene, delivery.job.id)).retryOf, id)
+    assert.equal((await readJob(scene, delivery.job.id)).retryOf, id)
   })
 
   suite.test('purging a queue cancels its jobs, and expiry fails them', async (scene) => {
     await scene.queue('q', { retentionMs: minute })
     const purged = await enqueue(scene)
     await scene.backend.purgeQueue({ queue: 'q' })
-    assert.equal((await read(scene, purged.id)).status, 'cancelled')
+    assert.equal((await readJob(scene, purged.id)).status, 'cancelled')
     await scene.sweep()
-    assert.equal((await read(scene, purged.id)).status, 'cancelled')
+    assert.equal((await readJob(scene, purged.id)).status, 'cancelled')
     const expired = await enqueue(scene)
     await scene.advance(2 * minute)
     await scene.sweep()
-    assert.equal((await read(scene, expired.id)).status, 'failed')
+    assert.equal((await readJob(scene, expired.id)).status, 'failed')
   })
 
   suite.test('a job that never was is not found', async (scene) => {
@@ -362,8 +362,8 @@ function describeListing(suite: ContractSuite): void {
     await scene.queue('q')
     const ids: string[] = []
     for (let index = 0; index < 9; index += 1) ids.push((await enqueue(scene)).id)
-    await run(scene, { kind: 'acknowledge' })
-    await run(scene, { kind: 'deadLetter', reason: 'broken' })
+    await runOnce(scene, { kind: 'acknowledge' })
+    await runOnce(scene, { kind: 'deadLetter', reason: 'broken' })
     await scene.receiveOne('q')
     const listed: JobRecord[] = []
     let after: string | undefined
@@ -387,7 +387,7 @@ function describeListing(suite: ContractSuite): void {
     await enqueue(scene, { owner: 'ann' })
     await enqueue(scene, { type: 'OMR', owner: 'ann' })
     await enqueue(scene, { owner: 'bob' })
-    await run(scene, { kind: 'acknowledge' })
+    await runOnce(scene, { kind: 'acknowledge' })
     const count = async (filter: object): Promise<number> =>
       (await jobsOf(scene).list({ queue: 'q', limit: 10, ...filter })).items.length
     assert.equal(await count({ owner: 'ann' }), 2)

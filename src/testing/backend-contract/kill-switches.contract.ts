@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SwitchScope } from '../../backends/switch-store.ts'
 import { drain, everyPage, lift, ofTenant, switchesOf, turnOn } from './gate-scene.ts'
-import { enqueue, read } from './job-scene.ts'
+import { enqueue, readJob } from './job-scene.ts'
 import { grouped, minute, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -94,7 +94,7 @@ function describeScopes(suite: ContractSuite): void {
     })
   }
 
-  suite.test('a switch that nobody obeys stops nothing', async (scene) => {
+  suite.test('a switch that no queue obeys stops nothing', async (scene) => {
     await scene.queue('q', { obeys })
     await sendBoth(scene)
     await turnOn(scene, 'name', 'OTHERS_PAUSED')
@@ -123,7 +123,7 @@ function describeDiverting(suite: ContractSuite): void {
     const { id } = await enqueue(scene, { type: 'OCR' })
     await turnOn(scene, 'name', 'LLM_PAUSED', { mode: 'divert' })
     assert.deepEqual(await scene.receive('q'), [])
-    const { status, error, attemptsMade } = await read(scene, id)
+    const { status, error, attemptsMade } = await readJob(scene, id)
     assert.deepEqual(
       [status, error, attemptsMade],
       ['failed', 'Diverted by the kill switch LLM_PAUSED.', 0],
@@ -138,7 +138,7 @@ function describeDiverting(suite: ContractSuite): void {
     await scene.send('q', 'free')
     await turnOn(scene, 'tenant', 'x', { mode: 'divert' })
     assert.deepEqual(await scene.receiveBodies('q'), ['free'])
-    assert.equal((await read(scene, id)).status, 'failed')
+    assert.equal((await readJob(scene, id)).status, 'failed')
     await lift(scene, 'tenant', 'x')
     assert.deepEqual(await scene.receiveBodies('q'), ['plain'])
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Delivery } from '../../backends/backend.ts'
-import { enqueue, read } from './job-scene.ts'
+import { enqueue, readJob } from './job-scene.ts'
 import { minute, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -73,7 +73,7 @@ function describeLateAcknowledgement(suite: ContractSuite): void {
       await scene.receiveOne('q')
       const anyLease = { kind: 'acknowledge', anyLease: true } as const
       assert.deepEqual(await scene.settle('q', old, anyLease), { status: 'stale' })
-      assert.equal((await read(scene, id)).status, 'processing')
+      assert.equal((await readJob(scene, id)).status, 'processing')
     },
   )
 

@@ -105,7 +105,7 @@ function describeRefusals(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('q'), ['body'])
   })
 
-  suite.test('a lost lease is told so, however long an extension it asks for', async (scene) => {
+  suite.test('a lost lease is refused, however long an extension is requested', async (scene) => {
     const { receipt } = await leasedOne(scene)
     await scene.advance(11 * second)
     assert.deepEqual(await scene.extend('q', receipt, leaseMsMax), { status: 'lapsed' })
@@ -114,7 +114,7 @@ function describeRefusals(suite: ContractSuite): void {
     assert.deepEqual(await scene.extend('q', receipt, leaseMsMax), { status: 'stale' })
   })
 
-  suite.test('once somebody else has the message, the old receipt is stale', async (scene) => {
+  suite.test('once the message is leased again, the old receipt is stale', async (scene) => {
     const old = await leasedOne(scene)
     await scene.advance(11 * second)
     const current = await scene.receiveOne('q')
@@ -228,7 +228,7 @@ function describeStates(suite: ContractSuite): void {
   const states = (scene: Scene, ...receipts: string[]): Promise<readonly string[]> =>
     scene.backend.leaseStates({ queue: 'q', receipts })
 
-  suite.test('whether a lease can be used is told without using it', async (scene) => {
+  suite.test('the state of a lease is read without using it', async (scene) => {
     const { receipt } = await leasedOne(scene)
     assert.deepEqual(await states(scene, receipt, receipt), ['live', 'live'])
     await scene.advance(10 * second)

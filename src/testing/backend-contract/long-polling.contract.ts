@@ -127,7 +127,7 @@ function describeWaking(suite: ContractSuite): void {
     },
   )
 
-  suite.test('a wait that ends without a message answers none', async (scene) => {
+  suite.test('a wait that ends without a message returns none', async (scene) => {
     await scene.queue('q')
     const { answer, state } = await park(scene, { waitMs: 10 * second })
     await scene.advance(9 * second)
@@ -152,7 +152,7 @@ function describeWaking(suite: ContractSuite): void {
     assert.deepEqual([next.state.bodies, last.state.bodies], [['two'], ['three']])
   })
 
-  suite.test('a send to another queue wakes nobody', async (scene) => {
+  suite.test('a send to another queue wakes no receive', async (scene) => {
     await scene.queue('q')
     await scene.queue('q2')
     const { answer, state } = await park(scene, { waitMs: 5 * second })
@@ -165,7 +165,7 @@ function describeWaking(suite: ContractSuite): void {
 }
 
 function describeLeaving(suite: ContractSuite): void {
-  /** A caller that left gets nothing, or is told that it left; it never gets a message. */
+  /** A caller that left gets nothing, or `aborted`; it never gets a message. */
   const left = async (answer: Promise<readonly Delivery[]>): Promise<void> => {
     const deliveries = await answer.catch((error: unknown) => {
       assert.ok(error instanceof MillraceError && error.code === 'aborted', String(error))

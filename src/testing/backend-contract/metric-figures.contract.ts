@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { durationBucket, durationBuckets } from '../../core/duration-buckets.ts'
 import { type HandlerFigures, handlerFigures } from '../../core/handler-figures.ts'
-import { minutesOf, nextMinute, store, valuesOf } from './metric-scene.ts'
+import { metricsOf, minutesOf, nextMinute, valuesOf } from './metric-scene.ts'
 import { day, hour, minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -17,7 +17,7 @@ function describeAttempts(suite: ContractSuite): void {
     suite.test('retries, burials and lapsed leases are failed attempts', async (scene) => {
       await scene.queueWithDeadLetters('q', 9, { visibilityMs: 30 * second })
       const failed = async (): Promise<number | undefined> =>
-        (await store(scene).snapshot({ limit: 10 })).items.find(({ queue }) => queue === 'q')
+        (await metricsOf(scene).snapshot({ limit: 10 })).items.find(({ queue }) => queue === 'q')
           ?.failedAttempts
       await scene.send('q', 'a')
       const outcomes = [
@@ -47,7 +47,7 @@ function describeAttempts(suite: ContractSuite): void {
       await scene.backend.jobs?.enqueue({ queue: 'q', jobs })
       const { receipt } = await scene.receiveOne('q')
       await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'broken' })
-      const { failedAttempts } = only((await store(scene).snapshot({ limit: 10 })).items)
+      const { failedAttempts } = only((await metricsOf(scene).snapshot({ limit: 10 })).items)
       assert.equal(failedAttempts, 1)
     })
 
@@ -65,14 +65,14 @@ function describeAttempts(suite: ContractSuite): void {
       assert.equal((await minutesOf(scene, 'q')).at(-1)?.emptyReceives, 0)
     })
 
-    suite.test('those of a minute that somebody else wrote come with the next', async (scene) => {
+    suite.test('those of a minute that another process wrote come with the next', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'a')
       await nextMinute(scene)
       await scene.receiveOne('q')
       await scene.receive('q')
-      await store(scene).sample()
-      const { emptyReceives } = only((await store(scene).snapshot({ limit: 10 })).items)
+      await metricsOf(scene).sample()
+      const { emptyReceives } = only((await metricsOf(scene).snapshot({ limit: 10 })).items)
       assert.equal(emptyReceives, 1)
       await nextMinute(scene)
       assert.deepEqual(
@@ -101,7 +101,7 @@ function describeAttempts(suite: ContractSuite): void {
       for (let count = 0; count < 3; count += 1) {
         const { receipt } = await scene.receiveOne('q')
         await scene.settle('q', receipt, { kind: 'retry', delayMs: 0 })
-        const { items } = await store(scene).snapshot({ limit: 1 })
+        const { items } = await metricsOf(scene).snapshot({ limit: 1 })
         ages.push(only(items).oldestAgeMs)
       }
       assert.deepEqual(ages, [10 * second, 10 * second, 0])
@@ -114,7 +114,7 @@ function describeAttempts(suite: ContractSuite): void {
       const { receipt } = await scene.receiveOne('q')
       await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'broken' })
       await scene.advance(5 * second)
-      const { items } = await store(scene).snapshot({ limit: 10 })
+      const { items } = await metricsOf(scene).snapshot({ limit: 10 })
       assert.equal(items.find(({ queue }) => queue === dead)?.oldestAgeMs, 5 * second)
     })
   })
@@ -124,17 +124,19 @@ function describeReports(suite: ContractSuite): void {
   suite.describe('figures that processes report', () => {
     suite.test('what handlers come to is part of the minute', async (scene) => {
       await scene.queue('q')
-      await store(scene).report({
+      await metricsOf(scene).report({
         queues: [{ queue: 'q', handlers: ran({ completed: [100, 300] }) }],
       })
-      await store(scene).report({ queues: [{ queue: 'q', handlers: ran({ retried: [20] }) }] })
+      await metricsOf(scene).report({ queues: [{ queue: 'q', handlers: ran({ retried: [20] }) }] })
       await nextMinute(scene)
-      await store(scene).report({ queues: [{ queue: 'q', handlers: ran({ completed: [50] }) }] })
+      await metricsOf(scene).report({
+        queues: [{ queue: 'q', handlers: ran({ completed: [50] }) }],
+      })
       await nextMinute(scene)
       const [first, second] = await minutesOf(scene, 'q')
       assert.deepEqual(first?.handlers, ran({ completed: [100, 300], retried: [20] }))
       assert.deepEqual(second?.handlers, ran({ completed: [50] }))
-      const { handlers } = only((await store(scene).snapshot({ limit: 10 })).items)
+      const { handlers } = only((await metricsOf(scene).snapshot({ limit: 10 })).items)
       const { ended, failed, runs } = handlers ?? {}
       assert.deepEqual([ended, failed, runs?.count, runs?.msSum], [4, 1, 4, 470])
     })
@@ -146,13 +148,13 @@ function describeReports(suite: ContractSuite): void {
         { queue: 'gone', handlers, emptyReceives: 1 },
         { queue: 'q', emptyReceives: 2 },
       ]
-      await store(scene).report({ queues })
-      assert.equal(only((await store(scene).snapshot({ limit: 10 })).items).emptyReceives, 2)
+      await metricsOf(scene).report({ queues })
+      assert.equal(only((await metricsOf(scene).snapshot({ limit: 10 })).items).emptyReceives, 2)
     })
 
     suite.test('values have a sum, a count and extremes by the minute', async (scene) => {
       const put = (...values: number[]): Promise<void> =>
-        store(scene).report({
+        metricsOf(scene).report({
           queues: [],
           values: values.map((value) => ({ name: 'cost', value })),
         })
@@ -178,36 +180,36 @@ function describeReports(suite: ContractSuite): void {
 
     suite.test('the latest value of each name is known, and what all come to', async (scene) => {
       const put = (name: string, ...values: number[]): Promise<void> =>
-        store(scene).report({ queues: [], values: values.map((value) => ({ name, value })) })
-      assert.deepEqual((await store(scene).latest({ limit: 10 })).items, [])
+        metricsOf(scene).report({ queues: [], values: values.map((value) => ({ name, value })) })
+      assert.deepEqual((await metricsOf(scene).latest({ limit: 10 })).items, [])
       await put('cost', 2, -1.5, 4)
       await put('age', 9)
       await scene.advance(hour)
       await put('cost', 0.5)
-      const { items, next } = await store(scene).latest({ limit: 1 })
+      const { items, next } = await metricsOf(scene).latest({ limit: 1 })
       const [age] = items
       assert.ok(age && next)
       assert.deepEqual(age, { name: 'age', value: 9, at: age.at, count: 1, sum: 9 })
-      const rest = await store(scene).latest({ limit: 1, after: next })
+      const rest = await metricsOf(scene).latest({ limit: 1, after: next })
       assert.deepEqual(rest, {
         items: [{ name: 'cost', value: 0.5, at: age.at + hour, count: 4, sum: 5 }],
       })
       await scene.advance(3 * day - hour + minute)
-      while ((await store(scene).sample()).more);
-      assert.equal(only((await store(scene).latest({ limit: 10 })).items).name, 'cost')
-      await rejects(store(scene).latest({ limit: 0 }), 'invalid_argument')
+      while ((await metricsOf(scene).sample()).more);
+      assert.equal(only((await metricsOf(scene).latest({ limit: 10 })).items).name, 'cost')
+      await rejects(metricsOf(scene).latest({ limit: 0 }), 'invalid_argument')
     })
 
     suite.test('a store keeps a thousand names, and frees them after three days', async (scene) => {
       const names = Array.from({ length: 1_000 }, (_, index) => ({ name: `n${index}`, value: 1 }))
-      await store(scene).report({ queues: [], values: names })
+      await metricsOf(scene).report({ queues: [], values: names })
       const more = { queues: [], values: [{ name: 'one more', value: 1 }] }
-      await rejects(store(scene).report(more), 'invalid_argument')
-      await store(scene).report({ queues: [], values: [{ name: 'n7', value: 1 }] })
+      await rejects(metricsOf(scene).report(more), 'invalid_argument')
+      await metricsOf(scene).report({ queues: [], values: [{ name: 'n7', value: 1 }] })
       await scene.advance(3 * day + minute)
-      while ((await store(scene).sample()).more);
+      while ((await metricsOf(scene).sample()).more);
       assert.deepEqual(await valuesOf(scene, 'n7'), [])
-      await store(scene).report(more)
+      await metricsOf(scene).report(more)
       assert.equal((await valuesOf(scene, 'one more')).length, 1)
     })
 
@@ -220,7 +222,7 @@ function describeReports(suite: ContractSuite): void {
         { queues: [{ queue: 'q', emptyReceives: -1 }] },
         { queues: [{ queue: 'q', emptyReceives: 0.5 }] },
       ]
-      for (const request of bad) await rejects(store(scene).report(request), 'invalid_argument')
+      for (const request of bad) await rejects(metricsOf(scene).report(request), 'invalid_argument')
     })
   })
 }
@@ -230,7 +232,7 @@ function describeSnapshot(suite: ContractSuite): void {
     suite.test('has all queues by name, in pages', async (scene) => {
       for (const name of ['c', 'a', 'b']) await scene.queue(name)
       await scene.send('b', 'x')
-      const first = await store(scene).snapshot({ limit: 2 })
+      const first = await metricsOf(scene).snapshot({ limit: 2 })
       assert.deepEqual(
         first.items.map(({ queue, sent, ready }) => [queue, sent, ready]),
         [
@@ -239,7 +241,7 @@ function describeSnapshot(suite: ContractSuite): void {
         ],
       )
       assert.ok(first.next !== undefined)
-      const rest = await store(scene).snapshot({ limit: 2, after: first.next })
+      const rest = await metricsOf(scene).snapshot({ limit: 2, after: first.next })
       assert.equal(only(rest.items).queue, 'c')
       assert.equal(rest.next, undefined)
     })
@@ -251,7 +253,7 @@ function describeSnapshot(suite: ContractSuite): void {
       await scene.settle('q', receipt, { kind: 'deadLetter', reason: 'broken' })
       await scene.backend.startMoveTask({ source: dead })
       await scene.sweep()
-      const { items } = await store(scene).snapshot({ limit: 10 })
+      const { items } = await metricsOf(scene).snapshot({ limit: 10 })
       const moved = Object.fromEntries(items.map(({ queue, redriven }) => [queue, redriven]))
       assert.deepEqual(moved, { q: 0, [dead]: 1 })
     })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { quietMinute } from '../../backends/queue-metrics.ts'
-import { minutesOf, nextMinute, store } from './metric-scene.ts'
+import { metricsOf, minutesOf, nextMinute } from './metric-scene.ts'
 import { day, hour, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -55,15 +55,15 @@ export function describeMetrics(all: ContractSuite): void {
       assert.equal((await scene.statistics('q')).totals.sent, 11)
     })
 
-    suite.test('a minute is written once, whoever asks how often', async (scene) => {
+    suite.test('a minute is written once, however often it is sampled', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'a')
       await scene.advance(minute)
-      const reports = await Promise.all([1, 2, 3].map(() => store(scene).sample()))
+      const reports = await Promise.all([1, 2, 3].map(() => metricsOf(scene).sample()))
       const written = reports.filter((report) => report.minute !== null)
       assert.equal(written.length, 1)
       await scene.send('q', 'b')
-      const late = await store(scene).sample()
+      const late = await metricsOf(scene).sample()
       assert.equal(late.minute, null)
       assert.equal(only(await minutesOf(scene, 'q')).sent, 1)
       await nextMinute(scene)
@@ -73,14 +73,14 @@ export function describeMetrics(all: ContractSuite): void {
     suite.test('the report says when the minute ends', async (scene) => {
       await scene.queue('q')
       await nextMinute(scene)
-      const before = await store(scene).sample()
+      const before = await metricsOf(scene).sample()
       assert.ok(before.nextInMs > 0 && before.nextInMs <= minute)
       await scene.advance(second)
-      const after = await store(scene).sample()
+      const after = await metricsOf(scene).sample()
       assert.equal(before.nextInMs - after.nextInMs, second)
     })
 
-    suite.test('whoever comes late writes the latest minute, and gaps stay gaps', async (scene) => {
+    suite.test('a late sample writes the latest minute, and gaps stay gaps', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'a')
       await nextMinute(scene)
@@ -88,7 +88,7 @@ export function describeMetrics(all: ContractSuite): void {
       await scene.advance(minute)
       await scene.send('q', 'c', 'd')
       await scene.advance(3 * minute)
-      await store(scene).sample()
+      await metricsOf(scene).sample()
       const [first, second] = await minutesOf(scene, 'q')
       assert.ok(first && second)
       assert.deepEqual([first.sent, second.sent], [1, 3])
@@ -113,7 +113,7 @@ export function describeMetrics(all: ContractSuite): void {
       await scene.queue('q')
       await scene.send('q', 'a')
       await scene.advance(second)
-      await store(scene).sample()
+      await metricsOf(scene).sample()
       assert.deepEqual(await minutesOf(scene, 'q'), [])
       await nextMinute(scene)
       assert.deepEqual(await sentByMinute(scene, 'q'), [1])
@@ -129,7 +129,7 @@ export function describeMetrics(all: ContractSuite): void {
       assert.deepEqual(levels, [2, 0])
     })
 
-    suite.test('levels follow time without anybody receiving', async (scene) => {
+    suite.test('levels follow time without a receive', async (scene) => {
       await scene.queue('q', { visibilityMs: 30 * second })
       await scene.send('q', 'a', { body: 'b', delayMs: 30 * second })
       await scene.receive('q')
@@ -148,10 +148,10 @@ export function describeMetrics(all: ContractSuite): void {
       const [, second, third] = minutes
       assert.ok(second && third)
       const span = { from: second.minute, to: third.minute }
-      assert.deepEqual(await store(scene).minutes({ queue: 'q', ...span }), [second, third])
-      await rejects(store(scene).minutes({ queue: 'nowhere', ...span }), 'queue_not_found')
+      assert.deepEqual(await metricsOf(scene).minutes({ queue: 'q', ...span }), [second, third])
+      await rejects(metricsOf(scene).minutes({ queue: 'nowhere', ...span }), 'queue_not_found')
       const turned = { from: span.to, to: span.from }
-      await rejects(store(scene).minutes({ queue: 'q', ...turned }), 'invalid_argument')
+      await rejects(metricsOf(scene).minutes({ queue: 'q', ...turned }), 'invalid_argument')
     })
 
     suite.test('the latest minute before them is answered too, if asked for', async (scene) => {
@@ -161,7 +161,7 @@ export function describeMetrics(all: ContractSuite): void {
       const counted = only(await minutesOf(scene, 'q'))
       const long = { from: counted.minute + hour, to: counted.minute + 2 * hour }
       const minutes = (span: { readonly from: number; readonly to: number }) =>
-        store(scene).minutes({ queue: 'q', ...span, withLatestBefore: true })
+        metricsOf(scene).minutes({ queue: 'q', ...span, withLatestBefore: true })
       assert.deepEqual(await minutes(long), [counted])
       assert.deepEqual(await minutes({ from: 0, to: counted.minute }), [counted])
       assert.deepEqual(await minutes({ from: 0, to: counted.minute - 1 }), [])
@@ -212,7 +212,7 @@ export function describeMetrics(all: ContractSuite): void {
         await nextMinute(scene)
         scene.jumpWall(-hour)
         await scene.send('q', 'b')
-        assert.equal((await store(scene).sample()).minute, null)
+        assert.equal((await metricsOf(scene).sample()).minute, null)
         await nextMinute(scene)
         const [first, second] = await minutesOf(scene, 'q')
         assert.ok(first && second)

@@ -24,7 +24,7 @@ async function latest(scene: Scene, source: string): Promise<MoveTask> {
   return only(await scene.backend.listMoveTasks({ source, limit: 1 }))
 }
 
-/** Lets upkeep work for this long, second by second. */
+/** Runs maintenance for this long, second by second. */
 async function work(scene: Scene, seconds: number): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 1) {
     await scene.sweep()

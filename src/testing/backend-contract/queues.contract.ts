@@ -341,7 +341,7 @@ function describeDeadLetterTargets(suite: ContractSuite): void {
     )
   })
 
-  suite.test('a queue can let go of its dead-letter queue', async (scene) => {
+  suite.test('a queue can drop its dead-letter queue', async (scene) => {
     const dead = await scene.queueWithDeadLetters('source', 2)
     await scene.backend.changeQueue({ queue: 'source', changes: { deadLetter: null } })
     const page = await scene.backend.listDeadLetterSources({ queue: dead, limit: 10 })

@@ -17,7 +17,7 @@ export function describeRetention(suite: ContractSuite): void {
       assert.equal((await scene.statistics('q')).totals.expired, 1)
     })
 
-    suite.test('upkeep alone removes what has expired', async (scene) => {
+    suite.test('maintenance alone removes what has expired', async (scene) => {
       await scene.queue('q', { retentionMs: minute })
       await scene.send('q', 'one', 'two', 'large '.repeat(1_000))
       await scene.advance(minute + second)
@@ -111,7 +111,7 @@ export function describeRetention(suite: ContractSuite): void {
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
     })
 
-    suite.test('a longer retention brings nothing back that had expired', async (scene) => {
+    suite.test('a longer retention returns nothing that had expired', async (scene) => {
       await scene.queue('q')
       await scene.send('q', 'waiting', { body: 'delayed', delayMs: 2 * minute })
       await scene.backend.changeQueue({ queue: 'q', changes: { retentionMs: minute } })
@@ -158,7 +158,7 @@ export function describeRetention(suite: ContractSuite): void {
         await scene.advance(30 * second)
         await scene.backend.changeQueue({ queue, changes: { retentionMs: 60 * minute } })
         await scene.advance(minute)
-        // Nobody has looked at the queue since.
+        // The queue was not read since.
         assert.equal((await scene.extend(queue, receipt, minute)).status, 'extended')
         assert.equal((await scene.acknowledge(queue, receipt)).status, 'settled')
       }

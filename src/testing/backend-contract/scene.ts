@@ -19,7 +19,7 @@ import type {
   SettleResult,
 } from '../../backends/backend.ts'
 import type { ErrorCode } from '../../core/error-codes.ts'
-import type { MessageState } from '../../core/message-state.ts'
+import type { MessageState } from '../../core/message.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { ContractHarness } from './contract-harness.ts'
 
@@ -76,7 +76,7 @@ export class Scene {
     return this.queue(queue, { type: 'fifo', ...settings })
   }
 
-  /** Sends messages that must be created, and answers their ids. */
+  /** Sends messages that must be created, and returns their ids. */
   async send(queue: string, ...messages: readonly (string | NewMessage)[]): Promise<string[]> {
     const results = await this.backend.send({
       queue,
@@ -143,7 +143,7 @@ export class Scene {
     return (await this.peek(queue, state)).map(({ body }) => body)
   }
 
-  /** Runs upkeep until a slice finds nothing more to do at this moment. */
+  /** Sweeps until a slice finds nothing more to do at this moment. */
   async sweep(): Promise<void> {
     for (let slice = 0; slice < 10_000; slice += 1) {
       if (!(await this.backend.sweep()).more) return

@@ -74,7 +74,7 @@ function describeTicks(suite: ContractSuite): void {
     assert.deepEqual([ticks, lastAt, nextAt], [1, dueAt, dueAt + minute])
   })
 
-  suite.test('do not tick before they are due, whoever says so', async (scene) => {
+  suite.test('do not tick before they are due, whatever the caller sends', async (scene) => {
     const dueAt = await scheduled(scene, minute)
     assert.deepEqual(await tick(scene, dueAt), { status: 'taken' })
     assert.deepEqual(await scene.receiveBodies('q'), [])
@@ -91,7 +91,7 @@ function describeTicks(suite: ContractSuite): void {
     assert.equal((await scene.counts('q')).ready, 1)
   })
 
-  suite.test('count what was passed over, and what was given up', async (scene) => {
+  suite.test('count what was passed over, and what was abandoned', async (scene) => {
     const dueAt = await scheduled(scene)
     const { emission: _, ...moved } = { emission: undefined, nextAt: dueAt + second }
     const store = schedulesOf(scene)
@@ -201,7 +201,7 @@ function describeEmitted(suite: ContractSuite): void {
     assert.equal((await scene.backend.jobs?.read({ id: first.id }))?.type, 'CLEAN')
   })
 
-  suite.test('wake whoever waits for a message', async (scene) => {
+  suite.test('wake a receive that waits for a message', async (scene) => {
     const dueAt = await scheduled(scene)
     const received = scene.receiveBodies('q', { waitMs: 5 * second })
     await scene.advance(0)
@@ -319,7 +319,7 @@ function describeDeclarations(suite: ContractSuite): void {
     await scene.advance(minute)
     assert.deepEqual(await store.renew(renewed), [])
     assert.equal(only(await store.list({ scope })).schedule, schedule)
-    // Those who declare it are told that it is missing.
+    // The app that declares it learns that it is missing.
     const missing = { ...renewed, schedules: [left] }
     assert.deepEqual(await store.renew(missing), [left.schedule])
   })

@@ -138,7 +138,7 @@ function describeContents(suite: ContractSuite): void {
     )
   })
 
-  suite.test('a message of the largest size comes back whole', async (scene) => {
+  suite.test('a message of the largest size is received whole', async (scene) => {
     await scene.queue('large')
     const body = 'z'.repeat(limits.messageBytesMax.max)
     await scene.send('large', body)

@@ -28,7 +28,7 @@ async function leasedOne(scene: Scene): Promise<Delivery> {
 }
 
 function describeOutcomes(suite: ContractSuite): void {
-  suite.test('an acknowledged message never comes back', async (scene) => {
+  suite.test('an acknowledged message is never received again', async (scene) => {
     const { receipt } = await leasedOne(scene)
     const settled = { status: 'settled', emitted: [], enqueued: [] }
     assert.deepEqual(await scene.acknowledge('q', receipt), settled)
@@ -189,7 +189,7 @@ function describeDeadLettering(suite: ContractSuite): void {
     assert.equal((await scene.counts('q')).leased, 1)
   })
 
-  suite.test('the receipt of a buried message is spent', async (scene) => {
+  suite.test('the receipt of a dead-lettered message is spent', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5)
     await scene.send('q', 'body')
     const { receipt } = await scene.receiveOne('q')
@@ -203,7 +203,7 @@ function describeDeadLettering(suite: ContractSuite): void {
 function describeEmits(suite: ContractSuite): void {
   const emit = (queue: string, body: string): EmittedMessage => ({ queue, message: { body } })
 
-  suite.test('emitted messages come to exist with the settlement', async (scene) => {
+  suite.test('emitted messages are stored with the settlement', async (scene) => {
     const { receipt } = await leasedOne(scene)
     await scene.queue('next')
     await scene.queue('slow', { delayMs: minute })

@@ -30,7 +30,7 @@ export function describeStatistics(suite: ContractSuite): void {
       assert.deepEqual(await scene.counts('q'), { ready: 1, leased: 2, delayed: 1 })
     })
 
-    suite.test('counts follow time without anybody receiving', async (scene) => {
+    suite.test('counts follow time without a receive', async (scene) => {
       await scene.queue('q', { visibilityMs: 5 * second })
       await scene.send('q', 'a', { body: 'b', delayMs: 5 * second })
       await scene.receive('q')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { FindStuck, StuckJob } from '../../backends/job-store.ts'
 import { ceilings, lift, turnOn } from './gate-scene.ts'
-import { enqueue, job, jobsOf } from './job-scene.ts'
+import { enqueue, jobsOf, ocrJob } from './job-scene.ts'
 import { hour, minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -24,7 +24,7 @@ async function ids(scene: Scene, changes: Partial<FindStuck> = {}): Promise<read
 }
 
 function describeWaiting(suite: ContractSuite): void {
-  suite.test('are found when nobody has taken them for so long', async (scene) => {
+  suite.test('are found when they were not taken for too long', async (scene) => {
     await scene.queue('q')
     const { id } = await enqueue(scene, { type: 'OMR' })
     await scene.advance(hour - second)
@@ -90,7 +90,7 @@ function describeWaiting(suite: ContractSuite): void {
 
   suite.needing('fifo').test('are not those behind one of their group', async (scene) => {
     await scene.fifoQueue('q.fifo', { visibilityMs: 4 * hour })
-    const jobs = ['one', 'two'].map((name) => ({ ...job, tenant: 'g', deduplicationId: name }))
+    const jobs = ['one', 'two'].map((name) => ({ ...ocrJob, tenant: 'g', deduplicationId: name }))
     await jobsOf(scene).enqueue({ queue: 'q.fifo', jobs })
     await scene.advance(2 * hour)
     assert.equal((await ids(scene, { queue: 'q.fifo' })).length, 2)
@@ -138,7 +138,7 @@ function describeHeld(suite: ContractSuite): void {
     assert.deepEqual(await scene.receive('q'), [])
     await scene.advance(3 * hour)
     await lift(scene, 'type', 'OCR')
-    // Nobody could have taken it before.
+    // It could not have been taken before.
     assert.deepEqual(await ids(scene), [])
     await scene.advance(hour)
     assert.deepEqual(await ids(scene), [id])
@@ -211,7 +211,7 @@ function describeRunning(suite: ContractSuite): void {
     const { receipt } = await scene.receiveOne('q')
     await scene.settle('q', receipt, { kind: 'retry', delayMs: 12 * hour })
     await scene.queue('lapsed', { visibilityMs: hour })
-    await jobsOf(scene).enqueue({ queue: 'lapsed', jobs: [job] })
+    await jobsOf(scene).enqueue({ queue: 'lapsed', jobs: [ocrJob] })
     await scene.receiveOne('lapsed')
     await scene.advance(7 * hour)
     assert.deepEqual(await ids(scene, processing), [])

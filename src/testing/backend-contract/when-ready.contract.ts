@@ -40,7 +40,7 @@ async function watched(scene: Scene, settings: Partial<QueueSettings> = {}): Pro
   return state
 }
 
-/** The wait goes on until this has happened. */
+/** The wait lasts until this has happened. */
 async function endsWith(scene: Scene, state: Watch, event: () => Promise<unknown>): Promise<void> {
   await scene.advance(5 * second)
   assert.equal(state.isOver, false, 'over too early')
@@ -82,7 +82,7 @@ function describeArrivals(suite: ContractSuite): void {
 }
 
 function describeLeaving(suite: ContractSuite): void {
-  suite.test('it ends when the caller gives up', async (scene) => {
+  suite.test('it ends when the caller aborts', async (scene) => {
     const state = await watched(scene)
     await endsWith(scene, state, async () => state.controller.abort())
     const { signal } = state.controller

@@ -1,11 +1,10 @@
-/** How alarms changed their states: kept for a while, and never more than so many. */
+/** Changes of the states of alarms: kept for a limited time, up to a limited number. */
 
 import type { AlarmState, AlarmTransition, ListAlarmHistory } from '../../alarm-store.ts'
 import type { Page } from '../../backend.ts'
 import { numberedPage, numberOf } from '../driver/numbered-pages.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 
 const keptMs = 90 * 86_400_000
 const keptMax = 10_000
@@ -51,14 +50,14 @@ interface EventRow {
 }
 
 export function listTransitions(
-  session: Session,
+  view: StoreView,
   { alarm, after, limit }: ListAlarmHistory,
 ): Page<AlarmTransition> {
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : numberOf(after)
   const rows =
     alarm === undefined
-      ? session.all(sql.all, before, limit + 1)
-      : session.all(sql.ofAlarm, alarm, before, limit + 1)
+      ? view.all(sql.all, before, limit + 1)
+      : view.all(sql.ofAlarm, alarm, before, limit + 1)
   return numberedPage(rows, limit, (row) => ({
     alarm: row.alarm,
     from: row.from_state,

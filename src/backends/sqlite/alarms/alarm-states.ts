@@ -1,4 +1,4 @@
-/** Alarms: which there are, and in which state. Whoever changes one proves what it had read. */
+/** Alarms and their states. A change compares the revision and state that the caller has read. */
 
 import { alarmMetrics } from '../../../core/alarm-metrics.ts'
 import type { AlarmState } from '../../../core/alarm-rule.ts'
@@ -11,9 +11,8 @@ import type {
   ListAlarms,
   SetAlarmState,
 } from '../../alarm-store.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { noteTransition } from './alarm-history.ts'
 import { addNotifications } from './notifications.ts'
 
@@ -72,7 +71,11 @@ export function declareAlarms(tx: StoreTransaction, request: DeclareAlarms): voi
     } else {
       const replaced: readonly string[] = isAlive(found) ? JSON.parse(found.replaced) : []
       if (replaced.includes(text)) continue
-      beginAnew(tx, found, { owner, text, replaced: [...replaced, found.rule].slice(-replacedMax) })
+      restartAlarm(tx, found, {
+        owner,
+        text,
+        replaced: [...replaced, found.rule].slice(-replacedMax),
+      })
     }
     tx.wroteRow()
   }
@@ -92,8 +95,8 @@ interface NewRule {
   readonly replaced: readonly string[]
 }
 
-/** What was found out about the old rule says nothing about the new one. */
-function beginAnew(
+/** Evaluations of the old rule do not count for the new one. */
+function restartAlarm(
   tx: StoreTransaction,
   { name, revision, state, evaluated_at }: AlarmRow,
   { owner, text, replaced }: NewRule,
@@ -107,16 +110,16 @@ function beginAnew(
   noteTransition(tx, { alarm: name, from: state, to, reason: declaredAnew, at: now })
 }
 
-export function listAlarms(
-  session: Session,
-  { prefix, owner }: ListAlarms,
-): readonly AlarmRecord[] {
-  const rows = owner === undefined ? session.all(sql.list) : session.all(sql.listOfOwner, owner)
+export function listAlarms(view: StoreView, { prefix, owner }: ListAlarms): readonly AlarmRecord[] {
+  const rows = owner === undefined ? view.all(sql.list) : view.all(sql.listOfOwner, owner)
   return rows.filter(({ name }) => name.startsWith(prefix)).map(recordOf)
 }
 
-export function findAlarm(session: Session, name: string): AlarmRecord | undefined {
-  const row = session.one(sql.find, name)
+export function readAlarm(
+  view: StoreView,
+  { alarm }: Pick<AlarmRecord, 'alarm'>,
+): AlarmRecord | undefined {
+  const row = view.one(sql.find, alarm)
   return row && recordOf(row)
 }
 
@@ -129,14 +132,14 @@ function recordOf(row: AlarmRow): AlarmRecord {
 
 export function recordEvaluations(
   tx: StoreTransaction,
-  evaluations: readonly AlarmEvaluation[],
+  { evaluations }: { readonly evaluations: readonly AlarmEvaluation[] },
 ): readonly AlarmTransition[] {
   return evaluations.flatMap((evaluation) => {
     const { alarm, revision, from, to, reason, evaluatedAt } = evaluation
     const written = [to, tx.now, to, reason, evaluatedAt]
     if (!tx.changed(sql.evaluate, ...written, alarm, revision, from, evaluatedAt)) return []
     tx.wroteRow()
-    return to === from ? [] : [passOn(tx, evaluation)]
+    return to === from ? [] : [recordTransition(tx, evaluation)]
   })
 }
 
@@ -147,24 +150,23 @@ export function setAlarmState(
   const { alarm, revision, from, to, reason } = request
   if (to === from) return undefined
   if (!tx.changed(sql.set, to, reason, tx.now, alarm, revision, from)) return undefined
-  return passOn(tx, request)
+  return recordTransition(tx, request)
 }
 
 export function forgetAlarms(
   tx: StoreTransaction,
-  alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[],
+  { alarms }: { readonly alarms: readonly Pick<AlarmRecord, 'alarm' | 'revision'>[] },
 ): void {
-  const { session } = tx
   for (const { alarm, revision } of alarms) {
-    const { metric, of } = findAlarm(session, alarm)?.rule ?? {}
+    const { metric, of } = readAlarm(tx, { alarm })?.rule ?? {}
     const isOfQueue = metric !== undefined && alarmMetrics[metric].of === 'queue'
-    if (isOfQueue && of !== undefined && session.queues.find(of) !== undefined) continue
-    if (session.changed(sql.forgetRevision, alarm, revision)) tx.wroteRow()
+    if (isOfQueue && of !== undefined && tx.findQueue(of) !== undefined) continue
+    if (tx.changed(sql.forgetRevision, alarm, revision)) tx.wroteRow()
   }
 }
 
 /** The rest of a change of state, in its own commit. */
-function passOn(tx: StoreTransaction, change: SetAlarmState): AlarmTransition {
+function recordTransition(tx: StoreTransaction, change: SetAlarmState): AlarmTransition {
   const { alarm, from, to, reason, notify } = change
   const transition = { alarm, from, to, reason, at: tx.now }
   noteTransition(tx, transition)

@@ -1,6 +1,6 @@
 /**
- * The outbox of notifications: written with what they tell of, leased by whoever delivers them, and
- * gone once they were. The number of attempts is the token of a lease, and part of its id.
+ * The outbox of notifications: written in the commit of the change that they report, leased for delivery,
+ * and removed after it. The number of attempts is the token of a lease, and part of its id.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -20,7 +20,7 @@ const sql = {
   add: query<{ number: number }>(`
     INSERT INTO notification (alarm, kind, target, body, created_at, attempt, due_at)
     VALUES (?, ?, ?, ?, ?, 0, ?) RETURNING number`),
-  // Whoever hears of the end before the beginning takes an alarm for one that rings.
+  // In another order, the receiver would take an alarm that has ended for an active one.
   due: query<NotificationRow>(`
     SELECT number, kind, target, body, created_at, attempt
     FROM notification AS n INDEXED BY notification_due

@@ -95,7 +95,7 @@ interface NewFile {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Writes a file that only its owner may read, verifies it, and gives it its name; answers its size. */
+/** Writes a file that only its owner may read, verifies it, and gives it its name; returns its size. */
 async function writeNew(
   { file, ids, name, damaged, signal }: NewFile,
   write: (draft: string) => Promise<void>,

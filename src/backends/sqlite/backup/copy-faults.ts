@@ -5,7 +5,7 @@
 import { dirname } from 'node:path'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { isDiskFull } from '../driver/disk-room.ts'
-import { isFull, storageError } from '../driver/storage-fault.ts'
+import { isFullFault, storageError } from '../driver/storage-fault.ts'
 
 type Reasons = Readonly<Record<string, string>>
 
@@ -39,7 +39,7 @@ export function targetFault(file: string, cause: unknown): MillraceError {
 
 /** SQLite may call it a fault of the device when a file beside the copy does not fit. */
 function meansFull(file: string, error: unknown): boolean {
-  return isFull(error) || (isFailed(storageError(error)) && isDiskFull(file))
+  return isFullFault(error) || (isFailed(storageError(error)) && isDiskFull(file))
 }
 
 function isFailed(error: Error): boolean {

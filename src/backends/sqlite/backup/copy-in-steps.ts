@@ -1,6 +1,6 @@
 /**
- * Copies a file piece by piece, so that it can be stopped on the way. What cannot be read is told apart
- * from what cannot be written.
+ * Copies a file piece by piece, so that it can be stopped on the way. A read that fails and a
+ * write that fails give different errors.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { sourceFault } from './copy-faults.ts'

@@ -1,7 +1,7 @@
 /**
- * Batches: what was staged for a key, in the hands of whoever holds the lease of a trigger. The key
- * remembers that lease, so a holder that was followed by another one ends nothing, even where its late
- * acknowledgement alone would be accepted.
+ * Batches: items of a key that the holder of a trigger's lease merges. The key stores that lease. A
+ * holder whose lease was followed by another one ends nothing, even where its late acknowledgement
+ * would be accepted.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -10,8 +10,8 @@ import type { LeaseRefusal } from '../../backend.ts'
 import type { BatchResult, BeginBatch, CollectorKey, EndBatch } from '../../collector-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { leaseStates, receiptFor } from '../messages/leases.ts'
-import { isFull } from './collecting.ts'
+import { readLeaseStates, receiptFor } from '../messages/leases.ts'
+import { hasFullBatch } from './collecting.ts'
 import {
   firstPlaces,
   hasStaged,
@@ -39,8 +39,6 @@ import {
   withdrawTrigger,
 } from './collector-triggers.ts'
 
-export { refuseItems, stageItems } from './collecting.ts'
-
 const sql = {
   noteBatch: change(`
     INSERT OR REPLACE INTO collector_memory (collector, key, id)
@@ -61,7 +59,7 @@ const sql = {
 export function beginBatch(tx: StoreTransaction, request: BeginBatch): BatchResult {
   const { queue: name, receipt } = request
   if (receiptFor(tx.queue(name), receipt) === undefined) throw new MillraceError('receipt_invalid')
-  const [lease = 'gone'] = leaseStates(tx, { queue: name, receipts: [receipt] })
+  const [lease = 'gone'] = readLeaseStates(tx, { queue: name, receipts: [receipt] })
   if (lease !== 'live') return { status: lease }
   const held = heldWith(tx, request, receipt)
   if (held !== undefined) return begun(batchOf(tx, held))
@@ -83,7 +81,7 @@ export function beginBatch(tx: StoreTransaction, request: BeginBatch): BatchResu
   return begun(take(tx, key, request))
 }
 
-/** The trigger of the latest batch may be dead although nobody has moved it yet. */
+/** The trigger of the latest batch may be dead although it was not moved yet. */
 function keepUsedUp(tx: StoreTransaction, about: CollectorKey): void {
   const key = findKey(tx, about)
   if (key === undefined || key.holder_message === null) return
@@ -95,10 +93,10 @@ function begun(rows: readonly ItemRow[]): BatchResult {
   return { status: 'begun', items: rows.map(stagedItem) }
 }
 
-/** The first items in order, up to the limits, whoever had begun with them before. */
+/** The first items in order, up to the limits, also those of an earlier batch that was not ended. */
 function take(tx: StoreTransaction, key: KeyRow, request: BeginBatch): readonly ItemRow[] {
   const { queue, receipt, maxItems, maxBytes } = request
-  // One more than may be taken tells whether anything is left.
+  // One more than may be taken shows whether anything is left.
   const found = firstPlaces(tx, key, maxItems + 1)
   const taken = within(maxBytes, found.slice(0, maxItems))
   const last = taken.at(-1)
@@ -150,7 +148,7 @@ export function refuseBatch(
   return heldWith(tx, batch, formatReceipt(receipt)) === undefined ? 'stale' : undefined
 }
 
-/** Forgets what was merged, and sees to what was staged meanwhile. */
+/** Removes what was merged, and schedules a trigger for what was staged meanwhile. */
 export function endBatch(tx: StoreTransaction, receipt: Receipt, batch: EndBatch): void {
   const key = heldWith(tx, batch, formatReceipt(receipt))
   if (key === undefined) return
@@ -158,8 +156,8 @@ export function endBatch(tx: StoreTransaction, receipt: Receipt, batch: EndBatch
   tx.run(sql.remove, ...placeOf(key))
   tx.wroteRow()
   const rest = withoutBatch(key)
-  seeTo(tx, rest)
-  seeToOthers(tx, rest)
+  triggerIfNeeded(tx, rest)
+  triggerOtherBatches(tx, rest)
 }
 
 function withoutBatch(key: KeyRow): KeyRow {
@@ -175,23 +173,23 @@ function withoutBatch(key: KeyRow): KeyRow {
   }
 }
 
-/** Sees to the rows of a key whose triggers met a batch of another one of them. */
-function seeToOthers(tx: StoreTransaction, ended: KeyRow): void {
+/** Schedules triggers for rows of the key whose triggers found a batch of another row running. */
+function triggerOtherBatches(tx: StoreTransaction, ended: KeyRow): void {
   for (const row of keyRows(tx, ended)) {
-    if (row.again === 1 && row.number !== ended.number) seeTo(tx, row)
+    if (row.again === 1 && row.number !== ended.number) triggerIfNeeded(tx, row)
   }
 }
 
-function seeTo(tx: StoreTransaction, row: KeyRow): void {
+function triggerIfNeeded(tx: StoreTransaction, row: KeyRow): void {
   const rest: KeyRow = { ...row, again: 0 }
   if (!hasStaged(tx, { key: rest, runs: false })) forgetKey(tx, rest)
   else followUp(tx, rest, row.again === 1 || row.kept === 1)
 }
 
-/** What has come meanwhile keeps its window, unless it is wanted at once. */
+/** Items that were added meanwhile keep their window, unless they are due at once. */
 function followUp(tx: StoreTransaction, key: KeyRow, isWanted: boolean): void {
   const trigger = triggerOf(tx, triggerQueue(tx, key), key)
-  const isDue = isWanted || isFull(tx, key, false)
+  const isDue = isWanted || hasFullBatch(tx, key, false)
   const endsAt = trigger.dueAt ?? (key.opened_at ?? tx.now) + key.window_ms
   const dueAt = isDue ? tx.now : Math.max(tx.now, endsAt)
   saveKey(tx, scheduleTrigger(tx, key, trigger, dueAt))
@@ -216,7 +214,7 @@ function forgetEmptyKey(tx: StoreTransaction, about: CollectorKey): void {
   if (keptOf(tx, about).length === 0) tx.run(sql.removeKey, key.number)
 }
 
-/** A trigger is dead-lettered: the batch that it holds is kept, and is no longer in anybody's way. */
+/** A trigger is dead-lettered: its batch is kept, and no longer blocks the key. */
 export function triggerDied(tx: StoreTransaction, message: number): void {
   const key = tx.one(sql.heldBy, message)
   if (key !== undefined) keepBatch(tx, key)
@@ -232,15 +230,15 @@ function keepBatch(tx: StoreTransaction, key: KeyRow): void {
   const rest = withoutBatch(key)
   if (key.kept === 1) {
     saveKey(tx, { ...rest, trigger })
-    seeToOthers(tx, rest)
+    triggerOtherBatches(tx, rest)
     return
   }
   const values = [collector, name, key.settings, key.window_ms, tx.now, trigger] as const
   const kept = tx.one(sql.insertKept, ...values)
-  if (kept === undefined) throw new Error('An insert that answers its row has answered none.')
+  if (kept === undefined) throw new Error('An insert returned no row.')
   tx.run(sql.noteBatch, collector, name, ...placeOf(key))
   tx.run(sql.keep, kept.number, ...placeOf(key))
   tx.wroteRow()
-  seeTo(tx, rest.trigger === trigger ? { ...rest, trigger: null } : rest)
-  seeToOthers(tx, rest)
+  triggerIfNeeded(tx, rest.trigger === trigger ? { ...rest, trigger: null } : rest)
+  triggerOtherBatches(tx, rest)
 }

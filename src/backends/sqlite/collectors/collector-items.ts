@@ -1,6 +1,6 @@
 /**
- * The items of a key, in the order in which they are merged. They are not counted in any other place:
- * what has to be known is whether there are enough of them, and that is soon told.
+ * The items of a key, in the order in which they are merged. There is no
+ * counter of them: whether there are enough is quick to read.
  */
 
 import type { NewItem, StagedItem } from '../../collector-store.ts'
@@ -44,7 +44,7 @@ export interface ItemRow {
 export function insertItem(tx: StoreTransaction, { number }: KeyRow, item: NewItem): void {
   const { id, order, body } = item
   const bytes = Buffer.byteLength(body)
-  // Any number that rises will do.
+  // Any number that rises is enough.
   const arrival = tx.nextSequence()
   tx.run(sql.insert, number, order, arrival, id, tx.now, bytes, body)
 }
@@ -54,11 +54,11 @@ export type ItemPlace = Pick<ItemRow, 'item_order' | 'arrival' | 'bytes'>
 
 /** The first in order, those of a batch included; their bodies may be too large to read them all. */
 export function firstPlaces(
-  { session }: StoreView,
+  view: StoreView,
   { number }: KeyRow,
   limit: number,
 ): readonly ItemPlace[] {
-  return session.all(sql.first, number, limit)
+  return view.all(sql.first, number, limit)
 }
 
 /** A key at one moment: its row, and whether the batch runs that it names. */
@@ -68,26 +68,22 @@ export interface KeyState {
 }
 
 /** What waits, the items of a running batch left out; in order. */
-export function waitingItems(
-  { session }: StoreView,
-  state: KeyState,
-  limit: number,
-): readonly ItemRow[] {
-  return session.all(sql.waiting, ...boundsOf(state), limit)
+export function waitingItems(view: StoreView, state: KeyState, limit: number): readonly ItemRow[] {
+  return view.all(sql.waiting, ...boundsOf(state), limit)
 }
 
 export interface Staged {
   readonly items: number
   readonly bytes: number
-  /** When the oldest of them came. */
+  /** When the oldest of them was added. */
   readonly since: number | null
 }
 
 const nothing: Staged = { items: 0, bytes: 0, since: null }
 
-/** How much waits; it is counted no further than to so many items. */
-export function stagedItems({ session }: StoreView, state: KeyState, limit: number): Staged {
-  const found = session.one(sql.staged, ...boundsOf(state), limit)
+/** How much waits; counted up to the limit. */
+export function stagedItems(view: StoreView, state: KeyState, limit: number): Staged {
+  const found = view.one(sql.staged, ...boundsOf(state), limit)
   return found ?? nothing
 }
 
@@ -101,7 +97,7 @@ export function stagedOfEach(
   states: readonly KeyState[],
 ): (state: KeyState) => Staged {
   const numbers = states.filter(({ runs }) => !runs).map(({ key }) => key.number)
-  const rows = view.session.all(sql.stagedOf, JSON.stringify(numbers))
+  const rows = view.all(sql.stagedOf, JSON.stringify(numbers))
   const found = new Map(rows.map(({ number, ...staged }) => [number, staged]))
   return (state) =>
     state.runs

@@ -1,10 +1,10 @@
-/** The row of a key that has items, with what was said about its triggers and its limits. */
+/** The row of a key that has items, with the settings of its triggers and batches. */
 
 import type { NewMessage } from '../../backend.ts'
 import type { AddItems, CollectorKey } from '../../collector-store.ts'
 import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
-import { leaseStates } from '../messages/leases.ts'
+import { readLeaseStates } from '../messages/leases.ts'
 
 const sql = {
   find: query<KeyRow>('SELECT * FROM collector_key WHERE collector = ? AND key = ? AND kept = 0'),
@@ -49,7 +49,7 @@ export interface KeyRow {
   readonly kept: 0 | 1
 }
 
-/** What the latest item of a key said, for the triggers and batches that follow. */
+/** The settings of the latest item of a key, for the triggers and batches that follow. */
 export interface KeySettings {
   readonly queue: string
   readonly message: NewMessage
@@ -69,23 +69,17 @@ export function settingsOf({ settings }: Pick<KeyRow, 'settings'>): KeySettings 
   return JSON.parse(settings)
 }
 
-export function findKey(
-  { session }: Pick<StoreView, 'session'>,
-  { collector, key }: CollectorKey,
-): KeyRow | undefined {
-  return session.one(sql.find, collector, key)
+export function findKey(view: StoreView, { collector, key }: CollectorKey): KeyRow | undefined {
+  return view.one(sql.find, collector, key)
 }
 
 /** Batches of a key that are kept with their dead-lettered triggers, oldest first. */
-export function keptOf(
-  { session }: Pick<StoreView, 'session'>,
-  { collector, key }: CollectorKey,
-): readonly KeyRow[] {
-  return session.all(sql.keptOf, collector, key)
+export function keptOf(view: StoreView, { collector, key }: CollectorKey): readonly KeyRow[] {
+  return view.all(sql.keptOf, collector, key)
 }
 
 /** The key itself, and then the batches that are kept. */
-export function keyRows(view: Pick<StoreView, 'session'>, about: CollectorKey): readonly KeyRow[] {
+export function keyRows(view: StoreView, about: CollectorKey): readonly KeyRow[] {
   const key = findKey(view, about)
   // While a batch is kept its key stays, so that there is one row to list.
   return key === undefined ? [] : [key, ...keptOf(view, about)]
@@ -96,7 +90,7 @@ export function insertKey(tx: StoreTransaction, request: AddItems): KeyRow {
   const settings = encodeSettings(request)
   const lookAt = tx.now + windowMs
   const row = tx.one(sql.insert, collector, key, settings, windowMs, lookAt)
-  if (row === undefined) throw new Error('An insert that answers its row has answered none.')
+  if (row === undefined) throw new Error('An insert returned no row.')
   tx.wroteRow()
   return row
 }
@@ -123,9 +117,9 @@ export function saveKey(tx: StoreTransaction, row: KeyRow): void {
   tx.wroteRow()
 }
 
-/** Whether whoever began the latest batch may still end it. */
+/** Whether the latest batch may still be ended by its holder. */
 export function isRunning(view: StoreView, { holder, holder_queue: queue }: KeyRow): boolean {
   if (holder === null || queue === null) return false
-  if (view.session.queues.find(queue) === undefined) return false
-  return leaseStates(view, { queue, receipts: [holder] })[0] === 'live'
+  if (view.findQueue(queue) === undefined) return false
+  return readLeaseStates(view, { queue, receipts: [holder] })[0] === 'live'
 }

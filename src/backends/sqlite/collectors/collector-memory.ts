@@ -48,7 +48,7 @@ export function isNewItem(
   return tx.one(sql.recall, collector, name, id, tx.now) === undefined
 }
 
-/** A key that has come to have many items goes over to noting their ids. */
+/** A key that has many items records their ids from now on. */
 export function withIdsNoted(tx: StoreTransaction, key: KeyRow): KeyRow {
   if (key.noted === 1) return key
   const { items } = stagedItems(tx, { key, runs: false }, fewItems)

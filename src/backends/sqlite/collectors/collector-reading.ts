@@ -1,4 +1,4 @@
-/** What is staged and what runs, for those who look; nothing here changes anything. */
+/** Reads what is staged and what runs; changes nothing. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Page } from '../../backend.ts'
@@ -52,16 +52,16 @@ export function listKeys(view: StoreView, request: ListKeys): Page<KeySummary> {
   return rows.length > limit && last !== undefined ? { items, next: cursorOf(last) } : { items }
 }
 
-/** Behind everything that goes on after a prefix. */
+/** Sorts after every text with the prefix. */
 const lastCharacter = '\u{10FFFF}'
 
 /** One row more than the page holds. */
-function rowsOf({ session }: StoreView, request: ListKeys): readonly KeyRow[] {
+function rowsOf(view: StoreView, request: ListKeys): readonly KeyRow[] {
   const { collector, prefix = '', after, limit } = request
   const [afterCollector, afterKey] = after === undefined ? ['', ''] : placeIn(after)
   return collector === undefined
-    ? session.all(sql.page, afterCollector, afterKey, prefix, prefix + lastCharacter, limit + 1)
-    : session.all(sql.pageOfOne, collector, afterKey, limit + 1)
+    ? view.all(sql.page, afterCollector, afterKey, prefix, prefix + lastCharacter, limit + 1)
+    : view.all(sql.pageOfOne, collector, afterKey, limit + 1)
 }
 
 /** Both may contain any character, and a cursor is typed into shells. */
@@ -97,7 +97,7 @@ function summariesOf(view: StoreView, rows: readonly KeyRow[]): readonly KeySumm
     const { collector, key } = state.key
     const { items: staged, bytes, since } = stagedIn(state)
     const beside = keptByName.get(nameOf(state.key)) ?? []
-    // Where nothing is staged, the trigger is told about that is kept longest.
+    // Where nothing is staged, the trigger of the oldest kept batch is shown.
     const about = staged > 0 || state.runs ? state : (beside[0] ?? state)
     const { state: trigger, dueAt } = triggerIn(about.key)
     return {
@@ -115,12 +115,12 @@ function summariesOf(view: StoreView, rows: readonly KeyRow[]): readonly KeySumm
 }
 
 /** Batches that are kept of keys from the first to the last of these, which are in order. */
-function keptBetween({ session }: StoreView, rows: readonly KeyRow[]): readonly KeyRow[] {
+function keptBetween(view: StoreView, rows: readonly KeyRow[]): readonly KeyRow[] {
   const [first] = rows
   const last = rows.at(-1)
   if (first === undefined || last === undefined) return []
   const bounds = [first.collector, first.key, last.collector, last.key]
-  return session.all(sql.kept, ...bounds)
+  return view.all(sql.kept, ...bounds)
 }
 
 function nameOf({ collector, key }: CollectorKey): string {

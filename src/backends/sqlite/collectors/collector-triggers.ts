@@ -1,6 +1,6 @@
 /**
- * The triggers of collectors: ordinary messages, which anybody may purge, delete or write. So where the
- * trigger of a key is gets looked up whenever it matters, and is never taken for granted.
+ * The triggers of collectors: ordinary messages, which any caller may purge, delete or write. So the
+ * trigger of a key is looked up whenever it matters.
  */
 
 import type { TriggerState } from '../../collector-store.ts'
@@ -27,7 +27,7 @@ const sql = {
   postpone: change(`
     UPDATE message SET due_at = ?, held_until = ?
     WHERE sequence = ? AND generation = ? AND state = ${delayed}`),
-  // Nobody has it in hand: it waits for its time, or for its retry.
+  // It is not leased: it waits for its time, or for its retry.
   hurry: change(`UPDATE message SET state = 0, held_until = NULL, bucket = NULL ${unheld}`),
   withdraw: query<RemovedRow>(`
     DELETE FROM message
@@ -59,22 +59,19 @@ export interface Trigger {
 const none: Trigger = { state: 'none', dueAt: null }
 
 /** The queue of a key's triggers, if there still is one. */
-export function triggerQueue(
-  { session }: Pick<StoreView, 'session'>,
-  key: KeyRow,
-): Queue | undefined {
-  return session.queues.find(settingsOf(key).queue)
+export function triggerQueue(view: StoreView, key: KeyRow): Queue | undefined {
+  return view.findQueue(settingsOf(key).queue)
 }
 
 export function triggerOf(view: StoreView, queue: Queue | undefined, key: KeyRow): Trigger {
   if (queue === undefined || key.trigger === null) return none
-  const row = view.session.one(sql.find, key.trigger)
+  const row = view.one(sql.find, key.trigger)
   return triggerAs(view, queue, row)
 }
 
 /** The triggers of many keys, by one look. */
 export function triggerOfEach(view: StoreView, keys: readonly KeyRow[]): (key: KeyRow) => Trigger {
-  const rows = view.session.all(sql.findAll, JSON.stringify(keys.map(({ trigger }) => trigger)))
+  const rows = view.all(sql.findAll, JSON.stringify(keys.map(({ trigger }) => trigger)))
   const found = new Map(rows.map((row) => [row.sequence, row]))
   return (key) => {
     const queue = triggerQueue(view, key)
@@ -85,7 +82,7 @@ export function triggerOfEach(view: StoreView, keys: readonly KeyRow[]): (key: K
 function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): Trigger {
   if (row === undefined) return none
   const { deadLetter } = queue.settings
-  const deadLetters = deadLetter && view.session.queues.find(deadLetter.queue)
+  const deadLetters = deadLetter && view.findQueue(deadLetter.queue)
   if (row.generation !== queue.generation) {
     // Anywhere else it was purged with its queue, and only the sweep has not come by yet.
     return row.generation === deadLetters?.generation ? { state: 'dead', dueAt: null, row } : none
@@ -104,12 +101,12 @@ function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): 
   return { state: row.state === delayed ? 'waiting' : 'retrying', dueAt, row }
 }
 
-/** Whether it will be delivered without anybody doing anything. */
+/** Whether it will be delivered without further action. */
 export function isOnItsWay({ state }: Trigger): boolean {
   return state === 'waiting' || state === 'due' || state === 'retrying'
 }
 
-/** Sees to it that a trigger comes at this time; the answer is the key that knows of it. */
+/** Schedules a trigger for this time; returns the key that names it. */
 export function scheduleTrigger(
   tx: StoreTransaction,
   key: KeyRow,
@@ -149,7 +146,7 @@ export function hurryTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigge
   if (row.state === leased) leaseEnded(tx, queue, row.group_name, tx.now)
 }
 
-/** Takes a trigger back that nobody has received, and that has nothing left to bring about. */
+/** Removes a trigger that was not received and has nothing left to do. */
 export function withdrawTrigger(tx: StoreTransaction, queue: Queue, { row }: Trigger): void {
   if (row === undefined) return
   const deleted = tx.one(sql.withdraw, row.sequence, queue.generation)

@@ -1,7 +1,7 @@
 /**
- * Work inside a transaction that the caller has begun on a connection of its own, to the file of this
- * store. All that it writes is written before it returns, so the caller's COMMIT keeps it and its
- * ROLLBACK undoes it; this side only watches for the end, to wake who waits.
+ * Work inside a transaction that the caller has begun on its own connection to the file of this store.
+ * Everything is written before it returns, so the caller's COMMIT keeps it and its ROLLBACK undoes it.
+ * This side only watches for the end, to wake waiting receives.
  */
 
 import { realpathSync, statSync } from 'node:fs'
@@ -16,13 +16,13 @@ import type { StoreClock } from './store-clock.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { withinTransaction } from './transaction.ts'
 
-/** How often a transaction is looked at until it has ended. */
+/** How often a transaction is checked until it has ended. */
 const watchEveryMs = 3
 
-/** After this long the slow poll of those who wait has to do. */
+/** After this long, only the slow poll of waiting receives notices the end. */
 const watchMsMax = 5_000
 
-/** Changes nothing. What is read before the lock is had may be out of date when it is. */
+/** Changes nothing, but takes the lock. What is read before it may be out of date. */
 const takeLock = 'UPDATE store SET clock_ms = clock_ms'
 
 export interface CallerTransactionsOptions {
@@ -62,7 +62,7 @@ export class CallerTransactions {
     }
   }
 
-  /** What callers add leaves as much room on the disk as what is sent. */
+  /** Callers must leave as much room on the disk as sends do. */
   #keepingRoom<T>(session: Session, apply: (tx: StoreTransaction) => T): T {
     const { disk } = this.#options
     if (!disk.isLow) return withinTransaction(session, apply)
@@ -116,7 +116,7 @@ function busyError(cause: unknown): MillraceError {
   return new MillraceError('store_busy', { message, cause })
 }
 
-/** Whatever the connection was told to answer to the caller's statements, ours need plain rows. */
+/** The caller may have changed how the connection returns rows; our statements need plain ones. */
 function withPlainRows(db: DatabaseSync): DatabaseSync {
   return new Proxy(db, {
     get(target, key) {

@@ -30,7 +30,7 @@ function openOnce(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: openTimeoutMs })
-    // What cannot be opened is left exactly as it was found.
+    // A file that cannot be opened stays exactly as it was.
     refuseForeign(db, file)
     version(db, file)
     db.exec(`
@@ -74,7 +74,7 @@ function refuseForeign(db: DatabaseSync, file: string): void {
   throw new MillraceError('store_corrupt', {
     message:
       `${file} is marked as a Millrace store, but ${reason}: it is damaged, or another program ` +
-      'changed it. Restore it from a backup, or move the file away to start anew.',
+      'changed it. Restore it from a backup, or move the file away to start with an empty store.',
   })
 }
 

@@ -36,7 +36,7 @@ const chunkBytes = 128 * 2 ** 10
 
 export class DiskRoom {
   readonly #file: string
-  /** How often the disk was looked at. */
+  /** How often the disk was checked. */
   looks = 0
   #isLow = false
   #hasReserve = true
@@ -84,7 +84,7 @@ export class DiskRoom {
     }
   }
 
-  /** Gives the reserved room to whoever writes next; false when it was not there. */
+  /** Frees the reserved room for the next write; false when there was none. */
   release(): boolean {
     this.#hasReserve = false
     return releaseReserve(this.#file)
@@ -102,7 +102,7 @@ export class DiskRoom {
   }
 }
 
-/** The log and its index need so much. */
+/** The room that the log and its index need. */
 const openingBytes = 2 ** 16
 
 /** Whether the disk of a file has no room for another file beside it. */

@@ -1,6 +1,6 @@
 /**
  * Notices when the files of an open store are removed, moved, replaced or written over. The open
- * connection would go on with the old files, and what it acknowledges would be gone with them.
+ * connection would continue with the old files, and lose what it acknowledges.
  */
 
 import { statSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { isCorrupt, isForeign } from './storage-fault.ts'
 /** All of them stay where they are for as long as any connection is open. */
 const suffixes = ['', '-wal', '-shm'] as const
 
-/** What a store says of itself; the numbers only rise. */
+/** Marks of a store; the numbers only rise. */
 const readMark = query<Mark>('SELECT id_prefix, last_sequence, last_token FROM store')
 
 interface Mark {
@@ -100,7 +100,7 @@ function markIn(file: string): Mark | 'empty' | 'foreign' | 'damaged' | 'unknown
     if (tables === 0) return 'empty'
     return new Statements(db).one(readMark) ?? 'damaged'
   } catch (error) {
-    // It may also be that this process has too many files open, which says nothing about this one.
+    // It may also be that this process has too many files open, which does not concern this file.
     return isForeign(error) ? 'foreign' : isCorrupt(error) ? 'damaged' : 'unknown'
   }
 }

@@ -26,7 +26,7 @@ export class LendingGuard {
   #refusal: string | undefined
 
   constructor(db: DatabaseSync) {
-    // Node has authorizers since 24.10; with an older one there is nobody to ask.
+    // Node has authorizers since 24.10; an older one cannot check statements.
     if (typeof db.setAuthorizer !== 'function') return
     db.setAuthorizer((action, first, second, database) => {
       const refusal = this.#isLent ? refuse({ action, first, second, database }) : undefined

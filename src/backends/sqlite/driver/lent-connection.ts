@@ -38,7 +38,7 @@ export function runOnLentConnection(
   const { proxy, revoke } = Proxy.revocable(db, { get: boundMember })
   lent.add(proxy)
   try {
-    // The type says that nothing is answered; functions that are async fit it all the same.
+    // The type says that nothing is returned, but async functions fit it too.
     const answer: unknown = guard.during(() => within(proxy))
     if (answer instanceof Promise) {
       answer.catch(() => undefined)
@@ -46,8 +46,8 @@ export function runOnLentConnection(
     }
     if (!db.isTransaction) throw notItsOwn()
   } catch (error) {
-    // A disk that is full concerns everybody, whoever met it first. But this connection has the lock:
-    // what is busy, or cannot be opened, is another one, which the function has made.
+    // A full disk concerns all operations. But this connection has the lock: what is busy, or cannot be
+    // opened, is another one, which the function has made.
     if (isDiskFault(error) || isOurs(error)) throw error
     const refusal = guard.explain(error)
     if (refusal !== undefined) throw withinFailed(refusal)

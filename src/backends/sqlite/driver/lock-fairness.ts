@@ -1,18 +1,18 @@
 /**
  * SQLite's write lock is not fair: a process that commits in a tight loop gets it again and again
- * while others look for a gap. So whoever has to wait knocks, by writing the time into a small file
- * that all processes share, and whoever finds a requestTurn after its own commit leaves room for a moment.
+ * while others look for a gap. So a process that has to wait requests a turn: it writes the time into a
+ * small file that all processes share. A process that finds a request after its own commit pauses.
  */
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import type { Clock } from '../../../core/ports.ts'
 
-/** Behind the byte that the wakeFile strikes. */
+/** Behind the byte that `WakeFile` writes. */
 const position = 8
 
 export class LockFairness {
   readonly #clock: Clock
   readonly #descriptor: number
-  /** When somebody turnRequested last, and how long they had been waiting then. */
+  /** When a process last requested a turn, and how long it had waited by then. */
   readonly #requestTurn = new Float64Array(2)
 
   constructor(file: string, clock: Clock) {
@@ -31,7 +31,7 @@ export class LockFairness {
     }
   }
 
-  /** How long somebody had waited who has turnRequested since the given wall time; undefined if nobody has. */
+  /** How long the process had waited that requested a turn since this wall time; undefined if none did. */
   turnRequestedSince(wallMs: number): number | undefined {
     try {
       const bytes = readSync(this.#descriptor, this.#requestTurn, 0, 16, position)

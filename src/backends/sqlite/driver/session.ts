@@ -24,7 +24,7 @@ export class Session extends Statements {
   readonly ids: Ids
   readonly messageIds: MessageIds
   readonly queues: QueueCache
-  /** Queues in which jobs were met, where it pays to expect another one. */
+  /** Queues that had jobs, where it pays to expect another one. */
   readonly jobQueues: WeakSet<Queue> = new WeakSet()
   /** Where tenants take turns: the bucket that was served last, by queue. */
   readonly turns: Map<number, string> = new Map()
@@ -91,7 +91,7 @@ export class Session extends Statements {
     }
   }
 
-  /** Brings the cached queues up to date for a read outside of a transaction; answers the time. */
+  /** Brings the cached queues up to date for a read outside of a transaction; returns the time. */
   refresh(): number {
     return this.clock.now(this.readStore())
   }

@@ -41,7 +41,7 @@ export function isDeviceFault(error: unknown): boolean {
 }
 
 /** As SQLite reports it, or as our own error. */
-export function isFull(error: unknown): boolean {
+export function isFullFault(error: unknown): boolean {
   if (error instanceof MillraceError) return error.code === 'store_full'
   return resultCode(error) === full
 }
@@ -62,7 +62,7 @@ export function isForeign(error: unknown): boolean {
   return code === notADatabase || code === sqlError
 }
 
-/** The disk is full or failing, which concerns everybody who writes to it. */
+/** The disk is full or failing, which concerns all writes. */
 export function isDiskFault(error: unknown): boolean {
   const code = resultCode(error)
   return code === full || code === ioError || code === corrupt
@@ -74,7 +74,7 @@ export function isStoreWideFault(error: unknown): boolean {
   return code !== undefined && storeWide.has(code)
 }
 
-/** A typed error for a failure of the store; other errors are answered as they are. */
+/** A typed error for a failure of the store; other errors are returned as they are. */
 export function storageError(error: unknown): Error {
   if (error instanceof MillraceError) return error
   switch (resultCode(error)) {

@@ -16,7 +16,7 @@ const uptimeErrorMs = 1_000
 /** How long the wall clock must stay where it jumped to; NTP daemons wait as long before they step. */
 export const believedAfterMs = 300_000
 
-/** What the latest commit wrote down about time. */
+/** The times that the latest commit wrote. */
 export interface WrittenTime {
   readonly clock_ms: number
   readonly wall_ms: number

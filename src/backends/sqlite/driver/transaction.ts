@@ -1,7 +1,6 @@
 /**
- * One transaction of the store, shared by all operations of a commit. What each of them would
- * otherwise read and write again (the clock, the last sequence number, the counters of a queue) is
- * read once at the start and written once at the end.
+ * One transaction of the store, shared by all operations of a commit. The clock, the last sequence number
+ * and the counters of queues are read once at the start and written once at the end.
  */
 
 import type { SQLInputValue } from 'node:sqlite'
@@ -54,8 +53,8 @@ export function beginTransaction(session: Session): StoreTransaction | undefined
 }
 
 /**
- * Takes part in a transaction that the caller has begun on this connection, and will end. What fails
- * leaves no trace in it.
+ * Runs inside a transaction that the caller has begun on this connection, and will end. A failure leaves
+ * no trace in it.
  */
 export function withinTransaction<T>(session: Session, apply: (tx: StoreTransaction) => T): T {
   const { db } = session
@@ -82,12 +81,35 @@ export function readCounts(session: Session, { id }: Queue): Counts {
   return session.one(sql.readCounts, id) ?? noCounts
 }
 
-/** A store at one moment; a transaction is one. */
-export type StoreView = Pick<StoreTransaction, 'session' | 'now'>
-
-export class StoreTransaction {
+/** A store at one moment, to be read; a transaction is one. */
+export class StoreView {
   readonly session: Session
   readonly now: number
+
+  constructor(session: Session, now: number) {
+    this.session = session
+    this.now = now
+  }
+
+  one<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): Row | undefined {
+    return this.session.one(query, ...values)
+  }
+
+  all<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): readonly Row[] {
+    return this.session.all(query, ...values)
+  }
+
+  /** Throws `queue_not_found`. */
+  queue(name: string): Queue {
+    return this.session.queues.require(name)
+  }
+
+  findQueue(name: string): Queue | undefined {
+    return this.session.queues.find(name)
+  }
+}
+
+export class StoreTransaction extends StoreView {
   #sequence: number
   #token: number
   #generation: number
@@ -106,8 +128,7 @@ export class StoreTransaction {
   readonly #afterCommit: (() => void)[] = []
 
   constructor(session: Session, store: StoreRow, now: number) {
-    this.session = session
-    this.now = now
+    super(session, now)
     this.#sequence = store.last_sequence
     this.#token = store.last_token
     this.#generation = store.last_generation
@@ -115,7 +136,7 @@ export class StoreTransaction {
     this.#versionBefore = store.queues_version
   }
 
-  /** Rises with every write, so that an operation can be seen to have left something half-done. */
+  /** Rises with every write, so that the writer can tell whether a failed operation has changed rows. */
   get writes(): number {
     return this.#writes
   }
@@ -127,14 +148,6 @@ export class StoreTransaction {
 
   get lastSequence(): number {
     return this.#sequence
-  }
-
-  one<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): Row | undefined {
-    return this.session.one(query, ...values)
-  }
-
-  all<Row>(query: Query<Row>, ...values: readonly SQLInputValue[]): readonly Row[] {
-    return this.session.all(query, ...values)
   }
 
   run(change: Statement, ...values: readonly SQLInputValue[]): void {
@@ -151,10 +164,6 @@ export class StoreTransaction {
     return this.session.changes(change, ...values)
   }
 
-  queue(name: string): Queue {
-    return this.session.queues.require(name)
-  }
-
   nextSequence(): number {
     this.#writes += 1
     return ++this.#sequence
@@ -167,8 +176,8 @@ export class StoreTransaction {
   }
 
   /**
-   * Tokens for messages that are leased together: what is answered, plus a message's sequence number.
-   * So one statement can give each of them its own.
+   * Tokens for messages that are leased together: the returned number, plus a message's sequence number.
+   * So one statement can give each message its own.
    */
   nextTokens(firstSequence: number, lastSequence: number): number {
     this.#writes += 1
@@ -182,7 +191,7 @@ export class StoreTransaction {
     return ++this.#generation
   }
 
-  /** Says that a row was written that is not counted. */
+  /** Counts the write of a row that no other method counts. */
   wroteRow(queue?: Queue): void {
     this.#writes += 1
     if (queue !== undefined) this.touched.add(queue.name)
@@ -220,7 +229,7 @@ export class StoreTransaction {
     return expired
   }
 
-  /** Calls `run` right after the commit, before anything else hears of it. */
+  /** Calls `run` right after the commit, before any promise resolves. */
   afterCommit(run: () => void): void {
     this.#afterCommit.push(run)
   }
@@ -266,7 +275,7 @@ export class StoreTransaction {
     )
   }
 
-  /** Brings the counters in the store up to date, for those who read them in this transaction. */
+  /** Writes the counters, for statements of this transaction that read them. */
   writeCounts(): void {
     for (const [id, counts] of this.#counts) {
       this.run(sql.addCounts, ...countNames.map((name) => counts[name]), id)

@@ -1,7 +1,7 @@
 /**
- * Tells other processes on the same file that messages have become ready. The wakeFile is a one-byte
- * file beside the store: ringing writes it, and whoever has waiting receives watches it. A slow poll
- * of SQLite's change counter stands behind it, for lost events and for leases that others took.
+ * Notifies other processes on the same store that messages have become ready. A one-byte file lies beside
+ * the store: `notify` writes it, and processes with waiting receives watch it. A slow poll of SQLite's
+ * change counter finds what lost events have missed, and leases that other processes took.
  */
 import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from 'node:fs'
 import type { Ports } from '../../../core/ports.ts'
@@ -25,7 +25,7 @@ export interface WakeFileOptions {
   readonly version: () => number
   /** Another process may have something for us. */
   readonly onChange: () => void
-  /** Whether anybody still waits; when nobody does, the wakeFile stops listening by itself. */
+  /** Whether a receive still waits; when none does, the watch stops by itself. */
   readonly isAwaited: () => boolean
 }
 
@@ -51,7 +51,7 @@ export class WakeFile {
     }
   }
 
-  /** Listens for as long as anybody waits; starting again does nothing. */
+  /** Watches as long as a receive waits; starting again does nothing. */
   listen(): void {
     if (this.#cancelPoll !== undefined) return
     this.#seenVersion = this.#options.version()

@@ -1,8 +1,7 @@
 /**
- * Shares commits. Operations that arrive together are applied in one transaction and answered after
- * its commit, because a durable commit costs far more than what most operations write. An operation
- * that fails does not touch its neighbours; when the commit fails, all of them fail and nothing is
- * kept.
+ * Shares commits. Operations that arrive together are applied in one transaction and resolve after its
+ * commit, because a durable commit costs far more than what most operations write. An operation that
+ * fails does not affect the others; when the commit fails, all of them fail and nothing is kept.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -13,7 +12,7 @@ import type { FileIdentity } from './file-identity.ts'
 import type { LockFairness } from './lock-fairness.ts'
 import { eagerMs, LockWait } from './lock-wait.ts'
 import type { Session } from './session.ts'
-import { isDeviceFault, isFull, isStoreWideFault, storageError } from './storage-fault.ts'
+import { isDeviceFault, isFullFault, isStoreWideFault, storageError } from './storage-fault.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { beginTransaction } from './transaction.ts'
 
@@ -25,7 +24,7 @@ const lookEveryMs = 250
 
 /**
  * A caller that waits for each commit before its next call is served without a turn of the event loop in
- * between, so often in a row. A turn costs such a caller a tenth of its rate.
+ * between, up to this often in a row. A turn costs such a caller a tenth of its rate.
  */
 const chainMax = 8
 
@@ -33,13 +32,13 @@ const chainMax = 8
 const quietMs = 5
 
 /**
- * The room left for a process that turnRequested: long enough for one of its tries to fall into it. One that
- * tries in every turn of its loop needs a few turns of ours; one that has gone over to timers, more.
+ * The pause for a process that requested a turn: long enough for one of its tries to fall into it. One
+ * that tries in every turn of its event loop needs a few turns of ours; one that uses timers, more.
  */
 const roomTurns = 20
 const roomMs = 1
 
-/** Runs inside the transaction. May run again when a neighbour had to be taken out of the group. */
+/** Runs inside the transaction. May run again when another operation of the group failed half-way. */
 type Apply<T> = (tx: StoreTransaction) => T
 
 interface Operation {
@@ -64,7 +63,7 @@ export interface WriterOptions {
   readonly onLoss: (error: MillraceError) => void
   /** How long operations wait for other processes before they fail. */
   readonly busyTimeoutMs: number
-  /** Runs last in every transaction; what it answers runs after the commit. */
+  /** Runs last in every transaction; the function that it returns runs after the commit. */
   readonly beforeCommit: (tx: StoreTransaction) => () => void
   /** Called when a transaction could not begin or commit, and is not tried again. */
   readonly onFailure: () => void
@@ -78,11 +77,11 @@ export class Writer {
   #isScheduled = false
   #isClosed = false
   #loss: MillraceError | undefined
-  /** When the files and the disk are looked at next. */
+  /** When the files and the disk are checked next. */
   #lookAtMs: number
-  /** How long the process has waited that is owed room. */
+  /** How long the process has waited that gets the next pause. */
   #owedAfterMs: number | undefined
-  /** The group at hand did not fit on the disk, and is tried again. */
+  /** The present group did not fit on the disk, and is tried again. */
   #isSecondTry = false
   /** So many operations get a transaction each, since together they did not fit on the disk. */
   #alone = 0
@@ -135,12 +134,12 @@ export class Writer {
     })
   }
 
-  /** Asks for a transaction though nothing was submitted: waiting receives may be served. */
+  /** Schedules a transaction though nothing was submitted, to serve waiting receives. */
   nudge(): void {
     if (!this.#isClosed) this.#schedule()
   }
 
-  /** Commits what has arrived, then lets go of the file. */
+  /** Commits what has arrived, then closes the file. */
   async close(): Promise<void> {
     if (this.#isScheduled || this.#pending.length > 0) {
       await new Promise<void>((resolve) => {
@@ -210,7 +209,7 @@ export class Writer {
     } catch (error) {
       this.#recover(error)
       const typed = storageError(error)
-      if (isFull(error)) this.#makeRoom(group, typed)
+      if (isFullFault(error)) this.#makeRoom(group, typed)
       else failAll(group, typed)
       if (!this.#isScheduled) this.#options.onFailure()
       return
@@ -225,7 +224,7 @@ export class Writer {
     afterCommit()
   }
 
-  /** Whoever calls again before the next turn has waited for this commit, and shares it with no one. */
+  /** A caller that calls again before the next turn has waited for this commit, and shares none. */
   #allowChain(): void {
     this.#isTurnOver = false
     this.#chain = chainMax
@@ -235,7 +234,7 @@ export class Writer {
     })
   }
 
-  /** Applies what is pending; false when the transaction had to be given up. */
+  /** Applies what is pending; false when the transaction was rolled back. */
   #applyPending(tx: StoreTransaction, group: Operation[]): boolean {
     const { clock } = this.#options.ports
     const pending = this.#pending
@@ -268,7 +267,7 @@ export class Writer {
     return true
   }
 
-  /** An operation failed half-way: the transaction is undone and the others are applied anew. */
+  /** An operation failed half-way: rolls back the transaction, to apply the others again. */
   #takeOut(offender: Operation, group: readonly Operation[], rest: readonly Operation[]): void {
     this.session.rollback()
     this.#pending = group.filter((operation) => operation !== offender).concat(rest)
@@ -288,7 +287,7 @@ export class Writer {
     try {
       files.check(this.#session)
     } catch (error) {
-      // A folder that cannot be looked at does not keep the open files from being used.
+      // The open files can be used although their folder cannot be read.
       if (!(error instanceof MillraceError)) return
       this.#lose(error)
       throw error
@@ -326,9 +325,9 @@ export class Writer {
   }
 
   /**
-   * A group did not fit on the disk. All of it is tried once more after a new look. Then what adds messages
-   * is refused, and the rest is tried without it, with the reserve, and one by one: what emits much must not
-   * keep others from being settled.
+   * A group did not fit on the disk. All of it is tried once more after a new look. Then operations that
+   * add messages are refused, and the rest is tried without them, with the reserve, and one by one: a
+   * settlement that emits much must not block the others.
    */
   #makeRoom(group: readonly Operation[], error: Error): void {
     const { disk } = this.#options
@@ -362,7 +361,7 @@ export class Writer {
     this.#schedule()
   }
 
-  /** After a fault of the disk nothing that the connection holds is trusted: it is made anew. */
+  /** After a fault of the disk the connection is not trusted: a new one is opened. */
   #recover(error: unknown): void {
     const session = this.#session
     if (session === undefined) return
@@ -370,13 +369,13 @@ export class Writer {
       session.rollback()
       if (!isDeviceFault(error)) return
     } catch {
-      // A connection that cannot even roll back is given up below.
+      // A connection that cannot even roll back is closed below.
     }
     this.#session = undefined
     try {
       session.close()
     } catch {
-      // Closing flushes nothing that was answered; the file is recovered when it is opened again.
+      // Nothing that was acknowledged needs the flush; opening the file recovers it.
     }
   }
 

@@ -1,9 +1,16 @@
-/** What the janitor has found, and whether somebody was told. */
+/** What the janitor has found, and which of it was reported. */
 
-import type { Finding, ListFindings, NewFinding, NoteFindings } from '../../finding-store.ts'
-import type { Session } from '../driver/session.ts'
+import type {
+  Finding,
+  FindingStore,
+  ListFindings,
+  NewFinding,
+  NoteFindings,
+} from '../../finding-store.ts'
+import { readNow } from '../driver/operations.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
+import type { Writer } from '../driver/writer.ts'
 
 const sql = {
   known: query<KnownRow>(
@@ -32,16 +39,26 @@ interface KnownRow {
   readonly reported: 0 | 1
 }
 
-/** Nothing is found and nothing known nearly always: that must not take a transaction. */
-export function hasNothingToNote(session: Session, request: NoteFindings): boolean {
-  const { scope, kind, found } = request
-  return found.length === 0 && session.one(sql.any, scope, kind) === undefined
+export function findingStore(writer: Writer): FindingStore {
+  return {
+    note: async (request) => {
+      if (await readNow(writer, (view) => hasNothingToNote(view, request))) return []
+      return writer.submit((tx) => noteFindings(tx, request))
+    },
+    list: (request) => readNow(writer, (view) => listFindings(view, request)),
+  }
 }
 
-/** What a look may have left out is forgotten when no look has found it for so long. */
+/** Nothing is found and nothing known nearly always: that must not take a transaction. */
+function hasNothingToNote(view: StoreView, request: NoteFindings): boolean {
+  const { scope, kind, found } = request
+  return found.length === 0 && view.one(sql.any, scope, kind) === undefined
+}
+
+/** A finding that a partial search did not return is removed when no search finds it for this long. */
 const forgottenAfterMs = 600_000
 
-export function noteFindings(tx: StoreTransaction, request: NoteFindings): readonly Finding[] {
+function noteFindings(tx: StoreTransaction, request: NoteFindings): readonly Finding[] {
   const { scope, kind, found, isPartial, confirmAfterMs } = request
   const missing = new Map(tx.all(sql.known, scope, kind).map((row) => [keyOf(row), row]))
   const reported: Finding[] = []
@@ -65,10 +82,10 @@ export function noteFindings(tx: StoreTransaction, request: NoteFindings): reado
   return reported
 }
 
-export function listFindings(session: Session, request: ListFindings): readonly Finding[] {
+function listFindings(view: StoreView, request: ListFindings): readonly Finding[] {
   const { scope = null, kind = null, limit } = request
   // Rows have no prototype, and are then equal to no other object.
-  return session.all(sql.reported, scope, scope, kind, kind, limit).map((row) => ({ ...row }))
+  return view.all(sql.reported, scope, scope, kind, kind, limit).map((row) => ({ ...row }))
 }
 
 function keyOf({ place, id }: Pick<NewFinding, 'place' | 'id'>): string {

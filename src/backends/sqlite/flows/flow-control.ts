@@ -1,32 +1,25 @@
-/** What is done to flows that are open already: marks, starts, cancelling, resuming. */
+/** Changes of flows that exist: marks, starts, cancelling, resuming. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emitted } from '../../backend.ts'
-import type {
-  FlowKey,
-  FlowRecord,
-  MarkUnits,
-  ResumeFlow,
-  StartUnit,
-  UnitKey,
-} from '../../flow-store.ts'
+import type { FlowKey, FlowRecord, MarkUnits, ResumeFlow, StartUnit } from '../../flow-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { cancelOpenFlow, endUnit, finalizeIfDone } from './flow-ends.ts'
-import { type FlowRow, findFlow, flowByNumber, flowRecord, requireFlow } from './flow-rows.ts'
+import { type FlowRow, flowByNumber, flowRecord, requireFlow } from './flow-rows.ts'
 import {
   dead,
   done,
-  findUnit,
   keepWork,
   linkMessage,
   pending,
+  requireUnit,
   reviveUnit,
   type UnitRow,
   unitByNumber,
   unlinkMessage,
 } from './flow-units.ts'
-import { decodeEmitted, encodeEmitted, refuseEmitted, sendForFlow } from './flow-work.ts'
+import { decodeEmitted, encodeEmitted, sendForFlow } from './flow-work.ts'
 
 const sql = {
   reopen: change(`
@@ -45,39 +38,23 @@ const sql = {
     WHERE number = ?`),
 }
 
-/** What keeps units from being marked, found before anything changes. */
-export function refuseMarks(tx: StoreTransaction, request: MarkUnits): MillraceError | undefined {
-  const flow = findFlow(tx.session, request)
-  if (flow === undefined) return new MillraceError('flow_not_found')
-  const isKnown = request.marks.every(({ unit }) => findUnit(tx, flow.number, unit) !== undefined)
-  return isKnown ? undefined : new MillraceError('unit_not_found')
-}
-
-/** Marks units that were not refused. Marks of a flow that has ended are kept, and change no more. */
+/** Marks units. Marks of a flow that has ended are stored, and do not change the flow. */
 export function markUnits(tx: StoreTransaction, request: MarkUnits): FlowRecord {
-  const { number } = requireFlow(tx.session, request)
+  const { number } = requireFlow(tx, request)
   for (const { unit, state, reason } of request.marks) {
     const { number: marked } = requireUnit(tx, number, unit)
     endUnit(tx, { unit: marked, state, reason: reason ?? null })
   }
-  return flowRecord(tx.session, number, tx.now)
+  return flowRecord(tx, number)
 }
 
-export function refuseStart(tx: StoreTransaction, request: StartUnit): MillraceError | undefined {
-  const flow = findFlow(tx.session, request)
-  if (flow === undefined) return new MillraceError('flow_not_found')
-  const unit = findUnit(tx, flow.number, request.unit)
-  if (unit === undefined) return new MillraceError('unit_not_found')
-  return mayStart(flow, unit) ? refuseEmitted(tx, request.work) : undefined
-}
-
-/** Sends the message of a unit that was not refused, unless it has had one, or the flow has ended. */
+/** Sends the message of a unit, unless it has had one, or the flow has ended. */
 export function startUnit(tx: StoreTransaction, request: StartUnit): FlowRecord {
-  const flow = requireFlow(tx.session, request)
+  const flow = requireFlow(tx, request)
   const unit = requireUnit(tx, flow.number, request.unit)
   if (mayStart(flow, unit)) sendWork(tx, flow, unit, request.work)
-  else if (flow.status === 'failed' && unit.started === 0) remember(tx, flow, unit, request.work)
-  return flowRecord(tx.session, flow.number, tx.now)
+  else if (flow.status === 'failed' && unit.started === 0) keepWorkOf(tx, flow, unit, request.work)
+  return flowRecord(tx, flow.number)
 }
 
 function mayStart(flow: FlowRow, unit: UnitRow): boolean {
@@ -86,67 +63,66 @@ function mayStart(flow: FlowRow, unit: UnitRow): boolean {
 
 function sendWork(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emitted): void {
   linkMessage(tx, unit.number, sendForFlow(tx, work, unit.number))
-  remember(tx, flow, unit, work)
+  keepWorkOf(tx, flow, unit, work)
 }
 
 /** In a flow that has failed, a unit can be resumed with what it would have been started with. */
-function remember(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emitted): void {
+function keepWorkOf(tx: StoreTransaction, flow: FlowRow, unit: UnitRow, work: Emitted): void {
   if (flow.keeps_work === 0) return
   tx.run(keepWork, unit.number, encodeEmitted(work))
   tx.wroteRow()
 }
 
 export function cancelFlow(tx: StoreTransaction, key: FlowKey): FlowRecord {
-  const flow = requireFlow(tx.session, key)
+  const flow = requireFlow(tx, key)
   if (!cancelOpenFlow(tx, flow) && flow.status !== 'cancelled') {
     throw new MillraceError('flow_finished')
   }
-  return flowRecord(tx.session, flow.number, tx.now)
+  return flowRecord(tx, flow.number)
 }
 
 export function resumeFlow(tx: StoreTransaction, request: ResumeFlow): FlowRecord {
-  const { session, now } = tx
-  const flow = requireFlow(session, request)
+  const flow = requireFlow(tx, request)
   if (flow.status !== 'open' && flow.status !== 'failed') throw new MillraceError('flow_finished')
-  // Cancelling ends the flows below, and would end this one again whenever it is looked at next.
+  // Maintenance of a cancelled flow ends the flows below it, and would end this one again.
   if (isBelowCancelled(tx, flow)) {
     const message = 'The flow of which this one is a part was cancelled.'
     throw new MillraceError('flow_finished', { message })
   }
   const unit = requireUnit(tx, flow.number, request.unit)
-  // Somebody has resumed it a moment ago, or it only waits for its turn.
+  // It was resumed a moment ago, or it only waits for its turn.
   const isUnderWay = unit.state === pending && unit.message !== null
   const work = isUnderWay ? undefined : workOf(tx, flow, unit, request.work)
-  const rewound = isUnderWay ? [] : unitsAgain(tx, flow, unit)
+  const rewound = isUnderWay ? [] : unitsToReset(tx, flow, unit)
   for (const again of rewound) {
     unlinkMessage(tx, again)
-    session.run(sql.rewind, again.number)
+    tx.run(sql.rewind, again.number)
   }
   const count = (state: number): number => rewound.filter((again) => again.state === state).length
-  session.run(sql.reopen, -count(done), -count(dead), now, now, flow.number)
+  tx.run(sql.reopen, -count(done), -count(dead), tx.now, tx.now, flow.number)
   tx.wroteRow()
   if (work !== undefined) sendWork(tx, flow, unit, work)
   if (flow.parent !== null) reviveUnit(tx, flow.parent)
   const next = finalizeIfDone(tx, flow.number)
   if (next !== undefined) endUnit(tx, next)
-  return flowRecord(session, flow.number, now)
+  return flowRecord(tx, flow.number)
 }
 
 function isBelowCancelled(tx: StoreTransaction, { parent }: FlowRow): boolean {
   const unit = parent === null ? undefined : unitByNumber(tx, parent)
-  const above = unit && flowByNumber(tx.session, unit.flow)
+  const above = unit && flowByNumber(tx, unit.flow)
   return above !== undefined && (above.status === 'cancelled' || isBelowCancelled(tx, above))
 }
 
 /** The unit itself and, where units are steps that follow each other, those that came after it. */
-function unitsAgain(tx: StoreTransaction, flow: FlowRow, unit: UnitRow): readonly UnitRow[] {
+function unitsToReset(tx: StoreTransaction, flow: FlowRow, unit: UnitRow): readonly UnitRow[] {
   if (flow.in_order === 0) return [unit]
   return [unit, ...tx.all(sql.touchedAfter, flow.number, unit.number)]
 }
 
 /**
- * A unit that never had a message needs none now: a flow may stand for it, or somebody marks it. But
- * nothing would start a step, since the one before it is not done once more.
+ * A unit that never had a message needs none now: a flow may take its place, or a caller marks it. But a
+ * step needs one: the step before it has ended and will not start it again.
  */
 function workOf(
   tx: StoreTransaction,
@@ -162,13 +138,5 @@ function workOf(
       'a message or a job: the flow remembers none, since it was opened without keepWork'
     throw MillraceError.invalid([{ field: 'work', given: 'none', allowed }])
   }
-  const refusal = refuseEmitted(tx, work)
-  if (refusal !== undefined) throw refusal
   return work
-}
-
-function requireUnit(tx: StoreTransaction, flow: number, id: UnitKey['unit']): UnitRow {
-  const unit = findUnit(tx, flow, id)
-  if (unit === undefined) throw new MillraceError('unit_not_found')
-  return unit
 }

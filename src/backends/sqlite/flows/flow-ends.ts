@@ -1,13 +1,14 @@
 /**
- * The end of units, and of flows with them. A unit ends where its message does, in the same commit; the
- * last one ends the flow by one statement that asks the units themselves, so there is one such end,
- * and no count that could be wrong decides it.
+ * The end of units, and of flows with them. A unit ends in the commit in which its message ends. The last
+ * one ends the flow by one statement that checks the units themselves, so a flow ends once, and no
+ * count that could be wrong decides it.
  */
 
 import type { MillraceError } from '../../../core/millrace-error.ts'
 import type { FlowStatus } from '../../flow-store.ts'
 import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
+import { refuseEmitted } from '../messages/emitting.ts'
 import { type FlowRow, type FlowText, flowByNumber, readText } from './flow-rows.ts'
 import {
   countUnits,
@@ -19,7 +20,7 @@ import {
   reviveUnit,
   unitByNumber,
 } from './flow-units.ts'
-import { decodeEmitted, refuseEmitted, sendForFlow } from './flow-work.ts'
+import { decodeEmitted, sendForFlow } from './flow-work.ts'
 
 const none = (state: number): string => `
   NOT EXISTS (SELECT 1 FROM flow_unit WHERE flow_unit.flow = flow.number AND state = ${state})`
@@ -32,7 +33,7 @@ const sql = {
     'UPDATE flow SET end_message = NULL, look_at = ended_at + keep_ms WHERE number = ?',
   ),
   setEndMessage: change('UPDATE flow SET end_message = ?, look_at = ? WHERE number = ?'),
-  // Upkeep looks at once: there are messages to take back.
+  // Maintenance looks at once: there are messages to remove.
   cancel: change(`${end('cancelled')}, look_at = ? WHERE number = ? AND status = 'open'`),
   fail: change(`
     ${end('failed')}, failure = ?, look_at = ? + keep_ms WHERE number = ? AND status = 'open'`),
@@ -54,27 +55,27 @@ const sql = {
     WHERE number = ? AND state <> ${done}`),
 }
 
-/** How long upkeep waits before it tries again to send the message of a flow's end. */
+/** How long maintenance waits before it tries again to send the message of a flow's end. */
 const endMessageRetryMs = 60_000
 
 export interface UnitEnd {
   readonly unit: number
   readonly state: 'done' | 'dead'
-  /** Why it is given up. */
+  /** Why it is dead. */
   readonly reason?: string | null
   /** The message whose end this is. */
   readonly message?: number
-  /** That message can still be moved back, so the unit goes on naming it. */
+  /** That message can still be redriven, so the unit keeps naming it. */
   readonly keepsMessage?: boolean
 }
 
-/** Marks a unit, and ends what ends with it: its flow, the unit that the flow stood for, and so on. */
+/** Marks a unit, and ends what ends with it: its flow, the parent unit of the flow, and so on. */
 export function endUnit(tx: StoreTransaction, end: UnitEnd): void {
   let next: UnitEnd | undefined = end
   while (next !== undefined) next = markUnit(tx, next)
 }
 
-/** The answer is the unit that this one's flow stood for, when that ends now too. */
+/** Returns the parent unit of this one's flow, when that ends now too. */
 function markUnit(tx: StoreTransaction, end: UnitEnd): UnitEnd | undefined {
   const { unit, state, reason = null, message, keepsMessage = false } = end
   const before = unitByNumber(tx, unit)
@@ -103,13 +104,13 @@ function markUnit(tx: StoreTransaction, end: UnitEnd): UnitEnd | undefined {
   return finalizeIfDone(tx, flow)
 }
 
-/** The message of a unit goes on elsewhere: it was moved back to where it can be received. */
+/** The message of a unit was redriven and can be received again. */
 export function unitHasWorkAgain(tx: StoreTransaction, unit: number, message: number): void {
   linkMessage(tx, unit, message)
   reviveUnit(tx, unit)
 }
 
-/** Ends a flow whose units have all ended; the answer is the unit that ends with it. */
+/** Ends a flow whose units have all ended; returns the parent unit if it ends now. */
 export function finalizeIfDone(tx: StoreTransaction, flow: number): UnitEnd | undefined {
   if (!tx.changed(sql.finalize, tx.now, tx.now, flow)) return undefined
   return announceEnd(tx, flow)
@@ -128,7 +129,7 @@ export function failFlow(tx: StoreTransaction, flow: number, reason: string): vo
   if (next !== undefined) endUnit(tx, next)
 }
 
-/** Ends an open flow; false when it is not open. Upkeep then takes back what nobody holds. */
+/** Ends an open flow; false when it is not open. Maintenance then removes messages that are not leased. */
 export function cancelOpenFlow(tx: StoreTransaction, flow: FlowRow): boolean {
   if (!cancelAlone(tx, flow.number)) return false
   const parent = parentUnit(tx, flow)
@@ -143,7 +144,7 @@ export function cancelAlone(tx: StoreTransaction, flow: number): boolean {
   return tx.changed(sql.cancel, tx.now, tx.now, flow)
 }
 
-/** Nobody could be told of the end of a flow, and nobody will be: what waits for that is given up. */
+/** The message of a flow's end could not be sent, and never will be: its parent unit is dead. */
 export function abandonEndMessage(tx: StoreTransaction, flow: FlowRow): void {
   const parent = flow.end_message === 'finalize' ? parentUnit(tx, flow) : null
   if (parent === null) return
@@ -152,25 +153,25 @@ export function abandonEndMessage(tx: StoreTransaction, flow: FlowRow): void {
 }
 
 /**
- * The unit that ends with the flow. A step of a chain may have been taken back since, when the chain was
- * resumed: then it has no message yet or one of its own, and does not hear of the flow before that
- * message lets the flow stand for it once more.
+ * The unit that ends with the flow. A chain that was resumed may have reset the step since. Then the step
+ * has no message, or one of its own, and does not end with the flow until that message hands it over
+ * again.
  */
 function parentUnit(tx: StoreTransaction, row: FlowRow | undefined): number | null {
   const parent = row?.parent ?? null
   const unit = parent === null ? undefined : unitByNumber(tx, parent)
   if (unit === undefined) return parent
-  const isStep = flowByNumber(tx.session, unit.flow)?.in_order === 1
+  const isStep = flowByNumber(tx, unit.flow)?.in_order === 1
   return isStep && (unit.started === 0 || unit.message !== null) ? null : parent
 }
 
 /**
- * The message of the end works on the unit that the flow stands for, so that unit is done when somebody
- * has acknowledged it. Without such a message it is done now.
+ * The message of the end works on the parent unit, so that unit is done when the message is
+ * acknowledged. Without such a message it is done now.
  */
 export function announceEnd(tx: StoreTransaction, flow: number): UnitEnd | undefined {
   tx.wroteRow()
-  const parent = parentUnit(tx, flowByNumber(tx.session, flow))
+  const parent = parentUnit(tx, flowByNumber(tx, flow))
   const isToBeSent = sendEnd(tx, { flow, kind: 'finalize', parent })
   return isToBeSent || parent === null ? undefined : { unit: parent, state: 'done' }
 }
@@ -182,7 +183,7 @@ function announceFailure(
 ): UnitEnd | undefined {
   tx.wroteRow()
   sendEnd(tx, { flow, kind: 'failed', parent: null })
-  const parent = parentUnit(tx, flowByNumber(tx.session, flow))
+  const parent = parentUnit(tx, flowByNumber(tx, flow))
   if (parent === null) return undefined
   const reason = 'The flow that stands for it has failed.'
   return { unit: parent, state: 'dead', reason: why === null ? reason : `${reason} ${why}` }
@@ -195,9 +196,9 @@ interface End {
   readonly parent: number | null
 }
 
-/** False when nobody is to hear of the end. Who cannot be told now is told later, by upkeep. */
+/** False when the flow has no message for this end. A message that its queue refuses is retried later. */
 function sendEnd(tx: StoreTransaction, end: End): boolean {
-  const text = readText(tx.session, end.flow, end.kind)
+  const text = readText(tx, end.flow, end.kind)
   if (text === undefined) return false
   if (trySending(tx, end, text) !== undefined) {
     tx.run(sql.setEndMessage, end.kind, tx.now + endMessageRetryMs, end.flow)
@@ -215,11 +216,11 @@ function trySending(tx: StoreTransaction, end: End, text: string): MillraceError
   return undefined
 }
 
-/** Sends the message that a flow has owed since its end, if its queue takes it now. */
+/** Sends the pending message of a flow's end, if its queue takes it now. */
 export function retryEndMessage(tx: StoreTransaction, flow: FlowRow): void {
   tx.wroteRow()
   const { number, end_message: kind } = flow
-  const text = kind === null ? undefined : readText(tx.session, number, kind)
+  const text = kind === null ? undefined : readText(tx, number, kind)
   if (kind !== null && text !== undefined) {
     const parent = kind === 'finalize' ? parentUnit(tx, flow) : null
     const end: End = { flow: number, kind, parent }

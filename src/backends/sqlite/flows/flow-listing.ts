@@ -1,7 +1,8 @@
-/** Lists flows, newest first, and the units of one, in the order in which they were added. */
+/** Lists flows, newest first, and the units of one, in the order in which they were added; counts flows. */
 
 import type { Page } from '../../backend.ts'
 import type {
+  FlowCounts,
   FlowRecord,
   FlowStatus,
   ListFlows,
@@ -10,8 +11,8 @@ import type {
   UnitState,
 } from '../../flow-store.ts'
 import { numberedPage, numberOf } from '../driver/numbered-pages.ts'
-import type { Session } from '../driver/session.ts'
 import { query, upTo } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { type FlowRow, recordOf, requireFlow } from './flow-rows.ts'
 import { done, type UnitRow } from './flow-units.ts'
 
@@ -30,6 +31,12 @@ const sql = {
   overdue: query<FlowRow>(`
     SELECT * FROM flow INDEXED BY flow_overdue
     WHERE overdue = 1 AND name = ? AND status = ? AND number < ? ORDER BY number DESC ${upTo}`),
+  countOpen: query<{ count: number }>(`
+    SELECT count(*) AS count FROM flow INDEXED BY flow_by_status WHERE name = ? AND status = 'open'`),
+  // Few, so it does not matter that the status is looked up in the row.
+  countOverdue: query<{ count: number }>(`
+    SELECT count(*) AS count FROM flow INDEXED BY flow_overdue
+    WHERE overdue = 1 AND name = ? AND status = 'open'`),
   units: query<ListedUnit>(`
     SELECT flow_unit.*, message.id AS message_id
     FROM flow_unit INDEXED BY flow_unit_by_state
@@ -37,28 +44,37 @@ const sql = {
     WHERE flow = ? AND flow_unit.state = ? AND number > ? ORDER BY number ${upTo}`),
 }
 
-export function listFlows(session: Session, request: ListFlows, now: number): Page<FlowRecord> {
+export function listFlows(view: StoreView, request: ListFlows): Page<FlowRecord> {
   const { prefix, status, overdue = false, after, limit } = request
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : numberOf(after)
   const wanted = status === undefined ? statuses : [status]
-  const rows = namesOf(session, prefix)
+  const rows = namesOf(view, prefix)
     .flatMap((name) =>
       wanted.flatMap((one) =>
-        session.all(overdue ? sql.overdue : sql.withStatus, name, one, before, limit + 1),
+        view.all(overdue ? sql.overdue : sql.withStatus, name, one, before, limit + 1),
       ),
     )
     .sort((left, right) => right.number - left.number)
-  return numberedPage(rows, limit, (row) => recordOf(session, row, now))
+  return numberedPage(rows, limit, (row) => recordOf(view, row))
 }
 
-export function namesOf(session: Session, prefix: string): readonly string[] {
+function namesOf(view: StoreView, prefix: string): readonly string[] {
   const names: string[] = []
-  let next = session.one(sql.firstName, prefix)
+  let next = view.one(sql.firstName, prefix)
   while (next?.name.startsWith(prefix)) {
     names.push(next.name)
-    next = session.one(sql.nameAfter, next.name)
+    next = view.one(sql.nameAfter, next.name)
   }
   return names
+}
+
+/** How many flows of each name are open, and how many of those are overdue; read from indexes alone. */
+export function countFlows(view: StoreView): readonly FlowCounts[] {
+  return namesOf(view, '').map((flow) => ({
+    flow,
+    open: view.one(sql.countOpen, flow)?.count ?? 0,
+    overdue: view.one(sql.countOverdue, flow)?.count ?? 0,
+  }))
 }
 
 interface ListedUnit extends UnitRow {
@@ -66,21 +82,21 @@ interface ListedUnit extends UnitRow {
   readonly message_id: string | null
 }
 
-export function listUnits(session: Session, request: ListUnits): Page<UnitRecord> {
-  const { number } = requireFlow(session, request)
+export function listUnits(view: StoreView, request: ListUnits): Page<UnitRecord> {
+  const { number } = requireFlow(view, request)
   const { state, after, limit } = request
   const last = after === undefined ? 0 : numberOf(after)
   const wanted = state === undefined ? unitStates : [state]
   const rows = wanted
     .flatMap((one) => {
       const values = [number, unitStates.indexOf(one), last, limit + 1] as const
-      return session.all(sql.units, ...values)
+      return view.all(sql.units, ...values)
     })
     .sort((left, right) => left.number - right.number)
-  return numberedPage(rows, limit, (row) => unitRecord(session, row))
+  return numberedPage(rows, limit, (row) => unitRecord(view, row))
 }
 
-function unitRecord(session: Session, row: ListedUnit): UnitRecord {
+function unitRecord(view: StoreView, row: ListedUnit): UnitRecord {
   const { message, message_id } = row
   const hasMessage = message !== null && row.state !== done
   return {
@@ -88,7 +104,7 @@ function unitRecord(session: Session, row: ListedUnit): UnitRecord {
     state: unitStates[row.state] ?? 'pending',
     reason: row.reason,
     isStarted: row.started === 1,
-    messageId: hasMessage ? (message_id ?? session.messageIds.of(message)) : null,
+    messageId: hasMessage ? (message_id ?? view.session.messageIds.of(message)) : null,
     markedAt: row.marked_at,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What time does to flows, in slices of the sweep: deadlines pass, cancelled flows take their messages
- * back, what is owed is sent, and flows that ended long ago are removed with their units.
+ * Maintenance of flows, in slices of the sweep: deadlines pass, messages of cancelled flows are removed,
+ * pending end messages are sent, and flows that ended long ago are removed with their units.
  */
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -18,12 +18,12 @@ import {
 import type { FlowRow } from './flow-rows.ts'
 import { pending, type UnitRow } from './flow-units.ts'
 
-/** Flows looked at, units taken back and units removed in one slice. */
+/** Flows checked, units ended and units removed in one slice. */
 const flowSlice = 50
 const cancelSlice = 100
 const discardSlice = 500
 
-/** How long a cancelled flow waits before it looks again for messages that somebody held. */
+/** How long a cancelled flow waits before it looks again for messages that were leased. */
 const lookAgainMs = 5_000
 
 const sql = {
@@ -68,20 +68,21 @@ export function maintainFlows(tx: StoreTransaction): FlowMaintenance {
   let taken = 0
   for (const flow of due) {
     if (taken >= cancelSlice) break
-    taken += keepUp(tx, flow)
+    taken += maintainFlow(tx, flow)
   }
   const removed = removeDiscardedUnits(tx)
-  // What was cancelled has made others due, or is not through with its units.
+  // A cancelled flow has made others due, or has more units to end.
   const more = removed > 0 || (taken > 0 && tx.one(sql.due, tx.now) !== undefined)
   return { changed: removed + taken, more }
 }
 
-/** The answer is how many rows it took. */
-function keepUp(tx: StoreTransaction, flow: FlowRow): number {
+/** Returns how many rows it changed. */
+function maintainFlow(tx: StoreTransaction, flow: FlowRow): number {
   tx.wroteRow()
   if (flow.status === 'open') return passDeadline(tx, flow)
-  // However late it is: messages of a flow that is gone would be worked on for nobody.
-  if (flow.status === 'cancelled' && hasToTakeBack(tx, flow)) return takeBack(tx, flow)
+  // However late it is: work on messages of a flow that is gone would be wasted.
+  if (flow.status === 'cancelled' && hasCancelledWork(tx, flow))
+    return removeCancelledWork(tx, flow)
   if ((flow.ended_at ?? 0) + flow.keep_ms <= tx.now) return discard(tx, flow)
   retryEndMessage(tx, flow)
   return 1
@@ -94,19 +95,19 @@ function passDeadline(tx: StoreTransaction, { number, on_deadline }: FlowRow): n
   return 1
 }
 
-function hasToTakeBack(tx: StoreTransaction, { number }: FlowRow): boolean {
+function hasCancelledWork(tx: StoreTransaction, { number }: FlowRow): boolean {
   return (
     tx.one(sql.pendingAfter, number, 0) !== undefined || tx.one(sql.children, number) !== undefined
   )
 }
 
-/** Cancels flows that stand for units of a cancelled one, then gives up what nobody works on. */
-function takeBack(tx: StoreTransaction, { number, swept }: FlowRow): number {
+/** Cancels the flows below a cancelled one, then ends units whose messages are not leased. */
+function removeCancelledWork(tx: StoreTransaction, { number, swept }: FlowRow): number {
   const open = tx.all(sql.children, number)
   for (const child of open) cancelAlone(tx, child.number)
   if (open.length === cancelSlice) return open.length
   const units = tx.all(sql.pendingAfter, number, swept)
-  for (const unit of units) giveUp(tx, unit)
+  for (const unit of units) endCancelledUnit(tx, unit)
   const last = units.at(-1)
   if (units.length === cancelSlice && last !== undefined)
     tx.run(sql.walkOn, last.number, tx.now, number)
@@ -115,14 +116,14 @@ function takeBack(tx: StoreTransaction, { number, swept }: FlowRow): number {
   return units.length + 1
 }
 
-function giveUp(tx: StoreTransaction, { number, message }: UnitRow): void {
+function endCancelledUnit(tx: StoreTransaction, { number, message }: UnitRow): void {
   const isTaken = message === null || removeUnheld(tx, number, message)
   if (!isTaken) return
   const reason = 'The flow was cancelled.'
   endUnit(tx, { unit: number, state: 'dead', reason, ...(message !== null && { message }) })
 }
 
-/** Removes the message of a unit, unless it is in somebody's hands or goes with its queue. */
+/** Removes the message of a unit, unless it is leased or goes with its queue. */
 function removeUnheld(tx: StoreTransaction, unit: number, sequence: number): boolean {
   const row = tx.one(sql.messageOf, sequence, unit)
   if (row === undefined) return false

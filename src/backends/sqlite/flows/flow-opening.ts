@@ -1,7 +1,6 @@
 /** Opens flows, adds units to them with their messages, and seals them. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
-import type { Emitted } from '../../backend.ts'
 import type {
   AddedUnits,
   AddUnits,
@@ -16,8 +15,8 @@ import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit, finalizeIfDone } from './flow-ends.ts'
 import { type FlowRow, findFlow, flowByNumber, flowRecord, requireFlow } from './flow-rows.ts'
-import { findUnit, keepWork, unitByNumber, unitKeyOf } from './flow-units.ts'
-import { encodeEmitted, refuseEmitted, sendForFlow } from './flow-work.ts'
+import { findUnit, keepWork, requireUnit, unitByNumber, unitKeyOf } from './flow-units.ts'
+import { encodeEmitted, requireEmittable, sendForFlow } from './flow-work.ts'
 
 const sql = {
   added: change('UPDATE flow SET total = total + ? WHERE number = ?'),
@@ -32,53 +31,36 @@ const sql = {
     INSERT INTO flow_unit (number, flow, id, state, started, message) VALUES (?, ?, ?, 0, ?, ?)`),
 }
 
-/** What keeps a flow from being opened, found before anything changes. One that is there is none. */
-export function refuseOpening(tx: StoreTransaction, request: OpenFlow): MillraceError | undefined {
-  if (findFlow(tx.session, request) !== undefined) return undefined
-  const { units, finalize, failed, parent } = request
-  const refusal = parent === undefined ? undefined : refuseParent(tx, parent)
-  return refusal ?? refuseAllEmitted(tx, [finalize, failed, ...units.map(({ work }) => work)])
-}
-
-function refuseParent(tx: StoreTransaction, key: UnitKey): MillraceError | undefined {
-  const flow = findFlow(tx.session, key)
-  if (flow === undefined) return new MillraceError('flow_not_found')
-  if (findUnit(tx, flow.number, key.unit) === undefined) return new MillraceError('unit_not_found')
-  return flow.status === 'open' ? undefined : new MillraceError('flow_finished')
-}
-
-function refuseAllEmitted(
-  tx: StoreTransaction,
-  emissions: readonly (Emitted | undefined)[],
-): MillraceError | undefined {
-  for (const emission of emissions) {
-    const refusal = emission && refuseEmitted(tx, emission)
-    if (refusal !== undefined) return refusal
+/** Opens a flow, in place of its parent unit if it names one. Throws when a part of it is refused. */
+export function openFlow(tx: StoreTransaction, request: OpenFlow): OpenedFlow {
+  const existing = findFlow(tx, request)
+  if (existing !== undefined) {
+    return { status: 'duplicate', flow: flowRecord(tx, existing.number) }
   }
-  return undefined
+  const { parent } = request
+  return openNewFlow(tx, request, parent === undefined ? null : requireParent(tx, parent))
 }
 
-/** Opens what was not refused, as the one that stands for a unit or, by default, for its parent. */
-export function openFlow(
+/** Opens a flow that does not exist, in place of a unit. */
+export function openNewFlow(
   tx: StoreTransaction,
   request: OpenFlow,
-  parentUnit: number | null = parentNumber(tx, request.parent),
+  parentUnit: number | null,
 ): OpenedFlow {
-  const { session, now } = tx
-  const existing = findFlow(session, request)
-  if (existing !== undefined) {
-    return { status: 'duplicate', flow: flowRecord(session, existing.number, now) }
-  }
+  const { finalize, failed, units, sealed } = request
+  if (finalize !== undefined) requireEmittable(tx, finalize)
+  if (failed !== undefined) requireEmittable(tx, failed)
   const number = insertFlow(tx, request, parentUnit)
-  insertUnits(tx, { number, keeps_work: request.keepsWork ? 1 : 0 }, request.units)
-  if (request.sealed) seal(tx, number)
-  return { status: 'created', flow: flowRecord(session, number, now) }
+  insertUnits(tx, { number, keeps_work: request.keepsWork ? 1 : 0 }, units)
+  if (sealed) seal(tx, number)
+  return { status: 'created', flow: flowRecord(tx, number) }
 }
 
-function parentNumber(tx: StoreTransaction, parent: UnitKey | undefined): number | null {
-  const flow = parent && findFlow(tx.session, parent)
-  if (parent === undefined || flow === undefined) return null
-  return findUnit(tx, flow.number, parent.unit)?.number ?? null
+function requireParent(tx: StoreTransaction, key: UnitKey): number {
+  const flow = requireFlow(tx, key)
+  const { number } = requireUnit(tx, flow.number, key.unit)
+  if (flow.status !== 'open') throw new MillraceError('flow_finished')
+  return number
 }
 
 function insertFlow(tx: StoreTransaction, request: OpenFlow, parentUnit: number | null): number {
@@ -104,12 +86,12 @@ function insertFlow(tx: StoreTransaction, request: OpenFlow, parentUnit: number 
   if (finalize !== undefined) tx.run(sql.insertText, number, 'finalize', encodeEmitted(finalize))
   if (failed !== undefined) tx.run(sql.insertText, number, 'failed', encodeEmitted(failed))
   if (data !== undefined) tx.run(sql.insertText, number, 'data', data)
-  const parent = parentUnit === null ? null : unitKeyOf(tx.session, parentUnit)
+  const parent = parentUnit === null ? null : unitKeyOf(tx, parentUnit)
   if (parent !== null) tx.run(sql.insertText, number, 'parent', JSON.stringify(parent))
   return number
 }
 
-/** Adds units that are not there yet, with their messages; the answer is how many. */
+/** Adds units that are not there yet, with their messages; returns how many. */
 function insertUnits(
   tx: StoreTransaction,
   { number, keeps_work }: Pick<FlowRow, 'number' | 'keeps_work'>,
@@ -117,7 +99,10 @@ function insertUnits(
 ): number {
   let added = 0
   for (const { id, work } of newUnits) {
-    if (findUnit(tx, number, id) !== undefined) continue
+    if (findUnit(tx, number, id) !== undefined) {
+      if (work !== undefined) requireEmittable(tx, work)
+      continue
+    }
     const unit = tx.nextSequence()
     const message = work === undefined ? null : sendForFlow(tx, work, unit)
     tx.run(sql.insertUnit, unit, number, id, work === undefined ? 0 : 1, message)
@@ -129,38 +114,30 @@ function insertUnits(
 }
 
 export function addUnits(tx: StoreTransaction, request: AddUnits): AddedUnits {
-  const flow = requireFlow(tx.session, request)
+  const flow = requireFlow(tx, request)
   const { number } = flow
   const fresh = request.units.filter(({ id }) => findUnit(tx, number, id) === undefined)
-  if (fresh.length > 0) {
-    const refusal =
-      refuseMore(flow) ??
-      refuseAllEmitted(
-        tx,
-        fresh.map(({ work }) => work),
-      )
-    if (refusal !== undefined) throw refusal
-  }
+  // Units that were added before are not refused: the caller may not have seen the first result.
+  if (fresh.length > 0) requireMoreAllowed(flow)
   const added = insertUnits(tx, flow, fresh)
   if (request.seal) seal(tx, number)
   const duplicates = request.units.length - added
-  return { added, duplicates, flow: flowRecord(tx.session, number, tx.now) }
+  return { added, duplicates, flow: flowRecord(tx, number) }
 }
 
-/** Those who add the same units again are not refused: they may not have heard of the first time. */
-function refuseMore({ status, sealed }: FlowRow): MillraceError | undefined {
-  if (status !== 'open') return new MillraceError('flow_finished')
-  return sealed === 1 ? new MillraceError('flow_sealed') : undefined
+function requireMoreAllowed({ status, sealed }: FlowRow): void {
+  if (status !== 'open') throw new MillraceError('flow_finished')
+  if (sealed === 1) throw new MillraceError('flow_sealed')
 }
 
 export function sealFlow(tx: StoreTransaction, key: FlowKey): FlowRecord {
-  const { number } = requireFlow(tx.session, key)
+  const { number } = requireFlow(tx, key)
   seal(tx, number)
-  return flowRecord(tx.session, number, tx.now)
+  return flowRecord(tx, number)
 }
 
 function seal(tx: StoreTransaction, flow: number): void {
-  if (flowByNumber(tx.session, flow)?.sealed === 1) return
+  if (flowByNumber(tx, flow)?.sealed === 1) return
   tx.run(sql.seal, flow)
   tx.wroteRow()
   const next = finalizeIfDone(tx, flow)

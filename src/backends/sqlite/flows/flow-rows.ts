@@ -1,4 +1,4 @@
-/** The rows of flows, and what others read of them. */
+/** The rows of flows, and their records. */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type {
@@ -10,8 +10,8 @@ import type {
   UnitFailurePolicy,
   UnitKey,
 } from '../../flow-store.ts'
-import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { dead } from './flow-units.ts'
 
 export interface FlowRow {
@@ -50,32 +50,37 @@ const sql = {
     WHERE flow = ? AND state = ${dead} ORDER BY number LIMIT 1`),
 }
 
-export function findFlow(session: Session, { flow, id }: FlowKey): FlowRow | undefined {
-  return session.one(sql.byId, flow, id)
+export function findFlow(view: StoreView, { flow, id }: FlowKey): FlowRow | undefined {
+  return view.one(sql.byId, flow, id)
 }
 
-export function requireFlow(session: Session, key: FlowKey): FlowRow {
-  const row = findFlow(session, key)
+export function requireFlow(view: StoreView, key: FlowKey): FlowRow {
+  const row = findFlow(view, key)
   if (row === undefined) throw new MillraceError('flow_not_found')
   return row
 }
 
-export function flowByNumber(session: Session, number: number): FlowRow | undefined {
-  return session.one(sql.byNumber, number)
+export function readFlow(view: StoreView, key: FlowKey): FlowRecord | undefined {
+  const row = findFlow(view, key)
+  return row && recordOf(view, row)
 }
 
-export function readText(session: Session, flow: number, kind: FlowText): string | undefined {
-  return session.one(sql.readText, flow, kind)?.text
+export function flowByNumber(view: StoreView, number: number): FlowRow | undefined {
+  return view.one(sql.byNumber, number)
 }
 
-/** What a flow is like now, whatever was known of its row before. */
-export function flowRecord(session: Session, number: number, now: number): FlowRecord {
-  const row = flowByNumber(session, number)
+export function readText(view: StoreView, flow: number, kind: FlowText): string | undefined {
+  return view.one(sql.readText, flow, kind)?.text
+}
+
+/** Reads the row again, since it may have changed. */
+export function flowRecord(view: StoreView, number: number): FlowRecord {
+  const row = flowByNumber(view, number)
   if (row === undefined) throw new MillraceError('flow_not_found')
-  return recordOf(session, row, now)
+  return recordOf(view, row)
 }
 
-export function recordOf(session: Session, row: FlowRow, now: number): FlowRecord {
+export function recordOf(view: StoreView, row: FlowRow): FlowRecord {
   const { total, done, dead: given, deadline_at: deadlineAt } = row
   const isOpen = row.status === 'open'
   return {
@@ -84,28 +89,28 @@ export function recordOf(session: Session, row: FlowRow, now: number): FlowRecor
     status: row.status,
     isSealed: row.sealed === 1,
     units: { total, done, dead: given, pending: total - done - given },
-    failure: failureOf(session, row),
-    parent: parentOf(session, row),
+    failure: failureOf(view, row),
+    parent: parentOf(view, row),
     openedAt: row.opened_at,
     endedAt: row.ended_at,
     deadlineAt,
-    isOverdue: isOpen && deadlineAt !== null && deadlineAt <= now,
-    data: readText(session, row.number, 'data') ?? null,
+    isOverdue: isOpen && deadlineAt !== null && deadlineAt <= view.now,
+    data: readText(view, row.number, 'data') ?? null,
   }
 }
 
-function failureOf(session: Session, row: FlowRow): FlowFailure | null {
+function failureOf(view: StoreView, row: FlowRow): FlowFailure | null {
   if (row.end_message === 'finalize') {
     return { unit: null, reason: 'The queue does not take the message of its end.' }
   }
   if (row.status === 'failed') return { unit: row.failed_unit, reason: row.failure }
   if (row.status !== 'open' || row.dead === 0) return null
-  const first = session.one(sql.firstDead, row.number)
+  const first = view.one(sql.firstDead, row.number)
   return first === undefined ? null : { unit: first.unit, reason: first.reason }
 }
 
 /** The key is kept as text, because the flow that it names may be gone before this one. */
-function parentOf(session: Session, { number }: FlowRow): UnitKey | null {
-  const text = readText(session, number, 'parent')
+function parentOf(view: StoreView, { number }: FlowRow): UnitKey | null {
+  const text = readText(view, number, 'parent')
   return text === undefined ? null : JSON.parse(text)
 }

@@ -1,11 +1,11 @@
 /**
- * The rows of units. A unit has at most one message that works on it: whenever it gets another one, the
- * former is let go, and its end means nothing to the flow any more.
+ * The rows of units. A unit has at most one message that works on it. When it gets another one, the former
+ * is unlinked, and its end no longer affects the flow.
  */
 
+import { MillraceError } from '../../../core/millrace-error.ts'
 import type { UnitKey } from '../../flow-store.ts'
-import type { Session } from '../driver/session.ts'
-import { change, query, type Statement } from '../driver/statements.ts'
+import { change, query, type Statement, type Statements } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 
 /** States as they are stored. */
@@ -56,17 +56,24 @@ export function findUnit(tx: StoreTransaction, flow: number, id: string): UnitRo
   return tx.one(sql.byId, flow, id)
 }
 
+/** Throws `unit_not_found`. */
+export function requireUnit(tx: StoreTransaction, flow: number, id: string): UnitRow {
+  const unit = findUnit(tx, flow, id)
+  if (unit === undefined) throw new MillraceError('unit_not_found')
+  return unit
+}
+
 export function unitByNumber(tx: StoreTransaction, number: number): UnitRow | undefined {
   return tx.one(sql.byNumber, number)
 }
 
-/** How others call the unit of a message; null when its flow is gone. */
-export function unitKeyOf(session: Session, number: number): UnitKey | null {
-  const row = session.one(sql.keyOf, number)
+/** The key of the unit of a message; null when its flow is gone. */
+export function unitKeyOf(statements: Pick<Statements, 'one'>, number: number): UnitKey | null {
+  const row = statements.one(sql.keyOf, number)
   return row === undefined ? null : { flow: row.flow, id: row.id, unit: row.unit }
 }
 
-/** Gives a unit the message that works on it from now on. */
+/** Sets the message that works on a unit. */
 export function linkMessage(tx: StoreTransaction, unit: number, sequence: number): void {
   const row = unitByNumber(tx, unit)
   if (row === undefined) return
@@ -74,7 +81,7 @@ export function linkMessage(tx: StoreTransaction, unit: number, sequence: number
   tx.run(sql.link, sequence, unit)
 }
 
-/** What becomes of the message that worked on a unit is not the unit's business any more. */
+/** The end of this message no longer affects the unit. */
 export function unlinkMessage(
   tx: StoreTransaction,
   { number, message }: Pick<UnitRow, 'number' | 'message'>,

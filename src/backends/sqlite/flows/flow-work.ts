@@ -1,16 +1,17 @@
 /**
- * Messages and jobs that a flow sends: the work of its units, and the message of its end. They are kept
- * as text until they are due. Each is sent once because its flow says so, so what would make a queue
- * take it for a duplicate of another message is not asked.
+ * Messages and jobs that a flow sends: the work of its units, and the message of its end. They are stored
+ * as text until they are due. The flow sends each of them once, so deduplication of the queue must not
+ * drop it.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emitted, NewMessage } from '../../backend.ts'
 import type { NewJob } from '../../job-store.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { messageOf, type StoredJob, storeJob } from '../jobs/enqueueing.ts'
+import { type StoredJob, storeJob } from '../jobs/enqueueing.ts'
+import { refuseEmitted } from '../messages/emitting.ts'
 import { decodeAttributes, encodeAttributes } from '../messages/message-rows.ts'
-import { refuse, type Stored, storeMessage } from '../messages/sending.ts'
-import { type Queue, queueNotFound } from '../queues/queue-cache.ts'
+import { type Stored, storeMessage } from '../messages/sending.ts'
+import type { Queue } from '../queues/queue-cache.ts'
 
 type StoredEmitted =
   | { readonly queue: string; readonly job: NewJob }
@@ -40,25 +41,25 @@ export function decodeEmitted(text: string): Emitted {
   return { queue: stored.queue, message: { ...message, ...attributes } }
 }
 
-/** Why the emission cannot be sent as things are. */
-export function refuseEmitted(tx: StoreTransaction, emission: Emitted): MillraceError | undefined {
-  const queue = tx.session.queues.find(emission.queue)
-  if (queue === undefined) return queueNotFound(emission.queue)
-  return refuse(queue, 'job' in emission ? messageOf(emission.job) : emission.message)
-}
-
-/** Sends what was not refused, for a unit or for nobody; the answer is its sequence number. */
+/** Sends for a unit, or for none; returns the sequence number. Throws when the queue cannot take it. */
 export function sendForFlow(
   tx: StoreTransaction,
   emission: Emitted,
   unit: number | undefined,
 ): number {
+  requireEmittable(tx, emission)
   const queue = tx.queue(emission.queue)
   const first = store(tx, queue, emission, unit)
   if (first.status === 'created') return first.sequence
   const again = store(tx, queue, withNewId(emission, tx.session.ids.next()), unit)
   if (again.status === 'created') return again.sequence
   throw new MillraceError('store_failed')
+}
+
+/** Throws when the queue cannot take the message or job. */
+export function requireEmittable(tx: StoreTransaction, emission: Emitted): void {
+  const refusal = refuseEmitted(tx, emission)
+  if (refusal !== undefined) throw refusal
 }
 
 function store(

@@ -52,14 +52,14 @@ function claimChosen(
   if (row.state === delayed) return { status: 'not_ready', because: 'delayed' }
   if (row.state === leased) {
     const claim = liveClaim(tx, row)
-    // The answer to the first claim may have been lost on its way.
+    // The response to the first claim may have been lost.
     if (claim?.by === by) return { status: 'claimed', item: recordOf(tx, queue, row) }
     return { status: 'taken', holder: claim?.by ?? null, until: leaseEnd(row) }
   }
   if (isBehindOthers(tx, queue, row)) return { status: 'not_ready', because: 'behind' }
   const delivery = leaseChosen(tx, queue, row, request)
   if (delivery !== undefined) return claimed(tx, queue, delivery, request)
-  // What may never be given out has left the queue by now.
+  // Messages that may never be delivered have left the queue by now.
   return findMessage(tx, queue, id) === undefined
     ? { status: 'gone' }
     : { status: 'not_ready', because: 'held' }

@@ -1,13 +1,12 @@
 /**
- * What people did with messages, written down with each thing they do, and the end of claims that
- * nobody ended: a lapse is written down by the commit in which the message waits again.
+ * The history of an inbox. Each action is recorded in its own commit. The lapse of a claim is recorded by
+ * the commit in which the message waits again.
  */
 
 import { inboxEventsMax, inboxHistoryMs } from '../../../core/limits.ts'
 import type { InboxEvent, InboxEventName, InboxRecord } from '../../inbox-store.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 
 /** Rows that one sweep looks at. */
 export const inboxSlice = 500
@@ -19,7 +18,7 @@ const sql = {
   dropClaim: change('DELETE FROM inbox_claim WHERE sequence = ?'),
   add: change(`
     INSERT INTO inbox_event (queue, message, event, by, note, at) VALUES (?, ?, ?, ?, ?, ?)`),
-  // Notes are what somebody wanted to be read: they have a bound of their own, and stay.
+  // Notes are meant to be read: they have their own bound, and stay.
   trim: change(`
     DELETE FROM inbox_event WHERE number IN (
       SELECT number ${ofMessage} AND event <> 'noted'
@@ -47,7 +46,7 @@ const sql = {
   forgetInboxes: change('DELETE FROM inbox_queue WHERE last_at <= ?'),
 }
 
-/** A claim as it was made. Whether it is live, its message says. */
+/** A claim as it was made. The row of its message shows whether it is live. */
 export interface ClaimRow {
   readonly sequence: number
   readonly generation: number
@@ -77,7 +76,7 @@ export function noteInboxEvent(tx: StoreTransaction, entry: NewInboxEvent): void
   tx.wroteRow()
 }
 
-/** Somebody who keeps a claim for hours by renewing it every minute leaves one entry. */
+/** A claim that is renewed every minute for hours leaves one entry. */
 export function noteRenewal(tx: StoreTransaction, entry: Omit<NewInboxEvent, 'event'>): void {
   const { queue, message, by, at } = entry
   const last = tx.one(sql.latest, queue, message)
@@ -90,18 +89,18 @@ export function noteRenewal(tx: StoreTransaction, entry: Omit<NewInboxEvent, 'ev
   tx.wroteRow()
 }
 
-/** A lease has run out and its message waits again: if a person had it, that is written down. */
+/** A lease has run out and its message waits again: if a person had it, that is recorded. */
 export function leaseLapsed(
   tx: StoreTransaction,
   { sequence, token }: { readonly sequence: number; readonly token: number },
   at: number,
 ): void {
-  const claim = claimOf(tx.session, sequence)
+  const claim = claimOf(tx, sequence)
   if (claim?.token === token) endClaim(tx, claim, { event: 'lapsed', at })
 }
 
-export function claimOf(session: Session, sequence: number): ClaimRow | undefined {
-  return session.one(sql.claimOf, sequence)
+export function claimOf(view: StoreView, sequence: number): ClaimRow | undefined {
+  return view.one(sql.claimOf, sequence)
 }
 
 export function endClaim(
@@ -114,30 +113,30 @@ export function endClaim(
 }
 
 export function eventsOf(
-  session: Session,
+  view: StoreView,
   { queue, id }: { readonly queue: string; readonly id: string },
 ): readonly InboxEvent[] {
-  return session.all(sql.ofMessage, queue, id).map((row) => ({ ...row }))
+  return view.all(sql.ofMessage, queue, id).map((row) => ({ ...row }))
 }
 
-export function notesOf(session: Session, queue: string, id: string): number {
-  return session.one(sql.countNotes, queue, id)?.count ?? 0
+export function notesOf(view: StoreView, queue: string, id: string): number {
+  return view.one(sql.countNotes, queue, id)?.count ?? 0
 }
 
 /** Whether the last that this person had of the message was a claim that ran out. */
 export function hasLapsed(
-  session: Session,
+  view: StoreView,
   { queue, id, by }: { readonly queue: string; readonly id: string; readonly by: string },
 ): boolean {
-  const last = session.one(sql.latestOfPerson, queue, id, by)
+  const last = view.one(sql.latestOfPerson, queue, id, by)
   return last?.event === 'lapsed'
 }
 
-export function inboxes(session: Session): readonly InboxRecord[] {
-  return session.all(sql.inboxes).map((row) => ({ ...row }))
+export function listInboxes(view: StoreView): readonly InboxRecord[] {
+  return view.all(sql.inboxes).map((row) => ({ ...row }))
 }
 
-/** Removes a slice of what was kept long enough; the answer is how much it was. */
+/** Removes a slice of what was kept long enough; returns how much it was. */
 export function forgetInboxEvents(tx: StoreTransaction): number {
   const cutoff = tx.now - inboxHistoryMs
   const forgotten = Number(tx.changes(sql.forget, cutoff))

@@ -1,4 +1,4 @@
-/** What is in an inbox, in pages and in numbers. */
+/** The messages of an inbox: pages and counts. */
 
 import type { Page } from '../../backend.ts'
 import type {

@@ -1,6 +1,6 @@
 /**
- * Messages in the hands of people: finding one, telling who has it, and ending a claim. A claim is a
- * lease, so whatever changes a message here goes through the statements that compare tokens.
+ * Messages that people claim: reads them, and ends claims. A claim is a lease, so every change of a
+ * message goes through the statements that compare tokens.
  */
 
 import { inboxNotesMax, limits } from '../../../core/limits.ts'
@@ -19,7 +19,7 @@ import type {
   ResolveInboxItem,
 } from '../../inbox-store.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { endAllDue } from '../messages/elapsed-time.ts'
 import {
   delayed,
@@ -55,7 +55,7 @@ const sql = {
     SELECT * FROM inbox_claim WHERE until <= ? ORDER BY until LIMIT ${inboxSlice}`),
 }
 
-/** The queue, with nothing left in it that time has overtaken: what it holds is what it says. */
+/** The queue, after its lapsed leases, delays and retention were applied. */
 export function inboxOf(tx: StoreTransaction, name: string): Queue {
   const queue = tx.queue(name)
   endAllDue(tx, queue)
@@ -63,23 +63,23 @@ export function inboxOf(tx: StoreTransaction, name: string): Queue {
 }
 
 export function findMessage(
-  { session }: Pick<StoreTransaction, 'session'>,
+  view: StoreView,
   { generation, settings }: Queue,
   id: string,
 ): MessageRow | undefined {
-  const sequence = session.messageIds.sequenceOf(id)
-  const row = sequence && session.one(sql.find, sequence, generation)
+  const sequence = view.session.messageIds.sequenceOf(id)
+  const row = sequence && view.one(sql.find, sequence, generation)
   if (row && (row.id === null || row.id === id)) return row
-  return settings.type === 'fifo' ? session.one(sql.findById, generation, id) : undefined
+  return settings.type === 'fifo' ? view.one(sql.findById, generation, id) : undefined
 }
 
 /** The claim under which a message is held, if it is held by a person. */
 export function liveClaim(
-  { session }: Pick<StoreTransaction, 'session'>,
+  view: StoreView,
   { sequence, state, token }: MessageRow,
 ): ClaimRow | undefined {
   if (state !== leased) return undefined
-  const claim = claimOf(session, sequence)
+  const claim = claimOf(view, sequence)
   return claim?.token === token ? claim : undefined
 }
 
@@ -92,7 +92,7 @@ export function recordOf(tx: StoreTransaction, queue: Queue, row: MessageRow): I
     claim: claim
       ? { by: claim.by, at: claim.claimed_at, until: leaseEnd(row), token: claim.token }
       : null,
-    notes: notesOf(tx.session, queue.name, message.id),
+    notes: notesOf(tx, queue.name, message.id),
   }
 }
 
@@ -124,9 +124,9 @@ export function readInboxMessage(
 export function inboxHistory(tx: StoreTransaction, request: InboxItemId): readonly InboxEvent[] {
   const queue = inboxOf(tx, request.queue)
   const sequence = tx.session.messageIds.sequenceOf(request.id)
-  const claim = sequence && claimOf(tx.session, sequence)
+  const claim = sequence && claimOf(tx, sequence)
   if (claim) endIfGone(tx, claim)
-  return eventsOf(tx.session, { queue: queue.name, id: request.id })
+  return eventsOf(tx, { queue: queue.name, id: request.id })
 }
 
 export function renewClaim(tx: StoreTransaction, request: RenewInboxItem): InboxResult {
@@ -148,7 +148,7 @@ export function noteOnMessage(tx: StoreTransaction, request: NoteInboxItem): Inb
   const queue = inboxOf(tx, request.queue)
   const row = findMessage(tx, queue, id)
   if (row === undefined) return { status: 'gone' }
-  if (notesOf(tx.session, queue.name, id) >= inboxNotesMax) {
+  if (notesOf(tx, queue.name, id) >= inboxNotesMax) {
     const allowed = `at most ${inboxNotesMax} notes on a message`
     throw MillraceError.invalid([{ field: 'note', given: 'one more', allowed }])
   }
@@ -164,7 +164,7 @@ export function releaseMessage(tx: StoreTransaction, request: EndInboxItem): Inb
   return settle(tx, request, { kind: 'release' }, 'returned')
 }
 
-/** The message is settled as any receiver settles it, with all that hangs on that. */
+/** Settles the message as any receiver does, with all effects. */
 function settle(
   tx: StoreTransaction,
   request: ResolveInboxItem,
@@ -188,7 +188,7 @@ interface Held {
   readonly claim: ClaimRow
 }
 
-/** The claim that somebody says they have, or why they do not have it. */
+/** The claim that the request names, or why the person does not have it. */
 function heldBy(
   tx: StoreTransaction,
   request: InboxItemId & { readonly by: string; readonly token?: number },
@@ -202,7 +202,7 @@ function heldBy(
     return token === undefined || token === claim.token ? { queue, claim } : { status: 'stale' }
   }
   const isFree = row.state !== leased
-  if (isFree && hasLapsed(tx.session, { queue: queue.name, id, by })) return { status: 'lapsed' }
+  if (isFree && hasLapsed(tx, { queue: queue.name, id, by })) return { status: 'lapsed' }
   return { status: 'not_yours', holder: claim?.by ?? null }
 }
 
@@ -215,7 +215,7 @@ function doneWith(tx: StoreTransaction, queue: Queue, { message }: ClaimRow): In
   return { status: 'done', item: row === undefined ? null : recordOf(tx, queue, row) }
 }
 
-/** What a lease calls its visibility is the length of a claim here. */
+/** The visibility timeout of a lease is the length of a claim. */
 function renamed(error: MillraceError): MillraceError {
   const violations = error.violations.map((one) => ({ ...one, field: 'leaseMs' }))
   return MillraceError.invalid(violations)
@@ -230,12 +230,12 @@ export function endGoneClaims(tx: StoreTransaction): number {
 /** False when the message is still there: then its lease is, or it lapses in its own time. */
 function endIfGone(tx: StoreTransaction, claim: ClaimRow): boolean {
   const row = tx.one(sql.find, claim.sequence, claim.generation)
-  const isOfQueue = tx.session.queues.find(claim.queue)?.generation === claim.generation
+  const isOfQueue = tx.findQueue(claim.queue)?.generation === claim.generation
   if (row === undefined || !isOfQueue) {
     endClaim(tx, claim, { event: 'gone', at: tx.now })
     return true
   }
-  // Somebody else has moved the end of the lease, as SQS lets a former receiver do.
+  // A former receiver has moved the end of the lease, as SQS allows.
   if (leaseEnd(row) > claim.until) {
     tx.run(sql.prolong, leaseEnd(row), claim.sequence, claim.token)
     tx.wroteRow()

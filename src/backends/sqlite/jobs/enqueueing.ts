@@ -1,9 +1,9 @@
-/** Stores jobs, and recognises those that an idempotency key says are there already. */
+/** Stores jobs, and recognises by their idempotency keys those that exist already. */
 
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../core/canonical-json.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
-import type { EmittedJob, NewMessage } from '../../backend.ts'
+import type { NewMessage } from '../../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -11,11 +11,11 @@ import { retentionCutoff } from '../messages/holding.ts'
 import {
   isPlain,
   type PlainJob,
-  refuse,
+  refuseInQueue,
   storeMessage,
   storePlainJobs,
 } from '../messages/sending.ts'
-import { type Queue, queueNotFound } from '../queues/queue-cache.ts'
+import type { Queue } from '../queues/queue-cache.ts'
 import { encodeDetails } from './job-details.ts'
 
 const sql = {
@@ -34,7 +34,7 @@ export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonl
   const queue = tx.queue(request.queue)
   const messages = request.jobs.map(messageOf)
   for (const message of messages) {
-    const refusal = refuse(queue, message)
+    const refusal = refuseInQueue(queue, message)
     if (refusal !== undefined) throw refusal
   }
   const isPlainJob = (job: NewJob, index: number): boolean => {
@@ -54,7 +54,7 @@ function plainJobOf(job: NewJob): PlainJob {
 }
 
 interface EnqueueOptions {
-  /** The message of the job, if somebody has made it already. */
+  /** The message of the job, if the caller has made it already. */
   readonly message?: NewMessage | undefined
   /** The job that this one repeats. */
   readonly retryOf?: string
@@ -76,7 +76,7 @@ export interface StoredJob extends EnqueuedJob {
   readonly sequence: number
 }
 
-/** The same, for those who have to find the message again. */
+/** The same, with the sequence number of the message. */
 export function storeJob(
   tx: StoreTransaction,
   queue: Queue,
@@ -102,45 +102,7 @@ export function storeJob(
   return stored
 }
 
-/**
- * What would keep the jobs from being stored one after the other, found before any of them is: a
- * settlement changes all that it should, or nothing.
- */
-export function refuseEmittedJobs(
-  tx: StoreTransaction,
-  jobs: readonly EmittedJob[],
-): MillraceError | undefined {
-  /** Fingerprints of those that will be stored, by what their key is unique for. */
-  const stored = new Map<string, string>()
-  for (const { queue: name, job } of jobs) {
-    const queue = tx.session.queues.find(name)
-    if (queue === undefined) return queueNotFound(name)
-    const refusal = refuse(queue, messageOf(job)) ?? refuseKey(tx, queue, job, stored)
-    if (refusal !== undefined) return refusal
-  }
-  return undefined
-}
-
-function refuseKey(
-  tx: StoreTransaction,
-  queue: Queue,
-  job: NewJob,
-  stored: Map<string, string>,
-): MillraceError | undefined {
-  if (job.idempotency === undefined) return undefined
-  const { key, coalesce } = job.idempotency
-  const identity = `${scopeOf(queue, job)} ${key}`
-  const fingerprint = stored.get(identity)
-  const isConflict =
-    fingerprint === undefined
-      ? findEarlier(tx, queue, job) === 'conflict'
-      : !coalesce && fingerprint !== fingerprintOf(job)
-  if (isConflict) return new MillraceError('idempotency_conflict')
-  if (fingerprint === undefined) stored.set(identity, fingerprintOf(job))
-  return undefined
-}
-
-/** The job that the key stands for, if there is one that counts. */
+/** The job that was enqueued with the same key, if it still counts. */
 function findEarlier(
   tx: StoreTransaction,
   queue: Queue,

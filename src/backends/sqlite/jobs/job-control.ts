@@ -103,7 +103,7 @@ export function reportProgress(tx: StoreTransaction, request: ReportProgress): P
 }
 
 function requireJob(tx: StoreTransaction, id: string): JobRecord {
-  const job = readJob(tx.session, id)
+  const job = readJob(tx, id)
   if (job === undefined) throw new MillraceError('job_not_found')
   return job
 }

@@ -1,4 +1,4 @@
-/** What was said about a job when it was enqueued, kept as JSON beside its message and its history. */
+/** The options of a job, stored as JSON beside its message and its history. */
 
 import type { BackoffPolicy } from '../../../core/backoff.ts'
 import { givenLabels, hasLabels, type JobLabels, keptLabels } from '../../../core/job-labels.ts'
@@ -15,7 +15,7 @@ export interface JobDetails extends JobLabels {
   readonly backoff?: BackoffPolicy
 }
 
-/** Jobs that come together often say the same, and then the same text will do. */
+/** Jobs that are enqueued together often have equal options, and share one text. */
 let latest: { type: string; max: number; owner: string | undefined; text: string } | undefined
 
 export function encodeDetails(job: NewJob, retryOf?: string): string {
@@ -38,7 +38,7 @@ function isBrief(job: NewJob, retryOf: string | undefined): boolean {
 
 function encodeFully(job: NewJob, retryOf: string | undefined): string {
   const { type, maxAttempts: max, owner, idempotency, backoff } = job
-  // What is undefined does not become part of the JSON.
+  // Undefined members are left out of the JSON.
   return JSON.stringify({
     type,
     max,

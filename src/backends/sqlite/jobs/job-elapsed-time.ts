@@ -1,11 +1,10 @@
 /**
- * Brings jobs up to date that somebody asks about. Upkeep notices late that a lease has lapsed, that a
- * retention has ended or that a queue was purged; whoever reads a job must not be able to tell.
+ * Brings a job up to date before it is read. The sweep is late to notice that a lease has lapsed, that
+ * retention has ended or that a queue was purged; a reader must not see the difference.
  */
 
-import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { applyElapsedTime, type ElapsedRow, elapsedColumns } from '../messages/elapsed-time.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import { delayed, leased } from '../messages/message-rows.ts'
@@ -26,29 +25,30 @@ interface FoundRow extends ElapsedRow {
   readonly discarded: string | null
 }
 
-/** Whether the row of a job is other than time or a purge has made the job. */
-export function isJobDue(session: Session, id: string, now: number): boolean {
-  const row = findJob(session, id)
-  return row !== undefined && (row.discarded !== null || isJobOver(session, row, now))
+/** Whether the row of a job is behind: time or a purge has ended it. */
+export function isJobDue(view: StoreView, id: string): boolean {
+  const row = findJob(view, id)
+  return row !== undefined && (row.discarded !== null || isJobOver(view, row))
 }
 
 export function endDueJob(tx: StoreTransaction, id: string): void {
-  const row = findJob(tx.session, id)
+  const row = findJob(tx, id)
   if (row === undefined) return
   const { queue, discarded } = row
   if (discarded !== null) discardMessage(tx, discarded, row)
-  else if (queue !== null && isJobOver(tx.session, row, tx.now)) {
+  else if (queue !== null && isJobOver(tx, row)) {
     applyElapsedTime(tx, tx.queue(queue), row)
   }
 }
 
-function findJob(session: Session, id: string): FoundRow | undefined {
-  const number = session.messageIds.sequenceOf(id)
-  return number === undefined ? undefined : session.one(sql.job, number)
+function findJob(view: StoreView, id: string): FoundRow | undefined {
+  const number = view.session.messageIds.sequenceOf(id)
+  return number === undefined ? undefined : view.one(sql.job, number)
 }
 
-function isJobOver(session: Session, row: FoundRow, now: number): boolean {
-  const queue = row.queue === null ? undefined : session.queues.find(row.queue)
+function isJobOver(view: StoreView, row: FoundRow): boolean {
+  const { now } = view
+  const queue = row.queue === null ? undefined : view.findQueue(row.queue)
   if (queue === undefined) return false
   const isHeld = row.state === leased || row.state === delayed
   return (isHeld && row.due_at <= now) || row.sent_at <= retentionCutoff(queue, now)

@@ -9,7 +9,7 @@ import type { Session } from '../driver/session.ts'
 import { arrayQuery, change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 
-/** Jobs looked at in one slice. */
+/** Jobs checked in one slice. */
 const sliceRows = 500
 
 /** A slice ends early when it has passed over this much: large payloads take time to skip. */
@@ -36,12 +36,12 @@ type WalkedRow = readonly [
   bytes: number,
 ]
 
-/** Where each connection's walk has come to. */
+/** The position of each connection's walk. */
 const positions = new WeakMap<Session, number>()
 
 export interface Forgotten {
   readonly changed: number
-  /** The next stretch is worth a look at once. */
+  /** The next stretch should be checked at once. */
   readonly more: boolean
 }
 
@@ -81,7 +81,7 @@ function nextStretch(session: Session): { rows: readonly WalkedRow[]; position: 
   return { rows, position: isEnd ? 0 : last[0] }
 }
 
-/** A queue that is gone has the lifetimes of one that says nothing about them. */
+/** A queue that was deleted has the default lifetimes. */
 function lifetimeIn(session: Session, queue: string): HistoryLifetime {
   return session.queues.find(queue)?.settings.history ?? defaultQueueSettings.history
 }

@@ -33,7 +33,7 @@ const finish = finishWhere('sequence = ?')
 const sql = {
   finish: change(finish),
   finishTogether: change(finishWhere(leasedTogether)),
-  // What has ended is only not noticed yet, and stays ended: it has expired, or its last lease lapsed.
+  // A job that has expired, or whose last lease lapsed, has ended although the sweep has not noticed.
   finishHeld: change(`
     ${finish} AND generation = ? AND token = ? AND sent_at > ?
       AND ((state = 1 AND due_at > ?) OR receive_count < (job ->> '$.max'))`),
@@ -81,11 +81,11 @@ export function finishJob(tx: StoreTransaction, sequence: number, ending: Ending
 export interface Lease {
   readonly receipt: Receipt
   readonly queue: Queue
-  /** A lapsed lease will do, as long as nobody else has got the message. */
+  /** A lapsed lease is enough, as long as the message was not leased again. */
   readonly mayHaveLapsed: boolean
 }
 
-/** The same for whoever holds the lease; false when it is no job, or the lease does not fit. */
+/** The same, by the holder of the lease; false when it is not a job, or the lease does not match. */
 export function finishLeasedJob(tx: StoreTransaction, lease: Lease, ending: Ending): boolean {
   const { receipt, queue, mayHaveLapsed } = lease
   const fence = [receipt.sequence, queue.generation, receipt.token] as const

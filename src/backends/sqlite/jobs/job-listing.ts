@@ -1,7 +1,7 @@
 /**
  * Lists jobs, newest first, page by page along the sequence number that live and finished ones share.
- * With a filter a page looks at so many numbers and no more: somebody who owns nothing among a
- * million jobs must not hold up the store to learn it.
+ * With a filter, a page reads a bounded range of numbers: a search for an owner without jobs, among a
+ * million jobs, must not block the store.
  */
 
 import type { SQLInputValue } from 'node:sqlite'
@@ -9,8 +9,8 @@ import { isFinished, type JobStatus, jobStatuses } from '../../../core/job-state
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Page } from '../../backend.ts'
 import type { JobRecord, ListJobs } from '../../job-store.ts'
-import type { Session } from '../driver/session.ts'
 import { type Query, query, upTo } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import {
   type FinishedRow,
@@ -24,7 +24,7 @@ import {
 /** Sequence numbers that a page with filters looks at: some tens of milliseconds. */
 const numbersPerPage = 50_000
 
-/** Up to so many jobs that are not ready are sorted here; more than that are looked for by number. */
+/** Up to this many jobs that are not ready are sorted here; more are searched by number. */
 const unreadyMax = 2_000
 
 const live = (index: string, where: string): Query<LiveRow> =>
@@ -51,15 +51,15 @@ const sql = {
   lastNumber: query<{ last_sequence: number }>('SELECT last_sequence FROM store'),
 }
 
-export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
-  const queue = session.queues.require(request.queue)
+export function listJobs(view: StoreView, request: ListJobs): Page<JobRecord> {
+  const queue = view.queue(request.queue)
   const { status, limit } = request
   const wanted = status === undefined ? jobStatuses : [status]
   const wantsLive = wanted.includes('pending') || wanted.includes('processing')
-  const unready = wantsLive ? unreadyNumbers(session, queue) : []
+  const unready = wantsLive ? unreadyNumbers(view, queue) : []
   const search: Search = {
-    ...{ session, queue, wanted, limit, filters: filtersOf(request) },
-    range: rangeOf(session, request, unready === undefined),
+    ...{ view, queue, wanted, limit, filters: filtersOf(request) },
+    range: rangeOf(view, request, unready === undefined),
   }
   const found = [
     ...(wanted.includes('pending') ? readyJobs(search) : []),
@@ -71,12 +71,12 @@ export function listJobs(session: Session, request: ListJobs): Page<JobRecord> {
   const last = items.at(-1)
   if (found.length > limit && last !== undefined) return { items, next: last.id }
   const [, from] = search.range
-  // Nothing more was found within reach, but there are older jobs that were not looked at.
-  return from > 1 ? { items, next: session.messageIds.of(from) } : { items }
+  // Nothing more was found in the range, but there are older jobs.
+  return from > 1 ? { items, next: view.session.messageIds.of(from) } : { items }
 }
 
 interface Search {
-  readonly session: Session
+  readonly view: StoreView
   readonly queue: Queue
   readonly wanted: readonly JobStatus[]
   readonly limit: number
@@ -84,57 +84,57 @@ interface Search {
   readonly range: NumberRange
 }
 
-function readyJobs({ session, queue, range, filters, limit }: Search): readonly JobRecord[] {
+function readyJobs({ view, queue, range, filters, limit }: Search): readonly JobRecord[] {
   const values = [queue.generation, ...range, ...filters, limit + 1]
-  const rows = session.all(sql.ready, ...values)
-  return rows.map((row) => liveRecord(session, row))
+  const rows = view.all(sql.ready, ...values)
+  return rows.map((row) => liveRecord(view, row))
 }
 
 /** The jobs of a queue that are leased, delayed or blocked; undefined when there are very many. */
-function unreadyNumbers(session: Session, queue: Queue): readonly number[] | undefined {
-  const rows = session.all(sql.unreadyNumbers, queue.generation)
+function unreadyNumbers(view: StoreView, queue: Queue): readonly number[] | undefined {
+  const rows = view.all(sql.unreadyNumbers, queue.generation)
   return rows.length > unreadyMax ? undefined : rows.map(({ sequence }) => sequence)
 }
 
 function unreadyJobs(search: Search, numbers: readonly number[] | undefined): readonly JobRecord[] {
-  const { session, queue, range, filters, wanted, limit } = search
+  const { view, queue, range, filters, wanted, limit } = search
   const [before, from] = range
   const isWanted = (row: LiveRow): boolean => wanted.includes(statusOf(row))
   if (numbers === undefined) {
-    // The range is short, so all that is in it can be looked at.
+    // The range is short, so all of it can be read.
     const values = [queue.generation, ...range, ...filters, numbersPerPage]
-    const rows = session.all(sql.unready, ...values).filter(isWanted)
-    return rows.slice(0, limit + 1).map((row) => liveRecord(session, row))
+    const rows = view.all(sql.unready, ...values).filter(isWanted)
+    return rows.slice(0, limit + 1).map((row) => liveRecord(view, row))
   }
   const found: JobRecord[] = []
   for (const number of numbers.toSorted((left, right) => right - left)) {
     if (number >= before || number < from) continue
-    const row = session.one(sql.live, queue.generation, number, ...filters, 1)
-    if (row !== undefined && isWanted(row)) found.push(liveRecord(session, row))
+    const row = view.one(sql.live, queue.generation, number, ...filters, 1)
+    if (row !== undefined && isWanted(row)) found.push(liveRecord(view, row))
     if (found.length > limit) break
   }
   return found
 }
 
 function finishedJobs(
-  { session, queue, range, filters, limit }: Search,
+  { view, queue, range, filters, limit }: Search,
   status: JobStatus,
 ): readonly JobRecord[] {
   const values = [queue.name, status, ...range, ...filters, limit + 1]
-  const rows = session.all(sql.finished, ...values)
-  return rows.map((row) => finishedRecord(session, row))
+  const rows = view.all(sql.finished, ...values)
+  return rows.map((row) => finishedRecord(view, row))
 }
 
-/** The highest number that is looked at, plus one, and the lowest. */
+/** The highest number that is searched, plus one, and the lowest. */
 type NumberRange = readonly [before: number, from: number]
 
 function rangeOf(
-  session: Session,
+  view: StoreView,
   { after, type, owner }: ListJobs,
   hasManyUnready: boolean,
 ): NumberRange {
-  const last = session.one(sql.lastNumber)?.last_sequence ?? 0
-  const before = Math.min(numberBefore(session, after), last + 1)
+  const last = view.one(sql.lastNumber)?.last_sequence ?? 0
+  const before = Math.min(numberBefore(view, after), last + 1)
   const passesOver = type !== undefined || owner !== undefined || hasManyUnready
   return [before, passesOver ? Math.max(1, before - numbersPerPage) : 1]
 }
@@ -148,9 +148,9 @@ interface Filters {
   readonly owner?: string | null
 }
 
-function numberBefore(session: Session, after: string | undefined): number {
+function numberBefore(view: StoreView, after: string | undefined): number {
   if (after === undefined) return Number.MAX_SAFE_INTEGER
-  const number = session.messageIds.sequenceOf(after)
+  const number = view.session.messageIds.sequenceOf(after)
   if (number !== undefined) return number
   const allowed = "the 'next' of an earlier page"
   throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])

@@ -3,8 +3,8 @@
 import { keptLabels } from '../../../core/job-labels.ts'
 import type { JobStatus } from '../../../core/job-state.ts'
 import type { JobAttempt, JobRecord } from '../../job-store.ts'
-import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { leased, unleasedToken } from '../messages/message-rows.ts'
 import { decodeDetails } from './job-details.ts'
 
@@ -16,7 +16,7 @@ export const liveColumns = `
 
 const sql = {
   finished: query<FinishedRow>('SELECT * FROM finished_job WHERE number = ?'),
-  // A purged queue's messages have no queue any more, until the sweeper writes down their end.
+  // A purged queue's messages have no queue until the sweeper records their end.
   live: query<LiveRow>(`
     SELECT ${liveColumns}, d.queue AS discarded
     FROM message m
@@ -68,29 +68,29 @@ export interface FinishedRow {
   readonly finished_at: number
 }
 
-export function readJob(session: Session, id: string): JobRecord | undefined {
-  const number = session.messageIds.sequenceOf(id)
+export function readJob(view: StoreView, id: string): JobRecord | undefined {
+  const number = view.session.messageIds.sequenceOf(id)
   if (number === undefined) return undefined
-  const end = session.one(sql.finished, number)
-  if (end !== undefined) return finishedRecord(session, end)
-  const row = session.one(sql.live, number)
-  return row === undefined ? undefined : liveRecord(session, row)
+  const end = view.one(sql.finished, number)
+  if (end !== undefined) return finishedRecord(view, end)
+  const row = view.one(sql.live, number)
+  return row === undefined ? undefined : liveRecord(view, row)
 }
 
-export function readAttempts(session: Session, id: string): readonly JobAttempt[] {
-  const number = session.messageIds.sequenceOf(id)
+export function readAttempts(view: StoreView, id: string): readonly JobAttempt[] {
+  const number = view.session.messageIds.sequenceOf(id)
   if (number === undefined) return []
-  const ended = session.all(sql.attempts, number).map(attemptFromRow)
-  const end = session.one(sql.finished, number)
+  const ended = view.all(sql.attempts, number).map(attemptFromRow)
+  const end = view.one(sql.finished, number)
   if (end !== undefined) {
     const isLast = ({ attempt }: JobAttempt): boolean => attempt === end.attempts
-    // Whoever was late and has done it all the same has not lost the attempt.
+    // A late completion means that the attempt was not lost.
     if (end.status === 'completed')
       return [...ended.filter((one) => !isLast(one)), lastAttempt(end)]
     const isNoted = ended.some(isLast)
     return isNoted || end.last_started_at === null ? ended : [...ended, lastAttempt(end)]
   }
-  const row = session.one(sql.live, number)
+  const row = view.one(sql.live, number)
   if (row === undefined || statusOf(row) !== 'processing') return ended
   const { attempts: attempt, leased_at: startedAt } = row
   return [...ended, { attempt, startedAt, endedAt: null, outcome: 'running', error: null }]
@@ -124,12 +124,12 @@ export function statusOf({ queue, state, token }: LiveRow): JobStatus {
   return state === leased && token !== unleasedToken ? 'processing' : 'pending'
 }
 
-export function liveRecord(session: Session, row: LiveRow): JobRecord {
-  const reported = session.one(sql.progress, row.number)
-  const failure = session.one(sql.latestError, row.number)
+export function liveRecord(view: StoreView, row: LiveRow): JobRecord {
+  const reported = view.one(sql.progress, row.number)
+  const failure = view.one(sql.latestError, row.number)
   const times = [row.created_at, row.attempts > 0 ? row.leased_at : 0]
   return {
-    ...commonFields(session, row),
+    ...commonFields(view, row),
     queue: row.queue ?? row.discarded ?? '',
     status: statusOf(row),
     result: null,
@@ -141,10 +141,10 @@ export function liveRecord(session: Session, row: LiveRow): JobRecord {
   }
 }
 
-export function finishedRecord(session: Session, row: FinishedRow): JobRecord {
-  const reported = session.one(sql.progress, row.number)
+export function finishedRecord(view: StoreView, row: FinishedRow): JobRecord {
+  const reported = view.one(sql.progress, row.number)
   return {
-    ...commonFields(session, row),
+    ...commonFields(view, row),
     queue: row.queue,
     status: row.status,
     result: row.result,
@@ -166,10 +166,10 @@ type CommonFields = Omit<
   'queue' | 'status' | 'result' | 'error' | 'progress' | 'startedAt' | 'finishedAt' | 'updatedAt'
 >
 
-function commonFields(session: Session, row: CommonRow): CommonFields {
+function commonFields(view: StoreView, row: CommonRow): CommonFields {
   const details = decodeDetails(row.details)
   const { max, key, retryOf, backoff } = details
-  const id = session.messageIds.of(row.number)
+  const id = view.session.messageIds.of(row.number)
   return {
     id,
     backendId: id,

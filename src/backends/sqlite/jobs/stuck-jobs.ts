@@ -1,11 +1,11 @@
 /**
- * Finds jobs that wait or run for too long. Whatever is stuck is old, and so lies at the head of its
- * order: a look reads a bounded number of rows from there.
+ * Finds jobs that wait or run for too long. A stuck job is old, and so it is at the head of its order:
+ * a search reads a bounded number of rows from there.
  */
 
 import type { FindStuck, StuckJob } from '../../job-store.ts'
-import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { bucketsOf, type Kind, kindOf } from '../messages/buckets.ts'
 import { gateOf, runningKinds } from '../messages/gates.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import { roomInRate } from '../messages/rates.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 
-/** Rows of one order that are looked at. */
+/** Rows of one order that are read. */
 const readyMax = 500
 const leasedMax = 5_000
 const bucketsMax = 50
@@ -25,8 +25,8 @@ const bucketsMax = 50
 const columns = `${contentColumns}, due_at`
 
 const sql = {
-  // What came back to the queue keeps the end of its last lease or delay as the time it was due.
-  // In a FIFO group nothing is given out behind a message that is in hand.
+  // A message that returned to ready keeps the end of its last lease or delay as the time it was due.
+  // In a FIFO group nothing is delivered behind a message that is leased.
   ready: query<WaitingRow>(`
     SELECT ${columns} FROM (
       SELECT * FROM message INDEXED BY message_ready
@@ -60,32 +60,32 @@ interface Found {
   readonly since: number
 }
 
-export function stuckJobs(session: Session, request: FindStuck, now: number): readonly StuckJob[] {
-  const queue = session.queues.require(request.queue)
+export function stuckJobs(view: StoreView, request: FindStuck): readonly StuckJob[] {
+  const { now } = view
+  const queue = view.queue(request.queue)
   const cutoff = now - request.olderThanMs
   const found =
     request.status === 'processing'
-      ? session.all(sql.leased, queue.generation, now, cutoff)
-      : waiting(session, queue, { ...request, cutoff, now })
+      ? view.all(sql.leased, queue.generation, now, cutoff)
+      : waiting(view, queue, { ...request, cutoff })
   return found
     .slice(0, request.limit)
-    .map(({ sequence, type, since }) => ({ id: session.messageIds.of(sequence), type, since }))
+    .map(({ sequence, type, since }) => ({ id: view.session.messageIds.of(sequence), type, since }))
 }
 
 interface Look extends Pick<FindStuck, 'heldNames'> {
   readonly cutoff: number
-  readonly now: number
 }
 
-function waiting(session: Session, queue: Queue, look: Look): readonly Found[] {
-  const isHeld = holderOf(session, queue, look)
+function waiting(view: StoreView, queue: Queue, look: Look): readonly Found[] {
+  const isHeld = holderOf(view, queue, look)
   if (isHeld === 'all') return []
   const { cutoff } = look
   const found = [
-    ...session.all(sql.ready, queue.generation, cutoff).map((row) => ({
+    ...view.all(sql.ready, queue.generation, cutoff).map((row) => ({
       ...{ row, since: row.due_at },
     })),
-    ...inBuckets(session, queue, cutoff),
+    ...inBuckets(view, queue, cutoff),
   ]
   return found
     .filter(({ row }) => !isHeld(kindOf(row)))
@@ -93,19 +93,19 @@ function waiting(session: Session, queue: Queue, look: Look): readonly Found[] {
     .toSorted((one, other) => one.since - other.since)
 }
 
-/** The first jobs of buckets, which may be open again without anybody having noticed. */
+/** The first jobs of buckets, which may be open again although no claim has noticed. */
 function inBuckets(
-  session: Session,
+  view: StoreView,
   queue: Queue,
   cutoff: number,
 ): readonly { readonly row: WaitingRow; readonly since: number }[] {
-  const turnedAt = session.one(sql.latestSwitchEvent)?.at ?? 0
+  const turnedAt = view.one(sql.latestSwitchEvent)?.at ?? 0
   // A switch that was lifted a moment ago has kept them until then.
   if (turnedAt > cutoff) return []
   const found: { readonly row: WaitingRow; readonly since: number }[] = []
   let buckets = 0
-  for (const { head } of bucketsOf(session, queue)) {
-    const row = session.one(sql.blocked, head, cutoff)
+  for (const { head } of bucketsOf(view.session, queue)) {
+    const row = view.one(sql.blocked, head, cutoff)
     if (row !== undefined) found.push({ row, since: Math.max(row.sent_at, turnedAt) })
     buckets += 1
     if (buckets === bucketsMax) break
@@ -113,19 +113,20 @@ function inBuckets(
   return found
 }
 
-/** Whether a kind of job waits for something that is meant to keep it, or all of them do. */
+/** Whether a kind of job is held by a switch or a ceiling, or all of them are. */
 function holderOf(
-  session: Session,
+  view: StoreView,
   queue: Queue,
-  { now, heldNames }: Look,
+  { heldNames }: Look,
 ): ((kind: Kind) => boolean) | 'all' {
+  const { session, now } = view
   const gate = gateOf({ session, queue, now, heldNames })
   if (gate === undefined) return () => false
   const { running, runningPerTenant, runningPerType, rate } = queue.settings.ceilings
   if (gate.isHeld) return 'all'
   if (rate !== null && roomInRate(session, queue, rate, now) < rate.max) return 'all'
-  const rows = queue.countsRunning ? session.all(runningKinds, queue.generation, now) : []
-  // Where a ceiling has work in hand, others wait for that, also when there is room for a moment.
+  const rows = queue.countsRunning ? view.all(runningKinds, queue.generation, now) : []
+  // Where work runs under a ceiling, others wait for it, also when there is room for a moment.
   if (running !== null && rows.length > 0) return 'all'
   const types = new Set(rows.map(({ type }) => type))
   const tenants = new Set(rows.map(({ tenant }) => tenant))

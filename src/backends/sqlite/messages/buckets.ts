@@ -1,7 +1,7 @@
 /**
- * Buckets: where messages wait that a claim has met and may not take. They leave the ready order, so a
+ * Buckets hold ready messages that a claim has found and may not take. They leave the ready order, so a
  * hundred thousand of them cost the next claim nothing, and wait in the order of sending with others
- * of their kind. To everybody outside they are ready.
+ * of their kind. Outside of the store they are ready.
  */
 
 import type { Session } from '../driver/session.ts'
@@ -17,7 +17,7 @@ import {
   contents,
 } from './message-rows.ts'
 
-/** The bucket of messages that are in hand, where their number is limited. It comes before all others. */
+/** The bucket of leased messages, where their number is limited. It sorts before all others. */
 export const runningBucket = ''
 
 const sql = {
@@ -95,7 +95,7 @@ export function block(tx: StoreTransaction, queue: Queue, row: ContentRow, bucke
   tx.wroteRow(queue)
 }
 
-/** Puts blocked messages up to a sequence number back where everything that is ready lies. */
+/** Returns blocked messages, up to a sequence number, to the ready order. */
 export function unblock(
   tx: StoreTransaction,
   queue: Queue,

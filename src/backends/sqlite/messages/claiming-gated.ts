@@ -189,7 +189,7 @@ class Source {
       this.#rows = this.#read(this.#size)
       this.#next = 0
       this.#state = this.#rows.length < this.#size ? 'exhausted' : 'reading'
-      // Whoever has to read on has met much that may not be taken.
+      // A claim that must read on has met many messages that it may not take.
       this.#size = Math.min(this.#size * 2, readAheadMax)
     }
     return this.#rows[this.#next]
@@ -198,7 +198,7 @@ class Source {
 
 /** Takes one message of each tenant in turn, beginning after the one that was served last. */
 function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
-  // Nobody's turn is spent on what has expired in a bucket.
+  // What has expired in a bucket costs no tenant its turn.
   expireBlocked(tx, queue)
   sortIntoBuckets(tx, queue)
   const { turns } = tx.session

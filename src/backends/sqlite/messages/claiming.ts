@@ -29,19 +29,23 @@ const pickInGroup: Query<ContentValues> = arrayQuery(`
   WHERE generation = ? AND group_name = ? AND state = 0 AND sequence < ?
   ORDER BY sequence ${upTo}`)
 
-/** Leases what can be had now; an empty answer when there is nothing. */
+/** Leases messages that are ready now; returns an empty array when there are none. */
 export function receiveNow(
   tx: StoreTransaction,
   request: Receive,
   isLongPoll: boolean,
 ): readonly Delivery[] {
-  const deliveries = lease(tx, request, isLongPoll)
+  const deliveries = claimMessages(tx, request, isLongPoll)
   const { onLeased } = request
   if (onLeased !== undefined && deliveries.length > 0) tx.afterCommit(() => onLeased(deliveries))
   return deliveries
 }
 
-function lease(tx: StoreTransaction, request: Receive, isLongPoll: boolean): readonly Delivery[] {
+function claimMessages(
+  tx: StoreTransaction,
+  request: Receive,
+  isLongPoll: boolean,
+): readonly Delivery[] {
   const queue = tx.queue(request.queue)
   const visibilityMs = request.visibilityMs ?? queue.settings.visibilityMs
   endDueForReceive(tx, queue)
@@ -49,7 +53,7 @@ function lease(tx: StoreTransaction, request: Receive, isLongPoll: boolean): rea
   if (recalled !== undefined) return recalled
   const inFlightRoom = inFlightMax - tx.counted(queue, 'leased')
   if (inFlightRoom <= 0) {
-    // Whoever waits keeps waiting; whoever asks for an answer now is told why there is none.
+    // A long poll keeps waiting; a short poll gets the reason.
     if (isLongPoll || queue.settings.type === 'fifo') return []
     throw new MillraceError('in_flight_limit')
   }
@@ -139,7 +143,7 @@ function claimInOrder(
   const deliveries: Delivery[] = []
   let hasEnded = false
   while (deliveries.length < claim.max && claim.budget.setAside > 0) {
-    // What has to be read again after each of many is read one by one.
+    // Rows that must be read again after each message are read one by one.
     const wanted = hasEnded ? 1 : claim.max - deliveries.length
     const rows = pick(wanted)
     hasEnded = false

@@ -98,7 +98,7 @@ function moveReady(
   return true
 }
 
-/** Deletes the message of a job whose end was written down and that has nowhere to go. */
+/** Deletes the message of a job whose end was recorded and that has no dead-letter queue. */
 export function removeFinished(
   tx: StoreTransaction,
   queue: Queue,

@@ -1,11 +1,10 @@
 /**
- * What the passing of time does to messages: leases lapse, delays end, retention runs out. Receives
- * do it for their own queue before they look, the sweeper for all queues.
+ * What time does to messages: leases lapse, delays end, retention runs out. A receive applies it to its
+ * own queue first, the sweeper to all queues.
  */
 
-import type { Session } from '../driver/session.ts'
 import { change, type Query, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { endUnit } from '../flows/flow-ends.ts'
 import { leaseLapsed } from '../inbox/inbox-events.ts'
 import { finishJob, noteAttempt } from '../jobs/job-history.ts'
@@ -34,13 +33,13 @@ export const sliceRows = 1_000
 /** Slices that one receive does before it looks for messages. */
 const receiveSlicesMax = 4
 
-/** What has to be known of a message to end what it waits for. */
+/** The columns that are needed to end a lease, delay or retention. */
 export const elapsedColumns = `sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
   job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit`
 
 /**
  * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
- * takes far longer than the search. `state > 0` tells it that the partial index will do.
+ * takes far longer than the search. `state > 0` lets it use the partial index.
  */
 export function dueIn(state: number, columns: string = elapsedColumns): string {
   return `
@@ -74,7 +73,7 @@ export interface ElapsedRow {
   readonly unit: number | null
 }
 
-/** Ends lapsed leases, delays and retention in a queue; the answer is how many rows it changed. */
+/** Ends lapsed leases, delays and retention in a queue; returns how many rows it changed. */
 export function endDue(tx: StoreTransaction, queue: Queue): number {
   const ended = endDueIn(tx, queue, sql.dueLeased)
   return ended === sliceRows
@@ -107,12 +106,12 @@ function returnToReady(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boo
   tx.count(queue, countNameOf(row.state), -1)
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
-  // What only waited for its retry was counted when it failed, and has lost nothing.
+  // A message that only waited for its retry was counted when it failed, and has lost no attempt.
   const wasLost = row.state === leased && row.token !== unleasedToken
   if (wasLost) tx.count(queue, 'failedAttempts', 1)
   if (row.state === leased) leaseLapsed(tx, row, row.due_at)
   const hasEnded = wasLost && row.is_job === 1 && endAttempt(tx, queue, row)
-  // What has ended did not come back, as when it is buried.
+  // A message that has ended did not return to ready, as when it is dead-lettered.
   noteInGroup(tx, queue, row, hasEnded ? undefined : row.due_at)
   return !hasEnded
 }
@@ -122,19 +121,20 @@ function endAttempt(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boolea
   noteAttempt(tx, row, { outcome: 'lapsed', at: row.due_at })
   const content = tx.one(sql.content, row.sequence)
   if (content === undefined || !hasUsedUpReceives(queue, content)) return false
-  // Nobody may ever receive from this queue again, and the job must end all the same.
+  // There may never be another receive from this queue, and the job must end all the same.
   return moveUsedUp(tx, queue, content, row.due_at)
 }
 
-/** Leaves nothing in a queue that time has overtaken; the sweeper keeps this short. */
+/** Ends all that is due in a queue; the sweeper keeps this short. */
 export function endAllDue(tx: StoreTransaction, queue: Queue): void {
   while (endDue(tx, queue) === sliceRows);
   while (expireReady(tx, queue) === sliceRows);
   while (expireBlocked(tx, queue) === sliceRows);
 }
 
-/** Whether there is anything to catch up with. */
-export function hasDue(session: Session, queue: Queue, now: number): boolean {
+/** Whether the queue holds anything that is due. */
+export function hasDue(view: StoreView, queue: Queue): boolean {
+  const { session, now } = view
   const isAnyDue = [sql.dueLeased, sql.dueDelayed, sql.dueBlocked].some(
     (due) => session.one(due, queue.generation, now, 1) !== undefined,
   )
@@ -143,7 +143,7 @@ export function hasDue(session: Session, queue: Queue, now: number): boolean {
   return oldest !== undefined && oldest.sent_at <= retentionCutoff(queue, now)
 }
 
-/** As much of it as one call may take upon itself; the sweeper does the rest. */
+/** As much of it as one call may do; the sweeper does the rest. */
 export function endDueForRead(tx: StoreTransaction, queue: Queue): void {
   for (let slices = receiveSlicesMax; slices > 0; slices -= 1) {
     const counts = [endDue(tx, queue), expireReady(tx, queue), expireBlocked(tx, queue)]
@@ -151,7 +151,7 @@ export function endDueForRead(tx: StoreTransaction, queue: Queue): void {
   }
 }
 
-/** As much of it as a receive may take upon itself; what is left, the next ones and the sweeper do. */
+/** As much of it as a receive may do; the next ones and the sweeper do the rest. */
 export function endDueForReceive(tx: StoreTransaction, queue: Queue): void {
   let slices = receiveSlicesMax
   while (slices-- > 0 && endDue(tx, queue) === sliceRows);

@@ -1,23 +1,29 @@
-/** Stores what comes to exist together with something else, in the transaction of that. */
+/** Messages and jobs that are stored together with something else, in its transaction. */
+
+import type { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emitted } from '../../backend.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { enqueueJob, refuseEmittedJobs } from '../jobs/enqueueing.ts'
-import { refuse, storeMessage } from './sending.ts'
+import { enqueueJob, messageOf } from '../jobs/enqueueing.ts'
+import { queueNotFound } from '../queues/queue-cache.ts'
+import { refuseInQueue, storeMessage } from './sending.ts'
 
 export interface StoredEmit {
   readonly status: 'created' | 'duplicate' | 'coalesced'
   readonly id: string
 }
 
-/** Throws before anything is written when the queue does not exist, or does not take it. */
-export function storeEmitted(tx: StoreTransaction, emission: Emitted): StoredEmit {
-  const queue = tx.queue(emission.queue)
-  if ('job' in emission) {
-    const refusal = refuseEmittedJobs(tx, [emission])
-    if (refusal !== undefined) throw refusal
-    return enqueueJob(tx, queue, emission.job)
-  }
-  const refusal = refuse(queue, emission.message)
+/** Why the queue cannot take the message or job: it does not exist, or its settings forbid it. */
+export function refuseEmitted(tx: StoreTransaction, emitted: Emitted): MillraceError | undefined {
+  const queue = tx.findQueue(emitted.queue)
+  if (queue === undefined) return queueNotFound(emitted.queue)
+  return refuseInQueue(queue, 'job' in emitted ? messageOf(emitted.job) : emitted.message)
+}
+
+/** Throws when the queue cannot take it. */
+export function storeEmitted(tx: StoreTransaction, emitted: Emitted): StoredEmit {
+  const refusal = refuseEmitted(tx, emitted)
   if (refusal !== undefined) throw refusal
-  return storeMessage(tx, queue, emission.message)
+  const queue = tx.queue(emitted.queue)
+  if ('job' in emitted) return enqueueJob(tx, queue, emitted.job)
+  return storeMessage(tx, queue, emitted.message)
 }

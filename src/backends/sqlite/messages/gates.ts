@@ -1,7 +1,7 @@
 /**
- * What a claim asks before it takes a message: is the queue, or this kind of message, held by a kill
- * switch; is there room under the ceilings; does the rate allow it. A gate is made anew for every
- * claim, inside its transaction, and counts along while the claim takes messages.
+ * What a claim checks before it takes a message: whether a kill switch holds the queue or this kind of
+ * message, whether there is room under the ceilings, whether the rate allows it. Every claim makes a new
+ * gate inside its transaction, which counts the messages that it takes.
  */
 
 import type { SwitchRecord } from '../../switch-store.ts'
@@ -18,7 +18,7 @@ export interface RunningKind {
   readonly count: number
 }
 
-/** A lease that has run out does not count, caught up with or not. */
+/** A lease that has run out does not count, also before the sweep ends it. */
 export const runningKinds: Query<RunningKind> = query<RunningKind>(`
   SELECT job_type AS type, group_name AS tenant, count(*) AS count
   FROM message INDEXED BY message_bucket

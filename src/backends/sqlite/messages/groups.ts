@@ -12,7 +12,7 @@ const first = (state: number): Query<EndRow> =>
     WHERE generation = ? AND group_name = ? AND state = ${state} ORDER BY sequence LIMIT 1`)
 
 const sql = {
-  // What is gained comes after all that the group has.
+  // Messages that are added come after all others of the group.
   gain: change(`
     INSERT INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
     VALUES (?, ?, ?, NULL, 0, ?)
@@ -27,7 +27,7 @@ const sql = {
   write: change(`
     INSERT OR REPLACE INTO fifo_group (generation, name, head, first_leased, returned_at, turn)
     VALUES (?, ?, ?, ?, ?, ?)`),
-  // A group whose messages are all delayed remembers when one of it came back last.
+  // A group whose messages are all delayed remembers when one of them last returned to ready.
   drop: change(`
     DELETE FROM fifo_group WHERE generation = ? AND name = ?
       AND (max(returned_at, ?) = 0 OR NOT EXISTS (
@@ -60,9 +60,9 @@ interface EndRow {
 }
 
 /**
- * Messages of the group were leased, handed back, moved or removed.
+ * Messages of the group were leased, released, moved or removed.
  *
- * @param returnedAt when one of them came back from a lease
+ * @param returnedAt when one of them returned from a lease
  */
 export function groupChanged(
   tx: StoreTransaction,
@@ -92,8 +92,8 @@ export function groupChanged(
 }
 
 /**
- * Who came back waits behind those who were there at that time and have not been served. It says
- * nothing of what is sent later, so it does not matter how late the row of an empty group goes.
+ * A group that returned waits behind the groups that waited at that time and were not served. That does
+ * not concern messages sent later, so the row of an empty group may be removed late.
  */
 function turnOf({ since, returnedAt = 0 }: { since: number; returnedAt?: number }): number {
   return since <= returnedAt ? 2 * returnedAt + 1 : 2 * since

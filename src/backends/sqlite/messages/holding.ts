@@ -1,7 +1,7 @@
-/** How the end of a lease, a delay or a retention is written down in the row of a message. */
+/** How the row of a message stores the end of a lease, a delay or retention. */
 import type { Queue } from '../queues/queue-cache.ts'
 
-/** When to look at the message, and what to remember. */
+/** When to check the message, and what to store. */
 export interface Hold {
   readonly dueAt: number
   readonly heldUntil: number | null
@@ -20,7 +20,7 @@ export function expiredAt(queue: Queue, sentAt: number): number {
   return Math.max(sentAt + queue.settings.retentionMs, queue.changedAt)
 }
 
-/** The latest send that retention has caught up with. */
+/** Messages sent at this time or earlier have expired. */
 export function retentionCutoff(queue: Queue, now: number): number {
   return now - queue.settings.retentionMs
 }

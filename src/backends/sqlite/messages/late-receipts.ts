@@ -58,7 +58,7 @@ export function hideUnheld(
   row: MessageRow,
   { until, token }: VisibilityChange,
 ): boolean {
-  // Also where nothing would change: the answer must not depend on whether a lapse was noticed.
+  // Also where nothing would change: the result must not depend on whether a lapse was noticed.
   if (row.leased_at < until - leaseMsMax) return false
   const canBeReceived = row.state !== leased || row.due_at <= tx.now
   if (until <= tx.now && canBeReceived) return true

@@ -1,6 +1,6 @@
 /**
- * Extends and releases leases from a thread of its own, on a connection of its own, while the thread
- * that holds them is busy with a handler. It has nothing else to do, so it waits for the store where it stands.
+ * Extends and releases leases from another thread, on its own connection, while the thread that holds
+ * them is busy with a handler. It has nothing else to do, so it blocks while it waits for the store.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -11,14 +11,14 @@ import { releaseReserve } from '../driver/disk-room.ts'
 import { LockFairness } from '../driver/lock-fairness.ts'
 import { uptimeOf } from '../driver/machine-uptime.ts'
 import { Session } from '../driver/session.ts'
-import { isDeviceFault, isFull, storageError } from '../driver/storage-fault.ts'
+import { isDeviceFault, isFullFault, storageError } from '../driver/storage-fault.ts'
 import { StoreClock } from '../driver/store-clock.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { beginTransaction } from '../driver/transaction.ts'
 import { WakeFile } from '../driver/wake-file.ts'
 import { extendLeases, settleLeases } from './settling.ts'
 
-/** How long an extension waits for other connections before it fails, if nothing else was said. */
+/** How long an extension waits for other connections before it fails, by default. */
 const defaultBusyTimeoutMs = 5_000
 
 /** Pause between two tries. */
@@ -77,7 +77,7 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
     try {
       return tryOnce(apply)
     } catch (error) {
-      if (isFull(error) && releaseReserve(path)) return tryOnce(apply)
+      if (isFullFault(error) && releaseReserve(path)) return tryOnce(apply)
       throw storageError(error)
     }
   }
@@ -105,7 +105,7 @@ function afterFault(session: Session, error: unknown): Session | undefined {
     if (!isDeviceFault(error)) return session
     session.close()
   } catch {
-    // Nothing that was answered depends on it; the next extension opens the file anew.
+    // Nothing that was acknowledged depends on it; the next extension opens the file again.
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-/** What a receipt stands for now: reads leases and changes nothing. */
+/** Reads what a receipt names now; changes nothing. */
 import { parseReceipt, type Receipt } from '../../../core/receipt.ts'
 import type { LeaseRefusal, LeaseState, LeaseStates } from '../../backend.ts'
 import { query } from '../driver/statements.ts'
@@ -17,11 +17,11 @@ import {
 const findMessage = query<MessageRow>(`SELECT ${messageColumns} FROM message WHERE sequence = ?`)
 
 /** Whether each lease could be settled now, and why not. */
-export function leaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
-  const queue = view.session.queues.require(request.queue)
+export function readLeaseStates(view: StoreView, request: LeaseStates): readonly LeaseState[] {
+  const queue = view.queue(request.queue)
   return request.receipts.map((text) => {
     const receipt = receiptFor(queue, text)
-    // A receipt of a queue that was deleted and made anew: its message went with the old one.
+    // A receipt of a queue that was deleted and created again: its message went with the old one.
     if (receipt === undefined) return 'gone'
     return leaseRefusal(view, findRow(view, queue, receipt), receipt) ?? 'live'
   })
@@ -39,26 +39,26 @@ export function hasUsedUpReceives(
   return deadLetter !== null && row.receive_count >= deadLetter.maxReceives
 }
 
-/** Why the lease of a receipt did not do, after a statement that compared its token changed nothing. */
+/** Why the lease of a receipt did not match, after a statement that compared its token changed nothing. */
 export function refusalOf(tx: StoreTransaction, queue: Queue, receipt: Receipt): LeaseRefusal {
   return leaseRefusal(tx, findRow(tx, queue, receipt), receipt) ?? 'stale'
 }
 
 /** The message that a receipt names, if it is still in the queue and has not ended. */
 export function findRow(view: StoreView, queue: Queue, receipt: Receipt): MessageRow | undefined {
-  const row = view.session.one(findMessage, receipt.sequence)
+  const row = view.one(findMessage, receipt.sequence)
   if (row === undefined || row.generation !== queue.generation) return undefined
   return hasEnded(queue, row, view.now) ? undefined : row
 }
 
-/** Whether retention, or the last lease of a job, was over before anybody noticed. */
+/** Whether retention, or the last lease of a job, is over although the sweep has not noticed. */
 function hasEnded(queue: Queue, row: MessageRow, now: number): boolean {
   if (row.sent_at <= retentionCutoff(queue, now)) return true
   const hasLapsed = row.state === leased && row.due_at <= now && row.token !== unleasedToken
   return hasLapsed && row.job !== null && hasUsedUpReceives(queue, row)
 }
 
-/** Why the lease cannot be used, as the row stands; the statement that changes it has the last word. */
+/** Why the lease cannot be used, by its row; the statement that changes the row decides. */
 export function leaseRefusal(
   { now }: Pick<StoreView, 'now'>,
   row: MessageRow | undefined,

@@ -42,9 +42,9 @@ export interface Claim {
   readonly leaseExpiresAt: number
   /** How many more messages may be set aside, so that no receive holds the others up for long. */
   readonly budget: { setAside: number }
-  /** What has to be asked; undefined when there is nothing to ask. */
+  /** The gate to check; undefined when there is none. */
   readonly gate: Gate | undefined
-  /** Who is served after all others. */
+  /** Tenants that are served after all others. */
   readonly noisy: NoisyTenants
 }
 
@@ -71,7 +71,7 @@ export function leaseTogether(
 }
 
 /**
- * What became of a message that a claim met. `ended`: it has expired or was dead-lettered, and that may
+ * What became of a message that a claim found. `ended`: it has expired or was dead-lettered, and that may
  * have changed other messages, so rows that were read before have to be read again.
  */
 export type Claimed = Delivery | 'ended' | 'blocked'

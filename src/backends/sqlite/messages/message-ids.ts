@@ -11,7 +11,7 @@ export class MessageIds {
   /** @param digits 14 random hexadecimal digits, the same for the life of a store */
   constructor(digits: string) {
     const part = (from: number, to: number): string => digits.slice(from, to)
-    // Version 8 of the UUID leaves the digits to whoever makes it; the 8 of the fourth group is fixed.
+    // Version 8 of the UUID leaves the digits to the program; the 8 of the fourth group is fixed.
     this.#prefix = `${part(0, 8)}-${part(8, 12)}-8${part(12, 14)}0-8000`
   }
 

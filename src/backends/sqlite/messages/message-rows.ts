@@ -1,7 +1,7 @@
 /** The row of a message, and how it becomes a record of the port. */
 
 import type { SQLInputValue } from 'node:sqlite'
-import type { MessageState } from '../../../core/message-state.ts'
+import type { MessageState } from '../../../core/message.ts'
 import { formatReceipt } from '../../../core/receipt.ts'
 import type {
   DeadLetterOrigin,

@@ -1,8 +1,8 @@
 /**
- * Move tasks: dead letters go back to where they died, or to a named queue, oldest first and at a
- * rate. A task's progress lies in the store, and each slice is one transaction that checks it, so
- * any process may carry it on and a crash neither loses nor doubles a message. A message whose queue
- * does not exist is skipped and counted; the task does not look at it again.
+ * Move tasks: dead letters return to their queue, or go to a named one, oldest first and at a rate. The
+ * store keeps the progress of a task, and each slice is one transaction that checks it. So any process
+ * can continue a task, and a crash neither loses nor doubles a message. A message whose queue does not
+ * exist is skipped and counted; the task does not look at it again.
  */
 
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -15,9 +15,8 @@ import type {
 } from '../../backend.ts'
 import { checkMoveDestination } from '../../move-destination.ts'
 import { triggerMoved } from '../collectors/batches.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { unitHasWorkAgain } from '../flows/flow-ends.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import { finishJob } from '../jobs/job-history.ts'
@@ -27,7 +26,7 @@ import { endAllDue } from './elapsed-time.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { renumberLargeBody, unleasedToken } from './message-rows.ts'
 
-/** Messages looked at in one transaction. */
+/** Messages read in one transaction. */
 const moveSlice = 200
 
 /**
@@ -98,7 +97,7 @@ interface TaskRow {
   readonly failure: MoveTaskFailure | null
 }
 
-export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): MoveTask {
+export function insertMoveTask(tx: StoreTransaction, request: StartMoveTask): MoveTask {
   const source = tx.queue(request.source)
   if (tx.one(sql.hasSource, source.name) === undefined)
     throw new MillraceError('not_a_dead_letter_queue')
@@ -122,15 +121,11 @@ export function startMoveTask(tx: StoreTransaction, request: StartMoveTask): Mov
   return readTask(tx, id)
 }
 
-export function listMoveTasks(
-  session: Session,
-  source: string,
-  limit: number,
-): readonly MoveTask[] {
-  return session.all(sql.latest, source, limit).map(taskFromRow)
+export function readMoveTasks(view: StoreView, source: string, limit: number): readonly MoveTask[] {
+  return view.all(sql.latest, source, limit).map(taskFromRow)
 }
 
-export function cancelMoveTask(tx: StoreTransaction, id: string): MoveTask {
+export function markCancelling(tx: StoreTransaction, id: string): MoveTask {
   if (!tx.changed(sql.setStatus, 'cancelling', null, id, 'running')) {
     throw new MillraceError('move_task_not_found')
   }
@@ -138,7 +133,7 @@ export function cancelMoveTask(tx: StoreTransaction, id: string): MoveTask {
   return readTask(tx, id)
 }
 
-/** Carries all active tasks on by one slice; the answer tells how much was done and whether to go on. */
+/** Advances all active tasks by one slice; returns how much was done and whether there is more. */
 export function advanceMoveTasks(tx: StoreTransaction): { changed: number; more: boolean } {
   let total = 0
   let more = false
@@ -157,7 +152,7 @@ interface Step {
 
 function advance(tx: StoreTransaction, row: TaskRow): Step {
   const task = { ...row, paced_from: pacedFrom(tx.now, row) }
-  const source = tx.session.queues.find(task.source)
+  const source = tx.findQueue(task.source)
   if (source?.id !== task.source_queue) return endTask(tx, task, 'failed', 'queue_not_found')
   endAllDue(tx, source)
   const quota = allowedBy(tx.now, task) - task.moved
@@ -208,7 +203,7 @@ interface MovedRow {
   readonly unit: number | null
 }
 
-/** The end of a job that waited in the source: it goes on elsewhere, as another one. */
+/** The end of a job that waited in the source: it continues in another queue, as another job. */
 const movedAway = { status: 'cancelled', error: 'It was moved, and is a new job now.' } as const
 
 interface Slice {
@@ -301,7 +296,7 @@ function destinationOf(
 ): Queue | MoveTaskFailure {
   const name = destination ?? sourceIn(origin)
   if (name === undefined) return 'origin_unknown'
-  return tx.session.queues.find(name) ?? 'queue_not_found'
+  return tx.findQueue(name) ?? 'queue_not_found'
 }
 
 function sourceIn(origin: string | null): string | undefined {

@@ -24,7 +24,7 @@ const sql = {
     ORDER BY due_at, sequence ${upTo}`),
 }
 
-/** Due messages are caught up with first, so that each is shown in the state it really has. */
+/** Ends what is due first, so that each message is shown in the state it really has. */
 export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMessage> {
   const queue = tx.queue(request.queue)
   endAllDue(tx, queue)

@@ -1,6 +1,6 @@
 /**
- * How many messages were claimed from a queue lately. It lies in the store, so it holds for all
- * processes together and for those that come after a crash.
+ * How many messages were claimed from a queue lately. The store keeps it, so it holds for all
+ * processes together, also after a crash.
  */
 
 import type { Rate } from '../../../core/queue-settings.ts'
@@ -21,7 +21,7 @@ const sql = {
   forget: change('DELETE FROM claim_rate WHERE queue = ? AND at <= ?'),
 }
 
-/** A window is remembered in at most so many spans, however many claims fall into it. */
+/** A window is stored in at most this many spans, however many claims fall into it. */
 const spansPerWindow = 1_000
 
 /**

@@ -1,4 +1,4 @@
-/** Cheap questions that tell whether a receive is worth a try, or when it will be. */
+/** Cheap checks whether a receive may find something, or when it will. */
 
 import { inFlightMax } from '../../../core/limits.ts'
 import type { Session } from '../driver/session.ts'
@@ -28,19 +28,19 @@ const sql = {
 const never = Number.POSITIVE_INFINITY
 
 /**
- * From when on a receive takes or changes something, as far as is known now. It must not be said of a
- * queue whose messages all have to wait: whoever waits for it would try again and again.
+ * From when on a receive takes or changes something, as far as is known now. It must not name a time for a
+ * queue whose messages all have to wait: waiting receives would retry again and again.
  */
 export function worthwhileAt(options: GateOptions): number {
   const { session, queue, now } = options
   const gate = gateOf(options)
   if (gate === undefined && hasSomethingReady(session, queue)) {
-    return isFull(session, queue, gate) ? nextDueAt(session, queue) : now
+    return isAtCeiling(session, queue, gate) ? nextDueAt(session, queue) : now
   }
   if (gate?.isHeld) return session.queues.switches.nextEnd(now)
   const dueAt = nextDueAt(session, queue)
   if (dueAt <= now) return now
-  if (isFull(session, queue, gate)) return dueAt
+  if (isAtCeiling(session, queue, gate)) return dueAt
   // Before the rate allows anything, it does not help that something becomes due.
   const rateOpensAt = gate !== undefined && gate.room <= 0 ? gate.rateOpensAt : now
   if (hasSomethingReady(session, queue) || (gate !== undefined && hasOpenBucket(options, gate))) {
@@ -49,8 +49,8 @@ export function worthwhileAt(options: GateOptions): number {
   return Math.max(rateOpensAt, Math.min(dueAt, session.queues.switches.nextEnd(now)))
 }
 
-/** As much is in hand as may be; some of it has to come back first. */
-function isFull(session: Session, queue: Queue, gate: Gate | undefined): boolean {
+/** As many messages run as may; some of them must end first. */
+function isAtCeiling(session: Session, queue: Queue, gate: Gate | undefined): boolean {
   if (gate?.isRunningFull) return true
   const leased = session.one(sql.leased, queue.id)?.leased ?? 0
   return leased >= inFlightMax
@@ -64,7 +64,7 @@ function hasOpenBucket({ session, queue }: GateOptions, gate: Gate): boolean {
   return false
 }
 
-/** What is due and not caught up with is not seen. */
+/** Does not see leases and delays that are due and not ended yet. */
 export function hasSomethingReady(session: Session, queue: Queue): boolean {
   const any = queue.settings.type === 'fifo' ? sql.anyOpenGroup : sql.anyReady
   return session.one(any, queue.generation) !== undefined

@@ -1,5 +1,5 @@
 /**
- * Receive attempts on FIFO queues. A consumer that lost the answer to a receive asks again with the
+ * Receive attempts on FIFO queues. A consumer that lost the response to a receive repeats it with the
  * same id and gets the same messages with the same receipts, as long as none of them was touched.
  */
 

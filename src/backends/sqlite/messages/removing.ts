@@ -1,4 +1,4 @@
-/** Takes a message out of its queue that nobody shall receive any more, whatever its state. */
+/** Removes a message from its queue, whatever its state. */
 
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'

@@ -61,14 +61,14 @@ export function sendMessages(tx: StoreTransaction, request: Send): readonly Send
   const queue = tx.queue(request.queue)
   if (request.allOrNothing) {
     for (const message of request.messages) {
-      const refusal = refuse(queue, message)
+      const refusal = refuseInQueue(queue, message)
       if (refusal !== undefined) throw refusal
     }
   }
   const results: SendResult[] = []
   let batch: NewMessage[] = []
   for (const message of request.messages) {
-    const error = request.allOrNothing ? undefined : refuse(queue, message)
+    const error = request.allOrNothing ? undefined : refuseInQueue(queue, message)
     if (error === undefined && isPlain(queue, message)) {
       batch.push(message)
       if (batch.length < messagesAtOnce) continue
@@ -105,7 +105,7 @@ function storePlainMessages(
   return stored
 }
 
-export function refuse(queue: Queue, message: NewMessage): MillraceError | undefined {
+export function refuseInQueue(queue: Queue, message: NewMessage): MillraceError | undefined {
   return refuseMessage(message, queue.settings)
 }
 

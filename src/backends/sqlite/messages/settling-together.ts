@@ -45,7 +45,7 @@ export function countTogether(
   }
 }
 
-/** Completes so many jobs, from the first one on; returns the sequence numbers of those it did. */
+/** Completes `count` jobs, from the first one on; returns the sequence numbers of those it completed. */
 export function completeTogether(
   tx: StoreTransaction,
   queue: Queue,
@@ -74,7 +74,7 @@ export function completeTogether(
   return new Set(numbers.filter(isOurs))
 }
 
-/** Whether it says nothing but that the job is done. */
+/** Whether it only completes the job. */
 function isPlainCompletion(settlement: Settlement): boolean {
   const { outcome } = settlement
   if (outcome.kind !== 'acknowledge' || outcome.anyLease) return false

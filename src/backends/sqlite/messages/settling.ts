@@ -1,6 +1,6 @@
 /**
  * Ends and extends leases. Every statement that changes a message names the token of the lease, so a
- * holder whose lease has been given to somebody else changes nothing, whatever it sends.
+ * holder whose message was leased again changes nothing, whatever it sends.
  */
 
 import { leaseMsMax } from '../../../core/limits.ts'
@@ -40,8 +40,8 @@ const sql = {
       AND unit IS NULL`),
   deleteJob: change(`
     DELETE FROM message ${live} AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`),
-  // Standard queues accept a late acknowledgement as long as nobody else has got the message. The
-  // message of a job goes with the end of the job, or not at all.
+  // Standard queues accept a late acknowledgement as long as the message was not leased again. The
+  // message of a job is deleted with the end of the job, or not at all.
   deleteHeld: query<DeletedRow>(`
     DELETE FROM message
     WHERE sequence = ? AND generation = ? AND token = ? AND (job_type IS NULL OR ?) ${deleted}`),
@@ -51,7 +51,7 @@ const sql = {
     DELETE FROM message
     WHERE sequence = ? AND generation = ? AND job_type IS NULL AND ${isUnheld} ${deleted}`),
   deleteLive: query<DeletedRow>(`DELETE FROM message ${live} ${deleted}`),
-  // Waiting for its retry the message stays leased, to nobody: a FIFO group stays locked.
+  // Until its retry the message stays leased, without a holder: a FIFO group stays locked.
   holdBack: change(
     `UPDATE message SET
       due_at = ?, held_until = ?, token = ${unleasedToken}, bucket = NULL ${live}`,
@@ -133,7 +133,7 @@ function settleOne(
   { settlement, receipt }: Received,
 ): SettleResult {
   if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
-  const error = refuseSettlement(tx, queue, receipt, settlement)
+  const error = refuseEarly(tx, queue, receipt, settlement)
   if (error !== undefined) return refused(error)
   const { batch } = settlement
   const end =
@@ -143,8 +143,8 @@ function settleOne(
   return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
 }
 
-/** Everything that can be wrong is found before the first row changes. */
-function refuseSettlement(
+/** What can be found before the first row changes. */
+function refuseEarly(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
@@ -155,7 +155,7 @@ function refuseSettlement(
     const isJob = typeof findRow(tx, queue, receipt)?.job === 'string'
     if (!isJob) return new MillraceError('dead_letter_missing')
   }
-  return refuseParts(tx, settlement, () => findRow(tx, queue, receipt))
+  return refuseParts(tx, settlement)
 }
 
 /** How a lease ended, or why it did not. */
@@ -179,10 +179,10 @@ function settleLease(
       return acknowledge(tx, queue, receipt, outcome)
     case 'retry':
       return outcome.delayMs > 0
-        ? holdBack(tx, queue, receipt, outcome)
-        : handBack(tx, queue, receipt, { countReceive: true, error: outcome.error })
+        ? delayUntilRetry(tx, queue, receipt, outcome)
+        : returnToReady(tx, queue, receipt, { countReceive: true, error: outcome.error })
     case 'release':
-      return handBack(tx, queue, receipt, { countReceive: false, error: undefined })
+      return returnToReady(tx, queue, receipt, { countReceive: false, error: undefined })
     case 'deadLetter':
       return deadLetterLeased(tx, queue, receipt, outcome.reason)
   }
@@ -252,7 +252,7 @@ function deleteOutright(
   return true
 }
 
-function holdBack(
+function delayUntilRetry(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
@@ -269,7 +269,7 @@ function holdBack(
   return ended
 }
 
-function handBack(
+function returnToReady(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
@@ -307,14 +307,14 @@ function deadLetterLeased(
   }
   const target = deadLetterQueue(tx, queue)
   if (target === undefined) {
-    // It was a job, or it would have been refused; its end is written down.
+    // It was a job, or it would have been refused; its end is recorded.
     removeFinished(tx, queue, row, reason)
     tx.count(queue, 'failedAttempts', 1)
     return ended
   }
   if (moveLeasedMessage(tx, queue, target, row, { token: receipt.token, reason })) {
     tx.count(queue, 'failedAttempts', 1)
-    // The group lost its lock: what waits behind may be received.
+    // The group lost its lock: its next message may be received.
     tx.gainedReady(queue)
     return ended
   }

@@ -8,13 +8,13 @@ import type { Queue } from '../queues/queue-cache.ts'
 import { groupChanged } from './groups.ts'
 import type { ContentRow } from './message-rows.ts'
 
-/** Fewer in flight make nobody noisy. */
+/** With fewer in flight, no tenant is noisy. */
 const noisyLeasedMin = 30
 /** Part of all in flight that makes a tenant noisy. */
 const noisyShare = 0.1
 /** How long a tenant stays noisy after it last was, unless nothing of it is in flight any more. */
 const noisyMs = 300_000
-/** A tenant that stays noisy is written down again only when so much of that time has passed. */
+/** A tenant that stays noisy is recorded again only when this part of that time has passed. */
 const remarkAfterMs = 60_000
 
 const sql = {
@@ -40,7 +40,7 @@ export function tenantsLeased(
 }
 
 /**
- * A message in hand has left it, whatever became of it.
+ * The lease of a message has ended, whatever became of the message.
  *
  * @param returnedAt when it could be received again, if it can
  */
@@ -59,7 +59,7 @@ export function leaseEnded(
   tx.run(sql.drop, queue.generation, group)
 }
 
-/** Who is noisy, for the length of one claim, which counts along. */
+/** The noisy tenants during one claim, which counts the messages that it takes. */
 export class NoisyTenants {
   readonly #tx: StoreTransaction
   readonly #queue: Queue

@@ -1,6 +1,6 @@
 /**
- * Long polls that found nothing, and callers who only want to know when a receive may find something.
- * Waiting receives are served in the order in which they came, inside the transaction that makes a
+ * Long polls that found nothing, and callers that only wait until a receive may find something. Waiting
+ * receives are served in the order of their arrival, inside the transaction that makes a
  * message ready, so a send and the receive that waits for it share one commit.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -12,10 +12,10 @@ import { queueNotFound } from '../queues/queue-cache.ts'
 import { receiveNow } from './claiming.ts'
 import { worthwhileAt } from './ready-checks.ts'
 
-/** Pause before a store is looked at again that could not be read. */
+/** Pause before a store that could not be read is read again. */
 const lookAgainAfterFaultMs = 100
 
-/** A store with waiting receives is looked at this often, however far away the next event is. */
+/** A store with waiting receives is read this often, however far away the next event is. */
 const lookAgainMs = 60_000
 
 export interface WaitingReceivesOptions {
@@ -64,7 +64,7 @@ export class WaitingReceives {
     return waiting?.cancelTimer !== undefined
   }
 
-  /** Waits until a message can be leased, the time is up, or the caller gives up. */
+  /** Waits until a message can be leased, the time is up, or the caller aborts. */
   wait(request: Receive, queueId: number, waitMs: number): Promise<readonly Delivery[]> {
     return new Promise((resolve, reject) => {
       const { signal } = request
@@ -204,7 +204,7 @@ export class WaitingReceives {
       const session = this.#options.session()
       const now = session.refresh()
       const queue = session.queues.find(name)
-      // A receive from a queue that is gone has an answer too.
+      // A receive from a queue that was deleted must end too.
       if (queue === undefined || (queueId !== null && queueId !== queue.id)) return 0
       return Math.max(0, worthwhileAt({ session, queue, now, heldNames }) - now)
     } catch {

@@ -1,4 +1,4 @@
-/** What handlers have come to, queue by queue: the totals, and how they are written in few bytes. */
+/** Figures of handlers, by queue: their totals, and how these are stored in few bytes. */
 
 import { durationBuckets } from '../../../core/duration-buckets.ts'
 import {
@@ -57,7 +57,7 @@ function decodeDurations([msSum, msMax, used]: StoredDurations): DurationFigures
   return { count, msSum, msMax, buckets }
 }
 
-/** To the microsecond, which is finer than anybody measures. */
+/** To the microsecond, which is finer than handlers are measured. */
 function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000
 }

@@ -1,4 +1,4 @@
-/** Reads what was written down, and how all queues stand at this moment. */
+/** Reads recorded minutes, and the present metrics of all queues. */
 
 import { countsFrom, queueCounterNames } from '../../../core/queue-counters.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
@@ -10,8 +10,8 @@ import type {
   QueueSnapshot,
   ReadMinutes,
 } from '../../metric-store.ts'
-import type { Session } from '../driver/session.ts'
 import { query, upTo } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { oldestAge } from '../queues/oldest-age.ts'
 import { readStatistics } from '../queues/statistics.ts'
 import { decodeHandlers } from './metric-handlers.ts'
@@ -46,13 +46,11 @@ interface MinuteRow extends CountedRow {
   readonly oldest: number | null
 }
 
-export function readMinutes(session: Session, request: ReadMinutes): readonly QueueMinute[] {
-  const { id } = session.queues.require(request.queue)
+export function readMinutes(view: StoreView, request: ReadMinutes): readonly QueueMinute[] {
+  const { id } = view.queue(request.queue)
   const { to, withLatestBefore = false } = request
-  const before = withLatestBefore
-    ? session.one(sql.latestBefore, id, request.from)?.minute
-    : undefined
-  return session.all(sql.read, id, before ?? request.from, to).map((row) => ({
+  const before = withLatestBefore ? view.one(sql.latestBefore, id, request.from)?.minute : undefined
+  return view.all(sql.read, id, before ?? request.from, to).map((row) => ({
     minute: row.minute,
     ...countsOf(row),
     ready: row.ready,
@@ -65,15 +63,14 @@ export function readMinutes(session: Session, request: ReadMinutes): readonly Qu
 }
 
 export function readSnapshot(
-  session: Session,
+  view: StoreView,
   { after = '', limit }: MetricPage,
-  now: number,
 ): Page<QueueSnapshot> {
-  const rows = session.all(sql.page, after, limit + 1)
+  const rows = view.all(sql.page, after, limit + 1)
   const items = rows.slice(0, limit).map((row): QueueSnapshot => {
-    const queue = session.queues.require(row.name)
-    const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(session, queue, now)
-    const oldestAgeMs = oldestAge(session, queue, { ready, leased, now })
+    const queue = view.queue(row.name)
+    const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(view, queue)
+    const oldestAgeMs = oldestAge(view, queue, { ready, leased })
     const levels = { ready, leased, delayed, oldestReadyAgeMs, oldestAgeMs }
     return { queue: row.name, ...countsOf(row), ...levels, handlers: handlersOf(row) }
   })

@@ -5,9 +5,8 @@ import { MillraceError } from '../../../core/millrace-error.ts'
 import { minuteOf } from '../../../core/minutes.ts'
 import type { Page } from '../../backend.ts'
 import type { LatestValue, MetricPage, ReadValues, ValueMinute } from '../../metric-store.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 
 const sql = {
   find: query<{ id: number }>('SELECT id FROM metric_name WHERE name = ?'),
@@ -65,16 +64,16 @@ function refuseTooMany(tx: StoreTransaction, names: ReadonlySet<string>): void {
   throw MillraceError.invalid([{ field: 'name', given: 'a new name', allowed }])
 }
 
-export function readValues(session: Session, request: ReadValues): readonly ValueMinute[] {
+export function readValues(view: StoreView, request: ReadValues): readonly ValueMinute[] {
   const { name, from, to } = request
-  return session.all(sql.read, name, from, to).map((row) => ({ ...row }))
+  return view.all(sql.read, name, from, to).map((row) => ({ ...row }))
 }
 
 export function latestValues(
-  session: Session,
+  view: StoreView,
   { after = '', limit }: MetricPage,
 ): Page<LatestValue> {
-  const rows = session.all(sql.latest, after, limit + 1)
+  const rows = view.all(sql.latest, after, limit + 1)
   const items = rows.slice(0, limit).map((row) => ({ ...row }))
   const last = items.at(-1)
   return rows.length > limit && last !== undefined ? { items, next: last.name } : { items }

@@ -1,24 +1,23 @@
 /**
- * Writes down how queues fared in the minute that has just ended. A minute is the difference between
- * the counters as they are and as they were when they were last written down, so nothing is counted
- * twice or left out, whichever process does it and however late; a minute in which nobody did is missing.
+ * Records the metrics of queues for the minute that has just ended. A minute is the difference between the
+ * counters now and when they were last recorded. So nothing is counted twice or left out, whichever
+ * process does it and however late. A minute in which no process did is missing.
  */
 
 import { type HandlerFigures, handlersSince } from '../../../core/handler-figures.ts'
 import { metricsKeptMs, minuteMs, minuteOf } from '../../../core/minutes.ts'
 import { queueCounterNames } from '../../../core/queue-counters.ts'
 import { snakeCase } from '../../../core/snake-case.ts'
-import type { SampleReport } from '../../metric-store.ts'
-import type { Session } from '../driver/session.ts'
+import type { ReportFigures, SampleReport } from '../../metric-store.ts'
 import type { Statement } from '../driver/statements.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { oldestAge } from '../queues/oldest-age.ts'
 import { readStatistics } from '../queues/statistics.ts'
-import { decodeHandlers, encodeHandlers } from './metric-handlers.ts'
-import { forgetValues } from './metric-values.ts'
+import { addToHandlers, decodeHandlers, encodeHandlers } from './metric-handlers.ts'
+import { addValues, forgetValues } from './metric-values.ts'
 
-/** Queues that are written down in one go; keeps a slice to a few milliseconds. */
+/** Queues that are recorded in one transaction; keeps a slice to a few milliseconds. */
 const sampleSlice = 100
 
 /** Old minutes that are removed in one go. */
@@ -51,7 +50,7 @@ const sql = {
     ORDER BY c.queue LIMIT ${sampleSlice}`),
   setBase: change(`
     INSERT OR REPLACE INTO metric_base (queue, waiting, ${all}) VALUES (?, ?, ${marks})`),
-  // Nobody writes a minute twice, but a store may be set back to an earlier state of its file.
+  // No process writes a minute twice, but the file may be restored to an earlier state.
   write: change(`
     INSERT OR REPLACE INTO metric_minute (
       queue, minute, ${all}, ready, leased, delayed, oldest_ready, oldest, handlers
@@ -81,11 +80,11 @@ interface ChangedRow extends Readonly<Record<string, unknown>> {
 }
 
 /** A look without a transaction: in most seconds there is nothing to do. */
-export function isSampleDue(session: Session, now: number): boolean {
-  const last = session.one(sql.clock)
-  if (last === undefined || last.after_queue !== null || last.minute < latestMinute(now))
+export function isSampleDue(view: StoreView): boolean {
+  const last = view.one(sql.clock)
+  if (last === undefined || last.after_queue !== null || last.minute < latestMinute(view.now))
     return true
-  return session.one(sql.anyOld, oldestKept(now)) !== undefined
+  return view.one(sql.anyOld, oldestKept(view.now)) !== undefined
 }
 
 export function nothingToSample(now: number): SampleReport {
@@ -111,7 +110,7 @@ export function sampleMinute(tx: StoreTransaction): SampleReport {
 function sample(tx: StoreTransaction, minute: number): 'wholly' | 'partly' | 'before' {
   const last = tx.one(sql.clock) ?? { minute: 0, after_queue: null }
   if (last.minute > minute || (last.minute === minute && last.after_queue === null)) return 'before'
-  // What an earlier minute had not come to is part of this one.
+  // Queues that an earlier minute did not reach are part of this one.
   const after = last.minute === minute ? last.after_queue : 0
   tx.writeCounts()
   const rows = tx.all(sql.changed, after, minute + minuteMs)
@@ -124,11 +123,10 @@ function sample(tx: StoreTransaction, minute: number): 'wholly' | 'partly' | 'be
 }
 
 function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): void {
-  const { session, now } = tx
   const queue = tx.queue(row.name)
-  const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(session, queue, now)
+  const { ready, leased, delayed, oldestReadyAgeMs } = readStatistics(tx, queue)
   const waiting = ready + leased + delayed
-  session.run(
+  tx.run(
     sql.write,
     queue.id,
     minute,
@@ -137,13 +135,13 @@ function writeMinute(tx: StoreTransaction, minute: number, row: ChangedRow): voi
     leased,
     delayed,
     oldestReadyAgeMs,
-    oldestAge(session, queue, { ready, leased, now }),
+    oldestAge(tx, queue, { ready, leased }),
     handlersOf(tx, row),
   )
-  session.run(sql.setBase, queue.id, waiting, ...columns.map((name) => Number(row[name])))
+  tx.run(sql.setBase, queue.id, waiting, ...columns.map((name) => Number(row[name])))
 }
 
-/** What handlers have come to since, or null when none has ended. */
+/** The figures of handlers since the last minute, or null when none has ended. */
 function handlersOf(tx: StoreTransaction, { id, total, sampled }: ChangedRow): string | null {
   if (total === null || total === sampled) return null
   const later = decodeHandlers(total)
@@ -167,11 +165,22 @@ function forget(tx: StoreTransaction): number {
   return forgotten
 }
 
-/** Receives that this process has counted for itself. */
+/** Receives that this process has counted in memory. */
 export function addEmptyReceives(tx: StoreTransaction, counts: ReadonlyMap<string, number>): void {
   for (const [name, count] of counts) {
-    const queue = tx.session.queues.find(name)
+    const queue = tx.findQueue(name)
     if (queue !== undefined) tx.count(queue, 'emptyReceives', count)
+  }
+}
+
+/** Figures that another part of the process has gathered. Those of a deleted queue are dropped. */
+export function addFigures(tx: StoreTransaction, { queues, values = [] }: ReportFigures): void {
+  addValues(tx, values)
+  for (const { queue: name, emptyReceives = 0, handlers } of queues) {
+    const queue = tx.findQueue(name)
+    if (queue === undefined) continue
+    if (emptyReceives > 0) tx.count(queue, 'emptyReceives', emptyReceives)
+    if (handlers !== undefined) addToHandlers(tx, queue, handlers)
   }
 }
 

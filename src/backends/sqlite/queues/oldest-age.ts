@@ -5,17 +5,17 @@
  */
 
 import type { QueueLevels } from '../../metric-store.ts'
-import type { Session } from '../driver/session.ts'
 import { type Query, query } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { retentionCutoff } from '../messages/holding.ts'
 import { blocked, leased } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
 import { deadLettersToCome } from './statistics.ts'
 
-/** From here on a message is taken for a poison pill, which says nothing about those behind it. */
+/** After this many receives a message counts as a poison pill, and its age is ignored. */
 const receivesMax = 3
 
-/** Messages of a state that are looked at. */
+/** Messages of a state that are read. */
 const lookMax = 100
 
 const inReadyOrder = 'INDEXED BY message_ready WHERE generation = ? AND state = 0 ORDER BY sequence'
@@ -32,7 +32,7 @@ const since = (found: string): Query<{ since: number | null }> =>
     FROM (SELECT sent_at, receive_count, origin FROM message ${found} LIMIT ${lookMax})`)
 
 const sql = {
-  // Nearly always the answer, since this order is that of sending.
+  // Nearly always the oldest, since this order is that of sending.
   firstReady: query<{ since: number | null }>(`
     SELECT CASE WHEN sent_at > ? AND origin IS NULL AND receive_count < ${receivesMax}
       THEN sent_at END AS since
@@ -44,23 +44,20 @@ const sql = {
 
 /** Null when the queue holds no message that counts. */
 export function oldestAge(
-  session: Session,
+  view: StoreView,
   queue: Queue,
-  {
-    ready,
-    leased: inFlight,
-    now,
-  }: Pick<QueueLevels, 'ready' | 'leased'> & { readonly now: number },
+  { ready, leased: inFlight }: Pick<QueueLevels, 'ready' | 'leased'>,
 ): number | null {
+  const { now } = view
   const cutoff = retentionCutoff(queue, now)
   const first = (look: Query<{ since: number | null }>): number | null =>
-    session.one(look, cutoff, queue.generation)?.since ?? null
+    view.one(look, cutoff, queue.generation)?.since ?? null
   const found = [
     ready > 0 ? (first(sql.firstReady) ?? first(sql.ready)) : null,
     ready > 0 ? first(sql.blocked) : null,
-    // What is due and not caught up with counts as ready, and is found among the leased.
+    // What is due and not ended yet counts as ready, and is found among the leased.
     ready + inFlight > 0 ? first(sql.leased) : null,
-    ...(ready > 0 ? deadLettersToCome(session, queue, now).map(({ due_at }) => due_at) : []),
+    ...(ready > 0 ? deadLettersToCome(view, queue).map(({ due_at }) => due_at) : []),
   ].filter((since) => since !== null)
   return found.length === 0 ? null : Math.max(0, now - Math.min(...found))
 }

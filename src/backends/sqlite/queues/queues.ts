@@ -17,9 +17,8 @@ import type {
   QueueSettings,
   TagQueue,
 } from '../../backend.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { runningBucket } from '../messages/buckets.ts'
 import { endAllDue, endDueForRead } from '../messages/elapsed-time.ts'
 import { blocked, unleasedToken } from '../messages/message-rows.ts'
@@ -33,7 +32,7 @@ const sql = {
   prolongBlocked: change(`
     UPDATE message SET due_at = sent_at + ?, held_until = NULL
     WHERE generation = ? AND state = ${blocked} AND state > 0`),
-  // Whoever holds a message whose lease outlasts the old retention holds it for as long as promised.
+  // A lease that outlasts the old retention stays as long as promised.
   prolongHeld: change(`
     UPDATE message SET
       due_at = min(held_until, sent_at + ?),
@@ -64,9 +63,9 @@ const sql = {
     SELECT * FROM queue WHERE dead_letter = ? AND name > ? ORDER BY name ${upTo}`),
 }
 
-export function createQueue(tx: StoreTransaction, request: CreateQueue): CreatedQueue {
+export function insertQueue(tx: StoreTransaction, request: CreateQueue): CreatedQueue {
   const { queue: name, settings: given = {}, tags = {}, cooldownMs = 0 } = request
-  const existing = tx.session.queues.find(name)
+  const existing = tx.findQueue(name)
   if (existing !== undefined) {
     refuseDifferent(existing, given)
     return { queue: queueRecord(existing), created: false }
@@ -94,19 +93,19 @@ export function createQueue(tx: StoreTransaction, request: CreateQueue): Created
   return { queue: queueRecord(tx.queue(name)), created: true }
 }
 
-export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRecord {
+export function updateSettings(tx: StoreTransaction, request: ChangeQueue): QueueRecord {
   const queue = tx.queue(request.queue)
   const settings: QueueSettings = { ...queue.settings, ...request.changes }
   refuseSettings(tx, queue.name, settings, request.changes)
   if (settings.retentionMs > queue.settings.retentionMs) {
-    // What has expired stays so, even if messages may now live longer.
+    // Expired messages stay expired, even if retention is longer now.
     endAllDue(tx, queue)
     const { retentionMs } = settings
     tx.run(sql.prolongHeld, retentionMs, retentionMs, retentionMs, queue.generation)
     tx.run(sql.prolongBlocked, retentionMs, queue.generation)
   }
   const isShorter = settings.retentionMs < queue.settings.retentionMs
-  // What had come back from a lease has come back.
+  // A message that had returned from a lease stays ready.
   if (isShorter) endDueForRead(tx, queue)
   save(tx, queue, settings, queue.tags)
   const saved = tx.queue(queue.name)
@@ -115,14 +114,14 @@ export function changeQueue(tx: StoreTransaction, request: ChangeQueue): QueueRe
     tx.run(sql.markRunning, queue.generation, unleasedToken)
   }
   if (isShorter) {
-    // Leased and delayed messages may now expire before anybody would have looked at them.
+    // Leased and delayed messages may now expire before their next check.
     tx.run(sql.shortenDue, settings.retentionMs, queue.generation, settings.retentionMs)
     endDueForRead(tx, saved)
   }
   return queueRecord(saved)
 }
 
-export function tagQueue(tx: StoreTransaction, request: TagQueue): QueueRecord {
+export function updateTags(tx: StoreTransaction, request: TagQueue): QueueRecord {
   const queue = tx.queue(request.queue)
   const removed = new Set(request.remove ?? [])
   const tags = Object.fromEntries(
@@ -139,7 +138,7 @@ export function tagQueue(tx: StoreTransaction, request: TagQueue): QueueRecord {
   return queueRecord(tx.queue(queue.name))
 }
 
-export function deleteQueue(tx: StoreTransaction, name: string): void {
+export function removeQueue(tx: StoreTransaction, name: string): void {
   const queue = tx.queue(name)
   // What has ended before has had its own end, and may lie among the dead letters.
   endDueForRead(tx, queue)
@@ -151,7 +150,7 @@ export function deleteQueue(tx: StoreTransaction, name: string): void {
   tx.queuesChanged()
 }
 
-export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
+export function discardMessages(tx: StoreTransaction, request: PurgeQueue): void {
   const queue = tx.queue(request.queue)
   const { purgedAt } = queue
   if (purgedAt !== null && tx.now - purgedAt < (request.cooldownMs ?? 0)) {
@@ -166,19 +165,19 @@ export function purgeQueue(tx: StoreTransaction, request: PurgeQueue): void {
   tx.queuesChanged()
 }
 
-export function listQueues(session: Session, request: ListQueues): Page<QueueRecord> {
+export function readQueuePage(view: StoreView, request: ListQueues): Page<QueueRecord> {
   const { prefix = '', namespace, after = '', limit } = request
   const start = (namespace ?? '') + prefix
   const outside = namespace === '' ? 'outside' : ''
-  return queuePage(session.all(sql.list, after, start, start, outside, limit + 1), limit)
+  return queuePage(view.all(sql.list, after, start, start, outside, limit + 1), limit)
 }
 
-export function listDeadLetterSources(
-  session: Session,
+export function readSourcePage(
+  view: StoreView,
   { queue, after = '', limit }: ListDeadLetterSources,
 ): Page<QueueRecord> {
-  session.queues.require(queue)
-  return queuePage(session.all(sql.listSources, queue, after, limit + 1), limit)
+  view.queue(queue)
+  return queuePage(view.all(sql.listSources, queue, after, limit + 1), limit)
 }
 
 /** A page of queues from rows of which there is one more than the page holds, if there are more. */
@@ -278,7 +277,7 @@ function refuseDeadLetter(
   const refusal = (allowed: string): Violation[] => [
     { field: 'deadLetter.queue', given: describeGiven(deadLetter.queue), allowed },
   ]
-  const target = tx.session.queues.find(deadLetter.queue)
+  const target = tx.findQueue(deadLetter.queue)
   if (target === undefined) return refusal('a queue that exists')
   if (target.settings.type !== type) return refusal(`a ${type} queue, as this one is`)
   const { deadLetterSources } = target.settings
@@ -298,7 +297,7 @@ function leadsBack(tx: StoreTransaction, name: string, target: Queue): boolean {
   while (next?.settings.deadLetter && !seen.has(next.name)) {
     seen.add(next.name)
     if (next.settings.deadLetter.queue === name) return true
-    next = tx.session.queues.find(next.settings.deadLetter.queue)
+    next = tx.findQueue(next.settings.deadLetter.queue)
   }
   return false
 }

@@ -1,12 +1,12 @@
 /**
  * Counts of a queue, read without scanning it: counters are kept with every commit. Only messages
- * that are due but not yet caught up with are looked at one by one, and the sweeper keeps them few. They
- * are counted where they will be found: a job that has lost its last attempt is a dead letter by now.
+ * that are due and not ended yet are read one by one, and the sweeper keeps them few. They are counted
+ * where they will be: a job that has lost its last attempt is a dead letter by now.
  */
 
 import type { QueueStatistics } from '../../backend.ts'
-import type { Session } from '../driver/session.ts'
 import { query } from '../driver/statements.ts'
+import type { StoreView } from '../driver/transaction.ts'
 import { readCounts } from '../driver/transaction.ts'
 import { dueIn } from '../messages/elapsed-time.ts'
 import { retentionCutoff } from '../messages/holding.ts'
@@ -55,22 +55,23 @@ interface DueLease extends DueRow {
   readonly job: string | null
 }
 
-export function readStatistics(session: Session, queue: Queue, now: number): QueueStatistics {
+export function readStatistics(view: StoreView, queue: Queue): QueueStatistics {
+  const { now } = view
   const cutoff = retentionCutoff(queue, now)
-  const counts = readCounts(session, queue)
+  const counts = readCounts(view.session, queue)
   let ready = counts.ready
   let inFlight = counts.leased
   let held = counts.delayed
   let expired = counts.expired
   let oldestSentAt = Number.POSITIVE_INFINITY
-  // Counters that are zero tell that there is nothing to look at.
-  const lapsed = inFlight > 0 ? session.all(sql.dueLeased, queue.generation, now) : []
+  // Where the counter is zero, there is nothing to read.
+  const lapsed = inFlight > 0 ? view.all(sql.dueLeased, queue.generation, now) : []
   const ended = lapsed.filter((row) => hasEndedJob(queue, row))
   inFlight -= ended.length
   const due = [
     ...lapsed.filter((row) => !ended.includes(row)),
-    ...(held > 0 ? session.all(sql.dueDelayed, queue.generation, now) : []),
-    ...deadLettersToCome(session, queue, now),
+    ...(held > 0 ? view.all(sql.dueDelayed, queue.generation, now) : []),
+    ...deadLettersToCome(view, queue),
   ]
   for (const row of due) {
     const hasExpired = row.sent_at <= cutoff
@@ -85,7 +86,7 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
   }
   const orders = counts.ready > 0 ? [sql.oldest, sql.oldestBlocked] : []
   for (const oldest of orders) {
-    for (const row of session.each(oldest, queue.generation)) {
+    for (const row of view.session.each(oldest, queue.generation)) {
       const sentAt = row.sent_at
       if (sentAt > cutoff) {
         oldestSentAt = Math.min(oldestSentAt, sentAt)
@@ -96,7 +97,7 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
     }
   }
   const { deadLetter } = queue.settings
-  const hasTarget = deadLetter !== null && session.queues.find(deadLetter.queue) !== undefined
+  const hasTarget = deadLetter !== null && view.findQueue(deadLetter.queue) !== undefined
   return {
     ready,
     leased: inFlight,
@@ -113,7 +114,7 @@ export function readStatistics(session: Session, queue: Queue, now: number): Que
   }
 }
 
-/** Whether a lease that lapsed was the last attempt of a job, as the upkeep will find. */
+/** Whether a lease that lapsed was the last attempt of a job, as the sweep will find. */
 function hasEndedJob(queue: Queue, row: DueLease): boolean {
   return (
     row.job !== null &&
@@ -123,15 +124,14 @@ function hasEndedJob(queue: Queue, row: DueLease): boolean {
   )
 }
 
-/** Jobs that have lost their last attempt in other queues, and belong into this one since `due_at`. */
+/** Jobs that have lost their last attempt in other queues, and belong to this one since `due_at`. */
 export function deadLettersToCome(
-  session: Session,
+  view: StoreView,
   { name }: Queue,
-  now: number,
 ): readonly (DueRow & Pick<DueLease, 'due_at'>)[] {
-  return session.all(sql.sources, name).flatMap((source) => {
-    const queue = session.queues.require(source.name)
-    const lapsed = session.all(sql.dueLeased, queue.generation, now)
+  return view.all(sql.sources, name).flatMap((source) => {
+    const queue = view.queue(source.name)
+    const lapsed = view.all(sql.dueLeased, queue.generation, view.now)
     return lapsed
       .filter((row) => hasEndedJob(queue, row))
       .map(({ sent_at, due_at }) => ({ state: readyState, sent_at, due_at }))

@@ -17,9 +17,8 @@ import type {
   Tick,
   TickResult,
 } from '../../schedule-store.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { storeEmitted } from '../messages/emitting.ts'
 
 /** Schedules that are handed out at once; the rest is still due when these have ticked. */
@@ -70,19 +69,19 @@ const sql = {
 
 export function ensureSchedule(tx: StoreTransaction, request: EnsureSchedule): ScheduleRecord {
   const { schedule, scope, rule, nextAt } = request
-  const known = findSchedule(tx.session, request)
+  const known = findSchedule(tx, request)
   if (known !== undefined && known.scope !== scope) throw ownedByAnother(known)
   if (known === undefined) tx.run(sql.add, schedule, scope, rule, nextAt, tx.now)
   else if (known.rule === rule) tx.run(sql.renew, tx.now, nextAt, schedule, scope, rule)
   else tx.run(sql.change, rule, nextAt, tx.now, schedule)
   tx.wroteRow()
-  return required(tx.session, request)
+  return required(tx, request)
 }
 
-export function dueSchedules(session: Session, { scope }: ScheduleScope): DueSchedules {
-  const now = session.clock.wallMs
-  const schedules = session.all(sql.due, scope, now)
-  const next = session.one(sql.next, scope, now)
+export function dueSchedules(view: StoreView, { scope }: ScheduleScope): DueSchedules {
+  const now = view.session.clock.wallMs
+  const schedules = view.all(sql.due, scope, now)
+  const next = view.one(sql.next, scope, now)
   return { now, schedules: schedules.map(recordOf), nextAt: next?.nextAt ?? null }
 }
 
@@ -122,7 +121,7 @@ export function pauseSchedule(
 ): ScheduleRecord | undefined {
   const { schedule, by } = request
   if (tx.changed(sql.pause, tx.now, by, schedule)) tx.wroteRow()
-  return findSchedule(tx.session, request)
+  return findSchedule(tx, request)
 }
 
 export function resumeSchedule(
@@ -131,22 +130,22 @@ export function resumeSchedule(
 ): ScheduleRecord | undefined {
   const { schedule, by, nextAt } = request
   if (tx.changed(sql.resume, nextAt, tx.now, by, schedule)) tx.wroteRow()
-  return findSchedule(tx.session, request)
+  return findSchedule(tx, request)
 }
 
 export function findSchedule(
-  session: Session,
+  view: StoreView,
   { schedule }: ScheduleName,
 ): ScheduleRecord | undefined {
-  const row = session.one(sql.find, schedule)
+  const row = view.one(sql.find, schedule)
   return row && recordOf(row)
 }
 
 export function listSchedules(
-  session: Session,
+  view: StoreView,
   { scope }: Partial<ScheduleScope>,
 ): readonly ScheduleRecord[] {
-  const rows = scope === undefined ? session.all(sql.listAll) : session.all(sql.list, scope)
+  const rows = scope === undefined ? view.all(sql.listAll) : view.all(sql.list, scope)
   return rows.map(recordOf)
 }
 
@@ -165,8 +164,7 @@ export function renewSchedules(tx: StoreTransaction, request: RenewSchedules): r
     .map(({ schedule }) => schedule)
     .filter(
       (schedule) =>
-        findSchedule(tx.session, { schedule }) === undefined ||
-        left.some(({ name }) => name === schedule),
+        findSchedule(tx, { schedule }) === undefined || left.some(({ name }) => name === schedule),
     )
 }
 
@@ -175,8 +173,8 @@ function recordOf(row: ScheduleRecord): ScheduleRecord {
   return { ...row }
 }
 
-function required(session: Session, name: ScheduleName): ScheduleRecord {
-  const record = findSchedule(session, name)
+function required(view: StoreView, name: ScheduleName): ScheduleRecord {
+  const record = findSchedule(view, name)
   // It was written in this transaction.
   if (record === undefined) throw new MillraceError('store_failed')
   return record

@@ -1,9 +1,8 @@
-/** Budgets: what was spent in the present window, and the switch that goes on when it is too much. */
+/** Budgets: the spending of the present window, and the switch that turns on when the limit is reached. */
 
 import type { BudgetState, BudgetWindow, Spend } from '../../switch-store.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { turnOn } from './switches.ts'
 
 const sql = {
@@ -11,17 +10,17 @@ const sql = {
   write: change('INSERT OR REPLACE INTO budget (name, window_start, spent) VALUES (?, ?, ?)'),
 }
 
-/** So much of a limit may be lost in a long sum of fractions without anybody having saved it. */
+/** The part of a limit that a long sum of fractions may lose to rounding. */
 const roundingError = 1e-9
 
 function isReached(spent: number, limit: number): boolean {
   return spent >= limit * (1 - roundingError)
 }
 
-export function spend(tx: StoreTransaction, request: Spend): BudgetState {
+export function spendBudget(tx: StoreTransaction, request: Spend): BudgetState {
   const { budget, limit, amount } = request
   const { start, end } = windowAt(request, tx.now)
-  const before = spentSince(tx.session, budget, start)
+  const before = spentSince(tx, budget, start)
   const spent = before + amount
   tx.run(sql.write, budget, start, spent)
   tx.wroteRow()
@@ -29,10 +28,10 @@ export function spend(tx: StoreTransaction, request: Spend): BudgetState {
   return { spent, limit, windowEndsAt: end, tripped }
 }
 
-export function budgetState(session: Session, request: BudgetWindow, now: number): BudgetState {
+export function budgetState(view: StoreView, request: BudgetWindow): BudgetState {
   const { budget, limit } = request
-  const { start, end } = windowAt(request, now)
-  const spent = spentSince(session, budget, start)
+  const { start, end } = windowAt(request, view.now)
+  const spent = spentSince(view, budget, start)
   return { spent, limit, windowEndsAt: end, tripped: isReached(spent, limit) }
 }
 
@@ -53,6 +52,6 @@ function windowAt({ perMs }: BudgetWindow, now: number): { start: number; end: n
   return { start, end: start + perMs }
 }
 
-function spentSince(session: Session, budget: string, start: number): number {
-  return session.one(sql.read, budget, start)?.spent ?? 0
+function spentSince(view: StoreView, budget: string, start: number): number {
+  return view.one(sql.read, budget, start)?.spent ?? 0
 }

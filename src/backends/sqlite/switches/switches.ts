@@ -11,11 +11,10 @@ import type {
   SwitchTarget,
 } from '../../switch-store.ts'
 import { numberedPage, numberOf } from '../driver/numbered-pages.ts'
-import type { Session } from '../driver/session.ts'
 import { change, query, upTo } from '../driver/statements.ts'
-import type { StoreTransaction } from '../driver/transaction.ts'
+import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 
-/** Messages of a queue that are looked at before everything in it is diverted. */
+/** Messages of a queue that are checked before all of it is diverted. */
 const lookedAt = 1_000
 
 const sql = {
@@ -41,7 +40,7 @@ export function setSwitch(tx: StoreTransaction, request: SetSwitch): SwitchRecor
   return turnOn(tx, { scope, value, mode, by, note, setAt: tx.now, until })
 }
 
-/** Turns a switch on and writes it down; whoever asks has been checked already. */
+/** Turns a switch on and records it; the request was checked before. */
 export function turnOn(tx: StoreTransaction, record: SwitchRecord): SwitchRecord {
   liftExpired(tx)
   const { scope, value, mode, by, note, setAt, until } = record
@@ -59,7 +58,7 @@ export function liftSwitch(tx: StoreTransaction, request: LiftSwitch): boolean {
   return true
 }
 
-/** Takes switches out whose time is over, and writes that down; the answer is how many. */
+/** Removes switches whose time is over, and records it; returns how many. */
 export function liftExpired(tx: StoreTransaction): number {
   const expired = tx.session.queues.switches.expired(tx.now)
   for (const target of expired) {
@@ -83,16 +82,21 @@ function noteEvent(tx: StoreTransaction, event: SwitchEvent): void {
   tx.run(sql.note, scope, value, event.event, mode, by, note, at, until)
 }
 
-export function switchEvents(session: Session, request: ListSwitchEvents): Page<SwitchEvent> {
+/** Switches that are on. */
+export function listSwitches({ session, now }: StoreView): readonly SwitchRecord[] {
+  return session.queues.switches.on(now)
+}
+
+export function switchEvents(view: StoreView, request: ListSwitchEvents): Page<SwitchEvent> {
   const { after, limit } = request
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : numberOf(after)
-  const rows = session.all(sql.events, before, limit + 1)
+  const rows = view.all(sql.events, before, limit + 1)
   return numberedPage(rows, limit, ({ number: _, ...event }) => event)
 }
 
 /**
- * Plain messages have nowhere to go without a dead-letter queue, and would be held instead. Whoever
- * asks for the one must not get the other; a look at the oldest messages tells what the queue is for.
+ * Without a dead-letter queue, plain messages cannot be diverted and would be held instead. So `divert` is
+ * refused where the oldest messages are plain ones.
  */
 function refuseQueueSwitch(tx: StoreTransaction, { value, mode }: SetSwitch): void {
   const queue = tx.queue(value)

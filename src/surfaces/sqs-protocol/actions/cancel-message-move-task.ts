@@ -1,5 +1,5 @@
 /** CancelMessageMoveTask: stops a move task; what it has moved stays where it is. */
-import { isRefused } from '../../../core/is-refused.ts'
+import { isRefused } from '../../../core/millrace-error.ts'
 import { type Action, action } from '../action.ts'
 import { notFound, parseTaskHandle, queueByArn } from '../messages/move-tasks.ts'
 import { missingParameter } from '../refusals.ts'

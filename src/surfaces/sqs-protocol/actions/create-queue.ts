@@ -1,5 +1,5 @@
 /** CreateQueue: a new queue, or the URL of one that is just as it was asked for. */
-import { isRefused } from '../../../core/is-refused.ts'
+import { isRefused } from '../../../core/millrace-error.ts'
 import type { QueueSettings } from '../../../core/queue-settings.ts'
 import {
   attributesOfQueue,

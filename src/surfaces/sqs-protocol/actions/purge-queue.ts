@@ -1,5 +1,5 @@
 /** PurgeQueue: all messages of a queue, visible, delayed and in flight, and its memory of duplicates. */
-import { isRefused } from '../../../core/is-refused.ts'
+import { isRefused } from '../../../core/millrace-error.ts'
 import { type Action, action } from '../action.ts'
 import { structure, text } from '../shapes.ts'
 import { SqsError } from '../sqs-error.ts'

@@ -1,6 +1,7 @@
 /** StartMessageMoveTask: moves dead letters back to where they died, or to a queue of choice. */
-import { isRefused } from '../../../core/is-refused.ts'
+
 import { limits } from '../../../core/limits.ts'
+import { isRefused } from '../../../core/millrace-error.ts'
 import { addressOf, formatArn } from '../../../sqs/queue-address.ts'
 import { type Action, action } from '../action.ts'
 import { formatTaskHandle, queueByArn } from '../messages/move-tasks.ts'

@@ -1,6 +1,6 @@
 /** Move tasks as clients know them: queues by their ARNs, a task by a handle that names its source. */
 import type { QueueRecord } from '../../../backends/backend.ts'
-import { isRefused } from '../../../core/is-refused.ts'
+import { isRefused } from '../../../core/millrace-error.ts'
 import { parseArn } from '../../../sqs/queue-address.ts'
 import type { ActionContext } from '../action.ts'
 import { decodeBase64 } from '../base64.ts'

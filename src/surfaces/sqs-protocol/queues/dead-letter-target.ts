@@ -1,6 +1,6 @@
 /** Whether a queue may be where another queue's dead letters go, in the words of SQS. */
 import type { DeadLetterTarget, QueueRecord, QueueSettings } from '../../../backends/backend.ts'
-import { isRefused } from '../../../core/is-refused.ts'
+import { isRefused } from '../../../core/millrace-error.ts'
 import { invalidPolicy } from '../../../sqs/attribute-refusal.ts'
 import type { WireStore } from '../action.ts'
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { BackoffPolicy } from './backoff.ts'
-import { checkBackoffPolicy } from './check-job.ts'
+import { type BackoffPolicy, checkBackoffPolicy } from './backoff.ts'
 import type { Violations } from './checks.ts'
 import { checkJobLabels, type JobLabels } from './job-labels.ts'
 

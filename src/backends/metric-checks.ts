@@ -1,4 +1,4 @@
-/** Checks every argument about metrics, as checked-backend.ts does for messages. */
+/** Checks of arguments about metrics. */
 import {
   checkNumber,
   checkOneOf,
@@ -10,36 +10,19 @@ import {
 import { durationBuckets } from '../core/duration-buckets.ts'
 import { attemptEndings, type DurationFigures } from '../core/handler-figures.ts'
 import { limits } from '../core/limits.ts'
-import { check } from './checking.ts'
+import { type Checks, checkPage } from './checking.ts'
 import type { HandlerFigures, MetricStore, QueueFigures, ReportFigures } from './metric-store.ts'
 
-export function checkedMetricStore(store: MetricStore): MetricStore {
-  return {
-    sample: () => store.sample(),
-    report: async (request) => {
-      check((into) => checkReport(into, request))
-      return store.report(request)
-    },
-    minutes: async (request) => {
-      check((into) => checkSpan(into, request))
-      return store.minutes(request)
-    },
-    snapshot: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return store.snapshot(request)
-    },
-    values: async (request) => {
-      check((into) => {
-        checkText(into, 'name', request.name, limits.metricNameLength)
-        checkSpan(into, request)
-      })
-      return store.values(request)
-    },
-    latest: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return store.latest(request)
-    },
-  }
+export const metricChecks: Checks<MetricStore> = {
+  sample: null,
+  report: checkReport,
+  minutes: checkSpan,
+  snapshot: checkPage,
+  values: (into, request) => {
+    checkText(into, 'name', request.name, limits.metricNameLength)
+    checkSpan(into, request)
+  },
+  latest: checkPage,
 }
 
 function checkReport(into: Violations, { queues, values = [] }: ReportFigures): void {

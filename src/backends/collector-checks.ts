@@ -1,4 +1,4 @@
-/** Checks every argument about collectors, as checked-backend.ts does for messages. */
+/** Checks of arguments about collectors. */
 import { hasForbiddenCharacter } from '../core/check-message.ts'
 import {
   checkLength,
@@ -8,46 +8,26 @@ import {
   type Violations,
 } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
-import { check } from './checking.ts'
+import { type Checks, checkPage } from './checking.ts'
 import type { AddItems, CollectorKey, CollectorStore, NewItem } from './collector-store.ts'
 
-export function checkedCollectorStore(store: CollectorStore): CollectorStore {
-  return {
-    add: async (request) => {
-      check((into) => checkItems(into, '', request))
-      return store.add(request)
-    },
-    begin: async (request) => {
-      check((into) => {
-        checkKey(into, '', request)
-        checkRange(into, 'maxItems', request.maxItems, limits.batchItems)
-        checkRange(into, 'maxBytes', request.maxBytes, limits.batchBytes)
-      })
-      return store.begin(request)
-    },
-    read: async (request) => {
-      check((into) => {
-        checkKey(into, '', request)
-        checkRange(into, 'limit', request.limit, limits.pageSize)
-      })
-      return store.read(request)
-    },
-    list: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return store.list(request)
-    },
-    flush: async (request) => {
-      check((into) => checkKey(into, '', request))
-      return store.flush(request)
-    },
-    repair: async (request) => {
-      check((into) => {
-        checkRange(into, 'overdueMs', request.overdueMs, limits.overdueMs)
-        checkRange(into, 'limit', request.limit, limits.pageSize)
-      })
-      return store.repair(request)
-    },
-  }
+export const collectorChecks: Checks<CollectorStore> = {
+  add: (into, request) => checkItems(into, '', request),
+  begin: (into, request) => {
+    checkKey(into, '', request)
+    checkRange(into, 'maxItems', request.maxItems, limits.batchItems)
+    checkRange(into, 'maxBytes', request.maxBytes, limits.batchBytes)
+  },
+  read: (into, request) => {
+    checkKey(into, '', request)
+    checkRange(into, 'limit', request.limit, limits.pageSize)
+  },
+  list: checkPage,
+  flush: (into, request) => checkKey(into, '', request),
+  repair: (into, request) => {
+    checkRange(into, 'overdueMs', request.overdueMs, limits.overdueMs)
+    checkRange(into, 'limit', request.limit, limits.pageSize)
+  },
 }
 
 /** Also for items that come with a settlement. */

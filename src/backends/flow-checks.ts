@@ -1,8 +1,8 @@
-/** Checks every argument about flows before a store sees it, as checked-backend.ts does for messages. */
+/** Checks of arguments about flows. */
 import { checkOneOf, checkRange, checkText, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { checkJob } from './checked-job-store.ts'
-import { check } from './checking.ts'
+import { type Checks, checkPage } from './checking.ts'
 import type { Emitted } from './emitted.ts'
 import type {
   FlowKey,
@@ -14,53 +14,24 @@ import type {
   UnitKey,
 } from './flow-store.ts'
 
-export function checkedFlowStore(store: FlowStore): FlowStore {
-  return {
-    open: async (request) => {
-      check((into) => checkOpening(into, request))
-      return store.open(request)
-    },
-    add: async (request) => {
-      check((into) => {
-        checkFlowKey(into, '', request)
-        checkUnits(into, request.units)
-      })
-      return store.add(request)
-    },
-    seal: async (request) => {
-      check((into) => checkFlowKey(into, '', request))
-      return store.seal(request)
-    },
-    mark: async (request) => {
-      check((into) => checkMarks(into, request))
-      return store.mark(request)
-    },
-    start: async (request) => {
-      check((into) => checkStart(into, request))
-      return store.start(request)
-    },
-    cancel: async (request) => {
-      check((into) => checkFlowKey(into, '', request))
-      return store.cancel(request)
-    },
-    resume: async (request) => {
-      check((into) => {
-        checkUnitKey(into, '', request)
-        checkEmitted(into, request.work)
-      })
-      return store.resume(request)
-    },
-    read: (request) => store.read(request),
-    list: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return store.list(request)
-    },
-    units: async (request) => {
-      check((into) => checkRange(into, 'limit', request.limit, limits.pageSize))
-      return store.units(request)
-    },
-    counts: () => store.counts(),
-  }
+export const flowChecks: Checks<FlowStore> = {
+  open: checkOpening,
+  add: (into, request) => {
+    checkFlowKey(into, '', request)
+    checkUnits(into, request.units)
+  },
+  seal: (into, request) => checkFlowKey(into, '', request),
+  mark: checkMarks,
+  start: checkStart,
+  cancel: (into, request) => checkFlowKey(into, '', request),
+  resume: (into, request) => {
+    checkUnitKey(into, '', request)
+    checkEmitted(into, request.work)
+  },
+  read: null,
+  list: checkPage,
+  units: checkPage,
+  counts: null,
 }
 
 export function checkOpening(into: Violations, request: OpenFlow): void {

@@ -1,0 +1,131 @@
+/** The parts of the port whose methods are one rule each: which rule a method runs, and how. */
+
+import type { AlarmStore } from '../alarm-store.ts'
+import type { CollectorStore } from '../collector-store.ts'
+import type { FlowStore } from '../flow-store.ts'
+import type { InboxStore } from '../inbox-store.ts'
+import type { ScheduleStore } from '../schedule-store.ts'
+import type { StackStore } from '../stack-store.ts'
+import type { SwitchStore } from '../switch-store.ts'
+import { listTransitions } from './alarms/alarm-history.ts'
+import {
+  declareAlarms,
+  forgetAlarms,
+  listAlarms,
+  readAlarm,
+  recordEvaluations,
+  setAlarmState,
+} from './alarms/alarm-states.ts'
+import { settleNotification, takeNotifications } from './alarms/notifications.ts'
+import { beginBatch } from './collectors/batches.ts'
+import { addItems, flushKey } from './collectors/collecting.ts'
+import { listKeys, readKey } from './collectors/collector-reading.ts'
+import { repairKeys } from './collectors/collector-repair.ts'
+import { adds, changes, type Operations, reads } from './driver/operations.ts'
+import { cancelFlow, markUnits, resumeFlow, startUnit } from './flows/flow-control.ts'
+import { countFlows, listFlows, listUnits } from './flows/flow-listing.ts'
+import { addUnits, openFlow, sealFlow } from './flows/flow-opening.ts'
+import { readFlow } from './flows/flow-rows.ts'
+import {
+  inboxHistory,
+  noteOnMessage,
+  readInboxMessage,
+  releaseMessage,
+  renewClaim,
+  resolveMessage,
+} from './inbox/inbox.ts'
+import { claimMessage } from './inbox/inbox-claiming.ts'
+import { listInboxes } from './inbox/inbox-events.ts'
+import { countInboxMessages, listInboxMessages } from './inbox/inbox-listing.ts'
+import {
+  dueSchedules,
+  ensureSchedule,
+  findSchedule,
+  listSchedules,
+  pauseSchedule,
+  renewSchedules,
+  resumeSchedule,
+  runScheduleNow,
+  tickSchedule,
+} from './schedules/schedules.ts'
+import { listStacks, readStack, writeStack } from './stacks/stacks.ts'
+import { budgetState, spendBudget } from './switches/budgets.ts'
+import { liftSwitch, listSwitches, setSwitch, switchEvents } from './switches/switches.ts'
+
+export const alarmOperations: Operations<AlarmStore> = {
+  now: reads(({ now }) => now),
+  declareAlarms: changes(declareAlarms),
+  alarmStates: reads(listAlarms),
+  readAlarm: reads(readAlarm),
+  recordEvaluations: changes(recordEvaluations),
+  setAlarmState: changes(setAlarmState),
+  forgetAlarms: changes(forgetAlarms),
+  alarmHistory: reads(listTransitions),
+  takeNotifications: changes(takeNotifications),
+  settleNotification: changes(settleNotification),
+}
+
+export const collectorOperations: Operations<CollectorStore> = {
+  add: adds(addItems),
+  begin: changes(beginBatch),
+  read: reads(readKey),
+  list: reads(listKeys),
+  flush: changes(flushKey),
+  repair: changes(repairKeys),
+}
+
+export const flowOperations: Operations<FlowStore> = {
+  open: adds(openFlow),
+  add: adds(addUnits),
+  seal: changes(sealFlow),
+  mark: changes(markUnits),
+  start: adds(startUnit),
+  cancel: changes(cancelFlow),
+  resume: adds(resumeFlow),
+  read: reads(readFlow),
+  list: reads(listFlows),
+  units: reads(listUnits),
+  counts: reads(countFlows),
+}
+
+/** Reads run in a transaction too: they end lapsed claims first, so that no past claim is shown. */
+export const inboxOperations: Operations<InboxStore> = {
+  list: changes(listInboxMessages),
+  counts: changes(countInboxMessages),
+  read: changes(readInboxMessage),
+  claim: changes(claimMessage),
+  renew: changes(renewClaim),
+  note: changes(noteOnMessage),
+  resolve: changes(resolveMessage),
+  giveBack: changes(releaseMessage),
+  history: changes(inboxHistory),
+  used: reads(listInboxes),
+}
+
+export const scheduleOperations: Operations<ScheduleStore> = {
+  now: reads(({ session }) => session.clock.wallMs),
+  ensure: changes(ensureSchedule),
+  due: reads(dueSchedules),
+  tick: adds(tickSchedule),
+  runNow: adds(runScheduleNow),
+  pause: changes(pauseSchedule),
+  resume: changes(resumeSchedule),
+  read: reads(findSchedule),
+  list: reads(listSchedules),
+  renew: changes(renewSchedules),
+}
+
+export const stackOperations: Operations<StackStore> = {
+  read: reads(readStack),
+  list: reads(listStacks),
+  write: changes(writeStack),
+}
+
+export const switchOperations: Operations<SwitchStore> = {
+  set: changes(setSwitch),
+  lift: changes(liftSwitch),
+  list: reads(listSwitches),
+  history: reads(switchEvents),
+  spend: changes(spendBudget),
+  budget: reads(budgetState),
+}
