@@ -31,6 +31,7 @@ import { createConsumer } from '../receiving/queue-consumer.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
 import { appAlarmOwner, watchAppAlarms } from './app-alarms.ts'
+import { checkReady } from './check-ready.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { heldNamesIn } from './held-names.ts'
 import { type Maintenance, startAppMaintenance } from './maintenance.ts'
@@ -121,6 +122,7 @@ export async function openApp<const Opened extends App>(
       workers.push(worker)
       return worker
     },
+    ready: () => (closed === undefined ? checkReady(backend, ports) : Promise.reject(appClosed())),
     backup: (file, given) => backend.backup({ ...given, file }),
     close,
     [Symbol.asyncDispose]: close,
@@ -147,6 +149,10 @@ async function backendOf(
     storeFile: opened.data.file,
     closeBackend: () => opened.backend.close(),
   }
+}
+
+function appClosed(): MillraceError {
+  return new MillraceError('store_closed', { message: 'The app is closed.' })
 }
 
 interface AppBackend extends Pick<Mill, 'storeFile'> {

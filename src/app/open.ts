@@ -117,6 +117,11 @@ export interface Mill<Opened extends App = App> extends AsyncDisposable {
     options: WorkerOptions<Opened['queues'], Polled, Opened>,
   ): Worker
   /**
+   * Resolves when the app can be used: its store can be read and written. Rejects with the reason when it cannot:
+   * `store_replaced`, `store_full`, `store_busy` after two seconds, or `store_closed` from `close` on.
+   */
+  ready(): Promise<void>
+  /**
    * Copies the store into a new file while it is in use, and verifies the copy. The file gets its name
    * when it is whole; one that exists is refused.
    */
