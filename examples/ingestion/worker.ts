@@ -53,7 +53,7 @@ export function createIngestionWorker(
   }
   return mill.worker({
     poll: chosen,
-    handle: only(handle, chosen),
+    handle,
     queueConcurrency: only(queueConcurrency, chosen),
   })
 }

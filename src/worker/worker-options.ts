@@ -40,6 +40,13 @@ export type Handlers<
   >
 }
 
+/** The handlers of queues that are not polled: a worker does not need them, and leaves them alone. */
+type OtherHandlers<
+  Queues extends DeclaredQueues,
+  Polled extends keyof Queues,
+  Parts extends DeclaredFlowParts,
+> = Partial<Omit<Handlers<Queues, keyof Queues, Parts>, keyof Handlers<Queues, Polled, Parts>>>
+
 export interface WorkerOptions<
   Queues extends DeclaredQueues = DeclaredQueues,
   Polled extends keyof Queues & string = keyof Queues & string,
@@ -50,7 +57,11 @@ export interface WorkerOptions<
    * first while both have some; what one does not use, the others get.
    */
   readonly poll: readonly Polled[] | { readonly [Key in Polled]: number }
-  readonly handle: Handlers<Queues, Polled, Parts>
+  /**
+   * A handler for every job type, and every plain queue, that is polled. Handlers of other queues are left alone, so
+   * that several workers can share one object.
+   */
+  readonly handle: Handlers<Queues, Polled, Parts> & OtherHandlers<Queues, Polled, Parts>
   /** Handlers that run at once in this worker. Default 10. */
   readonly concurrency?: number
   /** The same for one queue. Default: all of the worker's. */
