@@ -39,6 +39,7 @@ import { alarmListener, type Notice, noticesTo } from './notice.ts'
 import type { DeadLetterHandle, Mill, OpenOptions } from './open.ts'
 import { openBackend } from './open-backend.ts'
 import { openWorker } from './open-worker.ts'
+import { UnstartedWorkers } from './unstarted-workers.ts'
 
 export async function openApp<const Opened extends App>(
   app: Opened,
@@ -84,11 +85,14 @@ export async function openApp<const Opened extends App>(
   const { queues } = resolved
   const collecting = createCollectors<Opened>({ app, scope, queues, backend, emitter })
   const workers: Worker[] = []
+  const unstarted = new UnstartedWorkers({ timers: ports.timers, onNotice })
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
     closed ??= Promise.all(workers.map((worker) => worker.stop()))
       .then(() => maintenance.close())
       .then(closeBackend)
+      // Last: a listener that throws must not keep the store open.
+      .then(() => unstarted.close())
     return closed
   }
   return {
@@ -116,7 +120,7 @@ export async function openApp<const Opened extends App>(
     worker: (workerOptions) => {
       // The types have seen to it that every queue and type has its handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
-      const parts = { app, resolved, backend, ports, log, tally, heldNames }
+      const parts = { app, resolved, backend, ports, log, tally, heldNames, unstarted }
       const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
       const worker = openWorker(setup, untyped)
       workers.push(worker)

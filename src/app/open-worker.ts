@@ -19,6 +19,7 @@ import { limitHeapGrowth } from '../worker/heap-growth.ts'
 import { createWorker, type Worker, type WorkerSetup } from '../worker/worker.ts'
 import type { WorkerEvent } from '../worker/worker-event.ts'
 import { type UntypedWorkerOptions, workerDefaults } from '../worker/worker-options.ts'
+import type { UnstartedWorkers } from './unstarted-workers.ts'
 
 export interface OpenWorkerSetup {
   readonly app: App
@@ -29,6 +30,7 @@ export interface OpenWorkerSetup {
   /** What handlers come to, for the metrics. */
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
+  readonly unstarted: UnstartedWorkers
   readonly emitter: Emitter
   readonly flows: FlowEmits
   readonly collectors: Pick<Collectors<unknown>, 'prepare' | 'handlers'>
@@ -39,12 +41,15 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
   const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
   // On any other clock there is no load that lasts, and no process of its own.
   if (ports === systemPorts) limitHeapGrowth('worker', ports.timers)
+  const triggers = setup.collectors.handlers
+  const sources = buildSources({ resolved, options, concurrency, triggers })
+  const stopTimeoutMs = durationMs(stopTimeout, 'stopTimeout')
   return createWorker({
     backend,
     ports,
-    sources: buildSources({ resolved, options, concurrency, triggers: setup.collectors.handlers }),
+    sources,
     concurrency,
-    stopTimeoutMs: durationMs(stopTimeout, 'stopTimeout'),
+    stopTimeoutMs,
     layers: options.use ?? [],
     heldNames,
     context: contextOf(setup),
@@ -61,6 +66,7 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
       }),
     // A thread has a clock of its own, so on any other clock there is no place for it.
     guarded: ports === systemPorts,
+    onStarted: setup.unstarted.add(sources.map((source) => source.setup.key)),
     onSignal: onStopSignal,
   })
 }

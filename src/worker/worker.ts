@@ -64,6 +64,8 @@ export interface WorkerSetup {
   ) => void
   /** Whether leases are also kept by a thread of their own. */
   readonly guarded: boolean
+  /** Called at every start. */
+  readonly onStarted: () => void
   /** Calls back at SIGTERM and SIGINT; the answer stops listening. */
   readonly onSignal: (run: () => void) => () => void
 }
@@ -82,6 +84,7 @@ export function createWorker(setup: WorkerSetup): Worker {
         loss = error
         void worker.stop()
       })
+      setup.onStarted()
     },
     stop({ timeoutMs = setup.stopTimeoutMs } = {}) {
       if (shift === undefined) return Promise.resolve()
