@@ -108,6 +108,7 @@ export {
 export {
   type App,
   type AppDeclaration,
+  type AppSettings,
   type DeclaredFlowParts,
   type DeclaredQueues,
   type DefinedApp,
