@@ -37,6 +37,12 @@ export interface Worker {
    * store were replaced under it.
    */
   run(): Promise<void>
+  /**
+   * Starts if need be, and stops when nothing is left to run right now: no message of its queues is ready, and
+   * none runs here. What is delayed, retried later, held by a switch or a ceiling, or run by another worker does
+   * not count. Resolves when it has stopped; rejects when the store was closed or replaced before.
+   */
+  drain(): Promise<void>
   /** Changes the weight of a queue from the next claim on. */
   setWeight(queue: string, weight: number): void
   /** Handlers that run at this moment. */
@@ -96,16 +102,22 @@ export function createWorker(setup: WorkerSetup): Worker {
     },
     async run() {
       worker.start()
-      let end: () => void = () => undefined
-      const ended = new Promise<void>((resolve) => {
-        end = resolve
-      })
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>()
       const stopListening = setup.onSignal(end)
       shift?.whenEnded(end)
       await ended
       stopListening()
       await worker.stop()
       if (loss?.code === 'store_replaced') throw loss
+    },
+    async drain() {
+      worker.start()
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+      shift?.whenEnded(end)
+      void shift?.drained().then(end)
+      await ended
+      await worker.stop()
+      if (loss !== undefined) throw loss
     },
     setWeight(queue, weight) {
       const source = setup.sources.find(({ setup: { key } }) => key === queue)
@@ -188,6 +200,19 @@ class Shift {
 
   whenEnded(run: () => void): void {
     this.#onEnd.push(run)
+  }
+
+  /**
+   * Resolves when nothing is left to run. What a handler sends is there before its queue announces it, so each
+   * queue is claimed from once more after the last handler was settled.
+   */
+  async drained(): Promise<void> {
+    do {
+      while (!(this.#loop.isQuiet && this.#runner.isIdle)) {
+        await this.#loop.quiet()
+        await this.#runner.idle()
+      }
+    } while (!(await this.#loop.recheck()))
   }
 
   async end(timeoutMs: number): Promise<void> {
