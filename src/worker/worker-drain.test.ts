@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
-import {
-  gate,
-  openScene,
-  type SceneOptions,
-  started,
-  type WorkerScene,
-  withTime,
-} from '../../test/support/worker-scene.ts'
+import type { SceneOptions, WorkerScene } from '../../test/support/worker-scene.ts'
+import { gate, openScene, started, withTime } from '../../test/support/worker-scene.ts'
 import type { Backend } from '../backends/backend.ts'
 import { defineApp } from '../contracts/define-app.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
