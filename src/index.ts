@@ -15,6 +15,7 @@ export type {
   QueueHandle,
 } from './app/open.ts'
 export { open } from './app/open.ts'
+export { type ProgramPart, runUntilSignal, type Stoppable } from './app/run-until-signal.ts'
 export type { AlarmRecord, AlarmTransition } from './backends/alarm-store.ts'
 /** Requests and answers of the backend port, for those who call it or write a backend. */
 export type * as port from './backends/backend.ts'

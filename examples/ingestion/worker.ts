@@ -3,7 +3,7 @@
  * left to do, for machines that are started for a batch of uploads and not kept.
  */
 import { parseArgs } from 'node:util'
-import type { Worker } from 'millrace'
+import { runUntilSignal, type Worker } from 'millrace'
 import { pino } from 'pino'
 import { readEnvironment } from './environment.ts'
 import { CircuitBreaker } from './extractor/circuit-breaker.ts'
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
   await using ingestion = await openIngestion(readEnvironment(), pino({}, pino.destination(2)))
   const worker = createIngestionWorker(ingestion, { roles: chosen })
   console.log(`worker ${chosen.join(', ')}`)
-  await (values.drain ? worker.drain() : worker.run())
+  await (values.drain ? worker.drain() : runUntilSignal(ingestion.mill, worker))
 }
 
 function roleOf(text: string): Role {

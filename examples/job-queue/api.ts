@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import type { Logger } from 'millrace'
+import { type Logger, runUntilSignal } from 'millrace'
 import { createJobsApi } from 'millrace/server'
 import { pino } from 'pino'
 import type { JobQueueMill } from './app.ts'
@@ -82,9 +82,7 @@ async function main(environment: Environment, log: Logger): Promise<void> {
   const mill = await openMill(environment, log)
   const api = await startApi({ mill, services, settings: environment, log })
   console.log(`api ${api.url}`)
-  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
-  await api.stop()
-  await mill.close()
+  await runUntilSignal(mill, api)
   await services.close()
 }
 

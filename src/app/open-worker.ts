@@ -6,6 +6,7 @@ import { misplacement } from '../contracts/tier-declaration.ts'
 import { durationMs } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
+import { onStopSignal } from '../core/stop-signals.ts'
 import type { Collectors } from '../flows/collectors.ts'
 import type { FlowEmits } from '../flows/emitted-flows.ts'
 import type { Emitter } from '../jobs/emitter.ts'
@@ -123,13 +124,5 @@ function harmless(run: () => void): void {
     run()
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : String(error))
-  }
-}
-
-function onStopSignal(run: () => void): () => void {
-  const signals = ['SIGTERM', 'SIGINT'] as const
-  for (const signal of signals) process.once(signal, run)
-  return () => {
-    for (const signal of signals) process.off(signal, run)
   }
 }

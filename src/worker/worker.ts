@@ -34,7 +34,7 @@ export interface Worker {
   stop(options?: { readonly timeoutMs?: number }): Promise<void>
   /**
    * Starts, and stops at SIGTERM or SIGINT; resolves when it has stopped. Rejects when the files of the
-   * store were replaced under it.
+   * store were replaced under it. A second signal exits the process at once.
    */
   run(): Promise<void>
   /**
@@ -72,7 +72,7 @@ export interface WorkerSetup {
   readonly guarded: boolean
   /** Called at every start. */
   readonly onStarted: () => void
-  /** Calls back at SIGTERM and SIGINT; the answer stops listening. */
+  /** Calls back at the first SIGTERM or SIGINT; what it returns stops listening. */
   readonly onSignal: (run: () => void) => () => void
 }
 
@@ -106,8 +106,8 @@ export function createWorker(setup: WorkerSetup): Worker {
       const stopListening = setup.onSignal(end)
       shift?.whenEnded(end)
       await ended
-      stopListening()
       await worker.stop()
+      stopListening()
       if (loss?.code === 'store_replaced') throw loss
     },
     async drain() {
