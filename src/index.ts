@@ -122,6 +122,7 @@ export {
   flow,
 } from './contracts/flow-declaration.ts'
 export type { JanitorOptions } from './contracts/janitor-declaration.ts'
+export type { JobContext } from './contracts/job-context.ts'
 export {
   type JobInput,
   type JobOutput,

@@ -116,7 +116,7 @@ describe('what is wrong with a queue of jobs', () => {
     [
       { types: { OCR: { payload: Ocr, attempt: 2 } } },
       'queues.basic.types.OCR.attempt: got an unknown setting, expected one of payload, result, ' +
-        'attempts, secret, personal, noPersonalData, concurrency, obeys, backoff, timeout; ' +
+        'attempts, secret, personal, noPersonalData, run, concurrency, obeys, backoff, timeout; ' +
         "did you mean 'attempts'?",
     ],
     [

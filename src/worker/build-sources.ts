@@ -1,7 +1,7 @@
 /** From the options of a worker to its sources; what is wrong with them is reported in one error. */
 import { isTriggersQueue } from '../contracts/collector-declaration.ts'
 import { didYouMean } from '../contracts/did-you-mean.ts'
-import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import { declaredRunOf, isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import type { ResolvedQueues } from '../contracts/resolve-queues.ts'
 import { checkKeys, isRecord } from '../contracts/setting-checks.ts'
@@ -134,7 +134,10 @@ function handlersOf(
   const found = new Map<string, SourceHandler>()
   for (const name of handlerNames(queue)) {
     used.add(name)
-    const handler = Object.hasOwn(handle, name) ? handle[name] : undefined
+    const given = Object.hasOwn(handle, name) ? handle[name] : undefined
+    // It takes what its schema makes of the payload, which the worker sees to.
+    const own = isJobsQueue(declared) ? (declaredRunOf(declared, name) as SourceHandler) : undefined
+    const handler = given ?? own
     if (typeof handler === 'function') {
       found.set(isJobsQueue(declared) ? name : '', handler)
     } else {

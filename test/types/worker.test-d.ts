@@ -163,6 +163,37 @@ describe('a worker', () => {
   })
 })
 
+describe('a worker for job types that declare their handlers', () => {
+  const own = defineApp('own', {
+    queues: {
+      scans: jobs({
+        types: {
+          OCR: { payload: Ocr, run: async ({ pages }) => pages },
+          OMR: { ...Omr, run: () => ({ marks: '7' }) },
+        },
+      }),
+      mixed: jobs({ types: { OCR: Ocr, TIDY: z.string() } }),
+    },
+  })
+  const opened = null as unknown as Mill<typeof own>
+
+  test('needs no handlers for them, and may have some', () => {
+    opened.worker({ poll: ['scans'], handle: {} })
+    opened.worker({ poll: ['scans'], handle: { OMR: ({ sheet }) => ({ marks: String(sheet) }) } })
+    // @ts-expect-error the schema of the result takes a text
+    opened.worker({ poll: ['scans'], handle: { OMR: () => ({ marks: 7 }) } })
+    // @ts-expect-error there is no such type
+    opened.worker({ poll: ['scans'], handle: { OMT: () => undefined } })
+  })
+
+  test('needs one where a polled queue declares the type without one', () => {
+    const OCR = () => undefined
+    opened.worker({ poll: ['mixed', 'scans'], handle: { OCR, TIDY: () => undefined } })
+    // @ts-expect-error the OCR of mixed has no handler
+    opened.worker({ poll: ['mixed', 'scans'], handle: { TIDY: () => undefined } })
+  })
+})
+
 describe('the context of a handler', () => {
   const notes = (context: HandlerContext<Queues>): void => {
     context.send('video', { fileKey: 'a.mp4' })
