@@ -16,6 +16,7 @@ export type {
   QueueHandle,
 } from './app/open.ts'
 export { open } from './app/open.ts'
+export { type ProgramPart, runUntilSignal, type Stoppable } from './app/run-until-signal.ts'
 export {
   type Alarm,
   type AlarmAction,
@@ -53,6 +54,7 @@ export {
 export {
   type App,
   type AppDeclaration,
+  type AppSettings,
   type DeclaredFlowParts,
   type DeclaredQueues,
   type DefinedApp,
@@ -65,6 +67,7 @@ export {
   flow,
 } from './contracts/flow-declaration.ts'
 export type { JanitorOptions } from './contracts/janitor-declaration.ts'
+export type { JobContext } from './contracts/job-context.ts'
 export {
   type JobInput,
   type JobOutput,

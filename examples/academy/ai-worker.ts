@@ -1,4 +1,5 @@
 /** The AI worker: a process that takes AI jobs, two at a time, until it is stopped. */
+import { runUntilSignal } from 'millrace'
 import { TextRecognition } from '../shared/text-recognition.ts'
 import { aiHandlers } from './ai/ai-handlers.ts'
 import { createAiWorker } from './ai/create-ai-worker.ts'
@@ -11,6 +12,5 @@ const academy = await openAcademy(environment)
 const ocr = new TextRecognition()
 const print = printerOf(`AI worker ${environment.AI_WORKER_MODE}`)
 const handle = aiHandlers({ ...academy, ocr, print })
-await createAiWorker({ mill: academy.mill, environment, handle }).run()
+await runUntilSignal(academy, createAiWorker({ mill: academy.mill, environment, handle }))
 await ocr.close()
-await academy.close()

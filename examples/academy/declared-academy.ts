@@ -1,5 +1,8 @@
-/** The app as this environment sets it, for commands that take a module: `up`, `doctor`, `template export`. */
+/** Makes the app from the environment, for commands that take a module: `up`, `doctor`, `template export`. */
+import type { AppSettings } from 'millrace'
 import { type Academy, createAcademy } from './app.ts'
 import { readEnvironment } from './environment.ts'
 
-export const declaredAcademy: Academy = createAcademy(readEnvironment())
+export function declaredAcademy({ environment }: AppSettings): Academy {
+  return createAcademy(readEnvironment(environment))
+}

@@ -1,4 +1,5 @@
 /** The video worker: a process that takes videos from the queue, four at a time, until it is stopped. */
+import { runUntilSignal } from 'millrace'
 import { readEnvironment } from './environment.ts'
 import { openAcademy } from './open-academy.ts'
 import { printerOf } from './print.ts'
@@ -12,5 +13,4 @@ const worker = academy.mill.worker({
   concurrency: 4,
   handle: { video: videoHandler({ ...academy, print: printerOf('video worker') }) },
 })
-await worker.run()
-await academy.close()
+await runUntilSignal(academy, worker)

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
+import { runUntilSignal } from 'millrace'
 import { pino } from 'pino'
 import { createApi } from './api/create-api.ts'
 import { uploadMs } from './api/upload-routes.ts'
@@ -62,8 +63,7 @@ async function main(): Promise<void> {
   await using ingestion = await openIngestion(readEnvironment(), pino({}, pino.destination(2)))
   const api = await startApi(ingestion)
   console.log(`api ${api.url}`)
-  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
-  await api.stop()
+  await runUntilSignal(ingestion.mill, api)
 }
 
 if (process.argv[1] === import.meta.filename) await main()

@@ -1,5 +1,8 @@
-/** The app as this environment sets it, for commands that take a module: `up`, `doctor`, `template export`. */
+/** Makes the app from the environment, for commands that take a module: `up`, `doctor`, `template export`. */
+import type { AppSettings } from 'millrace'
 import { type IngestionApp, ingestionApp } from './app.ts'
 import { readQueueSettings } from './environment.ts'
 
-export const declaredIngestion: IngestionApp = ingestionApp(readQueueSettings())
+export function declaredIngestion({ environment }: AppSettings): IngestionApp {
+  return ingestionApp(readQueueSettings(environment))
+}

@@ -3,12 +3,11 @@
  * left to do, for machines that are started for a batch of uploads and not kept.
  */
 import { parseArgs } from 'node:util'
-import { systemPorts, type Worker } from 'millrace'
+import { runUntilSignal, type Worker } from 'millrace'
 import { pino } from 'pino'
 import { readEnvironment } from './environment.ts'
 import { CircuitBreaker } from './extractor/circuit-breaker.ts'
 import { type Ingestion, openIngestion } from './open-ingestion.ts'
-import { drain } from './runtime/drain.ts'
 import { extractHandler } from './runtime/extract-handler.ts'
 import { finalizeHandler } from './runtime/finalize-handler.ts'
 import { ingestHandler } from './runtime/ingest-handler.ts'
@@ -53,7 +52,7 @@ export function createIngestionWorker(
   }
   return mill.worker({
     poll: chosen,
-    handle: only(handle, chosen),
+    handle,
     queueConcurrency: only(queueConcurrency, chosen),
   })
 }
@@ -74,15 +73,7 @@ async function main(): Promise<void> {
   await using ingestion = await openIngestion(readEnvironment(), pino({}, pino.destination(2)))
   const worker = createIngestionWorker(ingestion, { roles: chosen })
   console.log(`worker ${chosen.join(', ')}`)
-  if (values.drain) {
-    await drain({
-      worker,
-      queues: chosen.map((role) => ingestion.mill.queues[role]),
-      timers: systemPorts.timers,
-    })
-  } else {
-    await worker.run()
-  }
+  await (values.drain ? worker.drain() : runUntilSignal(ingestion.mill, worker))
 }
 
 function roleOf(text: string): Role {

@@ -5,10 +5,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import type { Logger } from 'millrace'
+import { type Logger, runUntilSignal } from 'millrace'
 import { createJobsApi } from 'millrace/server'
 import { pino } from 'pino'
 import type { JobQueueMill } from './app.ts'
@@ -42,10 +41,13 @@ export async function startApi({ mill, services, settings, log }: ApiSetup): Pro
   const app = new Hono()
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
-    const trouble = await troubleOf(mill)
-    if (trouble === undefined) return c.json({ status: 'ok' })
-    log.error({ code: trouble }, 'not ready')
-    return c.json({ status: 'unavailable' }, 503)
+    try {
+      await mill.ready()
+      return c.json({ status: 'ok' })
+    } catch (error) {
+      log.error({ code: codeOf(error) }, 'not ready')
+      return c.json({ status: 'unavailable' }, 503)
+    }
   })
   for (const path of ['/jobs', '/jobs/*', '/openapi.json']) {
     app.all(path, (c) => jobsApi.fetch(c.req.raw))
@@ -74,27 +76,13 @@ export async function startApi({ mill, services, settings, log }: ApiSetup): Pro
   }
 }
 
-/** A supervisor does not wait for long. */
-const probeMs = 1_000
-const noJob = '00000000-0000-4000-8000-000000000000'
-
-/** Why jobs cannot be taken on; undefined when they can. */
-async function troubleOf(mill: JobQueueMill): Promise<string | undefined> {
-  // To cancel what does not exist changes nothing, and needs all that an enqueue needs.
-  const probe = mill.jobs.cancel(noJob).then(() => undefined, codeOf)
-  const code = await Promise.race([probe, pause(probeMs, 'store_slow', { ref: false })])
-  return code === 'job_not_found' ? undefined : code
-}
-
 /** Serves until SIGTERM or SIGINT. */
 async function main(environment: Environment, log: Logger): Promise<void> {
   const services = openServices(environment)
   const mill = await openMill(environment, log)
   const api = await startApi({ mill, services, settings: environment, log })
   console.log(`api ${api.url}`)
-  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
-  await api.stop()
-  await mill.close()
+  await runUntilSignal(mill, api)
   await services.close()
 }
 

@@ -1,5 +1,8 @@
-/** The app as this environment sets it, for commands that take a module: `up`, `doctor`, `template export`. */
+/** Makes the app from the environment, for commands that take a module: `up`, `doctor`, `template export`. */
+import type { AppSettings } from 'millrace'
 import { type JobQueueApp, jobQueueApp } from './app.ts'
 import { readQueueSettings } from './environment.ts'
 
-export const declaredJobQueue: JobQueueApp = jobQueueApp(readQueueSettings())
+export function declaredJobQueue({ environment }: AppSettings): JobQueueApp {
+  return jobQueueApp(readQueueSettings(environment))
+}

@@ -18,6 +18,7 @@ export function openMill(
       const message = 'behind the scenes'
       if (kind === 'janitor') log.warn({ kind, what: notice.what, id: notice.id }, message)
       else if (kind === 'clock') log.warn({ kind, what: notice.what }, message)
+      else if (kind === 'worker_not_started') log.warn({ kind }, message)
       else log.error({ kind, code: codeOf(notice.error) }, message)
     },
     ...options,

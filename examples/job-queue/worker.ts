@@ -3,7 +3,7 @@
  * SIGTERM a worker takes nothing new, finishes what it has, and ends.
  */
 
-import type { Logger, Worker } from 'millrace'
+import { type Logger, runUntilSignal, type Worker } from 'millrace'
 import { pino } from 'pino'
 import { type JobQueueMill, jobQueueNames } from './app.ts'
 import { cleanup } from './cleanup.ts'
@@ -54,10 +54,9 @@ async function main(environment: Environment, log: Logger): Promise<void> {
   const ai = await aiProviderOf(environment.claude)
   const services = { ...openServices(environment), ai }
   const mill = await openMill(environment, log)
-  const running = createWorker(mill, services, environment).run()
+  const running = runUntilSignal(mill, createWorker(mill, services, environment))
   console.log('worker ready')
   await running
-  await mill.close()
   await services.close()
 }
 

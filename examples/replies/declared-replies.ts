@@ -1,5 +1,8 @@
-/** The app as this environment sets it, for commands that take a module: `up`, `doctor`, `template export`. */
+/** Makes the app from the environment, for commands that take a module: `up`, `doctor`, `template export`. */
+import type { AppSettings } from 'millrace'
 import { repliesApp } from './app.ts'
 import { readEnvironment } from './environment.ts'
 
-export const declaredReplies: ReturnType<typeof repliesApp> = repliesApp(readEnvironment().settings)
+export function declaredReplies({ environment }: AppSettings): ReturnType<typeof repliesApp> {
+  return repliesApp(readEnvironment(environment).settings)
+}

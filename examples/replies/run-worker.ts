@@ -1,5 +1,6 @@
 /** The worker as a process. Run as many as there is work for. */
 import { mkdirSync } from 'node:fs'
+import { runUntilSignal } from 'millrace'
 import { pino } from 'pino'
 import { claudeWriter } from './answering/claude-writer.ts'
 import { Outbox } from './answering/outbox.ts'
@@ -21,6 +22,5 @@ const worker = createRepliesWorker({
     console.log(`answered ${conversation_id} by ${channel_type}, messages: ${message_sids.length}`),
 })
 console.log('worker ready')
-await worker.run()
-await mill.close()
+await runUntilSignal(mill, worker)
 outbox.close()

@@ -1,6 +1,6 @@
 /** The webhooks as a process: what stands behind the gateway that providers call. */
-import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { runUntilSignal } from 'millrace'
 import { pino } from 'pino'
 import { LocalServer } from '../shared/local-server.ts'
 import { ConversationBook } from './conversations/conversation-book.ts'
@@ -27,7 +27,5 @@ const server = new LocalServer(api.fetch, environment.port)
 await server.listening()
 console.log(`webhooks ${server.url}`)
 
-await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
-await server[Symbol.asyncDispose]()
-await mill.close()
+await runUntilSignal(mill, server)
 book.close()

@@ -47,6 +47,10 @@ test('the log says in words what became of a message that was refused', () => {
 
 test.each<[Notice, string]>([
   [
+    { kind: 'worker_not_started', queues: ['video', 'mail'] },
+    'A worker for video, mail was created but never started: call worker.start() or await worker.run().',
+  ],
+  [
     { ...refused, fate: 'buried' },
     'Message 7 of q, received 2 times, was dead-lettered: The message does not match its contract.',
   ],

@@ -21,6 +21,11 @@ export type Notice =
   | ({ readonly kind: 'clock' } & ClockChange)
   | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
   | {
+      readonly kind: 'worker_not_started'
+      /** The keys of the queues that it would poll. */
+      readonly queues: readonly string[]
+    }
+  | {
       readonly kind: 'service_failed'
       /** What it does: `janitor`, `scheduler`. */
       readonly service: string
@@ -70,6 +75,8 @@ export function logOf(log: Logger): (notice: Notice) => void {
   }
 }
 
+const howToStart = 'call worker.start() or await worker.run()'
+
 interface Line {
   readonly level: 'info' | 'warn' | 'error'
   readonly fields: LogFields
@@ -108,6 +115,10 @@ function lineOf(notice: Notice): Line {
       const { what, offsetMs: offset_ms } = notice
       const fields = { what, offset_ms, detail: describeClock(notice) }
       return { level: what === 'returned' ? 'info' : 'warn', fields, message: `wall clock ${what}` }
+    }
+    case 'worker_not_started': {
+      const fields = { queues: notice.queues.join(', ') }
+      return { level: 'warn', fields, message: `worker never started: ${howToStart}` }
     }
     case 'delivery_refused': {
       const { queue, id, receiveCount: attempt, fate, error } = notice
@@ -161,6 +172,8 @@ function describe(notice: Notice): string {
       return `The alarm ${notice.alarm} rings: ${sentence(notice.reason)}`
     case 'clock':
       return describeClock(notice)
+    case 'worker_not_started':
+      return `A worker for ${notice.queues.join(', ')} was created but never started: ${howToStart}.`
     case 'delivery_refused': {
       const { queue, id, receiveCount, fate, error } = notice
       const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'

@@ -32,6 +32,7 @@ import { createConsumer } from '../receiving/queue-consumer.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
 import { appAlarmOwner, watchAppAlarms } from './app-alarms.ts'
+import { checkReady } from './check-ready.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { heldNamesIn } from './held-names.ts'
 import { type Maintenance, startAppMaintenance } from './maintenance.ts'
@@ -39,6 +40,7 @@ import { alarmListener, type Notice, noticesTo } from './notice.ts'
 import type { BackupOptions, DeadLetterHandle, Mill, OpenOptions } from './open.ts'
 import { openBackend } from './open-backend.ts'
 import { openWorker } from './open-worker.ts'
+import { UnstartedWorkers } from './unstarted-workers.ts'
 
 const openOptions: OptionNames<OpenOptions> = {
   data: true,
@@ -97,11 +99,14 @@ export async function openApp<const Opened extends App>(
   const { queues } = resolved
   const collecting = createCollectors<Opened>({ app, scope, queues, backend, emitter })
   const workers: Worker[] = []
+  const unstarted = new UnstartedWorkers({ timers: ports.timers, onNotice })
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
     closed ??= Promise.all(workers.map((worker) => worker.stop()))
       .then(() => maintenance.close())
       .then(closeBackend)
+      // Last: a listener that throws must not keep the store open.
+      .then(() => unstarted.close())
     return closed
   }
   return {
@@ -129,12 +134,13 @@ export async function openApp<const Opened extends App>(
     worker: (workerOptions) => {
       // The types have seen to it that every queue and type has its handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
-      const parts = { app, resolved, backend, ports, log, tally, heldNames }
+      const parts = { app, resolved, backend, ports, log, tally, heldNames, unstarted }
       const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
       const worker = openWorker(setup, untyped)
       workers.push(worker)
       return worker
     },
+    ready: () => (closed === undefined ? checkReady(backend, ports) : Promise.reject(appClosed())),
     backup: async (file, given = {}) => {
       refuseUnknownOptions(given, backupOptions)
       return backend.backup({ ...given, file })
@@ -164,6 +170,10 @@ async function backendOf(
     storeFile: opened.directory.file,
     closeBackend: () => opened.backend.close(),
   }
+}
+
+function appClosed(): MillraceError {
+  return new MillraceError('store_closed', { message: 'The app is closed.' })
 }
 
 interface AppBackend extends Pick<Mill, 'storeFile'> {

@@ -6,6 +6,7 @@ import { misplacement } from '../contracts/tier-declaration.ts'
 import { durationMs } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
+import { onStopSignal } from '../core/stop-signals.ts'
 import type { Collectors } from '../flows/collectors.ts'
 import type { FlowEmits } from '../flows/emitted-flows.ts'
 import type { Emitter } from '../jobs/emitter.ts'
@@ -19,6 +20,7 @@ import { limitHeapGrowth } from '../worker/heap-growth.ts'
 import { createWorker, type Worker, type WorkerSetup } from '../worker/worker.ts'
 import type { WorkerEvent } from '../worker/worker-event.ts'
 import { type UntypedWorkerOptions, workerDefaults } from '../worker/worker-options.ts'
+import type { UnstartedWorkers } from './unstarted-workers.ts'
 
 export interface OpenWorkerSetup {
   readonly app: App
@@ -29,6 +31,7 @@ export interface OpenWorkerSetup {
   /** What handlers come to, for the metrics. */
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
+  readonly unstarted: UnstartedWorkers
   readonly emitter: Emitter
   readonly flows: FlowEmits
   readonly collectors: Pick<Collectors<unknown>, 'prepare' | 'handlers'>
@@ -39,12 +42,15 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
   const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
   // On any other clock there is no load that lasts, and no process of its own.
   if (ports === systemPorts) limitHeapGrowth('worker', ports.timers)
+  const triggers = setup.collectors.handlers
+  const sources = buildSources({ resolved, options, concurrency, triggers })
+  const stopTimeoutMs = durationMs(stopTimeout, 'stopTimeout')
   return createWorker({
     backend,
     ports,
-    sources: buildSources({ resolved, options, concurrency, triggers: setup.collectors.handlers }),
+    sources,
     concurrency,
-    stopTimeoutMs: durationMs(stopTimeout, 'stopTimeout'),
+    stopTimeoutMs,
     layers: options.use ?? [],
     heldNames,
     context: contextOf(setup),
@@ -61,6 +67,7 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
       }),
     // A thread has a clock of its own, so on any other clock there is no place for it.
     guarded: ports === systemPorts,
+    onStarted: setup.unstarted.add(sources.map((source) => source.setup.key)),
     onSignal: onStopSignal,
   })
 }
@@ -117,13 +124,5 @@ function harmless(run: () => void): void {
     run()
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : String(error))
-  }
-}
-
-function onStopSignal(run: () => void): () => void {
-  const signals = ['SIGTERM', 'SIGINT'] as const
-  for (const signal of signals) process.once(signal, run)
-  return () => {
-    for (const signal of signals) process.off(signal, run)
   }
 }

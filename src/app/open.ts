@@ -44,7 +44,8 @@ export interface OpenOptions {
   readonly ports?: Ports
   /**
    * Called with messages that were refused, failures of maintenance, findings of the janitor, alarms that
-   * change their state, and jumps of the wall clock. Default: a line in the log, or a process warning without one.
+   * change their state, jumps of the wall clock, and workers that were never started. Default: a line in the
+   * log, or a process warning without one.
    */
   readonly onNotice?: (notice: Notice) => void
   /** Gets one line per transition of a job; any logger with these four methods. Default: none. */
@@ -114,10 +115,18 @@ export interface Mill<Opened extends App = App> extends AsyncDisposable {
   inbox<const Key extends keyof Opened['queues'] & string>(
     queue: Key,
   ): Inbox<InboxMessage<Opened['queues'][Key]>>
-  /** Makes a worker for some of the queues; `run` or `start` sets it to work. */
+  /**
+   * Makes a worker for some of the queues; `run` or `start` sets it to work. A worker that is not started within
+   * five seconds is reported to `onNotice`.
+   */
   worker<const Polled extends keyof Opened['queues'] & string>(
     options: WorkerOptions<Opened['queues'], Polled, Opened>,
   ): Worker
+  /**
+   * Resolves when the app can be used: its store can be read and written. Rejects with the reason when it cannot:
+   * `store_replaced`, `store_full`, `store_busy` after two seconds, or `store_closed` from `close` on.
+   */
+  ready(): Promise<void>
   /**
    * Copies the store into a new file while it is in use, and verifies the copy. The file gets its name
    * when it is whole; one that exists is refused.

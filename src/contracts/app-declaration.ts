@@ -48,6 +48,14 @@ export interface App<Queues extends DeclaredQueues = DeclaredQueues>
   readonly name: string
 }
 
+/** What a command calls a function with that a module exports in place of an app. */
+export interface AppSettings {
+  /** As `--stage` or the variable MILLRACE_STAGE has it; left out when neither names one. */
+  readonly stage?: string
+  /** A copy of the variables of the process. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
 /** An app as it was declared: with the parts that it has, and no others. */
 export type DefinedApp<Queues extends DeclaredQueues, Parts extends DeclaredFlowParts> = Omit<
   App<Queues>,

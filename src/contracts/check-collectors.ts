@@ -12,6 +12,7 @@ import type { NameScope } from './resolve-names.ts'
 import {
   checkDuration,
   checkEach,
+  checkFunction,
   checkKeys,
   checkSchema,
   type Fields,
@@ -91,11 +92,6 @@ function checkCollector(into: Violations, check: CollectorCheck): void {
   checkMaxWait(into, field, options)
   checkTrigger(into, check)
   checkTargets(into, check)
-}
-
-function checkFunction(into: Violations, field: string, value: unknown): void {
-  if (typeof value === 'function') return
-  into.push({ field, given: describeGiven(value), allowed: 'a function' })
 }
 
 function checkMaxWait(into: Violations, field: string, { window, maxWait }: Fields): void {

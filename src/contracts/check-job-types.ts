@@ -2,7 +2,14 @@
 import { checkLength, checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { controlChecks } from './check-controls.ts'
-import { checkEach, checkFlag, checkKeys, checkSchema, isRecord } from './setting-checks.ts'
+import {
+  checkEach,
+  checkFlag,
+  checkFunction,
+  checkKeys,
+  checkSchema,
+  isRecord,
+} from './setting-checks.ts'
 
 const typeKeys: readonly string[] = [
   'schema',
@@ -11,6 +18,7 @@ const typeKeys: readonly string[] = [
   'secret',
   'personal',
   'noPersonalData',
+  'run',
   ...Object.keys(controlChecks),
 ]
 
@@ -47,6 +55,7 @@ function checkJobType(into: Violations, field: string, declared: unknown): void 
     secret: checkPaths,
     personal: checkPaths,
     noPersonalData: checkFlag,
+    run: checkFunction,
     ...controlChecks,
   })
 }

@@ -5,6 +5,8 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
+import type { HandlerReturn } from './handler-outcome.ts'
+import type { JobContext } from './job-context.ts'
 import type {
   Backoff,
   DeclaredQueues,
@@ -86,6 +88,23 @@ export type JobResult<Queue, Name extends JobTypeName<Queue>> =
     ? StandardSchemaV1.InferInput<Result>
     : unknown
 
+/** The names of the types that need a handler from the worker, because they declare no `run`. */
+export type HandledJobType<Queue> =
+  Queue extends JobsQueue<infer Types>
+    ? Extract<
+        { [Name in keyof Types]: true extends HasRun<Types[Name]> ? never : Name }[keyof Types],
+        JobTypeName<Queue>
+      >
+    : never
+
+type HasRun<Type> = Type extends MessageSchema
+  ? false
+  : Type extends { readonly run: DeclaredRun }
+    ? true
+    : false
+
+type DeclaredRun = (payload: never, context: never) => unknown
+
 type DeclaredType<Queue, Name> =
   Queue extends JobsQueue<infer Types> ? (Name extends keyof Types ? Types[Name] : never) : never
 
@@ -98,11 +117,49 @@ type PayloadSchema<Type> = Type extends MessageSchema
 export const defaultJobAttempts = 3
 export const defaultIdempotencyFor: Duration = '24h'
 
+/**
+ * Job types with the handler that may stand beside a schema. The schemas are inferred one by one, so that the payload
+ * of `run` has its type: from the types as a whole they are not known before `run` is.
+ */
+type RunnableTypes<Schemas, Results> = {
+  readonly [Name in keyof Schemas]:
+    | MessageSchema
+    | {
+        readonly schema: Schemas[Name]
+        /**
+         * Runs a job of this type in workers that are not given another handler for it. It returns the result, or an
+         * outcome.
+         */
+        readonly run?: (
+          payload: OutputOf<Schemas[Name]>,
+          context: JobContext,
+        ) => HandlerReturn<InputOf<Results[Name & keyof Results]>>
+      }
+} & {
+  readonly [Name in keyof Results]: MessageSchema | { readonly result?: Results[Name] }
+}
+
+type OutputOf<Schema> = Schema extends MessageSchema ? StandardSchemaV1.InferOutput<Schema> : never
+
+type InputOf<Schema> = Schema extends MessageSchema ? StandardSchemaV1.InferInput<Schema> : unknown
+
 /** Declares a queue of tracked jobs. */
-export function jobs<Types extends JobTypes>(
-  options: JobsOptions<Types> & WithDeadLetters['options'],
+export function jobs<
+  Types extends JobTypes,
+  Schemas = Readonly<Record<keyof Types, unknown>>,
+  Results = Readonly<Record<keyof Types, unknown>>,
+>(
+  options: JobsOptions<Types> & {
+    readonly types: RunnableTypes<Schemas, Results>
+  } & WithDeadLetters['options'],
 ): JobsQueue<Types> & WithDeadLetters
-export function jobs<Types extends JobTypes>(options: JobsOptions<Types>): JobsQueue<Types>
+export function jobs<
+  Types extends JobTypes,
+  Schemas = Readonly<Record<keyof Types, unknown>>,
+  Results = Readonly<Record<keyof Types, unknown>>,
+>(
+  options: JobsOptions<Types> & { readonly types: RunnableTypes<Schemas, Results> },
+): JobsQueue<Types>
 export function jobs(options: JobsOptions): JobsQueue {
   return { kind: 'jobs', type: 'standard', options }
 }
@@ -125,6 +182,12 @@ export function jobTypeOf({ options: { types } }: JobsQueue, name: string): JobT
   const declared = Object.hasOwn(types, name) ? types[name] : undefined
   if (declared === undefined) return undefined
   return isSchema(declared) ? { schema: declared } : declared
+}
+
+/** The handler that a type declares; the types of the declaration know what it takes. */
+export function declaredRunOf(queue: JobsQueue, name: string): DeclaredRun | undefined {
+  const type: (JobType & { readonly run?: DeclaredRun }) | undefined = jobTypeOf(queue, name)
+  return type?.run
 }
 
 /** How often a job is tried when it does not say so itself. */

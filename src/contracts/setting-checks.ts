@@ -86,6 +86,11 @@ export function checkFlag(into: Violations, field: string, value: unknown): void
   into.push({ field, given: describeGiven(value), allowed: 'true or false' })
 }
 
+export function checkFunction(into: Violations, field: string, value: unknown): void {
+  if (typeof value === 'function') return
+  into.push({ field, given: describeGiven(value), allowed: 'a function' })
+}
+
 export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

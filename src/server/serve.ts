@@ -4,6 +4,7 @@
  * store is opened, and this file does not know them.
  */
 import type { RequestListener } from 'node:http'
+import { checkReady } from '../app/check-ready.ts'
 import type { ObeyingQueue } from '../app/held-names.ts'
 import { startStoreMaintenance } from '../app/maintenance.ts'
 import { alarmListener, noticesTo } from '../app/notice.ts'
@@ -13,7 +14,6 @@ import type { Backend } from '../backends/backend.ts'
 import type { QueueContract } from '../contracts/contract-of.ts'
 import type { App } from '../contracts/define-app.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import { pause } from '../core/pause.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
 import { serverDefaults } from '../core/server-defaults.ts'
 import { Service, type ServiceFailure, type SliceEnd } from '../maintenance/service.ts'
@@ -121,7 +121,7 @@ export async function serveWith(
       onRefused: (refused) => onNotice({ kind: 'delivery_refused', ...refused }),
     })
     contracts.set(contractsOf(mill, setup.app))
-    const ready = (): Promise<void> => checkedSoon(backend, ports)
+    const ready = (): Promise<void> => checkReady(backend, ports)
     const services: ServerServices = {
       ready,
       stopping: stopping.signal,
@@ -182,21 +182,6 @@ function watchLoss(
     if (error instanceof MillraceError && error.code === 'store_replaced') onLoss(error)
   }
   return new Service({ timers, intervalMs: lookEveryMs, slice, onFailure })
-}
-
-/** A supervisor wants an answer, also while another process holds the store. */
-const readyWithinMs = 2_000
-
-async function checkedSoon(backend: Backend, { timers }: Ports): Promise<void> {
-  const answered = new AbortController()
-  const tooLate = pause(timers, readyWithinMs, answered.signal).then(() => {
-    if (!answered.signal.aborted) throw new MillraceError('store_busy')
-  })
-  try {
-    await Promise.race([backend.check(), tooLate])
-  } finally {
-    answered.abort()
-  }
 }
 
 async function openServedApp(

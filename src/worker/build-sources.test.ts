@@ -96,6 +96,13 @@ describe('the sources of a worker', () => {
     assert.equal(mail.work('')?.timeoutMs, undefined)
   })
 
+  test('leave handlers of other queues alone, so that workers can share one object', () => {
+    const handle = { OCR: run, OMR: run, mail: run, steps: run, hasty: undefined }
+    const [mail, ...others] = build({ poll: ['mail'], handle })
+    assert.deepEqual([...(mail?.setup.handlers.keys() ?? [])], [''])
+    assert.equal(others.length, 0)
+  })
+
   test('have the same weight when none is given', () => {
     const sources = build({ poll: ['mail', 'steps'], handle: { mail: run, steps: run } })
     assert.deepEqual(
@@ -114,7 +121,7 @@ describe('a queue of triggers', () => {
 
   test('takes no other handler', () => {
     assert.deepEqual(complaints({ poll: ['delay'], handle: { delay: run } }), [
-      'handle.delay: got a handler, expected a job type or plain queue that is polled',
+      'handle.delay: got a handler, expected a job type or plain queue of the app',
     ])
   })
 })
@@ -171,8 +178,16 @@ describe('the options of a worker', () => {
       "handle.mail: got 'run', expected a function: the queue 'mail' is polled",
     ],
     [
-      { poll: ['mail'], handle: { mail: run, OCR: run } },
-      'handle.OCR: got a handler, expected a job type or plain queue that is polled',
+      { poll: ['mail'], handle: { mail: run, OCR: 'run' } },
+      "handle.OCR: got 'run', expected a function",
+    ],
+    [
+      { poll: ['mail'], handle: { mail: run, basic: run } },
+      'handle.basic: got a handler, expected a job type or plain queue of the app',
+    ],
+    [
+      { poll: ['mail'], handle: { mail: run, toString: run } },
+      'handle.toString: got a handler, expected a job type or plain queue of the app',
     ],
     [{ ...good, use: run }, 'use: got a value of type function, expected an array of functions'],
     [{ ...good, use: [run, 5] }, 'use: got an array, expected an array of functions'],
@@ -193,7 +208,13 @@ describe('the options of a worker', () => {
   test('are refused for a misspelt handler with the one that was meant', () => {
     assert.deepEqual(complaints({ poll: ['basic'], handle: { OCR: run, OMRS: run } }), [
       "handle.OMR: got undefined, expected a function: the queue 'basic' is polled",
-      "handle.OMRS: got a handler, expected a job type or plain queue that is polled; did you mean 'OMR'?",
+      "handle.OMRS: got a handler, expected a job type or plain queue of the app; did you mean 'OMR'?",
+    ])
+  })
+
+  test('are refused for a misspelt handler of a queue that is not polled', () => {
+    assert.deepEqual(complaints({ poll: ['mail'], handle: { mail: run, OCRR: run } }), [
+      "handle.OCRR: got a handler, expected a job type or plain queue of the app; did you mean 'OCR'?",
     ])
   })
 

@@ -1,6 +1,6 @@
 /** From the options of a worker to its sources; what is wrong with them is reported in one error. */
 import { isTriggersQueue } from '../contracts/collector-declaration.ts'
-import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import { declaredRunOf, isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import type { ResolvedQueues } from '../contracts/resolve-queues.ts'
 import { checkKeys, isRecord } from '../contracts/setting-checks.ts'
@@ -41,6 +41,8 @@ export function buildSources(setup: SourcesSetup): readonly Source[] {
   const weights = weightsOf(options.poll)
   const handlers = isRecord(options.handle) ? options.handle : {}
   const used = new Set<string>()
+  const handled = resolved.queues.filter(({ key }) => !setup.triggers.has(key))
+  const known = new Set(handled.flatMap(handlerNames))
   const sources: Source[] = []
   for (const [key, weight] of weights) {
     checkRange(violations, `poll.${key}`, weight, limits.pollWeight)
@@ -56,9 +58,9 @@ export function buildSources(setup: SourcesSetup): readonly Source[] {
       own === undefined ? handlersOf(queue, handlers, used, violations) : new Map([['', own]])
     sources.push(sourceOf(setup, queue, { weight, handlers: found }, violations))
   }
-  for (const name of Object.keys(handlers).filter((one) => !used.has(one))) {
-    const allowed = `a job type or plain queue that is polled${didYouMean(name, [...used])}`
-    violations.push({ field: `handle.${name}`, given: 'a handler', allowed })
+  for (const [name, handler] of Object.entries(handlers)) {
+    if (used.has(name)) continue
+    checkUnused(violations, name, handler, known)
   }
   for (const key of Object.keys(options.queueConcurrency ?? {})) {
     if (weights.has(key)) continue
@@ -100,18 +102,42 @@ function weightsOf(poll: UntypedWorkerOptions['poll']): ReadonlyMap<string, numb
   return new Map(isRecord(poll) ? Object.entries(poll as Readonly<Record<string, number>>) : [])
 }
 
+/** What the handlers of a queue are called: its job types, or its key. */
+function handlerNames({ key, declared }: NamedQueue): readonly string[] {
+  return isJobsQueue(declared) ? Object.keys(declared.options.types) : [key]
+}
+
+/** Workers share one object of handlers, so those of other queues are left alone. */
+function checkUnused(
+  into: Violations,
+  name: string,
+  handler: unknown,
+  known: ReadonlySet<string>,
+): void {
+  const field = `handle.${name}`
+  if (!known.has(name)) {
+    const allowed = `a job type or plain queue of the app${didYouMean(name, [...known])}`
+    into.push({ field, given: 'a handler', allowed })
+  } else if (handler !== undefined && typeof handler !== 'function') {
+    into.push({ field, given: describeGiven(handler), allowed: 'a function' })
+  }
+}
+
 /** The handlers of one queue, by job type; plain messages have one without a name. */
 function handlersOf(
-  { key, declared }: NamedQueue,
+  queue: NamedQueue,
   handle: UntypedWorkerOptions['handle'],
   used: Set<string>,
   into: Violations,
 ): ReadonlyMap<string, SourceHandler> {
-  const names = isJobsQueue(declared) ? Object.keys(declared.options.types) : [key]
+  const { key, declared } = queue
   const found = new Map<string, SourceHandler>()
-  for (const name of names) {
+  for (const name of handlerNames(queue)) {
     used.add(name)
-    const handler = Object.hasOwn(handle, name) ? handle[name] : undefined
+    const given = Object.hasOwn(handle, name) ? handle[name] : undefined
+    // It takes what its schema makes of the payload, which the worker sees to.
+    const own = isJobsQueue(declared) ? (declaredRunOf(declared, name) as SourceHandler) : undefined
+    const handler = given ?? own
     if (typeof handler === 'function') {
       found.set(isJobsQueue(declared) ? name : '', handler)
     } else {

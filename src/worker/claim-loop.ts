@@ -52,9 +52,14 @@ export class ClaimLoop {
   readonly #rotation = new WeightedRotation<Source>()
   readonly #stopping = new AbortController()
   readonly #failures = new Map<Source, number>()
+  /** Ends the watches of empty queues. */
+  #watching = new AbortController()
   /** Claims on their way, and what has to be handed back before the next one. */
   readonly #claims = new Set<Promise<void>>()
   #free: number
+  /** How many deliveries claims have returned. */
+  #claimed = 0
+  #whenQuiet: (() => void)[] = []
   #isScheduled = false
   #isStarting = false
   /** A queue with a job that must run alone. */
@@ -81,8 +86,44 @@ export class ClaimLoop {
   /** Claims nothing more. Resolves when claims under way have returned; what does not run is released. */
   async stop(): Promise<void> {
     this.#stopping.abort()
+    this.#watching.abort()
     this.#releaseAll(this.#ahead.clear())
     await Promise.all(this.#claims)
+  }
+
+  /** Whether a claim found every queue empty, and nothing that was claimed waits or runs. */
+  get isQuiet(): boolean {
+    return (
+      this.#free === this.#setup.concurrency &&
+      this.#claims.size === 0 &&
+      this.#ahead.size === 0 &&
+      this.#alone === undefined &&
+      this.#setup.sources.every(({ state }) => state === 'watching')
+    )
+  }
+
+  async quiet(): Promise<void> {
+    while (!this.isQuiet) {
+      await new Promise<void>((resolve) => {
+        this.#whenQuiet.push(resolve)
+      })
+    }
+  }
+
+  /** Claims from each queue once more. Resolves, when it is quiet again, with whether all were empty. */
+  async recheck(): Promise<boolean> {
+    const before = this.#claimed
+    this.#watching.abort()
+    this.#watching = new AbortController()
+    for (const source of this.#setup.sources) source.state = 'ready'
+    this.#schedule()
+    await this.quiet()
+    return this.#claimed === before
+  }
+
+  #tellQuiet(): void {
+    if (this.#whenQuiet.length === 0 || !this.isQuiet) return
+    for (const resolve of this.#whenQuiet.splice(0)) resolve()
   }
 
   #schedule(): void {
@@ -161,6 +202,7 @@ export class ClaimLoop {
       this.#claims.delete(waiting)
       this.#startWaiting()
       this.#schedule()
+      this.#tellQuiet()
     })
     this.#claims.add(waiting)
   }
@@ -173,6 +215,7 @@ export class ClaimLoop {
     const claimed: Claimed[] = []
     // Every lease is kept before any handler starts, of this queue or of another one that shares the commit.
     const onLeased = (deliveries: readonly Delivery[]): void => {
+      this.#claimed += deliveries.length
       for (const delivery of deliveries) {
         const claim = { claimedMs, isWaiting: claimed.length >= slots }
         claimed.push({ source, delivery, lease: this.#setup.hold(source, delivery, claim) })
@@ -285,18 +328,20 @@ export class ClaimLoop {
   /** Leaves an empty queue alone until there may be something in it. */
   async #watch(source: Source): Promise<void> {
     const { backend, heldNames } = this.#setup
+    const { signal } = this.#watching
     source.state = 'watching'
     this.#rotation.leave(source)
     try {
       await backend.whenReady({
         queue: source.setup.name,
-        signal: this.#stopping.signal,
+        signal,
         ...(heldNames.length > 0 && { heldNames }),
       })
     } catch (error) {
-      this.#rest(source, error)
+      if (!signal.aborted) this.#rest(source, error)
       return
     }
+    if (signal.aborted) return
     source.state = 'ready'
     this.#scheduleNow()
   }
@@ -330,6 +375,7 @@ export class ClaimLoop {
     source.running -= count
     this.#startWaiting()
     this.#schedule()
+    this.#tellQuiet()
   }
 }
 

@@ -7,9 +7,9 @@ import type { EmittedJob, EmittedMessage } from '../backends/backend.ts'
 import type { AddItems, EndBatch } from '../backends/collector-store.ts'
 import type { UnitKey } from '../backends/flow-store.ts'
 import type { DeclaredFlowParts, DeclaredQueues, NoParts } from '../contracts/define-app.ts'
+import type { JobContext } from '../contracts/job-context.ts'
 import type { JobInput, JobsQueue, JobTypeName } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue, MessageInput } from '../contracts/queue-declaration.ts'
-import type { KeptLabels } from '../core/job-labels.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { AddOptions } from '../flows/collector-items.ts'
 import type { Collecting } from '../flows/collectors.ts'
@@ -38,32 +38,10 @@ export type MessagesKey<Queues extends DeclaredQueues> = {
 export interface HandlerContext<
   Queues extends DeclaredQueues = DeclaredQueues,
   Parts extends DeclaredFlowParts = NoParts,
-> extends KeptLabels {
-  /** The key of the queue. */
-  readonly queue: string
-  /** The job type; null for a message that is no job. */
-  readonly type: string | null
-  /** Of the job, or of the message. */
-  readonly id: string
-  /** 1 for the first. */
-  readonly attempt: number
-  /** After so many attempts it is over; null when nothing ends it. */
-  readonly maxAttempts: number | null
-  readonly owner: string | null
-  readonly tenant: string | null
-  /** What the handler is given, for middleware. */
-  readonly payload: unknown
-  /** Rises with every lease: compare it in your own writes to keep out a worker that came late. */
-  readonly token: number
+> extends JobContext {
   /** What is marked done when the handler has completed; null for work of no flow. */
   readonly unit: UnitFacts | null
-  /** Aborted with an `AbortReason` when the handler should stop. */
-  readonly signal: AbortSignal
-  /** Writes lines that carry queue, type, id, attempt and trace. */
-  readonly log: Logger
 
-  /** Says how far the job is, 0 to 1. */
-  progress(fraction: number): Promise<void>
   /** Sends a message when the handler has completed. */
   send<Key extends MessagesKey<Queues>>(
     queue: Key,
@@ -93,8 +71,6 @@ export interface HandlerContext<
    * the store's connection, a `DatabaseSync` of node:sqlite on the embedded store.
    */
   within<Connection extends object = StoreConnection>(write: (db: Connection) => void): void
-  /** Reports what was spent, at once and whatever becomes of the job. */
-  spend(budget: string, amount: number): Promise<void>
 }
 
 /** What is known about one delivery before its handler runs. */

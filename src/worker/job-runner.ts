@@ -82,9 +82,13 @@ export class JobRunner {
     this.#setup = setup
   }
 
+  get isIdle(): boolean {
+    return this.#unsettled === 0
+  }
+
   /** Resolves when nothing is being run or settled. */
   async idle(): Promise<void> {
-    while (this.#unsettled > 0) {
+    while (!this.isIdle) {
       await new Promise<void>((resolve) => {
         this.#whenIdle.push(resolve)
       })

@@ -1,15 +1,8 @@
 /** The ways in which a handler can end other than by returning a result or throwing. */
+import { type HandlerOutcome, outcomeKind as outcome } from '../contracts/handler-outcome.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 
-export type HandlerOutcome =
-  | { readonly [outcome]: 'retry'; readonly delayMs: number; readonly reason: string | undefined }
-  | { readonly [outcome]: 'release' }
-  | { readonly [outcome]: 'dead_letter'; readonly reason: string }
-
-/** Tells an outcome from a result that happens to look like one. */
-const outcome: unique symbol = Symbol('outcome of a handler')
-
-export { outcome as outcomeKind }
+export { type HandlerOutcome, outcome as outcomeKind }
 
 /** Again after this long, whatever the backoff says; the attempt counts. */
 export function retryIn(delay: Duration, reason?: string): HandlerOutcome {

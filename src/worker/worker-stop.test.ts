@@ -165,7 +165,9 @@ describe('a worker that is stopped', () => {
 
   test('leaves no timer behind', async () => {
     const { mill, worker, settle, clock } = await shop(() => 'done')
-    await settle()
+    worker.start()
+    await withTime(clock, worker.stop())
+    await clock.advance(1_000)
     const before = clock.pendingTimers
     worker.start()
     await mill.jobs.enqueue('basic', 'RUN', 1)

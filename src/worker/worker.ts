@@ -34,9 +34,15 @@ export interface Worker {
   stop(options?: { readonly timeoutMs?: number }): Promise<void>
   /**
    * Starts, and stops at SIGTERM or SIGINT; resolves when it has stopped. Rejects when the files of the
-   * store were replaced under it.
+   * store were replaced under it. A second signal exits the process at once.
    */
   run(): Promise<void>
+  /**
+   * Starts if need be, and stops when nothing is left to run right now: no message of its queues is ready, and
+   * none runs here. What is delayed, retried later, held by a switch or a ceiling, or run by another worker does
+   * not count. Resolves when it has stopped; rejects when the store was closed or replaced before.
+   */
+  drain(): Promise<void>
   /** Changes the weight of a queue from the next claim on. */
   setWeight(queue: string, weight: number): void
   /** Handlers that run at this moment. */
@@ -64,7 +70,9 @@ export interface WorkerSetup {
   ) => void
   /** Whether leases are also kept by a thread of their own. */
   readonly guarded: boolean
-  /** Calls back at SIGTERM and SIGINT; the answer stops listening. */
+  /** Called at every start. */
+  readonly onStarted: () => void
+  /** Calls back at the first SIGTERM or SIGINT; what it returns stops listening. */
   readonly onSignal: (run: () => void) => () => void
 }
 
@@ -82,6 +90,7 @@ export function createWorker(setup: WorkerSetup): Worker {
         loss = error
         void worker.stop()
       })
+      setup.onStarted()
     },
     stop({ timeoutMs = setup.stopTimeoutMs } = {}) {
       if (shift === undefined) return Promise.resolve()
@@ -93,16 +102,22 @@ export function createWorker(setup: WorkerSetup): Worker {
     },
     async run() {
       worker.start()
-      let end: () => void = () => undefined
-      const ended = new Promise<void>((resolve) => {
-        end = resolve
-      })
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>()
       const stopListening = setup.onSignal(end)
       shift?.whenEnded(end)
       await ended
-      stopListening()
       await worker.stop()
+      stopListening()
       if (loss?.code === 'store_replaced') throw loss
+    },
+    async drain() {
+      worker.start()
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+      shift?.whenEnded(end)
+      void shift?.drained().then(end)
+      await ended
+      await worker.stop()
+      if (loss !== undefined) throw loss
     },
     setWeight(queue, weight) {
       const source = setup.sources.find(({ setup: { key } }) => key === queue)
@@ -185,6 +200,19 @@ class Shift {
 
   whenEnded(run: () => void): void {
     this.#onEnd.push(run)
+  }
+
+  /**
+   * Resolves when nothing is left to run. What a handler sends is there before its queue announces it, so each
+   * queue is claimed from once more after the last handler was settled.
+   */
+  async drained(): Promise<void> {
+    do {
+      while (!(this.#loop.isQuiet && this.#runner.isIdle)) {
+        await this.#loop.quiet()
+        await this.#runner.idle()
+      }
+    } while (!(await this.#loop.recheck()))
   }
 
   async end(timeoutMs: number): Promise<void> {

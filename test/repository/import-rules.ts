@@ -22,7 +22,13 @@ export const importRules: readonly ImportRule[] = [
   { part: 'version.ts', parts: [], outside: ['node:'] },
   { part: 'core', parts: [], outside: [] },
   { part: 'observability', parts: ['core'], outside: [] },
-  { part: 'contracts', parts: ['core'], outside: ['@standard-schema/spec', 'croner'] },
+  {
+    part: 'contracts',
+    parts: ['core'],
+    // Handlers that are declared with their job type are given a logger.
+    types: ['observability'],
+    outside: ['@standard-schema/spec', 'croner'],
+  },
   { part: 'backends', parts: ['core'], outside: [] },
   { part: 'backends/sqlite', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },

@@ -6,19 +6,25 @@ import type { EnqueuedJob, Page } from '../../src/backend.ts'
 import {
   type App,
   type DeclaredQueue,
+  deadLetter,
   defineApp,
   type FinishedJob,
   fifo,
   type Job,
+  type JobContext,
   type JobInput,
   type JobOutput,
   type JobsKey,
+  type JobsOptions,
+  type JobsQueue,
   type JobsQueueHandle,
+  type JobTypes,
   jobs,
   type Mill,
   open,
   type QueueHandle,
   queue,
+  retryIn,
 } from '../../src/index.ts'
 
 const Ocr = z.object({ examId: z.string(), pages: z.string().transform(Number) })
@@ -165,5 +171,69 @@ describe('declaring', () => {
     jobs({ types, idempotencyFor: 5 })
     // @ts-expect-error deduplication is a setting of FIFO queues
     jobs({ types, deduplication: 'content' })
+  })
+})
+
+describe('a job type that declares its handler', () => {
+  test('gives it the output of its schema, and a context without the queues of the app', () => {
+    jobs({
+      types: {
+        OCR: {
+          schema: z.object({ pages: z.string().transform(Number) }),
+          run: async (payload, context) => {
+            expectTypeOf(payload).toEqualTypeOf<{ pages: number }>()
+            expectTypeOf(context).toEqualTypeOf<JobContext>()
+            // @ts-expect-error the queues of the app are not known here
+            context.send('video', payload)
+            return payload.pages
+          },
+        },
+        FIRST: {
+          run: (payload) => expectTypeOf(payload).toEqualTypeOf<string>(),
+          schema: v.string(),
+        },
+        ARK: { schema: type({ c: 'string' }), run: ({ c }) => c.length },
+        PLAIN: z.number(),
+        LATER: { schema: z.number(), attempts: 5 },
+      },
+    })
+    jobs({
+      types: {
+        // @ts-expect-error a payload of another form
+        OCR: {
+          schema: z.object({ pages: z.number() }),
+          run: (payload: { pages: string }) => payload.pages,
+        },
+      },
+    })
+    // @ts-expect-error it is no function
+    jobs({ types: { OCR: { schema: z.string(), run: 'run' } } })
+  })
+
+  test('must return what the schema of its result accepts, or an outcome', () => {
+    const schema = z.object({ sheet: z.number() })
+    const result = z.object({ marks: z.string().transform(Number) })
+    jobs({ types: { OMR: { schema, result, run: async () => ({ marks: '7' }) } } })
+    jobs({ types: { OMR: { schema, result, run: () => retryIn('5s') } } })
+    jobs({
+      types: {
+        OMR: {
+          schema,
+          result,
+          run: async ({ sheet }) => (sheet > 0 ? { marks: '7' } : deadLetter('no sheet')),
+        },
+      },
+    })
+    // @ts-expect-error the schema takes a text
+    jobs({ types: { OMR: { schema, result, run: async () => ({ marks: 7 }) } } })
+    // @ts-expect-error a result is missing
+    jobs({ types: { OMR: { schema, result, run: () => undefined } } })
+  })
+
+  test('leaves wrappers and options of unknown types as they were', () => {
+    const wrapped = <Types extends JobTypes>(types: Types) => jobs({ types, attempts: 5 })
+    expectTypeOf(wrapped({ OCR: z.string() })).toEqualTypeOf<JobsQueue<{ OCR: z.ZodString }>>()
+    const options: JobsOptions = { types: {} }
+    expectTypeOf(jobs(options)).toEqualTypeOf<JobsQueue>()
   })
 })

@@ -7,6 +7,7 @@ import {
   defineApp,
   fifo,
   type HandlerContext,
+  type Handlers,
   jobs,
   type Mill,
   queue,
@@ -53,19 +54,45 @@ describe('a worker', () => {
     mill.worker({ poll: ['lite'], handle, stopTimeout: 30 })
   })
 
-  test('has a handler for every type of its queues, and no other', () => {
+  test('has a handler for every type of its queues, and may have those of other queues', () => {
     mill.worker({ poll: ['basic'], handle: { OCR: () => undefined, OMR: marks } })
     mill.worker({ poll: ['video'], handle: { video: () => undefined } })
     // @ts-expect-error the handler of OMR is missing
     mill.worker({ poll: ['basic'], handle: { OCR: () => undefined } })
     // @ts-expect-error the handler of a queue of messages is missing
     mill.worker({ poll: ['lite', 'notes'], handle: { OCR: () => 1, TIDY: () => 1 } })
-    // @ts-expect-error no queue that is polled has such a type
     mill.worker({ poll: ['video'], handle: { video: () => undefined, OMR: marks } })
+    mill.worker({
+      poll: ['notes'],
+      handle: {
+        notes: () => undefined,
+        OMR: ({ sheet }) => ({ marks: String(sheet) }),
+        video: ({ fileKey }) => fileKey,
+      },
+    })
+    // @ts-expect-error a handler of a queue that is not polled has the types of that queue
+    mill.worker({ poll: ['notes'], handle: { notes: () => 1, OMR: () => ({ marks: 7 }) } })
     // @ts-expect-error there is no such type at all
     mill.worker({ poll: ['video'], handle: { video: () => undefined, OMT: marks } })
     // @ts-expect-error jobs are handled by type, not by queue
     mill.worker({ poll: ['lite'], handle: { lite: () => undefined } })
+  })
+
+  test('shares one object of handlers with workers for other queues', () => {
+    const handle: Handlers<Queues, keyof Queues> = {
+      OCR: ({ pages }) => pages,
+      OMR: marks,
+      TIDY: (room) => room,
+      video: ({ fileKey }) => fileKey,
+      notes: () => undefined,
+      steps: (step) => step,
+      strict: (step) => step,
+    }
+    mill.worker({ poll: ['basic'], handle })
+    mill.worker({ poll: ['lite', 'video'], handle })
+    const { TIDY: _, ...others } = handle
+    // @ts-expect-error the handler of TIDY is missing
+    mill.worker({ poll: ['lite'], handle: others })
   })
 
   test('gives handlers what the schema makes of a payload', () => {
@@ -133,6 +160,37 @@ describe('a worker', () => {
         expectTypeOf(event).toEqualTypeOf<WorkerEvent>()
       },
     })
+  })
+})
+
+describe('a worker for job types that declare their handlers', () => {
+  const own = defineApp('own', {
+    queues: {
+      scans: jobs({
+        types: {
+          OCR: { schema: Ocr, run: async ({ pages }) => pages },
+          OMR: { ...Omr, run: () => ({ marks: '7' }) },
+        },
+      }),
+      mixed: jobs({ types: { OCR: Ocr, TIDY: z.string() } }),
+    },
+  })
+  const opened = null as unknown as Mill<typeof own>
+
+  test('needs no handlers for them, and may have some', () => {
+    opened.worker({ poll: ['scans'], handle: {} })
+    opened.worker({ poll: ['scans'], handle: { OMR: ({ sheet }) => ({ marks: String(sheet) }) } })
+    // @ts-expect-error the schema of the result takes a text
+    opened.worker({ poll: ['scans'], handle: { OMR: () => ({ marks: 7 }) } })
+    // @ts-expect-error there is no such type
+    opened.worker({ poll: ['scans'], handle: { OMT: () => undefined } })
+  })
+
+  test('needs one where a polled queue declares the type without one', () => {
+    const OCR = () => undefined
+    opened.worker({ poll: ['mixed', 'scans'], handle: { OCR, TIDY: () => undefined } })
+    // @ts-expect-error the OCR of mixed has no handler
+    opened.worker({ poll: ['mixed', 'scans'], handle: { TIDY: () => undefined } })
   })
 })
 

@@ -4,7 +4,6 @@ import { virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
 import { pauseSwitch } from '../app.ts'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
-import { drain } from '../runtime/drain.ts'
 import { createIngestionWorker } from '../worker.ts'
 import { ada, kbId, openScene, withTime } from './scene.ts'
 
@@ -15,13 +14,10 @@ describe('a worker that drains', () => {
     const { mill, library } = scene.ingestion
     const client = await (await scene.startApi()).as(ada)
     const documentId = await client.upload(kbId, 'mills.docx', await sampleDocx(millChapters))
-    const { ingest, extract, finalize } = mill.queues
+    const { extract } = mill.queues
     const run = async (): Promise<void> => {
       const worker = createIngestionWorker(scene.ingestion)
-      await withTime(
-        ports,
-        drain({ worker, queues: [ingest, extract, finalize], timers: ports.timers }),
-      )
+      await withTime(ports, worker.drain())
       assert.equal(worker.running, 0)
     }
     await mill.switches.hold({ name: pauseSwitch }, { by: 'ada' })

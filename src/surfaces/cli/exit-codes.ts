@@ -1,3 +1,5 @@
+import { interruptedExitCode } from '../../core/stop-signals.ts'
+
 /** What the exit code of every command means. */
 export const exitCodes = {
   done: 0,
@@ -11,7 +13,7 @@ export const exitCodes = {
   partlyDone: 5,
   /** The store cannot be opened, or there is none; the server cannot be reached. */
   cannotOpen: 6,
-  interrupted: 130,
+  interrupted: interruptedExitCode,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]

@@ -49,7 +49,7 @@ async function serve({ flags, output, shell }: Call<Flags>): Promise<void> {
     log: await logOn(log),
     cooldowns,
     ...place,
-    ...(app && { app: await (await platform.apps()).loadApp(app) }),
+    ...(app && { app: await (await platform.apps()).loadApp(app, { environment }) }),
     ...credentials,
     ...(userQueues !== undefined && { userQueues }),
   })

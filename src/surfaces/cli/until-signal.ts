@@ -1,22 +1,8 @@
-import { exitCodes } from './exit-codes.ts'
+import { onStopSignal } from '../../core/stop-signals.ts'
 
-/**
- * One Ctrl-C may arrive several times: from the terminal, and again from npm and its script, which
- * pass on what they receive. A person who means it twice is slower than this.
- */
-const echoMs = 300
-
-/** Answers at the first request to stop. A second one ends the process on the spot. */
+/** Resolves at the first request to stop. A second one ends the process at once. */
 export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
-    let firstAt: number | undefined
-    const onSignal = (): void => {
-      const now = performance.now()
-      firstAt ??= now
-      if (now - firstAt > echoMs) process.exit(exitCodes.interrupted)
-      resolve()
-    }
-    process.on('SIGINT', onSignal)
-    process.on('SIGTERM', onSignal)
+    onStopSignal(resolve)
   })
 }
