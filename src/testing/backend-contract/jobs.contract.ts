@@ -15,12 +15,13 @@ export function describeJobs(all: ContractSuite): void {
   })
 }
 
+const labels = { tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'] }
+
 function describeLife(suite: ContractSuite): void {
   suite.test('a job is pending, then processing, then completed with its result', async (scene) => {
     await scene.queue('q')
     const backoff = { fromMs: 100, factor: 1.5, maxMs: 10_000, jitter: 0.5 }
-    const labels = { tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'] }
-    const details = { owner: 'ann', ...labels, tenant: 'g' }
+    const details = { owner: 'ann', tenant: 'g', ...labels }
     const { id, status } = await enqueue(scene, { ...details, backoff })
     assert.equal(status, 'created')
     const pending = await readJob(scene, id)
@@ -37,7 +38,7 @@ function describeLife(suite: ContractSuite): void {
     const delivery = await scene.receiveOne('q')
     assert.deepEqual(delivery.job, {
       ...{ id, type: 'OCR', attempt: 1, maxAttempts: 2, lostBefore: false },
-      ...{ owner: 'ann', tier: 'lite', traceId: 'trace-1', tags: ['a', 'b'], backoff },
+      ...{ owner: 'ann', ...labels, backoff },
     })
     assert.equal(delivery.group, 'g')
     const processing = await readJob(scene, id)
