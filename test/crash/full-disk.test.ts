@@ -190,7 +190,7 @@ describe.skipIf(!canMount)('a full disk', () => {
       await first.close()
       rmSync(`${file}-reserve`, { force: true })
       const ballast = fillWithBallast(disk)
-      assert.deepEqual(readdirSync(disk).sort(), ['ballast', 'store.db', 'store.db-wakeFile'])
+      assert.deepEqual(readdirSync(disk).sort(), ['ballast', 'store.db', 'store.db-wake'])
 
       const message = `${file}: The disk that holds the store is full.`
       const refusal = { code: 'store_full', message, retryable: true }

@@ -62,7 +62,7 @@ import { Session } from './driver/session.ts'
 import { isFullFault, storageError } from './driver/storage-fault.ts'
 import { StoreClock } from './driver/store-clock.ts'
 import type { StoreTransaction } from './driver/transaction.ts'
-import { WakeFile } from './driver/wake-file.ts'
+import { WakeFile, wakeFileOf } from './driver/wake-file.ts'
 import { Writer } from './driver/writer.ts'
 import { findingStore } from './findings/findings.ts'
 import { jobStore } from './jobs/job-store.ts'
@@ -141,7 +141,7 @@ export class SqliteBackend implements Backend {
     const openSession = (): Session => new Session(openDatabase(file), clock, ports.ids)
     // Opened first: nothing is put beside a file that turns out not to be a store.
     const session = openSession()
-    this.#fairness = new LockFairness(`${file}-wakeFile`, ports.clock)
+    this.#fairness = new LockFairness(wakeFileOf(file), ports.clock)
     const disk = new DiskRoom(file)
     this.#writer = new Writer({
       session,
@@ -179,7 +179,7 @@ export class SqliteBackend implements Backend {
       nudge: () => this.#writer.nudge(),
     })
     this.#wakeFile = new WakeFile({
-      file: `${file}-wakeFile`,
+      file: wakeFileOf(file),
       ports,
       version: () => this.#versionSeen(),
       onChange: () => this.#waitingReceives.recheckAll(),

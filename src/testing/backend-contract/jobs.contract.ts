@@ -305,10 +305,8 @@ function describeControl(suite: ContractSuite): void {
 
   suite.test('a failed job is tried again as a new one', async (scene) => {
     await scene.queue('q')
-    const { id } = await enqueue(scene, {
-      ...{ owner: 'ann', tenant: 'g', tier: 'lite', traceId: 'trace-1', tags: ['x'] },
-      backoff: { fromMs: 1, factor: 1, maxMs: 1, jitter: 0 },
-    })
+    const backoff = { fromMs: 1, factor: 1, maxMs: 1, jitter: 0 }
+    const { id } = await enqueue(scene, { owner: 'ann', tenant: 'g', ...labels, backoff })
     await rejects(jobsOf(scene).retry({ id }), 'job_not_finished')
     await runOnce(scene, { kind: 'deadLetter', reason: 'broken' })
     const again = await jobsOf(scene).retry({ id })

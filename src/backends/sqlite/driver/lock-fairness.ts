@@ -13,29 +13,29 @@ export class LockFairness {
   readonly #clock: Clock
   readonly #descriptor: number
   /** When a process last requested a turn, and how long it had waited by then. */
-  readonly #requestTurn = new Float64Array(2)
+  readonly #request = new Float64Array(2)
 
   constructor(file: string, clock: Clock) {
     this.#clock = clock
     this.#descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT)
   }
 
-  /** Says that this process waits for the lock, and for how long it has. */
+  /** Tells other processes that this one waits for the lock, and how long it has waited. */
   requestTurn(waitedMs: number): void {
-    this.#requestTurn[0] = this.#clock.now()
-    this.#requestTurn[1] = waitedMs
+    this.#request[0] = this.#clock.now()
+    this.#request[1] = waitedMs
     try {
-      writeSync(this.#descriptor, this.#requestTurn, 0, 16, position)
+      writeSync(this.#descriptor, this.#request, 0, 16, position)
     } catch {
-      // Without a requestTurn the wait is longer, not endless.
+      // Without a request the wait is longer, not endless.
     }
   }
 
   /** How long the process had waited that requested a turn since this wall time; undefined if none did. */
   turnRequestedSince(wallMs: number): number | undefined {
     try {
-      const bytes = readSync(this.#descriptor, this.#requestTurn, 0, 16, position)
-      const [turnRequestedMs = 0, waitedMs = 0] = this.#requestTurn
+      const bytes = readSync(this.#descriptor, this.#request, 0, 16, position)
+      const [turnRequestedMs = 0, waitedMs = 0] = this.#request
       if (bytes !== 16 || turnRequestedMs < wallMs) return undefined
       // A time that is yet to come was written before the wall clock was set back.
       return turnRequestedMs <= this.#clock.now() ? waitedMs : undefined

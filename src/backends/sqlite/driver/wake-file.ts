@@ -18,6 +18,11 @@ const restMsMax = 2
 
 const stroke = Buffer.from('.')
 
+/** The name of the wake file of a store. */
+export function wakeFileOf(store: string): string {
+  return `${store}-wake`
+}
+
 export interface WakeFileOptions {
   readonly file: string
   readonly ports: Ports

@@ -15,7 +15,7 @@ import { isDeviceFault, isFullFault, storageError } from '../driver/storage-faul
 import { StoreClock } from '../driver/store-clock.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { beginTransaction } from '../driver/transaction.ts'
-import { WakeFile } from '../driver/wake-file.ts'
+import { WakeFile, wakeFileOf } from '../driver/wake-file.ts'
 import { extendLeases, settleLeases } from './settling.ts'
 
 /** How long an extension waits for other connections before it fails, by default. */
@@ -41,9 +41,9 @@ export function openRenewer(options: OtherThread['options']): LeaseRenewer {
     return new Session(db, storeClock, ids)
   }
   let session: Session | undefined = open()
-  const fairness = new LockFairness(`${path}-wakeFile`, clock)
+  const fairness = new LockFairness(wakeFileOf(path), clock)
   const wakeFile = new WakeFile({
-    file: `${path}-wakeFile`,
+    file: wakeFileOf(path),
     ports: systemPorts,
     version: () => 0,
     onChange: () => undefined,
