@@ -147,7 +147,7 @@ describe('a server that cannot start says why in one line', () => {
   })
 
   test.each(['65536', '-1', '80.5', 'http', '0x50'])('when the port is %s', async (port) => {
-    const line = /port.*must be a whole number from 0 to 65535/
+    const line = /port.*Use a whole number from 0 to 65535/
     assertRefused(await runCli(['serve', `--port=${port}`]), { code: 2, line })
     assertRefused(await runCli(['serve'], { MILLRACE_PORT: port }), { code: 2, line })
   })

@@ -1,8 +1,10 @@
-/** `millrace message peek` and `tail`: looks at messages, and follows them or passes them on. */
+/** `millrace message peek` and `tail`: shows, follows or forwards messages. */
+
 import type { MessageState } from '../../core/message-state.ts'
 import { inspectorOf } from '../../operations/inspect.ts'
 import { messageView } from '../../operations/message-view.ts'
 import { tailMessages } from '../../operations/tail-messages.ts'
+import { counted } from './counted.ts'
 import { hiddenIn, type RevealFlags } from './hidden-fields.ts'
 import { forwardQueue } from './message-forward.ts'
 import { type MessageFlags, printMessage, printMessages } from './message-sheet.ts'
@@ -51,7 +53,7 @@ export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<v
         queue,
         fromStart,
         timers: shell.ports.timers,
-        onFollowing: () => output.notice(`Following ${queue}. Stop with Ctrl-C.`),
+        onFollowing: () => output.notice(`Following ${queue}. Press Ctrl-C to stop.`),
         onMissed: (count) => {
           missed = count
         },
@@ -59,7 +61,8 @@ export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<v
       })
       const hidden = await hiddenIn(backend, queue, flags)
       for await (const message of messages) printMessage(call, messageView(message, hidden))
-      if (missed > 0) output.notice(`${missed} more came and went between two looks.`)
+      if (missed > 0)
+        output.notice(`${counted(missed, 'message')} came and went between two polls.`)
     },
     { queue },
   )

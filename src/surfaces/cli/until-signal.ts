@@ -1,12 +1,12 @@
 import { exitCodes } from './exit-codes.ts'
 
 /**
- * One Ctrl-C may arrive several times: from the terminal, and again from npm and its script, which
- * pass on what they receive. A person who means it twice is slower than this.
+ * One Ctrl-C may arrive several times: from the terminal, and again from npm and its script, which forward
+ * signals. A user who presses it twice is slower than this.
  */
 const echoMs = 300
 
-/** Answers at the first request to stop. A second one ends the process on the spot. */
+/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
 export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     let firstAt: number | undefined

@@ -69,7 +69,7 @@ resources:
     assert.equal((await fetch(url, { method: 'POST', body })).status, 200)
     await dev.notice(/done: 1 of 1 message, [\d.]+ ms/)
     const stderr = await stop(dev)
-    assert.match(stderr, /^up hi-dev: 1 queues/m)
+    assert.match(stderr, /^up hi-dev: 1 queue /m)
     assert.match(stderr, /^hi-dev-greet [0-9a-f-]{36} greeted hello$/m)
     assert.match(stderr, /^hi-dev-greet [0-9a-f-]{36} done: 1 of 1 message, /m)
   })
