@@ -44,7 +44,7 @@ describe('the server as a library', () => {
       const options = { app, port: 0, dataDirectory: folder.path }
       await assert.rejects(serve({ ...options, userQueues: ['video'] }), {
         code: 'invalid_argument',
-        message: /userQueues: got 'video', expected an app with queues of jobs/,
+        message: /userQueues: got 'video', expected an app with job queues/,
       })
       const server = await serve(options)
       assert.equal((await fetch(`${server.url}/jobs`)).status, 200)

@@ -116,7 +116,9 @@ async function flush(
 }
 
 function nothingStaged(collector: string, key: string): CommandFailure {
-  const message = `No items are staged under the key ${printable(key)} of the collector ${printable(collector)}.`
+  const message =
+    `No items are staged under the key ${printable(key)} ` +
+    `of the collector ${printable(collector)}.`
   return new CommandFailure(exitCodes.notFound, message)
 }
 

@@ -1,4 +1,6 @@
-/** `millrace doctor`: finds settings that AWS would reject, that lose messages, or that cause trouble later. */
+/**
+ * `millrace doctor`: finds settings that AWS would reject, that lose messages, or that cause trouble later.
+ */
 
 import type { Command } from 'commander'
 import type { Finding } from '../../contracts/doctor-rule.ts'

@@ -27,7 +27,7 @@ export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): 
     async ({ backend }) => {
       const hidden = await hiddenIn(backend, queue, flags)
       if (flags.delete && hidden.length > 0) {
-        const message = `--delete would lose the hidden fields of ${printable(queue)}. Add --reveal to print them.`
+        const message = `--delete would lose the hidden fields of ${printable(queue)}. Add --reveal.`
         throw new CommandFailure(exitCodes.usage, message)
       }
       const deliveries = await backend.receive({

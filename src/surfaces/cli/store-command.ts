@@ -91,7 +91,7 @@ export interface InStoreOptions {
   readonly create?: boolean
 }
 
-/** Longer than for programs: the user can wait, or press Ctrl-C. */
+/** Shorter than the default, because a user waits for the result. */
 const busyTimeoutMs = 10_000
 
 export async function inStore<T>(

@@ -115,7 +115,7 @@ async function apply(
     await bringUp(backend, planned, { prune })
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error
-    const message = `${error.message} Some queues may already have changed. Run the command again to continue.`
+    const message = `${error.message} Some queues may have changed. Run the command again to continue.`
     throw new CommandFailure(exitCodes.partlyDone, message)
   }
 }

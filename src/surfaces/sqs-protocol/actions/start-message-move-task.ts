@@ -1,4 +1,4 @@
-/** StartMessageMoveTask: moves dead letters back to where they died, or to a queue of choice. */
+/** StartMessageMoveTask: moves dead letters back to their source queues, or to another queue. */
 import { isRefused } from '../../../core/is-refused.ts'
 import { limits } from '../../../core/limits.ts'
 import { addressOf, formatArn } from '../../../sqs/queue-address.ts'
