@@ -40,11 +40,20 @@ export function planExport(app: App, stage: string, format: ExportFormat): Expor
     queues: planned.map((queue) => {
       const declared = queues.find(({ name }) => name === queue.queue)
       const owner = declared ?? queues.find(({ ownDeadLetter }) => ownDeadLetter === queue.queue)
-      const stem = pascalCase(owner?.key ?? queue.queue) + (declared === undefined ? 'Dlq' : '')
-      const logicalId = uniqueName(taken, declared === undefined ? stem : `${stem}Queue`)
+      const stem = stemOf(owner?.key ?? queue.queue) + (declared === undefined ? 'Dlq' : '')
+      const logicalId = uniqueName(taken, declared === undefined ? stem : withQueue(stem))
       return { logicalId, stem, planned: queue, declared }
     }),
   }
+}
+
+/** Without the ending `Queue`, so that the key `ordersQueue` does not become `OrdersQueueQueue`. */
+function stemOf(key: string): string {
+  return pascalCase(key).replace(/(?<=.)Queue$/, '')
+}
+
+function withQueue(stem: string): string {
+  return stem === 'Queue' ? stem : `${stem}Queue`
 }
 
 /** `videoJobs` and `video-jobs` become `VideoJobs`. */

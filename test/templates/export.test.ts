@@ -313,6 +313,26 @@ describe('a template made from an app', () => {
     assert.equal(policies.length, 2 * 4)
   })
 
+  test('does not repeat Queue in the ids of a queue whose key already ends with it', () => {
+    const idsOf = (keys: readonly string[]): readonly string[] => {
+      const queues = Object.fromEntries(keys.map((key) => [key, queue({ deadLetter: {} })]))
+      const app = defineApp('a', { queues })
+      const { text } = exportTemplate({
+        app,
+        stage: 'dev',
+        format: 'cloudformation',
+        syntax: 'json',
+      })
+      const { Resources } = JSON.parse(text) as { Resources: Record<string, { Type: string }> }
+      return Object.keys(Resources).filter((id) => Resources[id]?.Type === 'AWS::SQS::Queue')
+    }
+    assert.deepEqual(idsOf(['ordersQueue']), ['OrdersDlq', 'OrdersQueue'])
+    assert.deepEqual(idsOf(['orders-queue']), ['OrdersDlq', 'OrdersQueue'])
+    assert.deepEqual(idsOf(['queue']), ['QueueDlq', 'Queue'])
+    const both = ['OrdersDlq', 'OrdersQueue', 'OrdersDlq2', 'OrdersQueue2']
+    assert.deepEqual(idsOf(['orders', 'orders_queue']), both)
+  })
+
   test('quotes what other readers of YAML would take for a date', () => {
     const { text } = exportTemplate({ app: academy, stage: 'dev', format: 'sam' })
     assert.match(text, /^AWSTemplateFormatVersion: '2010-09-09'$/m)
