@@ -78,7 +78,7 @@ describe('a handler', () => {
     await mill.queues.prepare.send({ documentId: 'd', pages: 0 })
     await clock.advance(10_000)
     const letters = await mill.queues.prepare.deadLetters?.peek()
-    const texts = { unit_not_found: /no such unit/, flow_not_found: /no such flow/ }
+    const texts = { unit_not_found: /does not exist in this flow/, flow_not_found: /flow does not exist/ }
     assert.match(letters?.items[0]?.deadLetter?.reason ?? '', texts[code as keyof typeof texts])
     assert.equal((await mill.queues.failures.statistics()).ready, 0)
     assert.equal((await mill.flows.extraction.read('d'))?.units.done, 0)

@@ -91,7 +91,7 @@ describe('alarms', () => {
       ],
     )
     const { change } = await read('alarm', 'test', 'orders-deep', '--state', 'OK')
-    assert.equal(change.reason, `Set by ${userInfo().username}: to see that it works`)
+    assert.equal(change.reason, `Set by ${userInfo().username}: test of the actions`)
   })
 
   test('have a history of all, in pages', async () => {

@@ -237,7 +237,7 @@ describe('a redrive', () => {
   })
 
   test.each([
-    ['of a queue without sources', ['orders'], 1, /dead-letter queue of some queue/],
+    ['of a queue without sources', ['orders'], 1, /dead-letter queue that another queue uses/],
     ['to itself', ['orders-dlq', '--to', 'orders-dlq'], 2, /another standard queue/],
     ['to a FIFO queue', ['orders-dlq', '--to', 'steps.fifo'], 2, /another standard queue/],
   ])('%s is refused by its dry run too', async (_name, args, code, line) => {
@@ -251,7 +251,12 @@ describe('a redrive', () => {
     ['without --yes', ['orders-dlq'], 4, /move 2 messages from orders-dlq/],
     ['of a queue that is none', ['nothing', '--yes'], 3, /queue 'nothing' does not exist/],
     ['to a queue that is none', ['orders-dlq', '--to', 'x', '--yes'], 3, /does not exist/],
-    ['of a queue without sources', ['orders', '--yes'], 1, /dead-letter queue of some queue/],
+    [
+      'of a queue without sources',
+      ['orders', '--yes'],
+      1,
+      /dead-letter queue that another queue uses/,
+    ],
     ['faster than allowed', ['orders-dlq', '--rate', '501', '--yes'], 2, /from 1 to 500/],
   ])('is refused %s', async (_name, args, code, line) => {
     const { run } = await withDeadLetters(2)
@@ -260,6 +265,6 @@ describe('a redrive', () => {
 
   test('that does not exist cannot be cancelled', async () => {
     const { run } = await withDeadLetters(0)
-    assertRefused(await run('dlq', 'cancel', 'nothing'), 3, /no such move task/)
+    assertRefused(await run('dlq', 'cancel', 'nothing'), 3, /move task does not exist/)
   })
 })

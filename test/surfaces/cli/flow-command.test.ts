@@ -148,11 +148,26 @@ describe('flows', () => {
 
 describe('the command refuses', () => {
   test.each<[string, readonly string[], number, RegExp]>([
-    ['a flow that there is not', ['show', extraction, 'nobody'], 3, /There is no such flow/],
-    ['units of a flow that there is not', ['units', 'other', 'open'], 3, /no such flow/],
-    ['to resume a unit that there is not', ['resume', strict, 'broken', 'x'], 3, /no such unit/],
-    ['to cancel a flow that there is not', ['cancel', extraction, 'x', '--yes'], 3, /no such flow/],
-    ['to cancel a flow that there is not, first', ['cancel', extraction, 'x'], 3, /no such flow/],
+    ['a flow that there is not', ['show', extraction, 'nobody'], 3, /The flow does not exist/],
+    ['units of a flow that there is not', ['units', 'other', 'open'], 3, /flow does not exist/],
+    [
+      'to resume a unit that there is not',
+      ['resume', strict, 'broken', 'x'],
+      3,
+      /does not exist in this flow/,
+    ],
+    [
+      'to cancel a flow that there is not',
+      ['cancel', extraction, 'x', '--yes'],
+      3,
+      /flow does not exist/,
+    ],
+    [
+      'to cancel a flow that there is not, first',
+      ['cancel', extraction, 'x'],
+      3,
+      /flow does not exist/,
+    ],
     ['a status that is none', ['list', '--status', 'ready'], 2, /one of open, finalized/],
     ['a state that is none', ['units', extraction, 'open', '--state', 'x'], 2, /one of pending/],
     ['a place that is none', ['list', '--after', 'x'], 2, /after/],

@@ -114,11 +114,15 @@ describe('an inbox', () => {
       /^error: anna has claimed the message until \S+Z\.$/m,
     )
     for (const action of ['renew', 'resolve', 'return']) {
-      assertRefused(await run('inbox', action, ...asBen), 1, /^error: anna has claimed it\.$/m)
+      assertRefused(
+        await run('inbox', action, ...asBen),
+        1,
+        /^error: anna has claimed this message\.$/m,
+      )
     }
     await good('inbox', 'return', 'handoff', id, ...asAnna)
     const again = await run('inbox', 'resolve', 'handoff', id, ...asAnna)
-    assertRefused(again, 1, /You have no claim on it/)
+    assertRefused(again, 1, /You have not claimed this message/)
   })
 
   test('says that a receiver without a name has it, or that it is not there yet', async () => {
