@@ -1,33 +1,33 @@
 /**
- * What one client may cost a listener. The defaults leave room for 1 MiB over a poor line and for
- * thousands of long polls, and cut off who only holds a connection.
+ * Limits for clients of a listener. The defaults allow 1 MiB over a slow line and thousands of long polls,
+ * and close connections that only stay open.
  */
 import { checkRange, type Violations } from '../core/checks.ts'
 import type { Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export interface ConnectionLimits {
-  /** Connections at the same time; beyond it, idle ones make room for new ones. Default 10,000. */
+  /** Open connections. Above the limit, idle ones are closed for new ones. Default: 10,000. */
   readonly connectionsMax: number
-  /** Requests on one connection that wait for their answers. Default 100. */
+  /** Pipelined requests on one connection. Default: 100. */
   readonly pipelinedMax: number
-  /** The address and all headers of a request together. Default 32 KiB. */
+  /** Size of the URL and all headers of a request. Default: 32 KiB. */
   readonly headerBytesMax: number
-  /** Headers of a request. Default 100. */
+  /** Number of headers of a request. Default: 100. */
   readonly headersMax: number
-  /** How long the headers of a request may take, on a new connection from its start. Default 10 s. */
+  /** How long the headers of a request may take, on a new connection from its start. Default: 10 s. */
   readonly headersTimeoutMs: number
-  /** How long a request may take to arrive with its body. Default 60 s. */
+  /** How long a request may take to arrive, with its body. Default: 60 s. */
   readonly requestTimeoutMs: number
-  /** How long a connection may rest between requests. Default 65 s. */
+  /** How long a connection may be idle between requests. Default: 65 s. */
   readonly keepAliveTimeoutMs: number
-  /** How long the rest of a body is taken in after the answer was given without it. Default 2 s. */
+  /** How long to read the rest of a body after an early response. Default: 2 s. */
   readonly lingerMs: number
-  /** How long a client may take to read what one write sent; cut off after twice that. Default 60 s. */
+  /** How long a client may take to read a write; closed after at most twice that. Default: 60 s. */
   readonly readTimeoutMs: number
-  /** How often to look for connections that are over these times. Default 2 s. */
+  /** How often to check for connections over these limits. Default: 2 s. */
   readonly checkIntervalMs: number
-  /** How long requests may take to finish once the listener closes. Default 5 s. */
+  /** How long requests may take to finish after the listener closes. Default: 5 s. */
   readonly drainMs: number
 }
 
@@ -38,7 +38,7 @@ const defaults: ConnectionLimits = {
   headersMax: 100,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
-  // Longer than the idle time of common clients, so that it is they who hang up.
+  // Longer than the idle timeout of common clients, so that the client closes the connection first.
   keepAliveTimeoutMs: 65_000,
   lingerMs: 2_000,
   readTimeoutMs: 60_000,

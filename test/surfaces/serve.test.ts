@@ -156,7 +156,7 @@ describe('a server that cannot start says why in one line', () => {
     'when the address is %s, which others can reach',
     async (host) => {
       const ended = await runCli(['serve', '--host', host, '--data', servers.file('public')])
-      assertRefused(ended, { code: 1, line: /Refusing to listen on .* this machine only/ })
+      assertRefused(ended, { code: 1, line: /Cannot listen on .* loopback/ })
     },
   )
 
@@ -175,7 +175,7 @@ describe('a server that cannot start says why in one line', () => {
   test.runIf(process.platform === 'linux')(
     'when the data directory cannot be written, even by the superuser',
     async () => {
-      assertRefused(await serveIn('/proc'), { code: 1, line: /cannot be opened in this place/ })
+      assertRefused(await serveIn('/proc'), { code: 1, line: /cannot be opened in this directory/ })
       assertRefused(await serveIn('/proc/below'), { code: 1, line: /cannot be created/ })
     },
   )

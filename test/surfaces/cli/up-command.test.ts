@@ -224,7 +224,7 @@ describe('a template with errors', () => {
     assertRefused(
       end,
       1,
-      /^template\.yaml:3:\d+: error: .*'elsewhere'.* neither declared nor there/m,
+      /^template\.yaml:3:\d+: error: .*'elsewhere'.* not declared and does not exist/m,
     )
     const { queues } = await read('queue', 'list')
     assert.deepEqual(

@@ -177,7 +177,7 @@ describe('a server that other machines can reach', () => {
   test('does not begin without credentials', async () => {
     await assert.rejects(served({ host }), {
       code: 'address_unavailable',
-      message: /Refusing to listen on 0\.0\.0\.0.*access keys for SQS, API keys or tokens/,
+      message: /Cannot listen on 0\.0\.0\.0.*access keys for SQS, and API keys or a JWT/,
     })
   })
 
