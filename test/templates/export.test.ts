@@ -243,8 +243,8 @@ describe('a template made from an app', () => {
   test('says what SQS has no word for', () => {
     const { warnings, text } = exportTemplate({ app: academy, stage: 'dev', format: 'sam' })
     assert.deepEqual(warnings, [
-      'academy-dev-video: SQS has no word for its ceilings on concurrency and rate.',
-      'academy-dev-lite: SQS has no word for its kill switches.',
+      'academy-dev-video: SQS does not support its ceilings on concurrency and rate.',
+      'academy-dev-lite: SQS does not support its kill switches.',
       "The alarm on the error rate of '*' is left out: SQS has no such metric.",
     ])
     for (const warning of warnings) assert.ok(text.includes(`# Note: ${warning}`))
@@ -260,7 +260,9 @@ describe('a template made from an app', () => {
     const { warnings } = exportTemplate({ app, stage: 'dev', format: 'cloudformation' })
     assert.deepEqual(
       warnings,
-      ['flows', 'chains', 'schedules'].map((what) => `SQS has no word for the ${what} of the app.`),
+      ['flows', 'chains', 'schedules'].map(
+        (what) => `SQS does not support the ${what} of the app.`,
+      ),
     )
   })
 
@@ -270,7 +272,7 @@ describe('a template made from an app', () => {
     })
     const { warnings } = exportTemplate({ app, stage: 'dev', format: 'cloudformation' })
     assert.deepEqual(warnings, [
-      'a-dev-q: SQS counts in whole seconds; its visibility timeout of 1500ms became 2s.',
+      'a-dev-q: SQS has whole seconds; the visibility timeout of 1500ms was rounded to 2s.',
     ])
   })
 

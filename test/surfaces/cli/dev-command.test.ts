@@ -108,7 +108,7 @@ resources:
     assert.match(stderr, /^hi-dev-work [0-9a-f-]{36} c$/m)
     assert.match(stderr, /^hi-dev-work [0-9a-f-]{36} Invoke Error\t\{"errorType":"Error"/m)
     assert.doesNotMatch(stderr, /function failed|\uFFFD|START|REPORT/)
-    assert.match(stderr, /serverless\.yml:2:\d+.*for eu-west-1.*in us-east-1 here/)
+    assert.match(stderr, /serverless\.yml:2:\d+.*for eu-west-1.*use us-east-1 here/)
   })
 
   test('writes START, END and REPORT when they are asked for', async () => {
