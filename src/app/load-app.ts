@@ -1,4 +1,4 @@
-/** The app that a module of the user declares: its default export, or the one export that is an app. */
+/** Loads the app of a module: its default export, or the only export that is an app. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -8,7 +8,7 @@ import { isError } from '../core/is-error.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export interface LoadAppOptions {
-  /** Reads the module anew when it has this number for the first time. */
+  /** A new number reloads the module. */
   readonly version?: number
 }
 
@@ -17,13 +17,13 @@ export async function loadApp(path: string, { version }: LoadAppOptions = {}): P
   const exported = await load(file, version === undefined ? '' : `?version=${version}`)
   const { default: main, ...others } = exported
   if (isApp(main)) return main
-  // One app under two names is still one.
+  // One app may be exported under two names.
   const apps = new Set(Object.values(others).filter(isApp))
   const [app] = apps
   if (app !== undefined && apps.size === 1) return app
   const found = apps.size === 0 ? 'none' : `${apps.size}`
   throw refused(
-    `${file} must export one app made with defineApp, as its default or by itself; it has ${found}.`,
+    `${file} must export one app from defineApp, as default export or as its only app; it has ${found}.`,
   )
 }
 
@@ -32,7 +32,7 @@ export interface StageOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** @param version counts up when a module is to be read anew */
+/** @param version a higher number reloads the module */
 export async function loadAppAtStage(
   path: string,
   { stage, environment }: StageOptions,
@@ -51,8 +51,8 @@ async function load(file: string, query: string): Promise<Readonly<Record<string
 }
 
 function reasonOf(cause: unknown, file: string): string {
-  // Node would name the file that imports it, which is one of ours.
-  if (!existsSync(file)) return 'there is no such file'
+  // Node's own message would name the importing file, which is part of Millrace.
+  if (!existsSync(file)) return 'the file does not exist'
   const [reason = ''] = isError(cause) ? cause.message.split('\n', 1) : ['unknown']
   return reason
 }
@@ -61,7 +61,7 @@ function refused(message: string, cause?: unknown): MillraceError {
   return new MillraceError('invalid_contract', { message, cause })
 }
 
-/** The module may have its own copy of the package, so the form counts, not the class. */
+/** Checks the shape and not the class, because the module may have its own copy of the package. */
 function isApp(value: unknown): value is App {
   return (
     typeof value === 'object' &&

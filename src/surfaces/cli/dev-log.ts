@@ -1,9 +1,9 @@
 /** The log of `millrace dev`: deployed stacks, problems, and invocations. */
 
+import { counted } from '../../core/counted.ts'
 import type { InvocationReport, LambdaLogLine } from '../../server/dev.ts'
 import type { SourcePlan } from '../../stacks/bring-up.ts'
 import type { TemplateProblem } from '../../templates/stack.ts'
-import { counted } from './counted.ts'
 import { printProblems } from './problem-lines.ts'
 import type { Call } from './store-command.ts'
 import { printable } from './table.ts'

@@ -1,6 +1,7 @@
 /** `millrace dlq`: shows dead-letter queues, and moves their messages back. */
 
 import type { Command } from 'commander'
+import { counted } from '../../core/counted.ts'
 import { limits } from '../../core/limits.ts'
 import {
   type DeadLetterQueueView,
@@ -11,7 +12,6 @@ import {
 import { moveTaskView } from '../../operations/move-task-view.ts'
 import { type QueueView, viewQueue } from '../../operations/queue-view.ts'
 import { age } from './age.ts'
-import { counted } from './counted.ts'
 import { cancelRedrive, followRedrive, redriveQueue, skippedOf } from './dlq-redrive.ts'
 import { wholeNumberIn } from './option-values.ts'
 import { boldHead } from './queue-sheet.ts'

@@ -4,6 +4,7 @@
  */
 
 import type { Backend, MoveTask, MoveTaskFailure } from '../../backends/backend.ts'
+import { counted } from '../../core/counted.ts'
 import { isRefused } from '../../core/is-refused.ts'
 import { pause } from '../../core/pause.ts'
 import { moveTaskView } from '../../operations/move-task-view.ts'
@@ -18,7 +19,6 @@ import {
 } from '../../operations/redrive.ts'
 import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
-import { counted } from './counted.ts'
 import { exitCodes } from './exit-codes.ts'
 import { Interruptions } from './interruptions.ts'
 import { createProgress, type Progress } from './progress.ts'

@@ -4,9 +4,9 @@
 
 import type { Command } from 'commander'
 import type { Finding } from '../../contracts/doctor-rule.ts'
+import { counted } from '../../core/counted.ts'
 import type { Examination } from '../../stacks/examine.ts'
 import { CommandFailure } from './command-failure.ts'
-import { counted } from './counted.ts'
 import { exitCodes } from './exit-codes.ts'
 import { placeText, printProblems, problemView } from './problem-lines.ts'
 import type { Shell } from './shell.ts'

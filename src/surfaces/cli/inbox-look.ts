@@ -1,5 +1,6 @@
 /** `millrace inbox list` and `show`. */
 
+import { counted } from '../../core/counted.ts'
 import { createInbox, type ListInboxOptions } from '../../operations/inbox.ts'
 import { type InboxTab, tabOptions } from '../../operations/inbox-tabs.ts'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../operations/inbox-view.ts'
 import { age } from './age.ts'
 import { CommandFailure } from './command-failure.ts'
-import { counted } from './counted.ts'
 import { exitCodes } from './exit-codes.ts'
 import { hiddenIn, type RevealFlags } from './hidden-fields.ts'
 import { tableWithBodies } from './message-sheet.ts'

@@ -1,10 +1,10 @@
 /** `millrace message peek` and `tail`: shows, follows or forwards messages. */
 
+import { counted } from '../../core/counted.ts'
 import type { MessageState } from '../../core/message-state.ts'
 import { inspectorOf } from '../../operations/inspect.ts'
 import { messageView } from '../../operations/message-view.ts'
 import { tailMessages } from '../../operations/tail-messages.ts'
-import { counted } from './counted.ts'
 import { hiddenIn, type RevealFlags } from './hidden-fields.ts'
 import { forwardQueue } from './message-forward.ts'
 import { type MessageFlags, printMessage, printMessages } from './message-sheet.ts'

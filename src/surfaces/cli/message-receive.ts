@@ -1,9 +1,9 @@
 /** `millrace message receive` and `delete`. */
 
 import type { Backend } from '../../backends/backend.ts'
+import { counted } from '../../core/counted.ts'
 import { deliveryView } from '../../operations/message-view.ts'
 import { CommandFailure } from './command-failure.ts'
-import { counted } from './counted.ts'
 import { exitCodes } from './exit-codes.ts'
 import { hiddenIn, type RevealFlags } from './hidden-fields.ts'
 import { printMessages } from './message-sheet.ts'

@@ -1,9 +1,9 @@
 /** Queues as text: a table of all queues, and the details of one. */
 
+import { counted } from '../../core/counted.ts'
 import { formatDuration } from '../../core/durations.ts'
 import type { QueueSummary, QueueView } from '../../operations/queue-view.ts'
 import { age } from './age.ts'
-import { counted } from './counted.ts'
 import type { Colours } from './shell.ts'
 import { printable, table } from './table.ts'
 

@@ -1,12 +1,12 @@
 /** `millrace up`: creates and updates the queues of templates and apps, and records their other resources. */
 
 import type { Command } from 'commander'
+import { counted } from '../../core/counted.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { PlannedUp, PlanUpRequest } from '../../stacks/bring-up.ts'
 import type { StackSource } from '../../stacks/stack-source.ts'
 import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
-import { counted } from './counted.ts'
 import { exitCodes } from './exit-codes.ts'
 import { printProblems, problemView } from './problem-lines.ts'
 import type { Shell } from './shell.ts'

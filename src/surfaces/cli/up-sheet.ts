@@ -1,8 +1,8 @@
 /** The result of `up`, or its plan with `--dry-run`, as text and as JSON. */
 
+import { counted } from '../../core/counted.ts'
 import type { SourcePlan } from '../../stacks/bring-up.ts'
 import type { QueueStep } from '../../stacks/plan-stack.ts'
-import { counted } from './counted.ts'
 import type { Call } from './store-command.ts'
 import { printable } from './table.ts'
 
