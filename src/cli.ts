@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `millrace` command. Data goes to stdout, everything else to stderr; what exit codes mean is in
- * surfaces/cli/exit-codes.ts. Older versions of Node can run this file, so that it can say what is missing.
+ * The `millrace` command. Data goes to stdout, everything else to stderr; the exit codes are in
+ * surfaces/cli/exit-codes.ts. Older versions of Node can run this file, to report that they are too old.
  */
 import * as modules from 'node:module'
 import { join } from 'node:path'
@@ -13,13 +13,13 @@ if (problem !== undefined) {
   process.exit(1)
 }
 
-// The next call starts in half the time. Not in a folder for all users: what lies there is run.
+// Halves the start time of the next call. Not in a shared folder, because Node runs the cached code.
 // Deno has no such cache.
 const { XDG_CACHE_HOME: cache, HOME: home } = process.env
 if (cache || home)
   modules.enableCompileCache?.(join(cache || join(home ?? '', '.cache'), 'millrace'))
 
-// The reader of a pipe may leave first; that is no failure of ours.
+// The reader of a pipe may close it early, as `head` does. That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
@@ -27,7 +27,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 void run()
 
 async function run(): Promise<void> {
-  // Loaded from here on, so that the cache serves all of it.
+  // Imported here, after the cache is enabled, so that the cache covers everything.
   const [{ runProgram }, { processShell }, { platform }] = await Promise.all([
     import('./surfaces/cli/program.ts'),
     import('./surfaces/cli/shell.ts'),

@@ -1,4 +1,4 @@
-/** What the command line is made of. Nothing is loaded before a command asks for it. */
+/** The parts of Millrace that commands use. Each is loaded on first use. */
 import type { Platform } from './surfaces/cli/platform.ts'
 
 export const platform: Platform = {

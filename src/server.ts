@@ -1,6 +1,6 @@
 /**
- * `millrace/server`: the server as a library, and its HTTP API for other servers. This file hands the
- * surfaces to the server; everything else is in the folders it names.
+ * `millrace/server`: the server as a library, and its HTTP API for other servers. This file passes the
+ * surfaces to the server.
  */
 import './app/require-node.ts'
 import type { RequestListener } from 'node:http'
@@ -39,7 +39,7 @@ export interface DevOptions
     Pick<HttpApiOptions, 'auth'>,
     Pick<SqsWireOptions, 'accessKeys'> {}
 
-/** Starts a server with what templates declare: their queues, and the functions that these feed. */
+/** Starts a server with the queues of templates and the functions that consume them. */
 export async function startDev(options: DevOptions = {}): Promise<RunningDev> {
   refuseUnknownOptions(options, devOptions)
   const credentials = keyOfFunctions(options)
@@ -87,18 +87,18 @@ const devOptions: OptionNames<DevOptions> = {
   onInvocation: true,
 }
 
-/** Without types, `'none'` may arrive here as well. */
+/** JavaScript callers may also pass `'none'`. */
 function hasCredentials({ auth, accessKeys }: Pick<ServeOptions, 'auth' | 'accessKeys'>): boolean {
   return typeof auth === 'object' || accessKeys !== undefined
 }
 
-/** The first key of their own account, so that a bare name means the queue of their template. */
+/** Prefers a key of the same account, so that functions find the queues of their template by name. */
 function keyOfFunctions({ accessKeys = [], account }: DevOptions): AccessKey | undefined {
   const own = accessKeys.find((key) => key.account === undefined || key.account === account)
   return own ?? accessKeys[0]
 }
 
-/** One listener for all: what is meant for SQS goes there, and everything else to the HTTP API. */
+/** One listener for both surfaces: SQS requests go to the SQS endpoint, all others to the HTTP API. */
 function surfacesOf(services: Services, options: ServeOptions): RequestListener {
   const { accessKeys, auth, log } = options
   const wire = sqsWire(services, options)
@@ -112,7 +112,7 @@ function surfacesOf(services: Services, options: ServeOptions): RequestListener 
 }
 
 const openApiWarning =
-  'The HTTP API is open to every program on this machine: access keys protect the SQS endpoint only. ' +
+  'The HTTP API is open to every program on this machine: access keys protect only the SQS endpoint. ' +
   'Set MILLRACE_API_KEYS (name:role:key) or MILLRACE_JWT_SECRET, or pass auth to serve().'
 
 function warnOfOpenApi(log: ServeOptions['log']): void {

@@ -13,17 +13,17 @@ import { type Notice, serviceFailure } from './notice.ts'
 export interface AlarmWatchSetup {
   readonly backend: Backend
   readonly ports: Ports
-  /** Called with changes of states. */
+  /** Called with state changes. */
   readonly onChange: (change: AlarmChange) => void
   readonly onNotice: (notice: Notice) => void
 }
 
-/** Undefined where the backend keeps no alarms; an app that declares some cannot be opened there. */
+/** Returns undefined if the backend has no alarms. Throws if the app declares some. */
 export function watchAppAlarms(setup: AlarmWatchSetup & AlarmScope): AlarmWatch | undefined {
   const { app, backend, ports, onChange } = setup
   if (backend.alarms === null || backend.metrics === null) {
     if (app.alarms === undefined || app.alarms.length === 0) return undefined
-    const message = `The backend ${backend.capabilities.name} keeps no alarms.`
+    const message = `The backend ${backend.capabilities.name} does not support alarms.`
     throw new MillraceError('unsupported', { message })
   }
   return new AlarmWatch({
@@ -36,7 +36,7 @@ export function watchAppAlarms(setup: AlarmWatchSetup & AlarmScope): AlarmWatch 
   })
 }
 
-/** The name under which the alarms of an app in a stage are kept. */
+/** The owner of the alarms of an app in a stage. */
 export function appAlarmOwner({ app, stage }: Pick<AlarmScope, 'app' | 'stage'>): string {
   return `app ${app.name} ${stage}`
 }
@@ -44,19 +44,22 @@ export function appAlarmOwner({ app, stage }: Pick<AlarmScope, 'app' | 'stage'>)
 /** The owner of alarms that stacks declare. */
 export const stackAlarmOwner = 'stacks'
 
-/** An app that joins a stack leaves dead letters to the alarms of the stack: one bell for each is enough. */
+/**
+ * An app that joins a stack leaves dead letters to the alarms of the stack, to avoid two alarms for one
+ * event.
+ */
 export function appAlarmSource(
   scope: AlarmScope & { readonly backend: Pick<Backend, 'alarms'> },
 ): AlarmSource {
   const resolved = resolveAlarms(scope)
   return {
     owner: appAlarmOwner(scope),
-    // Versions of an app run side by side while it is deployed, as for its schedules.
+    // During a deployment, two versions of an app run at the same time.
     abandonedAfterMs,
     names: resolved.map(({ rule }) => rule.name),
     rules: async () => {
       const others = await evaluatedStackRules(scope.backend)
-      // Alarms of stacks tell nobody but the log, so one that tells somebody does not make way for them.
+      // Alarms of stacks only go to the log, so they do not replace an alarm with actions.
       const isLeftToStack = ({ rule, declared }: ResolvedAlarm): boolean =>
         declared === null &&
         rule.targets.length === 0 &&
@@ -66,10 +69,10 @@ export function appAlarmSource(
   }
 }
 
-/** Without an evaluation for so long, no server is there to ring. */
+/** Without an evaluation for this long, no server is running. */
 const unheardMs = 5 * minuteMs
 
-/** What stacks watch the depth of, as far as a server evaluates it at present. */
+/** The depth alarms of stacks that a server presently evaluates. */
 async function evaluatedStackRules({
   alarms,
 }: Pick<Backend, 'alarms'>): Promise<readonly AlarmRule[]> {

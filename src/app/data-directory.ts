@@ -4,24 +4,24 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { systemReason } from '../core/system-reason.ts'
 
 export interface DataDirectory {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string
-  /** The embedded store. */
+  /** The file of the embedded store. */
   readonly file: string
 }
 
-/** Where things are, whether they exist or not. */
+/** The paths of a data directory, which need not exist. */
 export function dataDirectoryAt(directory: string): DataDirectory {
   const path = resolve(directory)
   return { path, file: join(path, 'millrace.db') }
 }
 
 export interface PreparedDirectory extends DataDirectory {
-  /** The directories that had to be made, the outermost first. */
+  /** The created directories, outermost first. */
   readonly made: readonly string[]
 }
 
-/** Creates the directory when it is missing. Messages may be private: only the owner may look in. */
+/** Creates the directory if missing, readable only by the owner, because messages may be private. */
 export async function prepareDataDirectory(directory: string): Promise<PreparedDirectory> {
   const data = dataDirectoryAt(directory)
   const { path } = data
@@ -36,7 +36,7 @@ export async function prepareDataDirectory(directory: string): Promise<PreparedD
   return { ...data, made }
 }
 
-/** Opening makes a store of a missing or empty file, which is not what a mistyped path asks for. */
+/** Checks that a store exists. Opening would create one, even for a mistyped path. */
 export async function existingDataDirectory(directory: string): Promise<DataDirectory> {
   const data = dataDirectoryAt(directory)
   const { path, file } = data
@@ -46,7 +46,7 @@ export async function existingDataDirectory(directory: string): Promise<DataDire
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') {
-      const reasons = { EACCES: 'this user may not look there' }
+      const reasons = { EACCES: 'this user may not read it' }
       const message = `Cannot open the store in ${path}: ${systemReason(cause, reasons)}.`
       throw new MillraceError('store_unusable', { message, cause })
     }
@@ -54,14 +54,14 @@ export async function existingDataDirectory(directory: string): Promise<DataDire
   throw new MillraceError('store_unusable', { message: `There is no store in ${path}.` })
 }
 
-/** Removes directories that were made for nothing. One that has files by now stays. */
+/** Removes created directories that are still empty. */
 export async function removeEmpty(made: readonly string[]): Promise<void> {
   for (const path of made.toReversed()) await rmdir(path).catch(() => undefined)
 }
 
 /**
- * Not `mkdir` with `recursive`, which tries for ever where a directory exists but takes no new
- * entries, as in /proc.
+ * Not `mkdir` with `recursive`, which loops for ever if a directory exists but allows no new entries, as in
+ * /proc.
  */
 async function makeDirectory(path: string, made: string[]): Promise<void> {
   const refusal = await tryMakeDirectory(path, made)
@@ -74,7 +74,7 @@ async function makeDirectory(path: string, made: string[]): Promise<void> {
   }
 }
 
-/** Undefined when the directory is there now, also when another process made it. */
+/** Resolves with undefined if the directory exists now, even if another process created it. */
 async function tryMakeDirectory(
   path: string,
   made: string[],

@@ -1,6 +1,6 @@
 /**
- * Brings the queues on the backend in line with the declared ones. Whatever was declared wins over
- * what was set by hand; queues that are not declared are left alone.
+ * Creates and updates the queues of an app. Declared settings replace settings that were changed by hand.
+ * Other queues are not changed.
  */
 import type { Backend, QueueRecord } from '../backends/backend.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
@@ -13,7 +13,7 @@ export async function ensureQueues(
   { planned, queues }: ResolvedQueues,
 ): Promise<void> {
   refuseUnsupported(backend, planned, queues)
-  // In order: a queue can only be created after its dead-letter queue.
+  // In order, because the dead-letter queue must exist first.
   for (const plan of planned) {
     const queue = await createOrChange(backend, plan)
     const tagged = Object.entries(plan.tags).every(([key, value]) => queue.tags[key] === value)
@@ -31,14 +31,14 @@ async function createOrChange(backend: Backend, plan: PlannedQueue): Promise<Que
   const existing = await backend.readQueue({ queue: plan.queue })
   if (existing.settings.type !== type) {
     const message =
-      `The queue '${plan.queue}' is declared as ${type} and exists as ${existing.settings.type}. ` +
-      'A queue keeps its type: declare it under another name, or delete the existing one.'
+      `The queue '${plan.queue}' is declared as ${type} but exists as ${existing.settings.type}. ` +
+      'The type of a queue cannot change: use another name, or delete the existing queue.'
     throw new MillraceError('queue_exists', { message })
   }
   return backend.changeQueue({ queue: plan.queue, changes })
 }
 
-/** Asking for what a backend cannot do is refused at the start, never quietly weakened. */
+/** Rejects settings that the backend does not support, at the start. */
 function refuseUnsupported(
   { capabilities, jobs }: Backend,
   planned: readonly PlannedQueue[],

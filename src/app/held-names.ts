@@ -1,4 +1,4 @@
-/** Kill switches that the environment has on: `LLM_PAUSED=true` holds what obeys `LLM_PAUSED`. */
+/** Kill switches of the environment: `LLM_PAUSED=true` holds work that obeys `LLM_PAUSED`. */
 import { describeGiven, type Violations } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { QueueSettings } from '../core/queue-settings.ts'
@@ -6,12 +6,12 @@ import type { QueueSettings } from '../core/queue-settings.ts'
 const on: readonly string[] = ['true', '1', 'on', 'yes']
 const off: readonly string[] = ['', 'false', '0', 'off', 'no']
 
-/** A queue that is there or declared; one that does not say obeys no name. */
+/** An existing or declared queue. Without `obeys`, it obeys no name. */
 export interface ObeyingQueue {
   readonly settings: Partial<Pick<QueueSettings, 'obeys'>>
 }
 
-/** A value that is neither on nor off is refused: guessing wrong would run what was to be stopped. */
+/** Throws if a value is neither on nor off: a wrong guess would run work that should be stopped. */
 export function heldNamesIn(
   environment: Readonly<Record<string, string | undefined>>,
   queues: readonly ObeyingQueue[],

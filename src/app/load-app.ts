@@ -19,7 +19,7 @@ export async function loadApp(path: string, options: StageOptions, version = 0):
   const exported = await load(file, version === 0 ? '' : `?version=${version}`)
   const { default: main, ...others } = exported
   if (isApp(main)) return main
-  // One app under two names is still one.
+  // One app may be exported under two names.
   const apps = new Set(Object.values(others).filter(isApp))
   const [app] = apps
   if (app !== undefined && apps.size === 1) return app
@@ -36,7 +36,7 @@ export async function loadApp(path: string, options: StageOptions, version = 0):
   )
 }
 
-/** @param version counts up when a module is to be read anew */
+/** @param version a higher number reloads the module */
 export async function loadAppAtStage(
   path: string,
   options: StageOptions,
@@ -80,8 +80,8 @@ async function load(file: string, query: string): Promise<Readonly<Record<string
 }
 
 function reasonOf(cause: unknown, file: string): string {
-  // Node would name the file that imports it, which is one of ours.
-  if (!existsSync(file)) return 'there is no such file'
+  // Node's own message would name the importing file, which is part of Millrace.
+  if (!existsSync(file)) return 'the file does not exist'
   return firstLine(cause)
 }
 
@@ -103,7 +103,7 @@ function functionsIn(exported: Readonly<Record<string, unknown>>): readonly Name
   )
 }
 
-/** The module may have its own copy of the package, so the form counts, not the class. */
+/** Checks the shape and not the class, because the module may have its own copy of the package. */
 function isApp(value: unknown): value is App {
   return (
     typeof value === 'object' &&

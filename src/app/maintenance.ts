@@ -1,4 +1,4 @@
-/** The services that maintain an open store, and those of an app beside them; one function for each. */
+/** Starts the services that maintain a store, and the additional services of an app. */
 import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import { janitorDefaults } from '../contracts/janitor-declaration.ts'
@@ -24,7 +24,7 @@ import { openRelay, type RelaySetup } from './open-relay.ts'
 export interface StoreMaintenanceSetup extends RelaySetup {
   readonly backend: Backend
   readonly ports: Ports
-  /** Counts what the handlers of this process do, where it has any. */
+  /** Counts the handlers of this process, if it has any. */
   readonly tally?: HandlerTally
 }
 
@@ -33,9 +33,9 @@ export interface AppMaintenanceSetup extends StoreMaintenanceSetup {
   readonly stage: string
   readonly resolved: ResolvedQueues
   readonly log: Logger
-  /** Evaluates the alarms of the app, where the backend keeps them. */
+  /** Evaluates the alarms of the app, if the backend supports alarms. */
   readonly alarmWatch: AlarmWatch | undefined
-  /** Kill switches that the environment has on. */
+  /** Kill switches of the environment. */
   readonly heldNames: readonly string[]
 }
 
@@ -43,12 +43,12 @@ export interface Maintenance {
   close(): Promise<void>
 }
 
-/** Of a store that is served without an app. */
+/** For a store that is served without an app. */
 export function startStoreMaintenance(setup: StoreMaintenanceSetup): Maintenance {
   return start([sweeperOf(setup), samplerOf(setup), openRelay(setup)])
 }
 
-/** Of an app and the store that it is on. */
+/** For an app and its store. */
 export function startAppMaintenance(setup: AppMaintenanceSetup): Maintenance {
   const sweeper = sweeperOf(setup)
   return start([
@@ -98,7 +98,7 @@ function schedulerOf(setup: AppMaintenanceSetup): Service | undefined {
     store: backend.schedules,
     scope: scopeText({ app: app.name, stage }),
     schedules,
-    // Without schedules it only removes those of an earlier version.
+    // Without schedules, it only removes schedules of earlier versions.
     ...(schedules.length === 0 && { intervalMs: minuteMs }),
     timers: ports.timers,
     log,

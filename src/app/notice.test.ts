@@ -60,30 +60,30 @@ test.each<[Notice, string]>([
   ],
   [
     { kind: 'sweep_failed', error: new Error('Broken.'), failures: 1, retryInMs: 2_000 },
-    'The upkeep of the store failed: Broken. Next try in 2000 ms.',
+    'A sweep of the store failed: Broken. Next try in 2000 ms.',
   ],
   [
     { kind: 'sweep_failed', error: 'broken.', failures: 1, retryInMs: null },
-    'The upkeep of the store failed: broken. It has stopped.',
+    'A sweep of the store failed: broken. Sweeping has stopped.',
   ],
   [
     { kind: 'service_failed', service: 'janitor', error: new Error('Broken.'), retryInMs: null },
-    'The work of the janitor failed: Broken. It has stopped.',
+    'The service janitor failed: Broken. It has stopped.',
   ],
   [
     { kind: 'clock', what: 'ahead', offsetMs: 432_000_003, believedAfterMs: 300_000 },
-    'The wall clock is 5d ahead of the time that has passed. Check it: the store follows it if it stays there for 5m.',
+    'The wall clock is 5d ahead of the time that has passed. Check the clock: the store will use it after 5m.',
   ],
   [
     { kind: 'clock', what: 'believed', offsetMs: -3_999, believedAfterMs: 300_000 },
-    'The wall clock is 4s behind the time that has passed. It has been for 5m, so the store follows it.',
+    'The wall clock is 4s behind the time that has passed. This has lasted for 5m, so the store now uses it.',
   ],
   [
     {
       ...{ kind: 'tick_failed', schedule: 'nightly', at: new Date(0), error: new Error('Gone.') },
       ...{ tries: 3, retryInMs: null },
     },
-    'Try 3 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: Gone. It was given up.',
+    'Try 3 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: Gone. The tick was abandoned.',
   ],
   [
     {
@@ -97,7 +97,7 @@ test.each<[Notice, string]>([
       ...{ kind: 'janitor', what: 'stuck_pending', place: 'q', id: '7', type: 'OCR' },
       since: new Date(0),
     },
-    'The janitor has found: 7 of q has waited for a worker since 1970-01-01T00:00:00.000Z.',
+    'Stuck work: 7 of q has waited for a worker since 1970-01-01T00:00:00.000Z.',
   ],
   [
     {
@@ -106,7 +106,7 @@ test.each<[Notice, string]>([
     },
     'Try 1 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: no payload today. Next try in 1000 ms.',
   ],
-  [ringing, 'The alarm q-dlq-not-empty rings: 1 message.'],
+  [ringing, 'The alarm q-dlq-not-empty is in ALARM: 1 message.'],
 ])('a notice that nobody listens to becomes a warning (%#)', (notice, text) => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => warned.mockRestore())

@@ -1,5 +1,6 @@
-/** What an open app reports beside the results of calls: events that no caller waits for. */
+/** Notices of an open app: events that are not the result of a call. */
 import type { ClockChange } from '../core/clock-change.ts'
+import { counted } from '../core/counted.ts'
 import { formatDuration } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { minuteMs } from '../core/minutes.ts'
@@ -27,18 +28,18 @@ export type Notice =
     }
   | {
       readonly kind: 'service_failed'
-      /** What it does: `janitor`, `scheduler`. */
+      /** The name of the service: `janitor`, `scheduler`. */
       readonly service: string
       readonly error: unknown
       readonly retryInMs: number | null
     }
 
-/** The listener without one of the caller: the log, or process warnings. */
+/** The default listener: writes to the log, or emits process warnings. */
 export function noticesTo(log: Logger = silentLogger): (notice: Notice) => void {
   return log === silentLogger ? warnOf : logOf(log)
 }
 
-/** Reports what fails in a service, by its name. */
+/** Reports failures of a service. */
 export function serviceFailure(
   service: string,
   { onNotice }: { readonly onNotice: (notice: Notice) => void },
@@ -51,7 +52,7 @@ export interface Listeners {
   readonly onNotice?: ((notice: Notice) => void) | undefined
 }
 
-/** Alarms are in the log in any case, also with another listener. */
+/** Alarms are always logged, even with a listener. */
 export function alarmListener({ log, onNotice }: Listeners): (change: AlarmChange) => void {
   const listeners = [log && logOf(log), onNotice].filter((one) => one !== undefined)
   const called = listeners.length === 0 ? [warnOf] : listeners
@@ -60,9 +61,9 @@ export function alarmListener({ log, onNotice }: Listeners): (change: AlarmChang
   }
 }
 
-/** Without a listener a notice becomes a process warning, so that it is not lost. */
+/** Without a listener, a notice becomes a process warning, so that it is not lost. */
 export function warnOf(notice: Notice): void {
-  // That all is well is nothing to be warned of.
+  // Good news needs no warning.
   if (notice.kind === 'alarm' && notice.state !== 'ALARM') return
   if (notice.kind === 'clock' && notice.what === 'returned') return
   process.emitWarning(describe(notice), { type: 'MillraceWarning', code: notice.kind })
@@ -86,10 +87,10 @@ interface Line {
 function lineOf(notice: Notice): Line {
   switch (notice.kind) {
     case 'sweep_failed':
-      return { level: 'error', fields: failureFields(notice), message: 'upkeep failed' }
+      return { level: 'error', fields: failureFields(notice), message: 'sweep failed' }
     case 'service_failed': {
       const fields = { service: notice.service, ...failureFields(notice) }
-      return { level: 'error', fields, message: 'background work failed' }
+      return { level: 'error', fields, message: 'service failed' }
     }
     case 'tick_failed': {
       const { schedule, tries } = notice
@@ -105,7 +106,7 @@ function lineOf(notice: Notice): Line {
     case 'janitor': {
       const { what, place, id, type, since } = notice
       const fields = { what, place, id, type, since: since?.toISOString() ?? null }
-      return { level: 'warn', fields, message: 'janitor found' }
+      return { level: 'warn', fields, message: 'stuck work found' }
     }
     case 'alarm': {
       const { kind: _, ...fields } = notice
@@ -141,7 +142,7 @@ function failureFields({ error, retryInMs }: Failure): LogFields {
   return { error: errorSummary(error), retry_in_ms: retryInMs }
 }
 
-/** What is tried again may still come right. */
+/** A failure that is retried may still succeed. */
 function levelOf({ retryInMs }: Failure): Line['level'] {
   return retryInMs === null ? 'error' : 'warn'
 }
@@ -154,22 +155,26 @@ function alarmLevel({ state, severity }: AlarmChange): Line['level'] {
 function describe(notice: Notice): string {
   switch (notice.kind) {
     case 'sweep_failed':
-      return failed('The upkeep of the store', notice, 'It has stopped.')
+      return failed('A sweep of the store', notice, 'Sweeping has stopped.')
     case 'service_failed':
-      return failed(`The work of the ${notice.service}`, notice, 'It has stopped.')
+      return failed(`The service ${notice.service}`, notice, 'It has stopped.')
     case 'tick_failed': {
       const { schedule, at, tries } = notice
       const tick = `Try ${tries} of the tick of ${schedule} at ${at.toISOString()}`
-      return failed(tick, notice, 'It was given up.')
+      return failed(tick, notice, 'The tick was abandoned.')
     }
     case 'notification_failed': {
       const { target, attempt } = notice
-      return failed(`Attempt ${attempt} to notify ${target}`, notice, 'It was given up.')
+      return failed(
+        `Attempt ${attempt} to notify ${target}`,
+        notice,
+        'The notification was abandoned.',
+      )
     }
     case 'janitor':
-      return `The janitor has found: ${describeFinding(notice)}`
+      return `Stuck work: ${describeFinding(notice)}`
     case 'alarm':
-      return `The alarm ${notice.alarm} rings: ${sentence(notice.reason)}`
+      return `The alarm ${notice.alarm} is in ALARM: ${sentence(notice.reason)}`
     case 'clock':
       return describeClock(notice)
     case 'worker_not_started':
@@ -177,7 +182,8 @@ function describe(notice: Notice): string {
     case 'delivery_refused': {
       const { queue, id, receiveCount, fate, error } = notice
       const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'
-      return `Message ${id} of ${queue}, received ${receiveCount} times, ${place}: ${error.message}`
+      const received = counted(receiveCount, 'time')
+      return `Message ${id} of ${queue}, received ${received}, ${place}: ${error.message}`
     }
   }
 }
@@ -190,8 +196,8 @@ function describeClock({ what, offsetMs, believedAfterMs }: ClockChange): string
     return `The wall clock was ${distance} the time that has passed, and is right again.`
   const now = `The wall clock is ${distance} the time that has passed.`
   return what === 'believed'
-    ? `${now} It has been for ${formatDuration(believedAfterMs)}, so the store follows it.`
-    : `${now} Check it: the store follows it if it stays there for ${formatDuration(believedAfterMs)}.`
+    ? `${now} This has lasted for ${formatDuration(believedAfterMs)}, so the store now uses it.`
+    : `${now} Check the clock: the store will use it after ${formatDuration(believedAfterMs)}.`
 }
 
 function failed(what: string, { error, retryInMs }: Failure, end: string): string {
@@ -199,7 +205,7 @@ function failed(what: string, { error, retryInMs }: Failure, end: string): strin
   return `${what} failed: ${sentence(errorSummary(error))} ${next}`
 }
 
-/** With a full stop, unless it ends like one already. */
+/** Adds a full stop, if needed. */
 function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`
 }

@@ -1,6 +1,6 @@
 /**
- * Opens an app: creates or changes its queues on a backend, starts maintenance, and makes one typed handle
- * per queue and one for all jobs.
+ * Opens an app: creates or changes its queues, starts maintenance, and returns a typed handle per queue and
+ * one for all jobs.
  */
 import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
@@ -132,7 +132,7 @@ export async function openApp<const Opened extends App>(
     }),
     inbox: (key) => inboxOf({ resolved, backend, heldNames }, key),
     worker: (workerOptions) => {
-      // The types have seen to it that every queue and type has its handler.
+      // The types ensure that every queue and type has a handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
       const parts = { app, resolved, backend, ports, log, tally, heldNames, unstarted }
       const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
@@ -150,7 +150,7 @@ export async function openApp<const Opened extends App>(
   }
 }
 
-/** A backend that was handed in stays open, and is closed by the program that opened it. */
+/** A backend that the caller passed in stays open. The caller closes it. */
 async function backendOf(
   { backend, data, busyTimeout }: OpenOptions,
   ports: Ports,
@@ -205,7 +205,7 @@ function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues
     }
     return [key, Object.freeze(handle)]
   })
-  // The handles were made from this very app, key by key; only the types of its messages are added.
+  // The handles have the keys of this app. Only the message types are added.
   return Object.freeze(Object.fromEntries(handles)) as Mill<Opened>['queues']
 }
 
@@ -216,7 +216,7 @@ function inboxOf<Message>(
   const queue = resolved.queues.find((one) => one.key === key)
   if (queue === undefined) throw new MillraceError('queue_not_found')
   const { name, declared } = queue
-  // What its contract lets through has the type of the contract's output.
+  // Messages that pass the contract have its output type.
   return createInbox({ backend, name, declared, heldNames }) as Inbox<Message>
 }
 

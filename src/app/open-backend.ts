@@ -1,6 +1,6 @@
 /**
- * Opens and restores backends. This is the one module that loads a concrete backend, and it does so when one is
- * opened, so that a program pays for no store that it does not use.
+ * Opens and restores backends. Only this module loads a concrete backend, and only on use, so that a program
+ * does not load stores that it does not need.
  */
 import type { Backend, Backup, BackupReport } from '../backends/backend.ts'
 import type { ClockChange } from '../core/clock-change.ts'
@@ -14,13 +14,13 @@ import {
 
 export interface OpenBackendOptions {
   readonly data: string
-  /** Makes a store where there is none. Default: such a directory is refused. */
+  /** Creates the store if it does not exist. Default: rejects. */
   readonly create?: boolean
-  /** How long calls wait for other processes that write. Default: as the backend has it. */
+  /** How long calls wait for other processes that write. Default: that of the backend. */
   readonly busyTimeoutMs?: number
-  /** Time, chance and identity. Default: those of the machine. */
+  /** Clock, timers, random numbers and ids. Default: those of the system. */
   readonly ports?: Ports
-  /** Called when the wall clock jumps, returns, or is followed. */
+  /** Called when the wall clock jumps or returns, and when the store accepts a jump. */
   readonly onClockChange?: (change: ClockChange) => void
 }
 
@@ -37,7 +37,7 @@ export async function openBackend(options: OpenBackendOptions): Promise<OpenedBa
   return { backend, directory, [Symbol.asyncDispose]: () => backend.close() }
 }
 
-/** Whether something is there that could be opened. */
+/** Whether the directory contains a store. */
 export async function hasStore(directory: string): Promise<boolean> {
   return existingDataDirectory(directory).then(
     () => true,
@@ -46,13 +46,13 @@ export async function hasStore(directory: string): Promise<boolean> {
 }
 
 export interface RestoreOptions extends Pick<Backup, 'onProgress' | 'signal'> {
-  /** One that has no store. */
+  /** A directory without a store. */
   readonly data: string
   /** The file of the backup. */
   readonly from: string
 }
 
-/** Puts a backup in the place of a store. */
+/** Creates a store from a backup. */
 export async function restoreBackend(options: RestoreOptions): Promise<BackupReport> {
   const { data, ...others } = options
   const { file, made } = await prepareDataDirectory(data)

@@ -1,4 +1,4 @@
-/** The agent that delivers notifications of a store, with the one setting that it has. */
+/** Creates the service that delivers the notifications of a store. */
 import type { Backend } from '../backends/backend.ts'
 import { describeGiven } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -11,12 +11,12 @@ import { type Notice, serviceFailure } from './notice.ts'
 export interface RelaySetup {
   readonly backend: Backend
   readonly ports: Pick<Ports, 'timers'>
-  /** Webhooks may also be on this machine, and in networks of one's own. Default: the environment. */
+  /** Allows webhooks on this machine and in private networks. Default: from the environment. */
   readonly allowPrivate?: boolean | undefined
   readonly onNotice: (notice: Notice) => void
 }
 
-/** Undefined where the backend keeps no notifications. */
+/** Returns undefined if the backend has no notifications. */
 export function openRelay({
   backend,
   ports,
@@ -34,7 +34,7 @@ export function openRelay({
   })
 }
 
-/** Node's HTTP client takes 15 MB, so a process that never posts does not load it. */
+/** Loaded on first use, because Node's HTTP client takes 15 MB. */
 function lazyWebhook(allowPrivate: boolean): Webhook {
   let webhook: Webhook | undefined
   return async (call) => {
@@ -46,7 +46,7 @@ function lazyWebhook(allowPrivate: boolean): Webhook {
 
 const variable = 'MILLRACE_PRIVATE_WEBHOOKS'
 
-/** A value that is neither is refused: guessing would open what was to stay closed, or the reverse. */
+/** Throws if the value is neither `allow` nor `refuse`, because a wrong guess would be unsafe. */
 export function allowsPrivateWebhooks(
   environment: Readonly<Record<string, string | undefined>>,
 ): boolean {

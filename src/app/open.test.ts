@@ -154,7 +154,7 @@ describe('a message from elsewhere that does not match the contract', () => {
     onTestFinished(() => warned.mockRestore())
     assert.deepEqual(await mill.queues.frames.receive(), [])
     const [text = '', options] = warned.mock.calls[0] ?? []
-    assert.match(String(text), /^Message \S+ of academy-dev-frames, received 1 times, stays in the/)
+    assert.match(String(text), /^Message \S+ of academy-dev-frames, received 1 time, stays in the/)
     assert.ok(!String(text).includes('pa55word'))
     assert.deepEqual(options, { type: 'MillraceWarning', code: 'delivery_refused' })
   })
@@ -218,7 +218,7 @@ describe('the queues on the backend', () => {
     const app = defineApp('academy', { queues: { video: queue() } })
     await assert.rejects(open(app, { backend: other }), {
       code: 'queue_exists',
-      message: /is declared as standard and exists as fifo/,
+      message: /is declared as standard but exists as fifo/,
     })
   })
 

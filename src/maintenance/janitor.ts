@@ -1,7 +1,7 @@
 /**
- * Looks, once a minute, for what should have moved on and has not: jobs that nobody takes, jobs that one
- * worker never ends, flows over their deadline, keys of collectors without a trigger. What it can repair
- * it repairs; the rest is reported once, and counted in the metrics as long as it lasts.
+ * Finds stuck work once a minute: jobs without a worker, jobs that never end, flows past their deadline, and
+ * collector keys without a trigger. It repairs what it can. It reports the rest once, and counts it in the
+ * metrics.
  */
 import type { Backend } from '../backends/backend.ts'
 import type { FindingKind, NewFinding } from '../backends/finding-store.ts'
@@ -18,9 +18,9 @@ import { Service, type ServiceFailure, type SliceEnd } from './service.ts'
 
 export interface JanitorOptions {
   readonly backend: Pick<Backend, 'jobs' | 'flows' | 'collectors' | 'findings' | 'metrics'>
-  /** Whose findings they are. */
+  /** The owner of the findings: app and stage. */
   readonly scope: string
-  /** Names in the store of the queues that hold jobs. */
+  /** Names in the store of queues with jobs. */
   readonly queues: readonly string[]
   /** Names in the store of flows and chains. */
   readonly flows: readonly string[]
@@ -29,12 +29,12 @@ export interface JanitorOptions {
   readonly pendingForMs: number
   readonly processingForMs: number
   readonly heldNames: readonly string[]
-  /** Messages that expired since it was asked last. */
+  /** Returns the number of messages that expired since the last call. */
   readonly takeExpired: () => number
-  /** The name of a metric of the app in the store. */
+  /** Returns the name in the store of a metric of the app. */
   readonly metricName: (name: string) => string
   readonly timers: Timers
-  /** Pause between two looks. Default one minute. */
+  /** Pause between two checks. Default: one minute. */
   readonly intervalMs?: number
   readonly onFinding: (finding: JanitorFinding) => void
   readonly onFailure?: (failure: ServiceFailure) => void
@@ -42,19 +42,19 @@ export interface JanitorOptions {
 
 const defaultIntervalMs = 60_000
 
-/** What is found is believed when a later look finds it too: it may have been about to move on. */
+/** A finding counts only if a later check finds it again, because it may have been about to change. */
 const confirmAfterMs = 30_000
 
-/** A trigger that is late by so much has been lost. */
+/** A trigger that is this late is lost. */
 const triggerOverdueMs = 60_000
 
-/** What a look goes on with, of one kind: in one queue or flow, and altogether. */
+/** Limits of one check per kind: in one queue or flow, and in total. */
 const foundInPlaceMax = 100
 const foundMax = 1_000
 
 interface Found {
   readonly items: readonly NewFinding[]
-  /** There may be more. */
+  /** Whether there may be more findings. */
   readonly isPartial: boolean
 }
 
@@ -105,7 +105,7 @@ export class Janitor extends Service {
     const places: NewFinding[][] = []
     for (const { flow: place } of late) {
       const { items } = await flows.list({ prefix: place, overdue: true, limit: foundInPlaceMax })
-      // Names that begin alike are those of other flows.
+      // The filter is a prefix, so it also finds other flows.
       const own = items.filter(({ flow }) => flow === place)
       places.push(
         own.map(({ id, deadlineAt, openedAt }) => ({
@@ -116,7 +116,7 @@ export class Janitor extends Service {
     return allOf(places)
   }
 
-  /** The keys of all apps: whoever comes first sees to them, and a look sees only some of them. */
+  /** Repairs keys of all apps. The first process repairs a key, and one check covers only some keys. */
   async #repairCollectors(values: Map<string, number>): Promise<void> {
     const { backend, collectors: own, onFinding } = this.#options
     const { collectors, findings } = backend
@@ -154,7 +154,7 @@ function allOf(places: readonly (readonly NewFinding[])[]): Found {
   return { items: all.slice(0, foundMax), isPartial }
 }
 
-/** A queue that somebody has deleted has nothing that could be stuck. */
+/** A deleted queue has no stuck work. */
 function noneOfMissing(error: unknown): readonly [] {
   if (error instanceof MillraceError && error.code === 'queue_not_found') return []
   throw error

@@ -1,6 +1,6 @@
 /**
- * Delivers notifications from the outbox of a store: to webhooks and to queues, at least once. What
- * fails is tried again, less and less often, and given up after a day.
+ * Delivers notifications from the outbox of a store to webhooks and queues, at least once. Failed deliveries
+ * are retried with growing pauses, and abandoned after a day.
  */
 import type { AlarmStore, Notification } from '../backends/alarm-store.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -14,29 +14,29 @@ export interface RelayOptions {
   readonly backend: Pick<Backend, 'send' | 'readQueue'>
   readonly webhook: Webhook
   readonly timers: Timers
-  /** Pause between two looks into an outbox that was empty. Default 5000. */
+  /** Pause after an empty outbox. Default: 5000. */
   readonly intervalMs?: number
   readonly onUndelivered: (failure: UndeliveredNotification) => void
   readonly onFailure?: (failure: ServiceFailure) => void
 }
 
 export interface UndeliveredNotification {
-  /** The queue, or where the webhook is: its path may be a secret. */
+  /** The queue, or the origin of the webhook, because its path may be a secret. */
   readonly target: string
   readonly attempt: number
   readonly error: unknown
-  /** Null: it was given up. */
+  /** Null: the notification was abandoned. */
   readonly retryInMs: number | null
 }
 
 const defaultIntervalMs = 5_000
 
-/** Delivered at the same time. */
+/** Concurrent deliveries. */
 const takenAtOnce = 10
 
 const timeoutMs = 10_000
 
-/** Longer than a delivery can take, so that nobody delivers it meanwhile. */
+/** Longer than a delivery can take, so that no other process delivers the same notification. */
 const leaseMs = 60_000
 
 const firstRetryMs = 5_000
@@ -53,7 +53,7 @@ export class Relay extends Service {
     this.#options = options
   }
 
-  /** Deliveries at hand are broken off, and taken up again by whoever looks next. */
+  /** Aborts current deliveries. The next relay retries them. */
   override async stop(): Promise<void> {
     this.#stopping.abort()
     await super.stop()
@@ -101,14 +101,14 @@ export class Relay extends Service {
     const cancel = this.#options.timers.after(timeoutMs, abort, { background: true })
     const stopping = this.#stopping.signal
     stopping.addEventListener('abort', abort, { once: true })
-    // What was taken while it stops is not begun any more.
+    // Notifications that were taken during the stop are not started.
     if (stopping.aborted) abort()
     const headers = { 'millrace-notification': key, 'millrace-attempt': String(attempt) }
     try {
       await this.#options.webhook({ url, body, headers, signal: controller.signal })
     } catch (error) {
       const isLate = controller.signal.aborted
-      throw isLate ? new Error(`There was no answer within ${timeoutMs} ms.`) : error
+      throw isLate ? new Error(`No response within ${timeoutMs} ms.`) : error
     } finally {
       cancel()
       stopping.removeEventListener('abort', abort)

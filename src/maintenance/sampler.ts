@@ -1,6 +1,6 @@
 /**
- * Keeps the metrics of a store up to date: takes what this process has counted to the store every few
- * seconds, and sees to it that each minute is written down when it ends, by whichever process is first.
+ * Keeps the metrics of a store up to date: writes the counts of this process every few seconds, and records
+ * each minute when it ends. The first process records it.
  */
 import type { MetricStore } from '../backends/metric-store.ts'
 import type { Timers } from '../core/ports.ts'
@@ -9,10 +9,10 @@ import { Service, type ServiceFailure } from './service.ts'
 
 export interface SamplerOptions {
   readonly metrics: MetricStore
-  /** What the handlers of this process come to. Default: it has none. */
+  /** The counts of handlers in this process. Default: none. */
   readonly tally?: HandlerTally
   readonly timers: Timers
-  /** How often figures are taken to the store; minutes end when they do. Default 10000. */
+  /** How often counts are written to the store. Default: 10000. */
   readonly intervalMs?: number
   readonly onFailure?: (failure: ServiceFailure) => void
 }
@@ -28,7 +28,7 @@ export class Sampler extends Service {
       timers,
       intervalMs,
       onFailure,
-      // What happened before this process was there must not be mixed with what it does.
+      // Records earlier minutes first, so that they do not include the work of this process.
       startsAtOnce: true,
       slice: async () => {
         await this.#handIn()
@@ -38,7 +38,7 @@ export class Sampler extends Service {
     this.#options = options
   }
 
-  /** What was counted last goes to the store too. */
+  /** Writes the last counts to the store. */
   override async stop(): Promise<void> {
     await super.stop()
     try {

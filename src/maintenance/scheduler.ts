@@ -1,7 +1,7 @@
 /**
- * Makes the ticks of an app's schedules. Every process that has the app open does; the store lets one of
- * them win each tick. A schedule whose message cannot be made is tried a few times, then its tick is
- * given up and reported, and none of that keeps the others from ticking.
+ * Fires the ticks of an app's schedules, in every process that has the app open. The store lets one process
+ * win each tick. If a message cannot be created, the tick is retried a few times, then abandoned and
+ * reported. Other schedules are not affected.
  */
 import type { DueSchedules, ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
 import { errorSummary } from '../core/error-summary.ts'
@@ -15,12 +15,12 @@ import { Service, type ServiceFailure, type SliceEnd } from './service.ts'
 
 export interface SchedulerOptions {
   readonly store: Pick<ScheduleStore, 'now' | 'due' | 'tick' | 'renew' | 'ensure'>
-  /** Which app and stage they are of. */
+  /** The app and stage of the schedules. */
   readonly scope: string
   readonly schedules: readonly PlannedSchedule[]
   readonly timers: Timers
   readonly log: Logger
-  /** Pause between two looks while nothing is due sooner. Default 1000. */
+  /** Pause between two checks if nothing is due sooner. Default: 1000. */
   readonly intervalMs?: number
   readonly onTickFailure: (failure: TickFailure) => void
   readonly onFailure?: (failure: ServiceFailure) => void
@@ -29,28 +29,28 @@ export interface SchedulerOptions {
 export interface TickFailure {
   /** The key of the schedule. */
   readonly schedule: string
-  /** The moment of the tick. */
+  /** The time of the tick. */
   readonly at: Date
   readonly error: unknown
-  /** 1 for the first. */
+  /** 1 for the first try. */
   readonly tries: number
-  /** Null: the tick was given up, and the schedule has moved on. */
+  /** Null: the tick was abandoned. */
   readonly retryInMs: number | null
 }
 
 const defaultIntervalMs = 1_000
 
-/** What follows the first tries; after the last one a tick is given up. */
+/** Pauses between tries. After the last one, the tick is abandoned. */
 const retriesMs: readonly number[] = [1_000, 5_000]
 
-/** A payload function that takes longer has failed. */
+/** Timeout of a payload function. */
 const payloadMsMax = 10_000
 
-/** So long a look waits for the ticks that it began, before it leaves them to themselves. */
+/** How long a check waits for its ticks. Slower ticks continue in the background. */
 const patienceMs = 500
 
 interface Tries {
-  /** The tick that is due, whichever is made in its place. */
+  /** The due tick, even if a later one is fired in its place. */
   readonly dueAt: number
   readonly failures: number
   readonly failedAt: number
@@ -60,10 +60,10 @@ interface Tries {
 export class Scheduler extends Service {
   readonly #options: SchedulerOptions
   readonly #planned: ReadonlyMap<string, PlannedSchedule>
-  /** Ticks under way, by schedule. */
+  /** Running ticks, by schedule. */
   readonly #running = new Map<string, Promise<void>>()
   readonly #tries = new Map<string, Tries>()
-  /** When it was last said which schedules this process has. */
+  /** When this process last renewed its schedules in the store. */
   #renewedAt = 0
   #storeError: unknown
   #stopping = Promise.withResolvers<never>()
@@ -94,7 +94,7 @@ export class Scheduler extends Service {
     this.#storeError = undefined
     if (error !== undefined) throw error
     await this.#renew(due.now)
-    // What ticked may be due again at once, when several ticks are made up for.
+    // A schedule that catches up on missed ticks may be due again at once.
     const nextInMs = due.nextAt === null ? undefined : due.nextAt - due.now
     return { more: begun.length > 0, ...(nextInMs !== undefined && { nextInMs }) }
   }
@@ -106,11 +106,11 @@ export class Scheduler extends Service {
     this.#renewedAt = now
   }
 
-  /** Begins a tick, unless there is a reason to leave it for now. */
+  /** Starts a tick, unless it must wait. */
   #begin(record: ScheduleRecord, { now }: DueSchedules): Promise<void> | undefined {
     const { schedule: name, rule } = record
     const planned = this.#planned.get(name)
-    // Another version of the app has declared another rule, and will see to it as long as it runs.
+    // Another version of the app declared another rule, and fires it while it runs.
     if (planned === undefined || planned.rule.text !== rule) return undefined
     if (this.#running.has(name)) return undefined
     const tries = this.#tries.get(name)
@@ -163,7 +163,7 @@ export class Scheduler extends Service {
     if (retryInMs === null) {
       this.#tries.delete(planned.name)
       const { status } = await this.#options.store.tick({ ...move, failure: errorSummary(error) })
-      // Somebody else had more luck with it, or has reported it already.
+      // Another process fired the tick or already reported it.
       if (status === 'taken') return
     } else {
       this.#tries.set(planned.name, { dueAt, failures: tries, failedAt: now, retryInMs })
@@ -180,12 +180,12 @@ export class Scheduler extends Service {
     this.#options.log.info({ schedule, ...fields }, message)
   }
 
-  /** Fails when it takes too long, or the scheduler stops meanwhile. */
+  /** Rejects after the timeout, or when the scheduler stops. */
   async #inTime<T>(work: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>()
     const cancel = this.#options.timers.after(
       payloadMsMax,
-      () => late.reject(new Error(`The payload was not made within ${payloadMsMax} ms.`)),
+      () => late.reject(new Error(`The payload function took longer than ${payloadMsMax} ms.`)),
       { background: true },
     )
     try {
@@ -203,12 +203,12 @@ export class Scheduler extends Service {
   }
 }
 
-/** Wall time may be set back, and must not keep anything waiting for longer than asked. */
+/** The wall clock may be set back, and must not extend a wait. */
 function isWithin(ms: number, { from, now }: { from: number; now: number }): boolean {
   return now >= from && now - from < ms
 }
 
-/** It says nothing about this schedule: the agent waits, and everything is tried again. */
+/** An error of the store, not of the schedule: the service waits and retries everything. */
 function isOfStore(error: unknown): boolean {
   return error instanceof MillraceError && error.code.startsWith('store_')
 }

@@ -1,32 +1,32 @@
 /**
- * Work that comes up again and again in the background: a slice at a time, again at once while there
- * is more to do, and less often while it fails.
+ * A recurring background task: one slice at a time, at once again while there is more to do, and less often
+ * while it fails.
  */
 import { isStoreGone } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
 
 export interface ServiceOptions {
   readonly timers: Timers
-  /** Pause between two slices that had nothing left to do. */
+  /** Pause after a slice without more work. */
   readonly intervalMs: number
   readonly slice: () => Promise<SliceEnd>
-  /** Does the first slice without a pause before it. */
+  /** Runs the first slice without a pause. */
   readonly startsAtOnce?: boolean
   readonly onFailure?: ((failure: ServiceFailure) => void) | undefined
 }
 
 export interface SliceEnd {
-  /** There is more to do right now. */
+  /** Whether there is more to do now. */
   readonly more?: boolean
-  /** When to look again, if that is sooner than the interval says. */
+  /** Time until the next slice, if shorter than the interval. */
   readonly nextInMs?: number
 }
 
 export interface ServiceFailure {
   readonly error: unknown
-  /** Failures in a row, this one included. */
+  /** Consecutive failures, including this one. */
   readonly failures: number
-  /** Null when the store is closed or was replaced, and there is nothing left to do. */
+  /** Null if the store is closed or was replaced, and the service has stopped. */
   readonly retryInMs: number | null
 }
 
@@ -40,7 +40,7 @@ export class Service {
     this.#options = options
   }
 
-  /** Does nothing when it runs already. */
+  /** Does nothing if already running. */
   start(): void {
     if (this.#running !== undefined) return
     const run: Run = { stopped: false, failures: 0, wake: () => {}, done: Promise.resolve() }
@@ -48,7 +48,7 @@ export class Service {
     run.done = this.#loop(run)
   }
 
-  /** Answers when the last slice has ended; calls at the same time share that answer. */
+  /** Resolves when the last slice has ended. Concurrent calls share one promise. */
   async stop(): Promise<void> {
     const run = this.#running
     if (run === undefined) return
@@ -61,7 +61,7 @@ export class Service {
   async #loop(run: Run): Promise<void> {
     const { intervalMs, startsAtOnce = false } = this.#options
     let waitMs: number | null = startsAtOnce ? 0 : intervalMs
-    // A stop during the slice wakes nobody, so it must not be followed by another pause.
+    // A stop during a slice does not end a later pause, so check before pausing.
     while (waitMs !== null && !run.stopped) {
       await this.#pause(run, waitMs)
       if (run.stopped) return
@@ -69,7 +69,7 @@ export class Service {
     }
   }
 
-  /** Milliseconds until the next slice, or null when there will be none. */
+  /** Resolves with the milliseconds until the next slice, or null if there is none. */
   async #slice(run: Run): Promise<number | null> {
     const { intervalMs, slice, onFailure } = this.#options
     try {
@@ -85,7 +85,7 @@ export class Service {
     }
   }
 
-  /** Other work gets a turn even between two slices that follow at once. */
+  /** Other work gets a turn even between two slices without a pause. */
   #pause(run: Run, waitMs: number): Promise<void> {
     const { timers } = this.#options
     return new Promise((resolve) => {

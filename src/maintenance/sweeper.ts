@@ -1,4 +1,4 @@
-/** Keeps a store tidy: asks it for one short slice of upkeep every second. */
+/** Runs one short sweep of the store every second. */
 import type { Backend, SweepReport } from '../backends/backend.ts'
 import type { Timers } from '../core/ports.ts'
 import { Service, type ServiceFailure } from './service.ts'
@@ -6,7 +6,7 @@ import { Service, type ServiceFailure } from './service.ts'
 export interface SweeperOptions {
   readonly backend: Pick<Backend, 'sweep'>
   readonly timers: Timers
-  /** Pause between two slices. Default 1000. */
+  /** Pause between two sweeps. Default: 1000. */
   readonly intervalMs?: number
   readonly onFailure?: (failure: ServiceFailure) => void
 }
@@ -27,7 +27,7 @@ export class Sweeper extends Service {
     super({ timers, intervalMs, slice, onFailure })
   }
 
-  /** Messages that it has seen expire since it was asked last. */
+  /** Returns the number of expired messages since the last call. */
   takeExpired(): number {
     const expired = this.#expired
     this.#expired = 0

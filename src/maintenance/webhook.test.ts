@@ -81,7 +81,7 @@ describe('a webhook', () => {
   test.each([300, 304, 400, 404, 429, 500, 503])('has not when it answers %i', async (status) => {
     const { port } = await listen((response) => void response.writeHead(status).end())
     await assert.rejects(post(`http://127.0.0.1:${port}/`), {
-      message: `It was answered with status ${status}.`,
+      message: `The receiver responded with status ${status}.`,
     })
   })
 
@@ -118,7 +118,7 @@ describe('a webhook', () => {
       )
     })
     await assert.rejects(post(`http://127.0.0.1:${port}/`), {
-      message: 'The connection ended without an answer.',
+      message: 'The connection closed without a response.',
     })
   })
 
@@ -136,14 +136,14 @@ describe('a webhook', () => {
       ...{ url: 'http://slow.example/', body: '{}', headers: {}, signal: again.signal },
     })
     again.abort()
-    await assert.rejects(waiting, { message: /too long to resolve/ })
+    await assert.rejects(waiting, { message: /Resolving the host name took too long/ })
   })
 
   test('that is not there is an error', async () => {
     const { port } = await listen()
     await assert.rejects(post(`http://127.0.0.1:${port === 1 ? 2 : 1}/`))
     await assert.rejects(post('http://none.example/', { addresses: [] }), {
-      message: 'The name has no address.',
+      message: 'The host name has no address.',
     })
   })
 })
@@ -163,7 +163,7 @@ describe('an address that is not of the open internet', () => {
   ])('is not connected to: %s', async (_what, host) => {
     const { port, connections } = await listen()
     await assert.rejects(post(`http://${host}:${port}/`, { allowPrivate: false }), {
-      message: 'The address is not one of the open internet.',
+      message: 'The address is not a public internet address.',
     })
     assert.equal(connections(), 0)
   })
@@ -178,7 +178,7 @@ describe('an address that is not of the open internet', () => {
     const { port, connections } = await listen()
     const url = `http://innocent.example:${port}/`
     await assert.rejects(post(url, { allowPrivate: false, addresses }), {
-      message: 'The address is not one of the open internet.',
+      message: 'The address is not a public internet address.',
     })
     assert.equal(connections(), 0)
   })

@@ -1,8 +1,7 @@
 /**
- * Posts JSON to an address on the open internet, once. Names are resolved here, every address that a
- * name has must be public, and the connection goes to an address that was checked: a name that changes
- * between the check and the connection gains nothing. Redirects are not followed, and what is answered
- * beyond the status is not read.
+ * Posts JSON once to a public internet address. The host name is resolved here, and all its addresses must be
+ * public. The connection goes to a checked address, so a DNS change after the check has no effect. Redirects
+ * are not followed, and only the status of the response is read.
  */
 import { lookup as systemLookup } from 'node:dns/promises'
 import { type ClientRequest, request as requestHttp } from 'node:http'
@@ -11,11 +10,11 @@ import { isIP, type LookupFunction } from 'node:net'
 import { isPublicAddress } from '../core/public-address.ts'
 
 export interface WebhookSetup {
-  /** Also to this machine, and to networks of one's own. */
+  /** Also allows this machine and private networks. */
   readonly allowPrivate: boolean
-  /** Who is asking, for the other side's log. */
+  /** The User-Agent header. */
   readonly userAgent: string
-  /** All addresses of a name. Default: as the system resolves it. */
+  /** Resolves a host name to all its addresses. Default: the resolver of the system. */
   readonly resolve?: (host: string) => Promise<readonly Address[]>
 }
 
@@ -34,23 +33,24 @@ export interface WebhookCall {
 
 export type Webhook = (call: WebhookCall) => Promise<void>
 
-/** Notifications are small; whatever is larger is not one. */
+/** Notifications are small. */
 const bodyBytesMax = 65_536
 
 const systemResolve = (host: string): Promise<readonly Address[]> =>
   systemLookup(host, { all: true, verbatim: true })
 
-/** The answer rejects with the reason when the other side did not take it. */
+/** Returns a function that rejects with the reason if the receiver did not accept the notification. */
 export function createWebhook(setup: WebhookSetup): Webhook {
   const { allowPrivate, userAgent, resolve = systemResolve } = setup
   return async ({ url, body, headers, signal }) => {
     const target = targetOf(url)
     const bytes = Buffer.byteLength(body)
-    if (bytes > bodyBytesMax) throw new Error(`The body has ${bytes} bytes: too many.`)
+    if (bytes > bodyBytesMax)
+      throw new Error(`The body has ${bytes} bytes; the maximum is ${bodyBytesMax}.`)
     const host = target.hostname.replace(/^\[(.*)\]$/, '$1')
     const addresses = await addressesOf(host, resolve, signal)
     if (!allowPrivate && !addresses.every(({ address }) => isPublicAddress(address))) {
-      throw new Error('The address is not one of the open internet.')
+      throw new Error('The address is not a public internet address.')
     }
     const all = {
       'content-type': 'application/json',
@@ -61,17 +61,18 @@ export function createWebhook(setup: WebhookSetup): Webhook {
     const request = target.protocol === 'https:' ? requestHttps : requestHttp
     const options = { method: 'POST', headers: all, lookup: lookupOf(addresses), agent: false }
     const status = await statusOf(request(target, { ...options, signal }), body)
-    if (status < 200 || status > 299) throw new Error(`It was answered with status ${status}.`)
+    if (status < 200 || status > 299)
+      throw new Error(`The receiver responded with status ${status}.`)
   }
 }
 
 function targetOf(text: string): URL {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new Error('The target is no address of the form https://host/path.')
+    throw new Error('The target is not a URL of the form https://host/path.')
   }
   if (url.username !== '' || url.password !== '') {
-    throw new Error('The address carries credentials, which are not sent.')
+    throw new Error('The URL contains credentials, which is not allowed.')
   }
   return url
 }
@@ -84,18 +85,18 @@ async function addressesOf(
   const family = isIP(host)
   if (family !== 0) return [{ address: host, family }]
   const aborted = Promise.withResolvers<never>()
-  const onAbort = (): void => aborted.reject(new Error('It took too long to resolve the name.'))
+  const onAbort = (): void => aborted.reject(new Error('Resolving the host name took too long.'))
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     const addresses = await Promise.race([resolve(host), aborted.promise])
-    if (addresses.length === 0) throw new Error('The name has no address.')
+    if (addresses.length === 0) throw new Error('The host name has no address.')
     return addresses
   } finally {
     signal.removeEventListener('abort', onAbort)
   }
 }
 
-/** Answers what was checked, whatever the name means by now. */
+/** Returns the checked addresses, without resolving the name again. */
 function lookupOf(addresses: readonly Address[]): LookupFunction {
   return (_host, options, done) => {
     const [first] = addresses
@@ -104,17 +105,17 @@ function lookupOf(addresses: readonly Address[]): LookupFunction {
   }
 }
 
-/** The status of the answer, as soon as it is known. */
+/** Resolves with the status of the response. */
 function statusOf(request: ClientRequest, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     request.once('response', (response) => {
       resolve(response.statusCode ?? 0)
       response.destroy()
     })
-    // Also after the answer: what breaks when the connection is dropped is nobody's business.
+    // Stays registered after the response, because closing the connection may cause an error.
     request.on('error', reject)
-    // An upgrade is neither an answer nor an error, and whoever waits would do so for ever.
-    request.once('close', () => reject(new Error('The connection ended without an answer.')))
+    // Without this, an upgrade would never settle: it is neither a response nor an error.
+    request.once('close', () => reject(new Error('The connection closed without a response.')))
     request.end(body)
   })
 }

@@ -1,6 +1,6 @@
 /**
- * Counts what handlers of this process come to, queue by queue, until somebody takes the figures to the
- * store. It is told of every attempt, so it counts in place.
+ * Counts the outcomes of handlers in this process, per queue, until the sampler writes them to the store. It
+ * runs for every attempt, so it updates counters in place.
  */
 import { durationBucket, durationBuckets } from '../core/duration-buckets.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import type { Transition } from './transition-log.ts'
 
 export interface TalliedQueue {
-  /** Its name in the store. */
+  /** The queue's name in the store. */
   readonly queue: string
   readonly handlers: HandlerFigures
 }
@@ -23,7 +23,7 @@ export class HandlerTally {
   #queues = new Map<string, Tally>()
   #returned = new Map<string, HandlerFigures>()
 
-  /** @param nameOf the name in the store of the queue that transitions call by its key */
+  /** @param nameOf returns the name in the store for the key of a queue */
   constructor(nameOf: (key: string) => string | undefined) {
     this.#nameOf = nameOf
   }
@@ -35,11 +35,11 @@ export class HandlerTally {
       return
     }
     tally.endings[event] = (tally.endings[event] ?? 0) + 1
-    // What was refused has met no handler.
+    // Refused work has not run.
     if (event !== 'refused') tally.runs.add(durationMs)
   }
 
-  /** Hands over what was counted since it was last asked. */
+  /** Returns the counts since the last call. */
   take(): readonly TalliedQueue[] {
     const taken = this.#returned
     for (const [key, { endings, runs, waits }] of this.#queues) {
@@ -52,7 +52,7 @@ export class HandlerTally {
     return [...taken].map(([queue, handlers]) => ({ queue, handlers }))
   }
 
-  /** Takes figures back that could not be kept elsewhere. */
+  /** Adds counts again that could not be written. */
   putBack(figures: readonly TalliedQueue[]): void {
     for (const { queue, handlers } of figures) add(this.#returned, queue, handlers)
   }

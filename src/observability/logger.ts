@@ -1,6 +1,6 @@
 /**
- * Where log lines go. Any logger with these four methods fits, pino among them. Fields are plain
- * facts about what happened (queue, type, id, attempt, duration); bodies and payloads never are.
+ * A logger. Any object with these four methods can be used, such as pino. Fields are plain facts (queue,
+ * type, id, attempt, duration), never bodies or payloads.
  */
 export interface Logger {
   debug(fields: LogFields, message: string): void
@@ -13,7 +13,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 const nothing = (): void => undefined
 
-/** What a library writes unless it is asked to. */
+/** The default logger of a library: writes nothing. */
 export const silentLogger: Logger = {
   debug: nothing,
   info: nothing,

@@ -1,29 +1,29 @@
-/** One line of the log per transition of a job or message: facts about it, never what is in it. */
+/** Logs one line per transition of a job or message, never its content. */
 import type { LogFields, Logger } from './logger.ts'
 
 export interface Transition {
   readonly event: TransitionName
   /** The key of the queue. */
   readonly queue: string
-  /** Null for a message that is no job. */
+  /** Null for a message that is not a job. */
   readonly type: string | null
   readonly id: string
   readonly attempt: number
   readonly maxAttempts: number | null
   readonly traceId: string | null
-  /** Since the attempt began; 0 when it begins. */
+  /** Time since the start of the attempt; 0 at the start. */
   readonly durationMs: number
-  /** Since it was sent, when its first attempt begins; null at every other time. */
+  /** At the start of the first attempt: time since the send. Otherwise null. */
   readonly waitedMs: number | null
-  /** A safe summary, when something went wrong. */
+  /** A safe summary of the error, if any. */
   readonly error: string | null
-  /** When it will be tried again. */
+  /** Time until the retry. */
   readonly retryInMs: number | null
 }
 
 /**
- * `lost`: the lease ended before the work was settled, so somebody else has it or will. `refused`: it
- * does not fit its contract or its tier, and was dead-lettered without having met a handler.
+ * `lost`: the lease ended before the work was settled, so another worker gets the work. `refused`: the work
+ * does not match its contract or tier, and was dead-lettered without a call to the handler.
  */
 export type TransitionName =
   | 'started'
@@ -37,7 +37,7 @@ export type TransitionName =
 
 interface Line {
   readonly level: keyof Logger
-  /** The status that the job has from then on. */
+  /** The new status of the job. */
   readonly status: string
 }
 
@@ -86,7 +86,7 @@ export function factFields(facts: TransitionFacts): LogFields {
   }
 }
 
-/** The same logger with facts on every line. */
+/** Returns a logger that adds these fields to every line. */
 export function logWith(log: Logger, facts: LogFields): Logger {
   return {
     debug: (fields, message) => log.debug({ ...facts, ...fields }, message),

@@ -1,4 +1,4 @@
-/** What is staged under a key as all surfaces show it; the names of fields are API. */
+/** Keys of collectors as all surfaces show them. Field names are API. */
 import type { CollectedKey, KeySummary, StagedItem } from '../backends/collector-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 
@@ -7,9 +7,9 @@ export interface KeyView
     KeySummary,
     'collector' | 'key' | 'staged' | 'bytes' | 'trigger' | 'running' | 'kept'
   > {
-  /** When the oldest item came that waits. */
+  /** Arrival of the oldest waiting item. */
   readonly since: string | null
-  /** When the next trigger is due; null while none is scheduled. */
+  /** When the next trigger is due; null if none is scheduled. */
   readonly due_at: string | null
 }
 

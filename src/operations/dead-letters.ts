@@ -1,4 +1,4 @@
-/** Dead-letter queues: which there are, whose dead letters they hold, and of what these died. */
+/** Dead-letter queues: their source queues, and why messages failed. */
 import type { Backend, PeekedMessage } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
 import { allQueues, longestWaitFirst } from './list-queues.ts'
@@ -7,15 +7,15 @@ import { type QueueCounts, queueCounts } from './queue-view.ts'
 export interface DeadLetterQueueView extends QueueCounts {
   readonly name: string
   readonly type: 'standard' | 'fifo'
-  /** The queues that name it. */
+  /** The queues that use it. */
   readonly sources: readonly string[]
 }
 
-/** Dead letters of one source that died for one reason. */
+/** Dead letters with the same source queue and reason. */
 export interface DeadLetterGroup {
-  /** Null for messages that were sent here and did not die. */
+  /** Null for messages that were sent here directly. */
   readonly source: string | null
-  /** Null when they only used up their receives. */
+  /** Null if the messages were only received too often. */
   readonly reason: string | null
   readonly messages: number
   readonly first_at: string | null
@@ -25,7 +25,7 @@ export interface DeadLetterGroup {
 export interface DeadLetterSurvey {
   readonly groups: readonly DeadLetterGroup[]
   readonly looked_at: number
-  /** False when there are more than were looked at. */
+  /** False if only a part of the queue was examined. */
   readonly complete: boolean
 }
 
@@ -50,11 +50,11 @@ export async function listDeadLetterQueues(
   return views.toSorted(longestWaitFirst)
 }
 
-/** More than this is not looked at one by one; the counts of the queue are exact anyway. */
+/** At most this many messages are examined. The counts of the queue are exact in any case. */
 export const surveyMax = 10_000
 const pageSize = 1_000
 
-/** Groups the waiting dead letters by where and why they died, the largest group first. */
+/** Groups the waiting dead letters by source queue and reason, largest group first. */
 export async function surveyDeadLetters(
   backend: Pick<Backend, 'peek'>,
   queue: string,

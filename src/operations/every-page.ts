@@ -6,7 +6,7 @@ export interface PageRequest {
   readonly after?: string
 }
 
-/** All that a listing has, read page by page. */
+/** Reads all pages of a list. */
 export async function everyPage<T>(
   read: (page: PageRequest) => Promise<Page<T>>,
 ): Promise<readonly T[]> {

@@ -1,4 +1,4 @@
-/** Flows and their units as all surfaces show them; the names of fields are API. */
+/** Flows and their units as all surfaces show them. Field names are API. */
 import type { FlowRecord, UnitRecord } from '../backends/flow-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 
@@ -17,7 +17,7 @@ export interface UnitView extends Pick<UnitRecord, 'unit' | 'state' | 'reason'> 
   readonly marked_at: string | null
 }
 
-/** Without what the caller keeps with a flow, which may be a payload. */
+/** Leaves out the data that the caller keeps with a flow, which may be a payload. */
 export function flowView(shown: FlowRecord): FlowView {
   const { flow, id, status, units, failure, parent } = shown
   return {

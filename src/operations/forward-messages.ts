@@ -1,6 +1,6 @@
 /**
- * Takes messages out of a queue and gives each to somebody, one FIFO group in order: what was taken
- * well is acknowledged, anything else stays leased and comes back when its lease ends.
+ * Receives messages and passes each to a function, in order within a FIFO group. If the function accepts a
+ * message, the message is acknowledged. Otherwise it is delivered again when its lease ends.
  */
 import type { Backend, Delivery } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
@@ -9,12 +9,12 @@ import { MillraceError } from '../core/millrace-error.ts'
 export interface ForwardOptions {
   readonly backend: Pick<Backend, 'receive' | 'settle' | 'readQueue'>
   readonly queue: string
-  /** Answers whether the message was taken. */
+  /** Resolves with whether the message was accepted. */
   give(delivery: Delivery): Promise<boolean>
   readonly signal: AbortSignal
 }
 
-/** As many as one receive over the wire may have. */
+/** The same as the limit of one SQS receive. */
 const atOnce = 10
 
 export async function forwardMessages(options: ForwardOptions): Promise<void> {
@@ -28,7 +28,7 @@ export async function forwardMessages(options: ForwardOptions): Promise<void> {
   }
 }
 
-/** Nothing when the caller has gone. */
+/** Returns an empty list after an abort. */
 async function receive({ backend, queue, signal }: ForwardOptions): Promise<readonly Delivery[]> {
   try {
     const waitMs = limits.receiveWaitMs.max
@@ -39,7 +39,7 @@ async function receive({ backend, queue, signal }: ForwardOptions): Promise<read
   }
 }
 
-/** Behind a message that was not taken nothing of its group may go. */
+/** Stops at the first message that is not accepted, to keep the order of the group. */
 async function giveInOrder(options: ForwardOptions, group: readonly Delivery[]): Promise<void> {
   const { backend, queue } = options
   for (const delivery of group) {

@@ -1,11 +1,11 @@
-/** The three views of an inbox, by the names that people know from shared mailboxes. */
+/** The three views of an inbox, named as in shared mailboxes. */
 import type { ListInboxOptions } from './inbox.ts'
 
 export const inboxTabs = ['mine', 'unassigned', 'all'] as const
 
 export type InboxTab = (typeof inboxTabs)[number]
 
-/** @param by who looks */
+/** @param by the person who looks */
 export function tabOptions(tab: InboxTab, by: string): Pick<ListInboxOptions, 'by' | 'state'> {
   switch (tab) {
     case 'mine':

@@ -1,4 +1,4 @@
-/** What is in an inbox as all surfaces show it; the names of fields are API. */
+/** Inbox items as all surfaces show them. Field names are API. */
 import type { InboxCounts, InboxEvent } from '../backends/inbox-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { InboxItem } from './inbox.ts'
@@ -6,7 +6,7 @@ import { jsonOf, maskMessage } from './mask-payload.ts'
 import { type AttributeView, attributesView, type DeadLetterView } from './message-view.ts'
 
 export interface InboxItemView extends Pick<InboxItem, 'id' | 'state' | 'group' | 'notes'> {
-  /** The JSON of the body, or the body itself where it is none. */
+  /** The parsed body, or the body itself if it is not JSON. */
   readonly message: unknown
   readonly attributes: Readonly<Record<string, AttributeView>>
   readonly sent_at: string
@@ -26,14 +26,14 @@ export interface InboxEventView extends Pick<InboxEvent, 'event' | 'by' | 'note'
   readonly at: string
 }
 
-/** Of the three tabs. */
+/** The counts of the three tabs. */
 export interface InboxCountsView {
   readonly mine: number
   readonly unassigned: number
   readonly all: number
 }
 
-/** @param hidden paths in the message that are masked */
+/** @param hidden masked paths in the message */
 export function inboxItemView(item: InboxItem, hidden: readonly string[] = []): InboxItemView {
   const { id, state, group, notes, claim, deadLetterOrigin: origin } = item
   return {

@@ -141,11 +141,11 @@ describe('an inbox', () => {
         claimRefusal({ status: 'gone' }),
       ],
       [
-        'ben has claimed it.',
-        'You have no claim on it.',
-        'Your claim has run out; claim it again.',
-        'The token is of an earlier claim.',
-        'There is no such message any more.',
+        'ben has claimed this message.',
+        'You have not claimed this message.',
+        'Your claim has expired. Claim the message again.',
+        'The token belongs to an earlier claim.',
+        'The message no longer exists.',
       ],
     )
   })

@@ -1,6 +1,6 @@
 /**
- * An inbox is a queue whose messages people take, one by one and under their names. A claim is a
- * lease: who does not act in time has to claim again, and nobody decides what another one has.
+ * An inbox is a queue whose messages people claim, one by one and under their names. A claim is a lease: it
+ * expires, and only its holder can resolve the message.
  */
 
 import type {
@@ -30,7 +30,7 @@ import { supported } from '../core/supported.ts'
 import type { PreparedMessage } from '../producer/queue-producer.ts'
 import { readMessage } from '../receiving/read-message.ts'
 
-/** What people find in the inbox of a queue; a job has the form of its own type. */
+/** The type of messages in the inbox of a queue. A job has the form of its own type. */
 export type InboxMessage<Queue> = [Queue] extends [JobsQueue]
   ? unknown
   : Queue extends DeclaredQueue
@@ -38,45 +38,45 @@ export type InboxMessage<Queue> = [Queue] extends [JobsQueue]
     : unknown
 
 export interface Inbox<Message = unknown> {
-  /** The queue's name on the backend. */
+  /** The queue's name in the store. */
   readonly queue: string
-  /** What waits or is in somebody's hands, oldest first. */
+  /** Waiting and claimed messages, oldest first. */
   list(options?: ListInboxOptions): Promise<Page<InboxItem<Message>>>
-  /** How much waits, how much is claimed, and how much of that by one person. */
+  /** The number of waiting and claimed messages, and of those claimed by one person. */
   counts(options?: { readonly by?: string }): Promise<InboxCounts>
   read(id: string): Promise<InboxItem<Message> | undefined>
-  /** Takes a message, or the one that has waited longest. What one has already stays as it is. */
+  /** Claims a message, by default the oldest one. Does not change a claim that the person already has. */
   claim(options: ClaimItemOptions): Promise<ClaimedItem<Message>>
-  /** Moves the end of a claim; with all renewals it ends 12 hours after it began. */
+  /** Extends a claim. With all renewals, a claim lasts at most 12 hours. */
   renew(id: string, options: RenewItemOptions): Promise<HandledItem<Message>>
-  /** Writes something down, with or without a claim. */
+  /** Adds a note, with or without a claim. */
   note(
     id: string,
     options: { readonly by: string; readonly note: string },
   ): Promise<HandledItem<Message>>
-  /** Done: the message is acknowledged, and what was decided is kept for 90 days. */
+  /** Acknowledges the message. Its history is kept for 90 days. */
   resolve(id: string, options: ResolveItemOptions): Promise<HandledItem<Message>>
-  /** Back to those that wait, in its old place; it counts as never received. */
+  /** Ends the claim. The message waits again in its old place, and the receive does not count. */
   giveBack(id: string, options: EndItemOptions): Promise<HandledItem<Message>>
-  /** What people did with a message, oldest first; also when it is resolved. */
+  /** The history of a message, oldest first, also after it was resolved. */
   history(id: string): Promise<readonly InboxEvent[]>
 }
 
 export interface ListInboxOptions {
-  /** Only what this person has. */
+  /** Only claims of this person. */
   readonly by?: string
-  /** Default: both, and what receivers without a name have. */
+  /** Default: both, and messages leased by unnamed receivers. */
   readonly state?: 'waiting' | 'claimed'
-  /** Items per page, 1 to 1000. Default 20. */
+  /** Items per page, 1 to 1000. Default: 20. */
   readonly limit?: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string
 }
 
 export interface ClaimItemOptions {
   /** The person. */
   readonly by: string
-  /** Default: the message that has waited longest. */
+  /** Default: the oldest waiting message. */
   readonly id?: string
   /** From 1s to 12h. Default: the queue's visibility timeout. */
   readonly for?: Duration
@@ -84,32 +84,32 @@ export interface ClaimItemOptions {
 
 interface HolderOptions {
   readonly by: string
-  /** The claim that is meant, by its token. Default: whichever this person has. */
+  /** The token of the claim. Default: the present claim of this person. */
   readonly token?: number
 }
 
 export interface RenewItemOptions extends HolderOptions {
-  /** From now on, from 1s to 12h. Default: the queue's visibility timeout. */
+  /** From now, 1s to 12h. Default: the queue's visibility timeout. */
   readonly for?: Duration
 }
 
 export interface EndItemOptions extends HolderOptions {
-  /** What was decided, or why it goes back. */
+  /** The decision, or the reason for returning the message. */
   readonly note?: string
 }
 
 export interface ResolveItemOptions extends EndItemOptions {
-  /** Messages that are sent in the commit of the decision; `prepare` of a queue makes one. */
+  /** Messages to send in the same commit. Create them with `prepare` of a queue. */
   readonly emits?: readonly PreparedMessage[]
 }
 
 export interface InboxItem<Message = unknown> {
   readonly id: string
-  /** `elsewhere`: a receiver without a name has it. `delayed`: not there yet, and in no list. */
+  /** `elsewhere`: leased by an unnamed receiver. `delayed`: not ready yet, and in no list. */
   readonly state: InboxItemState
-  /** Undefined when the body does not match the contract. */
+  /** Undefined if the body does not match the contract. */
   readonly message: Message | undefined
-  /** As it was sent. */
+  /** The body as sent. */
   readonly body: string
   readonly attributes: Readonly<Record<string, MessageAttribute>>
   readonly group: string | null
@@ -117,7 +117,7 @@ export interface InboxItem<Message = unknown> {
   readonly receiveCount: number
   readonly deadLetterOrigin: DeadLetterOrigin | null
   readonly claim: InboxClaim | null
-  /** How many notes there are. */
+  /** The number of notes. */
   readonly notes: number
 }
 
@@ -125,19 +125,19 @@ export type ClaimedItem<Message = unknown> =
   | { readonly status: 'claimed'; readonly item: InboxItem<Message> }
   | Exclude<ClaimResult, { readonly status: 'claimed' }>
 
-/** A claim that cannot be used any more is an answer: everybody meets one sooner or later. */
+/** A claim that has ended is a result and not an error, because it is an ordinary case. */
 export type HandledItem<Message = unknown> =
-  /** Null once it is resolved. */
+  /** Null after the item was resolved. */
   | { readonly status: 'done'; readonly item: InboxItem<Message> | null }
   | Exclude<InboxResult, { readonly status: 'done' }>
 
 export interface InboxSetup {
   readonly backend: Pick<Backend, 'inboxes'>
-  /** The queue's name on the backend. */
+  /** The queue's name in the store. */
   readonly name: string
-  /** Without one every body that is JSON is a message. */
+  /** Without a declaration, every JSON body is a message. */
   readonly declared?: DeclaredQueue | undefined
-  /** Names of kill switches that the environment of this process has on. */
+  /** Names of kill switches that the environment of this process turns on. */
   readonly heldNames?: readonly string[]
 }
 
@@ -207,7 +207,7 @@ export function createInbox(setup: InboxSetup): Inbox {
   }
 }
 
-/** The forms of jobs differ by type, which is not part of their bodies. */
+/** Jobs have one schema per type, and their bodies do not contain the type. */
 function schemaOf({ declared }: InboxSetup): MessageSchema | undefined {
   return declared === undefined || isJobsQueue(declared) ? undefined : contractOf(declared)
 }
@@ -254,17 +254,19 @@ async function handledOf(
   return { status: 'done', item: item && (await itemOf(item, schema)) }
 }
 
-/** Why a claim does not do, in a sentence. */
+/** A sentence that explains why a claim cannot be used. */
 export function claimRefusal(refusal: Exclude<InboxResult, { readonly status: 'done' }>): string {
   return refusal.status === 'not_yours' ? notYours(refusal.holder) : refusalTexts[refusal.status]
 }
 
 function notYours(holder: string | null): string {
-  return holder === null ? 'You have no claim on it.' : `${holder} has claimed it.`
+  return holder === null
+    ? 'You have not claimed this message.'
+    : `${holder} has claimed this message.`
 }
 
 const refusalTexts: Readonly<Record<LeaseRefusal, string>> = {
-  gone: 'There is no such message any more.',
-  lapsed: 'Your claim has run out; claim it again.',
-  stale: 'The token is of an earlier claim.',
+  gone: 'The message no longer exists.',
+  lapsed: 'Your claim has expired. Claim the message again.',
+  stale: 'The token belongs to an earlier claim.',
 }

@@ -1,14 +1,14 @@
-/** What every queue offers its operator: counts, messages page by page, and emptying it. */
+/** Operations on every queue: counts, peek and purge. */
 import type { Backend, Page, PeekedMessage, QueueStatistics } from '../backends/backend.ts'
 import type { MessageState } from '../core/message.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 
 export interface PeekOptions {
-  /** Default: messages that could be received now. */
+  /** Default: messages that can be received now. */
   readonly state?: MessageState
-  /** Messages per page, 1 to 1000. Default 10. */
+  /** Messages per page, 1 to 1000. Default: 10. */
   readonly limit?: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string
 }
 
@@ -16,7 +16,7 @@ const peekOptions: OptionNames<PeekOptions> = { state: true, limit: true, after:
 
 export interface QueueInspector {
   statistics(): Promise<QueueStatistics>
-  /** Reads messages without receiving them; bodies are as they were sent. */
+  /** Reads messages without receiving them. Bodies are as sent. */
   peek(options?: PeekOptions): Promise<Page<PeekedMessage>>
 }
 
@@ -35,7 +35,7 @@ export function inspectorOf(
 }
 
 export interface QueuePurger {
-  /** Deletes waiting, leased and delayed messages, and forgets deduplication ids. */
+  /** Deletes waiting, leased and delayed messages, and the deduplication ids. */
   purge(): Promise<void>
 }
 

@@ -1,10 +1,10 @@
-/** The queues of a store with their counts, those that wait longest first. */
+/** The queues of a store with their counts, those with the oldest messages first. */
 import type { Backend, QueueRecord } from '../backends/backend.ts'
 import { everyPage } from './every-page.ts'
 import { type QueueSummary, queueSummary } from './queue-view.ts'
 
 export interface ListQueuesOptions {
-  /** Only queues whose name begins with it. */
+  /** Only queues whose name starts with this. */
   readonly prefix?: string
 }
 
@@ -21,7 +21,7 @@ export async function listQueues(
   return summaries.toSorted(longestWaitFirst)
 }
 
-/** By name, as the store has them. */
+/** All queues, by name. */
 export function allQueues(
   backend: Pick<Backend, 'listQueues'>,
   { prefix }: ListQueuesOptions = {},
@@ -31,7 +31,7 @@ export function allQueues(
   )
 }
 
-/** A queue in which nothing waits comes behind one whose message has just arrived. */
+/** Queues without waiting messages come last. */
 export function longestWaitFirst(
   one: Pick<QueueSummary, 'name' | 'oldest_age_ms'>,
   other: Pick<QueueSummary, 'name' | 'oldest_age_ms'>,

@@ -1,7 +1,7 @@
-/** Hides what a contract calls secret or personal, wherever its path leads, through arrays as well. */
+/** Masks the fields that a contract marks as secret or personal, also inside arrays. */
 export const masked = '[hidden]'
 
-/** @param paths such as `card.number`; each step may also pass through the entries of an array */
+/** @param paths such as `card.number`; an array on the way applies to all its entries */
 export function maskPayload(payload: unknown, paths: readonly string[]): unknown {
   return paths.reduce((value, path) => maskAt(value, path.split('.')), payload)
 }
@@ -19,12 +19,12 @@ function maskAt(value: unknown, steps: readonly string[]): unknown {
   )
 }
 
-/** A message as JSON. In a text it is unknown what is secret: JSON that was cut off, or JSON in a string. */
+/** Masks a message. A string is masked whole: it may be truncated JSON, or JSON in a string. */
 export function maskMessage(message: unknown, paths: readonly string[]): unknown {
   return typeof message === 'string' && paths.length > 0 ? masked : maskPayload(message, paths)
 }
 
-/** The same for a body as it was sent. */
+/** Masks a body as sent. */
 export function maskBody(body: string, paths: readonly string[]): string {
   if (paths.length === 0) return body
   const message = jsonOf(body)
@@ -33,7 +33,7 @@ export function maskBody(body: string, paths: readonly string[]): string {
   return typeof shown === 'string' ? shown : JSON.stringify(shown)
 }
 
-/** The body itself when it is not JSON. */
+/** Returns the body itself if it is not JSON. */
 export function jsonOf(body: string): unknown {
   try {
     return JSON.parse(body)

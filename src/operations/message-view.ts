@@ -1,4 +1,4 @@
-/** Messages as all surfaces show them to operators; the names of fields are API. */
+/** Messages as all surfaces show them to operators. Field names are API. */
 import type { Delivery, MessageAttribute, PeekedMessage } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { MessageState } from '../core/message.ts'
@@ -37,7 +37,7 @@ export interface DeliveryView extends MessageView {
   readonly receipt: string
 }
 
-/** @param hidden paths in the body that are masked */
+/** @param hidden masked paths in the body */
 export function messageView(message: PeekedMessage, hidden: readonly string[]): MessageView {
   return { ...commonView(message, hidden), state: message.state, due_at: isoTime(message.dueAt) }
 }

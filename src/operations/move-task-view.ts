@@ -1,16 +1,16 @@
-/** Move tasks as all surfaces show them; the names of fields are API. */
+/** Move tasks as all surfaces show them. Field names are API. */
 import type { MoveTask, MoveTaskFailure, MoveTaskStatus } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
 
 export interface MoveTaskView {
   readonly id: string
   readonly source: string
-  /** Null: each message goes back to where it died. */
+  /** Null: each message goes back to its source queue. */
   readonly destination: string | null
   readonly status: MoveTaskStatus
   readonly moved: number
   readonly to_move: number
-  /** Messages that stay because they have no queue to go back to, by reason. */
+  /** Messages that stay because they have no source queue, by reason. */
   readonly skipped: Readonly<Record<MoveTaskFailure, number>>
   readonly rate: number | null
   readonly started_at: string

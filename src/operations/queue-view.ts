@@ -1,4 +1,4 @@
-/** Queues as all surfaces show them: settings, counts and relations; the names of fields are API. */
+/** Queues as all surfaces show them: settings, counts and dead-letter queues. Field names are API. */
 import type { Backend, QueueRecord, QueueStatistics } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
 import { everyPage } from './every-page.ts'
@@ -7,7 +7,7 @@ export interface QueueCounts {
   readonly visible: number
   readonly in_flight: number
   readonly delayed: number
-  /** Of the message that has waited longest; null when none waits. */
+  /** Age of the oldest waiting message; null if none waits. */
   readonly oldest_age_ms: number | null
 }
 
@@ -22,7 +22,7 @@ export interface QueueView extends QueueSummary {
   readonly changed_at: string
   readonly settings: QueueSettingsView
   readonly max_receives: number | null
-  /** Queues whose dead letters come here. */
+  /** Queues that use this queue as their dead-letter queue. */
   readonly dead_letter_sources: readonly string[]
   readonly totals: QueueTotalsView
   readonly tags: Readonly<Record<string, string>>
@@ -36,14 +36,14 @@ export interface QueueSettingsView {
   readonly message_bytes_max: number
   readonly content_deduplication: boolean
   readonly deduplication_scope: 'queue' | 'group'
-  /** Which queues may name this one as their dead-letter queue. */
+  /** Queues that may use this queue as their dead-letter queue. */
   readonly dead_letter_sources_allowed: 'all' | 'none' | readonly string[]
   readonly concurrency: number | null
   readonly tenant_concurrency: number | null
   readonly obeys: readonly string[]
-  /** Paths in the bodies that are masked. */
+  /** Masked paths in the bodies. */
   readonly hidden: readonly string[]
-  /** What surfaces keep with the queue, such as an access policy. */
+  /** Data that surfaces keep with the queue, such as an access policy. */
   readonly annotations: Readonly<Record<string, string>>
 }
 

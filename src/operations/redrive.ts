@@ -1,6 +1,6 @@
 /**
- * Sends dead letters back to the queues in which they died, at a rate. The store keeps the progress, and any
- * process that maintains the store continues it.
+ * Moves dead letters back to their source queues, at a rate. The store keeps the progress, and any process
+ * that maintains the store continues it.
  */
 import type { Backend, MoveTask, MoveTaskFailure, QueueRecord } from '../backends/backend.ts'
 import { checkMoveDestination } from '../backends/move-destination.ts'
@@ -15,9 +15,9 @@ import { surveyDeadLetters } from './dead-letters.ts'
 import { allQueues } from './list-queues.ts'
 
 export interface RedriveOptions {
-  /** Messages a second, 1 to 500. Default: as fast as the store can. */
+  /** Messages per second, 1 to 500. Default: no limit. */
   readonly perSecond?: number
-  /** Name on the backend of another queue to send them to. Default: back to where each one died. */
+  /** The name in the store of another destination queue. Default: the source queue of each message. */
   readonly to?: string
 }
 
@@ -26,23 +26,23 @@ const redriveOptions: OptionNames<RedriveOptions> = { perSecond: true, to: true 
 export interface Redrive {
   readonly id: string
   progress(): Promise<MoveTask>
-  /** Stops it where it is; what was moved stays moved. */
+  /** Stops the redrive. Moved messages are not moved back. */
   cancel(): Promise<MoveTask>
-  /** Waits for its end, whichever way it ends. Aborting stops the waiting, not the redrive. */
+  /** Resolves when the redrive ends, successful or not. Aborting ends the wait, not the redrive. */
   finished(options?: { readonly signal?: AbortSignal }): Promise<MoveTask>
 }
 
 export interface RedriveSetup {
   readonly backend: Pick<Backend, 'startMoveTask' | 'listMoveTasks' | 'cancelMoveTask'>
   readonly timers: Timers
-  /** The dead-letter queue's name on the backend. */
+  /** The dead-letter queue's name in the store. */
   readonly source: string
 }
 
-/** Progress is written once per sweep, so looking more often shows nothing new. */
-const lookAgainMs = 200
+/** Progress is written once per sweep, so a shorter interval shows nothing new. */
+const pollMs = 200
 
-/** More tasks than this are not begun between two looks: a source has one at a time. */
+/** More than can start between two polls: a source has one task at a time. */
 const tasksLooked = 100
 
 export async function redrive(
@@ -72,7 +72,7 @@ export function maintainStore(backend: Backend, timers: Timers): AsyncDisposable
   return { [Symbol.asyncDispose]: () => sweeper.stop() }
 }
 
-/** A redrive that was started before, also by another process. */
+/** A redrive that was started earlier, by this or another process. */
 export function redriveOf({ backend, timers, source }: RedriveSetup, id: string): Redrive {
   const progress = async (): Promise<MoveTask> => {
     const tasks = await backend.listMoveTasks({ source, limit: tasksLooked })
@@ -89,7 +89,7 @@ export function redriveOf({ backend, timers, source }: RedriveSetup, id: string)
         signal?.throwIfAborted()
         const task = await progress()
         if (!isActive(task)) return task
-        await pause(timers, lookAgainMs, signal)
+        await pause(timers, pollMs, signal)
       }
     },
   }
@@ -99,10 +99,10 @@ export function isActive({ status }: MoveTask): boolean {
   return status === 'running' || status === 'cancelling'
 }
 
-/** What a redrive would do, as far as the dead letters were looked at. */
+/** What a redrive would do with the examined dead letters. */
 export interface RedrivePlan {
   readonly moves: readonly { readonly to: string; readonly messages: number }[]
-  /** Messages that would stay because they have no queue to go back to, by reason. */
+  /** Messages that would stay because they have no source queue, by reason. */
   readonly skipped: Readonly<Record<MoveTaskFailure, number>>
   readonly looked_at: number
   readonly complete: boolean
@@ -136,7 +136,7 @@ interface Start {
   readonly to: string | undefined
 }
 
-/** Refuses what the start of the redrive would refuse. */
+/** Throws the same errors as the start of the redrive. */
 async function checkStart({ backend, queues, source, to }: Start): Promise<void> {
   const queue = await backend.readQueue({ queue: source })
   if (!queues.some(({ settings }) => settings.deadLetter?.queue === source)) {

@@ -1,13 +1,13 @@
-/** Schedules as all surfaces show them; the names of fields are API. */
+/** Schedules as all surfaces show them. Field names are API. */
 import type { ScheduleRecord } from '../backends/schedule-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 
 export interface ScheduleView {
   readonly name: string
-  /** The app and the stage that it belongs to. */
+  /** The app and stage of the schedule. */
   readonly scope: string
   readonly rule: string
-  /** Null while it is paused, or when it never ticks again. */
+  /** Null while paused, or if there are no more ticks. */
   readonly next_at: string | null
   readonly last_at: string | null
   readonly ticks: number

@@ -1,12 +1,12 @@
-/** Kill switches and their history as all surfaces show them; the names of fields are API. */
+/** Kill switches and their history as all surfaces show them. Field names are API. */
 import type { SwitchEvent, SwitchRecord } from '../backends/switch-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 import type { ActiveSwitch } from './switches.ts'
 
 export interface SwitchView extends Pick<SwitchRecord, 'scope' | 'value' | 'mode' | 'by' | 'note'> {
-  /** Null when the environment has it on: nobody knows since when. */
+  /** Null for a switch of the environment, which has no known start. */
   readonly set_at: string | null
-  /** When it turns itself off; null when it does not. */
+  /** When the switch ends by itself; null if never. */
   readonly until: string | null
   readonly source: ActiveSwitch['source']
 }

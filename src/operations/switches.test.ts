@@ -32,7 +32,7 @@ describe('a kill switch', () => {
     await assert.rejects(mill.switches.hold(on as SwitchOn, by), {
       code: 'invalid_argument',
       message:
-        'switch: got something else, expected exactly one of queue, type, tier, tenant, name, with a text',
+        'switch: got an invalid value, expected exactly one of queue, type, tier, tenant, name, with a string',
     })
   })
 

@@ -1,4 +1,4 @@
-/** Turns kill switches on and off, and tells who did it. */
+/** Turns kill switches on and off, and records who did it. */
 
 import type { Backend, Page } from '../backends/backend.ts'
 import type {
@@ -17,50 +17,50 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, pageOptions, refuseUnknownOptions } from '../core/options.ts'
 import { supported } from '../core/supported.ts'
 
-/** Exactly one of them: what is to be stopped. */
+/** The target of a switch: exactly one of these. */
 export type SwitchOn =
   /** The key of a queue. */
   | { readonly queue: string }
   | { readonly type: string }
   | { readonly tier: string }
   | { readonly tenant: string }
-  /** A name that queues or job types declare to obey. */
+  /** A switch name that queues or job types declare with `obeys`. */
   | { readonly name: string }
 
 export const switchScopes: readonly SwitchScope[] = ['queue', 'type', 'tier', 'tenant', 'name']
 export const switchModes: readonly SwitchMode[] = ['hold', 'divert']
 
-/** What a scope and a value mean together, as addresses and flags have them. */
+/** Builds a target from a scope and a value, as in paths and flags. */
 export function switchOn(scope: SwitchScope, value: string): SwitchOn {
-  // One of the five keys, though the compiler takes a computed key for any.
+  // The scope is one of the five keys, but the compiler widens a computed key.
   return { [scope]: value } as unknown as SwitchOn
 }
 
 export interface SwitchOptions {
-  /** Who does it, for the record. */
+  /** The person or program, for the history. */
   readonly by: string
   readonly note?: string
 }
 
 export interface SetSwitchOptions extends SwitchOptions {
-  /** Turns itself off after so long. Default: it stays on until it is lifted. */
+  /** The switch ends after this time. Default: it stays on until it is lifted. */
   readonly for?: Duration
 }
 
-/** A switch that is on; `environment` when only this process has it on. */
+/** A switch that is on. `environment`: only this process has it on. */
 export interface ActiveSwitch extends SwitchRecord {
   readonly source: 'store' | 'environment'
 }
 
 export interface Switches {
-  /** What is meant waits where it is, at no cost of an attempt. */
+  /** Matching work stays in its queue, without using an attempt. */
   hold(on: SwitchOn, options: SetSwitchOptions): Promise<SwitchRecord>
-  /** What is meant goes to its dead-letter queue when its turn comes. */
+  /** Matching work goes to its dead-letter queue when its turn comes. */
   divert(on: SwitchOn, options: SetSwitchOptions): Promise<SwitchRecord>
-  /** False when the switch was not on. */
+  /** Resolves with false if the switch was not on. */
   lift(on: SwitchOn, options: SwitchOptions): Promise<boolean>
   list(): Promise<readonly ActiveSwitch[]>
-  /** Who turned what on and off, newest first. */
+  /** Who turned which switches on and off, newest first. */
   history(options?: {
     readonly limit?: number
     readonly after?: string
@@ -72,9 +72,9 @@ const setOptions: OptionNames<SetSwitchOptions> = { ...liftOptions, for: true }
 
 export interface SwitchesSetup {
   readonly backend: Pick<Backend, 'switches'>
-  /** Those that can be meant. Default: all of the store, by their names there. */
+  /** Queues that a switch may name. Default: all queues of the store, by name. */
   readonly queues?: readonly NamedQueue[]
-  /** Names that the environment of this process holds. */
+  /** Switch names that the environment of this process turns on. */
   readonly heldNames?: readonly string[]
 }
 
@@ -121,7 +121,7 @@ export function createSwitches({ backend, queues, heldNames = [] }: SwitchesSetu
   }
 }
 
-/** What handlers have spent, by the names of the app's budgets. */
+/** What handlers have spent, by budget of the app. */
 export interface Budgets {
   spend(budget: string, amount: number): Promise<BudgetState>
   state(budget: string): Promise<BudgetState>
@@ -164,8 +164,8 @@ function targetOf(on: SwitchOn, queues: SwitchesSetup['queues']): SwitchTarget {
   const scope = switchScopes.find((one) => one === entry?.[0])
   const value: unknown = entry?.[1]
   if (scope === undefined || others.length > 0 || typeof value !== 'string') {
-    const allowed = `exactly one of ${switchScopes.join(', ')}, with a text`
-    throw MillraceError.invalid([{ field: 'switch', given: 'something else', allowed }])
+    const allowed = `exactly one of ${switchScopes.join(', ')}, with a string`
+    throw MillraceError.invalid([{ field: 'switch', given: 'an invalid value', allowed }])
   }
   if (scope !== 'queue' || queues === undefined) return { scope, value }
   const queue = queues.find(({ key, name }) => key === value || name === value)

@@ -1,6 +1,6 @@
 /**
- * Follows a queue without taking anything out of it: looks again and again, and yields what has come.
- * A message that came and went between two looks is counted, not seen.
+ * Follows a queue without receiving: polls it and yields new messages. Messages that came and went between
+ * two polls are only counted.
  */
 import type { Backend, PeekedMessage } from '../backends/backend.ts'
 import type { MessageState } from '../core/message.ts'
@@ -11,22 +11,22 @@ export interface TailOptions {
   readonly backend: Pick<Backend, 'peek' | 'queueStatistics' | 'listDeadLetterSources'>
   readonly timers: Timers
   readonly queue: string
-  /** Also those that are there already. Default: only what comes from now on. */
+  /** Also yields messages that are already in the queue. Default: only new messages. */
   readonly fromStart?: boolean
-  /** Called once the tail stands: every later message is met, or counted as missed. */
+  /** Called when the tail is ready. Every later message is yielded, or counted as missed. */
   readonly onFollowing?: () => void
-  /** Told how many messages were sent in all that no look has met, whenever it is more. */
+  /** Called with the total number of missed messages whenever it rises. */
   readonly onMissed?: (count: number) => void
   readonly signal: AbortSignal
 }
 
-/** Often enough for people. */
-const lookAgainMs = 250
+/** Short enough for people who watch. */
+const pollMs = 250
 
 export async function* tailMessages(options: TailOptions): AsyncGenerator<PeekedMessage> {
   const { backend, timers, queue, signal, fromStart = false, onFollowing, onMissed } = options
   const sources = await backend.listDeadLetterSources({ queue, limit: 1 })
-  // Dead letters keep the place that they had, so they do not arrive behind the others.
+  // Dead letters keep their sequence, so they do not arrive in order.
   const look = new Look({ backend, queue, inOrder: sources.items.length === 0 })
   const sentBefore = await sentTo(backend, queue)
   for await (const message of look.again()) {
@@ -37,7 +37,7 @@ export async function* tailMessages(options: TailOptions): AsyncGenerator<Peeked
   let seen = 0
   let missed = 0
   while (!signal.aborted) {
-    await pause(timers, lookAgainMs, signal)
+    await pause(timers, pollMs, signal)
     if (signal.aborted) return
     const sent = (await sentTo(backend, queue)) - sentBefore
     const arrived: PeekedMessage[] = []
@@ -56,21 +56,21 @@ async function sentTo(backend: TailOptions['backend'], queue: string): Promise<n
 }
 
 interface LookSetup extends Pick<TailOptions, 'backend' | 'queue'> {
-  /** Whether what comes later has a higher sequence, so that the front need not be read again. */
+  /** Whether later messages have a higher sequence, so that earlier pages need not be read again. */
   readonly inOrder: boolean
 }
 
 const pageSize = 500
-/** Pages of leased and of delayed messages in one look: they do not stand in the order of arrival. */
+/** Pages of leased and of delayed messages per poll. They are not in the order of arrival. */
 const waitingPagesMax = 10
 
 /**
- * What is new since the last look. Three readings are not one moment: a message that changes its
- * state meanwhile may be met in none of them. So each look reaches back to where the one before began.
+ * Finds the messages that are new since the last poll. A poll makes three reads, and a message that changes
+ * its state in between may be in none of them. So each poll starts where the previous poll began.
  */
 class Look {
   readonly #setup: LookSetup
-  /** Up to here everything was met, or is gone. */
+  /** All messages up to this sequence were yielded, or are gone. */
   #floor = 0
   #highest = 0
   #met = new Set<number>()

@@ -1,8 +1,7 @@
 /**
- * The connections of a listener, and who has to go when there are too many: first those that never
- * asked anything, then those that rest between requests, then those whose request does not get
- * finished. Nobody who waits for an answer is cut off, so a crowd that only holds connections keeps
- * nobody out.
+ * The connections of a listener. If there are too many, connections are closed in this order: those that
+ * never sent a request, idle ones, and those with an incomplete request. A connection that waits for a
+ * response is never closed. So clients that only hold connections cannot block others.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,10 +9,10 @@ import type { Timers } from '../core/ports.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 
 interface Connection {
-  /** Requests whose answers are under way. */
+  /** Requests without a complete response. */
   open: number
   latest: IncomingMessage | undefined
-  /** How much the client had read at the last look, if something was left to read. */
+  /** Bytes that the client had read at the last check, if more was left to read. */
   stalledAt: number | undefined
 }
 
@@ -22,14 +21,14 @@ export type ConnectionsSetup = Pick<
   'connectionsMax' | 'pipelinedMax' | 'lingerMs' | 'readTimeoutMs'
 > & {
   readonly timers: Timers
-  /** Called whenever an answer is over. */
+  /** Called after each response. */
   readonly afterAnswer: () => void
 }
 
 export class Connections {
   readonly #setup: ConnectionsSetup
   readonly #all = new Map<Socket, Connection>()
-  /** Both in the order in which they have been waiting. */
+  /** Both in the order of waiting. */
   readonly #silent = new Set<Socket>()
   readonly #resting = new Set<Socket>()
 
@@ -48,7 +47,7 @@ export class Connections {
     if (this.#all.size > this.#setup.connectionsMax) this.#mostDispensable(socket).destroy()
   }
 
-  /** False: the connection has asked for too much at once, and is gone. */
+  /** Returns false if the connection had too many requests and was closed. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
     const connection = this.#all.get(socket)
@@ -66,7 +65,7 @@ export class Connections {
     return false
   }
 
-  /** Cuts off clients that do not read, until the returned function is called. */
+  /** Closes connections of clients that do not read. Returns a function that ends the watch. */
   watchReaders(): () => void {
     const { timers, readTimeoutMs } = this.#setup
     let cancel = (): void => undefined
@@ -78,7 +77,7 @@ export class Connections {
     return () => cancel()
   }
 
-  /** Node closes connections that are idle after a request, but not those that never made one. */
+  /** Node closes connections that are idle after a request, but not those that never sent one. */
   closeSilent(): void {
     for (const socket of this.#all.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
@@ -101,8 +100,8 @@ export class Connections {
   }
 
   /**
-   * A client that still sends would not see an answer on a connection that is closed at once. Nor may
-   * it send for ever.
+   * If the connection closed at once, a client that still sends would not see the response. So the rest is
+   * read for a limited time.
    */
   #linger(request: IncomingMessage): void {
     const { lingerMs, timers } = this.#setup

@@ -1,6 +1,6 @@
 /**
- * The stacks of a running dev server, from one reading of their templates to the next: queues come up,
- * and the functions that they feed are run.
+ * The stacks of a running dev server. Each time the templates are read, their queues are created or updated,
+ * and the functions that consume them are run.
  */
 import { resolve } from 'node:path'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -15,7 +15,7 @@ import type { RunningServer, ServerServices } from './serve.ts'
 
 export interface DevStacksSetup {
   readonly options: DevSetup
-  /** Where queues and functions are said to be, and what is around them. */
+  /** Region, account and environment of queues and functions. */
   readonly place: Pick<StackSourceOptions, 'region' | 'account' | 'environment'>
   readonly server: RunningServer
   readonly services: ServerServices
@@ -52,7 +52,7 @@ export class DevStacks {
     })
   }
 
-  /** What has gone up last. */
+  /** The last applied plans. */
   get plans(): readonly SourcePlan[] {
     return this.#plans
   }
@@ -60,14 +60,14 @@ export class DevStacks {
   async start(): Promise<void> {
     const set = await this.#bringUp()
     if (set === undefined) {
-      const message = 'A template cannot go up; nothing was changed.'
+      const message = 'The templates have errors. Nothing was changed.'
       throw new MillraceError('invalid_contract', { message })
     }
     this.#runtime.load(set)
     await this.#runtime.start()
   }
 
-  /** One reading after the other. Whatever is wrong with a template, what runs goes on. */
+  /** Reloads one after the other. If a template has errors, the running functions continue. */
   reload(): Promise<boolean> {
     const reloaded = this.#reloads.then(() => this.#reload())
     this.#reloads = reloaded
@@ -95,7 +95,9 @@ export class DevStacks {
     }
   }
 
-  /** What is to be run, once its queues are there; nothing when a template has an error. */
+  /**
+   * Resolves with the functions to run, after their queues exist; with undefined if a template has errors.
+   */
   async #bringUp(): Promise<LambdaSet | undefined> {
     const { services, options } = this.#setup
     const sources = await this.#read()
@@ -135,7 +137,7 @@ export class DevStacks {
   }
 }
 
-/** All three: the session of another key would spoil this one. */
+/** All three variables, because the session token of another key would not match. */
 function signingVariables({ credentials }: DevSetup): Record<string, string | undefined> {
   if (credentials === undefined) return {}
   return {
@@ -145,7 +147,7 @@ function signingVariables({ credentials }: DevSetup): Record<string, string | un
   }
 }
 
-/** Functions in other languages are left out, and their queues wait. */
+/** Functions in other languages are left out. Messages in their queues wait. */
 function lambdaSetOf(stacks: readonly Stack[]): LambdaSet {
   const functions = stacks
     .flatMap((stack) => stack.functions)
@@ -163,7 +165,7 @@ function foreignFunctions({ functions, eventSources }: Stack): readonly Template
     .filter(({ name, runtime }) => fed.has(name) && !isNodeRuntime(runtime))
     .map(({ name, runtime, at }) => ({
       ...problem(
-        `${name} is not run: its runtime is ${runtime}, and only Node's are run here.`,
+        `${name} is not run: its runtime is ${runtime}, and only Node.js functions are run here.`,
         at,
       ),
       severity: 'warning',

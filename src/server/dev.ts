@@ -1,6 +1,6 @@
 /**
- * Everything that templates declare, running in this process: the server on its store, the queues, and
- * the functions that queues feed. Changed templates and handlers are taken over while it runs.
+ * Runs the resources of templates in this process: the server, the queues, and the functions that consume
+ * them. Changed templates and handlers are reloaded.
  */
 import type { RequestListener } from 'node:http'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -23,32 +23,32 @@ export type { InvocationReport, LambdaLogLine }
 export interface DevOptions
   extends Pick<ServerOptions, 'host' | 'port' | 'data' | 'log' | 'ports'>,
     Pick<StackSourceOptions, 'stage' | 'parameters' | 'options'> {
-  /** Templates, or modules that export an app. Default: the server alone. */
+  /** Templates, or modules that export an app. Default: only the server. */
   readonly templates?: readonly string[]
-  /** Where the queues and functions are said to be. Default: us-east-1. */
+  /** Region of the queues and functions. Default: us-east-1. */
   readonly region?: string
   /** Twelve digits. Default: 000000000000. */
   readonly account?: string
-  /** Whether names are blocked for a time after deletions and purges. Default: true, as on AWS. */
+  /** Whether names are blocked for 60 seconds after deletions and purges. Default: true, as on AWS. */
   readonly cooldowns?: boolean
-  /** What templates may refer to, and of which functions get a small part. Default: that of the process. */
+  /** Variables for templates; functions get only a few of them. Default: the environment of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Called whenever the stacks have gone up, the first time included. */
+  /** Called each time the stacks were applied, including the first time. */
   readonly onUp?: (plans: readonly SourcePlan[]) => void
-  /** Called with what is wrong with the templates. An error among them: nothing was changed. */
+  /** Called with the problems of the templates. If one is an error, nothing was changed. */
   readonly onProblems?: (problems: readonly TemplateProblem[]) => void
-  /** The lines of the functions' logs. Default: they go to `log`. */
+  /** Called with each log line of a function. Default: lines go to `log`. */
   readonly onLogLine?: (line: LambdaLogLine) => void
-  /** Called when an invocation has ended and its messages are settled. Default: it goes to `log`. */
+  /** Called when an invocation has ended and its messages are settled. Default: reports go to `log`. */
   readonly onInvocation?: (report: InvocationReport) => void
 }
 
 export interface DevSetup extends DevOptions, Pick<ServerSetup, 'hasCredentials'> {
-  /** What functions sign their requests with. Default: what the environment has. */
+  /** Credentials with which functions sign their requests. Default: those of the environment. */
   readonly credentials?: FunctionCredentials
 }
 
-/** As an access key of the server has them. */
+/** The same fields as an access key of the server. */
 export interface FunctionCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -56,18 +56,18 @@ export interface FunctionCredentials {
 }
 
 export interface RunningDev extends RunningServer {
-  /** What has gone up last. */
+  /** The last applied plans. */
   readonly plans: readonly SourcePlan[]
-  /** Reads the templates again, as their changes do; resolves with whether they went up. */
+  /** Reads the templates again, as after a change. Resolves with whether they were applied. */
   reload(): Promise<boolean>
 }
 
-/** Rejects when a template cannot go up; `onProblems` was called with the reason. */
+/** Rejects if a template has errors, after calling `onProblems`. */
 export async function startDevWith(
   surfaces: (services: ServerServices) => RequestListener,
   setup: DevSetup = {},
 ): Promise<RunningDev> {
-  // What takes long to load is asked for before anything else.
+  // Starts the slow import first.
   const loading = import('./dev-stacks.ts')
   let services: ServerServices | undefined
   const server = await serveWith((given) => {

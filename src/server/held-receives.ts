@@ -1,6 +1,6 @@
 /**
- * Kill switches of the environment for programs that receive through a server: while one is on, what obeys
- * its name stays in its queue. Which names there are is in the settings of the queues.
+ * Applies kill switches of the environment to programs that receive through a server. While a switch is on,
+ * work that obeys its name stays in its queue. The settings of the queues contain the names.
  */
 import { heldNamesIn, type ObeyingQueue } from '../app/held-names.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -14,7 +14,7 @@ export interface HeldReceivesSetup {
 }
 
 export class HeldReceives {
-  /** The store for receivers: it holds what is to be held, and is otherwise as it was. */
+  /** The store for receivers, with the switches applied to receives. */
   readonly store: Backend
   readonly #setup: HeldReceivesSetup
   #names: readonly string[] = []
@@ -25,8 +25,8 @@ export class HeldReceives {
   }
 
   /**
-   * Looks which names are obeyed by now. Queues that are about to go up are named before they do, so
-   * that nothing slips out of them; a value that means neither on nor off is refused, also before.
+   * Reads the names that queues obey. Queues that are about to be created are passed in, so that no message
+   * is received from them too early. Rejects if a value is neither on nor off.
    */
   async refresh(goingUp: readonly ObeyingQueue[] = []): Promise<void> {
     const { backend, environment, log = silentLogger } = this.#setup
@@ -34,11 +34,11 @@ export class HeldReceives {
     this.#names = heldNamesIn(environment, [...(await allQueues(backend)), ...goingUp])
     const names = this.#names.filter((name) => !before.includes(name))
     if (names.length > 0)
-      log.warn({ names: names.join(', ') }, 'kill switches of the environment are on')
+      log.warn({ names: names.join(', ') }, 'kill switches are on in the environment')
   }
 }
 
-/** Without names, a receive costs no more than the question. */
+/** Without held names, a receive costs only this check. */
 function holding(backend: Backend, heldNames: () => readonly string[]): Backend {
   const { inboxes } = backend
   return {

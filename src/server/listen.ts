@@ -1,6 +1,6 @@
 /**
- * The HTTP listener that all surfaces share: limits against slow, greedy and idle clients, and a stop
- * that lets requests finish but does not wait for ever.
+ * The HTTP listener of all surfaces. Limits slow and idle clients. A stop lets requests finish, but only for
+ * a limited time.
  */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ import { Connections } from './connections.ts'
 
 export interface ListenRequest {
   readonly host: string
-  /** 0 takes any free port. */
+  /** 0 chooses a free port. */
   readonly port: number
   readonly answer: RequestListener
   readonly timers: Timers
@@ -27,7 +27,7 @@ export interface Listener {
   readonly host: string
   readonly port: number
   readonly url: string
-  /** Accepts nothing more, and answers when every connection has ended. */
+  /** Stops accepting connections. Resolves when every connection has ended. */
   close(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export async function listen(request: ListenRequest): Promise<Listener> {
   const connections = new Connections({
     ...limits,
     timers,
-    // Once the listener closes, a connection must not stay open after the answer under way.
+    // After the listener closes, a connection must end with its current response.
     afterAnswer: () => {
       if (!server.listening) server.closeIdleConnections()
     },
@@ -68,12 +68,12 @@ function createListener(answer: RequestListener, { limits, connections }: Guards
   }
   const server = createServer(options, (request, response) => {
     if (!connections.begin(request, response)) return
-    // The same for an answer that is still to be made.
+    // The same for a response that has not started.
     if (!server.listening) response.setHeader('connection', 'close')
     if (request.rawHeaders.length > 2 * limits.headersMax) response.writeHead(431).end()
     else answer(request, response)
   })
-  // Node would leave out what is over its limit, and nobody would know.
+  // Above its limit, Node would drop headers silently.
   server.maxHeadersCount = 0
   server.on('connection', (socket) => connections.add(socket))
   return server
@@ -86,7 +86,7 @@ function bind(server: Server, at: { host: string; port: number }): Promise<Addre
       reject(new MillraceError('address_unavailable', { message, cause: error }))
     })
     server.listen({ ...at, exclusive: true }, () => {
-      // Later ones are about single connections that could not be accepted; others are still served.
+      // Later errors concern single connections that could not be accepted.
       server.on('error', () => undefined)
       resolve(server.address() as AddressInfo)
     })
@@ -97,7 +97,7 @@ const reasons: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program is using the port',
   EADDRNOTAVAIL: 'this machine does not have the address',
   EACCES: 'this user may not open the port',
-  ENOTFOUND: 'the name is not known',
+  ENOTFOUND: 'the host name cannot be resolved',
 }
 
 interface Closing {

@@ -1,7 +1,7 @@
 /**
- * Starts a server: opens the store in its data directory and the app that is served from it, starts maintenance,
- * and opens one listener for all surfaces. The caller hands the surfaces over, so that they do not know how a
- * store is opened, and this file does not know them.
+ * Starts a server: opens the store and the served app, starts maintenance, and opens one listener for all
+ * surfaces. The caller passes the surfaces in, so they do not depend on how a store is opened, and this file
+ * does not depend on them.
  */
 import type { RequestListener } from 'node:http'
 import { checkReady } from '../app/check-ready.ts'
@@ -30,39 +30,39 @@ import { listen } from './listen.ts'
 import { WireContracts } from './wire-contracts.ts'
 
 export interface ServerOptions {
-  /** A loopback address; any other only with credentials. Default: 127.0.0.1. */
+  /** Address to listen on. Addresses other than loopback require credentials. Default: 127.0.0.1. */
   readonly host?: string
-  /** 0 takes any free port. Default: 4566, where clients of SQS emulators look already. */
+  /** 0 chooses a free port. Default: 4566, the usual port of SQS emulators. */
   readonly port?: number
-  /** Where the store lives; created when missing. Default: `.millrace`. */
+  /** Directory of the store; created if missing. Default: `.millrace`. */
   readonly data?: string
-  /** The app whose jobs are served. Default none: health checks only. */
+  /** The app to serve. Default: none. */
   readonly app?: App
-  /** Part of the names of the app's queues. Default: as `open` has it. */
+  /** Part of the names of the app's queues. Default: the same as for `open`. */
   readonly stage?: string
-  /** Gets a line for each transition of a job and each request. Default: none. */
+  /** Logs each transition of a job and each request. Default: no log. */
   readonly log?: Logger
-  /** What one client may cost: connections, headers, times. */
+  /** Limits for clients: connections, headers, timeouts. */
   readonly connections?: ConnectionOptions
-  /** Time, chance and identity. Default: those of the machine. */
+  /** Clock, timers, random numbers and ids. Default: those of the system. */
   readonly ports?: Ports
 }
 
 export interface ServerSetup extends ServerOptions {
   /**
-   * Whether some surface asks callers for credentials; the other surfaces stay closed to other
-   * machines. Without it only this machine may reach the server.
+   * Whether a surface requires credentials. Surfaces without credentials stay closed to other machines. If
+   * false, the server only listens on loopback.
    */
   readonly hasCredentials?: boolean
-  /** Where kill switches may be on. Default: that of the process. */
+  /** Environment variables with kill switches. Default: the environment of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
-/** What `dev` needs beside what surfaces need. */
+/** Additional services for `dev`. */
 export interface ServerServices extends Services {
-  /** Replaces the contracts by which messages are checked. */
+  /** Replaces the contracts for messages. */
   setContracts(queues: readonly QueueContract[]): void
-  /** Looks for kill switches of the environment that queues obey, also queues that are about to go up. */
+  /** Reads the kill switches of the environment again, also for queues that are about to be created. */
   refreshSwitches(goingUp?: readonly ObeyingQueue[]): Promise<void>
 }
 
@@ -70,15 +70,15 @@ export interface RunningServer {
   readonly host: string
   readonly port: number
   readonly url: string
-  /** The data directory, absolute. */
+  /** The data directory, an absolute path. */
   readonly data: string
-  /** Resolves with the reason when the files of the store were replaced, and nothing can be served. */
+  /** Resolves with the error if the files of the store were replaced, and the server cannot continue. */
   readonly lost: Promise<MillraceError>
-  /** Finishes the requests at hand and lets go of the store. Further calls share one promise. */
+  /** Finishes current requests and closes the store. Further calls return the same promise. */
   stop(): Promise<void>
 }
 
-/** HTTP clients do not wait for as long as a program that opened the store itself. */
+/** Shorter than the default, because HTTP clients have timeouts. */
 const busyTimeoutMs = 10_000
 
 export async function serveWith(
@@ -107,7 +107,7 @@ export async function serveWith(
   }
   try {
     const mill = await openServedApp(backend, setup)
-    // An open app brings the maintenance of its store.
+    // An open app already maintains its store.
     const maintenance = mill ?? startStoreMaintenance({ backend, ports, onNotice })
     closing.unshift(() => maintenance.close())
     const { watchStoreAlarms } = await import('./store-alarms.ts')
@@ -165,10 +165,10 @@ export async function serveWith(
   }
 }
 
-/** Twice before a second is over. */
-const lookEveryMs = 400
+/** Checks at least twice per second. */
+const checkEveryMs = 400
 
-/** Any read of the store finds out, and an idle server has to know as well. */
+/** Reads the store regularly, so that an idle server notices too. */
 function watchLoss(
   backend: Backend,
   { timers }: Ports,
@@ -181,7 +181,7 @@ function watchLoss(
   const onFailure = ({ error }: ServiceFailure): void => {
     if (error instanceof MillraceError && error.code === 'store_replaced') onLoss(error)
   }
-  return new Service({ timers, intervalMs: lookEveryMs, slice, onFailure })
+  return new Service({ timers, intervalMs: checkEveryMs, slice, onFailure })
 }
 
 async function openServedApp(
@@ -204,8 +204,8 @@ function refusePublicAddress(host: string): void {
   if (isLoopback(host)) return
   throw new MillraceError('address_unavailable', {
     message:
-      `Refusing to listen on ${host}: without credentials the server is for this machine only. ` +
-      'Use 127.0.0.1, ::1 or localhost, or give it access keys for SQS, API keys or tokens for ' +
-      'the HTTP API, or both.',
+      `Cannot listen on ${host}: without credentials, the server only accepts loopback addresses. ` +
+      'Use 127.0.0.1, ::1 or localhost, or set credentials: access keys for SQS, and API keys or a ' +
+      'JWT setting for the HTTP API.',
   })
 }

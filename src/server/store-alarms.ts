@@ -1,4 +1,4 @@
-/** The alarms of a whole store, which a server evaluates: of its stacks, and on dead-letter queues without one. */
+/** The alarms that a server evaluates: those of stacks, and default alarms on dead-letter queues. */
 import { type AlarmWatchSetup, stackAlarmOwner } from '../app/app-alarms.ts'
 import { serviceFailure } from '../app/notice.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -11,7 +11,7 @@ import { everyPage } from '../operations/every-page.ts'
 import { recordedStacks } from '../stacks/recorded-stack.ts'
 import { stackAlarmRules } from '../stacks/stack-alarms.ts'
 
-/** Watches all alarms of a store, also of apps that are not open anywhere at the moment. */
+/** Watches all alarms of a store, including those of apps that are not open in any process. */
 export async function watchStoreAlarms(setup: AlarmWatchSetup): Promise<AlarmWatch | undefined> {
   const { backend, ports, onChange } = setup
   const onFailure = serviceFailure('alarm watch', setup)
@@ -23,7 +23,7 @@ export async function watchStoreAlarms(setup: AlarmWatchSetup): Promise<AlarmWat
     sources: [stackAlarmSource(backend), deadLetterSource(backend)],
     onFailure,
   })
-  // Requests before the end of the first minute find the alarms already.
+  // Declares the alarms now, so that requests in the first minute find them.
   await watch.declare().catch((error: unknown) => {
     onFailure({ error, failures: 1, retryInMs: minuteMs })
   })
@@ -31,7 +31,7 @@ export async function watchStoreAlarms(setup: AlarmWatchSetup): Promise<AlarmWat
   return watch
 }
 
-/** An app that is open knows more about its alarms than the record of it, so it goes first. */
+/** Yields to open apps, which know more about their alarms than the recorded stack. */
 function stackAlarmSource(backend: Pick<Backend, 'stacks'>): AlarmSource {
   const rules = async (): Promise<readonly AlarmRule[]> =>
     stackAlarmRules(await recordedStacks(backend))
@@ -40,7 +40,7 @@ function stackAlarmSource(backend: Pick<Backend, 'stacks'>): AlarmSource {
 
 const unwatched = 'unwatched dead letters'
 
-/** One on each queue that takes dead letters, declared or not, unless another alarm watches its depth. */
+/** One alarm per dead-letter queue, declared or not, unless another alarm watches its depth. */
 function deadLetterSource(backend: Pick<Backend, 'listQueues' | 'alarms'>): AlarmSource {
   return {
     owner: unwatched,
@@ -61,7 +61,7 @@ function deadLetterSource(backend: Pick<Backend, 'listQueues' | 'alarms'>): Alar
   }
 }
 
-/** Names of queues are short, but what stands before them in the store may not be. */
+/** Queue names are short, but their prefix in the store may be long. */
 function nameFor(queue: string): string {
   return notEmptyName(queue).slice(0, limits.alarmNameLength.max)
 }

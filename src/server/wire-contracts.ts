@@ -1,7 +1,7 @@
 /**
- * The contracts of declared queues for programs that reach the store through a server: SQS clients and
- * Lambda functions. A message that breaks the contract is refused when it is sent. One that another
- * program has put into the queue is dead-lettered when it is received, as for workers.
+ * Applies the contracts of declared queues to programs that use the store through a server: SQS clients and
+ * Lambda functions. A message that does not match the contract is rejected at send. If another program put it
+ * into the queue, it is dead-lettered at receive, as for workers.
  */
 import type { Backend, Delivery, Receive, Send, SendResult } from '../backends/backend.ts'
 import { isTriggersQueue } from '../contracts/collector-declaration.ts'
@@ -20,11 +20,11 @@ export interface WireContractsSetup {
   readonly onRefused: (refused: RefusedDelivery) => void
 }
 
-/** After so many receives without a fit message, a receiver that does not wait gets none. */
+/** After this many receives without a valid message, a receive without a wait returns nothing. */
 const looksMax = 10
 
 export class WireContracts {
-  /** The store with checks. A queue without a contract costs one look into a map. */
+  /** The store with checks. A queue without a contract costs one map lookup. */
   readonly store: Backend
   readonly #setup: WireContractsSetup
   readonly #client: LeaseClient
@@ -47,7 +47,7 @@ export class WireContracts {
     }
   }
 
-  /** Replaces all contracts that were known before. */
+  /** Replaces all contracts. */
   set(queues: readonly QueueContract[]): void {
     const checked = queues.filter(({ declared }) => hasContract(declared))
     this.#queues = new Map(checked.map(({ name, declared }) => [name, declared]))
@@ -101,12 +101,12 @@ export class WireContracts {
   }
 }
 
-/** A lease of SQS is none, or a second at least. */
+/** An SQS lease is zero, or at least one second. */
 const hiddenMsMin = 500
 
 /**
- * What one receive had to leave in the queue. A message that comes again at once has no lease to speak of:
- * it would come for ever, before all others.
+ * The invalid messages that one receive left in the queue. Without a lease, such a message would be received
+ * again at once, before all others, for ever.
  */
 class LeftMessages {
   areShown = false
@@ -118,7 +118,7 @@ class LeftMessages {
     this.#clock = clock
   }
 
-  /** A lease begins before its message is checked, which may take its time. */
+  /** Sets the start of the leases. They begin before the messages are checked, which may take long. */
   look(): void {
     this.#lookedMs = this.#clock.monotonic()
   }
@@ -130,13 +130,13 @@ class LeftMessages {
   }
 }
 
-/** Whether there is anything to check. Triggers are the collectors' own messages. */
+/** Whether the queue has a contract. Triggers belong to collectors and are not checked. */
 function hasContract(declared: DeclaredQueue): boolean {
   if (declared.options.checkOnWire === false || isTriggersQueue(declared)) return false
   return isJobsQueue(declared) || contractOf(declared) !== undefined
 }
 
-/** Why a message cannot be sent. It is no job: those are enqueued, with a type. */
+/** Returns the error of a message, or undefined. Jobs cannot be sent: they are enqueued with a type. */
 async function errorOf(declared: DeclaredQueue, body: string): Promise<MillraceError | undefined> {
   const read = await readDelivery(declared, { body, job: null })
   return read.status === 'read' ? undefined : read.error

@@ -1,6 +1,6 @@
 /**
- * The access policy of a queue. It is checked, kept and given back; permissions are statements in it.
- * Nobody is granted or denied anything by it.
+ * The access policy of a queue. It is checked, stored and returned, but not enforced. Permissions are
+ * statements in it.
  */
 import { AttributeRefusal, invalidAttribute, invalidPolicy } from './attribute-refusal.ts'
 import { isObject, parseJsonObject } from './json-object.ts'
@@ -24,7 +24,7 @@ const versions: readonly unknown[] = [undefined, '2008-10-17', '2012-10-17']
 
 type Statement = Readonly<Record<string, unknown>>
 
-/** Throws unless the text is a policy that SQS could keep. */
+/** Throws unless the text is a valid policy. */
 export function checkAccessPolicy(text: string): void {
   const policy = parseJsonObject(text)
   if (
@@ -44,7 +44,7 @@ export function checkAccessPolicy(text: string): void {
   }
 }
 
-/** One statement may stand without a list around it. */
+/** A single statement needs no list. */
 function statementsOf(policy: Statement): readonly unknown[] {
   const { Statement: statements } = policy
   return Array.isArray(statements) ? statements : [statements]
@@ -65,7 +65,7 @@ export interface Permission {
   readonly actions: readonly string[]
 }
 
-/** The policy with one statement more; a queue without a policy gets one. */
+/** Adds a statement to the policy, or creates the policy. */
 export function addPermission(policy: string | undefined, permission: Permission): string {
   const { queueArn, label, accounts, actions } = permission
   checkActions(actions)
@@ -90,7 +90,7 @@ export function addPermission(policy: string | undefined, permission: Permission
   return JSON.stringify({ ...document, Statement })
 }
 
-/** The policy without the statement of that label, or undefined when no statement is left. */
+/** Removes the statement with this label; returns undefined if no statement is left. */
 export function removePermission(policy: string | undefined, label: string): string | undefined {
   const document = policy === undefined ? undefined : parseJsonObject(policy)
   const statements = document === undefined ? [] : statementsOf(document)

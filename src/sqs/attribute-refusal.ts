@@ -1,4 +1,4 @@
-/** Why an attribute of a queue cannot be what was asked for, by the names that SQS has for refusals. */
+/** Errors about attributes of a queue, by the error names of SQS. */
 export type AttributeRefusalCode =
   | 'InvalidAttributeName'
   | 'InvalidAttributeValue'
@@ -29,12 +29,12 @@ export function invalidAttribute(name: string, reason?: string): AttributeRefusa
 
 export interface RefusedPolicy {
   readonly attribute: string
-  /** As it was given. */
+  /** As given. */
   readonly text: string
   readonly reason: string
 }
 
-/** A document that can be read but does not mean anything that can be done. */
+/** For a policy that can be parsed but is not valid. */
 export function invalidPolicy({ attribute, text, reason }: RefusedPolicy): AttributeRefusal {
   return new AttributeRefusal(
     'InvalidParameterValue',

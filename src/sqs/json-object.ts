@@ -1,4 +1,4 @@
-/** The object that a text in JSON stands for, or undefined when it is anything else. */
+/** Parses a JSON object; returns undefined for any other text. */
 export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,8 +1,8 @@
 /**
- * The MD5 sums with which SQS answers sends and receives. Clients compare them with their own, so
- * every byte and its order counts.
+ * The MD5 sums in the responses of SQS to sends and receives. Clients verify them, so every byte and its
+ * order matters.
  */
-// Not by name: an older Node must get as far as saying that it is too old.
+// A namespace import: an older Node must be able to load this file, to report that it is too old.
 import crypto from 'node:crypto'
 import type { MessageAttribute } from '../core/message.ts'
 
@@ -10,7 +10,7 @@ export function digestOfBody(body: string): string {
   return crypto.hash('md5', body)
 }
 
-/** Of the attributes that are given; undefined when there are none, since SQS then answers no sum. */
+/** The sum of the attributes; undefined without attributes, because SQS then returns none. */
 export function digestOfAttributes(
   attributes: Readonly<Record<string, MessageAttribute>>,
 ): string | undefined {
@@ -24,14 +24,14 @@ export function digestOfAttributes(
   return crypto.hash('md5', Buffer.concat(parts))
 }
 
-/** SQS takes the trace header for an attribute of type String, and digests it like one. */
+/** SQS digests the trace header like an attribute of type String. */
 export function digestOfTraceHeader(header: string): string {
   const parts: Uint8Array[] = []
   addAttribute(parts, 'AWSTraceHeader', { type: 'String', value: header })
   return crypto.hash('md5', Buffer.concat(parts))
 }
 
-/** Tells text from bytes where lengths and contents could be equal. */
+/** Distinguishes strings from bytes with the same content. */
 const textMark = Uint8Array.of(1)
 const bytesMark = Uint8Array.of(2)
 

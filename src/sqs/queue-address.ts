@@ -1,7 +1,7 @@
 /**
- * Where a queue is in the world of SQS: a region, an account, a name. One store holds them all. Queues
- * of the server's own region and account go by their bare names, so that apps and the wire mean the
- * same queue; all others stand in a namespace of the store.
+ * The address of a queue in SQS: a region, an account and a name. One store has the queues of all addresses.
+ * In the server's own region and account, the name in the store is the plain name, so that apps and SQS
+ * clients share queues. All other names have a prefix in the store.
  */
 export interface QueuePlace {
   readonly region: string
@@ -13,12 +13,12 @@ export interface QueueAddress extends QueuePlace {
   readonly name: string
 }
 
-/** What clients of SQS emulators have in their settings already. */
+/** The usual settings of clients of SQS emulators. */
 export const defaultHome: QueuePlace = { region: 'us-east-1', account: '000000000000' }
 
 const separator = ':'
 
-/** Part of the names of queues that are elsewhere; empty at home. */
+/** The prefix of names in other regions and accounts; empty for the home region and account. */
 export function namespaceOf({ region, account }: QueuePlace, home: QueuePlace): string {
   const isHome = region === home.region && account === home.account
   return isHome ? '' : `${region}${separator}${account}${separator}`
@@ -29,7 +29,7 @@ export function storeNameOf(address: QueueAddress, home: QueuePlace): string {
   return namespaceOf(address, home) + address.name
 }
 
-/** The way back from a name in the store. */
+/** The address of a name in the store. */
 export function addressOf(storeName: string, home: QueuePlace): QueueAddress {
   const nameAt = storeName.lastIndexOf(separator) + 1
   if (nameAt === 0) return { ...home, name: storeName }
@@ -50,10 +50,10 @@ export function parseArn(text: string): QueueAddress | undefined {
 }
 
 /**
- * A URL that names the region, unless the host does or it is the server's own: the same name in two
- * regions has two URLs.
+ * The URL of a queue. It contains the region, unless the host does or it is the server's own region. So the
+ * same name in two regions has two URLs.
  *
- * @param origin scheme and host as the client has them, since its next request goes there
+ * @param origin scheme and host as used by the client, because its next request goes there
  */
 export function formatUrl(
   origin: string,
@@ -65,26 +65,26 @@ export function formatUrl(
   return isImplied ? `${origin}/${account}/${name}` : `${origin}/queue/${region}/${account}/${name}`
 }
 
-/** What the URL of a queue says; the rest follows from the caller's credentials. */
+/** The parts of a queue URL. Missing parts come from the caller's credentials. */
 export interface QueueReference {
   readonly name: string
   readonly account?: string
   readonly region?: string
 }
 
-/** Told by its form, `eu-west-1`, from the name of a server that happens to begin with `sqs`. */
+/** Matches the form of a region, `eu-west-1`, and not any host name that begins with `sqs`. */
 const region = '[a-z]{2,8}(?:-[a-z]{2,12}){1,3}-\\d{1,2}'
 const regionInHost = new RegExp(`^(?:sqs\\.(${region})\\.|(${region})\\.queue\\.)`)
 const pathWithRegion = /^\/queue\/([a-z0-9-]{1,40})\/(\d{12})\/([^/]+)\/?$/
 const pathOfQueue = /^\/(\d{12})\/([^/]+)\/?$/
 
-/** The region that a host names: `sqs.eu-west-1.…` and `eu-west-1.queue.…`. */
+/** The region in a host name: `sqs.eu-west-1.…` or `eu-west-1.queue.…`. */
 export function regionOfHost(host: string): string | undefined {
   const [, behind, before] = regionInHost.exec(host.toLowerCase()) ?? []
   return behind ?? before
 }
 
-/** A queue by the path of a URL: `/000000000000/orders`, `/queue/eu-west-1/000000000000/orders`. */
+/** Parses the path of a queue URL: `/000000000000/orders`, `/queue/eu-west-1/000000000000/orders`. */
 export function parseQueuePath(path: string): QueueReference | undefined {
   const [, region, regionAccount, regionName] = pathWithRegion.exec(path) ?? []
   if (region !== undefined && regionAccount !== undefined && regionName !== undefined) {
@@ -98,8 +98,8 @@ const absolute = /^https?:\/\/([^/?#]*)(\/[^?#]*)?/i
 const bareName = /^[A-Za-z0-9_.-]{1,80}$/
 
 /**
- * A queue by its URL in any of the forms that clients have, or by its bare name. The host says at most
- * a region: who asks this server means a queue of this server.
+ * Parses a queue URL in any form that clients use, or a plain name. Only the region is read from the host: a
+ * request to this server always means a queue of this server.
  */
 export function parseQueueUrl(text: string): QueueReference | undefined {
   const [, host, path] = absolute.exec(text) ?? []

@@ -1,6 +1,6 @@
 /**
- * The attributes of a queue, names and texts as SQS has them, and the settings that they stand for. What
- * the engine has no setting for lives in the annotations of the queue.
+ * Converts between the SQS attributes of a queue and its settings. Attributes without a setting are kept in
+ * the annotations of the queue.
  */
 import type { QueueRecord, QueueStatistics } from '../backends/backend.ts'
 import { limits, type Range } from '../core/limits.ts'
@@ -21,13 +21,13 @@ export interface AttributeScene {
   readonly queue: QueueAddress
   readonly home: QueuePlace
   readonly type: QueueSettings['type']
-  /** What the queue has already. Without it: a new one. */
+  /** The present settings; undefined for a new queue. */
   readonly current?: QueueSettings
 }
 
 type Changes = { -readonly [Name in keyof QueueSettings]?: QueueSettings[Name] }
 
-/** What is to change, while attributes are read one by one. */
+/** The changes, collected attribute by attribute. */
 interface Parsed {
   readonly changes: Changes
   readonly annotations: Record<string, string>
@@ -36,7 +36,7 @@ interface Parsed {
 
 type Reader = (parsed: Parsed, value: string, name: string) => void
 
-/** The settings that the attributes ask for. An empty text takes an attribute back that can be. */
+/** Converts attributes to settings. An empty string resets an attribute that can be reset. */
 export function settingsFromAttributes(
   attributes: QueueAttributes,
   scene: AttributeScene,
@@ -68,7 +68,7 @@ type RangedSetting =
   | 'receiveWaitMs'
   | 'messageBytesMax'
 
-/** A number in the unit of SQS, which becomes one in ours. */
+/** Parses a number and converts it from the unit of SQS to ours. */
 function numberFrom(name: string, text: string, { min, max }: Range, unit: number): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) * unit : Number.NaN
   if (number >= min && number <= max) return number
@@ -81,7 +81,7 @@ function booleanFrom(name: string, text: string): boolean {
   throw invalidAttribute(name)
 }
 
-/** Keeps a text for surfaces; an empty one takes it back. */
+/** Keeps a value as an annotation; an empty string removes it. */
 function note(name: string, check: (value: string) => void): Reader {
   return ({ annotations }, value) => {
     if (value === '') {
@@ -119,7 +119,7 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
     allowPolicy,
     ({ changes, annotations, scene }, value) => {
       changes.deadLetterSources = value === '' ? 'all' : parseRedriveAllowPolicy(value, scene.home)
-      // All is also what holds when nothing was said, and only what was said is given back.
+      // `allowAll` is also the default. The annotation marks it as explicitly set, so that it is returned.
       if (value !== '' && changes.deadLetterSources === 'all') annotations[allowPolicy] = 'allowAll'
       else delete annotations[allowPolicy]
     },
@@ -130,7 +130,7 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
       if (!booleanFrom(name, value)) {
         throw invalidAttribute(name, 'Modifying queue type is not supported.')
       }
-      // A queue keeps its type, so that only a new one is told.
+      // The type of an existing queue cannot change.
       if (scene.current === undefined) changes.type = 'fifo'
     },
   ],
@@ -158,7 +158,7 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
     encryptionKey,
     (parsed, value, name) => {
       note(name, () => undefined)(parsed, value, name)
-      // A key takes the place of the encryption that SQS brings, which does not come back by itself.
+      // A KMS key turns off SQS-managed encryption, which is not turned on again automatically.
       if (value !== '') parsed.annotations[ownEncryption] = 'false'
     },
   ],
@@ -215,7 +215,7 @@ function refuseThroughput({ changes, annotations, scene }: Parsed): void {
   )
 }
 
-/** The attributes that say how a queue is set up, without its counts. */
+/** The attributes of a queue without its counts. */
 export function attributesOfQueue(record: QueueRecord, home: QueuePlace): QueueAttributes {
   const { settings } = record
   const { annotations, deadLetter, deadLetterSources } = settings
@@ -260,7 +260,7 @@ export function countAttributes({ ready, leased, delayed }: QueueStatistics): Qu
   }
 }
 
-/** Attributes that a queue shows and nobody can set. */
+/** Read-only attributes. */
 const shownOnly: readonly string[] = [
   'ApproximateNumberOfMessages',
   'ApproximateNumberOfMessagesNotVisible',
@@ -270,7 +270,7 @@ const shownOnly: readonly string[] = [
   'QueueArn',
 ]
 
-/** Whether a queue may be asked for the attribute. */
+/** Whether the attribute can be read. */
 export function isQueueAttribute(name: string): boolean {
   return readers.has(name) || shownOnly.includes(name)
 }

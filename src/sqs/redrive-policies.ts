@@ -1,6 +1,6 @@
 /**
- * The two policies about dead letters as the JSON that SQS takes and gives: RedrivePolicy says where a
- * queue's dead letters go, RedriveAllowPolicy whose dead letters a queue takes.
+ * The JSON of the two policies about dead letters: RedrivePolicy names the dead-letter queue of a queue,
+ * RedriveAllowPolicy the source queues that may use a dead-letter queue.
  */
 import { limits } from '../core/limits.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
@@ -16,7 +16,7 @@ import {
 } from './queue-address.ts'
 
 export interface RedrivePolicyScene {
-  /** The queue whose policy it is. */
+  /** The queue of the policy. */
   readonly queue: QueueAddress
   readonly home: QueuePlace
 }
@@ -24,7 +24,7 @@ export interface RedrivePolicyScene {
 const targetMember = 'deadLetterTargetArn'
 const countMember = 'maxReceiveCount'
 
-/** Whether the target exists and is of the same type, the store knows. */
+/** The store checks that the target exists and has the same type. */
 export function parseRedrivePolicy(
   text: string,
   { queue, home }: RedrivePolicyScene,
@@ -53,7 +53,7 @@ export function parseRedrivePolicy(
   return { queue: storeNameOf(targetFrom(policy[targetMember], queue, refuse), home), maxReceives }
 }
 
-/** Older tools write the number as a text. */
+/** Older tools send the number as a string. */
 function countFrom(value: unknown): number | undefined {
   if (typeof value === 'number' && Number.isInteger(value)) return value
   return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined

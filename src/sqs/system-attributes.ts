@@ -1,6 +1,6 @@
 /**
- * The attributes that SQS itself gives to a message, by their names on the wire, as text. Receives and
- * Lambda events show the same ones.
+ * The system attributes of a message, with the names of SQS, as strings. Receives and Lambda events have the
+ * same ones.
  */
 import type { Delivery } from '../backends/backend.ts'
 import { addressOf, formatArn, type QueuePlace } from './queue-address.ts'
@@ -22,14 +22,14 @@ export const systemAttributeNames = [
 export type SystemAttributeName = (typeof systemAttributeNames)[number]
 
 const readers: Readonly<Record<SystemAttributeName, ReadAttribute>> = {
-  // Messages that came from the server's own account, or from an app, do not carry a sender.
+  // Messages from the server's own account or from an app have no stored sender.
   SenderId: ({ systemAttributes }, home) => systemAttributes[senderKey] ?? home.account,
   SentTimestamp: ({ sentAt }) => String(sentAt),
   ApproximateReceiveCount: ({ receiveCount }) => String(receiveCount),
   ApproximateFirstReceiveTimestamp: ({ firstReceivedAt }) =>
     firstReceivedAt === null ? null : String(firstReceivedAt),
   SequenceNumber: ({ sequence, deduplicationId }) =>
-    // Every message of a FIFO queue has such an id, and no other.
+    // All messages of FIFO queues have such an id, and only they.
     deduplicationId === null ? null : formatSequenceNumber(sequence),
   MessageDeduplicationId: ({ deduplicationId }) => deduplicationId,
   MessageGroupId: ({ group }) => group,
@@ -38,11 +38,11 @@ const readers: Readonly<Record<SystemAttributeName, ReadAttribute>> = {
     deadLetter === null ? null : formatArn(addressOf(deadLetter.source, home)),
 }
 
-/** In `NewMessage.systemAttributes`. */
+/** The key in `NewMessage.systemAttributes`. */
 export const senderKey = 'SenderId'
 export const traceHeaderKey = 'AWSTraceHeader'
 
-/** Those of the named attributes that the message has. */
+/** The requested attributes that the message has. */
 export function systemAttributesOf(
   delivery: Delivery,
   home: QueuePlace,
@@ -56,7 +56,7 @@ export function systemAttributesOf(
   return attributes
 }
 
-/** Twenty digits, in the order of the sequence as numbers and as text. */
+/** Twenty digits, so that numbers and strings sort in the same order. */
 export function formatSequenceNumber(sequence: number): string {
   return `1${String(sequence).padStart(19, '0')}`
 }

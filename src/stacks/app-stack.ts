@@ -1,4 +1,4 @@
-/** An app as a stack, so that apps go up by the same way as templates. */
+/** Converts an app to a stack, so that apps are applied like templates. */
 
 import type { QueueContract } from '../contracts/contract-of.ts'
 import type { App } from '../contracts/define-app.ts'
@@ -11,7 +11,7 @@ import type { Place, ReadTemplate, TemplateProblem } from '../templates/stack.ts
 export interface AppStackRequest {
   readonly app: App
   readonly stage: string
-  /** The module that declares it. */
+  /** The module that declares the app. */
   readonly file: string
 }
 
@@ -24,7 +24,7 @@ export function appStack({ app, stage, file }: AppStackRequest): AppStack {
   const { planned, queues } = resolveQueues(app, stage)
   const keys = new Map(queues.map(({ name, key }) => [name, key]))
   const plan = planExport(app, stage, 'cloudformation')
-  // A server adds the default ones for every dead-letter queue of the store.
+  // A server adds the default alarms for all dead-letter queues of the store.
   const alarms = appAlarms(plan)
     .filter(({ isDefault }) => !isDefault)
     .map(({ watched, isDefault: _, ...alarm }) => ({

@@ -1,4 +1,4 @@
-/** Reads templates and apps, plans all of them, and brings them up on a store: all, or none. */
+/** Reads and plans templates and apps, and applies them to a store: all or none. */
 import type { Backend } from '../backends/backend.ts'
 import type { TemplateProblem } from '../templates/stack.ts'
 import { joinApps } from './join-apps.ts'
@@ -18,7 +18,7 @@ export interface PlanUpRequest {
 
 export interface PlannedUp {
   readonly plans: readonly SourcePlan[]
-  /** Of reading and of planning. An error among them: nothing may go up. */
+  /** Problems of reading and planning. If one is an error, nothing may be applied. */
   readonly problems: readonly TemplateProblem[]
   readonly hasErrors: boolean
 }
@@ -27,7 +27,7 @@ export interface SourcePlan extends StackPlan {
   readonly source: string
 }
 
-/** One after the other: a template may import what an earlier one exports. */
+/** In order, because a template may import values that an earlier one exports. */
 export async function readSources(
   paths: readonly string[],
   options: StackSourceOptions,
@@ -59,7 +59,7 @@ export async function planUp({ backend, sources }: PlanUpRequest): Promise<Plann
   return { plans, problems, hasErrors: problems.some(({ severity }) => severity === 'error') }
 }
 
-/** Each would take the other's queues for its own that are gone. */
+/** Two stacks with one name would each treat the queues of the other as removed. */
 function sameName(plans: readonly SourcePlan[]): readonly TemplateProblem[] {
   const names = plans.map(({ stack }) => stack.name)
   return plans
@@ -68,9 +68,9 @@ function sameName(plans: readonly SourcePlan[]): readonly TemplateProblem[] {
       severity: 'error',
       path: '',
       message:
-        `There are two stacks of the name '${stack.name}'.` +
+        `Two stacks have the name '${stack.name}'.` +
         (plans.some((plan) => isProgram(plan.source))
-          ? ' An app joins a template that has all of its queues.'
+          ? ' To combine an app with a template, declare all queues of the app in the template.'
           : ''),
       at: { file: source, line: 1, column: 1 },
     }))
@@ -83,7 +83,7 @@ export async function bringUp(
   { prune = false }: { readonly prune?: boolean } = {},
 ): Promise<void> {
   for (const { stack, steps, gone, source } of plans) {
-    // Queues that do not need each other are made together, so that they share a commit.
+    // Independent queues are created together, so that they share a commit.
     for (const level of byDepth(steps)) {
       await Promise.all(level.map((step) => applyStep(backend, step)))
     }
@@ -107,7 +107,7 @@ async function applyStep(backend: Backend, step: QueueStep): Promise<void> {
   }
 }
 
-/** Dead-letter queues before the queues that name them. */
+/** Dead-letter queues before the queues that use them. */
 function byDepth(steps: readonly QueueStep[]): readonly (readonly QueueStep[])[] {
   const depths = new Map<string, number>()
   const levels: QueueStep[][] = []

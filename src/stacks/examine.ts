@@ -1,4 +1,4 @@
-/** Brings things before the doctor: a template, an app, or a store with the stacks that went up on it. */
+/** Runs the doctor on a template, an app, or a store with its recorded stacks. */
 import { loadAppAtStage } from '../app/load-app.ts'
 import type { Backend } from '../backends/backend.ts'
 import { examine } from '../contracts/doctor.ts'
@@ -14,7 +14,7 @@ import { isProgram, readStackSource, type StackSourceOptions } from './stack-sou
 
 export interface Examination {
   readonly findings: readonly Finding[]
-  /** Why something could not be examined. */
+  /** Why a source could not be examined. */
   readonly problems: readonly TemplateProblem[]
 }
 
@@ -29,7 +29,7 @@ export async function examineSource(
   return { findings: examineApp(resolveQueues(app, stage)), problems }
 }
 
-/** The queues as they are now, with what the recorded stacks know about them. */
+/** Examines the present queues, with the facts of the recorded stacks. */
 export async function examineStore(
   backend: Pick<Backend, 'listQueues' | 'stacks'>,
 ): Promise<Examination> {
@@ -47,7 +47,7 @@ export async function examineStore(
   return { findings: examine({ queues, consumers }), problems: [] }
 }
 
-/** They are not recorded, and the doctor does not look at them. */
+/** Environments are not recorded, and the doctor does not need them. */
 function withEnvironments(stack: RecordedStack): Parameters<typeof examinedStack>[0] {
   return { ...stack, functions: stack.functions.map((one) => ({ ...one, environment: {} })) }
 }

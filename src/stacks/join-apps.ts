@@ -1,7 +1,7 @@
 /**
- * A template and an app may declare the same queues: the one for AWS, the other with what a template
- * has no word for. An app whose queues are all in the stack of one template joins that stack, and adds
- * such settings to its queues; about all else the template has the say.
+ * A template and an app may declare the same queues: the template for AWS, the app with settings that
+ * templates do not have. If a template declares all queues of an app, the app joins its stack and adds those
+ * settings. For all other settings, the template takes precedence.
  */
 import type { QueueSettings } from '../core/queue-settings.ts'
 import type { Stack, StackQueue, TemplateProblem } from '../templates/stack.ts'
@@ -57,7 +57,7 @@ function joinQueue(template: StackQueue, app: StackQueue): StackQueue {
   }
 }
 
-/** Two alarms on one figure of a queue are one that was declared twice. */
+/** Two alarms on the same metric of a queue count as one. */
 function joinAlarms({ alarms }: Stack, app: Stack): Stack['alarms'] {
   const added = app.alarms.filter(
     ({ queue, metric }) => !alarms.some((one) => one.queue === queue && one.metric === metric),
@@ -65,7 +65,7 @@ function joinAlarms({ alarms }: Stack, app: Stack): Stack['alarms'] {
   return [...alarms, ...added]
 }
 
-/** Opening the app later changes the queue to what the app says, so they should be the same. */
+/** Warns of different settings, because opening the app later would change the queue. */
 function disagreements(template: StackQueue, app: StackQueue): readonly TemplateProblem[] {
   const wanted = { ...templateDefaults, ...template.settings }
   const others = templateSettings.filter(
@@ -74,7 +74,7 @@ function disagreements(template: StackQueue, app: StackQueue): readonly Template
   return others.map((key) => ({
     severity: 'warning',
     path: template.logicalId,
-    message: `The app says something else about ${key} of '${template.name}'; the template counts.`,
+    message: `The app has another value for ${key} of '${template.name}'; the template's is used.`,
     at: template.at,
   }))
 }

@@ -1,6 +1,6 @@
 /**
- * What bringing a stack up would do to a store: which queues it creates, changes and leaves alone,
- * and which it had before. Nothing is changed here, so that all mistakes are found first.
+ * Plans how to apply a stack to a store: which queues to create, change or keep, and which were removed from
+ * the stack. Changes nothing, so that all mistakes are found first.
  */
 import type { Backend, QueueRecord } from '../backends/backend.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -13,28 +13,28 @@ export interface StackPlan {
   readonly stack: Stack
   /** In the order of the stack. */
   readonly steps: readonly QueueStep[]
-  /** Queues that earlier versions of the stack had, that it has no more, and that still exist. */
+  /** Existing queues of earlier versions that are no longer in the stack. */
   readonly gone: readonly string[]
-  /** Why it cannot go up. */
+  /** Why the stack cannot be applied. */
   readonly problems: readonly TemplateProblem[]
 }
 
 export interface QueueStep {
   readonly queue: string
   readonly action: 'create' | 'change' | 'keep'
-  /** For a queue that exists: only what is other than it was. */
+  /** For an existing queue: only the changed settings. */
   readonly settings: Partial<QueueSettings>
   readonly tags: Readonly<Record<string, string>>
-  /** Tags that the stack gave the queue before. */
+  /** Tags of the previous version that are no longer in the stack. */
   readonly removedTags: readonly string[]
 }
 
 export interface PlanRequest {
   readonly backend: Pick<Backend, 'readQueue'>
   readonly stack: Stack
-  /** The stack as it went up last. */
+  /** The previously applied version. */
   readonly previous: RecordedStack | undefined
-  /** Names of queues that go up together with it. */
+  /** Names of queues in other stacks that are applied together. */
   readonly declaredBeside?: readonly string[]
 }
 
@@ -103,7 +103,7 @@ function stepOf(
   }
 }
 
-/** What a template does not say, or says no more, is as on a new queue. */
+/** Settings that the template omits get the defaults of a new queue. */
 function wantedOf(
   queue: StackQueue,
   existing: QueueRecord,
@@ -134,7 +134,7 @@ function missingTarget(
 ): readonly TemplateProblem[] {
   const target = settings.deadLetter?.queue
   if (target === undefined || exists(target)) return []
-  const message = `The dead-letter queue '${target}' of '${name}' is neither declared nor there.`
+  const message = `The dead-letter queue '${target}' of '${name}' is not declared and does not exist.`
   return [{ severity: 'error', path: logicalId, message, at }]
 }
 
@@ -145,7 +145,7 @@ function missingSources(
   return eventSources
     .filter(({ queue }) => !exists(queue))
     .map(({ queue, function: fed, logicalId, at }) => {
-      const message = `The queue '${queue}' that feeds '${fed}' is neither declared nor there.`
+      const message = `The queue '${queue}' of the function '${fed}' is not declared and does not exist.`
       return { severity: 'error', path: logicalId, message, at }
     })
 }

@@ -1,16 +1,16 @@
 /**
- * Stacks that went up on a store, as the store records them. What a stack had before tells what is gone
- * from its template, and what feeds its functions.
+ * The applied stacks, as recorded in the store. The previous version shows which queues were removed from a
+ * template, and which queues its functions consume.
  */
 
 import type { Backend } from '../backends/backend.ts'
 import { supported } from '../core/supported.ts'
 import type { Stack, StackFunction } from '../templates/stack.ts'
 
-/** A stack as it went up. Environments of functions are left out: they may hold secrets. */
+/** An applied stack, without the environments of functions, which may contain secrets. */
 export interface RecordedStack extends Omit<Stack, 'functions'> {
   readonly functions: readonly Omit<StackFunction, 'environment'>[]
-  /** The template or module that it was read from. */
+  /** The template or module of the stack. */
   readonly source: string
   /** Queues of earlier versions that are still in the store. */
   readonly retired: readonly string[]
@@ -26,7 +26,7 @@ export async function recordedStack(
   return record && JSON.parse(record.document)
 }
 
-/** All of them, by name. */
+/** All recorded stacks, by name. */
 export async function recordedStacks({ stacks }: StackBackend): Promise<readonly RecordedStack[]> {
   const records = (await stacks?.list()) ?? []
   return records.map(({ document }) => JSON.parse(document))

@@ -1,4 +1,4 @@
-/** The alarms of stacks that went up, as rules that are evaluated. */
+/** The alarms of applied stacks, as rules to evaluate. */
 
 import { alarmSpanMsMax } from '../contracts/check-alarms.ts'
 import { metricOfSqs } from '../core/alarm-metrics.ts'
@@ -16,7 +16,7 @@ import type { RecordedStack } from './recorded-stack.ts'
 
 type AlarmedStack = Pick<RecordedStack, 'queues' | 'alarms'>
 
-/** What is not kept here, such as percentiles, was a warning when the template was read. */
+/** Leaves out unsupported alarms, such as percentiles. Reading the template has warned of them. */
 export function stackAlarmRules(stacks: readonly AlarmedStack[]): readonly AlarmRule[] {
   const deadLetterQueues = new Set(
     stacks.flatMap(({ queues }) =>
@@ -26,7 +26,7 @@ export function stackAlarmRules(stacks: readonly AlarmedStack[]): readonly Alarm
   const rules = new Map<string, AlarmRule>()
   for (const alarm of stacks.flatMap(({ alarms }) => alarms)) {
     const rule = ruleOf(alarm, deadLetterQueues)
-    // On AWS, too, two alarms of one name are one.
+    // As on AWS, a second alarm with the same name replaces the first.
     if (rule !== undefined) rules.set(rule.name, rule)
   }
   return [...rules.values()]
@@ -40,7 +40,7 @@ function ruleOf(alarm: StackAlarm, deadLetterQueues: ReadonlySet<string>): Alarm
   if (metric === undefined || statistic === undefined) return undefined
   if (comparison === undefined || missingData === undefined) return undefined
   const { evaluationPeriods, datapointsToAlarm, threshold, queue: of, description } = alarm
-  // The metrics of SQS have one datapoint a minute.
+  // SQS metrics have one datapoint per minute.
   const periodMs = Math.ceil(alarm.periodMs / minuteMs) * minuteMs
   if (periodMs * evaluationPeriods > alarmSpanMsMax) return undefined
   const isCritical = metric === 'depth' && deadLetterQueues.has(of)

@@ -1,6 +1,6 @@
 /**
- * Reads what a user wants to go up: a template in any dialect, or a module that exports an app. What is
- * wrong with it comes back as problems with their places, never as an exception.
+ * Reads a template in any dialect, or a module that exports an app. Mistakes are returned as problems with
+ * their positions, never thrown.
  */
 import { extname, resolve } from 'node:path'
 import { loadAppAtStage } from '../app/load-app.ts'
@@ -9,24 +9,24 @@ import { MillraceError } from '../core/millrace-error.ts'
 import type { ReadTemplateOptions } from '../templates/read-template.ts'
 import type { ReadTemplate, TemplateProblem } from '../templates/stack.ts'
 
-/** What is the same for all sources that are read together. */
+/** Options for all sources that are read together. */
 export type StackSourceOptions = Omit<ReadTemplateOptions, 'file' | 'stackName'>
 
 export interface StackSource extends ReadTemplate {
-  /** The file as the user named it. */
+  /** The file as named by the user. */
   readonly source: string
   /** The queues that an app declares, with their contracts. */
   readonly contracts?: readonly QueueContract[]
 }
 
-/** Templates are read; what is a program is run, and must export an app. */
+/** Whether the source is a program. Programs are run and must export an app. */
 export function isProgram(source: string): boolean {
   return programs.includes(extname(source))
 }
 
 const programs = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
 
-/** @param version counts up when a module is to be read anew */
+/** @param version a higher number reloads the module */
 export async function readStackSource(
   source: string,
   options: StackSourceOptions,

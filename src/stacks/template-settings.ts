@@ -1,4 +1,4 @@
-/** Which settings of a queue every template can say; the rest is none of a template's business. */
+/** The settings of a queue that templates can declare. */
 import { canonicalJson } from '../core/canonical-json.ts'
 import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
 
@@ -14,12 +14,12 @@ export const templateSettings = [
   'deduplicationScope',
 ] as const
 
-/** As they are on a new queue. */
+/** Their values on a new queue. */
 export const templateDefaults: Partial<QueueSettings> = Object.fromEntries(
   templateSettings.map((key) => [key, defaultQueueSettings[key]]),
 )
 
-/** By what it says, not by the order in which it says it. */
+/** Compares settings without regard to the order of keys. */
 export function isSameSetting(one: unknown, other: unknown): boolean {
   const text = (value: unknown): string => canonicalJson(JSON.stringify(value))
   return text(one) === text(other)

@@ -1,11 +1,11 @@
 /**
- * Without credentials a server trusts every program that reaches it, and a browser on this machine reaches it for
- * any page it has open. So requests must name this machine as their host, which a page under another
- * name cannot do, and must not come from a page of another origin.
+ * Without credentials, a server trusts every program that can connect. A browser on this machine connects on
+ * behalf of any open page. So a request must name this machine as its host, which a page of another site
+ * cannot do, and must not come from a page of another origin.
  */
 import { BlockList, isIP } from 'node:net'
 
-/** The headers of a request that tell where it comes from. */
+/** The headers of a request that show its origin. */
 export interface RequestSource {
   readonly host: string | undefined
   readonly origin: string | undefined
@@ -13,12 +13,12 @@ export interface RequestSource {
   readonly fetchSite: string | undefined
 }
 
-/** Whether a program on this machine asks, by a name of this machine; some surfaces know more names. */
+/** Whether a program on this machine sent the request, with a name of this machine as host. */
 export function isLocalRequest(
   { host, origin, fetchSite }: RequestSource,
   isNameOfOurs: (hostname: string) => boolean = () => false,
 ): boolean {
-  // Another port of this machine is the same site to a browser, and so is a neighbour's subdomain.
+  // For a browser, another port of this machine is the same site, and so is another subdomain.
   if (fetchSite === 'cross-site' || fetchSite === 'same-site') return false
   const isOurs = (hostname: string): boolean => isLocalName(hostname) || isNameOfOurs(hostname)
   return isOurs(hostnameOf(`http://${host}`)) && (origin === undefined || isLocalOrigin(origin))
@@ -28,14 +28,14 @@ function isLocalOrigin(origin: string): boolean {
   return isLocalName(hostnameOf(origin))
 }
 
-/** Browsers look for the names below `localhost` nowhere but here. */
+/** Browsers resolve names below `localhost` to this machine only. */
 function isLocalName(hostname: string): boolean {
   return isLoopback(hostname) || hostname.endsWith('.localhost')
 }
 
-/** Empty when there is none. */
+/** Returns an empty string if there is none. */
 function hostnameOf(address: string): string {
-  // An IPv6 address stands in brackets.
+  // An IPv6 address has brackets.
   return URL.parse(address)?.hostname.replace(/^\[|\]$/g, '') ?? ''
 }
 
@@ -43,10 +43,10 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether only programs of this machine can reach a server on this host. */
+/** Whether only programs on this machine can reach a server on this host. */
 export function isLoopback(host: string): boolean {
   const family = isIP(host)
-  // Any other name may point anywhere, today or tomorrow.
+  // Any other name may resolve to any address.
   if (family === 0) return host.toLowerCase() === 'localhost'
   return loopback.check(host, family === 4 ? 'ipv4' : 'ipv6')
 }

@@ -1,6 +1,6 @@
 /**
- * What surfaces need of the server they belong to. The server hands it to them, so a surface knows use cases and
- * the port, and never how a store or an app was opened.
+ * What surfaces need from their server. The server passes it in, so a surface depends on use cases and the
+ * port, and not on how a store or an app is opened.
  */
 import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
@@ -15,14 +15,14 @@ export interface Services {
   ready(): Promise<void>
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal
-  /** The app that is served, if one is. */
+  /** The served app, if any. */
   readonly mill: ServedApp | null
   /**
    * The queues of the store, declared by an app or not. Receives are held by the kill switches that the
    * environment has on. Messages of declared queues are checked against their contracts.
    */
   readonly store: Backend
-  /** A queue of the store as people work in it, declared by an app or not. */
+  /** The inbox of a queue, declared by an app or not. */
   inbox(queue: string): Inbox
   /** Metrics of all queues of the store. */
   readonly metrics: MetricReader
@@ -33,12 +33,12 @@ export interface Services {
   readonly ports: Ports
 }
 
-/** An open app without the types of its declaration; what `open` resolves with is one. */
+/** An open app, as from `open`, without the types of its declaration. */
 export interface ServedApp {
   readonly app: App
-  /** By their keys in the app. */
+  /** By key in the app. */
   readonly queues: Readonly<Record<string, { readonly name: string }>>
-  /** Typed by the declaration, which requests are checked against as they come. */
+  /** Typed by the declaration. Requests are checked against it on arrival. */
   readonly jobs: object
   readonly switches: Switches
   readonly metrics: MetricReader

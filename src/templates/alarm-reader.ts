@@ -1,4 +1,4 @@
-/** CloudWatch alarms on the metrics of queues. Alarms on anything else are left to AWS. */
+/** Reads CloudWatch alarms on metrics of queues. Other alarms are ignored. */
 import { alarmSpanMsMax } from '../contracts/check-alarms.ts'
 import { metricOfSqs } from '../core/alarm-metrics.ts'
 import { type AlarmSeverity, alarmSeverities } from '../core/alarm-rule.ts'
@@ -11,7 +11,7 @@ import type { StackAlarm } from './stack.ts'
 import type { Resource } from './template.ts'
 
 export const alarmType = 'AWS::CloudWatch::Alarm'
-/** CloudWatch has no word for how bad it is. */
+/** A tag, because CloudWatch alarms have no severity. */
 export const severityTag = 'severity'
 
 const comparisons = [
@@ -29,14 +29,14 @@ const periods: Range = { min: 1, max: 10_080, unit: 'periods' }
 export function readAlarm(evaluator: Evaluator, resource: Resource): StackAlarm | undefined {
   const reader = new PropertyReader(evaluator, resource.properties, resource)
   const leave = (name: string, why: string): undefined => {
-    reader.warn(name, `${why}: the alarm is left to AWS.`)
+    reader.warn(name, `${why}, so the alarm is ignored here.`)
     return undefined
   }
-  if (reader.has('Metrics')) return leave('Metrics', 'It computes its metric')
+  if (reader.has('Metrics')) return leave('Metrics', 'The alarm uses metric math')
   const namespace = stringOf(reader.value('Namespace'))
-  if (namespace !== 'AWS/SQS') return leave('Namespace', 'It does not watch AWS/SQS')
+  if (namespace !== 'AWS/SQS') return leave('Namespace', 'The alarm does not watch AWS/SQS')
   const queue = watchedQueue(reader)
-  if (queue === undefined) return leave('Dimensions', 'It watches no queue by QueueName')
+  if (queue === undefined) return leave('Dimensions', 'The alarm has no QueueName dimension')
   for (const name of ['MetricName', 'Period', 'EvaluationPeriods', 'Threshold']) {
     if (!reader.has(name)) reader.refuse(name, `An alarm needs ${name}.`)
   }
@@ -81,19 +81,19 @@ function watchedQueue(reader: PropertyReader): string | undefined {
   return undefined
 }
 
-/** What is brought up, but cannot be evaluated here. */
+/** Warns of alarms that are recorded but cannot be evaluated here. */
 function warnOfUnknown(
   reader: PropertyReader,
   alarm: { readonly metric: string; readonly statistic: string; readonly spanS: number },
 ): void {
   const warn = (name: string, why: string): void =>
-    reader.warn(name, `${why}: the alarm is not evaluated here.`)
-  if (metricOfSqs(alarm.metric) === undefined) warn('MetricName', 'This metric is not kept')
+    reader.warn(name, `${why}, so the alarm is not evaluated here.`)
+  if (metricOfSqs(alarm.metric) === undefined) warn('MetricName', 'This metric is not available')
   if (!statistics.some((name) => name === alarm.statistic)) {
-    warn('ExtendedStatistic', 'Percentiles are not kept')
+    warn('ExtendedStatistic', 'Percentiles are not available')
   }
   if (alarm.spanS * 1_000 > alarmSpanMsMax) {
-    warn('EvaluationPeriods', 'It looks at more than a day')
+    warn('EvaluationPeriods', 'The alarm evaluates more than one day')
   }
 }
 
@@ -113,7 +113,7 @@ function readComparison(reader: PropertyReader): string | undefined {
   if (whole !== undefined) {
     reader.warn(
       'ComparisonOperator',
-      `CloudFormation knows no '${written}'; it is taken for ${whole}.`,
+      `'${written}' is not a value of CloudFormation; ${whole} is used.`,
     )
     return whole
   }
@@ -123,7 +123,7 @@ function readComparison(reader: PropertyReader): string | undefined {
   return reader.word('ComparisonOperator', comparisons)
 }
 
-/** A percentile has a property of its own. */
+/** A percentile has its own property. */
 function readStatistic(reader: PropertyReader): string | undefined {
   if (reader.has('ExtendedStatistic')) return reader.text('ExtendedStatistic')
   if (!reader.has('Statistic')) {

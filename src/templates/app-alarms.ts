@@ -1,4 +1,4 @@
-/** The alarms of an app in CloudWatch's words: those that it declares, and those that it has anyway. */
+/** The alarms of an app in the terms of CloudWatch: declared alarms and default alarms. */
 import type { Alarm } from '../contracts/alarm-declaration.ts'
 import { type ResolvedAlarm, resolveAlarms } from '../contracts/resolve-alarms.ts'
 import { resolveQueues } from '../contracts/resolve-queues.ts'
@@ -12,16 +12,16 @@ import { type ExportedQueue, type ExportPlan, pascalCase } from './export-plan.t
 import type { StackAlarm } from './stack.ts'
 import { uniqueName } from './unique-name.ts'
 
-/** What is known of an alarm before it is anywhere. */
+/** An alarm without its position in a file. */
 export interface AppAlarm extends Omit<StackAlarm, 'queue' | 'at'> {
   readonly watched: ExportedQueue
-  /** Nobody declared it: the app has it because its dead letters were not watched. */
+  /** A default alarm, on a dead-letter queue without a declared alarm. */
   readonly isDefault: boolean
 }
 
 const queueNamespace = 'AWS/SQS'
 
-/** What SQS has no metric for is not among them, and what watches nothing is a warning to the plan. */
+/** Leaves out alarms without an SQS metric. Adds a warning for alarms that watch nothing. */
 export function appAlarms(plan: ExportPlan): readonly AppAlarm[] {
   const { app, stage } = plan
   const resolved = resolveAlarms({ app, stage, resolved: resolveQueues(app, stage) })
@@ -67,10 +67,12 @@ function warnOfNothing(
 ): void {
   if (!isOnSqs(alarm) || alarm.queue === '*') return
   if (resolved.some(({ declared }) => declared === alarm)) return
-  warnings.push(`The alarm on the dead letters of '${alarm.queue}' is left out: it has none.`)
+  warnings.push(
+    `The alarm on the dead letters of '${alarm.queue}' is left out: the queue has no dead-letter queue.`,
+  )
 }
 
-/** The alarms that no template can have. Millrace evaluates them all the same. */
+/** Warns of alarms that templates cannot express. Millrace still evaluates them. */
 export function warnOfOwnAlarms({ app, warnings }: ExportPlan): void {
   for (const alarm of app.alarms ?? []) {
     if (isOnSqs(alarm)) continue

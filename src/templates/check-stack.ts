@@ -1,6 +1,6 @@
 /**
- * What is wrong with queues together: names given twice, dead letters that go round or change their type.
- * SQS would refuse each of these, only later and one at a time.
+ * Checks the queues of a stack together: duplicate names, and cycles or wrong types of dead-letter queues.
+ * SQS would reject these too, but later and one at a time.
  */
 import type { Origin } from './node.ts'
 import type { Problems } from './problems.ts'
@@ -8,12 +8,12 @@ import type { StackQueue } from './stack.ts'
 
 export interface PlacedQueue {
   readonly queue: StackQueue
-  /** Where the queue, and where its redrive policy is written. */
+  /** The positions of the queue and of its redrive policy. */
   readonly origin: Origin
   readonly deadLetterAt: Origin
 }
 
-/** The queues in an order in which they can be created: dead-letter queues first. */
+/** The queues in the order of creation: dead-letter queues first. */
 export function orderQueues(
   placed: readonly PlacedQueue[],
   problems: Problems,
@@ -49,7 +49,7 @@ function checkTarget(
     const other = isFifo ? 'FIFO' : 'standard'
     problems.error(
       deadLetterAt,
-      `The dead-letter queue of a ${type === 'fifo' ? 'FIFO' : 'standard'} queue is of the same type; '${deadLetter.queue}' is ${other}.`,
+      `The dead-letter queue of a ${type === 'fifo' ? 'FIFO' : 'standard'} queue must have the same type; '${deadLetter.queue}' is ${other}.`,
     )
   }
   if (target === undefined) {
@@ -60,12 +60,12 @@ function checkTarget(
   if (deadLetterSources === 'all' || deadLetterSources.includes(queue.name)) return
   problems.error(
     deadLetterAt,
-    `The RedriveAllowPolicy of '${deadLetter.queue}' does not let '${queue.name}' use it.`,
+    `The RedriveAllowPolicy of '${deadLetter.queue}' does not allow '${queue.name}'.`,
   )
 }
 
 export function mustExist(queue: string): string {
-  return `The template does not create the queue '${queue}'; it must exist already.`
+  return `The template does not create the queue '${queue}'. It must already exist.`
 }
 
 function sorted(
@@ -80,9 +80,12 @@ function sorted(
       path.add(next)
       next = byName.get(next.queue.settings.deadLetter?.queue ?? '')
     }
-    // A queue that names itself has been told already.
+    // A queue that names itself was already reported.
     if (next !== undefined && path.size > 1 && path.has(next)) {
-      problems.error(next.deadLetterAt, 'The dead letters of this queue come back to it.')
+      problems.error(
+        next.deadLetterAt,
+        'The dead letters of this queue return to it through other queues.',
+      )
     }
     for (const { queue } of [...path].reverse()) done.set(queue.name, queue)
   }

@@ -1,13 +1,13 @@
-/** The conditions of a template: `Fn::Equals` and what combines it. */
+/** Evaluates the conditions of a template: `Fn::Equals`, `Fn::And`, `Fn::Or` and `Fn::Not`. */
 import type { Evaluation } from './evaluation.ts'
 import { describeNode, type Node, valueAt } from './node.ts'
 
 type Answer = boolean | undefined
 
-/** Looks up a condition by its name; the caller guards against circles. */
+/** Evaluates a condition by name. The caller guards against cycles. */
 export type NamedCondition = (name: string, from: Node) => Answer
 
-/** Undefined when it cannot be told; that has been reported then. */
+/** Returns undefined if the condition cannot be evaluated, which is reported. */
 export function evaluateCondition(
   evaluation: Evaluation,
   node: Node,
@@ -48,10 +48,7 @@ function areEqual(evaluation: Evaluation, items: readonly Node[]): Answer {
     if (value.kind === 'scalar') texts.push(value.text)
     else if (value.kind === 'broken') return undefined
     else {
-      evaluation.refuse(
-        item,
-        `Fn::Equals compares texts that are known; got ${describeNode(value)}.`,
-      )
+      evaluation.refuse(item, `Fn::Equals needs two known strings; got ${describeNode(value)}.`)
       return undefined
     }
   }
@@ -62,7 +59,7 @@ function negated(answer: Answer): Answer {
   return answer === undefined ? undefined : !answer
 }
 
-/** `decisive` is the answer that settles the matter whatever the others are. */
+/** `decisive` is the value that decides the result alone. */
 function combined(answers: readonly Answer[], decisive: boolean): Answer {
   if (answers.includes(decisive)) return decisive
   return answers.includes(undefined) ? undefined : !decisive

@@ -1,10 +1,10 @@
-/** What the functions of a template may ask of whoever evaluates it. */
+/** What template functions can use from the evaluator. */
 import type { Node, Origin } from './node.ts'
 import type { Problems } from './problems.ts'
 import type { Resource, Template } from './template.ts'
 import type { WorkBudget } from './work-budget.ts'
 
-/** Where the template goes up, and what it is given from outside. */
+/** Region, account and inputs of a template. */
 export interface Surroundings {
   readonly region: string
   readonly account: string
@@ -18,17 +18,17 @@ export interface Evaluation {
   readonly surroundings: Surroundings
   readonly problems: Problems
   readonly budget: WorkBudget
-  /** The value with all functions in it carried out. */
+  /** Resolves all functions in a value. */
   resolve(node: Node): Node
-  /** What `Ref` gives for a name. */
+  /** The value of `Ref`. */
   refer(name: string, origin: Origin): Node
-  /** What `Fn::GetAtt` gives. */
+  /** The value of `Fn::GetAtt`. */
   attribute(logicalId: string, attribute: string, origin: Origin): Node
   /** The name of a queue or of a function on AWS. */
   nameOf(resource: Resource): Node
-  /** Whether a condition holds; undefined when that cannot be told, which has been reported. */
+  /** Whether a condition is true; undefined if it cannot be evaluated, which is reported. */
   condition(node: Node): boolean | undefined
   importValue(name: string, origin: Origin): Node
-  /** Reports an error and answers the node that stands for it. */
+  /** Reports an error and returns a broken node. */
   refuse(origin: Origin, message: string): Node
 }

@@ -1,6 +1,6 @@
 /**
- * Evaluates a template, value by value and only where somebody asks: what nobody needs (a role, a bucket)
- * may refer to whatever it likes.
+ * Evaluates the values of a template on demand. Resources that are not needed (a role, a bucket) may refer to
+ * anything.
  */
 import { didYouMean } from '../core/did-you-mean.ts'
 import { evaluateCondition } from './conditions.ts'
@@ -22,7 +22,7 @@ import { attributeOf, declaredName, referenceTo } from './references.ts'
 import type { Resource, Template } from './template.ts'
 import type { WorkBudget } from './work-budget.ts'
 
-/** Beyond these a hint would cost more than it is worth. */
+/** With more names, a "did you mean" hint would take too long. */
 const hintsMax = 500
 const nameLengthMax = 80
 
@@ -31,7 +31,7 @@ export interface EvaluatorOptions {
   readonly surroundings: Surroundings
   readonly problems: Problems
   readonly budget: WorkBudget
-  /** What other templates of the same set export. */
+  /** Exports of other templates of the same set. */
   readonly imported: (name: string) => Node | undefined
 }
 
@@ -105,7 +105,7 @@ export class Evaluator implements Evaluation {
     return evaluateCondition(this, node, (name, from) => this.#namedCondition(name, from))
   }
 
-  /** Whether a resource is created; one whose condition cannot be told is left out. */
+  /** Whether a resource is created. If its condition cannot be evaluated, it is left out. */
   exists({ condition }: Resource): boolean {
     return condition === undefined || this.condition(condition) === true
   }
@@ -115,7 +115,7 @@ export class Evaluator implements Evaluation {
     if (value !== undefined) return value
     return this.refuse(
       origin,
-      `Nothing here exports '${name}'; a value of another stack must be given as a text.`,
+      `No template here exports '${name}'. Replace the import with a fixed value.`,
     )
   }
 
@@ -137,7 +137,7 @@ export class Evaluator implements Evaluation {
     if (this.#conditions.has(name)) return this.#conditions.get(name)
     const declared = valueAt(this.template.conditions, name)
     if (declared === undefined) {
-      this.refuse(from, `There is no condition '${name}'.`)
+      this.refuse(from, `The condition '${name}' does not exist.`)
       return undefined
     }
     const holds = this.#guarded(`condition ${name}`, from, () => this.condition(declared))
@@ -145,7 +145,7 @@ export class Evaluator implements Evaluation {
     return holds
   }
 
-  /** Undefined when all is well, and the refusal when the resource is not created. */
+  /** Returns a broken node if the resource is not created, otherwise undefined. */
   #existing(resource: Resource, origin: Origin): Node | undefined {
     if (resource.condition === undefined) return undefined
     const holds = this.condition(resource.condition)
@@ -156,18 +156,22 @@ export class Evaluator implements Evaluation {
 
   #unknown(name: string, origin: Origin): Node {
     if (this.template.generatedIds?.test(name)) {
-      return opaqueNode(`{{${name}}}`, `${name}, which is made when the template goes up`, origin)
+      return opaqueNode(
+        `{{${name}}}`,
+        `${name}, which the framework generates at deployment`,
+        origin,
+      )
     }
     const known = [...this.template.resources.keys()].slice(0, hintsMax)
     const hint = name.length > nameLengthMax ? '' : didYouMean(name, known)
     const shown = name.slice(0, nameLengthMax)
-    return this.refuse(origin, `There is no parameter or resource '${shown}'${hint || '.'}`)
+    return this.refuse(origin, `The parameter or resource '${shown}' does not exist${hint || '.'}`)
   }
 
-  /** A value that is asked for while it is being made would never be ready. */
+  /** Detects a value that depends on itself. */
   #guarded<Value>(key: string, origin: Origin, run: () => Value): Value | undefined {
     if (this.#busy.has(key)) {
-      this.refuse(origin, 'This leads back to itself.')
+      this.refuse(origin, 'This value refers to itself.')
       return undefined
     }
     this.#busy.add(key)

@@ -1,4 +1,4 @@
-/** What feeds functions from queues: `AWS::Lambda::EventSourceMapping`, and what is rewritten into it. */
+/** Reads event sources from queues to functions: `AWS::Lambda::EventSourceMapping`. */
 import { parseJsonObject } from '../sqs/json-object.ts'
 import { parseArn } from '../sqs/queue-address.ts'
 import type { Evaluator } from './evaluator.ts'
@@ -15,7 +15,7 @@ const batchSize = { min: 1, max: 10_000, unit: 'messages' }
 const windowSeconds = { min: 0, max: 300, unit: 'seconds' }
 const concurrency = { min: 2, max: 1_000, unit: 'at once' }
 
-/** Only sources that are no queues have these. */
+/** Properties of sources other than queues. */
 const foreignProperties = ['StartingPosition', 'Queues', 'SelfManagedEventSource']
 
 export function readEventSource(
@@ -46,7 +46,7 @@ export function readEventSource(
   }
 }
 
-/** Null when it is the ARN of something else, undefined when that has been refused. */
+/** Returns null for the ARN of another resource, and undefined if a problem was reported. */
 function queueIn(reader: PropertyReader): string | null | undefined {
   const arn = reader.text('EventSourceArn')
   if (arn === undefined) {
@@ -58,7 +58,7 @@ function queueIn(reader: PropertyReader): string | null | undefined {
   const address = parseArn(arn)
   if (address !== undefined) return address.name
   if (/^arn:[^:]*:(?!sqs:)[^:]+:/.test(arn)) return null
-  reader.refuse('EventSourceArn', 'The queue of an event source is named by its ARN.')
+  reader.refuse('EventSourceArn', 'EventSourceArn must be the ARN of a queue.')
   return undefined
 }
 
@@ -76,7 +76,7 @@ function readFilters(reader: PropertyReader): readonly unknown[] {
     const value = pattern === undefined ? undefined : patternOf(pattern)
     if (value !== undefined) return [value]
     if (pattern !== undefined || !entry.has('Pattern')) {
-      entry.refuse('Pattern', 'The Pattern of a filter is a text with a JSON object.')
+      entry.refuse('Pattern', 'The Pattern of a filter must be a string with a JSON object.')
     }
     return []
   })

@@ -1,4 +1,4 @@
-/** A stack before the doctor. */
+/** Runs the doctor on a stack. */
 import { examine } from '../contracts/doctor.ts'
 import type { Finding } from '../contracts/doctor-rule.ts'
 import type { ExaminedQueues } from '../contracts/examined-facts.ts'

@@ -1,4 +1,4 @@
-/** The alarms of an app as resources of a template. */
+/** Exports the alarms of an app as resources of a template. */
 import { alarmType, severityTag } from './alarm-reader.ts'
 import { type AppAlarm, appAlarms, warnOfOwnAlarms } from './app-alarms.ts'
 import { type ExportPlan, plainText, stagedName } from './export-plan.ts'

@@ -1,4 +1,4 @@
-/** What an app becomes in a template, before it is written: queues with logical ids and names. */
+/** Plans the export of an app: its queues with logical ids and names. */
 import type { App } from '../contracts/define-app.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import { type PlannedQueue, resolveQueues } from '../contracts/resolve-queues.ts'
@@ -11,9 +11,9 @@ export interface ExportPlan {
   readonly app: App
   readonly stage: string
   readonly format: ExportFormat
-  /** In the order of the resolved: dead-letter queues first. */
+  /** In the order of creation: dead-letter queues first. */
   readonly queues: readonly ExportedQueue[]
-  /** What could not be said in the template. */
+  /** Settings that the template cannot express. */
   readonly warnings: string[]
   /** Logical ids that are in use. */
   readonly taken: Set<string>
@@ -21,10 +21,10 @@ export interface ExportPlan {
 
 export interface ExportedQueue {
   readonly logicalId: string
-  /** `Video` of `VideoQueue`: what other logical ids begin with. */
+  /** The start of other logical ids: `Video` of `VideoQueue`. */
   readonly stem: string
   readonly planned: PlannedQueue
-  /** The declared queue; undefined for a dead-letter queue that was made for another one. */
+  /** The declared queue; undefined for a generated dead-letter queue. */
   readonly declared: NamedQueue | undefined
 }
 
@@ -40,11 +40,20 @@ export function planExport(app: App, stage: string, format: ExportFormat): Expor
     queues: planned.map((queue) => {
       const declared = queues.find(({ name }) => name === queue.queue)
       const owner = declared ?? queues.find(({ ownDeadLetter }) => ownDeadLetter === queue.queue)
-      const stem = pascalCase(owner?.key ?? queue.queue) + (declared === undefined ? 'Dlq' : '')
-      const logicalId = uniqueName(taken, declared === undefined ? stem : `${stem}Queue`)
+      const stem = stemOf(owner?.key ?? queue.queue) + (declared === undefined ? 'Dlq' : '')
+      const logicalId = uniqueName(taken, declared === undefined ? stem : withQueue(stem))
       return { logicalId, stem, planned: queue, declared }
     }),
   }
+}
+
+/** Without the ending `Queue`, so that the key `ordersQueue` does not become `OrdersQueueQueue`. */
+function stemOf(key: string): string {
+  return pascalCase(key).replace(/(?<=.)Queue$/, '')
+}
+
+function withQueue(stem: string): string {
+  return stem === 'Queue' ? stem : `${stem}Queue`
 }
 
 /** `videoJobs` and `video-jobs` become `VideoJobs`. */
@@ -55,19 +64,19 @@ export function pascalCase(key: string): string {
     .join('')
 }
 
-/** A name that begins with the app and the stage follows the stage that the template goes up in. */
+/** A name that starts with app and stage uses the stage of the template. */
 export function stagedName({ app, stage, format }: ExportPlan, name: string): TemplateValue {
   const start = `${app.name}-${stage}-`
   if (!name.startsWith(start)) return plainText(format, name)
   const rest = name.slice(start.length)
-  // Only a name in which nothing else could be taken for a variable can be written that way.
+  // A further `${` in the name would be read as a variable.
   if (rest.includes('${')) return plainText(format, name)
   return format === 'serverless'
     ? `${app.name}-\${self:provider.stage}-${rest}`
     : sub(`${app.name}-\${Stage}-${rest}`)
 }
 
-/** In serverless.yml a text with `${` would be a variable, so it is put together from two. */
+/** In serverless.yml, `${` starts a variable, so such a string is joined from two parts. */
 export function plainText(format: ExportFormat, text: string): TemplateValue {
   if (format !== 'serverless' || !text.includes('${')) return text
   const [first = '', ...others] = text.split('${')

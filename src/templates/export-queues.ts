@@ -1,4 +1,4 @@
-/** The queues of an app as CloudFormation resources, and who may do what with them. */
+/** Exports the queues of an app as CloudFormation resources, with their policies and outputs. */
 import { formatDuration } from '../core/durations.ts'
 import { defaultQueueSettings } from '../core/queue-settings.ts'
 import { type ExportedQueue, type ExportPlan, plainText, stagedName } from './export-plan.ts'
@@ -48,7 +48,7 @@ export function exportQueue(plan: ExportPlan, queue: ExportedQueue): TemplateRec
   }
 }
 
-/** One policy for those who send and one for those who receive, on exactly this queue. */
+/** One policy for senders and one for receivers, for this queue only. */
 export function exportPolicies(plan: ExportPlan, queue: ExportedQueue): TemplateRecord {
   const { logicalId, stem, declared } = queue
   if (declared === undefined) return {}
@@ -88,7 +88,7 @@ export function exportOutputs(plan: ExportPlan, { logicalId }: ExportedQueue): T
     Value: value,
     Export: { Name: sub(`\${AWS::StackName}-${logicalId}${suffix}`) },
   })
-  // Serverless leaves `${AWS::StackName}` to CloudFormation, so that both formats write the same.
+  // Serverless leaves `${AWS::StackName}` to CloudFormation, so all formats can use it.
   return {
     [uniqueName(plan.taken, `${logicalId}Url`)]: output('Url', ref(logicalId)),
     [uniqueName(plan.taken, `${logicalId}Arn`)]: output('Arn', getAtt(logicalId, 'Arn')),
@@ -99,7 +99,7 @@ export function logicalIdOf({ queues }: ExportPlan, name: string): string {
   return queues.find(({ planned }) => planned.queue === name)?.logicalId ?? name
 }
 
-/** A name that was declared is one name for all stages; all others follow the stage. */
+/** A declared name is the same in all stages. Other names contain the stage. */
 function queueName(plan: ExportPlan, { planned, declared }: ExportedQueue): TemplateValue {
   const isFixed = declared?.declared.options.name !== undefined
   return isFixed ? planned.queue : stagedName(plan, planned.queue)
@@ -117,12 +117,12 @@ function exportTags(
   }))
 }
 
-/** SQS counts in whole seconds; what lies between becomes the next one. */
+/** Rounds up, because SQS only has whole seconds. */
 function wholeSeconds(plan: ExportPlan, queue: string, ms: number, what: string): number {
   const seconds = Math.ceil(ms / 1_000)
   if (seconds * 1_000 !== ms) {
     plan.warnings.push(
-      `${queue}: SQS counts in whole seconds; its ${what} of ${formatDuration(ms)} became ${seconds}s.`,
+      `${queue}: SQS has whole seconds; the ${what} of ${formatDuration(ms)} was rounded to ${seconds}s.`,
     )
   }
   return seconds
@@ -140,6 +140,6 @@ function warnOfOwnSettings({ warnings }: ExportPlan, { planned }: ExportedQueue)
     .filter(([value, other]) => JSON.stringify(value) !== JSON.stringify(other))
     .map(([, , what]) => what)
   if (lost.length > 0) {
-    warnings.push(`${planned.queue}: SQS has no word for its ${lost.join(' and its ')}.`)
+    warnings.push(`${planned.queue}: SQS does not support its ${lost.join(' and its ')}.`)
   }
 }

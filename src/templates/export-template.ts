@@ -1,6 +1,6 @@
 /**
- * Writes an app as a template for AWS: encrypted queues with their dead letters, alarms, policies of least
- * privilege, outputs. Reading the template again gives the same queues, for every stage.
+ * Exports an app as a template for AWS: encrypted queues, dead-letter queues, alarms, least-privilege
+ * policies and outputs. Reading the template again gives the same queues, for every stage.
  */
 import type { App } from '../contracts/define-app.ts'
 import { exportAlarms } from './export-alarms.ts'
@@ -10,16 +10,16 @@ import { jsonText, type TemplateRecord, yamlText } from './template-text.ts'
 
 export interface ExportTemplateOptions {
   readonly app: App
-  /** The stage that the template goes up in when nobody names another. */
+  /** The default stage of the template. */
   readonly stage: string
   readonly format: ExportFormat
-  /** Default YAML. */
+  /** Default: YAML. */
   readonly syntax?: 'yaml' | 'json'
 }
 
 export interface ExportedTemplate {
   readonly text: string
-  /** What the app says and a template for SQS cannot. */
+  /** Settings of the app that a template for SQS cannot express. */
   readonly warnings: readonly string[]
 }
 
@@ -68,7 +68,7 @@ function documentOf(
 }
 
 function headOf({ app, warnings }: ExportPlan): readonly string[] {
-  const origin = `Made from the app '${app.name}' by millrace. Change the app, not this file.`
+  const origin = `Generated from the app '${app.name}' by millrace. Change the app, not this file.`
   return [origin, ...warnings.map((warning) => `Note: ${warning}`)]
 }
 
@@ -82,7 +82,7 @@ function warnOfAppSettings({ app, warnings }: ExportPlan): void {
     [app.schedules, 'schedules'],
   ] as const
   for (const [value, what] of own) {
-    if (value !== undefined) warnings.push(`SQS has no word for the ${what} of the app.`)
+    if (value !== undefined) warnings.push(`SQS does not support the ${what} of the app.`)
   }
 }
 

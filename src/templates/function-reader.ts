@@ -1,4 +1,4 @@
-/** Functions of a template: what runs, where its code is on this machine, and what it is given. */
+/** Reads the functions of a template: handler, local code folder, and environment. */
 import { join, resolve } from 'node:path'
 import type { Evaluator } from './evaluator.ts'
 import { isCall } from './intrinsics.ts'
@@ -11,7 +11,7 @@ const timeoutSeconds = { min: 1, max: 900, unit: 'seconds' }
 const memoryMb = { min: 128, max: 10_240, unit: 'MB' }
 const reserved = { min: 0, max: 100_000, unit: 'at once' }
 
-/** Values that the template leaves to AWS may come from here, by the name of the variable. */
+/** Supplies values that are only known on AWS, by the name of the variable. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 export function readFunction(
@@ -61,21 +61,21 @@ function codeFolder(
     return undefined
   }
   if (reader.has('PackageType') && stringOf(reader.value('PackageType')) === 'Image') {
-    return notHere('The code is in a container image', 'Give it a handler and a folder to run it.')
+    return notHere('The code is in a container image', 'To run it, declare a handler and a folder.')
   }
   if (valueAt(code, 'ZipFile') !== undefined) {
-    return notHere('The code is written into the template', 'Move it into a file to run it.')
+    return notHere('The code is inline in the template', 'To run it, move the code into a file.')
   }
   if (path === undefined && code !== undefined) {
-    return notHere('The code is not on this machine', 'Name the folder that holds it to run it.')
+    return notHere('The code is not on this machine', 'To run it, name the folder with the code.')
   }
   if (path !== undefined && /^s3:|\.zip$/.test(path)) {
-    return notHere('The code is packed', 'Name the folder that it was packed from to run it.')
+    return notHere('The code is an archive', 'To run it, name the folder instead of the archive.')
   }
   return resolve(evaluator.template.folder, path ?? '.')
 }
 
-/** What SAM bundles lies at the top of the bundle; its source is where the entry point says. */
+/** SAM puts a bundle at the top of the folder. The entry point shows where the source is. */
 function sourceFolder({ metadata }: Resource, folder: string, handler: string): string {
   const entries = valueAt(valueAt(metadata, 'BuildProperties'), 'EntryPoints')
   const module = `/${handler.slice(0, Math.max(0, handler.lastIndexOf('.')))}`
@@ -88,7 +88,7 @@ function sourceFolder({ metadata }: Resource, folder: string, handler: string): 
 
 const hashedKey = /^([0-9a-f]{64})\.zip$/
 
-/** Where the CDK put the code of a function: it says so beside the properties, or in the key. */
+/** The folder of the code in the CDK output, from the metadata or from the asset key. */
 function assetFolder({ metadata }: Resource, code: Node | undefined): string | undefined {
   const path = stringOf(valueAt(metadata, 'aws:asset:path'))
   if (path !== undefined) return path
@@ -110,7 +110,7 @@ function readEnvironment(
   return Object.fromEntries(environment)
 }
 
-/** The variables as they were written, unless a function makes all of them at once. */
+/** The variables as written, unless a template function creates all of them at once. */
 function variablesOf(evaluator: Evaluator, { properties }: Resource): Node | undefined {
   let node: Node | undefined = valueAt(properties, 'Environment')
   for (const key of ['', 'Variables']) {
@@ -120,7 +120,7 @@ function variablesOf(evaluator: Evaluator, { properties }: Resource): Node | und
   return node
 }
 
-/** @param instead what the environment has for a value that cannot be resolved */
+/** @param instead the value from the environment, if the variable cannot be resolved */
 function variableText(
   evaluator: Evaluator,
   name: string,
@@ -130,7 +130,7 @@ function variableText(
   const found = evaluator.problems.quietly(() => evaluator.resolve(written))
   const isKnown = found.kind === 'scalar' || found.kind === 'absent'
   if (!isKnown && instead !== undefined) return instead
-  // Once more, so that what is wrong with it is told.
+  // Resolves it again to report the problem.
   const value = found.kind === 'broken' ? evaluator.resolve(written) : found
   if (value.kind === 'scalar') return value.value === null ? undefined : value.text
   if (value.kind === 'opaque') {
@@ -138,16 +138,16 @@ function variableText(
     return value.text
   }
   if (value.kind === 'list' || value.kind === 'map') {
-    evaluator.refuse(value, `The variable ${name} must be a text.`)
+    evaluator.refuse(value, `The variable ${name} must be a string.`)
   }
   return undefined
 }
 
 function onlyOnAws(name: string, what: string): string {
-  return `Only AWS knows the value of ${name}: ${what}. Set ${name} in the environment to give it one.`
+  return `The value of ${name} is only known on AWS: ${what}. Set ${name} in the environment.`
 }
 
-/** The function that an event source names, by name or ARN, with or without a version. */
+/** The function of an event source, from a name or ARN, with or without a version. */
 export function functionNameIn(text: string): string {
   const [, name] = /(?:^|:)function:([^:]+)/.exec(text) ?? []
   return name ?? text.split(':')[0] ?? text

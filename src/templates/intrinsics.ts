@@ -1,6 +1,6 @@
 /**
- * CloudFormation's functions, each by the name of its long form. They get their argument as it was
- * written, since some of them (`Fn::If`) must not look at all of it.
+ * The functions of CloudFormation, by their long names. They get their argument unresolved, because some of
+ * them (`Fn::If`) must not resolve all of it.
  */
 import { describeGiven } from '../core/checks.ts'
 import type { Evaluation } from './evaluation.ts'
@@ -21,9 +21,9 @@ import { concatenate, firstOpaque, jsonOf } from './texts.ts'
 
 export interface Call {
   readonly evaluation: Evaluation
-  /** As written, not yet resolved. */
+  /** Not yet resolved. */
   readonly argument: Node
-  /** Where the function stands. */
+  /** The position of the function. */
   readonly origin: Origin
 }
 
@@ -32,7 +32,8 @@ type Intrinsic = (call: Call) => Node
 const intrinsics: Readonly<Record<string, Intrinsic>> = {
   Ref: ({ evaluation, argument, origin }) => {
     const name = stringOf(argument)
-    if (name === undefined) return evaluation.refuse(origin, 'Ref needs the name of something.')
+    if (name === undefined)
+      return evaluation.refuse(origin, 'Ref needs the name of a parameter or resource.')
     return evaluation.refer(name, origin)
   },
   'Fn::GetAtt': getAttribute,
@@ -44,7 +45,7 @@ const intrinsics: Readonly<Record<string, Intrinsic>> = {
   'Fn::FindInMap': findInMap,
   'Fn::Base64': (call) => {
     const value = call.evaluation.resolve(call.argument)
-    if (value.kind !== 'scalar') return orRefuse(call, value, 'Fn::Base64 needs a text.')
+    if (value.kind !== 'scalar') return orRefuse(call, value, 'Fn::Base64 needs a string.')
     return scalarNode(Buffer.from(value.text, 'utf8').toString('base64'), call.origin)
   },
   'Fn::ImportValue': ({ evaluation, argument, origin }) => {
@@ -68,12 +69,12 @@ const intrinsics: Readonly<Record<string, Intrinsic>> = {
       ? scalarNode(text, origin)
       : opaqueNode(text, describeNode(unknown), origin)
   },
-  // Networks and zones are AWS's to give; nothing that queues need is made of them.
+  // Networks and zones are only known on AWS. Queues do not need them.
   'Fn::Cidr': ({ origin }) => opaqueNode('{{Fn::Cidr}}', 'Fn::Cidr', origin),
   'Fn::GetAZs': ({ origin }) => opaqueNode('{{Fn::GetAZs}}', 'Fn::GetAZs', origin),
 }
 
-/** Whether the map is the call of a function, understood or not. */
+/** Whether the map is the call of a function, supported or not. */
 export function isCall({ entries }: MapNode): boolean {
   if (entries.size !== 1) return false
   const [name = ''] = entries.keys()
@@ -86,7 +87,7 @@ export function callIntrinsic(evaluation: Evaluation, node: MapNode): Node {
     if (intrinsic !== undefined) {
       return movedTo(intrinsic({ evaluation, argument, origin: node }), node)
     }
-    return evaluation.refuse(node, `The function ${describeGiven(name)} is not understood here.`)
+    return evaluation.refuse(node, `The function ${describeGiven(name)} is not supported.`)
   }
   return brokenNode(node)
 }
@@ -110,7 +111,7 @@ function substitute({ evaluation, argument, origin }: Call): Node {
   const [pattern, values] = argument.kind === 'list' ? argument.items : [argument]
   const text = stringOf(pattern)
   if (text === undefined || (values !== undefined && values.kind !== 'map')) {
-    return evaluation.refuse(origin, 'Fn::Sub needs a text, or a text and a map of values.')
+    return evaluation.refuse(origin, 'Fn::Sub needs a string, or a string and a map of values.')
   }
   const parts: Node[] = []
   let end = 0
@@ -146,7 +147,7 @@ function join(call: Call): Node {
     return evaluation.refuse(origin, 'Fn::Join needs a separator and a list: [",", [a, b]].')
   }
   const list = evaluation.resolve(values)
-  if (list.kind !== 'list') return orRefuse(call, list, 'Fn::Join joins a list.')
+  if (list.kind !== 'list') return orRefuse(call, list, 'Fn::Join needs a list.')
   const parts = list.items.flatMap((item, index) =>
     index === 0 ? [item] : [scalarNode(glue, origin), item],
   )
@@ -160,12 +161,12 @@ function select(call: Call): Node {
     return evaluation.refuse(origin, 'Fn::Select needs an index and a list: [0, [a, b]].')
   }
   const [index, list] = [evaluation.resolve(position), evaluation.resolve(values)]
-  if (list.kind !== 'list') return orRefuse(call, list, 'Fn::Select picks from a list.')
+  if (list.kind !== 'list') return orRefuse(call, list, 'Fn::Select needs a list.')
   if (index.kind !== 'scalar') return orRefuse(call, index, 'Fn::Select needs an index.')
   const picked = /^\d+$/.test(index.text) ? list.items[Number(index.text)] : undefined
   if (picked !== undefined) return picked
   const has = `the list has ${list.items.length} entries, counted from 0`
-  return evaluation.refuse(origin, `Fn::Select cannot pick ${describeNode(index)}: ${has}.`)
+  return evaluation.refuse(origin, `Fn::Select cannot select ${describeNode(index)}: ${has}.`)
 }
 
 function split(call: Call): Node {
@@ -173,10 +174,10 @@ function split(call: Call): Node {
   const [separator, value] = argument.kind === 'list' ? argument.items : []
   const glue = stringOf(separator)
   if (glue === undefined || glue === '' || value === undefined) {
-    return evaluation.refuse(origin, 'Fn::Split needs a separator and a text: [",", "a,b"].')
+    return evaluation.refuse(origin, 'Fn::Split needs a separator and a string: [",", "a,b"].')
   }
   const text = evaluation.resolve(value)
-  if (text.kind !== 'scalar') return orRefuse(call, text, 'Fn::Split splits a text.')
+  if (text.kind !== 'scalar') return orRefuse(call, text, 'Fn::Split needs a string.')
   const parts = text.text.split(glue).map((part) => {
     evaluation.budget.step()
     return scalarNode(part, origin)
@@ -205,7 +206,8 @@ function findInMap(call: Call): Node {
   let found: Node | undefined = evaluation.template.mappings
   const path: string[] = []
   for (const key of [map, first, second]) {
-    if (key.kind !== 'scalar') return orRefuse(call, key, 'The keys of Fn::FindInMap are texts.')
+    if (key.kind !== 'scalar')
+      return orRefuse(call, key, 'The keys of Fn::FindInMap must be strings.')
     path.push(key.hidden ? '…' : key.text)
     found = valueAt(found, key.text)
   }
@@ -214,7 +216,7 @@ function findInMap(call: Call): Node {
   return evaluation.refuse(origin, `The mappings have no '${path.join('.')}'.`)
 }
 
-/** Opaque stays opaque and broken was reported; anything else is not what the function takes. */
+/** Returns opaque and broken nodes as they are. Reports any other value. */
 function orRefuse({ evaluation, origin }: Call, value: Node, expected: string): Node {
   if (value.kind === 'opaque') return opaqueNode(value.text, value.what, origin)
   if (value.kind === 'broken') return value

@@ -1,12 +1,12 @@
 /**
- * A template as a tree in which every value knows where it was written. Short forms such as `!Ref` are
- * spelled out already, so that whoever reads the tree meets one form of each function.
+ * A template as a tree of values with their positions. Short forms such as `!Ref` are already expanded, so
+ * each function has only one form.
  */
 import type { Place } from './stack.ts'
 
 export type Node = ScalarNode | ListNode | MapNode | OpaqueNode | AbsentNode | BrokenNode
 
-/** Where a value stands: in a file, and in the document (`Resources.Orders.Properties`). */
+/** The position of a value in a file, and its path in the document (`Resources.Orders.Properties`). */
 export interface Origin {
   readonly at: Place
   readonly path: string
@@ -15,9 +15,9 @@ export interface Origin {
 export interface ScalarNode extends Origin {
   readonly kind: 'scalar'
   readonly value: string | number | boolean | null
-  /** As it was written: `007` is a number that is still `007` in a name. */
+  /** As written: the number `007` is still `007` in a name. */
   readonly text: string
-  /** Came from the environment or from a parameter that must not be echoed. */
+  /** From the environment or a NoEcho parameter: must not be shown. */
   readonly hidden?: boolean
 }
 
@@ -36,21 +36,21 @@ export interface MapEntry {
   readonly value: Node
 }
 
-/** A value that only AWS knows: the ARN of a topic, a parameter in a store. */
+/** A value that is only known on AWS: the ARN of a topic, a stored parameter. */
 export interface OpaqueNode extends Origin {
   readonly kind: 'opaque'
-  /** Stands in for the value where nobody looks at it. */
+  /** A placeholder for uses where the value does not matter. */
   readonly text: string
-  /** For the reader of a problem: `Ref of AlertsTopic (AWS::SNS::Topic)`. */
+  /** For problem messages: `Ref of AlertsTopic (AWS::SNS::Topic)`. */
   readonly what: string
 }
 
-/** `AWS::NoValue`: as if the property were not there. */
+/** `AWS::NoValue`: the property counts as missing. */
 export interface AbsentNode extends Origin {
   readonly kind: 'absent'
 }
 
-/** Could not be resolved, and that has been reported. */
+/** A value that could not be resolved, which was reported. */
 export interface BrokenNode extends Origin {
   readonly kind: 'broken'
 }
@@ -83,29 +83,29 @@ export function brokenNode(origin: Origin): BrokenNode {
   return { kind: 'broken', at: origin.at, path: origin.path }
 }
 
-/** The same value, written elsewhere: a problem with it is best shown where it is used. */
+/** The same value at another position, to report problems where the value is used. */
 export function movedTo(node: Node, origin: Origin): Node {
   return node.kind === 'scalar' || node.kind === 'opaque'
     ? { ...node, at: origin.at, path: origin.path }
     : node
 }
 
-/** The value under a key; undefined also when the node is no map. */
+/** The value of a key; undefined also if the node is not a map. */
 export function valueAt(node: Node | undefined, key: string): Node | undefined {
   return node?.kind === 'map' ? node.entries.get(key)?.value : undefined
 }
 
-/** The text of a scalar that is a string. */
+/** The text of a string scalar. */
 export function stringOf(node: Node | undefined): string | undefined {
   return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined
 }
 
-/** The entries of a map, none when it is something else. */
+/** The entries of a map; an empty list for other nodes. */
 export function entriesOf(node: Node | undefined): readonly (readonly [string, MapEntry])[] {
   return node?.kind === 'map' ? [...node.entries] : []
 }
 
-/** What a problem may say about a value: its kind, and its text when it is short and not hidden. */
+/** Describes a value in a problem message: its kind, and its text if short and not hidden. */
 export function describeNode(node: Node): string {
   switch (node.kind) {
     case 'scalar':

@@ -1,4 +1,4 @@
-/** The parameters of a template, and those that every template has. */
+/** The declared parameters of a template, and the pseudo parameters. */
 import { createHash } from 'node:crypto'
 import type { Evaluation } from './evaluation.ts'
 import {
@@ -46,7 +46,7 @@ export function pseudoParameter(
   }
 }
 
-/** The value of a declared parameter, as it was given or by its default. */
+/** The given value of a declared parameter, or its default. */
 export function parameterValue(evaluation: Evaluation, name: string, origin: Origin): Node {
   const declared = valueAt(evaluation.template.parameters, name)
   const type = stringOf(valueAt(declared, 'Type')) ?? 'String'
@@ -62,7 +62,7 @@ export function parameterValue(evaluation: Evaluation, name: string, origin: Ori
   if (value === undefined) {
     return evaluation.refuse(
       origin,
-      `The parameter '${name}' has no value and no default. Give it one: --param ${name}=…`,
+      `The parameter '${name}' has no value and no default. Use --param ${name}=…`,
     )
   }
   const noEcho = valueAt(declared, 'NoEcho')
@@ -81,12 +81,12 @@ export function parameterValue(evaluation: Evaluation, name: string, origin: Ori
 
 function refusal(node: ScalarNode, type: string, allowed: Node | undefined): string | undefined {
   if (type === 'Number' && (node.text.trim() === '' || !Number.isFinite(Number(node.text)))) {
-    return `is a number; it got ${describeNode(node)}`
+    return `must be a number; got ${describeNode(node)}`
   }
   if (allowed?.kind !== 'list') return undefined
   const choices = allowed.items.flatMap((item) => (item.kind === 'scalar' ? [item.text] : []))
   if (choices.includes(node.text)) return undefined
-  return `is one of ${choices.slice(0, 20).join(', ')}; it got ${describeNode(node)}`
+  return `must be one of ${choices.slice(0, 20).join(', ')}; got ${describeNode(node)}`
 }
 
 function stableUuid(text: string): string {

@@ -1,6 +1,6 @@
 /**
- * From the text of a YAML or JSON file to a tree of values with places. JSON is read as the YAML that it
- * is, so that both have the same places and the same problems.
+ * Parses a YAML or JSON file into a tree of values with positions. JSON is parsed as YAML, so both have the
+ * same positions and problems.
  */
 import {
   type Alias,
@@ -30,7 +30,7 @@ import type { Place } from './stack.ts'
 const depthMax = 100
 const syntaxErrorsMax = 10
 
-/** Short forms with a name of their own; all others are `Fn::` and what follows the `!`. */
+/** Tags that keep their name. All others become `Fn::` with the text after the `!`. */
 const plainTags: ReadonlySet<string> = new Set(['Ref', 'Condition'])
 const tagPattern = /^!([A-Z][A-Za-z0-9]*)$/
 
@@ -39,12 +39,12 @@ export interface DocumentText {
   readonly text: string
 }
 
-/** Undefined when the text is no document; the problems say why. */
+/** Returns undefined if the text cannot be parsed, which is reported. */
 export function parseDocument({ file, text }: DocumentText, problems: Problems): Node | undefined {
   const lines = new LineCounter()
   const document = yamlDocument(text, {
     lineCounter: lines,
-    // Both are done here instead, in linear time.
+    // Both are checked below, in linear time.
     uniqueKeys: false,
     prettyErrors: false,
     logLevel: 'silent',
@@ -72,7 +72,7 @@ interface Position {
 class TreeBuilder {
   readonly #placeAt: (offset: number) => Place
   readonly #problems: Problems
-  /** What aliases stand for; filled in the order of the document. */
+  /** The targets of aliases, filled in document order. */
   readonly #anchors = new Map<string, Node>()
 
   constructor(placeAt: (offset: number) => Place, problems: Problems) {
@@ -112,34 +112,37 @@ class TreeBuilder {
       const keyAt = this.#placeAt(key.range[0])
       const name = isScalar(key) ? scalar(key, { at: keyAt, path }).text : undefined
       if (name === undefined) {
-        this.#problems.error({ at: keyAt, path }, 'A key must be a plain word.')
+        this.#problems.error({ at: keyAt, path }, 'A key must be a plain string.')
         continue
       }
       const inner = path === '' ? name : `${path}.${name}`
       const built = this.build(value, { path: inner, depth: depth + 1 })
-      // What is empty has no place of its own.
+      // An empty value has no position.
       const placed = value === null ? { ...built, at: keyAt } : built
       if (name === '<<') merged.push(placed)
       else if (entries.has(name)) {
-        this.#problems.error({ at: keyAt, path: inner }, `The key '${name}' is here twice.`)
+        this.#problems.error({ at: keyAt, path: inner }, `The key '${name}' appears twice.`)
       } else entries.set(name, { keyAt, value: placed })
     }
     for (const node of merged) this.#merge(node, entries)
     return entries
   }
 
-  /** YAML's `<<: *base`: what is written beside it wins. */
+  /** The YAML merge `<<: *base`. Keys beside it take precedence. */
   #merge(node: Node, into: Map<string, MapEntry>): void {
     if (node.kind === 'list') for (const item of node.items) this.#merge(item, into)
     else if (node.kind === 'map') {
       for (const [key, entry] of node.entries) if (!into.has(key)) into.set(key, entry)
-    } else if (node.kind !== 'broken') this.#refuse(node, "What '<<' merges must be a map.")
+    } else if (node.kind !== 'broken') this.#refuse(node, "The value of '<<' must be a map.")
   }
 
   #alias(name: string, origin: Origin): Node {
     return (
       this.#anchors.get(name) ??
-      this.#refuse(origin, `There is no anchor '&${name}' before this, or it is around this.`)
+      this.#refuse(
+        origin,
+        `The anchor '&${name}' does not exist before this alias, or contains it.`,
+      )
     )
   }
 
@@ -148,7 +151,7 @@ class TreeBuilder {
     if (tag === undefined || tag.startsWith('tag:yaml.org,2002:')) return value
     const name = tagPattern.exec(tag)?.[1]
     if (name === undefined) {
-      return this.#refuse(origin, `The tag '${tag.slice(0, 40)}' is none of CloudFormation's.`)
+      return this.#refuse(origin, `The tag '${tag.slice(0, 40)}' is not a CloudFormation tag.`)
     }
     return mapNode({ [plainTags.has(name) ? name : `Fn::${name}`]: value }, origin)
   }

@@ -1,6 +1,6 @@
 /**
- * Names of resources to which the template gives none, made as CloudFormation makes them: of the stack,
- * the logical id and a few characters that are the same in every run.
+ * Generates names for resources without one, as CloudFormation does: from the stack, the logical id, and a
+ * few characters that are the same in every run.
  */
 import { createHash } from 'node:crypto'
 
@@ -8,7 +8,7 @@ export interface NameParts {
   readonly stackName: string
   readonly logicalId: string
   readonly lengthMax: number
-  /** Must end the name, as `.fifo` does. */
+  /** A required ending, such as `.fifo`. */
   readonly suffix?: string
 }
 
@@ -18,7 +18,7 @@ const uniqueLength = 12
 export function physicalName({ stackName, logicalId, lengthMax, suffix = '' }: NameParts): string {
   const unique = uniquePart(`${stackName}/${logicalId}`)
   const room = lengthMax - suffix.length - unique.length - 2
-  // The stack gives way first, down to half of the room, as the logical id says more.
+  // Shortens the stack name first, to at most half of the length, because the logical id says more.
   const stack = stackName.slice(0, Math.max(room - logicalId.length, Math.floor(room / 2)))
   return `${stack}-${logicalId.slice(0, room - stack.length)}-${unique}${suffix}`
 }

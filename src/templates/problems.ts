@@ -1,18 +1,18 @@
 /**
- * What a reader finds wrong, collected with its place. Reading goes on after a problem, so that all of
- * them are seen at once; a limit keeps a file full of rubbish from filling the screen.
+ * Collects problems with their positions. Reading continues after a problem, so that all are reported at
+ * once. A limit keeps a broken file from filling the screen.
  */
 import type { Origin } from './node.ts'
 import type { TemplateProblem } from './stack.ts'
 
 const problemsMax = 100
 
-/** Names in a template can be as long as the template. */
+/** Names in a template can be very long. */
 const messageLengthMax = 1_000
 
 export class Problems {
   readonly #found = new Map<string, TemplateProblem>()
-  /** Apart, so that many warnings cannot hide an error. */
+  /** Counted separately, so that many warnings cannot hide an error. */
   readonly #counts = { error: 0, warning: 0 }
   #muted = false
 
@@ -28,12 +28,12 @@ export class Problems {
     return this.#counts.error > 0
   }
 
-  /** What cannot be resolved now has not been reported, so nobody may remember it as reported. */
+  /** While muted, a broken value is not reported, so it must not be cached as reported. */
   get isMuted(): boolean {
     return this.#muted
   }
 
-  /** Runs something whose problems are nobody's concern. */
+  /** Runs a function without reporting its problems. */
   quietly<Value>(run: () => Value): Value {
     const before = this.#muted
     this.#muted = true
@@ -59,7 +59,7 @@ export class Problems {
   #add(severity: TemplateProblem['severity'], { at, path }: Origin, text: string): void {
     if (this.#muted) return
     const message = text.length > messageLengthMax ? `${text.slice(0, messageLengthMax)}…` : text
-    // A value that is used twice is still wrong only once.
+    // A wrong value that is used twice is reported once.
     const key = `${at.file}:${at.line}:${at.column}:${message}`
     if (this.#found.has(key) || this.#counts[severity] >= problemsMax) return
     this.#counts[severity] += 1

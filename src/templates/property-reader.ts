@@ -1,6 +1,6 @@
 /**
- * Reads the properties of a resource with the types that they must have. CloudFormation takes numbers and
- * flags as texts, too. What is wrong becomes a problem at its place, and the property counts as missing.
+ * Reads the properties of a resource and checks their types. Like CloudFormation, accepts numbers and
+ * booleans as strings. A wrong value is reported with its position, and the property counts as missing.
  */
 import { describeRange, type Range } from '../core/limits.ts'
 import { parseJsonObject } from '../sqs/json-object.ts'
@@ -12,7 +12,7 @@ import { jsonOf } from './texts.ts'
 export class PropertyReader {
   readonly #evaluation: Evaluation
   readonly #properties: Node | undefined
-  /** Where the resource stands, for what is missing. */
+  /** The position of the resource, for missing properties. */
   readonly origin: Origin
 
   constructor(evaluation: Evaluation, properties: Node | undefined, origin: Origin) {
@@ -21,7 +21,7 @@ export class PropertyReader {
     this.origin = origin
   }
 
-  /** The names of the properties that are written, with the places of their keys. */
+  /** The names of the given properties, with the positions of their keys. */
   written(): readonly (readonly [string, Origin])[] {
     if (this.#properties?.kind !== 'map') return []
     return [...this.#properties.entries].map(([name, { keyAt, value }]) => [
@@ -34,12 +34,12 @@ export class PropertyReader {
     return valueAt(this.#properties, name) !== undefined
   }
 
-  /** Where a problem with a property is shown. */
+  /** The position for problems with a property. */
   at(name: string): Origin {
     return valueAt(this.#properties, name) ?? this.origin
   }
 
-  /** The resolved value, opaque ones too; undefined when there is none or it was refused. */
+  /** The resolved value, which may be opaque; undefined if missing or rejected. */
   value(name: string): Node | undefined {
     const written = valueAt(this.#properties, name)
     if (written === undefined) return undefined
@@ -48,11 +48,11 @@ export class PropertyReader {
     return isEmpty || value.kind === 'absent' || value.kind === 'broken' ? undefined : value
   }
 
-  /** The same for values that are needed, and so must be known. */
+  /** The resolved value, which must be known here. */
   known(name: string): Exclude<Node, { readonly kind: 'opaque' }> | undefined {
     const value = this.value(name)
     if (value?.kind !== 'opaque') return value
-    this.refuse(name, `${name} is needed, and only AWS knows it: ${value.what}.`)
+    this.refuse(name, `${name} is required, but its value is only known on AWS: ${value.what}.`)
     return undefined
   }
 
@@ -60,7 +60,7 @@ export class PropertyReader {
     const value = this.known(name)
     if (value === undefined) return undefined
     if (value.kind === 'scalar') return value.text
-    return this.#expected(name, 'a text', value)
+    return this.#expected(name, 'a string', value)
   }
 
   wholeNumber(name: string, range: Range): number | undefined {
@@ -87,7 +87,7 @@ export class PropertyReader {
     return this.#expected(name, 'true or false', value)
   }
 
-  /** One of a few words, exactly as AWS writes them. */
+  /** One of these words, spelled exactly as on AWS. */
   word<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
     const value = this.known(name)
     if (value === undefined) return undefined
@@ -101,14 +101,14 @@ export class PropertyReader {
     return this.#expected(name, 'a list', value)
   }
 
-  /** A map, or the same as a JSON text: policies may be written either way. */
+  /** A map, or a string with a JSON object. Policies allow both. */
   document(name: string): PropertyReader | undefined {
     const value = this.known(name)
     if (value?.kind === 'map') return this.inside(value)
     if (value === undefined) return undefined
     const parsed = value.kind === 'scalar' ? parsedMap(value.text, value) : undefined
     if (parsed !== undefined) return this.inside(parsed)
-    return this.#expected(name, 'a map, or a text with JSON', value)
+    return this.#expected(name, 'a map, or a string with JSON', value)
   }
 
   /** All properties as plain values. */
@@ -138,7 +138,7 @@ export class PropertyReader {
   }
 }
 
-/** The members of a JSON object as a map whose places are that of the text. */
+/** The members of a JSON object as a map. All have the position of the string. */
 function parsedMap(text: string, origin: Origin): MapNode | undefined {
   const parsed = parseJsonObject(text)
   const node = parsed === undefined ? undefined : nodeOf(parsed, origin)

@@ -1,6 +1,6 @@
 /**
- * The properties of `AWS::SQS::Queue` as settings of a queue. They are SQS's attributes under the same
- * names, so they are written as attributes and go the way that a request over the wire goes.
+ * Converts the properties of `AWS::SQS::Queue` to settings of a queue. They have the names of SQS attributes,
+ * so they are parsed like the attributes of an SQS request.
  */
 import { didYouMean } from '../core/did-you-mean.ts'
 import { describeRange, limits, type Range } from '../core/limits.ts'
@@ -12,7 +12,7 @@ import { describeNode, type Node } from './node.ts'
 import type { PropertyReader } from './property-reader.ts'
 import { firstOpaque } from './texts.ts'
 
-/** In the unit of the property, for the texts of problems. */
+/** In the unit of the property, for problem messages. */
 const ranges: Readonly<Record<string, Range>> = {
   VisibilityTimeout: inSeconds(limits.visibilityMs),
   DelaySeconds: inSeconds(limits.delayMs),
@@ -23,7 +23,7 @@ const ranges: Readonly<Record<string, Range>> = {
 
 const documents: readonly string[] = ['RedrivePolicy', 'RedriveAllowPolicy']
 
-/** In an order in which each can be judged by those before it. */
+/** Ordered so that each can be checked against those before it. */
 const attributeProperties: readonly string[] = [
   ...Object.keys(ranges),
   ...documents,
@@ -67,7 +67,7 @@ export function readQueueSettings(
   return { type: scene.type, ...settings }
 }
 
-/** Undefined when the value cannot be an attribute, which is reported. */
+/** Returns undefined if the value is not valid, which is reported. */
 function attributeText(
   reader: PropertyReader,
   name: string,
@@ -75,10 +75,13 @@ function attributeText(
   place: QueuePlace,
 ): string | undefined {
   const unknown = firstOpaque(value)
-  // A key is only shown to those who ask, so that a stand-in does no harm.
+  // The key is only displayed, so a placeholder is enough.
   if (value.kind === 'opaque' && name === 'KmsMasterKeyId') return value.text
   if (unknown?.kind === 'opaque') {
-    reader.refuseAt(unknown, `${name} is needed, and only AWS knows it: ${unknown.what}.`)
+    reader.refuseAt(
+      unknown,
+      `${name} is required, but its value is only known on AWS: ${unknown.what}.`,
+    )
     return undefined
   }
   if (unknown !== undefined) return undefined
@@ -88,8 +91,8 @@ function attributeText(
 }
 
 /**
- * A template may be written for another region or account than the one that it goes up in here; its queues
- * all are in one place, and so are those that its policies name.
+ * Replaces regions and accounts in ARNs. A template may be written for another region or account, but here
+ * all queues have the same.
  */
 function atHome(value: unknown, place: QueuePlace): unknown {
   if (typeof value === 'string') {

@@ -1,4 +1,4 @@
-/** From the resources of SQS in a template to queues: their names, settings, tags and policies. */
+/** Reads the SQS resources of a template: names, settings, tags and policies of queues. */
 import { checkQueueName, checkTags, isFifoName } from '../core/check-queue.ts'
 import type { Violations } from '../core/checks.ts'
 import { parseQueueUrl } from '../sqs/queue-address.ts'
@@ -10,7 +10,7 @@ import type { StackQueue } from './stack.ts'
 import type { Resource } from './template.ts'
 import { firstOpaque, jsonOf } from './texts.ts'
 
-/** Undefined when the queue has no usable name; the problems say why. */
+/** Returns undefined if the queue has no valid name, which is reported. */
 export function readQueue(evaluator: Evaluator, resource: Resource): StackQueue | undefined {
   const reader = new PropertyReader(evaluator, resource.properties, resource)
   const name = readName(evaluator, resource, reader)
@@ -32,7 +32,7 @@ export interface QueuePolicy {
   readonly document: string
 }
 
-/** Access is not checked by the queue, so what a policy cannot say is left out with a warning. */
+/** Queues do not enforce policies, so an unresolved policy is only a warning. */
 export function readPolicy(evaluator: Evaluator, resource: Resource): readonly QueuePolicy[] {
   const { properties } = resource
   const written = valueAt(properties, 'PolicyDocument')
@@ -44,7 +44,7 @@ export function readPolicy(evaluator: Evaluator, resource: Resource): readonly Q
   ])
   const names = (queues.kind === 'list' ? queues.items : [queues]).map(nameInUrl)
   if (firstOpaque(document)?.kind === 'broken' || names.includes(undefined)) {
-    evaluator.problems.warning(resource, 'The policy could not be resolved and is left out.')
+    evaluator.problems.warning(resource, 'The policy could not be resolved and is ignored.')
     return []
   }
   const text = JSON.stringify(jsonOf(document))
@@ -63,14 +63,14 @@ function readName(
   const name = evaluator.nameOf(resource)
   if (name.kind === 'broken') return undefined
   if (name.kind !== 'scalar') {
-    // Says what is wrong with it.
+    // Reports the problem.
     return reader.text('QueueName')
   }
   const violations: Violations = []
   checkQueueName(violations, 'QueueName', name.text)
   for (const { allowed } of violations) {
     const given = name.hidden ? 'a hidden value' : `'${name.text.slice(0, 100)}'`
-    reader.refuse('QueueName', `QueueName is ${allowed}; it is ${given}.`)
+    reader.refuse('QueueName', `QueueName must be ${allowed}; it is ${given}.`)
   }
   if (violations.length > 0) return undefined
   const isFifo = reader.flag('FifoQueue') === true
@@ -78,8 +78,8 @@ function readName(
   reader.refuse(
     'QueueName',
     isFifo
-      ? "The name of a FIFO queue ends in '.fifo'."
-      : "Only the name of a FIFO queue ends in '.fifo'; this one has no 'FifoQueue: true'.",
+      ? "The name of a FIFO queue must end with '.fifo'."
+      : "Only the name of a FIFO queue may end with '.fifo'. Add 'FifoQueue: true', or change the name.",
   )
   return undefined
 }
@@ -92,7 +92,7 @@ function readTags(reader: PropertyReader): Readonly<Record<string, string>> {
     const value = tag.value('Value')
     const text = value?.kind === 'scalar' || value?.kind === 'opaque' ? value.text : undefined
     if (key === undefined || text === undefined) {
-      reader.refuse('Tags', 'A tag is a map with a Key and a Value.')
+      reader.refuse('Tags', 'A tag must be a map with a Key and a Value.')
     } else tags.push([key, text])
   }
   const byKey = Object.fromEntries(tags)

@@ -1,11 +1,11 @@
-/** The folder that the CDK synthesises into: `manifest.json` lists the stacks and their templates. */
+/** Reads the output folder of the CDK: `manifest.json` lists the stacks and their templates. */
 import { basename, dirname, join } from 'node:path'
 import { entriesOf, type Node, stringOf, valueAt } from './node.ts'
 import type { Problems } from './problems.ts'
 import type { TemplateDocument } from './template.ts'
 import type { TemplateFiles } from './template-files.ts'
 
-/** Stages of an app lie in folders of their own, one in the other. */
+/** Stages of an app have nested folders. */
 const stagesMax = 5
 
 export function isCdkManifest(document: Node): boolean {

@@ -1,6 +1,6 @@
 /**
- * SAM's functions rewritten as what SAM itself makes of them: a Lambda function with the globals merged
- * in, and one event source mapping for each of its SQS events.
+ * Converts SAM functions as SAM does: a Lambda function with the globals merged in, and one event source
+ * mapping per SQS event.
  */
 
 import { eventSourceType } from './event-source-reader.ts'
@@ -56,7 +56,7 @@ export function readSam(source: TemplateDocument, problems: Problems): Template 
   return { ...template, resources, generatedIds: /^Serverless(?:Rest|Http)Api|Role$|Stage$/ }
 }
 
-/** Globals give way to what the function says, maps are merged and lists put together. */
+/** The function overrides globals. Maps are merged and lists are concatenated. */
 function merged(base: Node | undefined, own: Node): Node {
   if (base === undefined) return own
   if (base.kind === 'list' && own.kind === 'list') {
@@ -98,7 +98,7 @@ function eventSources(resource: Resource, events: Node | undefined): readonly Re
   })
 }
 
-/** The properties have the same names, but for the queue. */
+/** All properties have the same names, except the queue. */
 function asMapping(properties: MapNode, logicalId: string): MapNode {
   const entries = new Map(properties.entries)
   const queue = entries.get('Queue')

@@ -1,6 +1,6 @@
 /**
- * serverless.yml rewritten as the template that the Serverless Framework makes of it: the resources as they
- * are, a Lambda function for each function, an event source mapping for each of its SQS events.
+ * Converts serverless.yml to CloudFormation as the Serverless Framework does: the resources unchanged, one
+ * Lambda function per function, and one event source mapping per SQS event.
  */
 import { dirname, resolve } from 'node:path'
 import { alarmType } from './alarm-reader.ts'
@@ -23,7 +23,7 @@ import { readCloudFormation, type Template } from './template.ts'
 
 const sections = ['Parameters', 'Mappings', 'Conditions'] as const
 
-/** Of all other kinds only the type matters, so their variables need no values. */
+/** Resources of other types are not read, so their variables need no values. */
 const readTypes: readonly string[] = [
   queueType,
   alarmType,
@@ -62,11 +62,11 @@ function serviceName(variables: ServerlessVariables, document: Node): string {
   const service = variables.lookUp('service')
   const name = service?.kind === 'map' ? variables.lookUp('service.name') : service
   if (name?.kind === 'scalar') return name.text
-  if (name?.kind !== 'broken') variables.refuse(document, "'service' must be a name.")
+  if (name?.kind !== 'broken') variables.refuse(document, "'service' must be a string.")
   return 'service'
 }
 
-/** `resources` may be one block or a list of blocks and files; all become one. */
+/** Merges `resources`, which may be one block or a list of blocks and files. */
 function resourcesOf(
   variables: ServerlessVariables,
   { document, problems }: VariablesOptions,
@@ -94,7 +94,7 @@ function resourcesOf(
     {
       Resources: asNode('Resources', (node) => resourceOf(variables, node, problems)),
       ...Object.fromEntries(sections.map((name) => [name, asNode(name, deep)])),
-      // Last, and quietly: outputs matter only to those who import them.
+      // Without reporting problems, because outputs only matter for imports.
       Outputs: problems.quietly(() => asNode('Outputs', deep)),
     },
     document,
@@ -113,12 +113,12 @@ function warnOfConstructs(document: Node, problems: Problems): void {
   if (constructs === undefined) return
   problems.warning(
     constructs,
-    "'constructs' belong to a plugin and are not read. `serverless package` writes them out as a " +
-      'template in .serverless, which can be read.',
+    "'constructs' belong to a plugin and are not read. Run `serverless package` and use the template " +
+      'in .serverless.',
   )
 }
 
-/** A stack goes up in one region, that of the server. */
+/** All stacks use the region of the server. */
 function warnOfRegion(
   variables: ServerlessVariables,
   { region, problems }: VariablesOptions,
@@ -128,7 +128,7 @@ function warnOfRegion(
   const other = declared.hidden ? 'another region' : declared.text
   problems.warning(
     declared,
-    `The template is for ${other}, and its queues and functions are in ${region} here. ` +
-      'Set the region of the server with --region.',
+    `The template is for ${other}, but its queues and functions use ${region} here. ` +
+      'To change the region, use --region.',
   )
 }

@@ -1,4 +1,4 @@
-/** From evaluated templates to one stack: its queues, functions, event sources and alarms. */
+/** Builds one stack from evaluated templates: its queues, functions, event sources and alarms. */
 import { alarmType, readAlarm } from './alarm-reader.ts'
 import { mustExist, orderQueues, type PlacedQueue } from './check-stack.ts'
 import type { Evaluator } from './evaluator.ts'
@@ -29,7 +29,7 @@ export function readStack(
   const functions = evaluators.flatMap((evaluator) =>
     readAll(evaluator, functionType, (_, resource) => {
       const read = (): StackFunction | undefined => readFunction(evaluator, resource, environment)
-      // A function that no queue feeds is not run from here, so its troubles are none of ours.
+      // A function without a queue is not run here, so its problems are not reported.
       return isFed(evaluator, resource, fed) ? read() : evaluator.problems.quietly(read)
     }),
   )
@@ -62,7 +62,7 @@ function withPolicy(queue: StackQueue, document: string): StackQueue {
   return { ...queue, settings: { ...queue.settings, annotations } }
 }
 
-/** All resources of a type that exist, as far as they can be read. */
+/** Reads all existing resources of a type. */
 function readAll<Value>(
   evaluator: Evaluator,
   type: string,
@@ -87,7 +87,7 @@ interface Ends {
   readonly known: ReadonlySet<string>
 }
 
-/** Event sources whose function runs here. A queue from elsewhere is taken on trust. */
+/** Event sources whose function runs here. Queues outside the template are accepted. */
 function connected(
   evaluators: readonly Evaluator[],
   { sources, functions, known }: Ends,
@@ -98,11 +98,11 @@ function connected(
   return sources.filter((source) => {
     const origin = { at: source.at, path: `Resources.${source.logicalId}` }
     if (!running.has(source.function)) {
-      // One that is declared and does not run here has been reported with its reason.
+      // A declared function that does not run here was already reported.
       if (!declared.has(source.function)) {
         problems.warning(
           origin,
-          `The template has no function '${source.function}'; the event source is left out.`,
+          `The template has no function '${source.function}', so the event source is ignored.`,
         )
       }
       return false

@@ -1,6 +1,6 @@
 /**
- * Reads a template, whatever its dialect: serverless.yml, SAM, CloudFormation in YAML or JSON, or what the
- * CDK synthesised. What cannot be resolved is a problem with its place, and nothing is guessed.
+ * Reads a template in any dialect: serverless.yml, SAM, CloudFormation in YAML or JSON, or the output of the
+ * CDK. A value that cannot be resolved is reported with its position, and never guessed.
  */
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -18,15 +18,15 @@ import { fileExists, folderExists, TemplateFiles } from './template-files.ts'
 import { TemplateTooLarge, WorkBudget } from './work-budget.ts'
 
 export interface ReadTemplateOptions {
-  /** A file, or a folder that holds one: `cdk.out`, or a project's own. */
+  /** A file, or a folder with a template, such as `cdk.out`. */
   readonly file: string
-  /** Of serverless.yml. Default: what the file says, else `dev`. */
+  /** The stage of serverless.yml. Default: the stage in the file, or `dev`. */
   readonly stage?: string
-  /** Default: made of the file's name or folder, or of the service and the stage. */
+  /** Default: from the file or folder name, or from the service and the stage. */
   readonly stackName?: string
-  /** CloudFormation's parameters, and serverless `param`. */
+  /** Parameters of CloudFormation, and serverless `param`. */
   readonly parameters?: Readonly<Record<string, string>>
-  /** Serverless `opt`: further options of the command line. */
+  /** Serverless `opt`. */
   readonly options?: Readonly<Record<string, string>>
   /** Exports of other stacks, by name. */
   readonly imports?: Readonly<Record<string, string>>
@@ -47,7 +47,7 @@ export async function readTemplate(options: ReadTemplateOptions): Promise<ReadTe
     read = readFile({ ...options, file }, { problems, files, start })
   } catch (error) {
     if (!(error instanceof TemplateTooLarge) && !(error instanceof RangeError)) throw error
-    problems.error(start, 'The template stands for too many values, or for one within itself.')
+    problems.error(start, 'The template expands to too many values, or contains itself.')
   }
   return {
     stack: problems.hasErrors ? null : read.stack,
@@ -64,7 +64,7 @@ const nothing: StackWithExports = { stack: null, exports: {} }
 interface Reading {
   readonly problems: Problems
   readonly files: TemplateFiles
-  /** Where a problem of the whole file is shown. */
+  /** The position for problems of the whole file. */
   readonly start: Origin
 }
 
@@ -76,8 +76,8 @@ function readFile(
   if (/^\.[cm]?[jt]s$/.test(extname(file))) {
     problems.error(
       start,
-      'This is a program, and templates are read without running any. ' +
-        'Write it out first: `serverless print`, or `cdk synth`.',
+      'This is a program, and Millrace does not run programs to read templates. ' +
+        'Generate the template first, with `serverless print` or `cdk synth`.',
     )
     return nothing
   }
@@ -87,7 +87,7 @@ function readFile(
   const templates = templatesIn(document, options, { problems, files, start, budget })
   if (templates.length === 0) return nothing
   const evaluators = evaluatorsFor(templates, options, { problems, budget, start })
-  // Serverless parameters are looked up by variables, which need not be declared.
+  // Serverless parameters need no declaration.
   if (!isServerless(document)) warnOfUnknownParameters(templates, options, problems)
   const stack = readStack(evaluators, { problems, environment })
   return { stack, exports: exportsOf(evaluators) }
@@ -125,8 +125,8 @@ function templatesIn(
   if (valueAt(document, 'Resources') === undefined) {
     problems.error(
       document,
-      'This is no template: it has neither Resources (CloudFormation, SAM, CDK) nor a service with ' +
-        'its provider (serverless.yml).',
+      'This is not a template. Expected Resources (CloudFormation, SAM, CDK), or a service with a ' +
+        'provider (serverless.yml).',
     )
     return []
   }
@@ -137,7 +137,7 @@ interface Evaluating extends Omit<Reading, 'files'> {
   readonly budget: WorkBudget
 }
 
-/** All templates of a set see each other's exports. */
+/** The templates of a set can import each other's exports. */
 function evaluatorsFor(
   templates: readonly Template[],
   options: ReadTemplateOptions,
@@ -162,7 +162,7 @@ function evaluatorsFor(
   return evaluators
 }
 
-/** The texts among them: whatever else an output may be, nobody can import it. */
+/** Only string outputs can be imported. */
 function exportsOf(evaluators: readonly Evaluator[]): Readonly<Record<string, string>> {
   const exports = new Map<string, () => Node>()
   for (const evaluator of evaluators) collectExports(evaluator, exports)
@@ -195,7 +195,7 @@ const candidates = [
   join('cdk.out', 'manifest.json'),
 ]
 
-/** The template of a folder; a file is what it is. */
+/** The template in a folder, or the file itself. */
 function fileIn(path: string): string {
   if (!folderExists(path)) return path
   return candidates.map((name) => join(path, name)).find(fileExists) ?? path
@@ -211,7 +211,7 @@ function withStage({ stage, options = {} }: ReadTemplateOptions): Readonly<Recor
   return stage === undefined ? options : { ...options, stage }
 }
 
-/** As the framework does: `.env` files beside the template, under what the environment says. */
+/** Like the framework, reads `.env` files beside the template. The environment overrides them. */
 function withDotenv(
   { file, stage, environment }: ReadTemplateOptions,
   files: TemplateFiles,

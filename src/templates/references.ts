@@ -1,6 +1,6 @@
 /**
- * What `Ref` and `Fn::GetAtt` give for a resource. Queues and functions have answers here; of all other
- * kinds only AWS knows the values.
+ * The values of `Ref` and `Fn::GetAtt` for a resource. Queues and functions have values here. Values of all
+ * other resources are only known on AWS.
  */
 import { didYouMean } from '../core/did-you-mean.ts'
 import { formatArn, formatUrl } from '../sqs/queue-address.ts'
@@ -13,7 +13,7 @@ import { concatenate } from './texts.ts'
 export const queueType = 'AWS::SQS::Queue'
 export const functionType = 'AWS::Lambda::Function'
 
-/** Makes a value of the name on AWS. */
+/** Builds a value from the name on AWS. */
 type FromName = (evaluation: Evaluation, name: string) => string
 
 interface Kind {
@@ -73,7 +73,7 @@ export function attributeOf(
   return evaluation.refuse(origin, `${message}${hint || '.'}`)
 }
 
-/** The name that the template gives, or one like CloudFormation's own. */
+/** The declared name, or a generated one as CloudFormation makes it. */
 export function declaredName(evaluation: Evaluation, resource: Resource): Node {
   const isQueue = resource.type === queueType
   const given = valueAt(resource.properties, isQueue ? 'QueueName' : 'FunctionName')
@@ -94,7 +94,7 @@ export function isTrue(node: Node): boolean {
   return node.kind === 'scalar' && /^true$/i.test(node.text)
 }
 
-/** Event sources often name a version or an alias of a function, which is the function to us. */
+/** A version or alias of a function counts as the function itself. */
 function qualifiedFunction(
   evaluation: Evaluation,
   { type, properties, logicalId }: Resource,
@@ -113,7 +113,7 @@ function made(evaluation: Evaluation, resource: Resource, make: FromName, origin
   const name = evaluation.nameOf(resource)
   if (name.kind === 'scalar') return scalarNode(make(evaluation, name.text), origin)
   if (name.kind === 'opaque') return opaqueNode(make(evaluation, name.text), name.what, origin)
-  // Refuses what is no text.
+  // Reports values that are not strings.
   return concatenate(evaluation, [name], origin)
 }
 

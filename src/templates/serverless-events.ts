@@ -1,4 +1,4 @@
-/** The `sqs` events of a function in serverless.yml, as event source mappings. Others are left alone. */
+/** Converts the `sqs` events of serverless.yml to event source mappings. Ignores other events. */
 import { didYouMean } from '../core/did-you-mean.ts'
 import { eventSourceType } from './event-source-reader.ts'
 import { isCall } from './intrinsics.ts'
@@ -17,7 +17,7 @@ const knownSettings: readonly string[] = [
   'functionResponseType',
   'maximumBatchingWindow',
   'maximumConcurrency',
-  // Of no consequence here, or of a plugin.
+  // Accepted without effect.
   'kmsKeyArn',
   'metricsConfig',
   'provisionedPollerConfig',
@@ -82,7 +82,7 @@ function mappingOf(
   }
 }
 
-/** Patterns are written as maps, where CloudFormation has a text in each filter. */
+/** Patterns are maps here. CloudFormation has a string in each filter. */
 function filterCriteria(patterns: Node): Node {
   if (patterns.kind !== 'list') return mapNode({ Filters: patterns }, patterns)
   const filters = patterns.items.map((pattern) => mapNode({ Pattern: pattern }, pattern))
@@ -99,7 +99,7 @@ function warnOfUnknown(sqs: Node, problems: Problems): void {
   }
 }
 
-/** What the framework calls the queue in the logical id. */
+/** The name of the queue in the logical id that the framework generates. */
 function queueIn(arn: Node | undefined): string {
   const attribute = valueAt(arn, 'Fn::GetAtt')
   const [first] = attribute?.kind === 'list' ? attribute.items : [attribute]

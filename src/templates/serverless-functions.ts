@@ -1,4 +1,4 @@
-/** The functions of serverless.yml with the defaults of their provider, and what feeds them. */
+/** Converts the functions of serverless.yml, with the defaults of the provider, and their events. */
 import { entriesOf, mapNode, type Node, type Origin, scalarNode, valueAt } from './node.ts'
 import { functionType } from './references.ts'
 import { serverlessEventSources } from './serverless-events.ts'
@@ -68,7 +68,7 @@ function functionResource(
   }
 }
 
-/** The variables of all functions, and over them those of this one. */
+/** The variables of the provider, overridden by those of the function. */
 function environmentOf(variables: ServerlessVariables, declared: Node): Node | undefined {
   const blocks = [variables.lookUp('provider.environment'), valueAt(declared, 'environment')]
   const known = blocks.flatMap((block) => (block === undefined ? [] : [variables.deep(block)]))

@@ -1,4 +1,4 @@
-/** The logical ids that the Serverless Framework gives, for templates that refer to them. */
+/** The logical ids that the Serverless Framework generates, for templates that refer to them. */
 
 export function functionLogicalId(key: string): string {
   return `${normalized(key)}LambdaFunction`

@@ -1,6 +1,6 @@
 /**
- * Resolves the variables of serverless.yml where somebody asks for a value. What they stand for may
- * contain variables itself, so a value is followed until it is plain, and circles are reported.
+ * Resolves the variables of serverless.yml on demand. A value may contain further variables, so it is
+ * resolved until it is plain. Cycles are reported.
  */
 import {
   brokenNode,
@@ -30,13 +30,13 @@ import type { WorkBudget } from './work-budget.ts'
 export interface VariablesOptions
   extends Omit<SourceContext, 'lookUp' | 'lookUpIn' | 'refuse' | 'stage'> {
   readonly document: Node
-  /** Given on the command line; else what the document says. */
+  /** From the command line. Default: the stage in the document. */
   readonly stage: string | undefined
   readonly problems: Problems
   readonly budget: WorkBudget
 }
 
-/** Services that must be asked on AWS, and what only plugins or git can answer. */
+/** Sources that need AWS services, plugins or git. */
 const remoteSources = [
   'ssm',
   'cf',
@@ -66,13 +66,13 @@ export class ServerlessVariables {
     return this.#stage
   }
 
-  /** The value itself, plain; what is in it may still have variables. */
+  /** Resolves the value itself, but not the values inside it. */
   shallow(node: Node): Node {
     const text = node.kind === 'scalar' && typeof node.value === 'string' ? node.value : ''
     if (node.kind !== 'scalar' || !hasVariables(text)) return node
     const known = this.#resolved.get(node)
     if (known !== undefined) return known
-    if (this.#busy.has(node)) return this.refuse(node, 'This variable leads back to itself.')
+    if (this.#busy.has(node)) return this.refuse(node, 'This variable refers to itself.')
     this.#busy.add(node)
     try {
       const value = this.#evaluate(text, node)
@@ -85,13 +85,13 @@ export class ServerlessVariables {
     }
   }
 
-  /** The value with everything in it. */
+  /** Resolves the value and everything inside it. */
   deep(node: Node): Node {
     this.#options.budget.step()
     const value = this.shallow(node)
     if (value === node) return this.#inside(value)
     if (value.kind !== 'list' && value.kind !== 'map') return value
-    if (this.#expanding.has(node)) return this.refuse(node, 'This variable leads back to itself.')
+    if (this.#expanding.has(node)) return this.refuse(node, 'This variable refers to itself.')
     this.#expanding.add(node)
     try {
       return this.#inside(value)
@@ -100,7 +100,7 @@ export class ServerlessVariables {
     }
   }
 
-  /** Follows a path of keys; undefined when it leads nowhere, or to nothing. */
+  /** Follows a path of keys; returns undefined if there is no value. */
   lookUp(address: string): Node | undefined {
     if (address === 'provider.stage') return scalarNode(this.stage, this.#options.document)
     return this.#lookUpIn(this.#options.document, address)
@@ -151,7 +151,7 @@ export class ServerlessVariables {
       return parseVariables(text)
     } catch (error) {
       if (!(error instanceof VariableSyntaxError)) throw error
-      this.refuse(origin, `The variable cannot be read: ${error.message}.`)
+      this.refuse(origin, `The variable is not valid: ${error.message}.`)
       return undefined
     }
   }
@@ -198,7 +198,7 @@ export class ServerlessVariables {
     const read = Object.hasOwn(variableSources, type) ? variableSources[type] : undefined
     if (read !== undefined) return read(this.#context(), request)
     if (remoteSources.includes(type)) return elsewhere(type, request)
-    return this.refuse(origin, `The source '${type.slice(0, 40)}' of a variable is not understood.`)
+    return this.refuse(origin, `The variable source '${type.slice(0, 40)}' is not supported.`)
   }
 
   #context(): SourceContext {
@@ -211,7 +211,7 @@ export class ServerlessVariables {
     }
   }
 
-  /** `provider.stage` is mostly `${opt:stage, 'dev'}`, which must not ask for the stage again. */
+  /** `provider.stage` is often `${opt:stage, 'dev'}`, which must not read the stage again. */
   #declaredStage(): string {
     this.#stage = 'dev'
     const declared = this.#lookUpIn(this.#options.document, 'provider.stage')
@@ -221,13 +221,13 @@ export class ServerlessVariables {
   #tellFallback(unreachable: Node, origin: Origin): void {
     this.#options.problems.warning(
       origin,
-      `${describeNode(unreachable)} cannot be asked for here; its fallback is used.`,
+      `${describeNode(unreachable)} is not available here; the fallback is used.`,
     )
   }
 
   #missing({ sources, text }: Variable, origin: Origin): Node {
     const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text
-    return this.refuse(origin, `Nothing gives ${shown} a value.${howToGive(sources)}`)
+    return this.refuse(origin, `${shown} has no value.${howToGive(sources)}`)
   }
 }
 
@@ -237,9 +237,8 @@ function howToGive(sources: readonly Source[]): string {
     const [name] = source.address ?? []
     if (typeof name !== 'string') continue
     if (source.type === 'env') return ` Set ${name} in the environment.`
-    if (source.type === 'param') return ` Give it one: --param ${name}=…`
-    if (source.type === 'opt')
-      return name === 'stage' ? ' Give it one: --stage …' : ` Give it one: --opt ${name}=…`
+    if (source.type === 'param') return ` Use --param ${name}=…`
+    if (source.type === 'opt') return name === 'stage' ? ' Use --stage …' : ` Use --opt ${name}=…`
   }
   return ''
 }

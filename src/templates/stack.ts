@@ -1,20 +1,20 @@
 /**
- * What a template declares, whatever its dialect: queues, functions, what feeds them, and alarms. Every
- * reference in it is resolved; what could not be is a problem, and never guessed.
+ * The resources of a template in any dialect: queues, functions, event sources and alarms. All references are
+ * resolved. A reference that cannot be resolved is a problem, and never guessed.
  */
 import type { AlarmSeverity } from '../core/alarm-rule.ts'
 import type { QueueSettings } from '../core/queue-settings.ts'
 
 export interface Stack {
   readonly name: string
-  /** In the order in which they can be created: dead-letter queues before those that need them. */
+  /** In the order of creation: dead-letter queues before the queues that use them. */
   readonly queues: readonly StackQueue[]
   readonly functions: readonly StackFunction[]
   readonly eventSources: readonly StackEventSource[]
   readonly alarms: readonly StackAlarm[]
 }
 
-/** Where in the user's files something stands. Lines and columns count from 1. */
+/** A position in the user's files. Lines and columns count from 1. */
 export interface Place {
   readonly file: string
   readonly line: number
@@ -24,7 +24,7 @@ export interface Place {
 export interface StackQueue {
   readonly logicalId: string
   readonly name: string
-  /** Only what the template says; the rest is as SQS has it. */
+  /** Only the settings in the template. The others have the defaults of SQS. */
   readonly settings: Partial<QueueSettings>
   readonly tags: Readonly<Record<string, string>>
   readonly at: Place
@@ -35,9 +35,9 @@ export interface StackFunction {
   readonly name: string
   /** As written: `src/handlers/grade.handler`. */
   readonly handler: string
-  /** Absolute: the folder that the handler's path is relative to. */
+  /** Absolute path of the folder to which the handler's path is relative. */
   readonly folder: string
-  /** As written: `nodejs24.x`; null where the template does not say. */
+  /** As written: `nodejs24.x`; null if missing. */
   readonly runtime: string | null
   readonly timeoutMs: number
   readonly memoryMb: number
@@ -48,20 +48,20 @@ export interface StackFunction {
 
 export interface StackEventSource {
   readonly logicalId: string
-  /** The names of a queue and of a function of AWS, not their logical ids. */
+  /** The names of a queue and a function, not their logical ids. */
   readonly queue: string
   readonly function: string
   readonly batchSize: number
   readonly batchingWindowMs: number
   readonly maximumConcurrency: number | null
   readonly reportsBatchItemFailures: boolean
-  /** Patterns as JSON values; a message passes when one of them matches. Empty: all pass. */
+  /** Patterns as JSON values. A message passes if one of them matches. Empty: all messages pass. */
   readonly filters: readonly unknown[]
   readonly enabled: boolean
   readonly at: Place
 }
 
-/** In CloudWatch's words and values. */
+/** With the terms and values of CloudWatch. */
 export interface StackAlarm {
   readonly logicalId: string
   readonly name: string
@@ -77,27 +77,27 @@ export interface StackAlarm {
   readonly threshold: number
   readonly comparison: string
   readonly treatMissingData: string
-  /** As a tag says it: `warning` or `critical`. Absent where none does. */
+  /** From the tag `severity`: `warning` or `critical`. */
   readonly severity?: AlarmSeverity
   readonly at: Place
 }
 
-/** Something that could not be resolved or is not supported. */
+/** A value that could not be resolved or is not supported. */
 export interface TemplateProblem {
-  /** An error keeps the stack from going up; a warning is told. */
+  /** A stack with an error cannot be applied. */
   readonly severity: 'error' | 'warning'
-  /** Where in the document: `Resources.Orders.Properties.RedrivePolicy`. */
+  /** The path in the document: `Resources.Orders.Properties.RedrivePolicy`. */
   readonly path: string
   readonly message: string
   readonly at: Place
 }
 
 export interface ReadTemplate {
-  /** Null when there is an error among the problems. */
+  /** Null if one of the problems is an error. */
   readonly stack: Stack | null
   readonly problems: readonly TemplateProblem[]
-  /** What other templates may import, by name; what has no value here is left out. */
+  /** Exports for other templates, by name. Values that are not known here are left out. */
   readonly exports: Readonly<Record<string, string>>
-  /** Every file that was read, for those who watch them. */
+  /** Every file that was read, for file watchers. */
   readonly files: readonly string[]
 }

@@ -1,6 +1,6 @@
 /**
- * The files that a template consists of. Each is read once, within limits, and remembered for those who
- * watch them. They are read synchronously: what a template needs shows only while it is evaluated.
+ * The files of a template. Each is read once, within limits, and remembered for file watchers. Reads are
+ * synchronous, because evaluation decides which files are needed.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -9,7 +9,7 @@ import type { Node, Origin } from './node.ts'
 import { parseDocument } from './parse-document.ts'
 import type { Problems } from './problems.ts'
 
-/** As large as CloudFormation takes a template. */
+/** The limit of CloudFormation for a template. */
 const fileBytesMax = 1_048_576
 const filesMax = 200
 
@@ -22,12 +22,12 @@ export class TemplateFiles {
     this.#problems = problems
   }
 
-  /** Absolute paths of everything that was read. */
+  /** Absolute paths of all files read. */
   list(): readonly string[] {
     return [...this.#texts.keys()]
   }
 
-  /** The tree of a YAML or JSON file; undefined when there is none, and a problem says why. */
+  /** The tree of a YAML or JSON file; undefined if it cannot be read, which is reported. */
   document(file: string, from: Origin): Node | undefined {
     const key = resolve(file)
     if (!this.#documents.has(key)) {
@@ -51,10 +51,11 @@ export class TemplateFiles {
       this.#problems.error(from, `The file '${file}' ${why}.`)
       return undefined
     }
-    if (this.#texts.size >= filesMax) return refuse(`is one too many: at most ${filesMax} are read`)
+    if (this.#texts.size >= filesMax)
+      return refuse(`is not read: a template may have at most ${filesMax} files`)
     try {
       const stats = statSync(file)
-      if (!stats.isFile()) return refuse('is no file')
+      if (!stats.isFile()) return refuse('is not a file')
       if (stats.size > fileBytesMax) return refuse(`is larger than ${fileBytesMax} bytes`)
       return readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
     } catch (error) {
@@ -63,7 +64,7 @@ export class TemplateFiles {
   }
 }
 
-/** Whether something stands at a path; a template may name files that need not exist. */
+/** Whether a path exists. A template may name optional files. */
 export function fileExists(path: string): boolean {
   try {
     return statSync(path).isFile()

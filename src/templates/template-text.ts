@@ -1,5 +1,6 @@
 /**
- * Writes a template: YAML with CloudFormation's short tags, or JSON with the long forms of its functions.
+ * Formats a template: YAML with the short tags of CloudFormation, or JSON with the long names of its
+ * functions.
  */
 import { Document, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 
@@ -15,7 +16,7 @@ export interface TemplateRecord {
   readonly [key: string]: TemplateValue | undefined
 }
 
-/** A call of one of CloudFormation's functions. */
+/** A call of a CloudFormation function. */
 export class TemplateFunction {
   readonly name: 'Ref' | 'GetAtt' | 'Sub' | 'Join'
   readonly argument: TemplateValue
@@ -38,9 +39,9 @@ export function sub(pattern: string): TemplateFunction {
   return new TemplateFunction('Sub', pattern)
 }
 
-/** @param comment lines for the head of the file */
+/** @param comment comment lines at the top of the file */
 export function yamlText(template: TemplateRecord, comment: readonly string[]): string {
-  // Other tools read YAML 1.1, in which a date or a 'no' is no text unless it is quoted.
+  // Other tools read YAML 1.1, where a date or 'no' must be quoted to be a string.
   const document = new Document(undefined, { compat: 'yaml-1.1' })
   document.contents = yamlNode(template)
   if (comment.length > 0) {

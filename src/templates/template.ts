@@ -1,6 +1,6 @@
 /**
- * A template in CloudFormation's own form. The other dialects are rewritten into it, so that references,
- * conditions and properties are read in one way only.
+ * A template in the form of CloudFormation. The other dialects are converted to it, so that references,
+ * conditions and properties are read in only one way.
  */
 import { resolve } from 'node:path'
 import { entriesOf, type MapNode, type Node, type Origin, stringOf, valueAt } from './node.ts'
@@ -8,14 +8,14 @@ import type { Problems } from './problems.ts'
 
 export interface Template extends Origin {
   readonly stackName: string
-  /** Absolute: what local paths in the template are relative to. */
+  /** Absolute path of the folder to which local paths in the template are relative. */
   readonly folder: string
   readonly parameters: Node | undefined
   readonly mappings: Node | undefined
   readonly conditions: Node | undefined
   readonly outputs: Node | undefined
   readonly resources: ReadonlyMap<string, Resource>
-  /** Logical ids of what the dialect makes by itself, and the template may refer to. */
+  /** Logical ids of resources that the dialect generates and the template may refer to. */
   readonly generatedIds?: RegExp
 }
 
@@ -41,19 +41,19 @@ export function readCloudFormation(
   const resources = new Map<string, Resource>()
   const declared = valueAt(document, 'Resources')
   if (declared?.kind !== 'map') {
-    problems.error(declared ?? document, "A template has 'Resources', a map by logical id.")
+    problems.error(declared ?? document, "A template must have 'Resources', a map by logical id.")
   }
   for (const [logicalId, { keyAt, value }] of entriesOf(declared)) {
     const at = { at: keyAt, path: value.path }
     if (logicalId.startsWith('Fn::')) {
       problems.error(
         at,
-        `'${logicalId.split('::', 2).join('::')}' around resources is not understood.`,
+        `'${logicalId.split('::', 2).join('::')}' around resources is not supported.`,
       )
       continue
     }
     const resource = readResource(logicalId, value, at)
-    if (resource === undefined) problems.error(at, "A resource is a map with a 'Type'.")
+    if (resource === undefined) problems.error(at, "A resource must be a map with a 'Type'.")
     else resources.set(logicalId, resource)
   }
   return {

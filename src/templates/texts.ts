@@ -1,10 +1,10 @@
-/** Putting texts together from resolved values, some of which may be known to AWS alone. */
+/** Builds strings from resolved values. Some values may be known only on AWS (opaque). */
 import type { Evaluation } from './evaluation.ts'
 import { describeNode, type Node, type Origin, opaqueNode, scalarNode } from './node.ts'
 
 type Context = Pick<Evaluation, 'budget' | 'refuse'>
 
-/** One text of many values. What is opaque in one of them makes the whole opaque. */
+/** Concatenates values. One opaque value makes the result opaque. */
 export function concatenate(
   { budget, refuse }: Context,
   parts: readonly Node[],
@@ -16,7 +16,7 @@ export function concatenate(
   for (const part of parts) {
     if (part.kind === 'broken') return part
     if (part.kind === 'list' || part.kind === 'map' || part.kind === 'absent') {
-      return refuse(part, `Expected a text here, got ${describeNode(part)}.`)
+      return refuse(part, `Expected a string, got ${describeNode(part)}.`)
     }
     if (part.kind === 'opaque') unknown ??= part.what
     else hidden ||= part.hidden === true
@@ -27,7 +27,7 @@ export function concatenate(
   return hidden ? { ...scalarNode(text, origin), hidden } : scalarNode(text, origin)
 }
 
-/** The plain value, for what is kept as JSON: policies, filters. Undefined when it cannot be told. */
+/** The plain value, for policies and filters; undefined if it is not known. */
 export function jsonOf(node: Node): unknown {
   switch (node.kind) {
     case 'scalar':
@@ -43,7 +43,7 @@ export function jsonOf(node: Node): unknown {
   }
 }
 
-/** Whether something in the value is known to AWS alone. */
+/** The first opaque value in a node, if any. */
 export function firstOpaque(node: Node): Node | undefined {
   if (node.kind === 'opaque' || node.kind === 'broken') return node
   const inner =

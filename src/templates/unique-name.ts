@@ -1,4 +1,4 @@
-/** The wanted name, or the first free one with a number behind it. It is taken from then on. */
+/** Returns the name, or the name with the first free number, and marks it as taken. */
 export function uniqueName(taken: Set<string>, wanted: string): string {
   let name = wanted
   for (let count = 2; taken.has(name); count += 1) name = `${wanted}${count}`

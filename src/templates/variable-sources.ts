@@ -1,6 +1,6 @@
 /**
- * Where the values of serverless variables come from. A source answers a node, nothing when it has no
- * value (then the next fallback counts), or an opaque node when only AWS has it.
+ * The sources of serverless variables. A source returns a node, undefined if it has no value (then the next
+ * fallback is used), or an opaque node if only AWS has the value.
  */
 import { dirname, extname, join } from 'node:path'
 import { type Node, type Origin, opaqueNode, scalarNode, valueAt } from './node.ts'
@@ -12,12 +12,12 @@ export interface SourceContext {
   readonly region: string
   readonly account: string
   readonly file: string
-  /** The command line's options: `--stage` and others. */
+  /** Options of the command line, such as `--stage`. */
   readonly options: Readonly<Record<string, string>>
   readonly parameters: Readonly<Record<string, string>>
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly files: TemplateFiles
-  /** Follows a path in the document, with all variables on the way resolved. */
+  /** Follows a path in the document, and resolves variables on the way. */
   readonly lookUp: (address: string) => Node | undefined
   /** The same within another document. */
   readonly lookUpIn: (document: Node, address: string) => Node | undefined
@@ -65,7 +65,7 @@ function fromRecord(
   return value === undefined ? undefined : scalarNode(value, origin)
 }
 
-/** Given on the command line, else for the stage, else for all stages. */
+/** From the command line, then for the stage, then for all stages. */
 function readParameter(
   { stage, parameters, lookUp }: SourceContext,
   { address, origin }: SourceRequest,
@@ -91,7 +91,8 @@ function readFileSource(
   if (['.js', '.cjs', '.mjs', '.ts', '.cts', '.mts'].includes(kind)) {
     return refuse(
       origin,
-      `'${argument}' is a program, and templates are read without running any. Use a YAML or JSON file.`,
+      `'${argument}' is a program, and Millrace does not run programs to read templates. ` +
+        'Use a YAML or JSON file.',
     )
   }
   if (!fileExists(path)) return undefined
@@ -104,7 +105,7 @@ function readFileSource(
   return address === '' ? document : lookUpIn(document, address)
 }
 
-/** A value that a service of AWS, or a plugin, would have to be asked for. */
+/** A value that only an AWS service or a plugin has. */
 export function elsewhere(type: string, request: SourceRequest): Node {
   const what = `\${${type}:${request.address}}`
   return opaqueNode(`{{${type}:${request.address}}}`, what, request.origin)

@@ -1,13 +1,13 @@
 /**
- * The variables of serverless.yml, as syntax: `${self:custom.x, 'other'}`, one in another, with a fallback
- * after each comma. A `${…}` without a source (`${AWS::Region}`, `${Queue}`) belongs to CloudFormation
- * and is text here.
+ * Parses the variables of serverless.yml: `${self:custom.x, 'other'}`, nested, with a fallback after each
+ * comma. A `${…}` without a source (`${AWS::Region}`, `${Queue}`) belongs to CloudFormation and is plain text
+ * here.
  */
 export type Segment = string | Variable
 
 export interface Variable {
   readonly sources: readonly Source[]
-  /** As written, for the reader of a problem. */
+  /** As written, for problem messages. */
   readonly text: string
 }
 
@@ -19,12 +19,12 @@ export interface LiteralSource {
 
 export interface NamedSource {
   readonly type: string
-  /** What stands in parentheses: the path of a file. */
+  /** The part in parentheses: the path of a file. */
   readonly argument: readonly Segment[] | undefined
   readonly address: readonly Segment[] | undefined
 }
 
-/** What is wrong with the syntax; its text is for the user. */
+/** A syntax error. Its message is for the user. */
 export class VariableSyntaxError extends Error {}
 
 const opening = /\$\{\s*[a-z][A-Za-z0-9]*(?:\(|:(?!:))/y
@@ -35,7 +35,7 @@ export function hasVariables(text: string): boolean {
   return text.includes('${')
 }
 
-/** The parts of a text. Throws a `VariableSyntaxError`. */
+/** Splits a string into text and variables. Throws a `VariableSyntaxError`. */
 export function parseVariables(text: string): readonly Segment[] {
   return new VariableParser(text).segments('', 0)
 }
@@ -48,7 +48,7 @@ class VariableParser {
     this.#text = text
   }
 
-  /** Reads up to one of the characters, which is left alone, or to the end. */
+  /** Reads up to one of the characters, which is not consumed, or to the end. */
   segments(stops: string, depth: number): readonly Segment[] {
     const segments: Segment[] = []
     let from = this.#at
@@ -78,7 +78,7 @@ class VariableParser {
     this.#at += 2
     const sources = [this.#source(depth)]
     while (this.#skip(',')) sources.push(this.#source(depth))
-    if (!this.#skip('}')) throw new VariableSyntaxError("a variable has no '}' at its end")
+    if (!this.#skip('}')) throw new VariableSyntaxError("the closing '}' of a variable is missing")
     return { sources, text: this.#text.slice(start, this.#at) }
   }
 
@@ -93,13 +93,13 @@ class VariableParser {
     let argument: readonly Segment[] | undefined
     if (this.#skip('(')) {
       argument = this.#part(')', depth)
-      if (!this.#skip(')')) throw new VariableSyntaxError("a source has no ')' at its end")
+      if (!this.#skip(')')) throw new VariableSyntaxError("the closing ')' of a source is missing")
     }
     const address = this.#skip(':') ? this.#part(',}', depth) : undefined
     return { type, argument, address }
   }
 
-  /** A text in quotes, or everything up to one of the characters. */
+  /** A quoted string, or everything up to one of the characters. */
   #part(stops: string, depth: number): readonly Segment[] {
     this.#skipSpaces()
     if (this.#char === "'" || this.#char === '"') return [this.#quoted()]
@@ -109,13 +109,13 @@ class VariableParser {
   #quoted(): string {
     const quote = this.#char
     const end = this.#text.indexOf(quote, this.#at + 1)
-    if (end < 0) throw new VariableSyntaxError(`a text has no ${quote} at its end`)
+    if (end < 0) throw new VariableSyntaxError(`the closing ${quote} of a string is missing`)
     const text = this.#text.slice(this.#at + 1, end)
     this.#at = end + 1
     return text
   }
 
-  /** Without quotes only what can be nothing else is a value. */
+  /** Without quotes, only numbers, booleans and null are values. */
   #bare(): LiteralSource['literal'] {
     const start = this.#at
     while (this.#at < this.#text.length && !',}'.includes(this.#char)) this.#at += 1
@@ -123,7 +123,7 @@ class VariableParser {
     if (word === 'true' || word === 'false') return word === 'true'
     if (word === 'null') return null
     if (word !== '' && Number.isFinite(Number(word))) return Number(word)
-    throw new VariableSyntaxError('a fallback that is a text needs quotes')
+    throw new VariableSyntaxError('a string as fallback needs quotes')
   }
 
   #skip(char: string): boolean {

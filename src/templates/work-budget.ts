@@ -1,11 +1,11 @@
 /**
- * How much work one template may cause. A few lines of YAML can stand for billions of values, by aliases,
- * by functions or by variables; reading ends with a problem long before that hurts.
+ * Limits the work for one template. A few lines of YAML can expand to billions of values by aliases,
+ * functions or variables. Reading ends with a problem before that.
  */
 const stepsMax = 500_000
 const charactersMax = 16 * 1_048_576
 
-/** Ends the reading of a template; it never leaves `readTemplate`. */
+/** Ends the reading of a template. `readTemplate` catches it. */
 export class TemplateTooLarge extends Error {}
 
 export class WorkBudget {
@@ -17,7 +17,7 @@ export class WorkBudget {
     if (this.#steps > stepsMax) throw new TemplateTooLarge()
   }
 
-  /** A text that was put together from others. */
+  /** Counts a concatenated string. */
   text(text: string): string {
     this.#characters += text.length
     if (this.#characters > charactersMax) throw new TemplateTooLarge()

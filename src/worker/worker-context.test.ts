@@ -145,7 +145,7 @@ describe('what a handler sends and enqueues', () => {
     })
     await mill.jobs.enqueue('lite', 'TIDY', { course: 1 }, { idempotencyKey: 'tidy' })
     await until('an error', async () => (await mill.jobs.get(id))?.error !== null)
-    assert.match(String((await mill.jobs.get(id))?.error), /idempotency key was used before/)
+    assert.match(String((await mill.jobs.get(id))?.error), /idempotency key was already used/)
     assert.deepEqual(await bodiesOf(backend, mill.queues.mail.name), [])
   })
 })

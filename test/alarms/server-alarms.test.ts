@@ -185,7 +185,7 @@ describe('a server', () => {
     const { items } = await mill.alarms.history({ alarm: 'shop-dev-orders-dlq-not-empty' })
     const [end] = items
     assert.deepEqual([end?.from, end?.to], ['ALARM', 'OK'])
-    assert.match(end?.reason ?? '', /left to another alarm/)
+    assert.match(end?.reason ?? '', /another alarm replaces it/)
     const told = lines.filter(({ fields }) => fields['alarm'] === 'shop-dev-orders-dlq-not-empty')
     assert.deepEqual([told.at(-1)?.message, told.at(-1)?.fields['was']], ['alarm OK', 'ALARM'])
   })
@@ -261,6 +261,6 @@ describe('a server', () => {
       ['shop-dev-orders-dlq-dead-letters', 'app shop dev', 'ALARM'],
     ])
     const failed = lines.find(({ fields }) => fields['service'] === 'alarm watch')
-    assert.equal(failed?.message, 'background work failed')
+    assert.equal(failed?.message, 'service failed')
   })
 })

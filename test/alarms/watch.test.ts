@@ -68,7 +68,7 @@ describe('the alarms of an open app', () => {
     await clock.advance(2 * minute)
     assert.equal(warned.mock.calls.length, 1)
     const [text, about] = warned.mock.calls[0] ?? []
-    assert.match(String(text), /^The alarm shop-dev-orders-depth rings: .*\bis above 2\b/)
+    assert.match(String(text), /^The alarm shop-dev-orders-depth is in ALARM: .*\bis above 2\b/)
     assert.deepEqual(about, { type: 'MillraceWarning', code: 'alarm' })
   })
 
@@ -314,7 +314,7 @@ describe('an alarm that rings', () => {
     assert.deepEqual(await scene.told(), [rang, [depthAlarm, 'ALARM', 'OK']])
     assert.equal(await mill.alarms.get(depthAlarm), undefined)
     const [end] = (await mill.alarms.history({ alarm: depthAlarm })).items
-    assert.match(end?.reason ?? '', /not declared any more/)
+    assert.match(end?.reason ?? '', /no longer declared/)
   })
 
   test('is told to have ended when its queue is deleted', async () => {

@@ -78,7 +78,10 @@ describe('a handler', () => {
     await mill.queues.prepare.send({ documentId: 'd', pages: 0 })
     await clock.advance(10_000)
     const letters = await mill.queues.prepare.deadLetters?.peek()
-    const texts = { unit_not_found: /unit does not exist/, flow_not_found: /flow does not exist/ }
+    const texts = {
+      unit_not_found: /does not exist in this flow/,
+      flow_not_found: /flow does not exist/,
+    }
     assert.match(
       letters?.items[0]?.deadLetterOrigin?.reason ?? '',
       texts[code as keyof typeof texts],

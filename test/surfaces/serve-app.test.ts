@@ -60,7 +60,7 @@ describe('an app that the command serves', () => {
     server.kill('SIGTERM')
     const { code, stdout, stderr } = await server.ended
     assert.equal(code, 0)
-    assert.ok(stdout.trimEnd().endsWith('Stop with Ctrl-C.'))
+    assert.ok(stdout.trimEnd().endsWith('Press Ctrl-C to stop.'))
     const lines = stderr
       .trimEnd()
       .split('\n')
@@ -143,7 +143,7 @@ describe('the log level', () => {
   test('must be one that exists', async () => {
     const { code, stderr } = await runCli(['serve', '--log', 'loud'])
     assert.equal(code, 2)
-    assert.match(stderr, /It must be one of debug, info, warn, error, silent/)
+    assert.match(stderr, /Use one of debug, info, warn, error, silent/)
   })
 })
 

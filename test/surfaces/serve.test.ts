@@ -147,7 +147,7 @@ describe('a server that cannot start says why in one line', () => {
   })
 
   test.each(['65536', '-1', '80.5', 'http', '0x50'])('when the port is %s', async (port) => {
-    const line = /port.*must be a whole number from 0 to 65535/
+    const line = /port.*Use a whole number from 0 to 65535/
     assertRefused(await runCli(['serve', `--port=${port}`]), { code: 2, line })
     assertRefused(await runCli(['serve'], { MILLRACE_PORT: port }), { code: 2, line })
   })
@@ -156,7 +156,7 @@ describe('a server that cannot start says why in one line', () => {
     'when the address is %s, which others can reach',
     async (host) => {
       const ended = await runCli(['serve', '--host', host, '--data', servers.file('public')])
-      assertRefused(ended, { code: 1, line: /Refusing to listen on .* this machine only/ })
+      assertRefused(ended, { code: 1, line: /Cannot listen on .* loopback/ })
     },
   )
 
@@ -175,7 +175,7 @@ describe('a server that cannot start says why in one line', () => {
   test.runIf(process.platform === 'linux')(
     'when the data directory cannot be written, even by the superuser',
     async () => {
-      assertRefused(await serveIn('/proc'), { code: 1, line: /cannot be opened at this path/ })
+      assertRefused(await serveIn('/proc'), { code: 1, line: /cannot be opened in this directory/ })
       assertRefused(await serveIn('/proc/below'), { code: 1, line: /cannot be created/ })
     },
   )

@@ -44,7 +44,7 @@ describe('the server as a library', () => {
       const options = { app, port: 0, data: folder.path }
       await assert.rejects(serve({ ...options, userQueues: ['video'] }), {
         code: 'invalid_argument',
-        message: /userQueues: got 'video', expected an app with queues of jobs/,
+        message: /userQueues: got 'video', expected an app with job queues/,
       })
       const server = await serve(options)
       assert.equal((await fetch(`${server.url}/jobs`)).status, 200)
@@ -78,7 +78,7 @@ describe('the server as a library', () => {
       const options = { host: '0.0.0.0', port: 0, data: folder.path }
       for (const auth of [undefined, 'none', {}, { apiKeys: [] }]) {
         // @ts-expect-error: the types allow credentials only
-        await assert.rejects(serve({ ...options, auth }), /Refusing to listen|auth: got/)
+        await assert.rejects(serve({ ...options, auth }), /Cannot listen|auth: got/)
       }
       const apiKeys = [{ name: 'root', role: 'admin', key: 'a-key-that-is-long-enough' }] as const
       const server = await serve({ ...options, auth: { apiKeys } })

@@ -141,7 +141,7 @@ describe('a switch that the command turns', () => {
     assert.deepEqual([values, rest.next], [['b', 'a'], null])
     const { stdout, stderr } = await run('history', '--limit', '1')
     assert.equal(stdout.trimEnd().split('\n').length, 2, stdout)
-    assert.equal(stderr, `There is more: --after ${next}\n`)
+    assert.equal(stderr, `To see more, add --after ${next}\n`)
   })
 
   test('is told in lines and tables for people', async () => {
@@ -159,8 +159,8 @@ describe('a switch that the command turns', () => {
 
 describe('the command refuses', () => {
   test.each<[string, readonly string[], number, RegExp]>([
-    ['no target', ['hold'], 2, /Exactly one of --queue, --type, --tier, --tenant, --name/],
-    ['two targets', ['lift', '--type', 'A', '--tier', 'b'], 2, /Exactly one of/],
+    ['no target', ['hold'], 2, /exactly one of --queue, --type, --tier, --tenant, --name/],
+    ['two targets', ['lift', '--type', 'A', '--tier', 'b'], 2, /exactly one of/],
     ['an empty target', ['hold', '--type', ''], 2, /value/],
     ['an empty name', ['hold', '--type', 'A', '--by', ''], 2, /by/],
     ['two mistakes', ['hold', '--type', '', '--by', ''], 2, /value: .*; by: /],

@@ -81,8 +81,8 @@ describe('a serverless.yml', () => {
 
   test('warns of a value that only AWS has, unless the environment has it', async () => {
     assert.deepEqual(messages(await readFixture('tutoring/serverless.yml')), [
-      'warning 25: Only AWS knows the value of DATABASE_URL: ${ssm:/tutoring/dev/database-url}. ' +
-        'Set DATABASE_URL in the environment to give it one.',
+      'warning 25: The value of DATABASE_URL is only known on AWS: ${ssm:/tutoring/dev/database-url}. ' +
+        'Set DATABASE_URL in the environment.',
     ])
     const reading = await readFixture('tutoring/serverless.yml', {
       environment: { DATABASE_URL: 'postgres://localhost/tutoring' },
@@ -126,7 +126,7 @@ describe('a serverless.yml', () => {
       'serverless.yml',
     ])
     assert.deepEqual(messages(reading), [
-      "warning 30: The template does not create the queue 'mails-of-another-team'; it must exist already.",
+      "warning 30: The template does not create the queue 'mails-of-another-team'. It must already exist.",
     ])
   })
 
@@ -195,7 +195,7 @@ describe('a SAM template', () => {
     })
     assert.ok(
       messages(reading).includes(
-        "warning 118: CloudFormation knows no 'GreaterThan'; it is taken for GreaterThanThreshold.",
+        "warning 118: 'GreaterThan' is not a value of CloudFormation; GreaterThanThreshold is used.",
       ),
     )
   })
@@ -213,8 +213,8 @@ describe('the output of the CDK', () => {
     assert.equal(eventSources[0]?.function, worker?.name)
     assert.deepEqual(eventSources[0]?.filters, [{ body: { total: [{ numeric: ['>', 0] }] } }])
     assert.deepEqual(messages(reading), [
-      'warning 6: The code is written into the template, so the function does not run here. ' +
-        'Move it into a file to run it.',
+      'warning 6: The code is inline in the template, so the function does not run here. ' +
+        'To run it, move the code into a file.',
     ])
   })
 
@@ -295,7 +295,7 @@ Resources:
     const { stack, complaints } = await readText(withVariable(table, value))
     assert.equal(stack?.functions[0]?.environment['V'], text)
     assert.equal(complaints.length, 1)
-    assert.match(complaints[0] ?? '', /^warning .* Only AWS knows the value of V: /)
+    assert.match(complaints[0] ?? '', /^warning .* The value of V is only known on AWS: /)
   })
 
   test('comes from the environment when that has a variable of the name', async () => {

@@ -240,8 +240,8 @@ describe('a template made from an app', () => {
   test('says what SQS has no word for', () => {
     const { warnings, text } = exportTemplate({ app: academy, stage: 'dev', format: 'sam' })
     assert.deepEqual(warnings, [
-      'academy-dev-video: SQS has no word for its ceilings on concurrency and rate.',
-      'academy-dev-lite: SQS has no word for its kill switches.',
+      'academy-dev-video: SQS does not support its ceilings on concurrency and rate.',
+      'academy-dev-lite: SQS does not support its kill switches.',
       "The alarm on the error rate of '*' is left out: SQS has no such metric.",
     ])
     for (const warning of warnings) assert.ok(text.includes(`# Note: ${warning}`))
@@ -257,7 +257,9 @@ describe('a template made from an app', () => {
     const { warnings } = exportTemplate({ app, stage: 'dev', format: 'cloudformation' })
     assert.deepEqual(
       warnings,
-      ['flows', 'chains', 'schedules'].map((what) => `SQS has no word for the ${what} of the app.`),
+      ['flows', 'chains', 'schedules'].map(
+        (what) => `SQS does not support the ${what} of the app.`,
+      ),
     )
   })
 
@@ -267,7 +269,7 @@ describe('a template made from an app', () => {
     })
     const { warnings } = exportTemplate({ app, stage: 'dev', format: 'cloudformation' })
     assert.deepEqual(warnings, [
-      'a-dev-q: SQS counts in whole seconds; its visibility timeout of 1500ms became 2s.',
+      'a-dev-q: SQS has whole seconds; the visibility timeout of 1500ms was rounded to 2s.',
     ])
   })
 
@@ -308,6 +310,26 @@ describe('a template made from an app', () => {
       ({ Type }) => Type === 'AWS::IAM::ManagedPolicy',
     )
     assert.equal(policies.length, 2 * 4)
+  })
+
+  test('does not repeat Queue in the ids of a queue whose key already ends with it', () => {
+    const idsOf = (keys: readonly string[]): readonly string[] => {
+      const queues = Object.fromEntries(keys.map((key) => [key, queue({ deadLetter: {} })]))
+      const app = defineApp('a', { queues })
+      const { text } = exportTemplate({
+        app,
+        stage: 'dev',
+        format: 'cloudformation',
+        syntax: 'json',
+      })
+      const { Resources } = JSON.parse(text) as { Resources: Record<string, { Type: string }> }
+      return Object.keys(Resources).filter((id) => Resources[id]?.Type === 'AWS::SQS::Queue')
+    }
+    assert.deepEqual(idsOf(['ordersQueue']), ['OrdersDlq', 'OrdersQueue'])
+    assert.deepEqual(idsOf(['orders-queue']), ['OrdersDlq', 'OrdersQueue'])
+    assert.deepEqual(idsOf(['queue']), ['QueueDlq', 'Queue'])
+    const both = ['OrdersDlq', 'OrdersQueue', 'OrdersDlq2', 'OrdersQueue2']
+    assert.deepEqual(idsOf(['orders', 'orders_queue']), both)
   })
 
   test('quotes what other readers of YAML would take for a date', () => {

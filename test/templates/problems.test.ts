@@ -33,21 +33,21 @@ describe('a problem with a queue', () => {
     ],
     [
       'QueueName: no spaces',
-      'error template.yaml:5:18 QueueName is 1 to 80 of A-Z a-z 0-9 _ -, and ' +
+      'error template.yaml:5:18 QueueName must be 1 to 80 of A-Z a-z 0-9 _ -, and ' +
         "'.fifo' at the end of a FIFO queue only; it is 'no spaces'.",
     ],
     [
       'QueueName: orders.fifo',
-      "error template.yaml:5:18 Only the name of a FIFO queue ends in '.fifo'; " +
-        "this one has no 'FifoQueue: true'.",
+      "error template.yaml:5:18 Only the name of a FIFO queue may end with '.fifo'. " +
+        "Add 'FifoQueue: true', or change the name.",
     ],
     [
       'QueueName: orders\nFifoQueue: true',
-      "error template.yaml:5:18 The name of a FIFO queue ends in '.fifo'.",
+      "error template.yaml:5:18 The name of a FIFO queue must end with '.fifo'.",
     ],
     [
       'QueueName: !Ref Topic',
-      "error template.yaml:5:23 There is no parameter or resource 'Topic'.",
+      "error template.yaml:5:23 The parameter or resource 'Topic' does not exist.",
     ],
     [
       'RedrivePolicy: { maxReceiveCount: 3 }',
@@ -58,7 +58,7 @@ describe('a problem with a queue', () => {
       'FifoQueue: maybe',
       "error template.yaml:5:18 FifoQueue must be true or false; it is 'maybe'.",
     ],
-    ['Tags: [{ Key: a }]', 'error template.yaml:5:13 A tag is a map with a Key and a Value.'],
+    ['Tags: [{ Key: a }]', 'error template.yaml:5:13 A tag must be a map with a Key and a Value.'],
   ])('is told with its place: %s', async (properties, complaint) => {
     assert.deepEqual(await aboutQueue(properties), [complaint])
   })
@@ -92,7 +92,7 @@ Resources:
     Properties: { QueueName: !GetAtt Topic.TopicName }
 `)
     assert.deepEqual(complaints, [
-      'error template.yaml:6:38 QueueName is needed, and only AWS knows it: ' +
+      'error template.yaml:6:38 QueueName is required, but its value is only known on AWS: ' +
         'Topic.TopicName (AWS::SNS::Topic).',
     ])
   })
@@ -122,7 +122,7 @@ describe('a problem between queues', () => {
     [
       'dead letters of another type',
       [queue('A', 'a.fifo', 'B'), queue('B', 'b')],
-      'error template.yaml:2:98 The dead-letter queue of a FIFO queue is of the same type; ' +
+      'error template.yaml:2:98 The dead-letter queue of a FIFO queue must have the same type; ' +
         "'b' is standard.",
     ],
   ])('is told: %s', async (_, lines, complaint) => {
@@ -132,7 +132,7 @@ describe('a problem between queues', () => {
   test('is told once when dead letters go round', async () => {
     const lines = [queue('A', 'a', 'B'), queue('B', 'b', 'C'), queue('C', 'c', 'B')]
     assert.deepEqual(await complaintsOf(['Resources:', ...lines].join('\n')), [
-      'error template.yaml:3:76 The dead letters of this queue come back to it.',
+      'error template.yaml:3:76 The dead letters of this queue return to it through other queues.',
     ])
   })
 
@@ -140,8 +140,8 @@ describe('a problem between queues', () => {
     const arn = 'arn:aws:sqs:us-east-1:000000000000:elsewhere'
     const policy = `RedrivePolicy: { deadLetterTargetArn: '${arn}', maxReceiveCount: 3 }`
     assert.deepEqual(await aboutQueue(`QueueName: q\n${policy}`), [
-      "warning template.yaml:6:22 The template does not create the queue 'elsewhere'; " +
-        'it must exist already.',
+      "warning template.yaml:6:22 The template does not create the queue 'elsewhere'. " +
+        'It must already exist.',
     ])
   })
 })
@@ -149,26 +149,26 @@ describe('a problem between queues', () => {
 describe('a problem with a reference', () => {
   test.each([
     ['!GetAtt Orders.Url', "A queue has no attribute 'Url'; it has Arn, QueueName, QueueUrl."],
-    ['!GetAtt Odrers.Arn', "There is no parameter or resource 'Odrers'; did you mean 'Orders'?"],
+    [
+      '!GetAtt Odrers.Arn',
+      "The parameter or resource 'Odrers' does not exist; did you mean 'Orders'?",
+    ],
     [
       '!GetAtt Orders',
       "Fn::GetAtt needs a logical id and an attribute: 'Orders.Arn' or [Orders, Arn].",
     ],
     [
       '!ImportValue other',
-      "Nothing here exports 'other'; a value of another stack must be given as a text.",
+      "No template here exports 'other'. Replace the import with a fixed value.",
     ],
-    ['!Select [5, [a]]', "Fn::Select cannot pick '5': the list has 1 entries, counted from 0."],
+    ['!Select [5, [a]]', "Fn::Select cannot select '5': the list has 1 entries, counted from 0."],
     ['!FindInMap [A, b, c]', "The mappings have no 'A.b.c'."],
-    ['!If [Nope, a, b]', "There is no condition 'Nope'."],
-    ['!Transform { Name: x }', "The function 'Fn::Transform' is not understood here."],
-    [
-      '!Ref Given',
-      "The parameter 'Given' has no value and no default. Give it one: --param Given=…",
-    ],
-    ['!Ref Q', 'This leads back to itself.'],
+    ['!If [Nope, a, b]', "The condition 'Nope' does not exist."],
+    ['!Transform { Name: x }', "The function 'Fn::Transform' is not supported."],
+    ['!Ref Given', "The parameter 'Given' has no value and no default. Use --param Given=…"],
+    ['!Ref Q', 'This value refers to itself.'],
     ['!Ref Never', "'Never' is not created: its condition is false."],
-    ['[a, b]', 'QueueName must be a text; it is a list.'],
+    ['[a, b]', 'QueueName must be a string; it is a list.'],
   ])('is told: %s', async (expression, message) => {
     const { complaints } = await readText(`
 Parameters: { Given: { Type: String } }
@@ -194,7 +194,7 @@ Resources:
   B: { Type: 'AWS::SQS::Queue', Properties: { QueueName: !Sub 'b-\${Stage}' } }
 `
     assert.deepEqual(await complaintsOf(text), [
-      "error template.yaml:3:10 The parameter 'Stage' is one of dev, prod; it got 'test'.",
+      "error template.yaml:3:10 The parameter 'Stage' must be one of dev, prod; got 'test'.",
     ])
   })
 
@@ -208,10 +208,10 @@ Resources:
   Q: { Type: 'AWS::SQS::Queue', Properties: { QueueName: !Ref Missing } }
   R: { Type: 'AWS::SQS::Queue', Condition: Odd }
 `)
-    const missing = "There is no parameter or resource 'Missing'."
+    const missing = "The parameter or resource 'Missing' does not exist."
     assert.deepEqual(complaints, [
       `error template.yaml:2:34 ${missing}`,
-      'warning template.yaml:4:3 The policy could not be resolved and is left out.',
+      'warning template.yaml:4:3 The policy could not be resolved and is ignored.',
       `error template.yaml:7:63 ${missing}`,
     ])
   })
@@ -235,32 +235,38 @@ describe('a problem with a file', () => {
   test('is told when it is missing', async () => {
     const { complaints } = await readFiles({ 'a/b.yaml': '' }, {})
     assert.deepEqual(complaints, [
-      'error a/b.yaml:1:1 This is no template: it has neither Resources (CloudFormation, SAM, CDK) ' +
-        'nor a service with its provider (serverless.yml).',
+      'error a/b.yaml:1:1 This is not a template. Expected Resources (CloudFormation, SAM, CDK), ' +
+        'or a service with a provider (serverless.yml).',
     ])
   })
 
   test('is told for a program', async () => {
     const { complaints } = await readFiles({ 'serverless.ts': 'export default {}' })
     assert.deepEqual(complaints, [
-      'error serverless.ts:1:1 This is a program, and templates are read without running any. ' +
-        'Write it out first: `serverless print`, or `cdk synth`.',
+      'error serverless.ts:1:1 This is a program, and Millrace does not run programs to read templates. ' +
+        'Generate the template first, with `serverless print` or `cdk synth`.',
     ])
   })
 
   test.each([
     ['Resources:\n  Q: [', 'error template.yaml:2:7 The file cannot be read: '],
     ['Resources:\n\tQ: 1', 'error template.yaml:2:1 The file cannot be read: '],
-    ['Resources:\n  A: {}\n  A: {}', "error template.yaml:3:3 The key 'A' is here twice."],
-    ['a: *b', "error template.yaml:1:4 There is no anchor '&b' before this, or it is around this."],
-    ['a: &b [*b]', "error template.yaml:1:8 There is no anchor '&b'"],
-    ['a: !<tag:me> x', "error template.yaml:1:14 The tag 'tag:me' is none of CloudFormation's."],
-    ['? [a]\n: b', 'error template.yaml:1:3 A key must be a plain word.'],
-    ['Resources: 1', "error template.yaml:1:12 A template has 'Resources', a map by logical id."],
-    ['Resources: { Q: 1 }', "error template.yaml:1:14 A resource is a map with a 'Type'."],
+    ['Resources:\n  A: {}\n  A: {}', "error template.yaml:3:3 The key 'A' appears twice."],
+    [
+      'a: *b',
+      "error template.yaml:1:4 The anchor '&b' does not exist before this alias, or contains it.",
+    ],
+    ['a: &b [*b]', "error template.yaml:1:8 The anchor '&b' does not exist"],
+    ['a: !<tag:me> x', "error template.yaml:1:14 The tag 'tag:me' is not a CloudFormation tag."],
+    ['? [a]\n: b', 'error template.yaml:1:3 A key must be a plain string.'],
+    [
+      'Resources: 1',
+      "error template.yaml:1:12 A template must have 'Resources', a map by logical id.",
+    ],
+    ['Resources: { Q: 1 }', "error template.yaml:1:14 A resource must be a map with a 'Type'."],
     [
       "Resources: { 'Fn::ForEach::Queues': [] }",
-      "error template.yaml:1:14 'Fn::ForEach' around resources is not understood.",
+      "error template.yaml:1:14 'Fn::ForEach' around resources is not supported.",
     ],
   ])('is told with its place: %j', async (text, complaint) => {
     const complaints = await complaintsOf(text)
@@ -287,12 +293,12 @@ Resources:
     ],
     [
       'EventSourceArn: queue',
-      'error template.yaml:7:57 The queue of an event source is named by its ARN.',
+      'error template.yaml:7:57 EventSourceArn must be the ARN of a queue.',
     ],
     ['BatchSize: 1', 'error template.yaml:5:3 An event source needs the ARN of its queue.'],
     [
       "EventSourceArn: !GetAtt Q.Arn, FilterCriteria: { Filters: [{ Pattern: '{' }] }",
-      'error template.yaml:7:111 The Pattern of a filter is a text with a JSON object.',
+      'error template.yaml:7:111 The Pattern of a filter must be a string with a JSON object.',
     ],
   ])('is told: %s', async (properties, complaint) => {
     assert.deepEqual(await complaintsOf(source(properties)), [complaint])
@@ -323,9 +329,9 @@ Resources:
       ComparisonOperator: LessThanThreshold
 `)
     assert.deepEqual(complaints, [
-      'warning template.yaml:3:65 It does not watch AWS/SQS: the alarm is left to AWS.',
-      "warning template.yaml:4:3 The template does not create the queue 'elsewhere'; " +
-        'it must exist already.',
+      'warning template.yaml:3:65 The alarm does not watch AWS/SQS, so the alarm is ignored here.',
+      "warning template.yaml:4:3 The template does not create the queue 'elsewhere'. " +
+        'It must already exist.',
     ])
   })
 
@@ -350,9 +356,9 @@ ${alarm('C', `${sent}\n      Statistic: Sum\n      Period: 3600\n      Evaluatio
     assert.deepEqual(
       complaints.map((complaint) => complaint.replace(/template.yaml:\S+ /, '')),
       [
-        'warning This metric is not kept: the alarm is not evaluated here.',
-        'warning Percentiles are not kept: the alarm is not evaluated here.',
-        'warning It looks at more than a day: the alarm is not evaluated here.',
+        'warning This metric is not available, so the alarm is not evaluated here.',
+        'warning Percentiles are not available, so the alarm is not evaluated here.',
+        'warning The alarm evaluates more than one day, so the alarm is not evaluated here.',
       ],
     )
   })

@@ -104,35 +104,32 @@ describe('a variable of serverless.yml', () => {
   })
 
   test.each([
-    ['${self:custom.missing}', 'error: Nothing gives ${self:custom.missing} a value.'],
-    ['${env:TOWN}', 'error: Nothing gives ${env:TOWN} a value. Set TOWN in the environment.'],
-    ['${param:x}', 'error: Nothing gives ${param:x} a value. Give it one: --param x=…'],
-    ['${opt:x}', 'error: Nothing gives ${opt:x} a value. Give it one: --opt x=…'],
-    ['${ssm:/a/b}', 'error: QueueName is needed, and only AWS knows it: ${ssm:/a/b}.'],
+    ['${self:custom.missing}', 'error: ${self:custom.missing} has no value.'],
+    ['${env:TOWN}', 'error: ${env:TOWN} has no value. Set TOWN in the environment.'],
+    ['${param:x}', 'error: ${param:x} has no value. Use --param x=…'],
+    ['${opt:x}', 'error: ${opt:x} has no value. Use --opt x=…'],
+    [
+      '${ssm:/a/b}',
+      'error: QueueName is required, but its value is only known on AWS: ${ssm:/a/b}.',
+    ],
     [
       '${cf:stack.Output}',
-      'error: QueueName is needed, and only AWS knows it: ${cf:stack.Output}.',
+      'error: QueueName is required, but its value is only known on AWS: ${cf:stack.Output}.',
     ],
-    [
-      "${ssm:/a/b, 'local'}",
-      'warning: ${ssm:/a/b} cannot be asked for here; its fallback is used.',
-    ],
-    ['${weird:x}', "error: The source 'weird' of a variable is not understood."],
+    ["${ssm:/a/b, 'local'}", 'warning: ${ssm:/a/b} is not available here; the fallback is used.'],
+    ['${weird:x}', "error: The variable source 'weird' is not supported."],
     [
       '${file(./x.js)}',
-      "error: './x.js' is a program, and templates are read without running any. " +
+      "error: './x.js' is a program, and Millrace does not run programs to read templates. " +
         'Use a YAML or JSON file.',
     ],
     [
       '${self:custom.plain',
-      "error: The variable cannot be read: a variable has no '}' at its end.",
+      "error: The variable is not valid: the closing '}' of a variable is missing.",
     ],
-    [
-      '${self:a, plain}',
-      'error: The variable cannot be read: a fallback that is a text needs quotes.',
-    ],
-    ["${self:a, 'x}", "error: The variable cannot be read: a text has no ' at its end."],
-    ['a-${self:custom.nested}', 'error: Expected a text here, got a map of dev, list.'],
+    ['${self:a, plain}', 'error: The variable is not valid: a string as fallback needs quotes.'],
+    ["${self:a, 'x}", "error: The variable is not valid: the closing ' of a string is missing."],
+    ['a-${self:custom.nested}', 'error: Expected a string, got a map of dev, list.'],
     ['${strToBool(maybe)}', 'error: strToBool needs true, false, 1 or 0.'],
   ])('that cannot be resolved is a problem: %s', async (expression, complaint) => {
     assert.deepEqual(await complaintsFor(expression), [complaint])
@@ -153,7 +150,7 @@ describe('a variable of serverless.yml', () => {
         'Resources:\n  Q:\n    Type: AWS::SQS::Queue\n    Properties:\n      Tags: ${file(r.yml)}\n',
     })
     assert.ok(
-      complaints.includes('error r.yml:5:13 This variable leads back to itself.'),
+      complaints.includes('error r.yml:5:13 This variable refers to itself.'),
       complaints.join('\n'),
     )
   })

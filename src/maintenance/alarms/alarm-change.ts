@@ -1,4 +1,4 @@
-/** A change of an alarm's state, as it is told to people. */
+/** A state change of an alarm. */
 import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts'
 import type { AlarmSeverity, AlarmState } from '../../core/alarm-rule.ts'
 import { cloudWatchMetric } from '../../core/cloudwatch-words.ts'
@@ -8,9 +8,9 @@ export interface AlarmChange {
   readonly state: AlarmState
   readonly was: AlarmState
   readonly severity: AlarmSeverity
-  /** In CloudWatch's words. */
+  /** The name of the metric in CloudWatch. */
   readonly metric: string
-  /** The queue, flow or value that it watches, by its name in the store. */
+  /** The watched queue, flow or value, by its name in the store. */
   readonly of: string
   readonly threshold: number
   readonly reason: string

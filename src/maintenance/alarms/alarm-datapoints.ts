@@ -1,6 +1,6 @@
 /**
- * The numbers that a rule looks at: minutes of the store become one datapoint for each period. Windows
- * slide: they end with the latest minute that is over, whatever the length of the period.
+ * The datapoints of a rule: one per period, from the minutes in the store. Windows slide: they end with the
+ * last complete minute, for any length of the period.
  */
 import type { Backend } from '../../backends/backend.ts'
 import type { MetricStore, QueueMinute } from '../../backends/metric-store.ts'
@@ -25,7 +25,7 @@ export interface DatapointSources {
 
 type Samples = ReadonlyMap<number, Sample>
 
-/** @param end when the latest minute ended that is looked at */
+/** @param end the end of the last evaluated minute */
 export async function alarmDatapoints(
   sources: DatapointSources,
   rule: AlarmRule,
@@ -41,12 +41,12 @@ export async function alarmDatapoints(
 }
 
 interface Span {
-  /** The first and the last minute, both included. */
+  /** The first and the last minute, inclusive. */
   readonly from: number
   readonly to: number
 }
 
-/** The name under which the watch itself writes down how many flows are overdue. */
+/** The name under which the alarm watch records the number of overdue flows. */
 export function overdueValueName(flow: string): string {
   return `overdue flows of ${flow}`
 }
@@ -77,8 +77,8 @@ async function queueSamples(
 }
 
 /**
- * Nothing is written down for an empty queue in which nothing happens, and that is known all the same:
- * only after a minute with messages does a missing one mean that nobody was there to write it.
+ * An idle, empty queue has no recorded minutes, so a missing minute counts as empty. Only after a minute with
+ * messages does a missing minute mean that no process was running.
  */
 function withQuietMinutes(
   minutes: readonly QueueMinute[],

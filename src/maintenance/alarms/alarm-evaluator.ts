@@ -1,6 +1,6 @@
 /**
- * Evaluates alarms once for every minute that has ended. Any number of processes may do so at the same
- * time: the store takes the first result for a minute and passes over the others.
+ * Evaluates alarms once per minute. Any number of processes may do so at the same time: the store keeps the
+ * first result for a minute.
  */
 import type {
   AlarmEvaluation,
@@ -21,13 +21,13 @@ import { endAlarm } from './set-alarm.ts'
 
 export interface AlarmEvaluatorOptions {
   readonly backend: Pick<Backend, 'alarms' | 'metrics' | 'flows' | 'readQueue'>
-  /** Told of every change, whatever else is to happen. */
+  /** Called with every change. */
   readonly onChange: (change: AlarmChange) => void
-  /** Whose alarms are evaluated. Default: all of the store. */
+  /** Evaluates only alarms of this owner. Default: all alarms of the store. */
   readonly owner?: string
 }
 
-/** Alarms that are worked out in one go and share a commit; keeps it to a few milliseconds. */
+/** Alarms per commit, so that a commit takes only a few milliseconds. */
 const evaluatedAtOnce = 50
 
 export class AlarmEvaluator {
@@ -37,7 +37,7 @@ export class AlarmEvaluator {
     this.#options = options
   }
 
-  /** Evaluates what was not yet evaluated for the latest minute; answers what changed. */
+  /** Evaluates alarms that were not yet evaluated for the last minute. Resolves with the changes. */
   async evaluate(): Promise<readonly AlarmTransition[]> {
     const { backend, owner } = this.#options
     const { alarms, metrics } = backend
@@ -59,12 +59,12 @@ export class AlarmEvaluator {
       for (const transition of changed) this.#tell(transition, slice)
       transitions.push(...changed)
     }
-    // One alarm that cannot be judged must not keep the others from ringing.
+    // Thrown last, so that one failed evaluation does not block the others.
     if (failures.length > 0) throw failures[0]
     return transitions
   }
 
-  /** Nothing when the queue that it is about is gone: then the alarm goes too. */
+  /** Resolves with undefined if the queue was deleted. Then the alarm is removed too. */
   async #judge(record: AlarmRecord, now: number): Promise<AlarmEvaluation | undefined> {
     const { alarm, rule, revision, state: from } = record
     const { backend, onChange } = this.#options
@@ -85,7 +85,7 @@ export class AlarmEvaluator {
     }
   }
 
-  /** Flows have no minutes of their own: what is counted now is looked at after this minute. */
+  /** Flows have no recorded minutes, so the present count is recorded as a value. */
   async #countOverdue(flow: string): Promise<void> {
     const { flows, metrics } = this.#options.backend
     if (flows === null) return
@@ -100,8 +100,7 @@ export class AlarmEvaluator {
 }
 
 /**
- * The time now, with the minute written down that ended last: a minute that is not would count as one in
- * which the queue was empty.
+ * The present time, after recording the last minute. A minute that is not recorded would count as empty.
  */
 async function sampledNow(alarms: AlarmStore, metrics: MetricStore): Promise<number> {
   for (;;) {

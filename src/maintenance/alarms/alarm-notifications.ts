@@ -1,4 +1,4 @@
-/** What those are told who have to hear of a change of state, as CloudWatch tells it to SNS. */
+/** The notifications of a state change, in the form that CloudWatch sends to SNS. */
 import type { AlarmRecord, NewNotification } from '../../backends/alarm-store.ts'
 import type { AlarmRule, AlarmState } from '../../core/alarm-rule.ts'
 import {
@@ -20,7 +20,7 @@ export function alarmNotifications(
   change: AlarmChange,
 ): readonly NewNotification[] {
   const { to } = change
-  // That a new alarm finds everything in order is not news.
+  // A new alarm in OK sends no notification.
   if (to === state || (evaluatedAt === null && to === 'OK')) return []
   const told = rule.targets.filter(({ on }) => on.includes(to))
   if (told.length === 0) return []

@@ -1,6 +1,6 @@
 /**
- * Keeps alarms declared and evaluated: a few seconds after each minute it looks what there is to watch,
- * and evaluates it. Whoever declares alarms is a source; what a source does not name any more is forgotten.
+ * Declares and evaluates alarms, a few seconds after each minute. A source supplies the declared alarms. An
+ * alarm that its source no longer declares is removed.
  */
 import type { DeclareAlarms } from '../../backends/alarm-store.ts'
 import type { Backend } from '../../backends/backend.ts'
@@ -15,15 +15,15 @@ import { AlarmEvaluator } from './alarm-evaluator.ts'
 import { endAlarm } from './set-alarm.ts'
 
 export interface AlarmSource {
-  /** Whose alarms they are. */
+  /** The owner of the alarms. */
   readonly owner: string
-  /** What is declared at this moment. */
+  /** Returns the presently declared alarms. */
   rules(): Promise<readonly AlarmRule[]>
-  /** Leaves alarms alone that another owner has under the same name. */
+  /** Skips alarms whose name another owner has. */
   readonly yields?: boolean
-  /** Others may declare alarms of this owner too: what none of them has named for so long is forgotten. */
+  /** Other processes may share this owner. An alarm that none of them declares for this long is removed. */
   readonly abandonedAfterMs?: number
-  /** The names of all that it may declare; what it leaves out of them at present is forgotten at once. */
+  /** All names that the source may declare. Those that it does not declare now are removed at once. */
   readonly names?: readonly string[]
 }
 
@@ -32,21 +32,20 @@ export interface AlarmWatchOptions {
   readonly timers: Timers
   readonly onChange: (change: AlarmChange) => void
   readonly sources: readonly AlarmSource[]
-  /** Evaluates alarms of this owner alone. Default: all of the store, whoever declared them. */
+  /** Evaluates only alarms of this owner. Default: all alarms of the store. */
   readonly owner?: string
   readonly onFailure?: (failure: ServiceFailure) => void
 }
 
-/** Time for the sampler to write the minute down; the watch would do it itself. */
+/** Leaves time for the sampler to record the minute. Otherwise the watch records it. */
 const afterMinuteMs = 5_000
 
-const endReason =
-  'It is not declared any more, its queue was deleted, or it is left to another alarm.'
+const endReason = 'It is no longer declared, its queue was deleted, or another alarm replaces it.'
 
 export class AlarmWatch extends Service {
   readonly #options: AlarmWatchOptions
   readonly #evaluator: AlarmEvaluator
-  /** What each source had declared, and of which queues, when this process last told the store. */
+  /** The last declaration of each source that this process sent to the store. */
   readonly #told = new Map<string, string>()
 
   constructor(options: AlarmWatchOptions) {
@@ -57,13 +56,13 @@ export class AlarmWatch extends Service {
   }
 
   /**
-   * Tells the store what is declared, where that is not what it was told last. Whoever yields says it
-   * each time: the alarm that went before may be gone. So does whoever shares its alarms with others, which
-   * would otherwise take them for abandoned. A source that fails does not hold up the others.
+   * Declares the alarms in the store, if they have changed. A source that yields declares them each time,
+   * because the other alarm may be gone. So does a source that shares its owner, because others would treat
+   * its alarms as abandoned. A source that fails does not block the others.
    */
   async declare(): Promise<void> {
     const failures: unknown[] = []
-    // One after the other: a later one leaves alone what an earlier one watches.
+    // In order: a later source skips alarms of an earlier one.
     for (const source of this.#options.sources) {
       await this.#tell(source).catch((error: unknown) => failures.push(error))
     }
@@ -88,7 +87,7 @@ export class AlarmWatch extends Service {
     this.#told.set(owner, text)
   }
 
-  /** What is declared no more is about to be forgotten. */
+  /** Ends alarms that are about to be removed. */
   async #endOthers(request: DeclareAlarms): Promise<void> {
     const { owner, rules, abandonedAfterMs = 0, withdrawn = [] } = request
     const { backend, onChange } = this.#options
@@ -108,7 +107,7 @@ export class AlarmWatch extends Service {
     if (backend.alarms === null || backend.metrics === null) return {}
     const declared = await Promise.allSettled([this.declare()])
     await this.#evaluator.evaluate()
-    // What a source could not say must not keep the others from being watched.
+    // Thrown last, so that a failed source does not keep other alarms from being evaluated.
     for (const end of declared) if (end.status === 'rejected') throw end.reason
     const now = await backend.alarms.now()
     return { nextInMs: nextLook(now) - now }
@@ -123,13 +122,13 @@ function nextLook(now: number): number {
 interface PresentRules {
   readonly rules: readonly AlarmRule[]
   /**
-   * When their queues were created. One that is another than last time may have lost its alarms to
-   * somebody who looked while it was gone.
+   * Creation times of the queues. If a queue was created again, another process may have removed its alarms
+   * in the meantime.
    */
   readonly createdAt: Readonly<Record<string, number>>
 }
 
-/** A queue that was deleted has no alarms, until it is there again. */
+/** A deleted queue has no alarms until it is created again. */
 async function presentRules(
   backend: Pick<Backend, 'readQueue'>,
   rules: readonly AlarmRule[],
@@ -144,7 +143,7 @@ async function presentRules(
   return { rules: present, createdAt }
 }
 
-/** Undefined when there is no such queue. */
+/** Resolves with undefined if the queue does not exist. */
 async function creationOf(
   backend: Pick<Backend, 'readQueue'>,
   queue: string,

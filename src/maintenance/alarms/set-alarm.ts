@@ -1,4 +1,4 @@
-/** Puts an alarm into a state that no evaluation has found: those who have to hear of it do. */
+/** Sets the state of an alarm without an evaluation, and sends its notifications. */
 import type { AlarmRecord, AlarmStore, AlarmTransition } from '../../backends/alarm-store.ts'
 import type { AlarmState } from '../../core/alarm-rule.ts'
 import { type AlarmChange, alarmChange } from './alarm-change.ts'
@@ -14,7 +14,7 @@ export interface GivenState {
   readonly reason: string
 }
 
-/** Undefined when it is in that state already, or was changed meanwhile. */
+/** Resolves with undefined if the alarm is already in that state, or changed in the meantime. */
 export async function setAlarm(
   { alarms, onChange }: AlarmControl,
   record: AlarmRecord,
@@ -22,14 +22,14 @@ export async function setAlarm(
 ): Promise<AlarmTransition | undefined> {
   const { alarm, revision, state: from } = record
   const at = await alarms.now()
-  // It is told in any case, also of an alarm that was never evaluated.
+  // Sends notifications even if the alarm was never evaluated.
   const notify = alarmNotifications({ ...record, evaluatedAt: at }, { to, reason, at })
   const transition = await alarms.setAlarmState({ alarm, revision, from, to, reason, notify })
   if (transition !== undefined) onChange(alarmChange(record, transition))
   return transition
 }
 
-/** Before an alarm is forgotten: whoever heard it ring would wait for its end for ever. */
+/** Ends an alarm before it is removed, so that receivers of its notification learn that it is over. */
 export async function endAlarm(
   control: AlarmControl,
   record: AlarmRecord,

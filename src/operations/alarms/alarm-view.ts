@@ -1,4 +1,4 @@
-/** Alarms and their past as all surfaces show them; the names of fields are API. */
+/** Alarms and their history as all surfaces show them. Field names are API. */
 import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts'
 import { comparisonWords } from '../../core/alarm-evaluation.ts'
 import type { AlarmRule, AlarmTarget } from '../../core/alarm-rule.ts'
@@ -11,20 +11,20 @@ import {
 import { formatDuration } from '../../core/durations.ts'
 import { isoTime } from '../../core/iso-time.ts'
 
-/** The condition is in CloudWatch's words, as templates and its clients have them. */
+/** The condition uses the terms of CloudWatch, as templates and clients do. */
 export interface AlarmView {
   readonly name: string
   readonly state: AlarmRecord['state']
   readonly severity: AlarmRule['severity']
   readonly reason: string
   readonly since: string
-  /** Null before the first time. */
+  /** Null before the first evaluation. */
   readonly evaluated_at: string | null
   readonly owner: string
   readonly description: string | null
   readonly namespace: string
   readonly metric: string
-  /** The queue, the flow, or the value. */
+  /** The watched queue, flow or value. */
   readonly of: string
   readonly statistic: string
   readonly period_seconds: number
@@ -33,14 +33,14 @@ export interface AlarmView {
   readonly threshold: number
   readonly comparison: string
   readonly treat_missing_data: string
-  /** The condition as people say it. */
+  /** The condition as text. */
   readonly condition: string
   readonly actions: readonly AlarmActionView[]
 }
 
 export interface AlarmActionView {
   readonly kind: AlarmTarget['kind']
-  /** A queue's name, or where a webhook is; the rest of such an address is often a secret. */
+  /** The name of a queue, or the origin of a webhook. The path of a webhook is often a secret. */
   readonly target: string
   readonly on: AlarmTarget['on']
 }

@@ -1,4 +1,4 @@
-/** What an operator can do with alarms: look at them and their past, evaluate them now, and test them. */
+/** Operations on alarms: list, history, evaluate now, and test. */
 
 import type { AlarmRecord, AlarmTransition } from '../../backends/alarm-store.ts'
 import type { Backend, Page } from '../../backends/backend.ts'
@@ -11,31 +11,31 @@ import { AlarmEvaluator } from '../../maintenance/alarms/alarm-evaluator.ts'
 import { setAlarm } from '../../maintenance/alarms/set-alarm.ts'
 
 export interface Alarms {
-  /** By name. */
+  /** All alarms, by name. */
   list(): Promise<readonly AlarmRecord[]>
-  /** Undefined when there is no such alarm. */
+  /** Resolves with undefined if the alarm does not exist. */
   get(name: string): Promise<AlarmRecord | undefined>
-  /** How states changed, newest first; of one alarm, or of all. */
+  /** State changes of one alarm or of all, newest first. */
   history(options?: AlarmHistoryOptions): Promise<Page<AlarmTransition>>
-  /** Evaluates now what was not evaluated since the last minute ended; answers what changed. */
+  /** Evaluates all alarms that were not yet evaluated for the last minute. Resolves with the changes. */
   evaluate(): Promise<readonly AlarmTransition[]>
   /**
-   * Puts an alarm into a state, to see that its actions work. The next evaluation decides again. Undefined
-   * when it was in that state already: then nothing happens.
+   * Sets the state of an alarm until its next evaluation, to test its actions. Does nothing and resolves with
+   * undefined if the alarm is already in that state.
    */
   test(name: string, options: TestAlarmOptions): Promise<AlarmTransition | undefined>
 }
 
 export interface AlarmHistoryOptions {
   readonly alarm?: string
-  /** 1 to 1000. Default 100. */
+  /** 1 to 1000. Default: 100. */
   readonly limit?: number
   readonly after?: string
 }
 
 export interface TestAlarmOptions {
   readonly state: AlarmState
-  /** Who does it, for the record. */
+  /** The person or program, for the history. */
   readonly by: string
   readonly reason?: string
 }
@@ -45,9 +45,9 @@ const testOptions: OptionNames<TestAlarmOptions> = { state: true, by: true, reas
 
 export interface AlarmsSetup {
   readonly backend: Pick<Backend, 'alarms' | 'metrics' | 'flows' | 'readQueue'>
-  /** Only the alarms of this owner. Default: all of the store. */
+  /** Only alarms of this owner. Default: all alarms of the store. */
   readonly owner?: string
-  /** Told of changes. Default: nobody. */
+  /** Called with each change. */
   readonly onChange?: (change: AlarmChange) => void
 }
 
@@ -73,7 +73,7 @@ export function createAlarms({ backend, owner, onChange = nobody }: AlarmsSetup)
     evaluate: async () => evaluator.evaluate(),
     test: async (name, options) => {
       refuseUnknownOptions(options, testOptions)
-      const { state: to, by, reason = 'to see that it works' } = options
+      const { state: to, by, reason = 'test of the actions' } = options
       const record = await find(name)
       if (record === undefined) throw new MillraceError('alarm_not_found')
       const given = { to, reason: `Set by ${by}: ${reason}` }

@@ -3,7 +3,7 @@ import type { LatestValue } from '../../backends/metric-store.ts'
 import { supported } from '../../core/supported.ts'
 import { everyPage } from '../every-page.ts'
 
-/** Every name under which apps and their janitors have noted values, with the latest of them. */
+/** The latest value of each name that apps and their janitors recorded. */
 export async function latestValues(
   backend: Pick<Backend, 'metrics'>,
 ): Promise<readonly LatestValue[]> {

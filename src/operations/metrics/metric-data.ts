@@ -1,4 +1,4 @@
-/** Minutes of a queue as CloudWatch has them: a metric, a statistic, a period, and the numbers. */
+/** Metrics of a queue in the form of CloudWatch: a metric, a statistic, a period, and the values. */
 import type { QueueMinute } from '../../backends/metric-store.ts'
 import {
   type MetricKind,
@@ -23,20 +23,20 @@ export interface MetricSeries {
   readonly statistic: MetricStatistic
   readonly unit: MetricKind['unit']
   readonly periodMs: number
-  /** When the periods began of which something is known, oldest first. */
+  /** Start times of the periods with data, oldest first. */
   readonly timestamps: readonly number[]
   readonly values: readonly number[]
 }
 
 export interface SeriesRequest {
   readonly metric: QueueMetric
-  /** Default: the sum of counts, the maximum of levels, the average of durations. */
+  /** Default: sum for counts, maximum for levels, average for durations. */
   readonly statistic?: MetricStatistic | undefined
-  /** Whole minutes. Default one. */
+  /** Whole minutes. Default: one. */
   readonly periodMs?: number | undefined
 }
 
-/** Periods are aligned with the clock: those of an hour begin with the hour. */
+/** Periods are aligned with the clock: a period of an hour begins at the full hour. */
 export function metricSeries(
   minutes: readonly QueueMinute[],
   { metric, statistic = queueMetrics[metric].statistic, periodMs = minuteMs }: SeriesRequest,

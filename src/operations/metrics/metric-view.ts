@@ -1,11 +1,11 @@
-/** Metrics as all surfaces show them; the names of fields are API. */
+/** Metrics as all surfaces show them. Field names are API. */
 import type { LatestValue, QueueMinute } from '../../backends/metric-store.ts'
 import { isoTime } from '../../core/iso-time.ts'
 import { type QueueCounter, queueCounterNames } from '../../core/queue-counters.ts'
 import { type SnakeCase, snakeCase } from '../../core/snake-case.ts'
 import type { MetricSeries } from './metric-data.ts'
 
-/** As CloudWatch answers to GetMetricData: times and values in two rows, oldest first. */
+/** Like the response of CloudWatch to GetMetricData: two arrays of times and values, oldest first. */
 export interface MetricDataView {
   readonly queue: string
   readonly metric_data_results: readonly {
@@ -43,7 +43,7 @@ export function latestValueView({ name, value, at, count, sum }: LatestValue): L
   return { name, value, at: isoTime(at), count, sum }
 }
 
-/** One field for each counter, in the spelling of the API. */
+/** One field per counter, in snake case. */
 export type CountsView = { readonly [Counter in QueueCounter as SnakeCase<Counter>]: number }
 
 export interface MinuteView extends CountsView {
@@ -52,7 +52,7 @@ export interface MinuteView extends CountsView {
   readonly in_flight: number
   readonly delayed: number
   readonly oldest_age_ms: number | null
-  /** Null when no handler has ended. */
+  /** Null if no handler has ended. */
   readonly handlers: {
     readonly ended: number
     readonly failed: number

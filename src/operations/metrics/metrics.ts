@@ -1,4 +1,4 @@
-/** How queues fared, minute by minute, and values of an app's own beside them. */
+/** Metrics of queues, minute by minute, and an app's own values. */
 
 import type { QueueMinute, ValueMinute } from '../../backends/metric-store.ts'
 import { type NamedQueue, type NameScope, valueName } from '../../contracts/resolve-names.ts'
@@ -15,33 +15,32 @@ import {
 } from '../prometheus/prometheus-metrics.ts'
 import { prometheusText } from '../prometheus/prometheus-text.ts'
 
-/** A span of time: how far back from now, or from when to when. */
+/** A span of time: the last so many minutes, or from one time to another. */
 export type MetricSpan =
   | { readonly last?: Duration; readonly from?: never; readonly to?: never }
   | { readonly from: Date; readonly to?: Date; readonly last?: never }
 
 export interface MetricReader {
   /**
-   * Minutes of a queue, oldest first; a minute in which nothing happened and nothing waited is not
-   * among them. A queue goes by its key in the app, or by its name in the store, as do dead-letter
-   * queues. Default: the last hour.
+   * Minutes of a queue, oldest first, without minutes in which nothing happened and nothing waited. Use the
+   * key of the queue in the app, or its name in the store. Default: the last hour.
    */
   minutes(queue: string, span?: MetricSpan): Promise<readonly QueueMinute[]>
-  /** All that Prometheus may want to know about the store, in its text format. */
+  /** All metrics of the store in the text format of Prometheus. */
   prometheus(options?: PrometheusOptions): Promise<string>
 }
 
 export interface Metrics extends MetricReader {
-  /** Notes a value under a name of the app's own, on which it can have an alarm. */
+  /** Records a value under a name of your choice. Alarms can watch it. */
   put(name: string, value: number): Promise<void>
-  /** What was noted under a name, by the minute. Default: the last hour. */
+  /** Values recorded under a name, per minute. Default: the last hour. */
   values(name: string, span?: MetricSpan): Promise<readonly ValueMinute[]>
 }
 
 export interface MetricReaderSetup {
   readonly backend: MetricSources
   readonly clock: Pick<Clock, 'now'>
-  /** Those that can be called by their keys. */
+  /** Queues that can be named by their keys. */
   readonly queues?: readonly NamedQueue[]
 }
 
@@ -81,10 +80,10 @@ export function createMetrics(setup: MetricsSetup): Metrics {
   }
 }
 
-/** As far as a date goes. The store's clock may be ahead of this one. */
+/** The latest possible date. The store's clock may be ahead of this one. */
 const end = 8_640_000_000_000_000
 
-/** The first and the last millisecond that count. */
+/** The first and the last millisecond of the span. */
 function spanOf(
   span: MetricSpan = {},
   clock: Pick<Clock, 'now'>,
@@ -94,7 +93,7 @@ function spanOf(
   if (from !== undefined) {
     return { from: momentOf('from', from), to: to === undefined ? end : momentOf('to', to) }
   }
-  // Of the minute that runs nothing is known yet, so it does not count as one of the last.
+  // The current minute has no metrics yet, so it is not one of the last minutes.
   const lastMs = Math.max(minuteMs, durationMs(last, 'last'))
   return { from: Math.max(0, minuteOf(clock.now() - lastMs)), to: end }
 }
@@ -102,5 +101,5 @@ function spanOf(
 function momentOf(field: string, date: Date): number {
   const ms = date instanceof Date ? date.getTime() : Number.NaN
   if (!Number.isNaN(ms)) return ms
-  throw MillraceError.invalid([{ field, given: 'something else', allowed: 'a date' }])
+  throw MillraceError.invalid([{ field, given: 'an invalid date', allowed: 'a date' }])
 }

@@ -1,6 +1,6 @@
 /**
- * What a store can tell Prometheus: its queues, what handlers came to, and the other parts that it
- * keeps. Counters come from the store itself, so they go on where they were when a process restarts.
+ * The metrics of a store for Prometheus: queues, handlers, flows, inboxes, alarms and schedules. Counters are
+ * kept in the store, so they continue after a restart.
  */
 
 import type { Backend } from '../../backends/backend.ts'
@@ -13,17 +13,17 @@ import type { MetricFamily, MetricSample } from './prometheus-text.ts'
 import { sumOfSnapshots } from './sum-of-snapshots.ts'
 
 export interface PrometheusOptions {
-  /** Series for every queue, however many there are. Default: above 200, one for all together. */
+  /** Series for every queue. Default: with more than 200 queues, one series for all together. */
   readonly perQueue?: boolean
 }
 
-/** The parts of a backend that have something to tell. */
+/** The parts of a backend with metrics. */
 export type MetricSources = Pick<Backend, 'metrics' | 'flows' | 'inboxes' | 'alarms' | 'schedules'>
 
-/** Each queue has more than fifty series, and a server of Prometheus remembers every one. */
+/** Each queue has more than fifty series, and Prometheus stores them all. */
 export const queuesMax = 200
 
-/** So many queues are read in one go; other work gets its turn in between. */
+/** Queues per read. Between two reads, other work gets a turn. */
 const pageSize = 200
 
 export async function prometheusMetrics(
@@ -43,7 +43,7 @@ export async function prometheusMetrics(
     scheduleFamilies(backend),
     valueFamilies(backend),
   ])
-  const count = gauge('millrace_queues', 'Queues of the store.', [value(queues.length)])
+  const count = gauge('millrace_queues', 'Number of queues in the store.', [value(queues.length)])
   return [count, ...queueFamilies(shown), ...handlerFamilies(shown), ...others.flat()]
 }
 
@@ -58,13 +58,13 @@ async function flowFamilies({ flows }: MetricSources): Promise<readonly MetricFa
     ),
     gauge(
       'millrace_flows_overdue',
-      'Open flows that are past their deadline.',
+      'Open flows past their deadline.',
       counts.map(({ flow, overdue }) => value(overdue, { flow })),
     ),
   ]
 }
 
-/** An inbox is a queue in which people have done something. */
+/** An inbox is a queue in which people have claimed or noted messages. */
 async function inboxFamilies(
   { inboxes }: MetricSources,
   queues: readonly QueueSnapshot[],
@@ -80,7 +80,7 @@ async function inboxFamilies(
     ),
     gauge(
       'millrace_inbox_oldest_age_seconds',
-      'Age of the message that has waited longest for a person; 0 when none waits.',
+      'Age of the oldest message that waits for a person; 0 if none waits.',
       known.map(({ queue, oldestReadyAgeMs }) => value((oldestReadyAgeMs ?? 0) / 1_000, { queue })),
     ),
   ]
@@ -92,7 +92,7 @@ async function alarmFamilies({ alarms }: MetricSources): Promise<readonly Metric
   const samples = ['OK', 'ALARM', 'INSUFFICIENT_DATA'].map((state) =>
     value(records.filter((record) => record.state === state).length, { state }),
   )
-  return [gauge('millrace_alarms', 'Alarms by their state.', samples)]
+  return [gauge('millrace_alarms', 'Alarms by state.', samples)]
 }
 
 async function scheduleFamilies({ schedules }: MetricSources): Promise<readonly MetricFamily[]> {
@@ -110,22 +110,22 @@ async function scheduleFamilies({ schedules }: MetricSources): Promise<readonly 
       records.map((record) => value(read(record), { schedule: record.schedule })),
     )
   return [
-    gauge('millrace_schedules', 'Schedules by their state.', states),
-    ticks('Ticks that sent something.', 'millrace_schedule_ticks_total', (one) => one.ticks),
+    gauge('millrace_schedules', 'Schedules by state.', states),
+    ticks('Ticks that sent a message.', 'millrace_schedule_ticks_total', (one) => one.ticks),
     ticks(
-      'Ticks that were passed over because they were missed.',
+      'Ticks that were missed and skipped.',
       'millrace_schedule_ticks_skipped_total',
       (one) => one.skipped,
     ),
     ticks(
-      'Ticks that were given up because what they send could not be made.',
+      'Ticks that were abandoned because their message could not be created.',
       'millrace_schedule_ticks_failed_total',
       (one) => one.failed,
     ),
   ]
 }
 
-/** What apps and their janitors have noted; a store has a bounded number of names. */
+/** Values that apps and their janitors recorded. The store limits the number of names. */
 async function valueFamilies(backend: MetricSources): Promise<readonly MetricFamily[]> {
   const values = await latestValues(backend)
   const summed = values.flatMap(({ name, sum, count }) => [
@@ -135,17 +135,17 @@ async function valueFamilies(backend: MetricSources): Promise<readonly MetricFam
   return [
     gauge(
       'millrace_value',
-      'The latest of the values that were noted under a name.',
+      'Latest value recorded under a name.',
       values.map((one) => value(one.value, { name: one.name })),
     ),
     gauge(
       'millrace_value_timestamp_seconds',
-      'When it was noted.',
+      'Time at which the latest value was recorded.',
       values.map(({ name, at }) => value(at / 1_000, { name })),
     ),
     {
       name: 'millrace_values',
-      help: 'All values that were noted under a name: what they come to, and how many they are.',
+      help: 'Sum and count of all values recorded under a name.',
       type: 'summary',
       samples: summed,
     },

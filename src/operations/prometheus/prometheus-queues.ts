@@ -1,4 +1,4 @@
-/** The families of Prometheus' metrics that every queue has, as data: one line for each. */
+/** The metric families of queues, as data. */
 import type { QueueSnapshot } from '../../backends/metric-store.ts'
 import { durationBounds } from '../../core/duration-buckets.ts'
 import { type AttemptEnding, attemptEndings } from '../../core/handler-figures.ts'
@@ -10,7 +10,7 @@ import {
   type MetricSample,
 } from './prometheus-text.ts'
 
-/** A queue, or all of them together, then without a label. */
+/** A queue, or all queues together, without a label. */
 export interface ShownQueue {
   readonly labels: Labels
   readonly snapshot: Omit<QueueSnapshot, 'queue'>
@@ -28,7 +28,7 @@ export function queueFamilies(shown: readonly ShownQueue[]): readonly MetricFami
   return [
     {
       name: 'millrace_queue_messages',
-      help: 'Messages of a queue by their state.',
+      help: 'Messages of a queue by state.',
       type: 'gauge',
       samples: shown.flatMap(({ labels, snapshot }) =>
         states.map(([state, read]) => ({ labels: { ...labels, state }, value: read(snapshot) })),
@@ -36,7 +36,7 @@ export function queueFamilies(shown: readonly ShownQueue[]): readonly MetricFami
     },
     {
       name: 'millrace_queue_oldest_message_age_seconds',
-      help: 'Age of the oldest message as SQS counts it; 0 when there is none.',
+      help: 'Age of the oldest message, as defined by SQS; 0 if there is none.',
       type: 'gauge',
       samples: shown.map(({ labels, snapshot: { oldestAgeMs } }) => ({
         labels,
@@ -55,32 +55,32 @@ export function queueFamilies(shown: readonly ShownQueue[]): readonly MetricFami
   ]
 }
 
-/** After these the work is not tried again by itself. */
+/** After these, the work is not retried automatically. */
 const finalEndings: readonly AttemptEnding[] = ['completed', 'failed', 'cancelled', 'refused']
 
 export function handlerFamilies(shown: readonly ShownQueue[]): readonly MetricFamily[] {
   return [
     {
       name: 'millrace_jobs_finished_total',
-      help: 'Jobs and messages that workers are done with, by what became of them.',
+      help: 'Jobs and messages that workers finished, by outcome.',
       type: 'counter',
       samples: endingSamples(shown, finalEndings),
     },
     {
       name: 'millrace_job_attempts_total',
-      help: 'Attempts of workers that ended, by how they ended.',
+      help: 'Ended attempts of workers, by outcome.',
       type: 'counter',
       samples: endingSamples(shown, attemptEndings),
     },
     {
       name: 'millrace_job_run_seconds',
-      help: 'How long attempts took.',
+      help: 'Duration of attempts.',
       type: 'histogram',
       samples: durationSamples(shown, 'runs'),
     },
     {
       name: 'millrace_job_wait_seconds',
-      help: 'How long work waited from sending to its first attempt, its delay included.',
+      help: 'Time from sending to the first attempt, including the delay.',
       type: 'histogram',
       samples: durationSamples(shown, 'waits'),
     },

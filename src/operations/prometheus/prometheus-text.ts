@@ -1,6 +1,5 @@
 /**
- * Metrics in Prometheus' text format, version 0.0.4: one block for each metric, with its help and type
- * in front of its samples, and label values escaped.
+ * Formats metrics as Prometheus text, version 0.0.4: one block per metric with its help, type and samples.
  */
 export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary'
 
@@ -14,7 +13,7 @@ export interface MetricFamily {
 }
 
 export interface MetricSample {
-  /** What stands behind the family's name: `_bucket`, `_sum`, `_count`. Default: nothing. */
+  /** Suffix of the family's name: `_bucket`, `_sum`, `_count`. Default: none. */
   readonly suffix?: string
   readonly labels: Labels
   readonly value: number
@@ -30,7 +29,7 @@ export function prometheusText(families: readonly MetricFamily[]): string {
     .join('')
 }
 
-/** @param buckets how many fell into each bucket, one more than there are bounds; not cumulative */
+/** @param buckets the count of each bucket, not cumulative; one more than there are bounds */
 export function histogramSamples(
   labels: Labels,
   histogram: {

@@ -1,4 +1,4 @@
-/** All queues as if they were one: counts and levels add up, and the oldest message is the oldest. */
+/** Combines all queues into one: sums counts and levels, and takes the age of the oldest message. */
 import type { QueueSnapshot } from '../../backends/metric-store.ts'
 import { quietMinute } from '../../backends/queue-metrics.ts'
 import { addHandlers } from '../../core/handler-figures.ts'

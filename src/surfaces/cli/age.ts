@@ -1,4 +1,4 @@
-/** How long ago something was, in the two largest units that matter: `3d 4h`, `12s`. */
+/** A duration in its two largest units: `3d 4h`, `12s`. */
 const units = [
   { name: 'd', ms: 86_400_000 },
   { name: 'h', ms: 3_600_000 },

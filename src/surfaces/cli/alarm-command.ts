@@ -1,4 +1,4 @@
-/** `millrace alarm`: the alarms of a store, also while servers and workers use it. */
+/** `millrace alarm`: the alarms of a store. Works while servers and workers use the store. */
 import type { Command } from 'commander'
 import { type AlarmState, alarmStates } from '../../core/alarm-rule.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
@@ -40,32 +40,48 @@ interface TestFlags extends StoreFlags {
 export function alarmCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'alarm',
-    description: 'Alarms: their states, how these changed, and testing their actions.',
+    description: 'Show alarms and their history, and test their actions.',
   })
   const list = storeCommand(command, {
     usage: 'list',
-    description: 'Show the alarms of the store, those in ALARM first.',
+    description: 'List the alarms, those in ALARM first.',
     examples: ['alarm list', 'alarm list --state ALARM --json'],
-  }).option('--state <state>', `only those in it: ${alarmStates.join(', ')}`, oneOf(alarmStates))
+  }).option(
+    '--state <state>',
+    `only alarms in this state: ${alarmStates.join(', ')}`,
+    oneOf(alarmStates),
+  )
   run(shell, list, listAlarms)
-  const show = { usage: 'show <alarm>', description: 'Show one alarm and what it waits for.' }
+  const show = {
+    usage: 'show <alarm>',
+    description: 'Show one alarm with its condition and actions.',
+  }
   run(shell, storeCommand(command, show), showAlarm)
   const history = storeCommand(command, {
     usage: 'history [alarm]',
-    description: 'Show how states changed, newest first, of one alarm or of all.',
+    description: 'Show state changes of one alarm or of all alarms, newest first.',
   })
-    .option('--limit <number>', 'how many at most, 1 to 1000', wholeNumberIn(limits.pageSize), 20)
-    .option('--after <text>', 'go on behind the page before')
+    .option(
+      '--limit <number>',
+      'maximum number to show, 1 to 1000',
+      wholeNumberIn(limits.pageSize),
+      20,
+    )
+    .option('--after <cursor>', 'start after this cursor, from the previous page')
   run(shell, history, showHistory)
   const test = storeCommand(command, {
     usage: 'test <alarm>',
-    description:
-      'Put an alarm into a state until its next evaluation, to see that its actions work.',
+    description: 'Set the state of an alarm until its next evaluation, to test its actions.',
     examples: ['alarm test orders-dlq-not-empty --reason "fire drill"'],
   })
-    .option('--state <state>', `one of ${alarmStates.join(', ')}`, oneOf(alarmStates), 'ALARM')
-    .option('--by <who>', 'who does it, for the record (default: the user of this system)')
-    .option('--reason <text>', 'why, for the record')
+    .option(
+      '--state <state>',
+      `state to set: ${alarmStates.join(', ')}`,
+      oneOf(alarmStates),
+      'ALARM',
+    )
+    .option('--by <who>', 'your name, to record (default: your user name)')
+    .option('--reason <text>', 'reason to record')
   run(shell, test, testAlarm)
 }
 
@@ -78,7 +94,7 @@ async function listAlarms({ flags, output, shell }: Call<ListFlags>): Promise<vo
     .filter(({ state }) => flags.state === undefined || state === flags.state)
     .sort((one, other) => order[one.state] - order[other.state])
   if (flags.json) return output.json({ alarms: views })
-  if (views.length === 0) return output.notice('No such alarms.')
+  if (views.length === 0) return output.notice('No alarms found.')
   output.line(alarmTable(views, output.paint))
 }
 
@@ -104,16 +120,16 @@ async function showHistory(
   }
   const { items, next = null } = await inAlarms({ flags, shell }, async (alarms) => {
     const page = await alarms.history(request)
-    // One that is forgotten still has its history.
+    // A removed alarm still has its history.
     const isKnown = alarm === undefined || page.items.length > 0 || after !== undefined
     if (!isKnown && (await alarms.get(alarm)) === undefined) throw await missing(alarms, alarm)
     return page
   })
   const rows = items.map(alarmTransitionView)
   if (flags.json) return output.json({ changes: rows, next })
-  if (rows.length === 0) return output.notice('No state has changed in the last 90 days.')
+  if (rows.length === 0) return output.notice('No state changes in the last 90 days.')
   output.line(table(['at', 'alarm', 'from', 'to', 'reason'], rows))
-  if (next !== null) output.notice(`There is more: --after ${next}`)
+  if (next !== null) output.notice(`To see more, add --after ${next}`)
 }
 
 async function testAlarm({ flags, output, shell }: Call<TestFlags>, name: string): Promise<void> {
@@ -123,10 +139,11 @@ async function testAlarm({ flags, output, shell }: Call<TestFlags>, name: string
     return alarms.test(name, { state, by, ...(reason !== undefined && { reason }) })
   })
   if (flags.json) return output.json({ change: change ? alarmTransitionView(change) : null })
-  if (change === undefined) return output.line(`It is ${alarmWord(state, output.paint)} already.`)
+  if (change === undefined)
+    return output.line(`The alarm is already in ${alarmWord(state, output.paint)}.`)
   const { from, to } = change
   output.line(
-    `${printable(name)}: ${alarmWord(from, output.paint)} became ${alarmWord(to, output.paint)}.`,
+    `${printable(name)} changed from ${alarmWord(from, output.paint)} to ${alarmWord(to, output.paint)}.`,
   )
 }
 
@@ -136,6 +153,6 @@ function inAlarms<T>(call: StoreCall, use: (alarms: Alarms) => Promise<T>): Prom
 
 async function missing(alarms: Alarms, name: string): Promise<CommandFailure> {
   const names = (await alarms.list()).map(({ alarm }) => alarm)
-  const message = `There is no alarm '${printable(name)}'${didYouMean(name, names) || '.'}`
+  const message = `The alarm '${printable(name)}' does not exist${didYouMean(name, names) || '.'}`
   return new CommandFailure(exitCodes.notFound, message)
 }

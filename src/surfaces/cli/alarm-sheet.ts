@@ -1,4 +1,4 @@
-/** Alarms for people: a table of all, and a page about one. */
+/** Alarms as text: a table of all alarms, and the details of one. */
 import type { AlarmState } from '../../core/alarm-rule.ts'
 import type { AlarmActionView, AlarmView } from '../../operations/alarms/alarm-view.ts'
 import { boldHead } from './queue-sheet.ts'
@@ -19,7 +19,7 @@ export function alarmSheet(alarm: AlarmView, paint: Colours): string {
     ['watches', `${alarm.metric} of ${alarm.of}`],
     ['condition', `${alarm.statistic} of ${alarm.condition}`],
     ['missing data', alarm.treat_missing_data],
-    ['actions', alarm.actions.map(actionText).join('; ') || 'the log'],
+    ['actions', alarm.actions.map(actionText).join('; ') || 'log only'],
     ['declared by', alarm.owner],
     ['evaluated', alarm.evaluated_at ?? 'not yet'],
   ]

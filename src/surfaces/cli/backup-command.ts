@@ -1,4 +1,4 @@
-/** `millrace backup`: copies a store while it is in use, into one verified file. */
+/** `millrace backup`: copies a store into one verified file, while the store is in use. */
 import type { Command } from 'commander'
 import { byteSize } from './byte-size.ts'
 import type { Shell } from './shell.ts'
@@ -9,7 +9,7 @@ import { whileCopying } from './while-copying.ts'
 export function backupCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
     usage: 'backup <file>',
-    description: 'Copy the store into a new file while it is in use, and verify the copy.',
+    description: 'Copy the store to a new file and verify the copy. The store can be in use.',
     examples: ['backup millrace-backup.db', 'backup /backups/monday.db --json'],
   })
   run(shell, command, backUp)
@@ -19,10 +19,10 @@ async function backUp(call: Call<StoreFlags>, file: string): Promise<void> {
   const { flags, output } = call
   const report = await inStore(call, ({ backend }) =>
     whileCopying(call, {
-      interrupted: 'Interrupted; no backup was written.',
+      interrupted: 'Interrupted. No backup was written.',
       copy: (watch) => backend.backup({ file, ...watch }),
     }),
   )
   if (flags.json) output.json(report)
-  else output.line(`Wrote ${printable(report.file)}, ${byteSize(report.bytes)}, verified.`)
+  else output.line(`Wrote and verified ${printable(report.file)} (${byteSize(report.bytes)}).`)
 }

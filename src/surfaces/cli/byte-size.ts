@@ -1,4 +1,4 @@
-/** Sizes for people: in the largest unit in which they have two digits, rounded up. */
+/** Sizes as text, rounded up, in the largest unit that leaves at least two digits. */
 export interface ByteUnit {
   readonly name: string
   readonly bytes: number

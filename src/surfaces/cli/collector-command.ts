@@ -1,4 +1,4 @@
-/** `millrace collector`: what is staged under which key, also while workers merge it. */
+/** `millrace collector`: the items staged under each key. Works while workers merge them. */
 
 import type { Command } from 'commander'
 import { limits } from '../../core/limits.ts'
@@ -34,18 +34,18 @@ interface ListFlags extends StoreFlags {
 export function collectorCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'collector',
-    description: 'Look at what collectors have staged, and have it merged.',
+    description: 'Show the items that collectors have staged, and merge them early.',
   })
   run(shell, listCommand(command), list)
   const showing = {
     usage: 'show <collector> <key>',
-    description: 'Show what is staged under a key, in the order in which it will be merged.',
+    description: 'Show the items staged under a key, in the order of merging.',
     examples: ['collector show replies-dev-conversations abc123 --json'],
   }
   run(shell, storeCommand(command, showing), show)
   const flushing = {
     usage: 'flush <collector> <key>',
-    description: 'Have a key merged now instead of at the end of its window.',
+    description: 'Merge a key now, without waiting for the end of its window.',
     examples: ['collector flush replies-dev-conversations abc123'],
   }
   run(shell, storeCommand(command, flushing), flush)
@@ -54,13 +54,13 @@ export function collectorCommand(parent: Command, shell: Shell): void {
 function listCommand(parent: Command): Command {
   return storeCommand(parent, {
     usage: 'list',
-    description: 'List the keys that have something staged, running or kept.',
+    description: 'List the keys with staged, running or kept items.',
     examples: ['collector list', 'collector list --collector replies-dev-conversations --json'],
   })
-    .option('--collector <name>', 'of this collector only')
-    .option('--prefix <text>', 'of collectors whose names begin with it')
-    .option('--limit <number>', 'how many at most', wholeNumberIn(limits.pageSize), 20)
-    .option('--after <text>', 'go on behind the page before')
+    .option('--collector <name>', 'only keys of this collector')
+    .option('--prefix <text>', 'only collectors whose name starts with this')
+    .option('--limit <number>', 'maximum number to show', wholeNumberIn(limits.pageSize), 20)
+    .option('--after <cursor>', 'start after this cursor, from the previous page')
 }
 
 async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
@@ -76,9 +76,9 @@ async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
   )
   const keys = items.map(keyView)
   if (flags.json) return output.json({ keys, next })
-  if (keys.length === 0) return output.notice('Nothing is staged.')
+  if (keys.length === 0) return output.notice('No items are staged.')
   output.line(keyTable(keys, output.paint))
-  if (next !== null) output.notice(`There is more: --after ${next}`)
+  if (next !== null) output.notice(`To see more, add --after ${next}`)
 }
 
 async function show(
@@ -96,8 +96,10 @@ async function show(
   output.line(keyTable([view], output.paint))
   if (view.items.length > 0) output.line(`\n${itemTable(view.items, output.paint)}`)
   if (view.kept_items.length === 0) return
-  output.line(`\nKept with dead-lettered triggers:\n${itemTable(view.kept_items, output.paint)}`)
-  output.notice('Redrive the triggers or flush the key to merge them.')
+  output.line(
+    `\nKept because their trigger was dead-lettered:\n${itemTable(view.kept_items, output.paint)}`,
+  )
+  output.notice('To merge the kept items, redrive the triggers or flush the key.')
 }
 
 async function flush(
@@ -110,11 +112,13 @@ async function flush(
   )
   if (!flushed) throw nothingStaged(collector, key)
   if (flags.json) return output.json({ collector, key, flushed })
-  output.line(`${printable(key)} is due now.`)
+  output.line(`${printable(key)} will be merged now.`)
 }
 
 function nothingStaged(collector: string, key: string): CommandFailure {
-  const message = `Nothing is staged for ${printable(key)} in ${printable(collector)}.`
+  const message =
+    `No items are staged under the key ${printable(key)} ` +
+    `of the collector ${printable(collector)}.`
   return new CommandFailure(exitCodes.notFound, message)
 }
 

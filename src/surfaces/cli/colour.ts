@@ -8,7 +8,7 @@ interface Surroundings {
   readonly isTerminal: boolean
 }
 
-/** What the user says wins over what the environment says, and that over what is found out. */
+/** The option takes precedence over the environment, and the environment over detection. */
 export function usesColour(
   choice: ColourChoice,
   { environment, isTerminal }: Surroundings,

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../core/error-codes.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 
-/** The end of a command that says itself what its exit code is, in a text for people. */
+/** An error that ends a command with this exit code. Its message is printed without a stack. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
   readonly exitCode: ExitCode
@@ -21,7 +21,7 @@ const missing: readonly ErrorCode[] = [
   'schedule_not_found',
 ]
 
-/** What a refusal by the store means for the exit code; anything else stays what it is. */
+/** Converts an error of the store to a failure with its exit code; returns other errors unchanged. */
 export function failureOf(error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error
   const { code, message } = error

@@ -1,6 +1,6 @@
 /**
- * `millrace completion`: a script for the user's shell. It asks the hidden `__complete` for each word, so
- * that commands, options and the names of queues are always those of today.
+ * `millrace completion`: a script for the user's shell. It calls the hidden `__complete` for each word, so
+ * commands, options and queue names are always current.
  */
 import { Argument, type Command } from 'commander'
 import { serverDefaults } from '../../core/server-defaults.ts'
@@ -14,14 +14,14 @@ const shells = ['bash', 'zsh', 'fish', 'powershell'] as const
 export function completionCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'completion',
-    description: 'Print a script that completes words for your shell.',
+    description: 'Print a completion script for your shell.',
     examples: [
       'completion bash > ~/.local/share/bash-completion/completions/millrace',
       'completion zsh > ~/.zfunc/_millrace',
       'completion fish > ~/.config/fish/completions/millrace.fish',
       'completion powershell >> $PROFILE',
     ],
-  }).addArgument(new Argument('<shell>', 'which shell').choices(shells))
+  }).addArgument(new Argument('<shell>', 'your shell').choices(shells))
   run(shell, command, async ({ output }: Call<object>, name: (typeof shells)[number]) => {
     output.line(completionScripts[name])
   })
@@ -35,7 +35,7 @@ export function completionCommand(parent: Command, shell: Shell): void {
   })
 }
 
-/** What the last word may become; the ones before it say where it stands. */
+/** Candidates for the last word. The words before it decide which command and option it belongs to. */
 async function complete(
   program: Command,
   words: readonly string[],
@@ -49,7 +49,7 @@ async function complete(
 
 interface Position {
   readonly command: Command
-  /** The argument that comes next, if one does. */
+  /** The argument that comes next, if any. */
   readonly argument: Argument | undefined
   /** The option whose value comes next, by its name. */
   readonly option: string | undefined
@@ -80,7 +80,7 @@ function positionOf(program: Command, words: readonly string[]): Position {
   return { command, argument: all[taken] ?? (last?.variadic ? last : undefined), option }
 }
 
-/** Options and arguments that mean a queue. */
+/** Options whose value is a queue. */
 const queueOptions = ['--dlq', '--to', '--queue']
 
 async function candidatesFor(
@@ -103,7 +103,7 @@ async function candidatesFor(
   return argument?.name() === 'queue' ? queueNames(words, shell) : []
 }
 
-/** Silent about everything: nobody can read a message in the middle of a line. */
+/** Never prints an error: it would appear in the middle of the line that the user types. */
 async function queueNames(
   words: readonly string[],
   { environment, platform }: Shell,

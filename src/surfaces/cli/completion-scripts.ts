@@ -1,4 +1,4 @@
-/** One script for each shell: it hands the words of the line to `millrace __complete`. */
+/** One script per shell: it passes the words of the line to `millrace __complete`. */
 export const completionScripts: Readonly<Record<'bash' | 'zsh' | 'fish' | 'powershell', string>> = {
   bash: `# millrace completion for bash
 _millrace() {

@@ -1,4 +1,4 @@
-/** Asks before anything is destroyed: the name has to be typed, or `--yes` given where nobody can type. */
+/** Asks for confirmation: the user types the name, or passes `--yes` where there is no terminal. */
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { CommandFailure } from './command-failure.ts'
@@ -7,9 +7,9 @@ import type { Shell } from './shell.ts'
 import { printable } from './table.ts'
 
 export interface Confirmation {
-  /** What will happen, as a sentence. */
+  /** A sentence that describes what will happen. */
   readonly question: string
-  /** What has to be typed. */
+  /** The user must type this. */
   readonly name: string
   /** `--yes`. */
   readonly yes?: true | undefined
@@ -21,9 +21,12 @@ export async function confirm(
 ): Promise<void> {
   if (yes) return
   if (!isInteractive) {
-    throw new CommandFailure(exitCodes.notConfirmed, `${question} Say --yes to go on.`)
+    throw new CommandFailure(
+      exitCodes.notConfirmed,
+      `${question} To confirm without a terminal, add --yes.`,
+    )
   }
-  const typed = await ask(stdin, `${question} Type ${printable(name)} to go on: `)
+  const typed = await ask(stdin, `${question} Type ${printable(name)} to continue: `)
   if (typed === name) return
   throw typed === interrupted
     ? new CommandFailure(exitCodes.interrupted, 'Nothing was done.')
@@ -31,12 +34,12 @@ export async function confirm(
 }
 
 function notTyped(typed: string | undefined): string {
-  return typed === undefined ? 'Nothing was done.' : 'That is another name; nothing was done.'
+  return typed === undefined ? 'Nothing was done.' : 'The name does not match; nothing was done.'
 }
 
 const interrupted = Symbol('Ctrl-C')
 
-/** The line that was typed; undefined when the input ends first, such as by Ctrl-D. */
+/** Resolves with the typed line, or undefined when the input ends first (Ctrl-D). */
 function ask(input: Readable, question: string): Promise<string | typeof interrupted | undefined> {
   const lines = createInterface({ input, output: process.stderr })
   return new Promise((resolve) => {
@@ -48,7 +51,7 @@ function ask(input: Readable, question: string): Promise<string | typeof interru
     lines.once('SIGINT', () => close(interrupted))
     lines.question(question, close)
     lines.once('close', () => {
-      // Without Enter the cursor is still behind the question.
+      // Without Enter, the cursor is still on the line of the question.
       if (typeof end !== 'string') process.stderr.write('\n')
       resolve(end)
     })

@@ -1,4 +1,4 @@
-/** `millrace dev`: a server with everything that templates declare, until it is told to stop. */
+/** `millrace dev`: a server with everything that templates declare. Runs until it is stopped. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,13 +25,12 @@ interface DevFlags extends ListenFlags, StackFlags, DevLogFlags {
 export function devCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'dev [templates...]',
-    description:
-      'Run everything that templates declare: server, queues, and functions fed by queues.',
+    description: 'Run a server with the queues and functions of your templates.',
     examples: ['dev', 'dev serverless.yml --stage dev', 'dev template.yaml --port 4600'],
   })
   addStackOptions(addListenOptions(command))
-    .option('--env-file <path>', 'variables for templates, any number of times', many)
-    .option('--reports', 'write START, END and REPORT of each invocation, as CloudWatch has them')
+    .option('--env-file <path>', 'file with environment variables for templates (repeatable)', many)
+    .option('--reports', 'print START, END and REPORT lines for each invocation, like CloudWatch')
     .addOption(logOption('warn'))
   addCredentialsHelp(command)
   run(shell, command, dev)
@@ -76,7 +75,7 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
   if (loss !== undefined) throw loss
 }
 
-/** Where frameworks look for a template when nobody names one. */
+/** The files that frameworks use by default. */
 const usualNames = ['serverless.yml', 'serverless.yaml', 'template.yaml', 'template.yml', 'cdk.out']
 
 function templatesIn(folder: string): readonly string[] {
@@ -86,7 +85,7 @@ function templatesIn(folder: string): readonly string[] {
     .slice(0, 1)
 }
 
-/** Later files win over earlier ones, and the environment over all of them. */
+/** Later files override earlier ones, and the environment overrides all files. */
 async function variablesOf({
   envFile = [],
 }: DevFlags): Promise<Record<string, string | undefined>> {

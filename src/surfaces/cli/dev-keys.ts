@@ -5,17 +5,17 @@ import type { Shell } from './shell.ts'
 
 export interface Keys {
   readonly help: string
-  /** Answers when the user asks to leave. */
+  /** Resolves when the user presses `q`. */
   readonly quit: Promise<void>
-  /** Gives the terminal back. */
+  /** Stops listening and restores the terminal. */
   end(): void
 }
 
 const clearScreen = '\u001B[2J\u001B[3J\u001B[H'
-/** A terminal that hands over single keys makes no signal of Ctrl-C. */
+/** Ctrl-C. In raw mode, a terminal sends this character instead of a signal. */
 const interrupt = '\u0003'
 
-/** Nothing when nobody is there to press them. */
+/** Returns undefined when stdin is not a terminal. */
 export function listenKeys(
   { stdin, isInteractive, err }: Shell,
   running: Pick<RunningDev, 'reload'>,
@@ -25,7 +25,7 @@ export function listenKeys(
   const onKeys = (keys: Buffer): void => {
     for (const key of keys.toString()) {
       if (key === 'q') resolve()
-      // Whoever presses it twice means it, as without this listener.
+      // A signal, so that a second Ctrl-C ends the process at once, as without this listener.
       else if (key === interrupt) process.kill(process.pid, 'SIGINT')
       else if (key === 'c') err.write(clearScreen)
       else if (key === 'r') void running.reload()

@@ -1,14 +1,15 @@
-/** What `millrace dev` writes while it runs: stacks that went up, problems, and invocations. */
+/** The log of `millrace dev`: deployed stacks, problems, and invocations. */
 
+import { counted } from '../../core/counted.ts'
 import type { InvocationReport, LambdaLogLine } from '../../server/dev.ts'
 import type { SourcePlan } from '../../stacks/bring-up.ts'
 import type { TemplateProblem } from '../../templates/stack.ts'
-import { tellProblems } from './problem-lines.ts'
+import { printProblems } from './problem-lines.ts'
 import type { Call } from './store-command.ts'
 import { printable } from './table.ts'
 
 export interface DevLogFlags {
-  /** Also START, END and REPORT of each invocation. */
+  /** Prints START, END and REPORT lines too. */
   readonly reports?: true
 }
 
@@ -24,9 +25,9 @@ export class DevLog {
     for (const { stack, steps, gone } of plans) {
       const changed = steps.filter(({ action }) => action !== 'keep').length
       const facts = [
-        `${steps.length} queues (${changed} new or changed)`,
-        `${stack.eventSources.length} event sources`,
-        ...(gone.length === 0 ? [] : [`gone from the template: ${gone.join(', ')}`]),
+        `${counted(steps.length, 'queue')} (${changed} new or changed)`,
+        counted(stack.eventSources.length, 'event source'),
+        ...(gone.length === 0 ? [] : [`no longer in the template: ${gone.join(', ')}`]),
       ]
       output.notice(
         `${output.noticePaint.green('up')} ${printable(stack.name)}: ${facts.join(', ')}`,
@@ -35,10 +36,10 @@ export class DevLog {
   }
 
   problems(problems: readonly TemplateProblem[]): void {
-    tellProblems(problems, this.#call)
+    printProblems(problems, this.#call)
   }
 
-  /** What a function wrote itself, and why it failed; the rest is also in the line of its invocation. */
+  /** Prints the output of a function and why it failed. The other lines repeat its invocation. */
   line({ function: name, requestId, kind, level, text }: LambdaLogLine): void {
     const { flags, output } = this.#call
     if (kind !== 'output' && kind !== 'error' && !flags.reports) return
@@ -46,7 +47,7 @@ export class DevLog {
     const colour = level === 'error' ? red : level === 'warn' ? yellow : String
     for (const line of text.split(/\r?\n/)) {
       const from = `${cyan(printable(name))} ${dim(requestId ?? 'init')}`
-      // A tab moves nothing but the text behind it.
+      // `printable` would replace tabs, which are harmless.
       const shown = line.split('\t').map(printable).join('\t')
       output.notice(`${from} ${colour(shown)}`)
     }
@@ -57,9 +58,8 @@ export class DevLog {
     const { cyan, dim, green, red } = output.noticePaint
     const isClean = report.status === 'succeeded' && report.left === 0
     const outcome = isClean ? green('done') : red(failureText[report.status])
-    const messages = report.records === 1 ? '1 message' : `${report.records} messages`
     const facts = [
-      `${report.acknowledged} of ${messages}${isClean ? '' : ' done'}`,
+      `${report.acknowledged} of ${counted(report.records, 'message')}${isClean ? '' : ' done'}`,
       `${report.durationMs.toFixed(1)} ms`,
       ...(report.initMs === null ? [] : [`started in ${report.initMs.toFixed(0)} ms`]),
       ...(report.left === 0 ? [] : [`${report.left} will be retried`]),
@@ -70,7 +70,7 @@ export class DevLog {
   }
 }
 
-/** A function that has succeeded may have named messages that have not. */
+/** An invocation can succeed and still report single messages as failed. */
 const failureText: Readonly<Record<InvocationReport['status'], string>> = {
   succeeded: 'partly failed',
   failed: 'failed',

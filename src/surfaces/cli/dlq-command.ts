@@ -1,5 +1,7 @@
-/** `millrace dlq`: dead-letter queues, and sending their messages back. */
+/** `millrace dlq`: shows dead-letter queues, and moves their messages back. */
+
 import type { Command } from 'commander'
+import { counted } from '../../core/counted.ts'
 import { limits } from '../../core/limits.ts'
 import {
   type DeadLetterQueueView,
@@ -27,13 +29,13 @@ import { printable, table } from './table.ts'
 export function dlqCommand(parent: Command, shell: Shell): void {
   const dlq = newCommand(parent, {
     usage: 'dlq',
-    description: 'Dead letters: look at them, and send them back.',
+    description: 'Show dead letters, and move them back to their queues.',
   })
   run(
     shell,
     storeCommand(dlq, {
       usage: 'list',
-      description: 'Show the dead-letter queues, the oldest dead letters first.',
+      description: 'List the dead-letter queues, those with the oldest messages first.',
     }),
     list,
   )
@@ -41,7 +43,7 @@ export function dlqCommand(parent: Command, shell: Shell): void {
     shell,
     storeCommand(dlq, {
       usage: 'show <queue>',
-      description: 'Show where the dead letters of a queue come from, and of what they died.',
+      description: 'Show the source queues of dead letters, and why they failed.',
       examples: ['dlq show orders-dlq'],
     }),
     show,
@@ -51,7 +53,8 @@ export function dlqCommand(parent: Command, shell: Shell): void {
     shell,
     storeCommand(dlq, {
       usage: 'follow <queue>',
-      description: 'Watch the running redrive of a queue, and move its messages while watching.',
+      description:
+        'Watch the running redrive of a dead-letter queue, and help to move its messages.',
     }).option('--jsonl', progressLines),
     followRedrive,
   )
@@ -59,47 +62,51 @@ export function dlqCommand(parent: Command, shell: Shell): void {
     shell,
     storeCommand(dlq, {
       usage: 'tasks <queue>',
-      description: 'Show the latest redrives out of a dead-letter queue, newest first.',
-    }).option('--limit <number>', 'how many at most', wholeNumberIn(limits.pageSize), 10),
+      description: 'List the redrives of a dead-letter queue, newest first.',
+    }).option('--limit <number>', 'maximum number to show', wholeNumberIn(limits.pageSize), 10),
     tasks,
   )
   run(
     shell,
     storeCommand(dlq, {
       usage: 'cancel <task>',
-      description: 'Stop a redrive where it is; what was moved stays moved.',
+      description: 'Stop a redrive. Messages that were already moved are not moved back.',
     }),
     cancelRedrive,
   )
 }
 
-const progressLines = 'progress as lines of JSON on stdout'
+const progressLines = 'print progress to stdout, one line of JSON per step'
 
 function redriveCommand(parent: Command): Command {
   return storeCommand(parent, {
     usage: 'redrive <queue>',
-    description: 'Send dead letters back to where they died, or to another queue.',
+    description: 'Move dead letters back to their source queues, or to another queue.',
     examples: [
       'dlq redrive orders-dlq --dry-run',
       'dlq redrive orders-dlq --rate 50 --yes',
       'dlq redrive orders-dlq --to orders-retry',
     ],
   })
-    .option('--to <queue>', 'another queue than those in which they died')
-    .option('--rate <number>', 'messages a second', wholeNumberIn(limits.movesPerSecond))
+    .option('--to <queue>', 'move to this queue instead of the source queues')
+    .option(
+      '--rate <number>',
+      'maximum number of messages per second',
+      wholeNumberIn(limits.movesPerSecond),
+    )
     .option('--yes', 'do not ask')
-    .option('--dry-run', 'only say what would be moved')
+    .option('--dry-run', 'show what would be moved, and change nothing')
     .option('--jsonl', progressLines)
     .addHelpText(
       'after',
-      '\nCtrl-C once leaves the redrive to other processes on the store; twice cancels it.',
+      '\nPress Ctrl-C once to leave the redrive to other processes, and twice to cancel it.',
     )
 }
 
 async function list({ flags, output, shell }: Call<StoreFlags>): Promise<void> {
   const queues = await inStore({ flags, shell }, ({ backend }) => listDeadLetterQueues(backend))
   if (flags.json) return output.json({ queues })
-  if (queues.length === 0) return output.notice('No queue names a dead-letter queue.')
+  if (queues.length === 0) return output.notice('No queue has a dead-letter queue.')
   output.line(boldHead(deadLetterTable(queues), output.paint))
 }
 
@@ -132,7 +139,9 @@ async function show({ flags, output, shell }: Call<StoreFlags>, name: string): P
   output.line(`in flight        ${queue.in_flight}`)
   if (survey.groups.length > 0) output.line(`\n${groupTable(survey)}`)
   if (!survey.complete) {
-    output.line(`\nOnly the first ${survey.looked_at} of ${queue.visible} were looked at.`)
+    output.line(
+      `\nOnly the first ${survey.looked_at} of ${counted(queue.visible, 'message')} were examined.`,
+    )
   }
 }
 
@@ -144,11 +153,11 @@ function countsOf(queue: QueueView): object {
 function groupTable({ groups }: DeadLetterSurvey): string {
   const rows = groups.map(({ source, reason, messages, last_at }) => ({
     messages: String(messages),
-    died_in: source ?? '-',
+    source: source ?? '-',
     last_at,
-    reason: reason ?? (source === null ? 'was sent here' : 'received too often'),
+    reason: reason ?? (source === null ? 'sent here directly' : 'received too often'),
   }))
-  return table(['messages', 'died_in', 'last_at', 'reason'], rows, { rightAligned: ['messages'] })
+  return table(['messages', 'source', 'last_at', 'reason'], rows, { rightAligned: ['messages'] })
 }
 
 async function tasks(
@@ -165,12 +174,12 @@ async function tasks(
   )
   const views = found.map(moveTaskView)
   if (flags.json) return output.json({ tasks: views })
-  if (views.length === 0) return output.notice('There was no redrive.')
+  if (views.length === 0) return output.notice('No redrives found.')
   const rows = views.map((task) => ({
     ...task,
     moved: `${task.moved} of ${task.to_move}`,
     skipped: String(skippedOf(task)),
-    to: task.destination ?? 'where they died',
+    to: task.destination ?? 'source queues',
     rate: task.rate === null ? null : `${task.rate}/s`,
   }))
   const columns = [

@@ -4,6 +4,7 @@
  */
 
 import type { Backend, MoveTask, MoveTaskFailure } from '../../backends/backend.ts'
+import { counted } from '../../core/counted.ts'
 import { isRefused } from '../../core/millrace-error.ts'
 import { pause } from '../../core/pause.ts'
 import { moveTaskView } from '../../operations/move-task-view.ts'
@@ -40,7 +41,7 @@ export async function redriveQueue(call: Call<RedriveFlags>, source: string): Pr
     call,
     async (store) => {
       try {
-        if (call.flags.dryRun) return await foretell(call, store, source)
+        if (call.flags.dryRun) return await printPlan(call, store, source)
         await watch(call, store, await start(call, store, source))
       } catch (error) {
         throw isRefused(error, 'move_task_running') ? await unfinished(store, source) : error
@@ -63,7 +64,7 @@ async function start(
   )
 }
 
-/** Says how many would move by the plan; of more than it has looked at, how many could. */
+/** States how many messages will move; an upper limit when the plan covers only part of the queue. */
 async function questionOf(
   backend: Backend,
   source: string,
@@ -72,28 +73,27 @@ async function questionOf(
   const { ready } = await backend.queueStatistics({ queue: source })
   const plan = await planRedrive(backend, source, to)
   const count = plan.complete ? movesIn(plan) : ready - skippedOf(plan)
-  const messages = ready === 1 ? '1 message' : `${ready} messages`
+  const messages = counted(ready, 'message')
   const what = count === ready ? messages : `${count} of ${messages}`
   const limit = plan.complete ? '' : 'up to '
-  const target = to === undefined ? 'where they died' : printable(to)
-  return `This will move ${limit}${what} out of ${printable(source)}, to ${target}.`
+  const target = to === undefined ? 'their source queues' : printable(to)
+  return `This will move ${limit}${what} from ${printable(source)} to ${target}.`
 }
 
 function movesIn({ moves }: Pick<RedrivePlan, 'moves'>): number {
   return moves.reduce((sum, { messages }) => sum + messages, 0)
 }
 
-/** It may be that no process works on it any more. */
+/** The unfinished redrive may have no process that works on it. */
 async function unfinished({ backend }: OpenStore, source: string): Promise<CommandFailure> {
   const [latest] = await backend.listMoveTasks({ source, limit: 1 })
   const queue = printable(source)
   const message =
-    `A redrive of ${queue} is not finished. Watch or continue it with: millrace dlq follow ${queue};` +
-    (latest === undefined ? '' : ` stop it with: millrace dlq cancel ${latest.id}`)
+    `A redrive of ${queue} has not finished. To watch or continue it: millrace dlq follow ${queue}` +
+    (latest === undefined ? '' : `; to stop it: millrace dlq cancel ${latest.id}`)
   return new CommandFailure(exitCodes.failed, message)
 }
 
-/** Stays with a redrive that was started before. */
 export async function followRedrive(call: Call<FollowFlags>, source: string): Promise<void> {
   await inStore(
     call,
@@ -101,7 +101,7 @@ export async function followRedrive(call: Call<FollowFlags>, source: string): Pr
       const { backend } = store
       const [latest] = await backend.listMoveTasks({ source, limit: 1 })
       if (latest === undefined || !isActive(latest)) {
-        const message = `No redrive of ${printable(source)} is running.`
+        const message = `${printable(source)} has no running redrive.`
         throw new CommandFailure(exitCodes.notFound, message)
       }
       const { timers } = call.shell.ports
@@ -122,10 +122,10 @@ export async function cancelRedrive(call: Call<StoreFlags>, id: string): Promise
   })
   const view = moveTaskView(task)
   if (flags.json) return output.json(view)
-  output.line(`Cancelled after ${view.moved} of ${view.to_move}.`)
+  output.line(`Cancelled after moving ${view.moved} of ${counted(view.to_move, 'message')}.`)
 }
 
-async function foretell(
+async function printPlan(
   { flags, output }: Call<RedriveFlags>,
   { backend }: OpenStore,
   source: string,
@@ -137,20 +137,22 @@ async function foretell(
     const document = { queue: source, messages: ready, ...plan, dry_run: true }
     return flags.json ? output.json(document) : output.jsonLine(document)
   }
-  output.line(`Would move ${movesIn(plan)} of ${ready} messages out of ${printable(source)}.`)
-  if (!complete) output.line(`Only the first ${looked_at} were looked at.`)
+  output.line(
+    `Would move ${movesIn(plan)} of ${counted(ready, 'message')} from ${printable(source)}.`,
+  )
+  if (!complete) output.line(`Only the first ${counted(looked_at, 'message')} were examined.`)
   for (const { to, messages } of moves) output.line(`  ${messages} to ${printable(to)}`)
   for (const line of skippedLines(skipped)) output.line(line)
 }
 
 const stays: Readonly<Record<MoveTaskFailure, { one: string; many: string }>> = {
   queue_not_found: {
-    one: 'stays: the queue in which it died does not exist',
-    many: 'stay: the queue in which they died does not exist',
+    one: 'stays: its source queue does not exist',
+    many: 'stay: their source queues do not exist',
   },
   origin_unknown: {
-    one: 'stays: it does not say where it died',
-    many: 'stay: they do not say where they died',
+    one: 'stays: its source queue is not known',
+    many: 'stay: their source queues are not known',
   },
 }
 
@@ -162,8 +164,8 @@ function skippedLines(skipped: MoveTask['skipped']): readonly string[] {
     )
 }
 
-/** Often enough for a bar that moves. */
-const lookAgainMs = 200
+/** Short enough for a progress bar. */
+const pollMs = 200
 
 async function watch(call: Call<FollowFlags>, store: OpenStore, task: Redrive): Promise<void> {
   using interruptions = new Interruptions(call.shell)
@@ -185,7 +187,7 @@ interface Following {
   readonly progress: Progress
 }
 
-/** Until the task ends; undefined when the user leaves it. */
+/** Resolves when the task ends, or with undefined when the user presses Ctrl-C. */
 async function follow(following: Following): Promise<MoveTask | undefined> {
   const { call, task, interruptions, progress } = following
   const { flags, output, shell } = call
@@ -194,7 +196,7 @@ async function follow(following: Following): Promise<MoveTask | undefined> {
     progress.show({ done: state.moved, of: state.toMove })
     if (flags.jsonl) output.jsonLine({ event: 'progress', ...moveTaskView(state) })
     if (!isActive(state)) return state
-    await pause(shell.ports.timers, lookAgainMs, interruptions.signal)
+    await pause(shell.ports.timers, pollMs, interruptions.signal)
   }
   return undefined
 }
@@ -204,15 +206,15 @@ interface Leaving extends Omit<Following, 'progress'> {
 }
 
 /**
- * While it waits for a second Ctrl-C this command moves nothing, so what moves by then is moved by
- * another process.
+ * This command moves nothing while it waits for a second Ctrl-C. If messages move in that time, another
+ * process moves them.
  */
 async function leave({ call, store, task, interruptions }: Leaving): Promise<MoveTask> {
   const before = await task.progress()
   call.output.notice(
-    `This command moves no more messages. Ctrl-C again cancels the redrive ${task.id}.`,
+    `This command has stopped moving messages. Press Ctrl-C again to cancel the redrive ${task.id}.`,
   )
-  if (await interruptions.isMeant()) {
+  if (await interruptions.isRepeated()) {
     await task.cancel()
     await using _maintenance = maintainStore(store.backend, call.shell.ports.timers)
     return await task.finished()
@@ -222,10 +224,10 @@ async function leave({ call, store, task, interruptions }: Leaving): Promise<Mov
   const { id, source } = after
   const follow = `millrace dlq follow ${printable(source)}`
   const first = hasMoved(before, after)
-    ? `Another process continues the redrive ${id}; watch it with: ${follow};`
-    : `The redrive ${id} waits: no other process moves its messages now. ` +
-      `A server or worker on this store will; or continue it with: ${follow};`
-  const message = `${first} stop it with: millrace dlq cancel ${id}`
+    ? `Another process continues the redrive ${id}. To watch it: ${follow}`
+    : `No process continues the redrive ${id} until a server or worker uses this store. ` +
+      `To continue it: ${follow}`
+  const message = `${first}; to stop it: millrace dlq cancel ${id}`
   throw new CommandFailure(exitCodes.interrupted, message)
 }
 
@@ -242,7 +244,7 @@ function finish({ flags, output }: Call<FollowFlags>, task: MoveTask): void {
   if (flags.json) output.json(view)
   else if (flags.jsonl) output.jsonLine({ event: 'end', ...view })
   else {
-    output.line(`Moved ${view.moved} of ${view.to_move}${endOf(view)}`)
+    output.line(`Moved ${view.moved} of ${counted(view.to_move, 'message')}${endOf(view)}`)
     for (const line of skippedLines(view.skipped)) output.line(line)
   }
   if (view.status === 'completed') return
@@ -255,7 +257,7 @@ function finish({ flags, output }: Call<FollowFlags>, task: MoveTask): void {
   )
 }
 
-/** A redrive that has left some behind has done what it could. */
+/** A redrive that skipped messages counts as failed, so it prints the count instead of the status. */
 function endOf({ status, skipped }: Pick<MoveTask, 'status' | 'skipped'>): string {
   const count = skippedOf({ skipped })
   if (status !== 'failed' || count === 0) return `: ${status}.`
@@ -264,8 +266,8 @@ function endOf({ status, skipped }: Pick<MoveTask, 'status' | 'skipped'>): strin
 
 function whyFailed(task: Pick<MoveTask, 'source' | 'skipped'>): string {
   const count = skippedOf(task)
-  if (count === 0) return 'A queue of this redrive was deleted while it ran.'
-  const messages = count === 1 ? '1 message stays' : `${count} messages stay`
-  const them = count === 1 ? 'it' : 'them'
-  return `${messages} in ${printable(task.source)}; name a queue for ${them} with --to.`
+  if (count === 0) return 'A queue of this redrive was deleted during the redrive.'
+  const verb = count === 1 ? 'stays' : 'stay'
+  const source = printable(task.source)
+  return `${counted(count, 'message')} ${verb} in ${source}. Use --to to name a destination queue.`
 }

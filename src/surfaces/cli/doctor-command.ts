@@ -1,10 +1,14 @@
-/** `millrace doctor`: looks for what AWS would refuse, what loses messages, and what surprises later. */
+/**
+ * `millrace doctor`: finds settings that AWS would reject, that lose messages, or that cause trouble later.
+ */
+
 import type { Command } from 'commander'
 import type { Finding } from '../../contracts/doctor-rule.ts'
+import { counted } from '../../core/counted.ts'
 import type { Examination } from '../../stacks/examine.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
-import { placeText, problemView, tellProblems } from './problem-lines.ts'
+import { placeText, printProblems, problemView } from './problem-lines.ts'
 import type { Shell } from './shell.ts'
 import {
   addPlaceOptions,
@@ -20,7 +24,7 @@ interface DoctorFlags extends StoreFlags, StackFlags {}
 export function doctorCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
     usage: 'doctor [templates...]',
-    description: 'Examine templates or apps, or else the queues of the store.',
+    description: 'Find mistakes in templates or apps, or in the queues of the store.',
     examples: ['doctor', 'doctor serverless.yml', 'doctor src/app.ts --json'],
   })
   run(shell, addPlaceOptions(addStackOptions(command)), doctor)
@@ -32,14 +36,14 @@ async function doctor(call: Call<DoctorFlags>, templates: readonly string[]): Pr
   if (flags.json) {
     output.json({ findings: findings.map(findingView), problems: problems.map(problemView) })
   } else {
-    tellProblems(problems, call)
+    printProblems(problems, call)
     for (const finding of findings) tellFinding(call, finding)
-    if (findings.length + problems.length === 0) output.notice('Nothing was found.')
+    if (findings.length + problems.length === 0) output.notice('No problems found.')
   }
   const isError = ({ severity }: { readonly severity: string }): boolean => severity === 'error'
   const errors = [...findings, ...problems].filter(isError).length
   if (errors === 0) return
-  const message = errors === 1 ? 'There is 1 error.' : `There are ${errors} errors.`
+  const message = `Found ${counted(errors, 'error')}.`
   throw new CommandFailure(exitCodes.failed, message)
 }
 

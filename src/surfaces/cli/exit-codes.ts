@@ -1,17 +1,17 @@
 import { interruptedExitCode } from '../../core/stop-signals.ts'
 
-/** What the exit code of every command means. */
+/** The exit codes of all commands. */
 export const exitCodes = {
   done: 0,
   failed: 1,
-  /** Called wrongly. */
+  /** Wrong options or arguments. */
   usage: 2,
   notFound: 3,
-  /** Dangerous, and nobody has confirmed it. */
+  /** Destructive, and not confirmed. */
   notConfirmed: 4,
-  /** Some of what was asked for is done, and some is not. */
+  /** Part of the work is done, and part failed. */
   partlyDone: 5,
-  /** The store cannot be opened, or there is none; the server cannot be reached. */
+  /** The store does not exist or cannot be opened, or the server cannot be reached. */
   cannotOpen: 6,
   interrupted: interruptedExitCode,
 } as const

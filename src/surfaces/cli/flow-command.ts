@@ -1,7 +1,8 @@
-/** `millrace flow`: the flows and chains of a store, also while workers do their units. */
+/** `millrace flow`: the flows and chains of a store. Works while workers run their units. */
 
 import type { Command } from 'commander'
 import type { FlowKey, FlowRecord, FlowStore, UnitKey } from '../../backends/flow-store.ts'
+import { counted } from '../../core/counted.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { supported } from '../../core/supported.ts'
@@ -47,24 +48,29 @@ interface CancelFlags extends StoreFlags {
 export function flowCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'flow',
-    description: 'Flows and chains: how far they are, where they stopped, going on.',
+    description: 'Show, cancel and resume flows and chains.',
   })
   run(shell, listCommand(command), list)
   const showing = {
     usage: 'show <flow> <id>',
-    description: 'Show how far one flow is.',
+    description: 'Show the progress of a flow.',
     examples: ['flow show ingestion-dev-extraction d-17'],
   }
   run(shell, storeCommand(command, showing), show)
   run(shell, unitsCommand(command), units)
   const cancelling = {
     usage: 'cancel <flow> <id>',
-    description: 'End an open flow, and take back the work that nobody has begun.',
+    description: 'Cancel an open flow, and remove its work that has not started.',
   }
-  run(shell, storeCommand(command, cancelling).option('--yes', 'do not ask'), cancel)
+  run(
+    shell,
+    storeCommand(command, cancelling).option('--yes', 'do not ask for confirmation'),
+    cancel,
+  )
   const resuming = {
     usage: 'resume <flow> <id> [unit]',
-    description: 'Send the work of a unit once more that was given up (default: where it stopped).',
+    description:
+      'Send the work of a failed unit again (default: the unit at which the flow stopped).',
     examples: ['flow resume academy-dev-course c-5', 'flow resume academy-dev-course c-5 outline'],
   }
   run(shell, storeCommand(command, resuming), resume)
@@ -77,28 +83,32 @@ function listCommand(parent: Command): Command {
     examples: ['flow list --status failed', 'flow list --flow ingestion-dev --overdue --json'],
   }
   return paged(storeCommand(parent, text))
-    .option('--flow <name>', 'those whose names begin like this')
-    .option('--status <status>', `one of ${statuses.join(', ')}`, oneOf(statuses))
-    .option('--overdue', 'only open ones past their deadline')
+    .option('--flow <name>', 'only flows whose name starts with this')
+    .option(
+      '--status <status>',
+      `only flows with this status: ${statuses.join(', ')}`,
+      oneOf(statuses),
+    )
+    .option('--overdue', 'only open flows past their deadline')
 }
 
 function unitsCommand(parent: Command): Command {
   const text = {
     usage: 'units <flow> <id>',
-    description: 'List the units of a flow in their order.',
+    description: 'List the units of a flow, in order.',
     examples: ['flow units ingestion-dev-extraction d-17 --state pending'],
   }
   return paged(storeCommand(parent, text)).option(
     '--state <state>',
-    `one of ${states.join(', ')}`,
+    `only units in this state: ${states.join(', ')}`,
     oneOf(states),
   )
 }
 
 function paged(command: Command): Command {
   return command
-    .option('--limit <number>', 'how many at most', wholeNumberIn(limits.pageSize), 20)
-    .option('--after <text>', 'go on behind the page before')
+    .option('--limit <number>', 'maximum number to show', wholeNumberIn(limits.pageSize), 20)
+    .option('--after <cursor>', 'start after this cursor, from the previous page')
 }
 
 async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
@@ -115,9 +125,9 @@ async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
   )
   const flows = items.map(flowView)
   if (flags.json) return output.json({ flows, next })
-  if (flows.length === 0) return output.notice('There is no such flow.')
+  if (flows.length === 0) return output.notice('No flows found.')
   output.line(flowTable(flows, output.paint))
-  if (next !== null) output.notice(`There is more: --after ${next}`)
+  if (next !== null) output.notice(`To see more, add --after ${next}`)
 }
 
 async function show(
@@ -151,9 +161,9 @@ async function units(
   )
   const shown = items.map(unitView)
   if (flags.json) return output.json({ units: shown, next })
-  if (shown.length === 0) return output.notice('There is no such unit.')
+  if (shown.length === 0) return output.notice('No units found.')
   output.line(unitTable(shown, output.paint))
-  if (next !== null) output.notice(`There is more: --after ${next}`)
+  if (next !== null) output.notice(`To see more, add --after ${next}`)
 }
 
 async function cancel(
@@ -168,14 +178,14 @@ async function cancel(
   if (before.status === 'cancelled') {
     const view = flowView(before)
     if (flags.json) return output.json(view)
-    return output.line(`${name} is cancelled already, since ${view.ended_at}.`)
+    return output.line(`${name} was already cancelled at ${view.ended_at}.`)
   }
-  await confirm(shell, { question: `This ends ${name} for good.`, name: id, yes: flags.yes })
+  await confirm(shell, { question: `This will cancel ${name}.`, name: id, yes: flags.yes })
   const record = await inStore({ flags, shell }, ({ backend }) =>
     supported(backend.flows).cancel({ flow, id }),
   )
   if (flags.json) return output.json(flowView(record))
-  output.line(`Cancelled ${name}, ${doneOf(record)} done.`)
+  output.line(`Cancelled ${name} with ${doneOf(record)} done.`)
 }
 
 async function resume(
@@ -184,30 +194,31 @@ async function resume(
   id: string,
   unit?: string,
 ): Promise<void> {
-  const { record, place, wasUnderWay } = await inStore({ flags, shell }, async (store) => {
+  const { record, place, wasPending } = await inStore({ flags, shell }, async (store) => {
     const flows = supported(store.backend.flows)
     const before = await requireFlow(flows, { flow, id })
     const place = unit ?? before.failure?.unit
     if (!place) {
-      const message = 'The flow has not stopped at a unit. Name one to do it once more.'
+      const message =
+        'The flow has not stopped at a unit. Name the unit whose work is to be sent again.'
       throw new CommandFailure(exitCodes.usage, message)
     }
     const key = { flow, id, unit: place }
-    const wasUnderWay = before.status === 'open' && (await isUnderWay(flows, key))
+    const wasPending = before.status === 'open' && (await isPending(flows, key))
     const record = await flows.resume(key).catch(withAdvice)
-    return { record, place, wasUnderWay }
+    return { record, place, wasPending }
   })
   if (flags.json) return output.json(flowView(record))
   const name = `${printable(flow)} ${printable(id)}`
   output.line(
-    wasUnderWay
-      ? `Nothing was done: ${printable(place)} of ${name} has its work and has not ended.`
-      : `${name} goes on, ${doneOf(record)} done.`,
+    wasPending
+      ? `Nothing was done: the unit ${printable(place)} of ${name} is waiting or running.`
+      : `Resumed ${name} with ${doneOf(record)} done.`,
   )
 }
 
-/** Its work is there: it waits for a worker, or one has it. */
-async function isUnderWay(flows: FlowStore, { flow, id, unit }: UnitKey): Promise<boolean> {
+/** Whether the unit has a message that waits for a worker or runs. */
+async function isPending(flows: FlowStore, { flow, id, unit }: UnitKey): Promise<boolean> {
   let after: string | undefined
   do {
     const limit = limits.pageSize.max
@@ -226,19 +237,19 @@ async function isUnderWay(flows: FlowStore, { flow, id, unit }: UnitKey): Promis
   return false
 }
 
-/** The command has no work to give. */
+/** The command line cannot supply the work of a unit, so the error must name another way. */
 function withAdvice(error: unknown): never {
   const needsWork =
     error instanceof MillraceError && error.violations.some(({ field }) => field === 'work')
   if (!needsWork) throw error
   const message =
-    'The flow does not remember the work of its units. Declare it with keepWork, or resume it in ' +
-    'the app and give the work along.'
+    'The flow does not keep the work of its units. Declare it with keepWork, or call resume in the ' +
+    'app and pass the work.'
   throw new CommandFailure(exitCodes.usage, message)
 }
 
 function doneOf({ units: { done, total } }: FlowRecord): string {
-  return `${done} of ${total} units`
+  return `${done} of ${counted(total, 'unit')}`
 }
 
 async function requireFlow(flows: FlowStore, key: FlowKey): Promise<FlowRecord> {

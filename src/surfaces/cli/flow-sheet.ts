@@ -1,4 +1,4 @@
-/** Flows for people: a table of them, a page about one, a table of its units. */
+/** Flows as text: a table of flows, the details of one, and a table of its units. */
 import type { FlowView, UnitView } from '../../operations/flow-view.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Colours } from './shell.ts'
@@ -22,7 +22,7 @@ export function flowTable(flows: readonly FlowView[], paint: Bold): string {
   return boldHead(shown, paint)
 }
 
-/** Each line is a label and a value; what does not apply is left out. */
+/** Lines of label and value. Lines without a value are left out. */
 export function flowSheet(flow: FlowView, { bold }: Bold): string {
   const { units, failure, parent } = flow
   const lines: readonly (readonly [string, string | null])[] = [
@@ -30,10 +30,10 @@ export function flowSheet(flow: FlowView, { bold }: Bold): string {
     ['units', `${units.total}`],
     ['done', `${units.done}`],
     ['pending', `${units.pending}`],
-    ['given up', `${units.dead}`],
+    ['failed', `${units.dead}`],
     ['stopped at', failure?.unit ?? null],
     ['because', failure?.reason ?? null],
-    ['stands for', parent && `${parent.unit} of ${parent.flow} ${parent.id}`],
+    ['parent', parent && `${parent.unit} of ${parent.flow} ${parent.id}`],
     ['opened', flow.opened_at],
     ['deadline', flow.deadline_at && flow.deadline_at + (flow.overdue ? ', overdue' : '')],
     ['ended', flow.ended_at],

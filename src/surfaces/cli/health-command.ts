@@ -1,4 +1,4 @@
-/** `millrace health`: asks a server whether it is ready, so that a container needs no other program. */
+/** `millrace health`: checks that a server is ready, so that containers need no other program for it. */
 import { type Command, Option } from 'commander'
 import { serverDefaults } from '../../core/server-defaults.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -18,17 +18,22 @@ export function healthCommand(parent: Command, shell: Shell): void {
   const url = `http://${host}:${port}`
   const command = newCommand(parent, {
     usage: 'health',
-    description: 'Ask a server whether it is ready.',
+    description: 'Check that a server is ready.',
     examples: ['health', 'health --url http://127.0.0.1:4600'],
   })
     .addOption(
-      new Option('--url <address>', 'where the server is')
+      new Option('--url <address>', 'address of the server')
         .env('MILLRACE_URL')
         .default(url)
         .argParser((text) => (text === '' ? url : webAddress(text))),
     )
-    .option('--timeout <duration>', 'how long to wait', durationIn(timeouts), 5_000)
-    .option('--json', 'one JSON document on stdout')
+    .option(
+      '--timeout <duration>',
+      'how long to wait for the response',
+      durationIn(timeouts),
+      5_000,
+    )
+    .option('--json', 'print one JSON document to stdout')
   run(shell, command, ask)
 }
 
@@ -42,11 +47,18 @@ async function ask({ flags, output, shell }: Call<HealthFlags>): Promise<void> {
   )
   cancel()
   if (response === undefined) {
-    throw new CommandFailure(exitCodes.cannotOpen, `There is no answer from ${flags.url}.`)
+    throw new CommandFailure(
+      exitCodes.cannotOpen,
+      `No response from ${flags.url}. Check that the server runs, or name another one with --url.`,
+    )
   }
   await response.body?.cancel()
   const { status, ok: ready } = response
   if (flags.json) output.json({ url: flags.url, ready, status })
   else if (ready) output.line('ready')
-  if (!ready) throw new CommandFailure(exitCodes.failed, `${flags.url} is not ready (${status}).`)
+  if (!ready)
+    throw new CommandFailure(
+      exitCodes.failed,
+      `The server at ${flags.url} is not ready (status ${status}).`,
+    )
 }

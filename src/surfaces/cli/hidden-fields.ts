@@ -1,4 +1,4 @@
-/** What the contract of a queue calls secret or personal: masked, unless the user asks to see it. */
+/** Fields that the contract of a queue marks as secret or personal. They are masked without `--reveal`. */
 import type { Command } from 'commander'
 import type { Backend } from '../../backends/backend.ts'
 
@@ -7,10 +7,10 @@ export interface RevealFlags {
 }
 
 export function addReveal(command: Command): Command {
-  return command.option('--reveal', 'show secret and personal fields too')
+  return command.option('--reveal', 'also show secret and personal fields')
 }
 
-/** The paths to mask in what is shown of a queue. */
+/** The paths to mask in messages of a queue. */
 export async function hiddenIn(
   backend: Pick<Backend, 'readQueue'>,
   queue: string,

@@ -1,4 +1,4 @@
-/** `millrace inbox claim`, `renew`, `note`, `resolve` and `return`: what a person does. */
+/** `millrace inbox claim`, `renew`, `note`, `resolve` and `return`. */
 import {
   type ClaimedItem,
   claimRefusal,
@@ -48,7 +48,7 @@ export async function renewItem(
   const item = handled(result, queue, id)
   const view = item && inboxItemView(item, hidden)
   if (flags.json && view) return output.json(view)
-  output.line(`Kept until ${view?.claim?.until}.`)
+  output.line(`Renewed until ${view?.claim?.until}.`)
 }
 
 export async function noteOnItem(
@@ -105,9 +105,9 @@ function lastingOf(flags: LastingFlags): { readonly for?: { readonly ms: number 
 }
 
 const notReady = {
-  delayed: 'It is delayed, and cannot be claimed yet.',
-  held: 'A kill switch or a ceiling holds it.',
-  behind: 'Another message of its group comes first.',
+  delayed: 'The message is delayed and cannot be claimed yet.',
+  held: 'A kill switch or a ceiling holds the message.',
+  behind: 'An earlier message of the same group must be resolved first.',
 } as const
 
 function notClaimed(
@@ -117,13 +117,19 @@ function notClaimed(
 ): CommandFailure {
   switch (result.status) {
     case 'none':
-      return new CommandFailure(exitCodes.notFound, `Nothing waits in ${printable(queue)}.`)
+      return new CommandFailure(
+        exitCodes.notFound,
+        `No messages are waiting in ${printable(queue)}.`,
+      )
     case 'gone':
       return missing(queue, id)
     case 'taken': {
-      const holder = result.holder === null ? 'A receiver without a name' : result.holder
+      const holder = result.holder === null ? 'An unnamed receiver' : result.holder
       const until = new Date(result.until).toISOString()
-      return new CommandFailure(exitCodes.failed, `${printable(holder)} has it until ${until}.`)
+      return new CommandFailure(
+        exitCodes.failed,
+        `${printable(holder)} has claimed the message until ${until}.`,
+      )
     }
     case 'not_ready':
       return new CommandFailure(exitCodes.failed, notReady[result.because])

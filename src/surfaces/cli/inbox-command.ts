@@ -1,4 +1,4 @@
-/** `millrace inbox`: takes messages that wait for a person, and decides them, by hand. */
+/** `millrace inbox`: claims and resolves messages that wait for a person. */
 import type { Command } from 'commander'
 import { limits } from '../../core/limits.ts'
 import { inboxTabs } from '../../operations/inbox-tabs.ts'
@@ -12,7 +12,7 @@ import { type Call, type CommandText, newCommand, run, storeCommand } from './st
 export function inboxCommand(parent: Command, shell: Shell): void {
   const inbox = newCommand(parent, {
     usage: 'inbox',
-    description: 'Messages that wait for a person: claim, note, resolve, return.',
+    description: 'Claim and resolve messages that wait for a person.',
     examples: [
       'inbox list handoff --tab unassigned',
       'inbox claim handoff --for 30m',
@@ -25,7 +25,7 @@ export function inboxCommand(parent: Command, shell: Shell): void {
     addReveal(
       storeCommand(inbox, {
         usage: 'show <queue> <id>',
-        description: 'Show a message, who has it, and what people did with it.',
+        description: 'Show a message, its claim and its history.',
       }),
     ),
     showItem,
@@ -36,7 +36,7 @@ export function inboxCommand(parent: Command, shell: Shell): void {
       lasting(
         personCommand(inbox, {
           usage: 'claim <queue> [id]',
-          description: 'Take a message, or the one that has waited longest; nobody else gets it.',
+          description: 'Claim a message for yourself (default: the oldest one that is free).',
         }),
       ),
     ),
@@ -47,7 +47,7 @@ export function inboxCommand(parent: Command, shell: Shell): void {
     lasting(
       personCommand(inbox, {
         usage: 'renew <queue> <id>',
-        description: 'Keep a claimed message for longer.',
+        description: 'Extend your claim on a message.',
       }),
     ),
     renewItem,
@@ -56,7 +56,7 @@ export function inboxCommand(parent: Command, shell: Shell): void {
     shell,
     personCommand(inbox, {
       usage: 'note <queue> <id> <text>',
-      description: 'Write something down about a message, claimed or not.',
+      description: 'Add a note to a message, claimed or not.',
     }),
     noteOnItem,
   )
@@ -66,18 +66,18 @@ export function inboxCommand(parent: Command, shell: Shell): void {
 function addEnds(shell: Shell, inbox: Command): void {
   const resolving = {
     usage: 'resolve <queue> <id>',
-    description: 'Say that a claimed message is done: it leaves the queue.',
+    description: 'Finish a claimed message and remove it from the queue.',
   }
-  const resolve = personCommand(inbox, resolving).option('--note <text>', 'what was decided')
+  const resolve = personCommand(inbox, resolving).option('--note <text>', 'your decision')
   run(shell, resolve, (call: Call<never>, ...place: readonly never[]) =>
     endItem(call, 'resolve', place),
   )
   const returning = {
     usage: 'return <queue> <id>',
-    description: 'Put a claimed message back to those that wait.',
+    description: 'End your claim, so that others can claim the message.',
   }
-  const giveBack = personCommand(inbox, returning).option('--note <text>', 'why it goes back')
-  run(shell, giveBack, (call: Call<never>, ...place: readonly never[]) =>
+  const returnCommand = personCommand(inbox, returning).option('--note <text>', 'why you return it')
+  run(shell, returnCommand, (call: Call<never>, ...place: readonly never[]) =>
     endItem(call, 'giveBack', place),
   )
 }
@@ -85,24 +85,21 @@ function addEnds(shell: Shell, inbox: Command): void {
 function listCommand(parent: Command): Command {
   return personCommand(parent, {
     usage: 'list <queue>',
-    description: 'Show what waits or is in the hands of somebody, oldest first.',
+    description: 'List waiting and claimed messages, oldest first.',
   })
-    .option('--tab <tab>', `which of it: ${inboxTabs.join(', ')}`, oneOf(inboxTabs), 'all')
-    .option('--limit <number>', 'how many at most', wholeNumberIn(limits.pageSize), 20)
-    .option('--after <text>', 'go on behind the page before')
+    .option('--tab <tab>', `which messages: ${inboxTabs.join(', ')}`, oneOf(inboxTabs), 'all')
+    .option('--limit <number>', 'maximum number to show', wholeNumberIn(limits.pageSize), 20)
+    .option('--after <cursor>', 'start after this cursor, from the previous page')
 }
 
 function personCommand(parent: Command, text: CommandText): Command {
-  return storeCommand(parent, text).option(
-    '--by <who>',
-    'who you are, for the record (default: the user of this system)',
-  )
+  return storeCommand(parent, text).option('--by <who>', 'your name (default: your user name)')
 }
 
 function lasting(command: Command): Command {
   return command.option(
     '--for <duration>',
-    "how long, from now on (default: the queue's visibility timeout)",
+    "how long, from now (default: the queue's visibility timeout)",
     durationIn(limits.inboxLeaseMs),
   )
 }

@@ -1,4 +1,6 @@
-/** `millrace inbox list` and `show`: what waits for people, and what they did with it. */
+/** `millrace inbox list` and `show`. */
+
+import { counted } from '../../core/counted.ts'
 import { createInbox, type ListInboxOptions } from '../../operations/inbox.ts'
 import { type InboxTab, tabOptions } from '../../operations/inbox-tabs.ts'
 import {
@@ -52,8 +54,8 @@ export async function listInbox(call: Call<ListFlags>, queue: string): Promise<v
   const counts = inboxCountsView(counted)
   if (flags.json) return output.json({ items: rows, counts, next })
   if (rows.length > 0) output.line(boldHead(itemTable(call, rows), output.paint))
-  output.notice(`${counts.mine} mine, ${counts.unassigned} unassigned, ${counts.all} in all.`)
-  if (next !== null) output.notice(`There is more: --after ${next}`)
+  output.notice(`${counts.mine} mine, ${counts.unassigned} unassigned, ${counts.all} in total.`)
+  if (next !== null) output.notice(`To see more, add --after ${next}`)
 }
 
 function itemTable({ shell }: Call<ListFlags>, items: readonly InboxItemView[]): string {
@@ -99,24 +101,24 @@ export async function showItem(
   const history = events.map(inboxEventView)
   if (flags.json) return output.json({ item, history })
   output.line(output.paint.bold(printable(id)))
-  output.line(item === null ? 'It has left the queue.' : itemSheet(item))
+  output.line(item === null ? 'The message is no longer in the queue.' : itemSheet(item))
   if (history.length > 0) output.line(`\n${historyTable(history)}`)
 }
 
 function itemSheet(item: InboxItemView): string {
   const { state, claim } = item
   const held = claim === null ? '' : ` by ${claim.by} until ${claim.until}`
-  const from = item.dead_letter && `died in ${item.dead_letter.source}`
+  const from = item.dead_letter && `dead letter of ${item.dead_letter.source}`
   const facts = [
     `${state}${held}`,
     `sent ${item.sent_at}`,
-    `received ${item.receive_count} times`,
+    `received ${counted(item.receive_count, 'time')}`,
     ...(item.group === null ? [] : [`group ${item.group}`]),
     ...(from === null ? [] : [from]),
   ]
   const message =
     typeof item.message === 'string' ? item.message : JSON.stringify(item.message, null, 2)
-  // A body must not steer the terminal, but may be as long as it is.
+  // A body must not control the terminal. It is not shortened.
   const lines = message.split('\n').map(printable).join('\n')
   return `${printable(facts.join(', '))}\n\n${lines}`
 }
@@ -126,6 +128,6 @@ function historyTable(history: readonly InboxEventView[]): string {
 }
 
 export function missing(queue: string, id: string): CommandFailure {
-  const text = `There is no message ${printable(id)} in ${printable(queue)}.`
+  const text = `The message ${printable(id)} does not exist in ${printable(queue)}.`
   return new CommandFailure(exitCodes.notFound, text)
 }

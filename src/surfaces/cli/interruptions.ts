@@ -1,10 +1,10 @@
-/** Ctrl-C while something long goes on: once to leave it, twice to stop it. */
+/** Ctrl-C during a long operation: once to detach from it, twice to stop it. */
 import { pause } from '../../core/pause.ts'
 import type { Shell } from './shell.ts'
 
-/** npm and its script pass on what the terminal sends, so one Ctrl-C may arrive several times. */
+/** npm and its script forward signals, so one Ctrl-C may arrive several times. */
 const echoMs = 300
-/** How long the second one is waited for. */
+/** How long to wait for a second Ctrl-C. */
 const secondMs = 2_000
 
 export class Interruptions implements Disposable {
@@ -19,13 +19,13 @@ export class Interruptions implements Disposable {
     this.#forget = shell.onInterrupt(() => this.#interrupted())
   }
 
-  /** Aborted at the first one. */
+  /** Aborts at the first Ctrl-C. */
   get signal(): AbortSignal {
     return this.#first.signal
   }
 
-  /** Whether a second one follows soon. */
-  async isMeant(): Promise<boolean> {
+  /** Resolves with true if a second Ctrl-C follows soon. */
+  async isRepeated(): Promise<boolean> {
     const { timers } = this.#shell.ports
     if (!this.#second.signal.aborted) await pause(timers, secondMs, this.#second.signal)
     return this.#second.signal.aborted

@@ -19,18 +19,21 @@ export function addListenOptions(command: Command): Command {
   const parsePort = wholeNumberIn({ min: 0, max: 65_535 })
   command
     .addOption(
-      new Option('--host <address>', 'address to listen on; other than loopback with credentials')
+      new Option(
+        '--host <address>',
+        'address to listen on; addresses other than loopback require credentials',
+      )
         .env('MILLRACE_HOST')
         .default(host)
         .argParser((text) => text || host),
     )
     .addOption(
-      new Option('--port <number>', 'port to listen on, 0 for any free one')
+      new Option('--port <number>', 'port to listen on; 0 chooses a free port')
         .env('MILLRACE_PORT')
         .default(port)
         .argParser((text) => (text === '' ? port : parsePort(text))),
     )
     .addOption(dataOption())
-    .option('--no-cooldowns', 'let queues be created or purged again at once, unlike on AWS')
+    .option('--no-cooldowns', 'allow queues to be recreated or purged again at once, unlike AWS')
   return addPlaceOptions(command)
 }

@@ -1,4 +1,4 @@
-/** The log of a server: lines of JSON on stderr, so that stdout stays what people read and scripts parse. */
+/** The log of a server: lines of JSON on stderr. Stdout stays free for output that scripts parse. */
 import { Option } from 'commander'
 import type { Level } from 'pino'
 import type { Logger } from '../../observability/logger.ts'
@@ -10,7 +10,7 @@ const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silen
 
 export function logOption(level: LogLevel): Option {
   const parse = oneOf(logLevels)
-  return new Option('--log <level>', `least level of the log on stderr: ${logLevels.join(', ')}`)
+  return new Option('--log <level>', `lowest level to log to stderr: ${logLevels.join(', ')}`)
     .env('MILLRACE_LOG')
     .default(level)
     .argParser((text) => (text === '' ? level : parse(text)))

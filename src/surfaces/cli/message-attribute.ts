@@ -3,11 +3,11 @@ import type { MessageAttribute } from '../../core/message.ts'
 
 export type Attributes = Readonly<Record<string, MessageAttribute>>
 
-/** `name=value` is a String; `name:Number=1` and `name:Binary=<base64>` say their type. */
+/** `name=value` is a String; `name:Number=1` and `name:Binary=<base64>` name their type. */
 export function attribute(text: string, before: Attributes = {}): Attributes {
   const at = text.indexOf('=')
   const [name = '', type = 'String'] = text.slice(0, Math.max(at, 0)).split(':', 2)
-  if (name === '') throw new InvalidArgumentError('It must have the form name=value.')
+  if (name === '') throw new InvalidArgumentError('Use the form name=value.')
   const value = text.slice(at + 1)
   const isBytes = type === 'Binary' || type.startsWith('Binary.')
   return { ...before, [name]: { type, value: isBytes ? bytesOf(value) : value } }

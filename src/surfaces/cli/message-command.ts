@@ -1,4 +1,4 @@
-/** `millrace message`: sends, receives and looks at the messages of a queue. */
+/** `millrace message`: sends, receives and shows the messages of a queue. */
 import { type Command, Option } from 'commander'
 import { limits } from '../../core/limits.ts'
 import { addReveal } from './hidden-fields.ts'
@@ -15,7 +15,7 @@ export const peekStates = ['ready', 'leased', 'delayed'] as const
 export function messageCommand(parent: Command, shell: Shell): void {
   const message = newCommand(parent, {
     usage: 'message',
-    description: 'Send, receive and look at messages.',
+    description: 'Send, receive and show messages.',
   })
   run(shell, sendCommand(message), sendMessage)
   run(shell, addReveal(receiveCommand(message)), receiveMessages)
@@ -34,7 +34,7 @@ export function messageCommand(parent: Command, shell: Shell): void {
 function sendCommand(parent: Command): Command {
   return storeCommand(parent, {
     usage: 'send <queue> [body]',
-    description: 'Send a message, or many; without a body it is read from stdin.',
+    description: 'Send one message, or one per line. Reads the body from stdin if none is given.',
     examples: [
       `message send orders '{"id":17}'`,
       'message send orders --file order.json --attribute source=shop',
@@ -42,34 +42,51 @@ function sendCommand(parent: Command): Command {
       'message send orders --lines < orders.jsonl',
     ],
   })
-    .option('--file <path>', "file that has the body; '-' is stdin")
-    .option('--lines', 'every line of the file or stdin is one message')
+    .option('--file <path>', "read the body from this file; '-' is stdin")
+    .option('--lines', 'send each line of the file or stdin as a message')
     .option(
       '--attribute <name=value>',
-      "any number of times; a type goes behind the name: 'n:Number=1'",
+      "attribute (repeatable); add a type to the name: 'n:Number=1'",
       attribute,
     )
-    .option('--group <name>', 'group of a FIFO queue, tenant of a standard queue')
-    .option('--dedup-id <id>', 'deduplication id, on FIFO queues')
-    .option('--delay <duration>', 'hold the message back for so long', durationIn(limits.delayMs))
-    .option('--jsonl', 'one line of JSON for each message')
+    .option('--group <name>', 'message group of a FIFO queue, or tenant of a standard queue')
+    .option('--dedup-id <id>', 'deduplication id (FIFO queues)')
+    .option(
+      '--delay <duration>',
+      'delay before the message can be received',
+      durationIn(limits.delayMs),
+    )
+    .option('--jsonl', 'print one line of JSON per message')
 }
 
 function receiveCommand(parent: Command): Command {
   return storeCommand(parent, {
     usage: 'receive <queue>',
-    description: 'Receive messages, which hides them from others for a time.',
+    description: 'Receive messages, and hide them from other receivers for a time.',
     examples: [
       'message receive orders --max 10 --wait 20s',
       'message receive orders --delete --body',
     ],
   })
-    .option('--max <number>', 'how many at most', wholeNumberIn({ min: 1, max: 1_000 }), 1)
-    .option('--wait <duration>', 'wait so long for the first one', durationIn(limits.receiveWaitMs))
-    .option('--visibility <duration>', 'hide them for so long', durationIn(limits.visibilityMs))
-    .option('--delete', 'delete them once they are printed')
-    .option('--body', 'print the bodies and nothing else, one per line')
-    .option('--jsonl', 'one line of JSON for each message')
+    .option(
+      '--max <number>',
+      'maximum number of messages',
+      wholeNumberIn({ min: 1, max: 1_000 }),
+      1,
+    )
+    .option(
+      '--wait <duration>',
+      'how long to wait for the first message',
+      durationIn(limits.receiveWaitMs),
+    )
+    .option(
+      '--visibility <duration>',
+      'how long to hide the messages',
+      durationIn(limits.visibilityMs),
+    )
+    .option('--delete', 'delete the messages after printing them')
+    .option('--body', 'print only the bodies, one per line')
+    .option('--jsonl', 'print one line of JSON per message')
 }
 
 function peekCommand(parent: Command): Command {
@@ -79,20 +96,20 @@ function peekCommand(parent: Command): Command {
     examples: ['message peek orders --limit 20', 'message peek orders --state delayed --json'],
   })
     .addOption(
-      new Option('--state <state>', `which ones: ${peekStates.join(', ')}`)
+      new Option('--state <state>', `only messages in this state: ${peekStates.join(', ')}`)
         .default('ready')
         .argParser(oneOf(peekStates)),
     )
-    .option('--limit <number>', 'how many at most', wholeNumberIn(limits.pageSize), 10)
-    .option('--after <text>', 'go on behind the page before')
-    .option('--body', 'print the bodies and nothing else, one per line')
-    .option('--jsonl', 'one line of JSON for each message')
+    .option('--limit <number>', 'maximum number to show', wholeNumberIn(limits.pageSize), 10)
+    .option('--after <cursor>', 'start after this cursor, from the previous page')
+    .option('--body', 'print only the bodies, one per line')
+    .option('--jsonl', 'print one line of JSON per message')
 }
 
 function tailCommand(parent: Command): Command {
   const command = newCommand(parent, {
     usage: 'tail <queue>',
-    description: 'Print messages as they come, without taking them, until Ctrl-C.',
+    description: 'Print messages as they arrive, without receiving them, until Ctrl-C.',
     examples: [
       'message tail orders',
       'message tail orders --forward-to http://127.0.0.1:3000/hook',
@@ -100,12 +117,12 @@ function tailCommand(parent: Command): Command {
   })
   return command
     .addOption(dataOption())
-    .option('--from-start', 'begin with the messages that are there already')
+    .option('--from-start', 'start with the messages that are already in the queue')
     .option(
       '--forward-to <url>',
-      'receive instead, POST each body there, delete it on 2xx',
+      'receive each message, POST its body to this URL, and delete it on a 2xx response',
       webAddress,
     )
-    .option('--body', 'print the bodies and nothing else, one per line')
-    .option('--jsonl', 'one line of JSON for each message')
+    .option('--body', 'print only the bodies, one per line')
+    .option('--jsonl', 'print one line of JSON per message')
 }

@@ -1,4 +1,4 @@
-/** Passes messages on over HTTP: what is answered with 2xx is deleted, the rest comes back later. */
+/** Forwards messages over HTTP. A 2xx response deletes the message; otherwise it is retried later. */
 import type { Backend, Delivery } from '../../backends/backend.ts'
 import { forwardMessages } from '../../operations/forward-messages.ts'
 import type { MessageFlags } from './message-sheet.ts'
@@ -13,7 +13,7 @@ export interface ForwardSetup {
 
 export async function forwardQueue(call: Call<MessageFlags>, setup: ForwardSetup): Promise<void> {
   const { backend, queue, url, signal } = setup
-  call.output.notice(`Forwarding ${queue} to ${url}. Stop with Ctrl-C.`)
+  call.output.notice(`Forwarding ${queue} to ${url}. Press Ctrl-C to stop.`)
   await forwardMessages({
     backend,
     queue,
@@ -36,7 +36,7 @@ async function post(
       method: 'POST',
       body: delivery.body,
       headers: headersOf(queue, delivery),
-      // Where it leads was not chosen by the user.
+      // The user did not choose the target of a redirect.
       redirect: 'manual',
       signal: leaseOver.signal,
     }),
@@ -50,14 +50,14 @@ async function post(
   return deleted
 }
 
-/** The status, or in a word why there is none. */
+/** The status of the response, or a word for why there is none. */
 async function statusOf(request: Promise<Response>): Promise<number | string> {
   try {
     const response = await request
     await response.body?.cancel()
     return response.status
   } catch (error) {
-    if (error instanceof Error && error.name === 'AbortError') return 'too late'
+    if (error instanceof Error && error.name === 'AbortError') return 'timeout'
     return error instanceof Error ? reasonOf(error.cause) : 'unreachable'
   }
 }

@@ -1,4 +1,6 @@
-/** `millrace message peek` and `tail`: looks at messages, and follows them or passes them on. */
+/** `millrace message peek` and `tail`: shows, follows or forwards messages. */
+
+import { counted } from '../../core/counted.ts'
 import type { MessageState } from '../../core/message.ts'
 import { inspectorOf } from '../../operations/inspect.ts'
 import { messageView } from '../../operations/message-view.ts'
@@ -51,7 +53,7 @@ export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<v
         queue,
         fromStart,
         timers: shell.ports.timers,
-        onFollowing: () => output.notice(`Following ${queue}. Stop with Ctrl-C.`),
+        onFollowing: () => output.notice(`Following ${queue}. Press Ctrl-C to stop.`),
         onMissed: (count) => {
           missed = count
         },
@@ -59,7 +61,8 @@ export async function tailQueue(call: Call<TailFlags>, queue: string): Promise<v
       })
       const hidden = await hiddenIn(backend, queue, flags)
       for await (const message of messages) printMessage(call, messageView(message, hidden))
-      if (missed > 0) output.notice(`${missed} more came and went between two looks.`)
+      if (missed > 0)
+        output.notice(`${counted(missed, 'message')} came and went between two polls.`)
     },
     { queue },
   )

@@ -1,5 +1,7 @@
-/** `millrace message receive` and `delete`: takes messages by hand. */
+/** `millrace message receive` and `delete`. */
+
 import type { Backend } from '../../backends/backend.ts'
+import { counted } from '../../core/counted.ts'
 import { deliveryView } from '../../operations/message-view.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -25,7 +27,7 @@ export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): 
     async ({ backend }) => {
       const hidden = await hiddenIn(backend, queue, flags)
       if (flags.delete && hidden.length > 0) {
-        const message = `Fields of ${printable(queue)} are hidden, and --delete would lose them. Say --reveal too.`
+        const message = `--delete would lose the hidden fields of ${printable(queue)}. Add --reveal.`
         throw new CommandFailure(exitCodes.usage, message)
       }
       const deliveries = await backend.receive({
@@ -38,12 +40,12 @@ export async function receiveMessages(call: Call<ReceiveFlags>, queue: string): 
       printMessages(call, { messages })
       if (messages.length === 0) return
       const receipts = messages.map(({ receipt }) => receipt)
-      // Not before they are printed: what was not printed must come back.
+      // Only after printing: a message that was not printed must be delivered again.
       if (flags.delete) return acknowledge(backend, queue, receipts)
       if (flags.json || flags.jsonl) return
-      output.notice(`Hidden from others until ${messages[0]?.due_at}.`)
+      output.notice(`Hidden from other receivers until ${messages[0]?.due_at}.`)
       if (!flags.body)
-        output.notice(`Delete with: millrace message delete ${printable(queue)} <receipt>`)
+        output.notice(`To delete one: millrace message delete ${printable(queue)} <receipt>`)
     },
     { queue },
   )
@@ -56,7 +58,7 @@ export async function deleteMessages(
 ): Promise<void> {
   await inStore({ flags, shell }, ({ backend }) => acknowledge(backend, queue, receipts), { queue })
   if (flags.json) output.json({ queue, deleted: receipts.length })
-  else output.line(`Deleted ${receipts.length}.`)
+  else output.line(`Deleted ${counted(receipts.length, 'message')}.`)
 }
 
 async function acknowledge(
@@ -71,7 +73,7 @@ async function acknowledge(
   const [first] = lost
   if (first === undefined) return
   const reason = first.status === 'refused' ? first.error.message : `it is ${first.status}`
-  const message = `${lost.length} of ${results.length} could not be deleted: ${reason}.`
+  const message = `${lost.length} of ${counted(results.length, 'message')} could not be deleted: ${reason}.`
   const exitCode = lost.length < results.length ? exitCodes.partlyDone : exitCodes.failed
   throw new CommandFailure(exitCode, message.replace(/\.\.$/, '.'))
 }

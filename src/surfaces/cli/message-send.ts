@@ -1,8 +1,10 @@
-/** `millrace message send`: one message, or one for each line of a file or a pipe. */
+/** `millrace message send`: one message, or one per line of a file or a pipe. */
+
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { SendResult } from '../../backends/backend.ts'
+import { counted } from '../../core/counted.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { renameFields } from '../../core/rename-fields.ts'
 import { CommandFailure, failureOf } from './command-failure.ts'
@@ -29,10 +31,12 @@ export async function sendMessage(
 ): Promise<void> {
   const { flags } = call
   if (body !== undefined && (flags.file !== undefined || flags.lines)) {
-    throw usage('A body as an argument goes with neither --file nor --lines.')
+    throw usage('Pass the body as an argument, or use --file or --lines, but not both.')
   }
   if (flags.lines && flags.dedupId !== undefined) {
-    throw usage('One --dedup-id for all lines would make duplicates of them.')
+    throw usage(
+      '--dedup-id cannot be used with --lines: all lines would be duplicates of the first.',
+    )
   }
   if (flags.lines) return sendLines(call, queue)
   const message = messageOf(flags, body ?? (await readBody(inputOf(call))))
@@ -41,9 +45,10 @@ export async function sendMessage(
     ({ backend }) => backend.send({ queue, messages: [message] }),
     { queue },
   )
-  if (result === undefined) throw new CommandFailure(exitCodes.failed, 'The store did not answer.')
+  if (result === undefined)
+    throw new CommandFailure(exitCodes.failed, 'The store returned no result for the message.')
   if (result.status === 'refused') throw failureOf(renameFields(result.error, options))
-  tellSent(call, result)
+  printSent(call, result)
 }
 
 const options: ReadonlyMap<string, string> = new Map([
@@ -52,17 +57,18 @@ const options: ReadonlyMap<string, string> = new Map([
   ['deduplicationId', '--dedup-id'],
 ])
 
-function tellSent({ flags, output }: Call<SendFlags>, result: Stored): void {
+function printSent({ flags, output }: Call<SendFlags>, result: Stored): void {
   const { id, sequence, status } = result
   if (flags.json) output.json({ id, sequence, status })
   else if (flags.jsonl) output.jsonLine({ id, sequence, status })
   else output.line(id)
-  if (status === 'duplicate') output.notice('It is a duplicate of a message sent before.')
+  if (status === 'duplicate')
+    output.notice('The message is a duplicate of an earlier one and was not stored again.')
 }
 
 type Stored = Exclude<SendResult, { readonly status: 'refused' }>
 
-/** Lines that go to the store in one call, and share its commit. */
+/** The limits of one call to the store. Its lines share a commit. */
 const linesPerCall = 500
 const charactersPerCall = 4_000_000
 
@@ -94,9 +100,10 @@ async function sendLines(call: Call<SendFlags>, queue: string): Promise<void> {
   const { sent, duplicates, refused } = tally
   if (flags.json) output.json({ sent, duplicates, refused })
   else if (!flags.jsonl)
-    output.line(`Sent ${sent}, duplicates ${duplicates}, refused ${refused.length}.`)
+    output.line(`${sent} sent, ${duplicates} duplicates, ${refused.length} refused.`)
   if (refused.length === 0) return
-  const message = `${refused.length} of ${sent + duplicates + refused.length} lines were refused.`
+  const lines = counted(sent + duplicates + refused.length, 'line')
+  const message = `The store refused ${refused.length} of ${lines}.`
   throw new CommandFailure(sent > 0 ? exitCodes.partlyDone : exitCodes.failed, message)
 }
 
@@ -119,7 +126,7 @@ function count(
   if (flags.jsonl) output.jsonLine({ line, status, id, sequence })
 }
 
-/** Lines in groups that are worth a call; empty ones are left out. */
+/** Groups lines into calls. Empty lines are left out. */
 async function* batchesOf(input: Readable): AsyncGenerator<readonly Line[]> {
   let lines: Line[] = []
   let characters = 0
@@ -150,7 +157,7 @@ function messageOf({ attribute, group, dedupId, delay }: SendFlags, body: string
 function inputOf({ flags: { file }, shell }: Call<SendFlags>): Readable {
   if (file !== undefined && file !== '-') return createReadStream(file)
   if (file === undefined && isTerminal(shell)) {
-    throw usage('There is no body: give one as an argument, with --file, or on stdin.')
+    throw usage('The body is missing. Pass it as an argument, with --file, or on stdin.')
   }
   return shell.stdin
 }
@@ -159,7 +166,7 @@ function isTerminal({ stdin }: Shell): boolean {
   return 'isTTY' in stdin && stdin.isTTY === true
 }
 
-/** Programs end their output with a line break, which is not part of what they say. */
+/** Programs end their output with a line break, which does not belong to the body. */
 async function readBody(input: Readable): Promise<string> {
   const parts: Buffer[] = []
   try {

@@ -1,4 +1,4 @@
-/** Messages for people and programs: a table, whole documents, or the bodies alone. */
+/** Prints messages: as a table, as JSON, or the bodies alone. */
 import type { DeliveryView, MessageView } from '../../operations/message-view.ts'
 import { age } from './age.ts'
 import { boldHead } from './queue-sheet.ts'
@@ -27,11 +27,11 @@ export function printMessages(call: Call<MessageFlags>, page: MessagePage): void
   if (flags.jsonl || flags.body) {
     for (const message of messages) printMessage(call, message)
   } else if (messages.length === 0) {
-    output.notice('There is no message.')
+    output.notice('No messages found.')
   } else {
     output.line(boldHead(messageTable(call, messages), output.paint))
   }
-  if (next) output.notice(`There is more: --after ${next}`)
+  if (next) output.notice(`To see more, add --after ${next}`)
 }
 
 /** One message of a stream. */
@@ -43,7 +43,7 @@ export function printMessage(
   if (flags.jsonl) {
     output.jsonLine(message)
   } else if (flags.body) {
-    // A program gets the body as it is; a terminal must not be steered by it.
+    // A program gets the exact body. On a terminal, control characters are replaced.
     output.line(shell.out.isTerminal ? printable(body) : body)
   } else {
     const from = group === null ? '' : `${printable(group)}  `
@@ -51,7 +51,7 @@ export function printMessage(
   }
 }
 
-/** Room for a body where the width of the screen is not known. */
+/** Width of the body when the width of the terminal is not known. */
 const bodyWidth = 80
 const bodyWidthMin = 20
 
@@ -63,7 +63,7 @@ function messageTable({ shell }: Call<MessageFlags>, messages: MessagePage['mess
     receives: String(message.receive_count),
     group: message.group,
     due_at: message.due_at,
-    died_in: message.dead_letter?.source ?? null,
+    source: message.dead_letter?.source ?? null,
     reason: message.dead_letter?.reason ?? null,
     receipt: 'receipt' in message ? message.receipt : null,
     body: message.body,
@@ -74,7 +74,7 @@ function messageTable({ shell }: Call<MessageFlags>, messages: MessagePage['mess
     'receives',
     'group',
     'due_at',
-    'died_in',
+    'source',
     'reason',
     'receipt',
   ] as const
@@ -84,7 +84,7 @@ function messageTable({ shell }: Call<MessageFlags>, messages: MessagePage['mess
 
 export interface TableWithBodies<Column extends string, Body extends string> {
   readonly columns: readonly Column[]
-  /** The last column, which gets what the others leave of the screen. */
+  /** The last column. It gets the width that the others leave. */
   readonly body: Body
   readonly rows: readonly (Readonly<Record<Column, string | null>> &
     Readonly<Record<Body, string>>)[]

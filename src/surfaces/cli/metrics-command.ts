@@ -1,4 +1,4 @@
-/** `millrace metrics`: the values that apps and their janitors have noted, by name. */
+/** `millrace metrics`: the latest values that apps and their janitors recorded, by name. */
 import type { Command } from 'commander'
 import { latestValues } from '../../operations/metrics/latest-values.ts'
 import { type LatestValueView, latestValueView } from '../../operations/metrics/metric-view.ts'
@@ -14,10 +14,9 @@ interface MetricsFlags extends StoreFlags {
 export function metricsCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
     usage: 'metrics',
-    description:
-      'Show the values that apps and their janitors have noted, the latest of each name.',
+    description: 'Show the latest value of each metric that apps and their janitors recorded.',
     examples: ['metrics', 'metrics --prefix shop-dev-janitor_ --json'],
-  }).option('--prefix <text>', 'those whose names begin like this', '')
+  }).option('--prefix <text>', 'only metrics whose name starts with this', '')
   run(shell, command, showValues)
 }
 
@@ -25,7 +24,7 @@ async function showValues({ flags, output, shell }: Call<MetricsFlags>): Promise
   const all = await inStore({ flags, shell }, ({ backend }) => latestValues(backend))
   const values = all.filter(({ name }) => name.startsWith(flags.prefix)).map(latestValueView)
   if (flags.json) return output.json({ values })
-  if (values.length === 0) return output.notice('No such values were noted in the last three days.')
+  if (values.length === 0) return output.notice('No values were recorded in the last three days.')
   output.line(valueTable(values, output.paint))
 }
 

@@ -1,21 +1,21 @@
-/** Reads the values of options; what is refused says which forms are accepted. */
+/** Parses option values. Errors name the accepted forms. */
 import { InvalidArgumentError } from 'commander'
 import { type Duration, durationMs, formatDuration } from '../../core/durations.ts'
 import type { Range } from '../../core/limits.ts'
 
-/** A duration in words, within a range; the answer is milliseconds. */
+/** Parses a duration such as `90s` within a range; returns milliseconds. */
 export function durationIn({ min, max }: Range): (text: string) => number {
   return (text) => {
     const ms = msOf(text)
     if (ms !== undefined && ms >= min && ms <= max) return ms
     const range = `from ${formatDuration(min)} to ${formatDuration(max)}`
-    throw new InvalidArgumentError(`It must be a duration such as '90s' or '1h', ${range}.`)
+    throw new InvalidArgumentError(`Use a duration such as '90s' or '1h', ${range}.`)
   }
 }
 
 function msOf(text: string): number | undefined {
   try {
-    // Whether it is one is what is asked here.
+    // `durationMs` throws if the text is not a duration.
     return durationMs(text as Duration)
   } catch {
     return undefined
@@ -26,7 +26,7 @@ export function wholeNumberIn({ min, max }: Pick<Range, 'min' | 'max'>): (text: 
   return (text) => {
     const number = Number(text)
     if (/^\d{1,15}$/.test(text) && number >= min && number <= max) return number
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    throw new InvalidArgumentError(`Use a whole number from ${min} to ${max}.`)
   }
 }
 
@@ -34,20 +34,20 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]): (text:
   return (text) => {
     const choice = choices.find((one) => one === text)
     if (choice !== undefined) return choice
-    throw new InvalidArgumentError(`It must be one of ${choices.join(', ')}.`)
+    throw new InvalidArgumentError(`Use one of ${choices.join(', ')}.`)
   }
 }
 
 export type Pairs = Readonly<Record<string, string>>
 
-/** `key=value`, given any number of times; the value may be empty and may contain `=`. */
+/** `key=value`, repeatable. The value may be empty and may contain `=`. */
 export function pair(text: string, before: Pairs = {}): Pairs {
   const at = text.indexOf('=')
-  if (at < 1) throw new InvalidArgumentError('It must have the form name=value.')
+  if (at < 1) throw new InvalidArgumentError('Use the form name=value.')
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
 }
 
-/** An option that may be given any number of times. */
+/** A repeatable option. */
 export function many(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text]
 }
@@ -55,5 +55,5 @@ export function many(text: string, before: readonly string[] = []): readonly str
 export function webAddress(text: string): string {
   const url = URL.parse(text)
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url.href
-  throw new InvalidArgumentError('It must be an address that begins with http:// or https://.')
+  throw new InvalidArgumentError('Use a URL that starts with http:// or https://.')
 }

@@ -1,6 +1,6 @@
 /**
- * The parts of Millrace that commands use and must not load themselves. The entry of the program hands them
- * over; each is loaded when a command first asks for it.
+ * The parts of Millrace that commands use but may not import. `src/cli.ts` passes them in. Each part is
+ * loaded on first use.
  */
 export interface Platform {
   stores(): Promise<typeof import('../../app/open-backend.ts')>

@@ -1,10 +1,10 @@
-/** What is wrong with a template, one line each, in the form that editors can follow. */
+/** Prints the problems of a template, one per line, in the form that editors turn into links. */
 import { relative } from 'node:path'
 import type { Place, TemplateProblem } from '../../templates/stack.ts'
 import type { Output, Shell } from './shell.ts'
 import { printable } from './table.ts'
 
-export function tellProblems(
+export function printProblems(
   problems: readonly TemplateProblem[],
   { output, shell }: { readonly output: Output; readonly shell: Pick<Shell, 'folder'> },
 ): void {
@@ -21,7 +21,7 @@ export function placeText({ file, line, column }: Place, folder: string): string
   return `${printable(path.startsWith('..') ? file : path)}:${line}:${column}`
 }
 
-/** A problem as JSON; the names of fields are API. */
+/** A problem as JSON. Field names are API. */
 export interface ProblemView {
   readonly severity: TemplateProblem['severity']
   readonly message: string

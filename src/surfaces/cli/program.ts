@@ -1,4 +1,4 @@
-/** All commands together, and the end of a run: what went wrong becomes one line and an exit code. */
+/** The program with all its commands. Turns an error into one line on stderr and an exit code. */
 import { Command, CommanderError, Option } from 'commander'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { version } from '../../version.ts'
@@ -11,7 +11,7 @@ import type { Shell } from './shell.ts'
 
 type AddCommand = (program: Command, shell: Shell) => void
 
-/** By the headings of the help. Each is loaded when it is called, so that no call waits for the others. */
+/** Grouped by the headings of the help. Each command is loaded on use, to start fast. */
 const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<AddCommand>>>>> = {
   'Run:': {
     dev: async () => (await import('./dev-command.ts')).devCommand,
@@ -23,7 +23,7 @@ const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     template: async () => (await import('./template-command.ts')).templateCommand,
     doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
   },
-  'Look and act:': {
+  'Inspect and operate:': {
     queue: async () => (await import('./queue-command.ts')).queueCommand,
     message: async () => (await import('./message-command.ts')).messageCommand,
     dlq: async () => (await import('./dlq-command.ts')).dlqCommand,
@@ -35,21 +35,21 @@ const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     metrics: async () => (await import('./metrics-command.ts')).metricsCommand,
     alarm: async () => (await import('./alarm-command.ts')).alarmCommand,
   },
-  'Keep safe:': {
+  'Back up:': {
     backup: async () => (await import('./backup-command.ts')).backupCommand,
     restore: async () => (await import('./restore-command.ts')).restoreCommand,
   },
-  'Help:': {
+  'Shell:': {
     completion: async () => (await import('./completion-command.ts')).completionCommand,
   },
 }
 
-/** Runs one call of the command, and returns its exit code. */
+/** Runs the command with these arguments, and returns the exit code. */
 export async function runProgram(shell: Shell, args: readonly string[]): Promise<number> {
   try {
     const program = newProgram(shell)
     const names = Object.values(commands).flatMap((group) => Object.keys(group))
-    // Help, completion and mistyped names need all of them.
+    // Help, completion and mistyped names need all commands.
     const needsAll =
       !names.some((name) => args.includes(name)) ||
       args.includes('help') ||
@@ -69,7 +69,7 @@ export async function runProgram(shell: Shell, args: readonly string[]): Promise
 
 function newProgram(shell: Shell): Command {
   return new Command('millrace')
-    .description('Durable queues in a file, without a service to install.')
+    .description('Durable queues, jobs and pipelines in one file, with no service to install.')
     .version(version)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -77,7 +77,7 @@ function newProgram(shell: Shell): Command {
       writeErr: (text) => shell.err.write(text),
     })
     .addOption(
-      new Option('--color <when>', `colour in what is printed: ${colourChoices.join(', ')}`)
+      new Option('--color <when>', `when to use colour: ${colourChoices.join(', ')}`)
         .env('MILLRACE_COLOR')
         .default('auto')
         .argParser(oneOf(colourChoices)),
@@ -87,9 +87,9 @@ function newProgram(shell: Shell): Command {
 }
 
 function report({ err }: Shell, error: unknown): number {
-  // Commander has said everything already.
+  // Commander has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage
-  // Our own errors are written for people. Anything else is a defect, and needs its stack.
+  // Our own errors have messages for users. Any other error is a defect and needs its stack.
   const isOurs = error instanceof CommandFailure || error instanceof MillraceError
   const text = isOurs ? `error: ${error.message.replaceAll('\n', '; ')}` : stackOf(error)
   err.write(`${text}\n`)

@@ -1,4 +1,4 @@
-/** How far long work is: a bar that moves on a terminal, else a line now and then; always on stderr. */
+/** Progress on stderr: a bar on a terminal, otherwise a line every few seconds. */
 import type { Call } from './store-command.ts'
 
 interface ProgressFlags {
@@ -9,13 +9,13 @@ interface ProgressFlags {
 export interface ProgressState {
   readonly done: number
   readonly of: number
-  /** Of both numbers. */
+  /** The unit of both numbers. */
   readonly unit?: string
 }
 
 export interface Progress extends Disposable {
   show(state: ProgressState): void
-  /** Leaves the line of the bar. May be called again. */
+  /** Ends the line of the bar. Can be called more than once. */
   end(): void
 }
 
@@ -23,7 +23,7 @@ const barWidth = 30
 const lineEveryMs = 5_000
 
 export function createProgress(call: Call<ProgressFlags>, label: string): Progress {
-  // Programs read the events.
+  // With --jsonl, the events on stdout show the progress.
   if (call.flags.jsonl) return disposable({ show: () => {}, end: () => {} })
   return disposable(call.shell.err.isTerminal ? bar(call, label) : lines(call, label))
 }

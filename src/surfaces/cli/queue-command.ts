@@ -1,7 +1,9 @@
-/** `millrace queue`: the queues of a store, also while servers and workers use it. */
+/** `millrace queue`: the queues of a store. Works while servers and workers use the store. */
+
 import type { Command } from 'commander'
 import { checkDelayFits, type DelayAndRetention, isFifoName } from '../../core/check-queue.ts'
 import type { Violations } from '../../core/checks.ts'
+import { counted } from '../../core/counted.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { defaultQueueSettings } from '../../core/queue-settings.ts'
 import { listQueues } from '../../operations/list-queues.ts'
@@ -46,14 +48,14 @@ interface DangerFlags extends StoreFlags {
 export function queueCommand(parent: Command, shell: Shell): void {
   const queue = newCommand(parent, {
     usage: 'queue',
-    description: 'Look at, create, change and empty queues.',
+    description: 'Show, create, change, purge and delete queues.',
   })
   run(shell, listCommand(queue), list)
   run(
     shell,
     storeCommand(queue, {
       usage: 'show <queue>',
-      description: 'Show the settings, counts and relations of a queue.',
+      description: 'Show the settings, counts and dead-letter queue of a queue.',
       examples: ['queue show orders', 'queue show orders --json'],
     }),
     show,
@@ -63,23 +65,27 @@ export function queueCommand(parent: Command, shell: Shell): void {
   run(shell, setCommand(queue), set)
   run(
     shell,
-    dangerCommand(queue, 'delete', 'Delete a queue with everything in it.'),
+    dangerCommand(queue, 'delete', 'Delete a queue and all its messages.'),
     (call: Call<DangerFlags>, name: string) => destroy(call, name, 'delete'),
   )
   run(
     shell,
-    dangerCommand(queue, 'purge', 'Drop every message of a queue, in flight and delayed ones too.'),
+    dangerCommand(
+      queue,
+      'purge',
+      'Delete all messages of a queue, including messages in flight and delayed ones.',
+    ),
     (call: Call<DangerFlags>, name: string) => destroy(call, name, 'purge'),
   )
   run(
     shell,
     storeCommand(queue, {
       usage: 'tag <queue>',
-      description: 'Set or remove tags of a queue.',
+      description: 'Set or remove the tags of a queue.',
       examples: ['queue tag orders --set team=payments --remove owner'],
     })
-      .option('--set <name=value>', 'a tag, any number of times', pair)
-      .option('--remove <name>', 'a tag, any number of times', many),
+      .option('--set <name=value>', 'set a tag (repeatable)', pair)
+      .option('--remove <name>', 'remove a tag (repeatable)', many),
     tag,
   )
 }
@@ -87,15 +93,15 @@ export function queueCommand(parent: Command, shell: Shell): void {
 function listCommand(parent: Command): Command {
   return storeCommand(parent, {
     usage: 'list',
-    description: 'Show all queues, those whose messages wait longest first.',
+    description: 'List all queues, those with the oldest messages first.',
     examples: ['queue list', 'queue list --prefix shop-dev-'],
-  }).option('--prefix <text>', 'only queues whose name begins with it')
+  }).option('--prefix <text>', 'only queues whose name starts with this')
 }
 
 function createCommand(parent: Command): Command {
   const command = storeCommand(parent, {
     usage: 'create <queue>',
-    description: 'Create a queue, and a store for it where there is none.',
+    description: 'Create a queue. Creates the store too if it does not exist.',
     examples: [
       'queue create orders-dlq --retention 14d',
       'queue create orders --visibility 5m --dlq orders-dlq --max-receives 5',
@@ -103,25 +109,25 @@ function createCommand(parent: Command): Command {
     ],
   })
   return addSettingOptions(command)
-    .option('--fifo', "a FIFO queue, as the name's ending '.fifo' says already")
-    .option('--tag <name=value>', 'a tag, any number of times', pair)
+    .option('--fifo', "create a FIFO queue; its name must end with '.fifo'")
+    .option('--tag <name=value>', 'set a tag (repeatable)', pair)
 }
 
 function setCommand(parent: Command): Command {
   const command = storeCommand(parent, {
     usage: 'set <queue>',
-    description: 'Change settings of a queue; those that are not named stay.',
+    description: 'Change settings of a queue. Other settings keep their values.',
     examples: ['queue set orders --visibility 10m', 'queue set orders --no-dlq'],
   })
   return addSettingOptions(command)
-    .option('--no-dlq', 'no dead-letter queue any more')
-    .option('--no-content-deduplication', 'FIFO: every message brings its deduplication id')
+    .option('--no-dlq', 'remove the dead-letter queue')
+    .option('--no-content-deduplication', 'FIFO: require a deduplication id with every message')
 }
 
 function dangerCommand(parent: Command, verb: string, description: string): Command {
   return storeCommand(parent, { usage: `${verb} <queue>`, description })
-    .option('--yes', 'do not ask')
-    .option('--dry-run', 'only say what would go')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--dry-run', 'show what would be deleted, and change nothing')
 }
 
 async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
@@ -130,7 +136,7 @@ async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
     listQueues(backend, { ...(prefix !== undefined && { prefix }) }),
   )
   if (flags.json) return output.json({ queues })
-  if (queues.length === 0) return output.notice('There is no queue.')
+  if (queues.length === 0) return output.notice('No queues found.')
   output.line(queueTable(queues, output.paint))
 }
 
@@ -144,7 +150,7 @@ async function show({ flags, output, shell }: Call<StoreFlags>, name: string): P
 
 async function create({ flags, output, shell }: Call<CreateFlags>, name: string): Promise<void> {
   if (flags.fifo && !isFifoName(name)) {
-    const message = `The name of a FIFO queue ends with '.fifo': ${printable(name)}.fifo.`
+    const message = `The name of a FIFO queue must end with '.fifo'. Use ${printable(name)}.fifo.`
     throw new CommandFailure(exitCodes.usage, message)
   }
   const { tag: tags = {} } = flags
@@ -159,7 +165,9 @@ async function create({ flags, output, shell }: Call<CreateFlags>, name: string)
     { create: true },
   )
   if (flags.json) return output.json({ created, queue })
-  output.line(created ? `Created ${queue.name}.` : `${queue.name} is there already, as asked for.`)
+  output.line(
+    created ? `Created ${queue.name}.` : `${queue.name} already exists with these settings.`,
+  )
 }
 
 async function set(
@@ -172,7 +180,10 @@ async function set(
       const { settings } = await backend.readQueue({ queue: name })
       const changes = settingsOf(flags, settings)
       if (Object.keys(changes).length === 0) {
-        throw new CommandFailure(exitCodes.usage, 'Say which setting is to be changed.')
+        throw new CommandFailure(
+          exitCodes.usage,
+          'Name at least one setting to change, such as --visibility 5m.',
+        )
       }
       refuseLongDelay({ ...settings, ...changes })
       await backend.changeQueue({ queue: name, changes })
@@ -184,7 +195,7 @@ async function set(
   else output.line(queueSheet(queue, output.paint))
 }
 
-/** The store takes such settings, because SQS does; a person should hear of it. */
+/** The store accepts such settings, because SQS does. On the command line they are most likely a mistake. */
 function refuseLongDelay(settings: DelayAndRetention): void {
   const violations: Violations = []
   checkDelayFits(violations, '--delay', settings)
@@ -195,7 +206,7 @@ function refuseLongDelay(settings: DelayAndRetention): void {
 async function tag({ flags, output, shell }: Call<TagFlags>, name: string): Promise<void> {
   const { set: added, remove } = flags
   if (added === undefined && remove === undefined) {
-    throw new CommandFailure(exitCodes.usage, 'Say with --set or --remove what is to be changed.')
+    throw new CommandFailure(exitCodes.usage, 'Use --set or --remove to name the tags to change.')
   }
   const { tags } = await inStore(
     { flags, shell },
@@ -222,22 +233,18 @@ async function destroy(
     async ({ backend }) => {
       const { visible, in_flight, delayed } = await viewQueue(backend, name)
       const messages = visible + in_flight + delayed
-      const what = verb === 'delete' ? `the queue ${name} with` : `all of ${name}:`
+      const what = verb === 'delete' ? `the queue ${name} and its` : `${name} and delete its`
       if (!dryRun) {
-        const question = `This will ${verb} ${printable(what)} ${counted(messages)}.`
+        const question = `This will ${verb} ${printable(what)} ${counted(messages, 'message')}.`
         await confirm(shell, { question, name, yes: flags.yes })
         if (verb === 'delete') await backend.deleteQueue({ queue: name })
         else await backend.purgeQueue({ queue: name })
       }
       if (flags.json) return output.json({ queue: name, messages, dry_run: dryRun })
       const done = verb === 'delete' ? 'Deleted' : 'Purged'
-      const begin = dryRun ? `Would have ${done.toLowerCase()}` : done
-      output.line(`${begin} ${printable(name)} with ${counted(messages)}.`)
+      const begin = dryRun ? `Would ${verb}` : done
+      output.line(`${begin} ${printable(name)} with ${counted(messages, 'message')}.`)
     },
     { queue: name },
   )
-}
-
-function counted(messages: number): string {
-  return messages === 1 ? '1 message' : `${messages} messages`
 }

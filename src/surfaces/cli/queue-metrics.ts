@@ -1,4 +1,4 @@
-/** `millrace queue metrics`: how a queue fared in the last minutes, as servers and workers wrote it down. */
+/** `millrace queue metrics`: metrics of the last minutes, as recorded by servers and workers. */
 import type { Command } from 'commander'
 import { metricsKeptMs, minuteMs } from '../../core/minutes.ts'
 import { type MinuteView, minuteView } from '../../operations/metrics/metric-view.ts'
@@ -22,9 +22,9 @@ const defaultLastMs = 15 * minuteMs
 export function queueMetricsCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
     usage: 'metrics <queue>',
-    description: 'Show how a queue fared, minute by minute.',
+    description: 'Show the metrics of a queue, minute by minute.',
     examples: ['queue metrics orders', 'queue metrics orders --last 6h --json'],
-  }).option('--last <duration>', 'how far back (default 15m)', durationIn(spans))
+  }).option('--last <duration>', 'how far back to look (default: 15m)', durationIn(spans))
   run(shell, command, show)
 }
 
@@ -40,7 +40,7 @@ async function show({ flags, output, shell }: Call<MetricFlags>, name: string): 
   if (flags.json) return output.json({ queue: name, minutes: shown })
   if (shown.length === 0) {
     return output.notice(
-      'Nothing was written down: nothing happened there, or no server and no worker was running.',
+      'No metrics: the queue had no activity, or no server or worker was running.',
     )
   }
   output.line(minuteTable(shown, output.paint))

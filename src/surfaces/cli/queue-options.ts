@@ -1,4 +1,4 @@
-/** The settings of a queue as options of a command, in words: `--visibility 5m --dlq orders-dlq`. */
+/** The settings of a queue as options of a command: `--visibility 5m --dlq orders-dlq`. */
 import { type Command, Option } from 'commander'
 import { limits } from '../../core/limits.ts'
 import type { QueueSettings } from '../../core/queue-settings.ts'
@@ -30,20 +30,28 @@ export function addSettingOptions(command: Command): Command {
       durationIn(limits.visibilityMs),
     )
     .option('--retention <duration>', 'how long messages are kept', durationIn(limits.retentionMs))
-    .option('--delay <duration>', 'how long messages are held back', durationIn(limits.delayMs))
-    .option('--wait <duration>', 'how long a receive waits', durationIn(limits.receiveWaitMs))
-    .option('--max-bytes <number>', 'largest message', wholeNumberIn(limits.messageBytesMax))
-    .option('--dlq <queue>', 'where messages go that were received too often')
+    .option('--delay <duration>', 'how long messages are delayed', durationIn(limits.delayMs))
+    .option(
+      '--wait <duration>',
+      'how long a receive waits for messages',
+      durationIn(limits.receiveWaitMs),
+    )
+    .option(
+      '--max-bytes <number>',
+      'maximum size of a message',
+      wholeNumberIn(limits.messageBytesMax),
+    )
+    .option('--dlq <queue>', 'dead-letter queue, for messages received too often')
     .option(
       '--max-receives <number>',
-      'after how many receives (default 3)',
+      'receives before a message is dead-lettered (default: 3)',
       wholeNumberIn(limits.maxReceives),
     )
-    .option('--content-deduplication', 'FIFO: the hash of a body is its deduplication id')
+    .option('--content-deduplication', 'FIFO: use the hash of the body as deduplication id')
     .addOption(
       new Option(
         '--deduplication-scope <scope>',
-        `FIFO: where an id counts, ${scopes.join(' or ')}`,
+        `FIFO: deduplicate per ${scopes.join(' or ')}`,
       ).argParser(oneOf(scopes)),
     )
     .optionsGroup('Options:')
@@ -51,7 +59,7 @@ export function addSettingOptions(command: Command): Command {
 
 const defaultMaxReceives = 3
 
-/** @param before what the queue has already, when it is there */
+/** @param before the present settings, if the queue exists */
 export function settingsOf(flags: QueueSettingFlags, before?: QueueSettings): QueueChanges {
   const { visibility, retention, delay, wait, maxBytes } = flags
   const { contentDeduplication, deduplicationScope } = flags
@@ -76,7 +84,10 @@ function deadLetterOf(
   if (dlq === undefined && maxReceives === undefined) return undefined
   const queue = dlq === undefined ? before?.queue : dlq
   if (queue === undefined || queue === false) {
-    throw new CommandFailure(exitCodes.usage, '--max-receives needs --dlq as well.')
+    throw new CommandFailure(
+      exitCodes.usage,
+      '--max-receives needs a dead-letter queue. Add --dlq.',
+    )
   }
   return { queue, maxReceives: maxReceives ?? before?.maxReceives ?? defaultMaxReceives }
 }

@@ -1,4 +1,6 @@
-/** Queues for people: a table of all, and a page about one. */
+/** Queues as text: a table of all queues, and the details of one. */
+
+import { counted } from '../../core/counted.ts'
 import { formatDuration } from '../../core/durations.ts'
 import type { QueueSummary, QueueView } from '../../operations/queue-view.ts'
 import { age } from './age.ts'
@@ -25,14 +27,14 @@ export function boldHead(shown: string, { bold }: Pick<Colours, 'bold'>): string
   return [bold(head), ...lines].join('\n')
 }
 
-/** Each line is a label and a value; what does not apply to the queue is left out. */
+/** Lines of label and value. Lines that do not apply to the queue are left out. */
 export function queueSheet(queue: QueueView, { bold }: Pick<Colours, 'bold'>): string {
   const { settings } = queue
   const isFifo = queue.type === 'fifo'
   const deadLetters =
     queue.dead_letter_queue === null
       ? 'none'
-      : `${queue.dead_letter_queue}, after ${queue.max_receives} receives`
+      : `${queue.dead_letter_queue}, after ${counted(queue.max_receives ?? 0, 'receive')}`
   const lines: readonly (readonly [string, string | null])[] = [
     ['type', queue.type],
     ['visible', String(queue.visible)],

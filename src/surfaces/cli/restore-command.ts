@@ -1,4 +1,4 @@
-/** `millrace restore`: makes a store of a backup, where there is none. */
+/** `millrace restore`: creates a store from a backup. */
 import type { Command } from 'commander'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { byteSize } from './byte-size.ts'
@@ -12,7 +12,7 @@ import { whileCopying } from './while-copying.ts'
 export function restoreCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
     usage: 'restore <file>',
-    description: 'Verify a backup and make a store of it; a store that exists is not overwritten.',
+    description: 'Verify a backup and create a store from it. Never overwrites a store.',
     examples: ['restore millrace-backup.db', 'restore /backups/monday.db --data restored'],
   })
   run(shell, command, restore)
@@ -22,7 +22,7 @@ async function restore(call: Call<StoreFlags>, file: string): Promise<void> {
   const { flags, output, shell } = call
   const { restoreBackend } = await shell.platform.stores()
   const report = await whileCopying(call, {
-    interrupted: 'Interrupted; nothing was restored.',
+    interrupted: 'Interrupted. Nothing was restored.',
     copy: (watch) => restoreBackend({ data: flags.data, from: file, ...watch }),
   }).catch((error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
@@ -31,5 +31,5 @@ async function restore(call: Call<StoreFlags>, file: string): Promise<void> {
     throw new CommandFailure(exitCode, error.message)
   })
   if (flags.json) return output.json(report)
-  output.line(`Restored ${printable(report.file)}, ${byteSize(report.bytes)}, verified.`)
+  output.line(`Restored and verified ${printable(report.file)} (${byteSize(report.bytes)}).`)
 }

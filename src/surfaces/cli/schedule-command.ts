@@ -1,4 +1,4 @@
-/** `millrace schedule`: what ticks when, pausing it, and running it by hand. */
+/** `millrace schedule`: lists, pauses, resumes and runs schedules. */
 
 import { type Command, Option } from 'commander'
 import type { ScheduleRecord } from '../../backends/schedule-store.ts'
@@ -44,22 +44,22 @@ interface NextFlags extends StoreFlags {
 export function scheduleCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'schedule',
-    description: 'Schedules: what is sent by the clock, and when.',
+    description: 'List, pause, resume and run schedules.',
   })
-  const listing = { usage: 'list', description: 'List the schedules of the store.' }
+  const listing = { usage: 'list', description: 'List all schedules.' }
   run(shell, storeCommand(command, listing), list)
   const asking = {
     usage: 'next <schedule>',
-    description: 'Show when a schedule ticks next.',
+    description: 'Show the next ticks of a schedule.',
     examples: ['schedule next reports-dev-nightly --count 5'],
   }
   const next = storeCommand(command, asking)
-  run(shell, next.option('--count <number>', 'how many ticks, 1 to 1000', Number, 1), showNext)
-  const pausing = { usage: 'pause <schedule>', description: 'Keep a schedule from ticking.' }
+  run(shell, next.option('--count <number>', 'number of ticks, 1 to 1000', Number, 1), showNext)
+  const pausing = { usage: 'pause <schedule>', description: 'Pause a schedule.' }
   run(shell, signedCommand(command, pausing), pause)
   const resuming = {
     usage: 'resume <schedule>',
-    description: 'Let a schedule go on with its next tick.',
+    description: 'Resume a schedule from its next tick.',
   }
   run(shell, signedCommand(command, resuming), resume)
   run(shell, runCommand(command), runNow)
@@ -68,18 +68,18 @@ export function scheduleCommand(parent: Command, shell: Shell): void {
 function signedCommand(parent: Command, text: CommandText): Command {
   return storeCommand(parent, text).option(
     '--by <who>',
-    'who does it, for the record (default: the user of this system)',
+    'your name, to record (default: your user name)',
   )
 }
 
 function runCommand(parent: Command): Command {
   return signedCommand(parent, {
     usage: 'run <schedule>',
-    description: 'Send the message of a schedule now, beside its ticks.',
+    description: 'Send the message of a schedule now. Its ticks do not change.',
     examples: ['schedule run nightly --app src/app.ts'],
   })
     .addOption(
-      new Option('--app <module>', 'file that exports the app, which knows the message').env(
+      new Option('--app <module>', 'file that exports the app with this schedule').env(
         'MILLRACE_APP',
       ),
     )
@@ -107,7 +107,7 @@ async function showNext(
   const next = ticks.map((tick) => tick.toISOString())
   if (flags.json) return output.json({ name: schedule, paused: isPaused, next })
   if (isPaused) return output.notice(`${printable(schedule)} is paused.`)
-  if (next.length === 0) return output.notice(`${printable(schedule)} never ticks again.`)
+  if (next.length === 0) return output.notice(`${printable(schedule)} has no more ticks.`)
   for (const tick of next) output.line(tick)
 }
 
@@ -119,10 +119,10 @@ async function pause(call: Call<SignedFlags>, schedule: string): Promise<void> {
   }))
   const wasPaused = before.pausedAt !== null && before.pausedAt === record.pausedAt
   const name = printable(schedule)
-  tell(
+  printResult(
     call,
     record,
-    wasPaused ? `${name} is paused already, ${pauseText(record)}.` : `Paused ${name}.`,
+    wasPaused ? `${name} is already paused, ${pauseText(record)}.` : `Paused ${name}.`,
   )
 }
 
@@ -135,10 +135,19 @@ async function resume(call: Call<SignedFlags>, schedule: string): Promise<void> 
   const by = call.flags.by ?? userName()
   const record = await inControl(call, schedule, (control) => control.resume(by))
   const { next_at } = scheduleView(record)
-  tell(call, record, `${printable(schedule)} ticks next at ${next_at ?? 'no time'}.`)
+  const name = printable(schedule)
+  printResult(
+    call,
+    record,
+    next_at === null ? `${name} has no more ticks.` : `${name} ticks next at ${next_at}.`,
+  )
 }
 
-function tell({ flags, output }: Call<StoreFlags>, record: ScheduleRecord, line: string): void {
+function printResult(
+  { flags, output }: Call<StoreFlags>,
+  record: ScheduleRecord,
+  line: string,
+): void {
   if (flags.json) output.json(scheduleView(record))
   else output.line(line)
 }
@@ -146,7 +155,7 @@ function tell({ flags, output }: Call<StoreFlags>, record: ScheduleRecord, line:
 async function runNow({ flags, output, shell }: Call<RunFlags>, schedule: string): Promise<void> {
   const { app: path, by = userName() } = flags
   if (!path) {
-    const message = 'Only the app knows what a schedule sends: name its file with --app.'
+    const message = 'The app declares the message that a schedule sends. Name its file with --app.'
     throw new CommandFailure(exitCodes.usage, message)
   }
   const { loadAppAtStage } = await shell.platform.apps()
@@ -193,7 +202,7 @@ function inControl<T>(
   )
 }
 
-/** What is done with a schedule; one that is not there is named, with one like it. */
+/** Rejects with an error that names the missing schedule and suggests one with a similar name. */
 async function found<T>(store: OpenStore, schedule: string, work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -203,7 +212,7 @@ async function found<T>(store: OpenStore, schedule: string, work: Promise<T>): P
       (record) => record.schedule,
     )
     const hint = didYouMean(schedule, names)
-    const message = `There is no schedule '${printable(schedule)}' in the store${hint || '.'}`
+    const message = `The schedule '${printable(schedule)}' does not exist${hint || '.'}`
     throw new CommandFailure(exitCodes.notFound, message)
   }
 }

@@ -17,16 +17,14 @@ interface Flags extends ListenFlags, PlaceFlags {
 export function serveCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'serve',
-    description: 'Start the server on the embedded store.',
+    description: 'Start the server.',
   })
   addListenOptions(command)
     .addOption(
-      new Option('--app <module>', 'file that exports the app whose jobs are served').env(
-        'MILLRACE_APP',
-      ),
+      new Option('--app <module>', 'file that exports the app to serve').env('MILLRACE_APP'),
     )
     .addOption(
-      new Option('--user-queues <keys>', 'queues in which users may enqueue, comma separated')
+      new Option('--user-queues <keys>', 'queues to which users may add jobs, comma separated')
         .env('MILLRACE_USER_QUEUES')
         .argParser((text) => text.split(',').filter((key) => key !== '')),
     )
@@ -54,7 +52,7 @@ async function serve({ flags, output, shell }: Call<Flags>): Promise<void> {
     ...(userQueues !== undefined && { userQueues }),
   })
   const exports = { url: running.url, region: place.region, ...shownKey(credentials) }
-  output.line(`${greeting(running, exports)}\nStop with Ctrl-C.`)
+  output.line(`${greeting(running, exports)}\nPress Ctrl-C to stop.`)
   const loss = await Promise.race([signalled, running.lost])
   await running.stop()
   if (loss !== undefined) throw loss
@@ -72,14 +70,14 @@ ${awsExports(exports)}
 interface AwsExports {
   readonly url: string
   readonly region: string
-  /** When requests have to be signed. Its secret is not shown: output is kept, and read by others. */
+  /** Set when requests must be signed. The secret is never printed, because logs keep the output. */
   readonly accessKeyId?: string
 }
 
-/** The lines that point the AWS clients of a shell to this server. */
+/** Shell commands that point AWS clients to this server. */
 function awsExports({ url, region, accessKeyId }: AwsExports): string {
   const secret = accessKeyId === undefined ? 'test' : '(the secret of this key)'
-  // boto3, and the aws CLI as some distributions build it, know the region by its older name alone.
+  // boto3, and the aws CLI of some distributions, read only AWS_DEFAULT_REGION.
   return `  export AWS_ENDPOINT_URL_SQS=${url}
   export AWS_REGION=${region}
   export AWS_DEFAULT_REGION=${region}

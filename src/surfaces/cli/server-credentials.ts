@@ -1,4 +1,4 @@
-/** Who may ask a server that a command starts: credentials from the environment, and their help. */
+/** Credentials of a server that a command starts, from the environment, and their help text. */
 import type { Command } from 'commander'
 import type { ServeOptions } from '../../server.ts'
 import type { ServerModule } from './platform.ts'
@@ -11,15 +11,15 @@ export function addCredentialsHelp(command: Command): Command {
 
 const help = `
 Credentials come from the environment:
-  MILLRACE_ACCESS_KEYS     id:secret or id:secret:account, comma separated; who may sign SQS requests
-  MILLRACE_API_KEYS        name:role:key, comma separated; roles admin, internal, operator,
+  MILLRACE_ACCESS_KEYS     id:secret or id:secret:account, comma separated; keys that may sign SQS requests
+  MILLRACE_API_KEYS        name:role:key, comma separated; roles: admin, internal, operator,
                            user and metrics
-  MILLRACE_JWT_SECRET      shared secret of bearer tokens; or MILLRACE_JWT_PUBLIC_KEY (PEM),
-                           or MILLRACE_JWT_JWKS_URL
-  MILLRACE_JWT_ISSUER      what tokens must name as issuer
-  MILLRACE_JWT_AUDIENCE    what tokens must name as audience`
+  MILLRACE_JWT_SECRET      shared secret of bearer tokens; alternatives: MILLRACE_JWT_PUBLIC_KEY (PEM)
+                           and MILLRACE_JWT_JWKS_URL
+  MILLRACE_JWT_ISSUER      required issuer of tokens
+  MILLRACE_JWT_AUDIENCE    required audience of tokens`
 
-/** Empty where the environment has none. */
+/** Returns an empty object if the environment has none. */
 export function serverCredentials(
   { authFromEnvironment, credentialsFromEnvironment }: ServerModule,
   environment: Readonly<Record<string, string | undefined>>,
@@ -29,7 +29,7 @@ export function serverCredentials(
   return { ...(auth !== undefined && { auth }), ...(accessKeys !== undefined && { accessKeys }) }
 }
 
-/** The key that is printed for users of the server; never its secret. */
+/** The id of the key that is printed at start; never its secret. */
 export function shownKey({ accessKeys = [] }: ServerCredentials): {
   readonly accessKeyId?: string
 } {

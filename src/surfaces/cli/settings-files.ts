@@ -1,7 +1,7 @@
 /**
- * Settings that need not be said with every call: `millrace.json` in the folder of the call or the
- * nearest one above it, and `millrace/config.json` among the user's own files. A flag wins over its
- * variable, that over the project's file, and that over the user's.
+ * Settings files: `millrace.json` in the current folder or the nearest folder above it, and
+ * `millrace/config.json` in the user's configuration folder. Precedence: flag, variable, project file,
+ * user file.
  */
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -12,14 +12,14 @@ import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
 
-/** Names of options that may stand in a file. */
+/** Options that a settings file may set. */
 const settable = ['data', 'host', 'port', 'log', 'stage', 'region', 'account', 'color'] as const
 
 type Settings = Readonly<Record<string, string>>
 
 const projectFile = 'millrace.json'
 
-/** Gives a command that is about to run what the files say and nobody else does. */
+/** Applies the files to options that neither a flag nor a variable has set. */
 export function applySettingsFiles(
   command: Command,
   shell: Pick<Shell, 'environment' | 'folder'>,
@@ -42,8 +42,10 @@ function readValue(option: Option, text: string): unknown {
   try {
     return option.parseArg === undefined ? text : option.parseArg(text, undefined)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'It cannot be used.'
-    throw refused(`The setting '${option.attributeName()}' of a settings file: ${reason}`)
+    const reason = error instanceof Error ? error.message : 'The value is not valid.'
+    throw refused(
+      `The setting '${option.attributeName()}' in a settings file is not valid. ${reason}`,
+    )
   }
 }
 
@@ -60,7 +62,7 @@ function userSettings({ environment }: Pick<Shell, 'environment'>): Settings {
   return readSettings(join(base, 'millrace', 'config.json')) ?? {}
 }
 
-/** Nothing when there is no such file. */
+/** Returns undefined if the file does not exist. */
 function readSettings(file: string): Settings | undefined {
   const text = readText(file)
   if (text === undefined) return undefined
@@ -68,16 +70,16 @@ function readSettings(file: string): Settings | undefined {
   const entries = Object.entries(document).map(([name, value]): [string, string] => {
     if (!settable.some((one) => one === name)) {
       const hint = didYouMean(name, settable)
-      throw refused(`${file} has an unknown setting '${name}'${hint || '.'}`)
+      throw refused(`${file} contains an unknown setting '${name}'${hint || '.'}`)
     }
     if (typeof value !== 'string' && typeof value !== 'number') {
-      throw refused(`${file}: '${name}' must be a text or a number.`)
+      throw refused(`${file}: '${name}' must be a string or a number.`)
     }
     return [name, String(value)]
   })
   const settings = Object.fromEntries(entries)
   const { data } = settings
-  // A path in a file is meant from where the file is.
+  // A path in a file is relative to the folder of the file.
   return data === undefined ? settings : { ...settings, data: resolve(dirname(file), data) }
 }
 
@@ -99,7 +101,7 @@ function parse(text: string, file: string): object {
   } catch {
     // The answer below serves for both.
   }
-  throw refused(`${file} must hold a JSON object of settings.`)
+  throw refused(`${file} must contain a JSON object of settings.`)
 }
 
 function refused(message: string): CommandFailure {

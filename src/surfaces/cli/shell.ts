@@ -1,6 +1,6 @@
 /**
- * What commands see of the process they run in: streams, the environment, and the parts of Millrace that
- * they use. Commands take it as an argument, so that tests can run them in their own process.
+ * The surroundings of a command: streams, the environment, and the parts of Millrace that commands use.
+ * Commands take it as an argument, so that tests can run them in process.
  */
 import type { Readable } from 'node:stream'
 import pc from 'picocolors'
@@ -12,24 +12,24 @@ export type Colours = ReturnType<typeof pc.createColors>
 
 export interface Shell {
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where the command was called. */
+  /** The current folder of the command. */
   readonly folder: string
   readonly ports: Ports
   readonly platform: Platform
   readonly stdin: Readable
-  /** Whether somebody can be asked: there is a keyboard, and a screen for the question. */
+  /** Whether the command can prompt: stdin and stderr are terminals. */
   readonly isInteractive: boolean
   readonly out: Stream
   readonly err: Stream
-  /** Calls `run` at every Ctrl-C, which then does nothing else; the answer takes that back. */
+  /** Calls `run` at every Ctrl-C, in place of the default. Returns a function that unregisters it. */
   onInterrupt(run: () => void): () => void
-  /** Calls `run` once at a request to stop: SIGTERM, or Ctrl-C. */
+  /** Calls `run` once, at SIGTERM or Ctrl-C. Returns a function that unregisters it. */
   onStop(run: () => void): () => void
 }
 
 export interface Stream {
   readonly isTerminal: boolean
-  /** Of the terminal; without one there is no limit. */
+  /** Width of the terminal; unlimited without one. */
   readonly columns: number
   write(text: string): void
 }
@@ -65,19 +65,19 @@ function streamOf(stream: NodeJS.WriteStream): Stream {
   }
 }
 
-/** The output of one call: data and words, in colour or not. */
+/** The output of one command, in colour or not. */
 export interface Output {
   /** One line of data, on stdout. */
   line(text: string): void
-  /** One JSON document on stdout, for people and programs. */
+  /** One JSON document on stdout, indented. */
   json(document: object): void
   /** One JSON document on one line of stdout. */
   jsonLine(document: object): void
   /** One line that is not data, on stderr. */
   notice(text: string): void
-  /** For what goes to stdout. */
+  /** Colours for stdout. */
   readonly paint: Colours
-  /** For what goes to stderr. */
+  /** Colours for stderr. */
   readonly noticePaint: Colours
 }
 

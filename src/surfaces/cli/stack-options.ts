@@ -1,4 +1,4 @@
-/** How templates are read: the options that `up`, `dev`, `doctor` and `template` share. */
+/** The options for reading templates, which `up`, `dev`, `doctor` and `template` share. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { serverDefaults } from '../../core/server-defaults.ts'
 import { defaultHome } from '../../sqs/queue-address.ts'
@@ -20,19 +20,23 @@ export interface StackFlags extends PlaceFlags {
 export function addStackOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--stage <name>', 'stage of serverless.yml or of an app').env('MILLRACE_STAGE'),
+      new Option('--stage <name>', 'stage of the serverless.yml or app').env('MILLRACE_STAGE'),
     )
-    .option('--param <name=value>', 'a parameter of the template, any number of times', pair)
-    .option('--opt <name=value>', 'a serverless option (opt:name), any number of times', pair)
+    .option('--param <name=value>', 'parameter of the template (repeatable)', pair)
+    .option(
+      '--opt <name=value>',
+      'option for serverless.yml, read there as opt:name (repeatable)',
+      pair,
+    )
 }
 
-/** Region and account of the queues that go by their bare names. */
+/** Region and account of queues whose name has no region and account in front. */
 export function addPlaceOptions(command: Command): Command {
   return command
     .addOption(
       new Option('--region <name>', 'region of the queues (default: AWS_REGION, or us-east-1)')
         .env('MILLRACE_REGION')
-        .argParser(matching(/^[a-z0-9-]{1,40}$/, 'the name of a region, such as eu-central-1')),
+        .argParser(matching(/^[a-z0-9-]{1,40}$/, 'a region, such as eu-central-1')),
     )
     .addOption(
       new Option('--account <digits>', `account of the queues (default: ${defaultHome.account})`)
@@ -45,7 +49,7 @@ function matching(pattern: RegExp, allowed: string): (text: string) => string | 
   return (text) => {
     if (text === '') return undefined
     if (pattern.test(text)) return text
-    throw new InvalidArgumentError(`It must be ${allowed}.`)
+    throw new InvalidArgumentError(`Use ${allowed}.`)
   }
 }
 
@@ -54,7 +58,7 @@ export interface NamedPlace {
   readonly account: string
 }
 
-/** A shell that talks to AWS has its region set already, and its clients will ask for that one. */
+/** AWS_REGION is the default, because AWS clients in the same shell use that region. */
 export function placeOf(
   { region, account }: PlaceFlags,
   { environment }: Pick<Shell, 'environment'>,

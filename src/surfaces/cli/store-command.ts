@@ -1,4 +1,4 @@
-/** What commands on a store share: their options, opening the store, and the end of what it refuses. */
+/** Shared by commands that use a store: their options, opening the store, and reporting its errors. */
 import { type Command, Option } from 'commander'
 import type { Backend } from '../../backends/backend.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
@@ -16,14 +16,14 @@ export interface StoreFlags {
   readonly json?: true
 }
 
-/** One run of a command: its options, where it writes, and what is around it. */
+/** One run of a command: its options, its output, and its surroundings. */
 export interface Call<Flags> {
   readonly flags: Flags
   readonly output: Output
   readonly shell: Shell
 }
 
-/** As much of a call as opening its store takes. */
+/** The part of a call that opening the store needs. */
 export type StoreCall<Flags extends Pick<StoreFlags, 'data'> = Pick<StoreFlags, 'data'>> = Pick<
   Call<Flags>,
   'flags' | 'shell'
@@ -38,7 +38,7 @@ export interface CommandText {
   readonly usage: string
   /** One sentence. */
   readonly description: string
-  /** Calls as people would make them, without the name of the program. */
+  /** Example calls, without `millrace`. */
   readonly examples?: readonly string[]
 }
 
@@ -58,19 +58,19 @@ export function newCommand(
 export function storeCommand(parent: Command, text: CommandText): Command {
   return newCommand(parent, text)
     .addOption(dataOption())
-    .option('--json', 'one JSON document on stdout')
+    .option('--json', 'print one JSON document to stdout')
 }
 
-/** `--data`, the same for every command; an empty value counts as none. */
+/** `--data`, the same for every command. An empty value counts as unset. */
 export function dataOption(): Option {
   const { data } = serverDefaults
-  return new Option('--data <directory>', 'where the store lives')
+  return new Option('--data <directory>', 'directory of the store')
     .env('MILLRACE_DATA')
     .default(data)
     .argParser((text) => text || data)
 }
 
-/** Sets what a command does. Its arguments come behind the call, as texts. */
+/** Sets the action of a command. The arguments follow the call, as strings. */
 export function run<Flags>(
   shell: Shell,
   command: Command,
@@ -79,19 +79,19 @@ export function run<Flags>(
   command.action(async (...given: readonly unknown[]) => {
     const flags = command.optsWithGlobals<Flags & { readonly color?: ColourChoice }>()
     const call = { flags, output: outputOf(shell, flags.color), shell }
-    // Commander hands over the values of the arguments, then the options and the command itself.
+    // Commander passes the arguments, then the options and the command itself.
     await action(call, ...(given.slice(0, -2) as never[]))
   })
 }
 
 export interface InStoreOptions {
-  /** The queue that is meant; a name like it is offered when it does not exist. */
+  /** The queue of this command. If it does not exist, the error suggests a similar name. */
   readonly queue?: string
-  /** Makes a store where there is none. */
+  /** Creates the store if it does not exist. */
   readonly create?: boolean
 }
 
-/** A person waits for the result. */
+/** Shorter than the default, because a user waits for the result. */
 const busyTimeoutMs = 10_000
 
 export async function inStore<T>(
@@ -115,10 +115,10 @@ export async function inStore<T>(
 
 async function missing({ backend }: OpenStore, queue: string): Promise<CommandFailure> {
   const names = (await allQueues(backend)).map(({ name }) => name)
-  // A name that exists was refused for another queue, such as the one that it names.
+  // If the queue exists, another queue is missing, such as its dead-letter queue.
   const hint = names.includes(queue) ? '' : didYouMean(queue, names)
   const message = names.includes(queue)
-    ? 'A queue that this command names does not exist.'
-    : `There is no queue '${printable(queue)}'${hint || '.'}`
+    ? 'A queue in this command does not exist.'
+    : `The queue '${printable(queue)}' does not exist${hint || '.'}`
   return new CommandFailure(exitCodes.notFound, message)
 }

@@ -1,4 +1,4 @@
-/** `millrace switch`: the kill switches of a store, also while servers and workers use it. */
+/** `millrace switch`: the kill switches of a store. They act on running workers. */
 import type { Command } from 'commander'
 import { limits } from '../../core/limits.ts'
 import { switchEventView, switchView } from '../../operations/switch-view.ts'
@@ -35,43 +35,46 @@ interface TargetFlags extends StoreFlags, Readonly<Partial<Record<Scope, string>
 export function switchCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'switch',
-    description: 'Kill switches: stop work without stopping workers.',
+    description: 'Turn kill switches on and off: stop work without stopping workers.',
   })
-  const listing = { usage: 'list', description: 'Show the switches that are on in the store.' }
+  const listing = { usage: 'list', description: 'List the switches that are on.' }
   run(shell, storeCommand(command, listing), list)
   for (const mode of switchModes) {
-    const effect = mode === 'hold' ? 'it waits in its place' : 'it goes to its dead-letter queue'
-    const text = { usage: mode, description: `Turn a switch on for what is named: ${effect}.` }
+    const effect =
+      mode === 'hold'
+        ? 'Hold work: it stays in its queue until the switch is lifted.'
+        : 'Divert work: it goes to its dead-letter queue.'
+    const text = { usage: mode, description: effect }
     const turning = targetCommand(command, text).option(
       '--for <duration>',
-      'turn off again after so long, such as 1h',
+      'lift the switch after this time, such as 1h',
       durationIn(limits.switchMs),
     )
     run(shell, turning, (call: Call<TargetFlags>) => set(call, mode))
   }
   run(shell, targetCommand(command, { usage: 'lift', description: 'Turn a switch off.' }), lift)
-  const telling = {
+  const historyText = {
     usage: 'history',
-    description: 'Show who turned what on and off, newest first.',
+    description: 'Show who turned which switches on and off, newest first.',
   }
   run(
     shell,
-    storeCommand(command, telling)
-      .option('--limit <number>', 'how many at most, 1 to 1000', Number, 20)
-      .option('--after <text>', 'go on behind the page before'),
+    storeCommand(command, historyText)
+      .option('--limit <number>', 'maximum number to show, 1 to 1000', Number, 20)
+      .option('--after <cursor>', 'start after this cursor, from the previous page'),
     history,
   )
 }
 
 function targetCommand(parent: Command, text: CommandText): Command {
   return storeCommand(parent, text)
-    .option('--queue <name>', 'a queue, by its name in the store')
-    .option('--type <type>', 'a job type')
-    .option('--tier <tier>', 'a tier')
-    .option('--tenant <tenant>', 'a tenant')
-    .option('--name <name>', 'whatever obeys this name, such as LLM_PAUSED')
-    .option('--by <who>', 'who does it, for the record (default: the user of this system)')
-    .option('--note <text>', 'why, for the record')
+    .option('--queue <name>', 'work of this queue')
+    .option('--type <type>', 'jobs of this type')
+    .option('--tier <tier>', 'jobs of this tier')
+    .option('--tenant <tenant>', 'work of this tenant')
+    .option('--name <name>', 'work declared to obey this switch name, such as LLM_PAUSED')
+    .option('--by <who>', 'your name, to record (default: your user name)')
+    .option('--note <text>', 'reason to record')
 }
 
 async function list({ flags, output, shell }: Call<StoreFlags>): Promise<void> {
@@ -90,9 +93,9 @@ async function history({ flags, output, shell }: Call<HistoryFlags>): Promise<vo
   )
   const rows = items.map(switchEventView)
   if (flags.json) return output.json({ events: rows, next })
-  if (rows.length === 0) return output.notice('No switch was ever turned.')
+  if (rows.length === 0) return output.notice('No switch has been used yet.')
   output.line(table(['at', 'event', 'scope', 'value', 'mode', 'by', 'until', 'note'], rows))
-  if (next !== null) output.notice(`There is more: --after ${next}`)
+  if (next !== null) output.notice(`To see more, add --after ${next}`)
 }
 
 async function set(
@@ -133,7 +136,7 @@ function targetOf(flags: TargetFlags): { readonly scope: Scope; readonly value: 
   const [target, ...others] = given
   if (target !== undefined && others.length === 0) return target
   const names = switchScopes.map((scope) => `--${scope}`).join(', ')
-  throw new CommandFailure(exitCodes.usage, `Exactly one of ${names} is needed.`)
+  throw new CommandFailure(exitCodes.usage, `Use exactly one of ${names}.`)
 }
 
 function signatureOf({ by = userName(), note }: TargetFlags): {

@@ -1,9 +1,9 @@
 export interface TableOptions<Column extends string> {
-  /** Numbers are compared more easily by their ends. */
+  /** For numbers. */
   readonly rightAligned?: readonly Column[]
 }
 
-/** Rows as aligned columns for people; a column in which nothing stands is left out. */
+/** Rows as aligned columns. A column without values is left out. */
 export function table<Column extends string>(
   columns: readonly Column[],
   rows: readonly Readonly<Record<Column, string | null>>[],
@@ -28,7 +28,7 @@ export function table<Column extends string>(
     .join('\n')
 }
 
-/** Somebody else wrote it: it must neither steer the terminal nor look like another row. */
+/** Replaces control characters: text from messages must not control the terminal or fake a row. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 }

@@ -1,10 +1,10 @@
-/** `millrace template`: checks templates, and writes those of an app. */
+/** `millrace template`: checks templates, and exports an app as a template. */
 import { type Command, Option } from 'commander'
 import type { ExportFormat } from '../../templates/export-template.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { oneOf } from './option-values.ts'
-import { problemView, tellProblems } from './problem-lines.ts'
+import { printProblems, problemView } from './problem-lines.ts'
 import type { Shell } from './shell.ts'
 import {
   addPlaceOptions,
@@ -31,13 +31,13 @@ const formats: readonly ExportFormat[] = ['cloudformation', 'sam', 'serverless']
 export function templateCommand(parent: Command, shell: Shell): void {
   const template = newCommand(parent, {
     usage: 'template',
-    description: 'Check templates, and write them from an app.',
+    description: 'Check templates, and export an app as a template.',
   })
   const checking = newCommand(template, {
     usage: 'check <templates...>',
-    description: 'Say what in a template cannot be understood, and where.',
+    description: 'Report what Millrace cannot read in templates, with file and line.',
     examples: ['template check serverless.yml', 'template check cdk.out --json'],
-  }).option('--json', 'one JSON document on stdout')
+  }).option('--json', 'print one JSON document to stdout')
   run(shell, addPlaceOptions(addStackOptions(checking)), check)
   run(shell, exportCommand(template), exportApp)
 }
@@ -45,7 +45,7 @@ export function templateCommand(parent: Command, shell: Shell): void {
 function exportCommand(parent: Command): Command {
   return newCommand(parent, {
     usage: 'export',
-    description: 'Write the queues, alarms and policies of an app as a template.',
+    description: 'Print the queues, alarms and policies of an app as a template.',
     examples: [
       'template export --app src/app.ts --format sam > template.yaml',
       'template export --app src/app.ts --format cloudformation --json',
@@ -53,12 +53,12 @@ function exportCommand(parent: Command): Command {
   })
     .requiredOption('--app <module>', 'file that exports the app')
     .addOption(
-      new Option('--format <format>', `one of ${formats.join(', ')}`)
+      new Option('--format <format>', `format of the template: ${formats.join(', ')}`)
         .default('cloudformation')
         .argParser(oneOf(formats)),
     )
     .addOption(new Option('--stage <name>', 'stage of the app').env('MILLRACE_STAGE'))
-    .option('--json', 'JSON instead of YAML')
+    .option('--json', 'print JSON instead of YAML')
 }
 
 async function check(call: Call<CheckFlags>, templates: readonly string[]): Promise<void> {
@@ -67,11 +67,11 @@ async function check(call: Call<CheckFlags>, templates: readonly string[]): Prom
   const sources = await readSources(templates, sourceOptions(flags, shell))
   const problems = sources.flatMap((source) => source.problems)
   if (flags.json) output.json({ problems: problems.map(problemView) })
-  else tellProblems(problems, call)
+  else printProblems(problems, call)
   if (problems.some(({ severity }) => severity === 'error')) {
-    throw new CommandFailure(exitCodes.failed, 'A template cannot go up.')
+    throw new CommandFailure(exitCodes.failed, 'The templates have errors and cannot be used.')
   }
-  if (!flags.json) output.notice('Nothing keeps it from going up.')
+  if (!flags.json) output.notice('No errors found.')
 }
 
 async function exportApp({ flags, output, shell }: Call<ExportFlags>): Promise<void> {

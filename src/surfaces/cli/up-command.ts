@@ -1,12 +1,14 @@
-/** `millrace up`: creates and changes the queues that templates and apps declare, and records the rest. */
+/** `millrace up`: creates and updates the queues of templates and apps, and records their other resources. */
+
 import type { Command } from 'commander'
+import { counted } from '../../core/counted.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { PlannedUp, PlanUpRequest } from '../../stacks/bring-up.ts'
 import type { StackSource } from '../../stacks/stack-source.ts'
 import { CommandFailure } from './command-failure.ts'
 import { confirm } from './confirm.ts'
 import { exitCodes } from './exit-codes.ts'
-import { problemView, tellProblems } from './problem-lines.ts'
+import { printProblems, problemView } from './problem-lines.ts'
 import type { Shell } from './shell.ts'
 import {
   addPlaceOptions,
@@ -22,7 +24,7 @@ import {
   type StoreFlags,
   storeCommand,
 } from './store-command.ts'
-import { planView, tellPlans } from './up-sheet.ts'
+import { planView, printPlans } from './up-sheet.ts'
 
 interface UpFlags extends StoreFlags, StackFlags {
   readonly dryRun?: true
@@ -33,7 +35,7 @@ interface UpFlags extends StoreFlags, StackFlags {
 export function upCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
     usage: 'up <templates...>',
-    description: 'Create the queues that templates or apps declare, or bring them up to date.',
+    description: 'Create or update the queues of templates or apps.',
     examples: [
       'up serverless.yml --stage dev',
       'up template.yaml --param Stage=test --dry-run',
@@ -42,9 +44,9 @@ export function upCommand(parent: Command, shell: Shell): void {
     ],
   })
   addPlaceOptions(addStackOptions(command))
-    .option('--dry-run', 'only say what would be done')
-    .option('--prune', 'delete queues that are gone from the template')
-    .option('--yes', 'do not ask before deleting')
+    .option('--dry-run', 'show what would be done, and change nothing')
+    .option('--prune', 'delete queues that are no longer in the template')
+    .option('--yes', 'do not ask for confirmation')
   run(shell, command, up)
 }
 
@@ -52,7 +54,7 @@ async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<vo
   const { flags, output, shell } = call
   const { readSources } = await shell.platform.stacks()
   const sources = await readSources(templates, sourceOptions(flags, shell))
-  // A template with errors must not even make a store.
+  // Templates with errors must not create a store.
   if (sources.some(({ stack }) => stack === null)) {
     return refuse(call, { problems: sources.flatMap(({ problems }) => problems) })
   }
@@ -61,7 +63,7 @@ async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<vo
   const planned = isNew
     ? await plan(call, { backend: emptyStore }, sources)
     : await inStore(call, (store) => planAndApply(call, store, sources), { create: true })
-  if (!flags.json) return tellPlans(call, planned.plans)
+  if (!flags.json) return printPlans(call, planned.plans)
   output.json({
     dry_run: flags.dryRun === true,
     stacks: planned.plans.map((one) => planView(one, flags.prune === true)),
@@ -69,7 +71,7 @@ async function up(call: Call<UpFlags>, templates: readonly string[]): Promise<vo
   })
 }
 
-/** Looking at what would be done makes no store. */
+/** `--dry-run` does not create a store. */
 const emptyStore: PlanUpRequest['backend'] = {
   stacks: null,
   readQueue: () => Promise.reject(new MillraceError('queue_not_found')),
@@ -93,7 +95,7 @@ async function plan(
   const { planUp } = await call.shell.platform.stacks()
   const planned = await planUp({ backend, sources })
   if (planned.hasErrors) return refuse(call, planned)
-  tellProblems(planned.problems, call)
+  printProblems(planned.problems, call)
   return planned
 }
 
@@ -105,7 +107,7 @@ async function apply(
   const gone = planned.plans.flatMap((plan) => plan.gone)
   const prune = flags.prune === true && gone.length > 0
   if (prune) {
-    const question = `This will delete ${gone.length} queues with all in them: ${gone.join(', ')}.`
+    const question = `This will delete ${counted(gone.length, 'queue')} and all messages: ${gone.join(', ')}.`
     await confirm(shell, { question, name: 'delete', yes: flags.yes })
   }
   const { bringUp } = await shell.platform.stacks()
@@ -113,7 +115,7 @@ async function apply(
     await bringUp(backend, planned, { prune })
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error
-    const message = `${error.message} Some queues may be changed already; say it again to go on.`
+    const message = `${error.message} Some queues may have changed. Run the command again to continue.`
     throw new CommandFailure(exitCodes.partlyDone, message)
   }
 }
@@ -121,8 +123,8 @@ async function apply(
 function refuse(call: Call<UpFlags>, { problems }: Pick<PlannedUp, 'problems'>): never {
   const { flags, output } = call
   if (flags.json) output.json({ dry_run: true, stacks: [], problems: problems.map(problemView) })
-  tellProblems(problems, call)
+  printProblems(problems, call)
   const errors = problems.filter(({ severity }) => severity === 'error').length
-  const word = errors === 1 ? '1 error' : `${errors} errors`
-  throw new CommandFailure(exitCodes.failed, `${word}: nothing was changed.`)
+  const message = `Found ${counted(errors, 'error')}. Nothing was changed.`
+  throw new CommandFailure(exitCodes.failed, message)
 }

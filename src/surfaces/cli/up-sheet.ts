@@ -1,24 +1,26 @@
-/** What bringing stacks up has done or would do, for people and programs. */
+/** The result of `up`, or its plan with `--dry-run`, as text and as JSON. */
+
+import { counted } from '../../core/counted.ts'
 import type { SourcePlan } from '../../stacks/bring-up.ts'
 import type { QueueStep } from '../../stacks/plan-stack.ts'
 import type { Call } from './store-command.ts'
 import { printable } from './table.ts'
 
-/** A stack as JSON; the names of fields are API. */
+/** A stack as JSON. Field names are API. */
 export interface StackView {
   readonly name: string
   readonly source: string
   readonly queues: readonly QueueStepView[]
   readonly event_sources: readonly { readonly queue: string; readonly function: string }[]
   readonly alarms: readonly string[]
-  /** Queues of earlier versions that are not in the template any more. */
+  /** Queues of earlier versions that are no longer in the template. */
   readonly gone: readonly { readonly name: string; readonly deleted: boolean }[]
 }
 
 export interface QueueStepView {
   readonly name: string
   readonly action: 'created' | 'changed' | 'unchanged'
-  /** What is other than before, by the names of settings. */
+  /** The names of changed settings. */
   readonly changes: readonly string[]
 }
 
@@ -45,7 +47,7 @@ function changesOf({ action, settings, tags, removedTags }: QueueStep): readonly
   return [...Object.keys(settings).map(fieldName), ...(hasTags ? ['tags'] : [])]
 }
 
-/** As settings are called wherever they are shown: `visibility_ms`. */
+/** The name of a setting in output and JSON: `visibility_ms`. */
 function fieldName(setting: string): string {
   return setting.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
@@ -57,7 +59,7 @@ interface UpFlags {
 
 const signs = { create: '+', change: '~', keep: '=' } as const
 
-export function tellPlans({ flags, output }: Call<UpFlags>, plans: readonly SourcePlan[]): void {
+export function printPlans({ flags, output }: Call<UpFlags>, plans: readonly SourcePlan[]): void {
   const { bold, green, yellow, red, dim } = output.paint
   const colours = { create: green, change: yellow, keep: dim }
   for (const { stack, steps, gone } of plans) {
@@ -69,13 +71,13 @@ export function tellPlans({ flags, output }: Call<UpFlags>, plans: readonly Sour
       output.line(`  ${colours[step.action](line)}`)
     }
     for (const name of gone) {
-      const fate = flags.prune ? '' : ' is gone from the template; --prune deletes it'
-      output.line(`  ${red(`- ${printable(name)}${fate}`)}`)
+      const hint = flags.prune ? '' : ' is no longer in the template; use --prune to delete it'
+      output.line(`  ${red(`- ${printable(name)}${hint}`)}`)
     }
     for (const { queue, function: fed } of stack.eventSources) {
       output.line(`  ${dim(`${printable(queue)} feeds ${printable(fed)}`)}`)
     }
-    if (stack.alarms.length > 0) output.line(`  ${dim(`${stack.alarms.length} alarms`)}`)
+    if (stack.alarms.length > 0) output.line(`  ${dim(counted(stack.alarms.length, 'alarm'))}`)
     output.notice(summaryOf(steps, flags.dryRun === true))
   }
 }
@@ -84,5 +86,5 @@ function summaryOf(steps: readonly QueueStep[], dryRun: boolean): string {
   const count = (action: QueueStep['action']): number =>
     steps.filter((step) => step.action === action).length
   const summary = `${count('create')} created, ${count('change')} changed, ${count('keep')} unchanged`
-  return dryRun ? `Would be ${summary}.` : `${summary}.`
+  return dryRun ? `Dry run: ${summary}.` : `${summary}.`
 }

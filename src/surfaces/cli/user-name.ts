@@ -1,14 +1,14 @@
-/** Who is at the keyboard, for what is written down; `--by` says otherwise. */
+/** The user name to record with an action; `--by` overrides it. */
 import { userInfo } from 'node:os'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** In a container the user may be a number without a name. */
+/** In a container, the user id may have no name. */
 export function userName(): string {
   try {
     return userInfo().username
   } catch {
-    const message = 'This system has no name for its user: say with --by who you are.'
+    const message = 'Your user id has no name on this system. Pass your name with --by.'
     throw new CommandFailure(exitCodes.usage, message)
   }
 }

@@ -1,4 +1,4 @@
-/** What `backup` and `restore` share: how far the copy is, and Ctrl-C, which leaves nothing behind. */
+/** Shared by `backup` and `restore`: shows progress, and removes the partial copy on Ctrl-C. */
 import type { Backup, BackupReport } from '../../backends/backend.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { byteUnit, inUnit } from './byte-size.ts'
@@ -8,7 +8,7 @@ import { createProgress } from './progress.ts'
 import type { Call, StoreFlags } from './store-command.ts'
 
 export interface Copying {
-  /** What Ctrl-C comes to. */
+  /** The error text after Ctrl-C. */
   readonly interrupted: string
   copy(watch: Required<Pick<Backup, 'onProgress' | 'signal'>>): Promise<BackupReport>
 }

@@ -1,6 +1,6 @@
 /**
  * Alarms, for operators and admins: GET /alarms, GET /alarms/:name, GET /alarms/:name/history, and POST
- * /alarms/:name/state, which puts one into a state to see that its actions work.
+ * /alarms/:name/state, which sets a state to test the actions.
  */
 import type { Hono, MiddlewareHandler } from 'hono'
 import { describeRoute } from 'hono-openapi'
@@ -46,7 +46,7 @@ export function alarmRoutes(api: Hono<ApiEnv>, { alarms, settings }: AlarmContex
     const alarm = c.req.param('name')
     const request = readPage(c.req.queries())
     const { items, next = null } = await alarms.history({ alarm, ...request })
-    // One that is not declared any more may still have its history.
+    // An alarm that is no longer declared may still have a history.
     if (items.length === 0 && (await alarms.get(alarm)) === undefined) {
       throw new ApiProblem('not_found')
     }
@@ -75,7 +75,7 @@ function readState(given: string | undefined): AlarmState | undefined {
   throw ApiProblem.invalid({ field: 'state', expected: `one of ${alarmStates.join(', ')}` })
 }
 
-/** The fields after the check of their forms. */
+/** The fields, after `readFields` has checked their types. */
 interface Fields {
   readonly state?: string
   readonly reason?: string

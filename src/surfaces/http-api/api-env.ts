@@ -1,10 +1,10 @@
 import type { Caller } from './caller.ts'
 
-/** What the parts of the API tell each other about a request. */
+/** Values that the parts of the API pass along with a request. */
 export interface ApiEnv {
   readonly Variables: {
     readonly requestId: string
-    /** Set once the caller is known. */
+    /** Set after authentication. */
     readonly caller: Caller
   }
 }

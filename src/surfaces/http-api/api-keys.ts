@@ -1,4 +1,4 @@
-/** API keys: known by their hashes, and compared in the same time whether they fit or not. */
+/** API keys, stored as hashes and compared in constant time. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { checkLength, checkOneOf, type Violations } from '../../core/checks.ts'
 import { limits } from '../../core/limits.ts'
@@ -6,14 +6,14 @@ import { MillraceError } from '../../core/millrace-error.ts'
 import { type Caller, type Role, roles } from './caller.ts'
 
 export interface ApiKey {
-  /** Appears in the log in place of the key. */
+  /** Logged in place of the key. */
   readonly name: string
   readonly role: Role
-  /** At least 16 visible ASCII characters, so that every header can carry it. */
+  /** At least 16 visible ASCII characters, because it is sent in a header. */
   readonly key?: string
-  /** Instead of the key: its SHA-256 in hexadecimal digits. */
+  /** The SHA-256 of the key in hexadecimal digits, in place of the key. */
   readonly keySha256?: string
-  /** Whose jobs are this caller's own. Default: `name`. */
+  /** The owner of this caller's jobs. Default: `name`. */
   readonly owner?: string
 }
 
@@ -25,14 +25,14 @@ interface KnownKey {
 const keyLengthMin = 16
 const keyPattern = new RegExp(`^[\\x21-\\x7E]{${keyLengthMin},}$`)
 
-/** Refuses keys that cannot be meant; the answer finds the caller of a key. */
+/** Checks the keys, and returns a function that finds the caller of a key. */
 export function apiKeyCallers(keys: readonly ApiKey[]): (key: string) => Caller | undefined {
   refuseKeys(keys)
   const known = keys.map(knownKey)
   return (key) => {
     const digest = sha256(key)
     let found: Caller | undefined
-    // All are compared, so that the time does not tell which one came close.
+    // Compares with all keys, so that the time reveals nothing.
     for (const one of known) if (timingSafeEqual(one.digest, digest)) found = one.caller
     return found
   }
@@ -65,7 +65,11 @@ function refuseKeys(keys: readonly ApiKey[]): void {
     checkOneOf(violations, `${field}.role`, role, roles)
     if (owner !== undefined) checkLength(violations, `${field}.owner`, owner, limits.ownerLength)
     if (names.has(name)) {
-      violations.push({ field: `${field}.name`, given: 'a name twice', allowed: 'another name' })
+      violations.push({
+        field: `${field}.name`,
+        given: 'a name that another key has',
+        allowed: 'a unique name',
+      })
     }
     names.add(name)
     const fits =
@@ -73,9 +77,11 @@ function refuseKeys(keys: readonly ApiKey[]): void {
         ? typeof key === 'string' && keyPattern.test(key)
         : key === undefined && /^[0-9a-f]{64}$/i.test(keySha256)
     if (fits) continue
-    // Not what was given: it is a secret, if a poor one.
-    const allowed = `a key of at least ${keyLengthMin} visible ASCII characters, or its SHA-256 as 64 digits`
-    violations.push({ field: `${field}.key`, given: 'something else', allowed })
+    // The error must not contain the given key.
+    const allowed =
+      `a key of at least ${keyLengthMin} visible ASCII characters, ` +
+      'or its SHA-256 as 64 hexadecimal digits'
+    violations.push({ field: `${field}.key`, given: 'an invalid value', allowed })
   }
   if (violations.length > 0) throw MillraceError.invalid(violations)
 }

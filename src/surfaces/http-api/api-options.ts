@@ -1,4 +1,4 @@
-/** The settings of the API with their defaults, checked when it is made and not at a request. */
+/** The settings of the API with their defaults. They are checked when the API is created. */
 import type { App } from '../../contracts/define-app.ts'
 import { jobsQueuesOf } from '../../contracts/jobs-declaration.ts'
 import { checkRange, describeGiven, type Violations } from '../../core/checks.ts'
@@ -10,17 +10,17 @@ import { type Logger, silentLogger } from '../../observability/logger.ts'
 import type { ApiAuth } from './authenticate.ts'
 
 export interface ApiOptions {
-  /** The keys of queues in which users may enqueue jobs of their own. Default none. */
+  /** The keys of queues to which users may add jobs. Default: none. */
   readonly userQueues?: readonly string[]
-  /** The largest body, 1 KiB to 64 MiB. Default 1 MiB. */
+  /** Maximum size of a body, 1 KiB to 64 MiB. Default: 1 MiB. */
   readonly bodyBytesMax?: number
-  /** How long a body may take to arrive. Default 30s. */
+  /** How long a body may take to arrive. Default: 30s. */
   readonly bodyTimeout?: Duration
-  /** Enqueues and retries of one caller. Default 100 per second; counted by each process alone. */
+  /** Limit for enqueues and retries of one caller, per process. Default: 100 per second. */
   readonly enqueueRate?: EnqueueRate
-  /** Live streams that one caller may have open, 1 to 10,000. Default 20. */
+  /** Maximum number of open event streams per caller, 1 to 10,000. Default: 20. */
   readonly streamsPerCaller?: number
-  /** Told of each request. Default: nobody. */
+  /** Logs each request. Default: no log. */
   readonly log?: Logger
 }
 
@@ -31,13 +31,15 @@ export interface EnqueueRate {
 }
 
 export interface JobsApiOptions extends ApiOptions {
-  /** Who may ask. `'none'` trusts every caller with everything: only for what nobody else reaches. */
+  /**
+   * The credentials of callers. `'none'` gives every caller all rights: use it only if others cannot connect.
+   */
   readonly auth: ApiAuth | 'none'
-  /** Where the API is mounted, such as `/api`. Default: at the root. */
+  /** The path at which the API is mounted, such as `/api`. Default: the root. */
   readonly basePath?: string
-  /** Ends live streams when it aborts, as a server does that stops. */
+  /** Ends all event streams when it aborts, for a server that stops. */
   readonly signal?: AbortSignal
-  /** Time, chance and identity. Default: those of the machine. */
+  /** Clock, timers, random numbers and ids. Default: those of the system. */
   readonly ports?: Ports
 }
 
@@ -92,8 +94,7 @@ function refuseSettings(settings: ApiSettings, app: App | undefined): void {
   const keys = app === undefined ? [] : Object.keys(jobsQueuesOf(app.queues))
   for (const key of userQueues) {
     if (keys.includes(key)) continue
-    const allowed =
-      keys.length === 0 ? 'an app with queues of jobs' : `keys out of ${keys.join(', ')}`
+    const allowed = keys.length === 0 ? 'an app with job queues' : `keys from ${keys.join(', ')}`
     violations.push({ field: 'userQueues', given: describeGiven(key), allowed })
   }
   if (violations.length > 0) throw MillraceError.invalid(violations)

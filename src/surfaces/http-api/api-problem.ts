@@ -1,4 +1,4 @@
-/** A refusal on its way to the client, as a problem document of RFC 9457. */
+/** An error response: a problem document as defined by RFC 9457. */
 
 import type { Context } from 'hono'
 import { jobLabelNames } from '../../core/job-labels.ts'
@@ -7,7 +7,7 @@ import { snakeCase } from '../../core/snake-case.ts'
 import type { ApiEnv } from './api-env.ts'
 import { type ProblemCode, problemOf, problems } from './problems.ts'
 
-/** A refused field and what it should have been; never what it was. */
+/** A rejected field and the expected value; never the given value. */
 export interface FieldError {
   readonly field: string
   readonly expected: string
@@ -16,11 +16,11 @@ export interface FieldError {
 export interface ApiProblemOptions {
   readonly errors?: readonly FieldError[]
   readonly headers?: Readonly<Record<string, string>>
-  /** What more the document has to tell, such as who has a thing. */
+  /** Additional members of the document, such as the holder of a claim. */
   readonly members?: Readonly<Record<string, string | null>>
 }
 
-/** A body of nothing but mistakes need not come back whole. */
+/** Limits the size of the response to a body with many mistakes. */
 const errorsMax = 20
 
 export class ApiProblem extends Error {
@@ -44,7 +44,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** What any error is to the client. What is not ours may say anything, so it says nothing. */
+/** The response to any error. The texts of foreign errors may be private, so they are not shown. */
 export function problemFrom(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error
   if (!(error instanceof MillraceError)) return new ApiProblem('internal')
@@ -53,7 +53,7 @@ export function problemFrom(error: unknown): ApiProblem {
   })
 }
 
-/** Some options have other names in the API, and others again on the port. */
+/** Fields of the API by the names of their options in code. */
 const apiFields: ReadonlyMap<string, string> = new Map([
   ['idempotencyKey', 'idempotency_key'],
   ['idempotency.key', 'idempotency_key'],
@@ -71,12 +71,12 @@ function fieldError({ field, allowed }: Violation): FieldError {
   return { field: apiFields.get(field) ?? field, expected: allowed }
 }
 
-/** A field may be named by the client, with characters that break those who store the answer. */
+/** Replaces control characters: the client chose the name of the field. */
 function printable({ field, expected }: FieldError): FieldError {
   return { field: field.toWellFormed().replaceAll('\0', '\uFFFD'), expected }
 }
 
-/** The answer; equal problems have equal bytes, except that a failure carries its request id. */
+/** Equal problems have equal responses, except that a server error includes its request id. */
 export function answerProblem(c: Context<ApiEnv>, problem: ApiProblem): Response {
   const { code, errors, headers, members } = problem
   const kind = problems[code]

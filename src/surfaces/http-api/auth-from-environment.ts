@@ -1,7 +1,7 @@
 /**
- * Credentials from variables, so that they need not stand in a command line that others can see:
- * MILLRACE_API_KEYS (`name:role:key`, comma separated), MILLRACE_JWT_SECRET, MILLRACE_JWT_PUBLIC_KEY,
- * MILLRACE_JWT_JWKS_URL, MILLRACE_JWT_ISSUER and MILLRACE_JWT_AUDIENCE.
+ * Credentials from environment variables, because other users can see a command line: MILLRACE_API_KEYS
+ * (`name:role:key`, comma separated), MILLRACE_JWT_SECRET, MILLRACE_JWT_PUBLIC_KEY, MILLRACE_JWT_JWKS_URL,
+ * MILLRACE_JWT_ISSUER and MILLRACE_JWT_AUDIENCE.
  */
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { ApiKey } from './api-keys.ts'
@@ -11,7 +11,7 @@ import type { JwtAuth } from './json-web-tokens.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Undefined when no credentials are set; empty variables count as none. */
+/** Returns undefined if no credentials are set. Empty variables count as unset. */
 export function authFromEnvironment(environment: Environment): ApiAuth | undefined {
   const apiKeys = apiKeysIn(environment['MILLRACE_API_KEYS'] ?? '')
   const jwt = jwtIn(environment)
@@ -32,7 +32,7 @@ function apiKeyFrom(entry: string, index: number): ApiKey {
   if (!isRole(role)) {
     const field = `MILLRACE_API_KEYS, entry ${index + 1}`
     const allowed = `name:role:key, where the role is one of ${roles.join(', ')}`
-    throw MillraceError.invalid([{ field, given: 'something else', allowed }])
+    throw MillraceError.invalid([{ field, given: 'an invalid value', allowed }])
   }
   const [, hash] = /^sha256:([0-9a-f]{64})$/i.exec(key) ?? []
   return hash === undefined ? { name, role, key } : { name, role, keySha256: hash }
@@ -42,7 +42,7 @@ function jwtIn(environment: Environment): JwtAuth | undefined {
   const value = (name: string): string | undefined =>
     environment[`MILLRACE_JWT_${name}`] || undefined
   const secret = value('SECRET')
-  // A variable often holds a PEM in one line.
+  // In a variable, a PEM often has `\n` in place of line breaks.
   const publicKey = value('PUBLIC_KEY')?.replaceAll('\\n', '\n')
   const jwksUrl = value('JWKS_URL')
   const issuer = value('ISSUER')

@@ -1,4 +1,4 @@
-/** Finds out who asks, and lets nobody in who cannot prove it. */
+/** Authenticates callers by API key or bearer token. */
 import type { MiddlewareHandler } from 'hono'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Clock } from '../../core/ports.ts'
@@ -22,10 +22,10 @@ const everybody: Caller = {
   expiresAt: null,
 }
 
-/** Longer ones are no credentials, and would only cost time to look at. */
+/** Longer values are rejected without a check, to save time. */
 const credentialsLengthMax = 8_192
 
-/** @param may who of those that are known; default all except scrapers of metrics */
+/** @param may which authenticated callers may pass; default: all roles except `metrics` */
 export function authenticate(
   auth: ApiAuth | 'none',
   clock: Pick<Clock, 'now'>,
@@ -40,7 +40,7 @@ export function authenticate(
   }
 }
 
-/** So that every route is closed to scrapers that does not ask for them. */
+/** The default, so that a route must explicitly admit the role `metrics`. */
 const isNotScraper = ({ role }: Caller): boolean => role !== 'metrics'
 
 type CredentialsCheck = (headers: Headers) => Promise<Caller>
@@ -69,7 +69,7 @@ interface Credentials {
   readonly mayBeToken: boolean
 }
 
-/** X-API-Key goes first: Authorization may be meant for a proxy on the way. */
+/** X-API-Key comes first, because Authorization may be meant for a proxy. */
 function credentialsIn(headers: Headers): Credentials | undefined {
   const key = headers.get('x-api-key')
   const [, bearer] = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '') ?? []
@@ -90,7 +90,7 @@ function unauthenticated(error?: string): ApiProblem {
   return new ApiProblem('unauthenticated', { headers })
 }
 
-/** For routes about the whole system instead of one caller's jobs. */
+/** For routes that concern the whole system. */
 export const adminsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   if (c.get('caller').role !== 'admin') throw new ApiProblem('forbidden')
   await next()

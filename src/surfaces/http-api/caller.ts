@@ -1,10 +1,9 @@
-/** Who asks, and what each role may do. */
+/** The authenticated caller, and the rights of each role. */
 import type { Job } from '../../jobs/job.ts'
 
 /**
- * `admin`: everything. `internal`: enqueues for anybody. `operator`: works in inboxes and watches
- * alarms, and is otherwise a user. `user`: has jobs of its own. `metrics`: scrapes metrics, and
- * nothing else.
+ * `admin`: all rights. `internal`: enqueues jobs for any owner. `operator`: a user who also works in inboxes
+ * and watches alarms. `user`: enqueues and sees own jobs. `metrics`: only scrapes metrics.
  */
 export type Role = 'admin' | 'internal' | 'operator' | 'user' | 'metrics'
 
@@ -12,15 +11,15 @@ export const roles: readonly Role[] = ['admin', 'internal', 'operator', 'user', 
 
 export interface Caller {
   readonly role: Role
-  /** For the log: the name of a key, or the kind of credentials. Never whose they are. */
+  /** For the log: the name of a key, or the kind of credentials. Never the subject of a token. */
   readonly name: string
-  /** For the record of what was done: the name of a key, or the subject of a token. */
+  /** For histories: the name of a key, or the subject of a token. */
   readonly signature: string
-  /** What limits count by. */
+  /** The key for rate limits. */
   readonly identity: string
-  /** Whose jobs are the caller's own; null when it owns none. */
+  /** The owner of the caller's jobs; null if the caller cannot own jobs. */
   readonly owner: string | null
-  /** When the credentials end, in milliseconds since the epoch; null when they do not. */
+  /** When the credentials expire, in milliseconds since the epoch; null if never. */
   readonly expiresAt: number | null
 }
 
@@ -28,17 +27,17 @@ export function isRole(value: unknown): value is Role {
   return roles.some((role) => role === value)
 }
 
-/** Whether the inside of the system is the caller's business. */
+/** Whether the caller may see internals such as queues and errors. */
 export function isTrusted({ role }: Pick<Caller, 'role'>): boolean {
   return role === 'admin' || role === 'internal'
 }
 
-/** Inboxes show whole messages, and what is done there is done for good. */
+/** Limited, because inboxes show whole messages, and actions there cannot be undone. */
 export function mayUseInboxes({ role }: Pick<Caller, 'role'>): boolean {
   return role === 'admin' || role === 'operator'
 }
 
-/** Who runs the system looks at its state, and tests what is to wake them. */
+/** Operators watch the system and test its alarms. */
 export function mayWatch({ role }: Pick<Caller, 'role'>): boolean {
   return role === 'admin' || role === 'operator'
 }
@@ -47,7 +46,7 @@ export function mayScrape({ role }: Pick<Caller, 'role'>): boolean {
   return role === 'admin' || role === 'metrics'
 }
 
-/** The owner of a job sees it, and so do admins. To everybody else it does not exist. */
+/** The owner and admins see a job. For all other callers it does not exist. */
 export function maySee({ role, owner }: Caller, job: Pick<Job, 'owner'>): boolean {
   return role === 'admin' || (owner !== null && job.owner === owner)
 }

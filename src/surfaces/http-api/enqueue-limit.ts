@@ -1,4 +1,4 @@
-/** How often one caller may enqueue; what is left is told with every answer. */
+/** Limits how often one caller may enqueue. Headers of every response state the rest. */
 import type { MiddlewareHandler } from 'hono'
 import type { RateLimiterMemory } from 'rate-limiter-flexible'
 import type { ApiEnv } from './api-env.ts'
@@ -10,10 +10,10 @@ export function enqueueLimit({ enqueueRate }: ApiSettings): MiddlewareHandler<Ap
   let limiter: RateLimiterMemory | undefined
   return async (c, next) => {
     const { identity } = c.get('caller')
-    // It comes with limiters for a dozen databases, so it is loaded when something is enqueued.
+    // A large package with limiters for many databases, so it is loaded on first use.
     const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible')
     limiter ??= new RateLimiterMemory({ points: max, duration: perMs / 1_000 })
-    // It answers a refusal by throwing the same kind of value.
+    // When the limit is reached, it rejects with the same type of value.
     const state = await limiter.consume(identity).catch((refusal: unknown) => refusal)
     if (!(state instanceof RateLimiterRes)) throw state
     const resetS = Math.max(1, Math.ceil(state.msBeforeNext / 1_000))

@@ -1,4 +1,4 @@
-/** What a client says about a new job: checked for its form here, for its meaning by the app. */
+/** Reads a request for a new job. Checks its form; the app checks its contract. */
 import type { Duration } from '../../core/durations.ts'
 import { jobLabelNames, jobLabels, type LabelsView, labelsFrom } from '../../core/job-labels.ts'
 import { limits } from '../../core/limits.ts'
@@ -34,14 +34,14 @@ const fields: FieldKinds = {
   attempts: 'number',
 }
 
-/** Users say what is to be done. For whom, how soon and how often is not theirs to choose. */
+/** The fields that users may set. Owner, delay, attempts and the rest are not theirs to choose. */
 export const fieldsOfUsers: readonly string[] = ['type', 'payload', 'idempotency_key']
 
 const kindsForUsers: FieldKinds = Object.fromEntries(
   Object.entries(fields).filter(([name]) => fieldsOfUsers.includes(name)),
 )
 
-/** The fields after the check of their forms. */
+/** The fields, after `readFields` has checked their types. */
 interface Fields extends Partial<LabelsView> {
   readonly type?: string
   readonly payload?: unknown
@@ -63,7 +63,7 @@ export function readEnqueueRequest(input: EnqueueInput): EnqueueRequest {
   return { type, payload: given.payload, options: optionsOf(given, caller, keyHeader) }
 }
 
-/** With one type there is nothing to choose. */
+/** The type, if the queue has exactly one. */
 function onlyTypeOf({ declared }: KnownQueue): string | undefined {
   const [type, ...others] = Object.keys(declared.options.types)
   return others.length === 0 ? type : undefined
@@ -72,7 +72,7 @@ function onlyTypeOf({ declared }: KnownQueue): string | undefined {
 function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined): EnqueueOptions {
   const { tenant, delay, attempts } = given
   const idempotencyKey = idempotencyKeyOf(given.idempotency_key, keyHeader)
-  // Without an owner, what a service enqueues is its own; an admin's job belongs to nobody.
+  // The default owner of a service's job is the service. A job from an admin has no owner by default.
   const owner = given.owner ?? caller.owner
   return {
     ...(idempotencyKey !== undefined && { idempotencyKey }),
@@ -97,7 +97,7 @@ function idempotencyKeyOf(
   })
 }
 
-/** The draft of the header has it quoted, as a structured field; most clients send it bare. */
+/** The draft standard quotes the value, as a structured field. Most clients send it without quotes. */
 function keyFromHeader(header: string): string {
   const [, quoted] = /^"((?:[\x20\x21\x23-\x5B\x5D-\x7E]|\\["\\])*)"$/.exec(header) ?? []
   const key = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? header

@@ -1,4 +1,4 @@
-/** Taking on jobs: POST /jobs/:queue, and POST /jobs/:id/retry, which takes one on again. */
+/** Enqueues jobs: POST /jobs/:queue, and POST /jobs/:id/retry, which enqueues a job again. */
 import type { Context, Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
 import type { ApiEnv } from './api-env.ts'
@@ -35,7 +35,7 @@ export function enqueueRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
       const { status, id } = await context.jobs.enqueue(queue.key, type, payload, options)
       if (status === 'created') return accepted(c, { id, status: 'pending' })
       c.header('idempotent-replayed', 'true')
-      // A key may be remembered for longer than its job.
+      // A key may be kept longer than its job.
       return accepted(c, { id, status: (await context.jobs.get(id))?.status ?? null })
     },
   )
@@ -53,13 +53,13 @@ interface Accepted {
 }
 
 function accepted(c: Context<ApiEnv>, { id, status }: Accepted): Response {
-  // The address of the request ends with the queue, or with the job that is tried again.
+  // The path ends with the queue, or with the id of the retried job.
   const [jobs = ''] = /^.*\/jobs(?=\/)/.exec(c.req.path) ?? []
   c.header('location', `${jobs}/${id}`)
   return c.json({ job_id: id, status }, 202)
 }
 
-/** Users hear the same about every queue that is not theirs to use, whether it exists or not. */
+/** Users get the same error for a queue that they may not use and for one that does not exist. */
 function refuseRole(context: JobsContext, caller: Caller, text: string): void {
   if (isTrusted(caller)) return
   const queue = findQueue(context, text)
@@ -73,6 +73,6 @@ function requireQueue(context: JobsContext, text: string): KnownQueue {
   if (queue !== undefined) return queue
   const keys = context.queues.map(({ key }) => key)
   const expected =
-    keys.length === 0 ? 'nothing: the app takes no jobs' : `one of ${keys.join(', ')}`
+    keys.length === 0 ? 'no queue: the app has no job queues' : `one of ${keys.join(', ')}`
   throw new ApiProblem('unknown_queue', { errors: [{ field: 'queue', expected }] })
 }

@@ -1,6 +1,6 @@
 /**
- * GET /jobs/:id/events: a job as it goes on, by server-sent events. The id of an event names the
- * state that it told, so a client that comes back, to whichever process, hears only what is new.
+ * GET /jobs/:id/events: the progress of a job as server-sent events. The id of an event identifies the state
+ * of the job. A client that reconnects, to any process, gets only newer states.
  */
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
@@ -14,13 +14,13 @@ import { eventIdOf, isOnlyProgress, type JobFollower, JobWatcher } from './job-w
 import { type JobsContext, visibleJob } from './jobs-context.ts'
 import { operations } from './openapi-operations.ts'
 
-/** Shorter than the idle time after which proxies cut a connection. */
+/** Shorter than the idle timeout of common proxies. */
 const heartbeatMs = 15_000
-/** After so long a client comes back when its connection broke. */
+/** How long a client waits before it reconnects. */
 const reconnectMs = 2_000
 /**
- * How long a stream lasts at most; the client comes back for more. What a stream sends may fit into the
- * buffers of the system for hours, so nothing else tells that a client does not read.
+ * Maximum duration of a stream; the client then reconnects. The system's buffers can hold the events of
+ * hours, so nothing else reveals a client that has stopped reading.
  */
 const lifetimeMs = 300_000
 
@@ -33,9 +33,9 @@ export function eventRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
     const caller = c.get('caller')
     const job = await visibleJob(context, caller, c.req.param('id'))
     const seen = c.req.header('last-event-id') ?? ''
-    // The one answer after which browsers do not come back.
+    // 204 is the only response after which browsers do not reconnect.
     if (isFinishedJob(job) && eventIdOf(job) === seen) return c.body(null, 204)
-    // The second one keeps nginx from collecting events before it passes them on.
+    // The second header keeps nginx from buffering events.
     const headers = {
       'content-type': 'text/event-stream; charset=utf-8',
       'x-accel-buffering': 'no',
@@ -50,7 +50,7 @@ export function eventRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
       follower.leave()
       close()
     }
-    // Not by way of the stream: that asks for nothing more once the client has stopped reading.
+    // A timer, because the stream is not pulled any more when the client has stopped reading.
     const cancelExpiry = ports.timers.after(lifetimeOf(caller, ports), end, { background: true })
     const events = eventsOf({
       follower,
@@ -64,7 +64,7 @@ export function eventRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
 
 interface Following {
   readonly follower: JobFollower
-  /** The id of the last event that the client has, or nothing. */
+  /** The id of the last event that the client received, or an empty string. */
   readonly seen: string
   readonly tell: (job: Job) => unknown
   readonly signal: AbortSignal
@@ -88,7 +88,7 @@ async function* eventsOf({ follower, seen, tell, signal }: Following): AsyncGene
   }
 }
 
-/** Asks for the next text when the client has taken the one before, so a slow one skips states. */
+/** Reads the next event only when the client has read the last one. So slow clients skip states. */
 function streamOf(texts: AsyncGenerator<string>, onEnd: () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>({
@@ -102,7 +102,7 @@ function streamOf(texts: AsyncGenerator<string>, onEnd: () => void): ReadableStr
   })
 }
 
-/** Credentials that have ended show nothing more, not even what was asked for in time. */
+/** A stream ends when its credentials expire. */
 function lifetimeOf({ expiresAt }: Caller, { clock }: Ports): number {
   if (expiresAt === null) return lifetimeMs
   return Math.min(lifetimeMs, Math.max(0, expiresAt - clock.now()))
@@ -116,7 +116,7 @@ class OpenStreams {
     this.#max = max
   }
 
-  /** The answer closes what was opened, once. */
+  /** Returns a function that releases the stream. It can be called more than once. */
   enter({ identity }: Caller): () => void {
     const count = this.#open.get(identity) ?? 0
     if (count >= this.#max) throw new ApiProblem('too_many_streams')

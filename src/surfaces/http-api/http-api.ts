@@ -1,4 +1,4 @@
-/** The HTTP API of the server: health checks, and the jobs of the app that it serves, if any. */
+/** The HTTP API of the server: health checks, metrics, alarms, inboxes, and the jobs of a served app. */
 import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono, MiddlewareHandler } from 'hono'
@@ -20,20 +20,20 @@ import { probePaths, probeRoutes } from './probe-routes.ts'
 
 export interface HttpApiOptions extends ApiOptions {
   /**
-   * Without credentials every caller from this machine may do everything, and the API is closed when
-   * other machines can reach the server.
+   * Without credentials, every caller on this machine may do everything. If other machines can reach the
+   * server, the API is closed.
    */
   readonly auth?: ApiAuth
 }
 
-/** The store itself is not among them. */
+/** The services that the API uses. It has no direct access to the store. */
 export type ApiServices = Pick<
   Services,
   'ready' | 'stopping' | 'mill' | 'inbox' | 'metrics' | 'alarms' | 'isPublic' | 'ports'
 >
 
 export interface HttpApi {
-  /** Whether a path is one of the API, or lies below one, whatever the method. */
+  /** Whether a path belongs to the API, for any method. */
   owns(path: string): boolean
   readonly answer: RequestListener
 }
@@ -68,7 +68,7 @@ export function httpApi(services: ApiServices, options: HttpApiOptions = {}): Ht
   }
 }
 
-/** Where its routes begin: `jobs`, `inbox`. */
+/** The first parts of its paths: `jobs`, `inbox`. */
 function placesOf({ routes }: Hono<ApiEnv>): ReadonlySet<string> {
   const steps = routes.map(({ path }) => firstStep(path))
   return new Set(steps.filter((step) => /^\w/.test(step)))
@@ -79,12 +79,12 @@ function firstStep(path: string): string {
   return step
 }
 
-/** Others have come for the SQS endpoint, which asks for signatures; here nobody would ask. */
+/** A public server without API credentials. Its SQS endpoint may still check signatures. */
 const closed: MiddlewareHandler<ApiEnv> = async () => {
   throw new ApiProblem('closed')
 }
 
-/** Keeps web pages away from an API without credentials, which trusts every program on this machine. */
+/** Rejects requests from web pages: without credentials, the API trusts every program on this machine. */
 const localOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   const source = {
     host: new URL(c.req.url).host,

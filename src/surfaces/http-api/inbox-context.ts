@@ -1,4 +1,4 @@
-/** Which inboxes the API knows: those of the app that is served, or without one all of the store. */
+/** The inboxes that the API offers: those of the served app, or without an app all queues of the store. */
 import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
 import type { Inbox, InboxItem } from '../../operations/inbox.ts'
 import { type InboxItemView, inboxItemView } from '../../operations/inbox-view.ts'
@@ -8,7 +8,7 @@ import { ApiProblem } from './api-problem.ts'
 
 export interface KnownInbox {
   readonly inbox: Inbox
-  /** An item as the API shows it: what the contract calls secret or personal is hidden. */
+  /** An item as the API returns it, without secret and personal fields. */
   show(item: InboxItem): InboxItemView
 }
 
@@ -33,7 +33,7 @@ export function appInboxes(mill: ServedApp, settings: ApiSettings): InboxContext
   }
 }
 
-/** What messages look like is not known there, so nothing of them is hidden. */
+/** Without an app there are no contracts, so no fields are hidden. */
 export function storeInboxes(
   services: Pick<Services, 'inbox'>,
   settings: ApiSettings,
@@ -48,7 +48,7 @@ function knownInbox(inbox: Inbox, hidden: readonly string[]): KnownInbox {
   }
 }
 
-/** @param keys of the queues that there are, if they may be told */
+/** @param keys of the existing queues, if the caller may know them */
 export function unknownQueue(keys: readonly string[] = []): ApiProblem {
   const expected = keys.length === 0 ? 'a queue that exists' : `one of ${keys.join(', ')}`
   return new ApiProblem('not_found', { errors: [{ field: 'queue', expected }] })

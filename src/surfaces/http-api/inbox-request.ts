@@ -1,4 +1,4 @@
-/** What a client says about an inbox: checked for its form here, for its limits by the store. */
+/** Reads requests about inboxes. Checks their form; the store checks their limits. */
 import { checkOneOf, type Violations } from '../../core/checks.ts'
 import type { Duration } from '../../core/durations.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -9,10 +9,10 @@ import type { Caller } from './caller.ts'
 import { type FieldKinds, readFields } from './read-fields.ts'
 import { type Query, readPageSize, readQuery } from './read-query.ts'
 
-/** Each is the end of an address. */
+/** The last part of the path. */
 export type InboxAction = 'claim' | 'renew' | 'note' | 'resolve' | 'return'
 
-/** All that the bodies of actions may hold; each action takes some of it. */
+/** All fields of action bodies. Each action accepts some of them. */
 export interface InboxFields {
   readonly by?: string
   readonly id?: string
@@ -37,7 +37,7 @@ export function readInboxAction(action: InboxAction, body: unknown, caller: Call
 }
 
 export interface InboxListRequest {
-  /** Who looks, and whose claims are `mine`. */
+  /** The person whose claims are `mine`. */
   readonly by: string
   readonly options: ListInboxOptions & { readonly limit: number }
 }
@@ -62,7 +62,7 @@ export function readInboxList(query: Query, caller: Caller): InboxListRequest {
   }
 }
 
-/** Everybody acts as themselves; admins may act for somebody, such as from a page of their own. */
+/** Callers act as themselves. Admins may name another person, for example from their own web page. */
 function personOf({ role, signature }: Caller, by: string | undefined): string {
   if (by === undefined || by === signature) return signature
   if (role !== 'admin') throw new ApiProblem('forbidden')

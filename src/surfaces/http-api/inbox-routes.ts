@@ -1,6 +1,6 @@
 /**
  * Inboxes, for operators and admins: GET /inbox/:queue, GET /inbox/:queue/:id, POST /inbox/:queue/claim
- * and POST /inbox/:queue/:id/renew, note, resolve and return. Whoever calls is the person who acts.
+ * and POST /inbox/:queue/:id/renew, note, resolve and return. The caller is the person who acts.
  */
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { describeRoute } from 'hono-openapi'
@@ -21,7 +21,7 @@ import {
 import { inboxOperations } from './openapi-inbox.ts'
 import { readJsonBody } from './read-json-body.ts'
 
-/** All of them, for the check of credentials. */
+/** Matches all inbox routes, for authentication. */
 export const inboxPath = '/inbox/*'
 
 export function inboxRoutes(api: Hono<ApiEnv>, context: InboxContext): void {
@@ -85,7 +85,7 @@ const operatorsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   await next()
 }
 
-/** The item, or undefined when nothing waits. */
+/** The item, or undefined if none is waiting. */
 function claimedItem(result: ClaimedItem): InboxItem | undefined {
   switch (result.status) {
     case 'claimed':
@@ -117,7 +117,7 @@ function answer(c: Context<ApiEnv>, { show }: KnownInbox, result: HandledItem): 
   }
 }
 
-/** Elsewhere a missing queue is a fault of the server; here the caller has named it. */
+/** Here the caller named the queue, so a missing queue is an invalid request, not a server error. */
 async function found<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked

@@ -1,4 +1,4 @@
-/** Reading and cancelling jobs: GET /jobs, GET /jobs/:id, its attempts, POST /jobs/:id/cancel. */
+/** Reads and cancels jobs: GET /jobs, GET /jobs/:id, GET /jobs/:id/attempts, POST /jobs/:id/cancel. */
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
 import type { ApiEnv } from './api-env.ts'

@@ -1,6 +1,6 @@
 /**
- * A job as the API shows it. Users see how their job fares; what it was made of, where it runs and
- * why it failed is for those who run the system.
+ * A job as the API returns it. Users see the state of their job. Trusted callers also see its queue and why
+ * it failed, and admins its payload.
  */
 import type { JobAttempt } from '../../backends/job-store.ts'
 import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
@@ -13,7 +13,7 @@ import type { JobsContext } from './jobs-context.ts'
 
 export type View = Readonly<Record<string, unknown>>
 
-/** What a list or an event carries: neither payload nor, in lists, the result. */
+/** Lists and events leave out the payload; lists also leave out the result. */
 export type ViewKind = 'whole' | 'event' | 'row'
 
 const failureForUsers = 'The job could not be completed.'

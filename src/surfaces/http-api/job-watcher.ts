@@ -1,11 +1,11 @@
-/** Watches jobs for live streams: however many follow a job, the store is asked once per interval. */
+/** Watches jobs for event streams. Reads each job once per interval, for any number of followers. */
 import type { Timers } from '../../core/ports.ts'
 import { isFinishedJob, type Job } from '../../jobs/job.ts'
 
 export interface JobFollower {
-  /** The job as last read; undefined when it can be followed no longer. */
+  /** The job as last read, or undefined if it can no longer be followed. */
   readonly latest: Job | undefined
-  /** Answers at the next reading that changed something, after the time, or at the abort. */
+  /** Resolves when a reading finds a change, after `ms`, or when the signal aborts. */
   wait(ms: number, signal: AbortSignal): Promise<'changed' | 'silent'>
   leave(): void
 }
@@ -22,7 +22,7 @@ interface Watch {
   cancel: () => void
 }
 
-/** Four readings a second are as live as a person can see. */
+/** Four readings per second look immediate to a person. */
 export const readingMs = 250
 
 export class JobWatcher {
@@ -33,12 +33,12 @@ export class JobWatcher {
     this.#setup = setup
   }
 
-  /** @param job as it was read a moment ago */
+  /** @param job as just read */
   follow(job: Job): JobFollower {
     const { timers } = this.#setup
     const watch = this.#watches.get(job.id) ?? this.#start(job)
     watch.followers += 1
-    // Another reading may have overtaken this one.
+    // A later reading may already have finished.
     if (watch.latest !== undefined && job.updatedAt > watch.latest.updatedAt) this.#note(watch, job)
     let hasLeft = false
     return {
@@ -88,7 +88,7 @@ export class JobWatcher {
 
   #readLater(id: string, watch: Watch): void {
     const read = async (): Promise<void> => {
-      // When the store cannot be read the streams end; clients come back and hear the reason.
+      // If the store cannot be read, the streams end. Clients reconnect and get the error.
       const job = await this.#setup.read(id).catch(() => undefined)
       if (watch.followers === 0) return
       this.#note(watch, job)
@@ -106,12 +106,12 @@ export class JobWatcher {
   }
 }
 
-/** Names a state of a job: who has seen it has missed nothing up to there. */
+/** Identifies a state of a job, for `Last-Event-ID`. */
 export function eventIdOf({ updatedAt, attemptsMade, status, progress }: Job): string {
   return `${updatedAt}-${attemptsMade}-${status}-${progress}`
 }
 
-/** Whether two states differ in more than their progress. */
+/** Whether two states differ only in their progress. */
 export function isOnlyProgress(before: string, after: string): boolean {
   const parts = (id: string): string => id.split('-').slice(1, 3).join('-')
   return before !== '' && parts(before) === parts(after)

@@ -1,6 +1,6 @@
 /**
- * The jobs and kill switches of an open app over HTTP, as one function from request to response. It can be mounted in
- * any server; `serve` mounts it beside the health checks.
+ * The jobs and kill switches of an open app over HTTP, as one function from request to response. Any server
+ * can mount it. `serve` mounts it beside the health checks.
  */
 import type { Hono } from 'hono'
 import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
@@ -23,7 +23,6 @@ export interface JobsApi {
   fetch(request: Request): Promise<Response>
 }
 
-/** @param mill what `open` resolved with */
 const jobsApiOptions: OptionNames<JobsApiOptions> = {
   auth: true,
   basePath: true,
@@ -37,6 +36,7 @@ const jobsApiOptions: OptionNames<JobsApiOptions> = {
   ports: true,
 }
 
+/** @param mill the open app, from `open` */
 export function createJobsApi(mill: ServedApp, options: JobsApiOptions): JobsApi {
   refuseUnknownOptions(options, jobsApiOptions)
   const { basePath, ...others } = options
@@ -48,10 +48,10 @@ export function createJobsApi(mill: ServedApp, options: JobsApiOptions): JobsApi
   return { fetch: async (request) => api.fetch(request) }
 }
 
-/** What is there only where an app is. */
+/** Paths that exist only if an app is served. */
 export const appPaths: readonly string[] = ['/jobs', '/jobs/*', '/switches', '/switches/*']
 
-/** All routes about jobs and what stops them, behind the check of credentials. */
+/** All routes for jobs and kill switches, behind the check of credentials. */
 export function jobsRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
   const { auth, ports } = context.settings
   const check = authenticate(auth, ports.clock)

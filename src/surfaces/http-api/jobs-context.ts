@@ -1,4 +1,4 @@
-/** What all routes about jobs share: the open app, seen without the types of its declaration. */
+/** Shared by all job routes: the open app without the types of its declaration. */
 import { type JobsQueue, jobsQueuesOf } from '../../contracts/jobs-declaration.ts'
 import { pause } from '../../core/pause.ts'
 import type { UntypedJobs } from '../../jobs/app-jobs.ts'
@@ -13,26 +13,25 @@ import { appInboxes, type InboxContext } from './inbox-context.ts'
 
 export interface KnownQueue {
   readonly key: string
-  /** On the backend. */
+  /** The name in the store. */
   readonly name: string
   readonly declared: JobsQueue
 }
 
 export interface JobsContext {
-  /** Names and types come from requests, and are checked as they are used. */
+  /** Untyped, because names come from requests. They are checked on use. */
   readonly jobs: UntypedJobs
   readonly queues: readonly KnownQueue[]
   readonly switches: Switches
   readonly inboxes: InboxContext
   readonly metrics: MetricReader
-  /** The keys of all queues: a switch may also mean one that takes no jobs. */
+  /** The keys of all queues. A switch may also name a queue without jobs. */
   readonly queueKeys: readonly string[]
   readonly settings: ApiSettings
 }
 
 export function jobsContext(mill: ServedApp, settings: ApiSettings): JobsContext {
   return {
-    // The same object, without the types of the declaration.
     jobs: mill.jobs as UntypedJobs,
     queues: Object.entries(jobsQueuesOf(mill.app.queues)).map(([key, declared]) => ({
       key,
@@ -47,20 +46,20 @@ export function jobsContext(mill: ServedApp, settings: ApiSettings): JobsContext
   }
 }
 
-/** By its key in the app, or by its name on the backend. */
+/** Finds a queue by its key in the app, or by its name in the store. */
 export function findQueue({ queues }: JobsContext, text: string): KnownQueue | undefined {
   return queues.find(({ key }) => key === text) ?? queues.find(({ name }) => name === text)
 }
 
-/** So long a missing job takes at least, so that the time does not tell it from a foreign one. */
+/** Minimum response time for a missing job, so that the time does not reveal jobs of other owners. */
 const missingMs = 10
 
-/** The job, for those who may see it; anybody else learns the same as about one that is missing. */
+/** The job, if the caller may see it. Other callers get the same error as for a missing job. */
 export async function visibleJob(context: JobsContext, caller: Caller, id: string): Promise<Job> {
   const { clock, timers } = context.settings.ports
   const startedAt = clock.monotonic()
   const job = await context.jobs.get(id)
-  // Other apps may keep their jobs in the same store.
+  // The store may also contain jobs of other apps.
   const isOfApp = context.queues.some(({ name }) => name === job?.queue)
   if (job !== undefined && isOfApp && maySee(caller, job)) return job
   await pause(timers, Math.max(0, startedAt + missingMs - clock.monotonic()))

@@ -1,6 +1,6 @@
 /**
- * JSON Web Tokens. The kind of key decides which algorithms count, never the token: a public key is
- * not taken for a secret, and `none` is no algorithm at all.
+ * JSON Web Tokens. The configured key decides which algorithms are accepted, never the token. So a public key
+ * cannot be used as a secret, and `none` is always rejected.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
@@ -12,19 +12,19 @@ import { ApiProblem } from './api-problem.ts'
 import { type Caller, isRole } from './caller.ts'
 
 export interface JwtAuth {
-  /** Shared secret of HS256, HS384 or HS512; at least 32 bytes. One of the three is needed. */
+  /** Shared secret for HS256, HS384 or HS512, at least 32 bytes. Set this, `publicKey` or `jwksUrl`. */
   readonly secret?: string
   /** Public key in PEM form: RSA, EC or Ed25519. */
   readonly publicKey?: string
-  /** Where the issuer publishes its public keys; https, or http on this machine. */
+  /** URL of the issuer's public keys: https, or http on this machine. */
   readonly jwksUrl?: string
   readonly issuer?: string
   readonly audience?: string
-  /** The claim that holds the role; a token without it is a user's. Default `role`. */
+  /** The claim with the role. Tokens without it have the role `user`. Default: `role`. */
   readonly roleClaim?: string
 }
 
-/** The caller of a token; undefined when it proves nothing. */
+/** Resolves with the caller of a token, or undefined if the token is not valid. */
 export type VerifyToken = (token: string) => Promise<Caller | undefined>
 
 type Verify = (token: string, options: JWTVerifyOptions) => Promise<JWTPayload | undefined>
@@ -38,7 +38,7 @@ const ecAlgorithms: Readonly<Record<string, string>> = {
 }
 const edwardsAlgorithms: readonly string[] = ['EdDSA', 'Ed25519']
 
-/** Clocks of two machines are not quite the same. */
+/** Clocks of two machines differ a little. */
 const clockToleranceS = 5
 
 export function tokenVerifier(jwt: JwtAuth, clock: Pick<Clock, 'now'>): VerifyToken {
@@ -100,12 +100,12 @@ function verifyRemotely(url: URL): Verify {
 
 type Jose = typeof import('jose')
 
-/** When the first token arrives: a server without tokens does not pay for reading them. */
+/** Loaded with the first token, so that servers without tokens start faster. */
 function loadJose(): Promise<Jose> {
   return import('jose')
 }
 
-/** A token that proves nothing is no caller; keys that cannot be fetched are nobody's fault. */
+/** An invalid token has no caller. If the keys cannot be fetched, the service is unavailable. */
 function refusal(error: unknown, errors: Jose['errors']): undefined {
   const aboutToken =
     error instanceof errors.JWTExpired ||
@@ -148,7 +148,7 @@ function isOwner(sub: unknown): sub is string {
 
 function readPublicKey(pem: string): KeyObject {
   const field = 'auth.jwt.publicKey'
-  // Node would derive the public key from it, and the private one would lie around for nothing.
+  // Node could derive the public key from it, but a private key does not belong in these settings.
   if (pem.includes('PRIVATE KEY')) throw refusedSetting(field, 'a public key, not a private one')
   try {
     return createPublicKey(pem)
@@ -179,5 +179,5 @@ function readJwksUrl(text: string | undefined): URL {
 }
 
 function refusedSetting(field: string, allowed: string): MillraceError {
-  return MillraceError.invalid([{ field, given: 'something else', allowed }])
+  return MillraceError.invalid([{ field, given: 'an invalid value', allowed }])
 }

@@ -1,4 +1,4 @@
-/** A page of jobs, of one queue or of all queues of the app. */
+/** Lists jobs in pages, from one queue or from all queues of the app. */
 import type { Page } from '../../backends/backend.ts'
 import { checkOneOf, type Violations } from '../../core/checks.ts'
 import { type JobStatus, jobStatuses } from '../../core/job-state.ts'
@@ -27,7 +27,6 @@ export function readListRequest(query: Query): ListRequest {
   const [queue, type, owner, after] = (['queue', 'type', 'owner', 'after'] as const).map(value)
   return {
     limit,
-    // It was checked above.
     ...(status !== undefined && { status: status as JobStatus }),
     ...(queue !== undefined && { queue }),
     ...(type !== undefined && { type }),
@@ -36,7 +35,7 @@ export function readListRequest(query: Query): ListRequest {
   }
 }
 
-/** Those who are no admins see their own jobs; whatever else they ask for is an empty page. */
+/** Callers who are not admins see only their own jobs. Other filters return an empty page. */
 export async function listJobs(
   context: JobsContext,
   caller: Caller,
@@ -57,14 +56,14 @@ function queuesOf(
   if (text === undefined) return context.queues
   const queue = findQueue(context, text)
   if (queue !== undefined) return [queue]
-  // Users are not told which queues there are.
+  // Users must not learn which queues exist.
   if (!isTrusted(caller)) return []
   throw new ApiProblem('unknown_queue')
 }
 
 /**
- * The ids of a store rise with time in all its queues, so they also mark the place in a merged list. A
- * page of one queue may end early; what others have beyond that point is left for the next page.
+ * Ids rise with time across all queues of a store, so they also mark a position in a merged list. A page of
+ * one queue may end early. Entries of other queues beyond that point are left for the next page.
  */
 async function mergedPage(
   { jobs }: JobsContext,

@@ -1,4 +1,4 @@
-/** What a client asks about the metrics of a queue, in CloudWatch's words. */
+/** Reads a request for the metrics of a queue, with the terms of CloudWatch. */
 import { checkOneOf, checkRange, describeGiven, type Violations } from '../../core/checks.ts'
 import type { Range } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -17,7 +17,7 @@ export interface MetricRequest {
   readonly series: readonly SeriesRequest[]
 }
 
-/** In seconds, as CloudWatch has it. */
+/** In seconds, as in CloudWatch. */
 export const periods: Range = { min: 60, max: 86_400, unit: 'seconds' }
 
 export function readMetricRequest(query: Query): MetricRequest {
@@ -34,14 +34,15 @@ export function readMetricRequest(query: Query): MetricRequest {
 
 function readSpan(into: Violations, from: string | undefined, to: string | undefined): MetricSpan {
   if (from === undefined) {
-    if (to !== undefined) into.push({ field: 'from', given: 'none', allowed: "a time, with 'to'" })
+    if (to !== undefined)
+      into.push({ field: 'from', given: 'none', allowed: "a time, because 'to' is given" })
     return {}
   }
   const start = readTime(into, 'from', from)
   return to === undefined ? { from: start } : { from: start, to: readTime(into, 'to', to) }
 }
 
-/** Days and times alike, with a zone or in UTC; numbers are too easily mistaken. */
+/** Dates and times, with a zone or in UTC. Numbers are rejected, because their unit is ambiguous. */
 const timePattern = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
 function readTime(into: Violations, field: string, text: string): Date {

@@ -1,6 +1,6 @@
 /**
  * Metrics: GET /metrics and /metrics/per-queue in Prometheus' text format, for admins and the role
- * `metrics`, and GET /queues/:queue/metrics in CloudWatch's words, for admins.
+ * `metrics`, and GET /queues/:queue/metrics with the terms of CloudWatch, for admins.
  */
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
@@ -17,7 +17,7 @@ import { unknownQueue } from './inbox-context.ts'
 import { readMetricRequest } from './metric-request.ts'
 import { metricOperations } from './openapi-metrics.ts'
 
-/** Prometheus asks for them all the time, so they are not logged. */
+/** Not logged, because Prometheus polls them. */
 export const scrapePaths: readonly string[] = ['/metrics', '/metrics/per-queue']
 
 const ofOneQueue = '/queues/:queue/metrics'
@@ -50,7 +50,7 @@ export function metricRoutes(api: Hono<ApiEnv>, { metrics, settings }: MetricCon
   })
 }
 
-/** Elsewhere a missing queue is a fault of the server; here the caller has named it. */
+/** Here the caller named the queue, so a missing queue is an invalid request, not a server error. */
 async function found<T>(read: Promise<T>): Promise<T> {
   try {
     return await read

@@ -1,4 +1,4 @@
-/** The frame around all routes: request ids, safe headers, one log line each, and problems. */
+/** Shared by all routes: request ids, security headers, one log line per request, and error responses. */
 import { Hono, type MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
 import { type ErrorCode, errorCodes } from '../../core/error-codes.ts'
@@ -13,11 +13,11 @@ export interface ApiFrame {
   readonly log: Logger
   readonly ports: Pick<Ports, 'clock' | 'ids'>
   readonly basePath?: string
-  /** Routes that a supervisor asks all the time. */
+  /** Routes that are polled and would fill the log. */
   readonly unlogged?: readonly string[]
 }
 
-/** Everything the API asks for fits in far less. */
+/** Far more than any valid request needs. */
 const addressLengthMax = 4_096
 
 const safeHeaders: Readonly<Record<string, string>> = {
@@ -47,7 +47,7 @@ export function newApi(frame: ApiFrame): Hono<ApiEnv> {
   return api
 }
 
-/** What is known to carry nothing private: our own codes with their texts, or the kind of error. */
+/** The parts of an error without private data: our own codes and texts, or the class of the error. */
 function safeFacts(error: Error): { readonly code: string; readonly error?: string } {
   if (error instanceof MillraceError) {
     const code: ErrorCode = error.code
@@ -67,7 +67,7 @@ function headers({ ports }: ApiFrame): MiddlewareHandler<ApiEnv> {
   }
 }
 
-/** The pattern of the route, never the address: ids and filters are nobody's business. */
+/** Logs the pattern of the route, never the path: ids and filters can be private. */
 function requestLog(frame: ApiFrame): MiddlewareHandler<ApiEnv> {
   const { log, ports, unlogged = [] } = frame
   return async (c, next) => {
@@ -80,7 +80,7 @@ function requestLog(frame: ApiFrame): MiddlewareHandler<ApiEnv> {
       route,
       status: c.res.status,
       duration_ms: Math.round(ports.clock.monotonic() - startedAt),
-      // Nobody is known before the credentials are.
+      // Undefined before authentication.
       caller: (c.get('caller') as { readonly name: string } | undefined)?.name ?? null,
       request_id: c.get('requestId'),
     }

@@ -1,4 +1,4 @@
-/** What the OpenAPI document says about alarms: their routes, and what these take and answer. */
+/** The OpenAPI description of the alarm routes. */
 import type { DescribeRouteOptions } from 'hono-openapi'
 import { alarmSeverities, alarmStates } from '../../core/alarm-rule.ts'
 import {
@@ -22,7 +22,7 @@ const forOperators: readonly ProblemCode[] = [...guarded, 'forbidden']
 export const alarmOperations: Readonly<Record<AlarmOperationName, DescribeRouteOptions>> = {
   list: {
     operationId: 'listAlarms',
-    summary: 'Alarms and their states, by name',
+    summary: 'List alarms and their states, by name',
     parameters: [query('state', { type: 'string', enum: [...alarmStates] })],
     responses: {
       200: answer('The alarms.', 'Alarms'),
@@ -37,22 +37,22 @@ export const alarmOperations: Readonly<Record<AlarmOperationName, DescribeRouteO
   },
   history: {
     operationId: 'listAlarmChanges',
-    summary: 'How the state of an alarm changed, newest first',
-    description: 'Also of an alarm that is not declared any more.',
+    summary: 'List the state changes of an alarm, newest first',
+    description: 'Includes alarms that are no longer declared.',
     parameters: [name, ...onePage],
     responses: {
-      200: answer('A page of changes.', 'AlarmChanges'),
+      200: answer('A page of state changes.', 'AlarmChanges'),
       ...refusals(...forOperators, 'invalid_request', 'not_found'),
     },
   },
   test: {
     operationId: 'testAlarm',
-    summary: 'Put an alarm into a state until its next evaluation',
-    description: 'Its actions are carried out, as if the state had come about by itself.',
+    summary: 'Set the state of an alarm until its next evaluation',
+    description: 'Runs the actions of the alarm, as a real change of state would.',
     parameters: [name],
     requestBody: jsonBody('TestAlarm'),
     responses: {
-      200: answer('The alarm as it is now.', 'Alarm'),
+      200: answer('The alarm in its new state.', 'Alarm'),
       ...refusals(...forOperators, 'invalid_request', 'not_found', ...ofBodies),
     },
   },

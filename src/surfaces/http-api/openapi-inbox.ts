@@ -1,4 +1,4 @@
-/** What the OpenAPI document says about inboxes: their routes, and what these take and answer. */
+/** The OpenAPI description of the inbox routes. */
 import type { DescribeRouteOptions } from 'hono-openapi'
 import { inboxTabs } from '../../operations/inbox-tabs.ts'
 import {
@@ -16,7 +16,7 @@ import type { ProblemCode } from './problems.ts'
 
 export type InboxOperationName = 'list' | 'read' | 'claim' | 'renew' | 'note' | 'resolve' | 'return'
 
-const queue = pathParameter('queue', 'Its key in the app, or its name.')
+const queue = pathParameter('queue', 'The key of the queue in the app, or its name.')
 const id = pathParameter('id', 'The id of the message.')
 
 const forOperators: readonly ProblemCode[] = [
@@ -26,7 +26,7 @@ const forOperators: readonly ProblemCode[] = [
   'not_found',
 ]
 
-/** What the holder of a claim does with it. */
+/** An operation that only the holder of a claim can use. */
 function byHolder(operation: {
   readonly operationId: string
   readonly summary: string
@@ -45,62 +45,65 @@ function byHolder(operation: {
   }
 }
 
-const shown = { 200: answer('The item as it is now.', 'InboxItem') }
+const shown = { 200: answer('The item in its present state.', 'InboxItem') }
 
 export const inboxOperations: Readonly<Record<InboxOperationName, DescribeRouteOptions>> = {
   list: {
     operationId: 'listInbox',
-    summary: 'What waits for people, or is in their hands, oldest first',
+    summary: 'List waiting and claimed items, oldest first',
     parameters: [
       queue,
       query('tab', { type: 'string', enum: [...inboxTabs], default: 'all' }),
-      query('by', { type: 'string', description: 'Whose claims are `mine`; for admins.' }),
+      query('by', { type: 'string', description: 'The person for the tab `mine`. Admins only.' }),
       ...onePage,
     ],
     responses: { 200: answer('A page of items.', 'InboxPage'), ...refusals(...forOperators) },
   },
   read: {
     operationId: 'readInboxItem',
-    summary: 'An item, and what people did with it',
+    summary: 'Read an item and its history',
     parameters: [queue, id],
     responses: {
-      200: answer('The item; null once it is resolved, while its history is kept.', 'InboxEntry'),
+      200: answer(
+        'The item and its history. The item is null after it was resolved.',
+        'InboxEntry',
+      ),
       ...refusals(...forOperators, 'item_not_found'),
     },
   },
   claim: {
     operationId: 'claimInboxItem',
-    summary: 'Take an item, or the one that has waited longest',
+    summary: 'Claim an item, by default the oldest one that is free',
     parameters: [queue],
     requestBody: jsonBody('ClaimItem'),
     responses: {
-      200: answer('The item, which nobody else gets until the claim ends.', 'InboxItem'),
-      204: { description: 'Nothing waits.' },
+      200: answer('The claimed item. Others cannot claim it until the claim ends.', 'InboxItem'),
+      204: { description: 'No item is waiting.' },
       ...refusals(...forOperators, ...ofBodies, 'item_not_found', 'item_taken', 'item_not_ready'),
     },
   },
   renew: byHolder({
     operationId: 'renewInboxItem',
-    summary: 'Keep an item longer',
+    summary: 'Extend a claim',
     body: 'RenewItem',
     done: shown,
   }),
   note: {
     operationId: 'noteOnInboxItem',
-    summary: 'Write something down, with or without a claim',
+    summary: 'Add a note, with or without a claim',
     parameters: [queue, id],
     requestBody: jsonBody('NoteItem'),
     responses: { ...shown, ...refusals(...forOperators, ...ofBodies, 'item_not_found') },
   },
   resolve: byHolder({
     operationId: 'resolveInboxItem',
-    summary: 'Say that an item is done; it leaves the queue',
+    summary: 'Resolve an item and remove it from the queue',
     body: 'EndItem',
-    done: { 204: { description: 'It is done.' } },
+    done: { 204: { description: 'The item is resolved.' } },
   }),
   return: byHolder({
     operationId: 'returnInboxItem',
-    summary: 'Put an item back to those that wait',
+    summary: 'Return an item, so that others can claim it',
     body: 'EndItem',
     done: shown,
   }),
@@ -110,12 +113,15 @@ const text: OpenApiSchema = { type: 'string' }
 const textOrNull: OpenApiSchema = { type: ['string', 'null'] }
 const time: OpenApiSchema = { type: 'string', format: 'date-time' }
 const count: OpenApiSchema = { type: 'integer', minimum: 0 }
-const by = optional({ type: 'string', description: 'The person; for admins.' })
-const lasting = optional({ type: 'string', description: "Such as '30m'." })
-const token = optional({ type: 'integer', description: 'The claim that is meant.' })
+const by = optional({ type: 'string', description: 'The person who acts. Admins only.' })
+const lasting = optional({ type: 'string', description: "A duration such as '30m'." })
+const token = optional({
+  type: 'integer',
+  description: 'The token of the claim, to be sure that it is still the same claim.',
+})
 const item = { $ref: '#/components/schemas/InboxItem' } as const
 
-/** What fields a body may have, and no others. */
+/** A body with these fields and no others. */
 function body(fields: Parameters<typeof object>[0]): OpenApiSchema {
   return { ...object(fields), additionalProperties: false }
 }

@@ -1,4 +1,4 @@
-/** What the OpenAPI document says about metrics. */
+/** The OpenAPI description of the metrics routes. */
 import type { DescribeRouteOptions } from 'hono-openapi'
 import { metricStatistics, queueMetricNames } from '../../operations/metrics/metric-data.ts'
 import { periods } from './metric-request.ts'
@@ -13,19 +13,19 @@ export const metricOperations: Readonly<
 > = {
   all: {
     operationId: 'scrapeMetrics',
-    summary: 'Metrics of the store for Prometheus; all queues together when they are many',
+    summary: 'Metrics of the store for Prometheus; totals only if there are many queues',
     responses: scraped(),
   },
   perQueue: {
     operationId: 'scrapeMetricsPerQueue',
-    summary: 'The same with series for every queue, however many there are',
+    summary: 'Metrics of the store for Prometheus, with series for every queue',
     responses: scraped(),
   },
   ofQueue: {
     operationId: 'readQueueMetrics',
-    summary: 'How a queue fared, by the minute or in longer periods, for up to three days',
+    summary: 'Metrics of a queue, per minute or in longer periods, for up to three days',
     parameters: [
-      pathParameter('queue', 'Its key in the app, or its name.'),
+      pathParameter('queue', 'The key of the queue in the app, or its name.'),
       query('from', { type: 'string', format: 'date-time', description: 'Default: an hour ago.' }),
       query('to', { type: 'string', format: 'date-time', description: 'Default: now.' }),
       query('period', {
@@ -44,11 +44,11 @@ export const metricOperations: Readonly<
       query('statistic', {
         type: 'string',
         enum: [...metricStatistics],
-        description: 'Default: sums of counts, maxima of levels, averages of durations.',
+        description: 'Default: Sum for counts, Maximum for levels, Average for durations.',
       }),
     ],
     responses: {
-      200: answer('The metrics that were asked for.', 'MetricData'),
+      200: answer('The requested metrics.', 'MetricData'),
       ...refusals(...forAdmins, 'invalid_request', 'not_found'),
     },
   },

@@ -1,4 +1,4 @@
-/** What the OpenAPI document says about each route. */
+/** The OpenAPI description of each route. */
 import type { DescribeRouteOptions, ResponsesWithResolver } from 'hono-openapi'
 import { jobStatuses } from '../../core/job-state.ts'
 import { switchScopes } from '../../operations/switches.ts'
@@ -28,7 +28,7 @@ const jobId: Parameter = {
   name: 'id',
   in: 'path',
   required: true,
-  description: 'The id that the enqueue answered.',
+  description: 'The id that the enqueue returned.',
   schema: { type: 'string' },
 }
 
@@ -37,14 +37,14 @@ const switchTarget: readonly Parameter[] = [
     name: 'scope',
     in: 'path',
     required: true,
-    description: 'What kind of thing is stopped; `name` is what queues and job types obey.',
+    description: 'The kind of target. `name` is a switch name that queues and job types declare.',
     schema: { type: 'string', enum: [...switchScopes] },
   },
   {
     name: 'value',
     in: 'path',
     required: true,
-    description: 'Which of them. A queue goes by its key or its name.',
+    description: 'The target. Use the key or the name of a queue.',
     schema: { type: 'string' },
   },
 ]
@@ -56,7 +56,7 @@ export const onePage: readonly Parameter[] = [
     maximum: pageSizes.max,
     default: defaultPageSize,
   }),
-  query('after', { type: 'string', description: 'The `next` of the page before.' }),
+  query('after', { type: 'string', description: 'The `next` of the previous page.' }),
 ]
 
 export const guarded: readonly ProblemCode[] = ['unauthenticated', 'unavailable', 'internal']
@@ -71,26 +71,26 @@ export const ofBodies: readonly ProblemCode[] = [
 export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> = {
   enqueue: {
     operationId: 'enqueueJob',
-    summary: 'Take on a job',
+    summary: 'Enqueue a job',
     parameters: [
       {
         name: 'queue',
         in: 'path',
         required: true,
-        description: 'Where the job goes.',
+        description: 'The queue of the job.',
         schema: { $ref: '#/components/schemas/Queue' },
       },
-      header('Idempotency-Key', 'Recognises a repeated request; the same as `idempotency_key`.'),
+      header('Idempotency-Key', 'Identifies repeated requests; the same as `idempotency_key`.'),
     ],
     requestBody: {
       required: true,
       content: { 'application/json': { schema: { $ref: '#/components/schemas/NewJob' } } },
     },
     responses: {
-      202: answer('Taken on, or known already by its key.', 'AcceptedJob', {
-        Location: { description: 'Where the job can be read.', schema: { type: 'string' } },
+      202: answer('The job was enqueued, or the key was used before.', 'AcceptedJob', {
+        Location: { description: 'The path of the job.', schema: { type: 'string' } },
         'Idempotent-Replayed': {
-          description: '`true` when the key was used before; nothing was stored.',
+          description: '`true` if the key was used before and nothing was stored.',
           schema: { type: 'string' },
         },
       }),
@@ -107,8 +107,7 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
   list: {
     operationId: 'listJobs',
     summary: 'List jobs, newest first',
-    description:
-      'Admins see all jobs, everybody else their own. Payloads and results are left out.',
+    description: 'Admins see all jobs, other callers their own. Payloads and results are left out.',
     parameters: [
       query('queue', { type: 'string' }),
       query('status', { type: 'string', enum: [...jobStatuses] }),
@@ -129,22 +128,22 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
   },
   attempts: {
     operationId: 'listAttempts',
-    summary: 'What each attempt came to, oldest first',
+    summary: 'List the attempts of a job, oldest first',
     parameters: [jobId],
     responses: { 200: answer('The attempts.', 'Attempts'), ...refusals(...ofOneJob) },
   },
   cancel: {
     operationId: 'cancelJob',
-    summary: 'End a job that has not finished',
+    summary: 'Cancel a job that has not finished',
     parameters: [jobId],
     responses: {
-      200: answer('The job as it ended.', 'Job'),
+      200: answer('The cancelled job.', 'Job'),
       ...refusals(...ofOneJob, 'job_finished'),
     },
   },
   retry: {
     operationId: 'retryJob',
-    summary: 'Try a failed or cancelled job again, as a new job',
+    summary: 'Retry a failed or cancelled job, as a new job',
     parameters: [jobId],
     responses: {
       202: answer('The new job.', 'AcceptedJob'),
@@ -153,22 +152,22 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
   },
   events: {
     operationId: 'followJob',
-    summary: 'Follow a job by server-sent events',
+    summary: 'Follow a job with server-sent events',
     description:
       'Events `status` and `progress` carry the job. The stream ends after the final state.',
-    parameters: [jobId, header('Last-Event-ID', 'The id of the last event that arrived.')],
+    parameters: [jobId, header('Last-Event-ID', 'The id of the last event received.')],
     responses: {
       200: {
         description: 'The events.',
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
-      204: { description: 'The final state is known already; there is no need to come back.' },
+      204: { description: 'The client already has the final state. Do not reconnect.' },
       ...refusals(...ofOneJob, 'too_many_streams'),
     },
   },
   switches: {
     operationId: 'listSwitches',
-    summary: 'The kill switches that are on',
+    summary: 'List the kill switches that are on',
     responses: {
       200: answer('The switches.', 'Switches'),
       ...refusals(...forAdmins),
@@ -176,7 +175,7 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
   },
   switchEvents: {
     operationId: 'listSwitchEvents',
-    summary: 'Who turned what on and off, newest first',
+    summary: 'List who turned which switches on and off, newest first',
     parameters: [...onePage],
     responses: {
       200: answer('A page of events.', 'SwitchEvents'),
@@ -192,7 +191,7 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
       content: { 'application/json': { schema: { $ref: '#/components/schemas/NewSwitch' } } },
     },
     responses: {
-      200: answer('The switch as it is now.', 'Switch'),
+      200: answer('The switch in its new state.', 'Switch'),
       ...refusals(...forAdmins, 'invalid_request', 'not_found', 'conflict', ...ofBodies),
     },
   },
@@ -201,21 +200,24 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
     summary: 'Turn a kill switch off',
     parameters: [...switchTarget, query('note', { type: 'string', description: 'Why.' })],
     responses: {
-      204: { description: 'It is off now.' },
+      204: { description: 'The switch is off.' },
       ...refusals(...forAdmins, 'invalid_request', 'switch_not_on'),
     },
   },
   alive: {
     operationId: 'isAlive',
-    summary: 'Whether the process serves',
+    summary: 'Check that the process is alive',
     security: [],
-    responses: { 200: answer('It does.', 'Health') },
+    responses: { 200: answer('The process is alive.', 'Health') },
   },
   ready: {
     operationId: 'isReady',
-    summary: 'Whether the process can use its store',
+    summary: 'Check that the process can use its store',
     security: [],
-    responses: { 200: answer('It can.', 'Health'), 503: answer('It cannot.', 'Health') },
+    responses: {
+      200: answer('The store can be used.', 'Health'),
+      503: answer('The store cannot be used.', 'Health'),
+    },
   },
   document: {
     operationId: 'readOpenApi',
@@ -241,7 +243,7 @@ export function answer(
   return { description, content, ...(Object.keys(headers).length > 0 && { headers }) }
 }
 
-/** Several problems may share a status. */
+/** Describes the error responses. Several problems may share a status. */
 export function refusals(...codes: readonly ProblemCode[]): ResponsesWithResolver {
   const content = {
     'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
@@ -259,7 +261,7 @@ export function pathParameter(name: string, description: string): Parameter {
   return { name, in: 'path', required: true, description, schema: { type: 'string' } }
 }
 
-/** @param schema the name of one of the document */
+/** @param schema the name of a schema of the document */
 export function jsonBody(schema: string): NonNullable<DescribeRouteOptions['requestBody']> {
   const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } }
   return { required: true, content }

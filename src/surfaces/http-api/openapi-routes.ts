@@ -1,4 +1,4 @@
-/** GET /openapi.json: what is there, made from the routes themselves and from the app's contracts. */
+/** GET /openapi.json, generated from the routes and from the app's contracts. */
 import type { Hono } from 'hono'
 import { describeRoute, generateSpecs } from 'hono-openapi'
 import { version } from '../../version.ts'
@@ -11,9 +11,9 @@ import { metricSchemas } from './openapi-metrics.ts'
 import { operations } from './openapi-operations.ts'
 import { apiSchemas, enqueueSchemas } from './openapi-schemas.ts'
 
-/** @param context of the app that is served, if one is */
+/** @param context of the served app, if any */
 export function openApiRoutes(api: Hono<ApiEnv>, context: JobsContext | undefined): void {
-  // Made when first asked for, once for users and once for those who may enqueue everywhere.
+  // Created on first use: one document for users, and one for callers who may enqueue to all queues.
   const documents = new Map<boolean, Promise<object>>()
   api.get('/openapi.json', describeRoute(operations.document), async (c) => {
     const forUsers = !isTrusted(c.get('caller'))
@@ -37,7 +37,7 @@ async function openApiDocument(
         title: 'Millrace',
         version,
         description:
-          'Jobs: take on, follow, cancel, retry. Kill switches: set, lift. Inboxes: claim, resolve.',
+          'Enqueue, follow, cancel and retry jobs. Set and lift switches. Claim and resolve inbox items.',
       },
       ...(settings?.auth !== 'none' && { security: [{ apiKey: [] }, { bearer: [] }] }),
       components: {

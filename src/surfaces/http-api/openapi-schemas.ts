@@ -1,4 +1,4 @@
-/** The schemas of the OpenAPI document: those of the API itself, and those of the app's job types. */
+/** The schemas of the OpenAPI document: the API's own, and those of the app's job types. */
 
 import { resolver } from 'hono-openapi'
 import { jobTypeOf } from '../../contracts/jobs-declaration.ts'
@@ -25,7 +25,7 @@ const textOrNull: OpenApiSchema = { type: ['string', 'null'] }
 const timeOrNull: OpenApiSchema = { type: ['string', 'null'], format: 'date-time' }
 const status: OpenApiSchema = { type: 'string', enum: [...jobStatuses] }
 
-const duration: OpenApiSchema = { type: 'string', description: "Such as '30s'." }
+const duration: OpenApiSchema = { type: 'string', description: "A duration such as '30s'." }
 const mode: OpenApiSchema = { type: 'string', enum: [...switchModes] }
 const scope: OpenApiSchema = { type: 'string', enum: [...switchScopes] }
 
@@ -117,7 +117,7 @@ export const apiSchemas: OpenApiSchemas = {
   }),
 }
 
-/** `Queue` and `NewJob`, as far as the caller may enqueue. */
+/** `Queue` and `NewJob`, for the queues that the caller may use. */
 export async function enqueueSchemas(
   queues: readonly KnownQueue[],
   forUsers: boolean,
@@ -156,7 +156,7 @@ const newJobFields: Readonly<Record<string, Optional>> = {
   attempts: optional({ type: 'integer', minimum: 1 }),
 }
 
-/** @param one the schema of a label that is one text */
+/** @param one the schema of a label with one value */
 function labelFields(one: OpenApiSchema): Readonly<Record<string, Optional>> {
   const fields = jobLabelNames.map((name) => {
     const { kind, help: description } = jobLabels[name]
@@ -171,19 +171,19 @@ function typeField(type: string, isOnly: boolean): OpenApiSchema | Optional {
   return isOnly ? optional(schema) : schema
 }
 
-/** The schema of a payload, where its library can tell it; otherwise any value. */
+/** The schema of a payload. If its library cannot export one, the schema allows any value. */
 export async function openApiSchemaOf(payload: MessageSchema | undefined): Promise<OpenApiSchema> {
   if (payload === undefined) return {}
   try {
     const { schema, components } = await resolver(payload).toOpenAPISchema()
-    // A schema that refers to parts of itself would point elsewhere once it is part of the document.
+    // References inside a schema would be wrong as soon as the schema is part of the document.
     return components !== undefined || JSON.stringify(schema).includes('"$ref"') ? {} : schema
   } catch {
     return {}
   }
 }
 
-/** Names of types are free text; those of components are not. */
+/** Type names are free text; component names allow only some characters. */
 function componentName(name: string): string {
   return `NewJob.${name.replaceAll(/[^\w.-]/g, '_')}`
 }

@@ -1,4 +1,4 @@
-/** The questions of a supervisor: is the process alive, and can it use its store. */
+/** Health checks: whether the process is alive, and whether it can use its store. */
 import type { Context, Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -20,7 +20,7 @@ export function probeRoutes(api: Hono<ApiEnv>, { ready, stopping }: Probes): voi
       await ready()
       return c.json({ status: 'ok' })
     } catch (error) {
-      // Only our own texts are known to carry nothing private.
+      // Only our own texts are known to contain no private data.
       return error instanceof MillraceError
         ? notReady(c, error.code, error.message)
         : notReady(c, 'internal', 'The store could not be checked.')

@@ -1,7 +1,7 @@
 /**
- * Everything that the API refuses or fails at, once: its status and its texts, and which of them
- * stands for each error of Millrace. The texts are for people who use an application, so they name
- * neither queues nor stores nor workers; the log has the exact code.
+ * All error responses of the API with their status and texts, and the response for each error code of
+ * Millrace. The texts are for users of an application. So they do not mention queues, stores or workers; the
+ * log has the exact code.
  */
 import type { ErrorCode } from '../../core/error-codes.ts'
 
@@ -9,7 +9,7 @@ export interface ProblemKind {
   readonly status: 400 | 401 | 403 | 404 | 408 | 409 | 413 | 414 | 415 | 422 | 429 | 500 | 503
   readonly title: string
   readonly detail: string
-  /** When it is worth asking again. */
+  /** Seconds until a retry makes sense. */
   readonly retryAfterS?: number
 }
 
@@ -56,17 +56,17 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
   },
   unknown_queue: {
     status: 400,
-    title: 'This address takes no jobs.',
-    detail: 'The last part of the address is not one of those that take jobs.',
+    title: 'This address does not accept jobs.',
+    detail: 'Use an address that accepts jobs; its last part was wrong.',
   },
   tier_refused: {
     status: 400,
-    title: 'This tier does not take such jobs.',
-    detail: 'Name another tier, or none.',
+    title: 'This tier does not accept such jobs.',
+    detail: 'Use another tier, or leave the tier out.',
   },
   unauthenticated: {
     status: 401,
-    title: 'Credentials are needed.',
+    title: 'Credentials are required.',
     detail: 'Send a valid API key or bearer token.',
   },
   forbidden: {
@@ -76,83 +76,84 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
   },
   closed: {
     status: 403,
-    title: 'This is closed.',
-    detail: 'This server has neither API keys nor a way to check tokens, and others can reach it.',
+    title: 'The API is closed.',
+    detail: 'Other machines can reach this server. Start it with API keys or a JWT setting.',
   },
   not_found: {
     status: 404,
-    title: 'There is nothing here.',
-    detail: 'There is nothing at this address.',
+    title: 'Not found.',
+    detail: 'Nothing exists at this address.',
   },
   no_app: {
     status: 404,
-    title: 'There is nothing here.',
+    title: 'Not found.',
     detail: 'This server was started without an app. Start it with --app to use this.',
   },
   job_not_found: {
     status: 404,
-    title: 'There is no such job.',
+    title: 'The job was not found.',
     detail: 'The job does not exist, is no longer kept, or is not yours.',
   },
   switch_not_on: {
     status: 404,
-    title: 'This switch is not on.',
-    detail: 'There is nothing to lift. What the environment of a process has on ends with it.',
+    title: 'The switch is not on.',
+    detail:
+      'There is nothing to lift. A switch that an environment variable turned on ends with its process.',
   },
   item_not_found: {
     status: 404,
-    title: 'There is no such item.',
-    detail: 'It does not exist, or somebody else is done with it.',
+    title: 'The item was not found.',
+    detail: 'It does not exist, or it is already resolved.',
   },
   item_taken: {
     status: 409,
-    title: 'Somebody has this item.',
-    detail: 'It can be claimed when they give it back, or when their time is over.',
+    title: 'The item is claimed.',
+    detail: 'It can be claimed again when its holder returns it, or when the claim expires.',
   },
   item_not_ready: {
     status: 409,
-    title: 'This item cannot be claimed now.',
-    detail: 'It is delayed, held, or behind another one that comes first.',
+    title: 'The item cannot be claimed now.',
+    detail: 'It is delayed or held, or an earlier item must be resolved first.',
   },
   claim_not_yours: {
     status: 409,
-    title: 'You do not have this item.',
-    detail: 'Only the one who has claimed it can do this.',
+    title: 'The claim is not yours.',
+    detail: 'Only the person who claimed the item can do this.',
   },
   claim_over: {
     status: 409,
-    title: 'Your claim is over.',
-    detail: 'It has run out. Claim the item again, if nobody else has.',
+    title: 'Your claim has expired.',
+    detail: 'Claim the item again, if it is still free.',
   },
   body_timeout: {
     status: 408,
-    title: 'The body took too long.',
+    title: 'The body arrived too slowly.',
     detail: 'The body did not arrive in time. Send it again.',
   },
   conflict: {
     status: 409,
-    title: 'This cannot be done now.',
-    detail: 'The present state of things does not allow it.',
+    title: 'The request conflicts with the present state.',
+    detail: 'Read the present state, then try again.',
   },
   job_finished: {
     status: 409,
     title: 'The job has finished.',
-    detail: 'What has finished cannot be cancelled.',
+    detail: 'A finished job cannot be cancelled.',
   },
   job_not_finished: {
     status: 409,
-    title: 'The job cannot be tried again.',
-    detail: 'Only a job that has failed or was cancelled can be tried again.',
+    title: 'The job cannot be retried.',
+    detail: 'Only a failed or cancelled job can be retried.',
   },
   too_large: {
     status: 413,
     title: 'The body is too large.',
-    detail: 'Send less, or put it elsewhere and send where it is.',
+    detail: 'Send a smaller body, or put the data elsewhere and send a reference.',
   },
   address_too_long: {
     status: 414,
     title: 'The address is too long.',
-    detail: 'The address with its parameters must be shorter.',
+    detail: 'Shorten the address and its parameters.',
   },
   unsupported_media_type: {
     status: 415,
@@ -162,34 +163,34 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
   idempotency_conflict: {
     status: 422,
     title: 'The idempotency key was used before.',
-    detail: 'The key stands for a request with another payload. Use a new key for a new request.',
+    detail: 'The key belongs to a request with another payload. Use a new key for a new request.',
   },
   rate_limited: {
     status: 429,
     title: 'Too many requests.',
-    detail: 'Wait for the time that Retry-After says.',
+    detail: 'Wait for the number of seconds in Retry-After.',
     retryAfterS: 1,
   },
   too_many_streams: {
     status: 429,
     title: 'Too many open streams.',
-    detail: 'Close a stream of events before opening another.',
+    detail: 'Close an event stream before you open another.',
     retryAfterS: 5,
   },
   internal: {
     status: 500,
     title: 'The request failed.',
-    detail: 'The server failed to answer. The request id helps to find out why.',
+    detail: 'An unexpected error occurred. Search the log of the server for the request id.',
   },
   unavailable: {
     status: 503,
     title: 'The service is not available at the moment.',
-    detail: 'Nothing was changed. Try again a little later.',
+    detail: 'Nothing was changed. Try again later.',
     retryAfterS: 5,
   },
 }
 
-/** Which problem stands for an error. A new error does not compile before it is placed here. */
+/** The response for each error code. A new code does not compile until it is added here. */
 export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   invalid_argument: 'invalid_request',
   invalid_message: 'invalid_request',
@@ -216,7 +217,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   not_a_dead_letter_queue: 'conflict',
   move_task_not_found: 'not_found',
 
-  // Somebody deleted it on the backend; those who only use the API cannot know or help.
+  // The queue was deleted from the store. A user of the API can only wait.
   queue_not_found: 'unavailable',
   queue_deleted_recently: 'unavailable',
   purge_in_progress: 'unavailable',

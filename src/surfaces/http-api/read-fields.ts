@@ -1,4 +1,4 @@
-/** The fields of a JSON body: only known ones, each of its kind. What they mean is for others to say. */
+/** Checks the fields of a JSON body: only known fields, each with the right type. */
 import { kindOf } from '../../contracts/validate-message.ts'
 import { ApiProblem, type FieldError } from './api-problem.ts'
 
@@ -6,7 +6,7 @@ export type FieldKind = 'any' | 'text' | 'number' | 'texts'
 
 export type FieldKinds = Readonly<Record<string, FieldKind>>
 
-/** Answers the body itself; its type is the caller's to name, in accord with the kinds. */
+/** Returns the body itself. The caller asserts a type that matches the kinds. */
 export function readFields(body: unknown, kinds: FieldKinds): object {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw ApiProblem.invalid({ field: 'body', expected: 'an object' })

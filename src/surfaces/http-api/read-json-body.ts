@@ -1,6 +1,6 @@
 /**
- * Reads a JSON body that may be hostile: it is cut off as soon as it is too large or too slow, and
- * one that is nested without end is refused before anything recurses into it.
+ * Reads a JSON body that may be hostile. Stops as soon as it is too large or too slow, and rejects deep
+ * nesting before the parser recurses into it.
  */
 import { pause } from '../../core/pause.ts'
 import type { Timers } from '../../core/ports.ts'
@@ -46,7 +46,7 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
   let bytes = 0
   try {
     for (;;) {
-      // A client that goes away in the middle has no use for an answer of any kind.
+      // If the client disconnects, the response does not matter.
       const chunk = await Promise.race([reader.read(), late]).catch(() => 'late' as const)
       if (chunk === 'late')
         throw new ApiProblem('body_timeout', { headers: { connection: 'close' } })
@@ -57,7 +57,7 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
     }
   } finally {
     arrived.abort()
-    // After the last chunk there is nothing left to give up.
+    // Has no effect after the last chunk.
     void reader.cancel().catch(() => undefined)
   }
 }
@@ -70,11 +70,11 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Looks at the brackets outside of strings; whether the rest is JSON is for the parser to say. */
+/** Counts brackets outside of strings. The parser checks everything else. */
 function isTooDeep(text: string): boolean {
   let depth = 0
   let inString = false
-  // Not a pattern: a string of a megabyte would need a megabyte of its backtracking.
+  // Not a regular expression: on a string of a megabyte it would need as much memory to backtrack.
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at]
     if (inString) {

@@ -1,4 +1,4 @@
-/** The parameters behind the question mark: only known ones, each once; an empty one counts as none. */
+/** Reads query parameters: only known ones, each once. An empty value counts as unset. */
 import { checkRange, type Violations } from '../../core/checks.ts'
 import type { Range } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
@@ -23,14 +23,14 @@ export function readQuery<Name extends string>(
 export const pageSizes: Range = { min: 1, max: 100, unit: 'entries' }
 export const defaultPageSize = 20
 
-/** How many entries of a list are asked for. */
+/** The requested page size. */
 export function readPageSize(into: Violations, text: string | undefined): number {
   const limit = Number(text ?? defaultPageSize)
   checkRange(into, 'limit', limit, pageSizes)
   return limit
 }
 
-/** A page of a list that takes no other parameters. */
+/** The parameters of a list that only has pages. */
 export function readPage(query: Query): { readonly limit: number; readonly after?: string } {
   const value = readQuery(query, ['limit', 'after'])
   const violations: Violations = []

@@ -1,4 +1,4 @@
-/** What a client says about a kill switch: checked for its form here, for its limits by the store. */
+/** Reads requests about kill switches. Checks their form; the store checks their limits. */
 import type { SwitchMode } from '../../backends/switch-store.ts'
 import type { Duration } from '../../core/durations.ts'
 import {
@@ -18,7 +18,7 @@ export interface SetSwitchRequest {
 
 const fields: FieldKinds = { mode: 'text', note: 'text', for: 'text' }
 
-/** The fields after the check of their forms. */
+/** The fields, after `readFields` has checked their types. */
 interface Fields {
   readonly mode?: string
   readonly note?: string
@@ -32,7 +32,7 @@ export function readSetSwitch(body: unknown): SetSwitchRequest {
   throw ApiProblem.invalid({ field: 'mode', expected: `one of ${switchModes.join(', ')}` })
 }
 
-/** What the end of an address means, such as `queue/basic`. */
+/** Reads the end of a path, such as `queue/basic`. */
 export function readTarget(address: { readonly scope: string; readonly value: string }): SwitchOn {
   const scope = switchScopes.find((one) => one === address.scope)
   if (scope !== undefined) return switchOn(scope, address.value)

@@ -1,6 +1,6 @@
 /**
  * Kill switches, for admins alone: GET /switches, PUT and DELETE /switches/:scope/:value, and
- * GET /switches/events. Whoever calls is on the record.
+ * GET /switches/events. The history records the caller.
  */
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
@@ -49,7 +49,7 @@ export function switchRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
   })
 }
 
-/** Elsewhere a missing queue is a fault of the server; here the caller has named it. */
+/** Here the caller named the queue, so a missing queue is an invalid request, not a server error. */
 async function found<T>({ queueKeys }: JobsContext, changed: Promise<T>): Promise<T> {
   try {
     return await changed

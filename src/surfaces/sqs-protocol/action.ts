@@ -1,10 +1,10 @@
-/** What an action of the SQS API is: its name, the form of its request and answer, and what it does. */
+/** The definition of an SQS action: its name, the shapes of its request and response, and its code. */
 import type { Backend } from '../../backends/backend.ts'
 import type { Ports } from '../../core/ports.ts'
 import type { QueueAddress, QueuePlace, QueueReference } from '../../sqs/queue-address.ts'
 import type { StructureShape, ValueOf } from './shapes.ts'
 
-/** The part of the store that the wire needs. */
+/** The part of the store that the SQS endpoint needs. */
 export type WireStore = Pick<
   Backend,
   | 'createQueue'
@@ -25,35 +25,35 @@ export type WireStore = Pick<
   | 'cancelMoveTask'
 >
 
-/** What holds for all requests to a server. */
+/** Settings for all requests to a server. */
 export interface WireSettings {
-  /** Region and account whose queues go by their bare names in the store. */
+  /** Region and account of queues whose name in the store has no prefix. */
   readonly home: QueuePlace
-  /** How long a name is blocked after a deletion, and a queue between two purges. 0: not at all. */
+  /** How long a name is blocked after a deletion, and a queue after a purge. 0 turns both off. */
   readonly cooldownMs: number
 }
 
-/** One request, as an action sees it. */
+/** The context of one request. */
 export interface ActionContext {
   readonly store: WireStore
   readonly ports: Ports
   readonly settings: WireSettings
-  /** Whose queues a request means that names no account and no region. */
+  /** The caller. Supplies account and region if the request names none. */
   readonly caller: Caller
   /** The header `X-Amzn-Trace-Id`. */
   readonly traceHeader: string | undefined
-  /** The queue that the request names by `QueueUrl` or by its path; throws when there is none. */
+  /** The queue from `QueueUrl` or the path; throws if there is none. */
   queue(): AddressedQueue
-  /** The URL of a queue, by the host that the client called. */
+  /** The URL of a queue, with the host that the client used. */
   urlOf(address: QueueAddress): string
-  /** Another queue that the request names; throws when it is not the caller's to name. */
+  /** Another queue that the request names; throws if the caller may not access it. */
   locate(reference: QueueReference): AddressedQueue
-  /** Aborted once the client has gone. Made when it is first asked for. */
+  /** Aborts when the client disconnects. Created on first use. */
   gone(): AbortSignal
 }
 
 export interface Caller extends QueuePlace {
-  /** What messages carry as SenderId. */
+  /** The SenderId of messages. */
   readonly id: string
 }
 
@@ -69,22 +69,22 @@ export interface Action<
 > {
   readonly name: string
   readonly input: Input
-  /** Null: there is nothing to answer. */
+  /** Null: the response has no members. */
   readonly output: Output | null
-  /** Whether the action concerns a queue, and can be sent to the queue's own path. */
+  /** Whether the action is for a queue, and so can be sent to the path of the queue. */
   readonly onQueue: boolean
   run(context: ActionContext, input: ValueOf<Input>): Promise<ValueOf<Output>>
   /**
-   * Called when the answer could not be given to the client any more, which then must not have got
-   * anything.
+   * Called when the client disconnected before the response. Reverts the action as if the client had received
+   * nothing.
    */
   takeBack?(context: ActionContext, output: ValueOf<Output>): Promise<void>
 }
 
-/** Checks the parts of an action against each other; the types are forgotten for the table of all. */
+/** Checks the types of an action, and returns it without them, for the table of all actions. */
 export function action<const Input extends StructureShape, const Output extends StructureShape>(
   definition: Action<Input, Output>,
 ): Action {
-  // The protocols make the input by its shape, so what arrives is what the shape says.
+  // The protocols build the input from its shape, so the types match.
   return definition as unknown as Action
 }

@@ -1,6 +1,6 @@
 /**
- * `/_localstack/health`, where test suites and scripts that were written for LocalStack look whether SQS
- * can be used. It is open, like the other health checks.
+ * `/_localstack/health`, which test suites and scripts for LocalStack use to check that SQS is ready. It
+ * needs no credentials, like the other health checks.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { version } from '../../version.ts'

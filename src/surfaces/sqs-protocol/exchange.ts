@@ -1,6 +1,6 @@
 /**
- * One request and its answer, from the first header to the last byte: who asks, what is asked, the
- * action, and what becomes of its outcome. No layer between here and the store but the action.
+ * Handles one request: authenticates it, parses it, runs the action, and sends the response. Only the action
+ * is between this file and the store.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isRefused } from '../../core/millrace-error.ts'
@@ -48,7 +48,7 @@ export class Exchange {
 
   begin(): void {
     try {
-      this.#setup.access.greet(this.#head())
+      this.#setup.access.checkHeaders(this.#head())
       if (this.#other !== undefined) throw this.#other.error
       refuseEncoding(this.#request)
     } catch (error) {
@@ -63,7 +63,7 @@ export class Exchange {
 
   #received(body: Buffer): void {
     try {
-      const caller = this.#admit(body)
+      const caller = this.#authenticate(body)
       const { method = 'GET', headers } = this.#request
       const { action, input } = this.#protocol.read({ method, headers, body, ...this.#target })
       this.#action = action
@@ -86,8 +86,8 @@ export class Exchange {
     }
   }
 
-  #admit(body: Buffer): Caller {
-    const { account, region } = this.#setup.access.admit({ ...this.#head(), body })
+  #authenticate(body: Buffer): Caller {
+    const { account, region } = this.#setup.access.authenticate({ ...this.#head(), body })
     return { account, region, id: account }
   }
 
@@ -113,7 +113,7 @@ export class Exchange {
   }
 
   #fail(error: unknown): void {
-    // Who waited, and was told not to any longer, has got nothing.
+    // A long poll that was aborted returns an empty response.
     if (isRefused(error, 'aborted') && this.#action !== undefined) {
       this.#send(this.#protocol.answer(this.#action, {}, this.#requestId))
       return
@@ -133,7 +133,7 @@ export class Exchange {
       'content-type': contentType,
       'content-length': bytes,
     })
-    // As many bytes as characters: all of it is ASCII, which need not be encoded.
+    // As many bytes as characters means ASCII, and latin1 is faster to encode.
     response.end(body, bytes === body.length ? 'latin1' : 'utf8')
   }
 
@@ -143,7 +143,7 @@ export class Exchange {
   }
 }
 
-/** A form is Query, whatever else is said: some clients send the target of JSON with it. */
+/** A form is always the Query protocol: some clients also send the target header of JSON. */
 function protocolOf({ headers }: IncomingMessage): Protocol {
   const { 'content-type': contentType = '', 'x-amz-target': target } = headers
   const isJson = target !== undefined || contentType.startsWith('application/x-amz-json')
@@ -154,12 +154,15 @@ function protocolOf({ headers }: IncomingMessage): Protocol {
 function refuseEncoding({ headers }: IncomingMessage): void {
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding === 'identity' || encoding === '') return
-  throw new SqsError('SerializationException', 'A request must come without Content-Encoding.')
+  throw new SqsError(
+    'SerializationException',
+    'Content-Encoding is not supported. Send the request without it.',
+  )
 }
 
 function tooLarge(): SqsError {
   return new SqsError(
     'RequestEntityTooLargeException',
-    `A request must not be larger than ${bodyBytesMax} bytes.`,
+    `The request is larger than the maximum of ${bodyBytesMax} bytes.`,
   )
 }

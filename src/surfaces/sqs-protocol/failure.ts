@@ -1,15 +1,15 @@
-/** What a client is told about a request that failed, whatever protocol it speaks. */
+/** A failed request, for both protocols. */
 import { SqsError, type SqsErrorKind, type SqsErrorName, sqsErrors } from './sqs-error.ts'
 import { storeError } from './store-errors.ts'
 
 export interface Failure {
-  /** The name of the JSON protocol, with the namespace of who refuses. */
+  /** The name in the JSON protocol, with its namespace. */
   readonly type: string
   readonly queryCode: string
   readonly status: number
   readonly message: string
   readonly queryMessage: string
-  /** Whether SQS itself refuses, rather than what stands before all services. */
+  /** Whether the error comes from SQS, and not from the common front end of AWS. */
   readonly byService: boolean
 }
 
@@ -31,7 +31,7 @@ function failure(name: SqsErrorName, message: string): Failure {
   }
 }
 
-/** Whose fault it is, in the words of both protocols. */
+/** The side at fault, as both protocols name it. */
 export function faultOf({ status }: Pick<Failure, 'status'>): 'Sender' | 'Receiver' {
   return status < 500 ? 'Sender' : 'Receiver'
 }

@@ -1,6 +1,6 @@
 /**
- * AWS JSON 1.0, which current SDKs speak: the action in a header, its members as a JSON object. Types
- * are held against the action's shape; what the shape does not name is ignored.
+ * The AWS JSON 1.0 protocol of current SDKs: the action is in a header, its members are a JSON object. Types
+ * are checked against the shape of the action. Members that the shape does not have are ignored.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Action } from './action.ts'
@@ -45,7 +45,7 @@ function readInput(shape: StructureShape, body: Buffer): Members {
   return structureFrom(shape, value)
 }
 
-/** The object that was read is ours, so that members are checked and replaced where they stand. */
+/** Checks and replaces members in place, because the parsed object belongs to this request. */
 function structureFrom(shape: StructureShape, value: unknown): Members {
   const members = recordFrom(value, 'structure')
   for (const [name, shapeOfMember] of shape.entries) {
@@ -53,7 +53,7 @@ function structureFrom(shape: StructureShape, value: unknown): Members {
     if (member === undefined) continue
     members[name] = member === null ? undefined : valueFrom(shapeOfMember, member)
   }
-  // Members that the shape names are of its types now, and nobody looks at others.
+  // All members of the shape now have its types; other members are never read.
   return members as Members
 }
 
@@ -89,7 +89,7 @@ function valueFrom(shape: Shape, value: unknown): Value {
 
 function recordFrom(value: unknown, expected: 'structure' | 'map'): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    // JSON has no other objects than these.
+    // In JSON, every other object is a record.
     return value as Record<string, unknown>
   }
   throw mismatch(value, `a ${expected}`)
@@ -101,7 +101,7 @@ function blobFrom(text: string): Uint8Array {
   return bytes
 }
 
-/** In the words of AWS, which tell what was found and what it cannot become. */
+/** The error texts of AWS. */
 function mismatch(value: unknown, expected: string): SqsError {
   if (Array.isArray(value)) return unreadable('Start of list found where not expected')
   if (typeof value === 'object' && value !== null) {

@@ -1,6 +1,6 @@
 /**
- * Writes an answer as JSON by its shape, in one go: empty lists and maps are left out, and bytes
- * become base64.
+ * Formats a response as JSON by its shape, in one pass. Empty lists and maps are left out, and bytes become
+ * base64.
  */
 import type { Members, Shape, StructureShape, Value } from './shapes.ts'
 

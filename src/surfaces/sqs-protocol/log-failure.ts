@@ -1,4 +1,4 @@
-/** One line for each request that failed: loud when the server is at fault, and never with a body. */
+/** Logs failed requests, without bodies: server errors at level error, others at debug. */
 import { errorCodes } from '../../core/error-codes.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Logger } from '../../observability/logger.ts'
@@ -23,14 +23,14 @@ export function logFailure(
 }
 
 /**
- * Our own texts are safe, also when they come as the cause of another error. Of other errors only the
- * kind and the place are: a message may quote, and a path tells about the machine.
+ * Our own texts are safe to log, also as the cause of another error. Of other errors only the class and the
+ * position are safe: a message may quote data, and a path reveals details of the machine.
  */
 function causeOf(error: unknown): { readonly error: string; readonly at?: string } {
   if (error instanceof MillraceError) return { error: errorCodes[error.code].message }
   if (!(error instanceof Error)) return { error: typeof error }
   if (error.cause instanceof MillraceError) return causeOf(error.cause)
-  // Made for the client; when the server is at fault, it quotes nothing.
+  // For server errors, this text quotes no data.
   if (error instanceof SqsError) return { error: error.message }
   const [, at] = /^\s+at (.+)$/m.exec(error.stack ?? '') ?? []
   return { error: error.name, ...(at !== undefined && { at: withoutFolders(at) }) }

@@ -1,8 +1,8 @@
-/** Requests that wait for something, so that they end when their client goes or the server stops. */
+/** Waiting requests. They end when the client disconnects or the server stops. */
 import type { Socket } from 'node:net'
 
 export class OpenWaits {
-  /** One for all requests of a connection: those who poll do it again and again. */
+  /** One per connection, because clients that poll use it again and again. */
   readonly #open = new Map<Socket, AbortController>()
   readonly #stopping: AbortSignal
 
@@ -17,7 +17,7 @@ export class OpenWaits {
     )
   }
 
-  /** Aborted once the answer cannot be given any more, or should not be waited for. */
+  /** Aborts when the client has disconnected or the server stops. */
   open(socket: Socket): AbortSignal {
     if (socket.destroyed || this.#stopping.aborted) return AbortSignal.abort()
     let wait = this.#open.get(socket)

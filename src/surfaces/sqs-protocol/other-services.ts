@@ -1,6 +1,6 @@
 /**
- * Requests for other services of AWS. SDKs send them here when all of their services share one endpoint
- * setting. They get an error that says so, in a form that clients of that service can read.
+ * Requests for other AWS services. SDKs send them here if all services share one endpoint setting. They get
+ * an error that explains this, in a form that clients of that service can read.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RequestHead } from './access/canonical-request.ts'
@@ -17,7 +17,7 @@ export interface OtherService {
   readonly error: SqsError
 }
 
-/** Undefined when a request is for SQS, or when it does not say what it is for. */
+/** Returns undefined if the request is for SQS or names no service. */
 export function otherServiceOf(
   head: RequestHead,
   headers: IncomingHttpHeaders,
@@ -34,7 +34,7 @@ export function otherServiceOf(
     : { protocol: jsonProtocol, error: otherService('UnknownOperationException', service) }
 }
 
-/** Those that neither name an action nor speak JSON. */
+/** Services with XML errors, whose requests name no action. */
 const xmlServices: readonly string[] = ['s3', 's3express', 'route53', 'cloudfront']
 
 function targetedService(target: string): string | undefined {

@@ -1,4 +1,4 @@
-/** What the two protocols of SQS have in common: a request becomes a call, its outcome a reply. */
+/** The interface of both SQS protocols: parses a request into a call, and formats the result as a reply. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Action } from './action.ts'
 import type { Failure } from './failure.ts'
@@ -7,7 +7,7 @@ import type { Members } from './shapes.ts'
 export interface WireRequest {
   readonly method: string
   readonly path: string
-  /** What follows the question mark. */
+  /** The part after the question mark. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -27,7 +27,7 @@ export interface Reply {
 }
 
 export interface Protocol {
-  /** Throws an `SqsError` when the request means nothing. */
+  /** Throws an `SqsError` if the request cannot be parsed. */
   read(request: WireRequest): Call
   answer(action: Action, output: Members, requestId: string): Reply
   fail(failure: Failure, requestId: string): Reply

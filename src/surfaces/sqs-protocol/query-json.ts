@@ -1,6 +1,6 @@
 /**
- * Answers of the Query protocol as JSON, for `Accept: application/json`: the elements of the XML by
- * their names, with lists where the XML repeats an element.
+ * Responses of the Query protocol as JSON, for `Accept: application/json`. The fields have the names of the
+ * XML elements; a repeated element becomes a list.
  */
 import type { Action } from './action.ts'
 import { type Failure, faultOf } from './failure.ts'
@@ -25,13 +25,13 @@ export function failJson(failure: Failure, id: string): Reply {
   return { status, contentType, body: JSON.stringify({ Error: error, RequestId: id }) }
 }
 
-/** Lists that go by other names in this form. */
+/** Lists with other names in JSON. */
 const namesInJson: Readonly<Record<string, string>> = {
   Messages: 'messages',
   QueueUrls: 'queueUrls',
 }
 
-/** Members that are not there, and lists of nothing, are null. */
+/** Missing members and empty lists are null. */
 function structureJson(shape: StructureShape, members: Members): Json {
   return Object.fromEntries(
     shape.entries.map(([name, memberShape]) => {

@@ -1,6 +1,6 @@
 /**
- * The parameters of the Query protocol, `Attribute.1.Name=DelaySeconds&…`, as a tree along their dots,
- * so that a shape finds what belongs to it in one step.
+ * Parses the parameters of the Query protocol, `Attribute.1.Name=DelaySeconds&…`, into a tree along their
+ * dots, so that a shape finds its members in one step.
  */
 import { SqsError } from './sqs-error.ts'
 
@@ -9,10 +9,10 @@ export interface ParameterNode {
   readonly children: Map<string, ParameterNode>
 }
 
-/** More are not needed for the largest batch, and would only be work. */
+/** Enough for the largest batch. */
 const parametersMax = 1_000
 
-/** Of a parameter that is given twice, the first counts. */
+/** If a parameter is repeated, the first value counts. */
 export function parseParameters(...sources: readonly string[]): ParameterNode {
   const root = newNode()
   let count = 0
@@ -29,7 +29,7 @@ export function parseParameters(...sources: readonly string[]): ParameterNode {
   return root
 }
 
-/** No shape is deeper, so that longer names are nobody's. */
+/** No shape is deeper, so longer names are ignored. */
 const depthMax = 8
 
 function nodeAt(root: ParameterNode, name: string): ParameterNode {

@@ -1,6 +1,6 @@
 /**
- * The Query protocol, which older SDKs speak and which fits in a URL: the action and its members as
- * parameters of a form or of the address. Answers are XML, or JSON for those who ask for it.
+ * The Query protocol of older SDKs: the action and its members are parameters of a form or of the URL.
+ * Responses are XML, or JSON on request.
  */
 import { isUtf8 } from 'node:buffer'
 import { parseQueuePath } from '../../sqs/queue-address.ts'
@@ -27,7 +27,7 @@ function readCall({ method, path, query, headers, body }: WireRequest): Call {
   if (name === undefined) throw unknownOperation()
   const action = actions.get(name)
   if (action === undefined || (!action.onQueue && parseQueuePath(path) !== undefined)) {
-    // Names of actions are short; nothing longer is worth repeating.
+    // Action names are short, so longer ones are cut.
     const shown = name.slice(0, 80)
     const version = parameters.children.get('Version')?.value ?? ''
     if (action === undefined && isOtherVersion(version)) throw otherService('InvalidAction', shown)
@@ -36,7 +36,7 @@ function readCall({ method, path, query, headers, body }: WireRequest): Call {
   return { action, input: structureFrom(action.input, parameters) }
 }
 
-/** SQS has had these versions of its API; a date that is none of them is that of another service. */
+/** The API versions of SQS. Any other date belongs to another service. */
 const versions = [
   '2012-11-05',
   '2011-10-01',
@@ -113,8 +113,8 @@ function mapFrom(shape: MapShape, node: ParameterNode | undefined): Value | unde
 const number = /^\d{1,9}$/
 
 /**
- * Items by their numbers, which may begin anywhere; a single one may come without. SDKs write the name
- * alone for no items at all.
+ * Items by number, starting at any number. A single item may have no number. For an empty list, SDKs send
+ * only the name.
  */
 function itemsOf(node: ParameterNode): readonly ParameterNode[] {
   if (node.children.size === 0 && node.value === '') return []

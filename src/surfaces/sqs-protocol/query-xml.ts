@@ -1,4 +1,4 @@
-/** Answers of the Query protocol as XML, by the shape of the answer. */
+/** Formats responses of the Query protocol as XML, by their shape. */
 import type { Action } from './action.ts'
 import { type Failure, faultOf } from './failure.ts'
 import type { Reply } from './protocol.ts'
@@ -17,7 +17,7 @@ export function answerXml({ name, output: shape }: Action, output: Members, id: 
 
 export function failXml(failure: Failure, id: string): Reply {
   const { queryCode, queryMessage, status } = failure
-  // Nothing that was asked for can be told from nothing at all: this is AWS's answer to both.
+  // AWS sends this response to an unknown action and to a request without one.
   if (queryCode === 'UnknownOperationException') {
     return { status: 404, contentType, body: '<UnknownOperationException/>' }
   }
@@ -72,7 +72,7 @@ function element(name: string, content: string): string {
   return content === '' ? `<${name}/>` : `<${name}>${content}</${name}>`
 }
 
-/** A carriage return is written as a reference, since a reader would make a line feed of it. */
+/** A carriage return is written as a reference, because parsers convert it to a line feed. */
 const special = /[&<>"'\r]/g
 const references: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -82,7 +82,7 @@ const references: Readonly<Record<string, string>> = {
   "'": '&apos;',
   '\r': '&#xD;',
 }
-/** What XML 1.0 cannot hold, not even as a reference. */
+/** Characters that XML 1.0 cannot contain, not even as references. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters in question
 const impossible = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/gu
 

@@ -1,17 +1,17 @@
-/** Collects the body of a request, up to a limit. */
+/** Reads the body of a request, up to a limit. */
 import type { IncomingMessage } from 'node:http'
 
 /**
- * The largest batch is 1 MiB of text; percent signs make three bytes of one, and escapes in JSON up to
- * six.
+ * The largest batch is 1 MiB of text. Percent encoding triples its size, and JSON escapes need up to six
+ * bytes per character.
  */
 export const bodyBytesMax: number = 8 * 2 ** 20
 
 const nothing = Buffer.alloc(0)
 
 /**
- * Calls once: with the body, or with undefined when it is too large; the listener sees to the rest of
- * it. When the client goes away before the end, nobody is left to be told and nothing is called.
+ * Calls `done` once: with the body, or with undefined if it is too large. The listener discards the rest. If
+ * the client disconnects first, `done` is not called.
  */
 export function readBody(request: IncomingMessage, done: (body: Buffer | undefined) => void): void {
   const { headers } = request
@@ -38,11 +38,11 @@ export function readBody(request: IncomingMessage, done: (body: Buffer | undefin
   const finish = (): void => {
     const [first = nothing] = chunks
     const body = chunks.length < 2 ? first : Buffer.concat(chunks, length)
-    // A request may wait long for its answer, and keeps what its listeners know.
+    // Frees the memory: a long poll keeps its listeners, and so their variables.
     chunks.length = 0
     done(body)
   }
   request.on('data', take).once('end', finish)
-  // The listener hears of it too; here it only must not be thrown.
+  // The HTTP server handles the error. Without a listener here, it would be thrown.
   request.on('error', () => undefined)
 }

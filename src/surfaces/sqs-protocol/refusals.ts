@@ -1,4 +1,4 @@
-/** The sentences in which SQS refuses a parameter, said the same way by all actions. */
+/** Errors about parameters, with the texts of SQS, shared by all actions. */
 import { SqsError, type SqsErrorName } from './sqs-error.ts'
 
 export function missingParameter(name: string): SqsError {
@@ -10,12 +10,12 @@ export function invalidParameter(message: string): SqsError {
   return new SqsError('InvalidParameterValueException', message)
 }
 
-/** Of a request for another service of AWS, or for an action that only others have. */
+/** For a request to another AWS service. */
 export function otherService(name: SqsErrorName, what: string): SqsError {
   return new SqsError(
     name,
-    `This server speaks SQS and no other service of AWS; the request is for '${what.slice(0, 80)}'. ` +
-      'Set the endpoint for SQS alone, for example with AWS_ENDPOINT_URL_SQS.',
+    `This server supports only SQS, but the request is for '${what.slice(0, 80)}'. ` +
+      'Set the endpoint only for SQS, for example with AWS_ENDPOINT_URL_SQS.',
   )
 }
 
@@ -29,5 +29,5 @@ export function invalidValue({ parameter, value, reason }: RefusedValue): SqsErr
   return invalidParameter(`Value ${value} for parameter ${parameter} is invalid. Reason: ${reason}`)
 }
 
-/** What to say of a value that has a place on one type of queue only. */
+/** For a parameter that only the other type of queue supports. The wording is from AWS. */
 export const notForThisType = 'The request include parameter that is not valid for this queue type'

@@ -1,4 +1,4 @@
-/** One request as an action sees it: who asks, for which queue, and whether the client is still there. */
+/** The context of one request: the caller, the queue, and whether the client is still connected. */
 import type { IncomingMessage } from 'node:http'
 import { namespaceEnd } from '../../core/check-queue.ts'
 import type { Ports } from '../../core/ports.ts'
@@ -17,13 +17,13 @@ import { missingParameter } from './refusals.ts'
 import { SqsError } from './sqs-error.ts'
 import { queueDoesNotExist } from './store-errors.ts'
 
-/** What all requests share. */
+/** Shared by all requests. */
 export interface ContextSetup {
   readonly store: WireStore
   readonly ports: Ports
   readonly settings: WireSettings
   readonly waits: OpenWaits
-  /** Whether callers have proved who they are, and so are kept to their own account. */
+  /** Whether callers are authenticated. Then they can only use queues of their own account. */
   readonly isVerified: boolean
 }
 
@@ -31,7 +31,7 @@ export interface ContextParts {
   readonly request: IncomingMessage
   readonly path: string
   readonly caller: Caller
-  /** The member of that name, which wins over the path. */
+  /** The member `QueueUrl`. It takes precedence over the path. */
   readonly queueUrl: string | undefined
 }
 
@@ -70,9 +70,8 @@ export class RequestContext implements ActionContext {
   }
 
   /**
-   * The URL of a queue at home names no region, so it means that queue for callers of other regions too;
-   * if there is none, it means a queue in the region of the caller. Undefined where nothing has to be
-   * looked up.
+   * The URL of a queue in the home region contains no region. For callers of other regions it means that
+   * queue too, or else a queue in the caller's region. Returns undefined if no lookup is needed.
    */
   findRegion(): Promise<void> | undefined {
     const { home } = this.settings
@@ -90,7 +89,7 @@ export class RequestContext implements ActionContext {
 
   locate({ name, account, region }: QueueReference): AddressedQueue {
     const { caller, settings } = this
-    // In the store such a name would mean a queue of another place, and so of another owner.
+    // In the store, such a name would address a queue of another region and account.
     if (name.includes(namespaceEnd)) throw new SqsError('QueueDoesNotExist', queueDoesNotExist)
     const address = { region: region ?? caller.region, account: account ?? caller.account, name }
     if (this.#setup.isVerified && address.account !== caller.account) {
@@ -113,7 +112,7 @@ export class RequestContext implements ActionContext {
     throw new SqsError('QueueDoesNotExist', queueDoesNotExist)
   }
 
-  /** What the request says of its queue, if it is readable. */
+  /** The queue that the request names, if the name can be parsed. */
   #given(): QueueReference | undefined {
     const { queueUrl, path, request } = this.#parts
     if (queueUrl !== undefined) return parseQueueUrl(queueUrl)
@@ -124,8 +123,8 @@ export class RequestContext implements ActionContext {
 }
 
 /**
- * A proxy that speaks TLS for this server says so by a header. Without a proxy, a host without a port is
- * that of a client which leaves the port out, and which its next request would not reach.
+ * A proxy that terminates TLS sends a header with the protocol. Without a proxy, some clients leave the port
+ * out of the host. A URL without the port would not reach this server, so the port is added.
  */
 function originOf({ headers, socket }: IncomingMessage): string {
   const { host = '127.0.0.1', 'x-forwarded-proto': proxied } = headers

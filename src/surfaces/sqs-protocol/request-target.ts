@@ -1,7 +1,7 @@
-/** The address in a request line, in its parts. */
+/** The parts of the address in a request line. */
 export interface RequestTarget {
   readonly path: string
-  /** What follows the question mark. */
+  /** The part after the question mark. */
   readonly query: string
 }
 
@@ -15,7 +15,7 @@ export function targetOf(url: string): RequestTarget {
   return { path: address.slice(0, mark), query: address.slice(mark + 1) }
 }
 
-/** Clients that believe they talk to a proxy write whole URLs. */
+/** Clients send a full URL if they are configured to use a proxy. */
 function withoutOrigin(url: string): string {
   const afterScheme = url.indexOf('//') + 2
   const slash = url.indexOf('/', afterScheme)

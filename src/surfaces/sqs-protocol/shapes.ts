@@ -1,12 +1,11 @@
 /**
- * The members of requests and answers, as data. One description per action drives everything that the
- * two protocols do with it: checking the types of JSON, collecting numbered Query parameters,
- * and writing XML.
+ * The shapes of requests and responses, as data. Both protocols use one description per action: to check JSON
+ * types, to collect numbered Query parameters, and to write XML.
  */
 export type Shape = ScalarShape | ListShape | MapShape | StructureShape
 
 export interface ScalarShape {
-  /** A `blob` is base64 on the wire and bytes in code. */
+  /** A `blob` is base64 in the protocols and bytes in code. */
   readonly kind: 'string' | 'integer' | 'boolean' | 'blob'
 }
 
@@ -29,13 +28,13 @@ export interface MapShape<Value extends Shape = Shape> {
 export interface StructureShape<Members extends ShapeMembers = ShapeMembers> {
   readonly kind: 'structure'
   readonly members: Members
-  /** The members as a list, since every request goes through it. */
+  /** The members as a list, which is faster to iterate for every request. */
   readonly entries: readonly (readonly [name: string, shape: Shape])[]
 }
 
 export type ShapeMembers = Readonly<Record<string, Shape>>
 
-/** What code sees of a shape. Any member may be missing: whether it may is for the action to say. */
+/** The type of a shape's value. Any member may be missing; the action checks which ones are required. */
 export type ValueOf<Described extends Shape> = Shape extends Described
   ? Value
   : Described extends ScalarShape
@@ -52,7 +51,7 @@ type MembersOf<Known extends ShapeMembers> = string extends keyof Known
   ? Members
   : { readonly [Name in keyof Known]?: ValueOf<Known[Name]> | undefined }
 
-/** The value of some shape, for code that goes by the shape as data. */
+/** The value of any shape, for code that reads shapes as data. */
 export type Value =
   | string
   | number
@@ -61,7 +60,7 @@ export type Value =
   | readonly Value[]
   | { readonly [name: string]: Value | undefined }
 
-/** The value of some structure. */
+/** The value of any structure. */
 export interface Members {
   readonly [name: string]: Value | undefined
 }

@@ -1,15 +1,15 @@
-/** Refusals in the words of SQS: one table with the name in JSON, the code in Query, and the status. */
+/** The errors of SQS: one table with the name in JSON, the code in Query, and the status. */
 export interface SqsErrorKind {
-  /** The code of the Query protocol, which JSON clients get by a header. */
+  /** The code in the Query protocol. JSON clients get it in a header. */
   readonly queryCode: string
   readonly status: number
-  /** What Query clients are told instead of the message. */
+  /** The message for Query clients, if it differs. */
   readonly queryMessage?: string
-  /** Refused by what stands before all services of AWS, and named by it. */
+  /** On AWS, this error comes from the common front end of all services. */
   readonly byFrame?: true
 }
 
-/** By the name of the JSON protocol. */
+/** By the name in the JSON protocol. */
 const kinds = {
   QueueDoesNotExist: {
     queryCode: 'AWS.SimpleQueueService.NonExistentQueue',
@@ -78,7 +78,7 @@ export class SqsError extends Error {
   override readonly name = 'SqsError'
   readonly kind: SqsErrorName
 
-  /** @param options `cause` is for the log, and never told to a client */
+  /** @param options `cause` is for the log, and never sent to a client */
   constructor(kind: SqsErrorName, message: string, options?: { readonly cause?: unknown }) {
     super(message, options)
     this.kind = kind

@@ -1,6 +1,6 @@
 /**
- * The SQS wire: any AWS SDK talks to the server through it, in either protocol of SQS. It shares the
- * listener with the other surfaces, so it also says which requests are its own.
+ * The SQS endpoint, for any AWS SDK and both protocols of SQS. It shares the listener with the other
+ * surfaces, so it also decides which requests it accepts.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { describeGiven, type Violations } from '../../core/checks.ts'
@@ -18,25 +18,25 @@ import { OpenWaits } from './open-waits.ts'
 import { targetOf } from './request-target.ts'
 
 export interface SqsWireOptions {
-  /** The region of queues that go by their bare names in the store. Default: us-east-1. */
+  /** The region of queues whose name in the store has no prefix. Default: us-east-1. */
   readonly region?: string
   /** The account of those queues, twelve digits. Default: 000000000000. */
   readonly account?: string
   /**
-   * Whether a name is blocked for 60 seconds after its queue was deleted, and a queue between two
-   * purges, as on AWS. Default: true.
+   * Whether a name is blocked for 60 seconds after its queue was deleted, and a queue after a purge, as on
+   * AWS. Default: true.
    */
   readonly cooldowns?: boolean
-  /** Who may ask. Without keys: every program on this machine. */
+  /** The keys that may sign requests. Without keys: every program on this machine has access. */
   readonly accessKeys?: readonly AccessKey[]
-  /** Told of each request that failed. Default: nobody. */
+  /** Logs each failed request. Default: no log. */
   readonly log?: Logger
 }
 
 export type IsOwned = (path: string) => boolean
 
 export interface SqsWire {
-  /** Whether a request is meant for SQS, beside another surface that owns some paths. */
+  /** Whether a request is for SQS. Another surface owns some paths. */
   accepts(request: IncomingMessage, isOwned: IsOwned): boolean
   readonly answer: RequestListener
 }
@@ -78,7 +78,7 @@ function homeOf({ region, account }: SqsWireOptions): QueuePlace {
     if (pattern.test(home[field])) return
     violations.push({ field, given: describeGiven(home[field]), allowed })
   }
-  check('region', /^[a-z0-9-]{1,40}$/, 'the name of a region, such as eu-central-1')
+  check('region', /^[a-z0-9-]{1,40}$/, 'a region, such as eu-central-1')
   check('account', /^\d{12}$/, 'twelve digits')
   if (violations.length > 0) throw MillraceError.invalid(violations)
   return home
@@ -87,7 +87,7 @@ function homeOf({ region, account }: SqsWireOptions): QueuePlace {
 const jsonContent = 'application/x-amz-json'
 const signed = 'AWS4-'
 
-/** Whatever carries a mark of AWS clients; of the rest, what no other surface uses. */
+/** Accepts requests with headers of AWS clients, and other requests if no other surface owns the path. */
 function accepts(
   { headers, method = 'GET', url = '/' }: IncomingMessage,
   isOwned: IsOwned,
@@ -100,7 +100,7 @@ function accepts(
   if (/(?:^|&)X-Amz-Algorithm=/.test(query)) return true
   const [, action = ''] = /(?:^|&)Action=(\w+)/.exec(query) ?? []
   if (parseQueuePath(path) !== undefined || actions.has(action)) return true
-  // The action of a form is in its body, which has not come yet.
+  // The action of a form is in the body, which has not arrived yet.
   if (method === 'POST' && isForm(contentType)) return !isOwned(path)
   if (path !== '/') return false
   const isRead = method === 'GET' || method === 'HEAD'

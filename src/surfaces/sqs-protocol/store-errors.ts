@@ -1,4 +1,4 @@
-/** What the store and the rules of attributes refuse, in the words of SQS. Actions that know better words use those instead. */
+/** Maps errors of the store and of attribute rules to errors of SQS. Actions may use more specific errors. */
 import type { ErrorCode } from '../../core/error-codes.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { renameFields } from '../../core/rename-fields.ts'
@@ -9,7 +9,7 @@ export const queueDoesNotExist = 'The specified queue does not exist.'
 
 interface Translation {
   readonly kind: SqsErrorName
-  /** Without one, the store's own words. */
+  /** Default: the text of the store. */
   readonly message?: string
 }
 
@@ -62,7 +62,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   store_failed: unavailable,
   store_replaced: unavailable,
 
-  // What no action of the wire can bring about.
+  // No SQS action can cause these.
   invalid_contract: unexpected,
   tier_refused: unexpected,
   job_not_found: unexpected,
@@ -86,7 +86,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   address_unavailable: unexpected,
 }
 
-/** Any error but an `SqsError` as one. What is not known is nobody's business but the log's. */
+/** Converts any other error to an `SqsError`. The text of an unknown error only goes to the log. */
 export function storeError(error: unknown): SqsError {
   if (error instanceof AttributeRefusal) {
     const { code, message } = error
@@ -101,7 +101,7 @@ export function storeError(error: unknown): SqsError {
   return new SqsError(kind, text, { cause: error })
 }
 
-/** What SQS calls the fields that the store may refuse. */
+/** The SQS names of fields that the store may reject. */
 const parameters: ReadonlyMap<string, string> = new Map([
   ['deadLetter.queue', 'RedrivePolicy'],
   ['deadLetterSources', 'RedriveAllowPolicy'],

@@ -77,8 +77,8 @@ describe('alarms', () => {
   test('are tested, and it is on the record', async () => {
     const { good, read, backend } = await alarmScene()
     const args = ['alarm', 'test', 'orders-deep', '--by', 'anna', '--reason', 'drill']
-    assert.equal(await good(...args), 'orders-deep: OK became ALARM.\n')
-    assert.equal(await good(...args), 'It is ALARM already.\n')
+    assert.equal(await good(...args), 'orders-deep changed from OK to ALARM.\n')
+    assert.equal(await good(...args), 'The alarm is already in ALARM.\n')
     const [told, ...others] =
       (await backend.alarms?.takeNotifications({ limit: 9, leaseMs: 1_000 })) ?? []
     assert.deepEqual([told?.kind, others], ['webhook', []])
@@ -91,7 +91,7 @@ describe('alarms', () => {
       ],
     )
     const { change } = await read('alarm', 'test', 'orders-deep', '--state', 'OK')
-    assert.equal(change.reason, `Set by ${userInfo().username}: to see that it works`)
+    assert.equal(change.reason, `Set by ${userInfo().username}: test of the actions`)
   })
 
   test('have a history of all, in pages', async () => {
@@ -106,7 +106,7 @@ describe('alarms', () => {
   test('that are forgotten still have their history', async () => {
     const { backend, run, read } = await alarmScene()
     await backend.alarms?.declareAlarms({ owner: 'app shop dev', rules: [quiet] })
-    assertRefused(await run('alarm', 'show', 'orders-deep'), 3, /no alarm/)
+    assertRefused(await run('alarm', 'show', 'orders-deep'), 3, /The alarm .* does not exist/)
     const { changes } = await read('alarm', 'history', 'orders-deep')
     assert.deepEqual([changes.length, changes[0].alarm], [1, 'orders-deep'])
   })
@@ -117,13 +117,17 @@ describe('alarms', () => {
     await backend.alarms?.declareAlarms({ owner: 'app shop dev', rules: [fresh] })
     const { code, stdout, stderr } = await run('alarm', 'history', 'fresh')
     assert.deepEqual([code, stdout], [0, ''])
-    assert.match(stderr, /No state has changed/)
+    assert.match(stderr, /No state changes/)
   })
 
   test('that do not exist are not found, and one like it is offered', async () => {
     const { run } = await alarmScene()
     for (const verb of ['show', 'test', 'history']) {
-      assertRefused(await run('alarm', verb, 'orders-dep'), 3, /no alarm.*'orders-deep'/)
+      assertRefused(
+        await run('alarm', verb, 'orders-dep'),
+        3,
+        /The alarm .* does not exist.*'orders-deep'/,
+      )
     }
     const wrong = await run('alarm', 'test', 'orders-deep', '--state', 'RED')
     assert.equal(wrong.code, 2)

@@ -17,7 +17,7 @@ describe('millrace backup', () => {
   test('copies a store in use; restore makes a store of the copy', async () => {
     const { good, read, file } = await sceneWithMessages()
     const copy = file('copy.db')
-    assert.match(await good('backup', copy), /^Wrote \S+copy\.db, \d+ kB, verified\.\n$/)
+    assert.match(await good('backup', copy), /^Wrote and verified \S+copy\.db \(\d+ kB\)\.\n$/)
     const restored = file('restored')
     const report = await read('restore', copy, '--data', restored)
     assert.deepEqual(report, {
@@ -56,7 +56,7 @@ describe('millrace backup', () => {
     run.interrupt()
     const { code, stderr } = await run.ended
     assert.equal(code, 130)
-    assert.match(stderr, /Interrupted; no backup was written/)
+    assert.match(stderr, /Interrupted\. No backup was written/)
     const names = await readdir(file('.'))
     assert.deepEqual(
       names.filter((name) => name.includes('copy')),
@@ -109,7 +109,7 @@ describe('millrace restore', () => {
     run.interrupt()
     const { code, stderr } = await run.ended
     assert.equal(code, 130)
-    assert.match(stderr, /error: Interrupted; nothing was restored\.\n$/)
+    assert.match(stderr, /error: Interrupted\. Nothing was restored\.\n$/)
     assert.deepEqual((await readdir(file('.'))).sort(), ['copy.db', 'data'])
   })
 })

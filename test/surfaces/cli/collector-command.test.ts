@@ -51,7 +51,7 @@ describe('what is staged', () => {
     assert.match(row, /^replies-dev-conversations +c-1 +2 +\d+ +0 +0 +waiting +\S+Z +\S+Z$/)
     const { stdout, stderr } = await run('collector', 'list', '--limit', '1')
     assert.equal(stdout.trimEnd().split('\n').length, 2)
-    assert.equal(stderr, `There is more: --after ${page.next}\n`)
+    assert.equal(stderr, `To see more, add --after ${page.next}\n`)
   })
 
   test('is shown in the order in which it will be merged', async () => {
@@ -84,19 +84,24 @@ describe('what is staged', () => {
     })
     const [delivery] = await mill.queues.whatsapp.receive({ wait: '20s' })
     assert.deepEqual(delivery?.message.message_sids, ['a', 'b'])
-    assert.equal(await good('collector', 'flush', collector, 'c-2'), 'c-2 is due now.\n')
+    assert.equal(await good('collector', 'flush', collector, 'c-2'), 'c-2 will be merged now.\n')
     await worker.stop()
   })
 })
 
 describe('the command refuses', () => {
   test.each<[string, readonly string[], number, RegExp]>([
-    ['to show what is not there', ['show', collector, 'c-9'], 3, /Nothing is staged for c-9/],
+    [
+      'to show what is not there',
+      ['show', collector, 'c-9'],
+      3,
+      /No items are staged under the key c-9/,
+    ],
     [
       'to flush what is not there',
       ['flush', 'other', 'c-1'],
       3,
-      /Nothing is staged for c-1 in oth/,
+      /No items are staged under the key c-1 of the collector oth/,
     ],
     ['a key that is none', ['show', collector, ''], 2, /key/],
     ['a missing key', ['flush', collector], 2, /missing required argument 'key'/],
@@ -116,6 +121,6 @@ describe('the command refuses', () => {
     const { run, store } = await cliScene()
     await store()
     const { code, stdout, stderr } = await run('collector', 'list')
-    assert.deepEqual([code, stdout, stderr], [0, '', 'Nothing is staged.\n'])
+    assert.deepEqual([code, stdout, stderr], [0, '', 'No items are staged.\n'])
   })
 })

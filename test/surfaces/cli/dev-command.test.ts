@@ -69,7 +69,7 @@ resources:
     assert.equal((await fetch(url, { method: 'POST', body })).status, 200)
     await dev.notice(/done: 1 of 1 message, [\d.]+ ms/)
     const stderr = await stop(dev)
-    assert.match(stderr, /^up hi-dev: 1 queues/m)
+    assert.match(stderr, /^up hi-dev: 1 queue /m)
     assert.match(stderr, /^hi-dev-greet [0-9a-f-]{36} greeted hello$/m)
     assert.match(stderr, /^hi-dev-greet [0-9a-f-]{36} done: 1 of 1 message, /m)
   })
@@ -108,7 +108,7 @@ resources:
     assert.match(stderr, /^hi-dev-work [0-9a-f-]{36} c$/m)
     assert.match(stderr, /^hi-dev-work [0-9a-f-]{36} Invoke Error\t\{"errorType":"Error"/m)
     assert.doesNotMatch(stderr, /function failed|\uFFFD|START|REPORT/)
-    assert.match(stderr, /serverless\.yml:2:\d+.*for eu-west-1.*in us-east-1 here/)
+    assert.match(stderr, /serverless\.yml:2:\d+.*for eu-west-1.*use us-east-1 here/)
   })
 
   test('writes START, END and REPORT when they are asked for', async () => {

@@ -57,7 +57,7 @@ describe('dead-letter queues', () => {
         [null, null, 1],
       ],
     )
-    assert.match(await good('dlq', 'show', 'orders-dlq'), /was sent here/)
+    assert.match(await good('dlq', 'show', 'orders-dlq'), /sent here directly/)
   })
 })
 
@@ -69,15 +69,15 @@ describe('a long dead-letter queue', () => {
       await backend.send({ queue: 'orders-dlq', messages })
     }
     const shown = await good('dlq', 'show', 'orders-dlq')
-    assert.match(shown, /^Only the first 10000 of 10001 were looked at\.$/m)
+    assert.match(shown, /^Only the first 10000 of 10001 messages were examined\.$/m)
     const { looked_at, complete } = await read('dlq', 'show', 'orders-dlq')
     assert.deepEqual([looked_at, complete], [10_000, false])
     const asked = await run('dlq', 'redrive', 'orders-dlq')
-    assertRefused(asked, 4, /This will move up to 1 of 10001 messages out of orders-dlq/)
+    assertRefused(asked, 4, /This will move up to 1 of 10001 messages from orders-dlq/)
     const foretold = await good('dlq', 'redrive', 'orders-dlq', '--dry-run')
     assert.match(
       foretold,
-      /^Would move 0 of 10001 messages out of .*\nOnly the first 10000 were looked at\.$/m,
+      /^Would move 0 of 10001 messages from .*\nOnly the first 10000 messages were examined\.$/m,
     )
   })
 })
@@ -103,7 +103,7 @@ describe('a redrive', () => {
     const { good, backend } = await withDeadLetters(2)
     await backend.createQueue({ queue: 'retry' })
     const said = await good('dlq', 'redrive', 'orders-dlq', '--to', 'retry', '--yes')
-    assert.equal(said, 'Moved 2 of 2: completed.\n')
+    assert.equal(said, 'Moved 2 of 2 messages: completed.\n')
     assert.equal((await backend.queueStatistics({ queue: 'retry' })).ready, 2)
   })
 
@@ -146,16 +146,19 @@ describe('a redrive', () => {
     await redrive.output(/"progress"/)
     redrive.interrupt()
     const { stderr } = await redrive.ended
-    assert.match(stderr, /no other process moves/)
+    assert.match(stderr, /No process continues the redrive/)
     assert.match(stderr, /millrace dlq follow orders-dlq/)
-    assert.doesNotMatch(stderr, /goes on|continues it/)
+    assert.doesNotMatch(stderr, /Another process/)
     const [left] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
     for (const flag of ['--yes', '--dry-run', '--json']) {
       const again = await run('dlq', 'redrive', 'orders-dlq', flag)
-      assertRefused(again, 1, /with: millrace dlq follow orders-dlq;/)
+      assertRefused(again, 1, /continue it: millrace dlq follow orders-dlq;/)
       assert.ok(again.stderr.includes(`millrace dlq cancel ${left.id}`), again.stderr)
     }
-    assert.match(await good('dlq', 'follow', 'orders-dlq'), /^Moved 50 of 50: completed\.$/m)
+    assert.match(
+      await good('dlq', 'follow', 'orders-dlq'),
+      /^Moved 50 of 50 messages: completed\.$/m,
+    )
     const [task] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
     assert.deepEqual([task.status, task.moved], ['completed', 50])
   })
@@ -169,7 +172,7 @@ describe('a redrive', () => {
     const { code, stderr } = await redrive.ended
     assert.equal(code, 130)
     assert.match(stderr, /Another process continues the redrive/)
-    assert.doesNotMatch(stderr, /no other process/)
+    assert.doesNotMatch(stderr, /No process/)
     const [task] = await backend.listMoveTasks({ source: 'orders-dlq', limit: 1 })
     assert.ok(task)
     await backend.cancelMoveTask({ id: task.id })
@@ -188,11 +191,7 @@ describe('a redrive', () => {
 
   test('can be followed only while it runs', async () => {
     const { run } = await withDeadLetters(1)
-    assertRefused(
-      await run('dlq', 'follow', 'orders-dlq'),
-      3,
-      /No redrive of orders-dlq is running/,
-    )
+    assertRefused(await run('dlq', 'follow', 'orders-dlq'), 3, /orders-dlq has no running redrive/)
   })
 
   test('is cancelled at the second one', async () => {
@@ -220,25 +219,25 @@ describe('a redrive', () => {
     const skipped = { queue_not_found: 2, origin_unknown: 1 }
     assert.deepEqual([plan.moves, plan.skipped], [[{ to: 'mails', messages: 1 }], skipped])
     const foretold = await good('dlq', 'redrive', 'orders-dlq', '--dry-run')
-    assert.match(foretold, /^Would move 1 of 4 messages out of orders-dlq\.$/m)
+    assert.match(foretold, /^Would move 1 of 4 messages from orders-dlq\.$/m)
     assert.match(foretold, /^ {2}1 to mails$/m)
-    assert.match(foretold, /^ {2}2 stay: the queue in which they died does not exist$/m)
-    assert.match(foretold, /^ {2}1 stays: it does not say where it died$/m)
-    const question = /This will move 1 of 4 messages out of orders-dlq, to where they died\./
+    assert.match(foretold, /^ {2}2 stay: their source queues do not exist$/m)
+    assert.match(foretold, /^ {2}1 stays: its source queue is not known$/m)
+    const question = /This will move 1 of 4 messages from orders-dlq to their source queues\./
     assertRefused(await run('dlq', 'redrive', 'orders-dlq'), 4, question)
     const end = await run('dlq', 'redrive', 'orders-dlq', '--yes')
     assert.equal(end.code, 5)
-    assert.match(end.stdout, /^Moved 1 of 4\. 3 were skipped:$/m)
-    assert.match(end.stdout, /^ {2}2 stay: the queue in which they died does not exist$/m)
-    assert.match(end.stdout, /^ {2}1 stays: it does not say where it died$/m)
-    assert.match(end.stderr, /3 messages stay in orders-dlq; name a queue for them with --to/)
+    assert.match(end.stdout, /^Moved 1 of 4 messages\. 3 were skipped:$/m)
+    assert.match(end.stdout, /^ {2}2 stay: their source queues do not exist$/m)
+    assert.match(end.stdout, /^ {2}1 stays: its source queue is not known$/m)
+    assert.match(end.stderr, /3 messages stay in orders-dlq\. Use --to/)
     const [task] = (await read('dlq', 'tasks', 'orders-dlq')).tasks
     assert.deepEqual([task.moved, task.skipped, task.status], [1, skipped, 'failed'])
     assert.match(await good('dlq', 'tasks', 'orders-dlq'), /failed +1 of 4 +3 /)
   })
 
   test.each([
-    ['of a queue without sources', ['orders'], 1, /must be a dead-letter queue/],
+    ['of a queue without sources', ['orders'], 1, /dead-letter queue that another queue uses/],
     ['to itself', ['orders-dlq', '--to', 'orders-dlq'], 2, /another standard queue/],
     ['to a FIFO queue', ['orders-dlq', '--to', 'steps.fifo'], 2, /another standard queue/],
   ])('%s is refused by its dry run too', async (_name, args, code, line) => {
@@ -249,10 +248,15 @@ describe('a redrive', () => {
   })
 
   test.each([
-    ['without --yes', ['orders-dlq'], 4, /move 2 messages out of orders-dlq/],
-    ['of a queue that is none', ['nothing', '--yes'], 3, /no queue 'nothing'/],
+    ['without --yes', ['orders-dlq'], 4, /move 2 messages from orders-dlq/],
+    ['of a queue that is none', ['nothing', '--yes'], 3, /queue 'nothing' does not exist/],
     ['to a queue that is none', ['orders-dlq', '--to', 'x', '--yes'], 3, /does not exist/],
-    ['of a queue without sources', ['orders', '--yes'], 1, /must be a dead-letter queue/],
+    [
+      'of a queue without sources',
+      ['orders', '--yes'],
+      1,
+      /dead-letter queue that another queue uses/,
+    ],
     ['faster than allowed', ['orders-dlq', '--rate', '501', '--yes'], 2, /from 1 to 500/],
   ])('is refused %s', async (_name, args, code, line) => {
     const { run } = await withDeadLetters(2)

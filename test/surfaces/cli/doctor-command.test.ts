@@ -57,7 +57,7 @@ describe('the doctor', () => {
       stdout,
       /^error \S+ {2}\S*visibility\S* {2}template\.yaml:\d+:\d+\n {2}.*\n {2}fix: /m,
     )
-    assert.match(stderr, /There is 1 error/)
+    assert.match(stderr, /Found 1 error\./)
   })
 
   test('has nothing to refuse in a template that is in order', async () => {

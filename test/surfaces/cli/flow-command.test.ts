@@ -50,8 +50,8 @@ describe('flows', () => {
     assert.match(heading, /^FLOW +ID +STATUS +DONE +DEAD +STOPPED AT +OPENED AT$/)
     assert.match(row, /^library-dev-strict +broken +failed +0\/2 +1 +page-1 +\S+Z$/)
     const { stderr } = await run('flow', 'list', '--limit', '2')
-    assert.equal(stderr, `There is more: --after ${page.next}\n`)
-    assert.equal((await run('flow', 'list', '--flow', 'other')).stderr, 'There is no such flow.\n')
+    assert.equal(stderr, `To see more, add --after ${page.next}\n`)
+    assert.equal((await run('flow', 'list', '--flow', 'other')).stderr, 'No flows found.\n')
   })
 
   test('are shown one by one, with where and why they stopped', async () => {
@@ -112,13 +112,17 @@ describe('flows', () => {
 
   test('are cancelled, when somebody says that it is meant', async () => {
     const { run, read, mill } = await withFlows()
-    assertRefused(await run('flow', 'cancel', extraction, 'open'), 4, /Say --yes to go on/)
+    assertRefused(
+      await run('flow', 'cancel', extraction, 'open'),
+      4,
+      /To confirm without a terminal, add --yes/,
+    )
     assert.equal((await mill.flows.extraction.read('open'))?.status, 'open')
     const view = await read('flow', 'cancel', extraction, 'open', '--yes')
     assert.equal(view.status, 'cancelled')
     assertRefused(await run('flow', 'cancel', extraction, 'done', '--yes'), 1, /has ended/)
     const again = await run('flow', 'cancel', extraction, 'open')
-    assert.equal(again.stdout, `${extraction} open is cancelled already, since ${view.ended_at}.\n`)
+    assert.equal(again.stdout, `${extraction} open was already cancelled at ${view.ended_at}.\n`)
     assert.equal(again.code, 0)
   })
 
@@ -131,11 +135,11 @@ describe('flows', () => {
     await mill.flows.scans.open('s', { units, finalize: endOf('d') })
     await mill.flows.scans.giveUp('s', 'a', 'unreadable')
     const text = await good('flow', 'resume', 'library-dev-scans', 's')
-    assert.equal(text, 'library-dev-scans s goes on, 0 of 1 units done.\n')
+    assert.equal(text, 'Resumed library-dev-scans s with 0 of 1 unit done.\n')
     assert.equal((await mill.flows.scans.read('s'))?.units.pending, 1)
     const sent = await mill.queues.scan.statistics()
     const again = await good('flow', 'resume', 'library-dev-scans', 's', 'a')
-    const nothing = 'Nothing was done: a of library-dev-scans s has its work and has not ended.\n'
+    const nothing = 'Nothing was done: the unit a of library-dev-scans s is waiting or running.\n'
     assert.equal(again, nothing)
     assert.deepEqual((await mill.queues.scan.statistics()).totals, sent.totals)
     assertRefused(await run('flow', 'resume', extraction, 'open'), 2, /has not stopped at a unit/)
@@ -144,13 +148,13 @@ describe('flows', () => {
 
 describe('the command refuses', () => {
   test.each<[string, readonly string[], number, RegExp]>([
-    ['a flow that there is not', ['show', extraction, 'nobody'], 3, /flow does not exist/],
+    ['a flow that there is not', ['show', extraction, 'nobody'], 3, /The flow does not exist/],
     ['units of a flow that there is not', ['units', 'other', 'open'], 3, /flow does not exist/],
     [
       'to resume a unit that there is not',
       ['resume', strict, 'broken', 'x'],
       3,
-      /unit does not exist/,
+      /does not exist in this flow/,
     ],
     [
       'to cancel a flow that there is not',

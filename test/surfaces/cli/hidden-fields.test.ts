@@ -65,7 +65,11 @@ describe('fields that are secret or personal', () => {
   test('are not lost in a message that is deleted as it is printed', async () => {
     const { run, good } = await withPayments()
     const args = ['message', 'receive', 'shop-dev-payments', '--body', '--delete']
-    assertRefused(await run(...args), 2, /--delete would lose them\. Say --reveal too/)
+    assertRefused(
+      await run(...args),
+      2,
+      /--delete would lose the hidden fields of \S+ Add --reveal/,
+    )
     assert.equal(await good(...args, '--reveal'), `${JSON.stringify(payment)}\n`)
   })
 

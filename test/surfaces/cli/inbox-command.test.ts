@@ -35,7 +35,7 @@ describe('an inbox', () => {
       await good('inbox', 'note', 'handoff', id, 'asked the bank', '--by', 'ben'),
       'Noted.\n',
     )
-    assert.match(await good('inbox', 'renew', 'handoff', id, ...asAnna), /^Kept until .*Z\.\n$/)
+    assert.match(await good('inbox', 'renew', 'handoff', id, ...asAnna), /^Renewed until .*Z\.\n$/)
     const resolving = ['resolve', 'handoff', id, '--note', 'paid back', ...asAnna]
     assert.equal(await good('inbox', ...resolving), `Resolved ${id}.\n`)
     const { item, history } = await read('inbox', 'show', 'handoff', id)
@@ -68,7 +68,7 @@ describe('an inbox', () => {
     assert.match(stdout, /^ID +AGE +RECEIVES +HELD BY +UNTIL +MESSAGE$/m)
     assert.match(stdout, / 1 +ben +\S+Z +\{"n":2\}$/m)
     assert.match(stdout, / 1 +\(no name\) +third$/m)
-    assert.equal(stderr, '1 mine, 1 unassigned, 4 in all.\n')
+    assert.equal(stderr, '1 mine, 1 unassigned, 4 in total.\n')
     const page = await read('inbox', 'list', 'handoff', '--limit', '3')
     const rest = await read('inbox', 'list', 'handoff', '--after', page.next)
     assert.deepEqual([rest.items.length, rest.next], [1, null])
@@ -98,7 +98,7 @@ describe('an inbox', () => {
     const [id = ''] = ids
     await good('inbox', 'claim', 'handoff', ...asAnna)
     const shown = await good('inbox', 'show', 'handoff', id)
-    assert.match(shown, /^claimed by anna until \S+Z, sent \S+Z, received 1 times$/m)
+    assert.match(shown, /^claimed by anna until \S+Z, sent \S+Z, received 1 time$/m)
     assert.match(shown, /^AT +EVENT +BY$/m)
     assert.match(shown, /^ {2}"reason": "refund\uFFFD2J"$/m)
   })
@@ -108,29 +108,37 @@ describe('an inbox', () => {
     const [id = ''] = ids
     await good('inbox', 'claim', 'handoff', ...asAnna)
     const asBen = ['handoff', id, '--by', 'ben']
-    assertRefused(await run('inbox', 'claim', ...asBen), 1, /^error: anna has it until \S+Z\.$/m)
+    assertRefused(
+      await run('inbox', 'claim', ...asBen),
+      1,
+      /^error: anna has claimed the message until \S+Z\.$/m,
+    )
     for (const action of ['renew', 'resolve', 'return']) {
-      assertRefused(await run('inbox', action, ...asBen), 1, /^error: anna has claimed it\.$/m)
+      assertRefused(
+        await run('inbox', action, ...asBen),
+        1,
+        /^error: anna has claimed this message\.$/m,
+      )
     }
     await good('inbox', 'return', 'handoff', id, ...asAnna)
     const again = await run('inbox', 'resolve', 'handoff', id, ...asAnna)
-    assertRefused(again, 1, /You have no claim on it/)
+    assertRefused(again, 1, /You have not claimed this message/)
   })
 
   test('says that a receiver without a name has it, or that it is not there yet', async () => {
     const { run, ids, backend } = await inboxScene('first')
     await backend.receive({ queue: 'handoff', max: 1 })
     const taken = await run('inbox', 'claim', 'handoff', ids[0] ?? '')
-    assertRefused(taken, 1, /A receiver without a name has it/)
+    assertRefused(taken, 1, /An unnamed receiver has claimed the message/)
     const messages = [{ body: 'later', delayMs: 60_000 }]
     const [sent] = await backend.send({ queue: 'handoff', messages })
     const id = sent?.status === 'created' ? sent.id : ''
-    assertRefused(await run('inbox', 'claim', 'handoff', id), 1, /It is delayed/)
+    assertRefused(await run('inbox', 'claim', 'handoff', id), 1, /The message is delayed/)
   })
 
   test('ends with 3 when there is nothing, no such message, or no such queue', async () => {
     const { run } = await inboxScene()
-    assertRefused(await run('inbox', 'claim', 'handoff'), 3, /Nothing waits in handoff/)
+    assertRefused(await run('inbox', 'claim', 'handoff'), 3, /No messages are waiting in handoff/)
     for (const args of [
       ['show', 'handoff', 'x'],
       ['claim', 'handoff', 'x'],
@@ -139,7 +147,7 @@ describe('an inbox', () => {
       ['resolve', 'handoff', 'x'],
       ['return', 'handoff', 'x'],
     ]) {
-      assertRefused(await run('inbox', ...args), 3, /There is no message x in handoff/)
+      assertRefused(await run('inbox', ...args), 3, /The message x does not exist in handoff/)
     }
     assertRefused(await run('inbox', 'list', 'handof'), 3, /did you mean 'handoff'/)
   })

@@ -76,7 +76,7 @@ describe('sending', () => {
     const { start, backend } = await ordersScene()
     const stdin = `one\n\n${Array.from({ length: 1_200 }, (_, at) => `n${at}`).join('\n')}\r\n`
     const { stdout } = await start(['message', 'send', 'orders', '--lines'], { stdin }).ended
-    assert.equal(stdout, 'Sent 1201, duplicates 0, refused 0.\n')
+    assert.equal(stdout, '1201 sent, 0 duplicates, 0 refused.\n')
     assert.equal((await backend.queueStatistics({ queue: 'orders' })).ready, 1_201)
     assert.equal((await bodiesIn(backend))[1], 'n0')
   })
@@ -99,13 +99,23 @@ describe('sending', () => {
         [3, 'created'],
       ],
     )
-    assert.match(end.stderr, /1 of 3 lines were refused/)
+    assert.match(end.stderr, /The store refused 1 of 3 lines/)
     assert.deepEqual(await bodiesIn(backend), ['one', 'three'])
   })
 
   test.each([
-    ['a body twice', ['orders', 'body', '--file', 'body.json'], 2, /neither --file nor --lines/],
-    ['one id for all lines', ['orders', '--lines', '--dedup-id', '1'], 2, /duplicates of them/],
+    [
+      'a body twice',
+      ['orders', 'body', '--file', 'body.json'],
+      2,
+      /or use --file or --lines, but not both/,
+    ],
+    [
+      'one id for all lines',
+      ['orders', '--lines', '--dedup-id', '1'],
+      2,
+      /duplicates of the first/,
+    ],
     ['a number that is none', ['orders', 'x', '--attribute', 'n:Number=x'], 2, /decimal number/],
     ['bytes that are not base64', ['orders', 'x', '--attribute', 'b:Binary=?'], 2, /base64/],
     ['no group in a FIFO queue', ['steps.fifo', 'x'], 1, /needs a group/],
@@ -140,7 +150,7 @@ describe('receiving', () => {
     assert.equal(leased, 1)
     assertRefused(await run('message', 'delete', 'orders', 'nonsense'), 1, /could not be deleted/)
     const half = await run('message', 'delete', 'orders', messages[1].receipt, 'nonsense')
-    assertRefused(half, 5, /1 of 2 could not be deleted/)
+    assertRefused(half, 5, /1 of 2 messages could not be deleted/)
   })
 
   test('prints the receipt for people too', async () => {
@@ -149,7 +159,7 @@ describe('receiving', () => {
     const { stdout, stderr } = await run('message', 'receive', 'orders')
     const [, receipt = ''] = /(r1-[\d-]+) +one$/m.exec(stdout) ?? []
     assert.match(stderr, /millrace message delete orders <receipt>/)
-    assert.equal(await good('message', 'delete', 'orders', receipt), 'Deleted 1.\n')
+    assert.equal(await good('message', 'delete', 'orders', receipt), 'Deleted 1 message.\n')
     assert.equal((await backend.queueStatistics({ queue: 'orders' })).leased, 0)
   })
 
@@ -174,7 +184,7 @@ describe('receiving', () => {
   test('says on stderr that there is nothing', async () => {
     const { run } = await ordersScene()
     const end = await run('message', 'receive', 'orders')
-    assert.deepEqual(end, { code: 0, stdout: '', stderr: 'There is no message.\n' })
+    assert.deepEqual(end, { code: 0, stdout: '', stderr: 'No messages found.\n' })
   })
 })
 

@@ -38,6 +38,6 @@ describe('millrace metrics', () => {
     const { run } = await sceneWithValues()
     const { code, stdout, stderr } = await run('metrics', '--prefix', 'other-')
     assert.deepEqual([code, stdout], [0, ''])
-    assert.match(stderr, /No such values were noted/)
+    assert.match(stderr, /No values were recorded/)
   })
 })

@@ -55,7 +55,11 @@ describe('a queue that the command creates', () => {
       ['orders', '--delay', '1m', '--retention', '1m'],
       /--delay: got 1m, expected less than the retention/,
     ],
-    ['receives without a dead-letter queue', ['orders', '--max-receives', '5'], /needs --dlq/],
+    [
+      'receives without a dead-letter queue',
+      ['orders', '--max-receives', '5'],
+      /needs a dead-letter queue\. Add --dlq/,
+    ],
     ['a tag without a value', ['orders', '--tag', 'team'], /name=value/],
   ])('is refused for %s', async (_name, args, line) => {
     const { run } = await cliScene()
@@ -117,7 +121,7 @@ describe('the list of queues', () => {
     assert.deepEqual(await run('queue', 'list'), {
       code: 0,
       stdout: '',
-      stderr: 'There is no queue.\n',
+      stderr: 'No queues found.\n',
     })
   })
 })
@@ -137,7 +141,7 @@ describe('a queue that is shown', () => {
   test('is offered by a similar name when it does not exist', async () => {
     const { run } = await withOrders()
     const end = await run('queue', 'show', 'ordres')
-    assertRefused(end, 3, /^error: There is no queue 'ordres'; did you mean 'orders'\?$/m)
+    assertRefused(end, 3, /^error: The queue 'ordres' does not exist; did you mean 'orders'\?$/m)
   })
 })
 
@@ -152,7 +156,7 @@ describe('a queue that is changed', () => {
 
   test('is not changed by a call that names nothing', async () => {
     const { run } = await withOrders()
-    assertRefused(await run('queue', 'set', 'orders'), 2, /which setting/)
+    assertRefused(await run('queue', 'set', 'orders'), 2, /Name at least one setting/)
   })
 
   test('gets and loses tags', async () => {
@@ -169,7 +173,11 @@ describe('what cannot be undone', () => {
     const { run, store, read } = await withOrders()
     const { backend } = await store()
     await backend.send({ queue: 'orders', messages: [{ body: 'one' }, { body: 'two' }] })
-    assertRefused(await run('queue', verb, 'orders'), 4, /2 messages\. Say --yes/)
+    assertRefused(
+      await run('queue', verb, 'orders'),
+      4,
+      /2 messages\. To confirm without a terminal, add --yes/,
+    )
     const dry = await read('queue', verb, 'orders', '--dry-run')
     assert.deepEqual(dry, { queue: 'orders', messages: 2, dry_run: true })
     assert.equal((await backend.queueStatistics({ queue: 'orders' })).ready, 2)
@@ -183,6 +191,6 @@ describe('what cannot be undone', () => {
 
   test('is refused for a queue that does not exist before anybody is asked', async () => {
     const { run } = await withOrders()
-    assertRefused(await run('queue', 'purge', 'nothing'), 3, /There is no queue 'nothing'/)
+    assertRefused(await run('queue', 'purge', 'nothing'), 3, /The queue 'nothing' does not exist/)
   })
 })

@@ -73,7 +73,7 @@ describe('millrace schedule next', () => {
     const { next, paused } = await read('schedule', 'next', 'reports-dev-nightly')
     assert.deepEqual([next, paused], [lines.slice(0, 1), false])
     const missing = await run('schedule', 'next', 'reports-dev-hourly')
-    const named = "There is no schedule 'reports-dev-hourly' in the store"
+    const named = "The schedule 'reports-dev-hourly' does not exist"
     assert.deepEqual([missing.code, missing.stderr.includes(named)], [3, true])
     const mistyped = await run('schedule', 'next', 'reports-dev-nightl')
     assert.match(mistyped.stderr, /'reports-dev-nightl'.*did you mean 'reports-dev-nightly'\?/)
@@ -104,14 +104,14 @@ describe('millrace schedule pause and resume', () => {
     assert.equal(await good('schedule', 'pause', name, '--by', 'anna'), `Paused ${name}.\n`)
     const again = await good('schedule', 'pause', name, '--by', 'ben')
     const { paused_at, paused_by } = await read('schedule', 'pause', name, '--by', 'ben')
-    assert.equal(again, `${name} is paused already, by anna since ${paused_at}.\n`)
+    assert.equal(again, `${name} is already paused, by anna since ${paused_at}.\n`)
     assert.equal(paused_by, 'anna')
   })
 
   test('know schedules that do not exist', async () => {
     const { run } = await sceneWithStore()
     for (const verb of ['pause', 'resume']) {
-      const message = "error: There is no schedule 'none' in the store.\n"
+      const message = "error: The schedule 'none' does not exist.\n"
       const { code, stderr } = await run('schedule', verb, 'none')
       assert.deepEqual([code, stderr], [3, message])
     }
@@ -145,7 +145,7 @@ describe('millrace schedule run', () => {
     const app = await write('app.ts', appFile)
     const without = await run('schedule', 'run', 'yearly')
     assert.equal(without.code, 2)
-    assert.match(without.stderr, /name its file with --app/)
+    assert.match(without.stderr, /Name its file with --app/)
     const unknown = await run('schedule', 'run', 'hourly', '--app', app)
     assert.deepEqual(
       [unknown.code, unknown.stderr],
@@ -153,6 +153,6 @@ describe('millrace schedule run', () => {
     )
     const elsewhere = await run('schedule', 'run', 'yearly', '--app', app, '--stage', 'prod')
     assert.equal(elsewhere.code, 3)
-    assert.match(elsewhere.stderr, /no schedule 'reports-prod-yearly' in the store/)
+    assert.match(elsewhere.stderr, /schedule 'reports-prod-yearly' does not exist/)
   })
 })

@@ -54,10 +54,10 @@ describe('the data directory', () => {
 describe('a settings file', () => {
   test.each([
     ['{ "dta": "x" }', /unknown setting 'dta'; did you mean 'data'\?/],
-    ['[]', /must hold a JSON object/],
-    ['{', /must hold a JSON object/],
-    ['{ "data": true }', /'data' must be a text or a number/],
-    ['{ "region": "Mars!" }', /'region' of a settings file: It must be the name of a region/],
+    ['[]', /must contain a JSON object/],
+    ['{', /must contain a JSON object/],
+    ['{ "data": true }', /'data' must be a string or a number/],
+    ['{ "region": "Mars!" }', /'region' in a settings file is not valid\. Use a region/],
   ])('is refused when it is %s', async (text, line) => {
     const { write, run } = await cliScene()
     await write('millrace.json', text)
@@ -124,7 +124,7 @@ describe('help', () => {
 describe('health', () => {
   test('cannot reach a server that is not there', async () => {
     const { run } = await cliScene()
-    assertRefused(await run('health', '--url', 'http://127.0.0.1:9'), 6, /no answer/)
+    assertRefused(await run('health', '--url', 'http://127.0.0.1:9'), 6, /No response/)
     assertRefused(await run('health', '--url', 'nonsense'), 2, /http:\/\//)
   })
 
@@ -141,6 +141,6 @@ describe('health', () => {
     const { code, stderr } = await runCli(['health', '--url', url])
     server.close()
     assert.equal(code, 1)
-    assert.match(stderr, /is not ready \(503\)/)
+    assert.match(stderr, /is not ready \(status 503\)/)
   })
 })

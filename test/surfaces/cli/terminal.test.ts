@@ -29,7 +29,7 @@ describe('a purge on a terminal', () => {
   test('happens when the name of the queue is typed', async () => {
     const scene = await withOrders()
     const purge = onTerminal(['queue', 'purge', 'orders', '--data', scene.data])
-    await purge.shows(/1 message\. Type orders to go on/)
+    await purge.shows(/1 message\. Type orders to continue/)
     purge.type('orders\r')
     const { code, screen } = await purge.ended
     assert.equal(code, 0, screen)

@@ -110,8 +110,8 @@ describe('a template that goes up', () => {
         gone.map((name) => ({ name, deleted: false })),
       )
     }
-    assert.match(await good('up', template), /^ {2}- shop-dev-orders is gone .* --prune/m)
-    assertRefused(await run('up', template, '--prune'), 4, /delete 2 queues .* Say --yes/)
+    assert.match(await good('up', template), /^ {2}- shop-dev-orders is no longer .* --prune/m)
+    assertRefused(await run('up', template, '--prune'), 4, /delete 2 queues .* add --yes/)
     const pruned = await read('up', template, '--prune', '--yes')
     assert.deepEqual(
       pruned.stacks[0].gone,
@@ -176,7 +176,7 @@ describe('a dry run', () => {
     assert.deepEqual(Object.values(actionsIn(planned)), ['created', 'created'])
     assert.equal(existsSync(data), false)
     const { stderr } = await run('up', template, '--dry-run')
-    assert.match(stderr, /Would be 2 created, 0 changed, 0 unchanged/)
+    assert.match(stderr, /Dry run: 2 created, 0 changed, 0 unchanged/)
   })
 })
 
@@ -196,7 +196,7 @@ describe('a template with errors', () => {
     const end = await run('up', template, bad)
     assertRefused(end, 1, /^bad\.yaml:5:\d+: error: .*VisibilityTimeout/m)
     assert.match(end.stderr, /^bad\.yaml:6:\d+: error: .*Nothing/m)
-    assert.match(end.stderr, /nothing was changed/)
+    assert.match(end.stderr, /Nothing was changed/)
     assert.equal(existsSync(data), false)
     const { stdout } = await run('up', bad, '--json')
     const { problems } = JSON.parse(stdout)
@@ -224,7 +224,7 @@ describe('a template with errors', () => {
     assertRefused(
       end,
       1,
-      /^template\.yaml:3:\d+: error: .*'elsewhere'.* neither declared nor there/m,
+      /^template\.yaml:3:\d+: error: .*'elsewhere'.* not declared and does not exist/m,
     )
     const { queues } = await read('queue', 'list')
     assert.deepEqual(

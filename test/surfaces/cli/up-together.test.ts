@@ -142,7 +142,7 @@ describe('an app beside a template of the same queues', () => {
     const { problems } = await read('up', file, module)
     assert.deepEqual(
       problems.map(({ message }: { message: string }) => message),
-      ["The app says something else about visibilityMs of 'orders'; the template counts."],
+      ["The app has another value for visibilityMs of 'orders'; the template's is used."],
     )
     const { settings } = await (await store()).backend.readQueue({ queue: 'orders' })
     assert.equal(settings.visibilityMs, 60_000)
@@ -153,6 +153,6 @@ describe('an app beside a template of the same queues', () => {
     const file = await write('serverless.yml', template)
     const module = await write('app.mjs', app(`${orders} }), mail: queue()`))
     const end = await run('up', file, module)
-    assertRefused(end, 1, /two stacks of the name 'shop-dev'.* has all of its queues/)
+    assertRefused(end, 1, /Two stacks have the name 'shop-dev'.* all queues of the app/)
   })
 })

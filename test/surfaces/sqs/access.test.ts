@@ -177,7 +177,7 @@ describe('a server that other machines can reach', () => {
   test('does not begin without credentials', async () => {
     await assert.rejects(served({ host }), {
       code: 'address_unavailable',
-      message: /Refusing to listen on 0\.0\.0\.0.*access keys for SQS, API keys or tokens/,
+      message: /Cannot listen on 0\.0\.0\.0.*access keys for SQS, and API keys or a JWT/,
     })
   })
 
@@ -189,7 +189,7 @@ describe('a server that other machines can reach', () => {
       assert.equal(answer.status, 403)
       const { code, detail } = (await answer.json()) as { code: string; detail: string }
       assert.equal(code, 'closed')
-      assert.match(detail, /neither API keys nor/)
+      assert.match(detail, /Start it with API keys/)
     }
     assert.equal((await fetch(`${url}/healthz`)).status, 200)
     const client = new JsonSqs({ endpoint: url, region, credentials })
@@ -244,7 +244,7 @@ describe('a browser on a server without credentials', () => {
     for (const action of ['SendMessage', 'ReceiveMessage', 'PurgeQueue', 'DeleteQueue']) {
       const refused = await get(`Action=${action}&${queue}&MessageBody=x`, headers)
       assert.equal(refused.status, 403, action)
-      assert.match(refused.text, /<Code>AccessDenied<\/Code>.*A browser cannot run/)
+      assert.match(refused.text, /<Code>AccessDenied<\/Code>.*a browser cannot call/)
     }
     const counted = await get(`Action=GetQueueAttributes&${queue}&AttributeName=All`, headers)
     assert.match(counted.text, /<Name>ApproximateNumberOfMessages<\/Name><Value>0<\/Value>/)

@@ -30,7 +30,7 @@ describe('/_localstack/health', () => {
 })
 
 describe('a call for another service of AWS', () => {
-  const text = /This server speaks SQS and no other service of AWS; the request is for '(.*?)'/
+  const text = /This server supports only SQS, but the request is for '(.*?)'/
 
   test('gets an error of the JSON protocol where the client names a target', async () => {
     const headers = { 'content-type': jsonType, 'x-amz-target': 'DynamoDB_20120810.ListTables' }
@@ -51,7 +51,7 @@ describe('a call for another service of AWS', () => {
       const answer = await wire.fetch('/', { method: 'POST', headers, body: `${body}` })
       assert.equal(answer.status, 400)
       assert.match(answer.text, /<Code>InvalidAction<\/Code>/)
-      assert.match(answer.text, /no other service of AWS; the request is for &apos;sns&apos;/)
+      assert.match(answer.text, /supports only SQS, but the request is for &apos;sns&apos;/)
     }
   })
 
@@ -60,7 +60,7 @@ describe('a call for another service of AWS', () => {
     const answer = await wire.query(call)
     assert.equal(answer.status, 400)
     assert.match(answer.text, /<Code>InvalidAction<\/Code>/)
-    assert.match(answer.text, /speaks SQS and no other service/)
+    assert.match(answer.text, /supports only SQS/)
     const own = await wire.query({ Action: 'Nothing', Version: '2012-11-05' })
     assert.match(own.text, /The action Nothing is not valid for this endpoint\./)
   })
@@ -85,7 +85,7 @@ describe('a call for another service of AWS', () => {
     for (const method of ['GET', 'PUT']) {
       const answer = await wire.fetch(`/foo/bar/k?${query}`, { method })
       assert.equal(answer.status, 400)
-      assert.match(answer.text, /no other service of AWS; the request is for &apos;s3&apos;/)
+      assert.match(answer.text, /supports only SQS, but the request is for &apos;s3&apos;/)
     }
   })
 

@@ -43,7 +43,7 @@ describe('a signature in a header', () => {
 
   test('is incomplete when it is of an older version', async () => {
     const older = withHeader(await signedByHeader(), 'authorization', 'AWS test:c2ln')
-    const message = /sign with AWS Signature Version 4 \(AWS4-HMAC-SHA256\)/
+    const message = /use AWS Signature Version 4 \(AWS4-HMAC-SHA256\)/
     assertRefused(older, 'IncompleteSignatureException', { message })
   })
 
@@ -83,7 +83,7 @@ describe('a signature in a header', () => {
       /'Credential' parameter\. .*'Signature' parameter\. .*'SignedHeaders'/,
     ],
     ['a part without a name', (value) => `${value}, more`, /key=value pairs/],
-    ['two signatures', (value) => `${value}, Signature=ab`, /each of them once/],
+    ['two signatures', (value) => `${value}, Signature=ab`, /each only once/],
     [
       'a credential of four parts',
       (value) => value.replace('/sqs/', '/'),

@@ -36,7 +36,7 @@ describe('an endpoint without keys, on a loopback address', () => {
     'host.docker.internal:4566',
     'host.containers.internal:4566',
   ])('answers to the name %s', (host) => {
-    local.greet(headWith({ Host: host }))
+    local.checkHeaders(headWith({ Host: host }))
   })
 
   test.each([
@@ -52,14 +52,14 @@ describe('an endpoint without keys, on a loopback address', () => {
     '',
     ' ',
   ])('does not answer to the name %j, which a page can have', (host) => {
-    assertTurnedAway(() => local.greet(headWith({ host })), 'AccessDeniedException')
+    assertTurnedAway(() => local.checkHeaders(headWith({ host })), 'AccessDeniedException')
   })
 
   test('does not answer without a name, or to two', () => {
-    assertTurnedAway(() => local.greet(headWith({})), 'AccessDeniedException')
+    assertTurnedAway(() => local.checkHeaders(headWith({})), 'AccessDeniedException')
     const rawHeaders = ['host', 'localhost', 'Host', 'localhost']
     const two = { method: 'GET', url: '/', rawHeaders }
-    assertTurnedAway(() => local.greet(two), 'AccessDeniedException')
+    assertTurnedAway(() => local.checkHeaders(two), 'AccessDeniedException')
   })
 
   test.each<Headers>([
@@ -73,7 +73,7 @@ describe('an endpoint without keys, on a loopback address', () => {
     { 'sec-fetch-site': 'same-origin', origin: 'https://evil.test' },
   ])('does not answer pages of others: %j', (headers) => {
     const head = headWith({ host: 'localhost:4566', ...headers })
-    assertTurnedAway(() => local.greet(head), 'AccessDeniedException')
+    assertTurnedAway(() => local.checkHeaders(head), 'AccessDeniedException')
   })
 
   test.each<Headers>([
@@ -82,7 +82,7 @@ describe('an endpoint without keys, on a loopback address', () => {
     { origin: 'http://127.0.0.1:3000' },
     { origin: 'http://[::1]:3000' },
   ])('answers those of this machine: %j', (headers) => {
-    local.greet(headWith({ host: 'localhost:4566', ...headers }))
+    local.checkHeaders(headWith({ host: 'localhost:4566', ...headers }))
   })
 
   const body = Buffer.alloc(0)
@@ -92,17 +92,17 @@ describe('an endpoint without keys, on a loopback address', () => {
   test('believes what a request says of its key and region', () => {
     const request = { ...headWith({ authorization: authorization('AKIA1') }), body }
     const signer = { accessKeyId: 'AKIA1', account: home.account, region: 'eu-west-1' }
-    assert.deepEqual(local.admit(request), signer)
+    assert.deepEqual(local.authenticate(request), signer)
   })
 
   test('takes a key of twelve digits for an account', () => {
     const request = { ...headWith({ authorization: authorization('111122223333') }), body }
-    assert.equal(local.admit(request).account, '111122223333')
+    assert.equal(local.authenticate(request).account, '111122223333')
   })
 
   test('takes those who say nothing for somebody at home', () => {
     const nobody = { accessKeyId: 'anonymous', ...home }
-    assert.deepEqual(local.admit({ ...headWith({ host: 'localhost' }), body }), nobody)
+    assert.deepEqual(local.authenticate({ ...headWith({ host: 'localhost' }), body }), nobody)
   })
 })
 
@@ -110,8 +110,8 @@ describe('an endpoint without keys, on an address that others can reach', () => 
   test('is closed, and says how to open it', () => {
     const closed = accessControl({ accessKeys: undefined, isPublic: true, home, clock })
     const request = { ...headWith({ host: 'localhost' }), body: Buffer.alloc(0) }
-    assertTurnedAway(() => closed.greet(request), 'AccessDeniedException')
-    assert.throws(() => closed.admit(request), /MILLRACE_ACCESS_KEYS/)
+    assertTurnedAway(() => closed.checkHeaders(request), 'AccessDeniedException')
+    assert.throws(() => closed.authenticate(request), /MILLRACE_ACCESS_KEYS/)
   })
 })
 
@@ -120,9 +120,9 @@ describe('an endpoint with keys', () => {
 
   test('turns strangers away before they send their body', () => {
     const head = headWith({ host: 'queues.example' })
-    assertTurnedAway(() => guarded.greet(head), 'MissingAuthenticationTokenException')
+    assertTurnedAway(() => guarded.checkHeaders(head), 'MissingAuthenticationTokenException')
     const half = headWith({ authorization: 'AWS4-HMAC-SHA256 Credential=a' })
-    assertTurnedAway(() => guarded.greet(half), 'IncompleteSignatureException')
+    assertTurnedAway(() => guarded.checkHeaders(half), 'IncompleteSignatureException')
   })
 
   test('does not begin without a single key', () => {

@@ -1,7 +1,6 @@
 /**
- * Who may use the SQS wire, in one place. With access keys: whoever signs, from anywhere. Without
- * them: programs on this machine, as long as nobody else can reach the server; and nobody at all
- * when others can.
+ * Decides who may use the SQS endpoint. With access keys: every client that signs its requests. Without
+ * them: programs on this machine; but if other machines can reach the server, the endpoint is closed.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Clock } from '../../../core/ports.ts'
@@ -20,19 +19,19 @@ export interface AccessOptions {
   readonly accessKeys: readonly AccessKey[] | undefined
   /** Whether other machines can reach the server. */
   readonly isPublic: boolean
-  /** Region and account of requests that name none. */
+  /** Default region and account of requests. */
   readonly home: QueuePlace
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** All throw an `SqsError` when the request is turned away. */
+/** All methods throw an `SqsError` to reject the request. */
 export interface AccessControl {
-  /** Before the body is read, so that strangers cannot make the server hold what they send. */
-  greet(head: RequestHead): void
-  /** Whether the caller may run an action in this way. */
+  /** Runs before the body is read, so that unauthenticated clients cannot fill the memory. */
+  checkHeaders(head: RequestHead): void
+  /** Throws if the caller may not run the action in this way. */
   refuseAction?(head: RequestHead, action: string): void
-  /** Who asks, once the whole request is there. */
-  admit(request: SignedRequest): Signer
+  /** Authenticates the complete request. */
+  authenticate(request: SignedRequest): Signer
 }
 
 export function accessControl(options: AccessOptions): AccessControl {
@@ -46,20 +45,21 @@ function bySignature(
   { home, clock }: Pick<AccessOptions, 'home' | 'clock'>,
 ): AccessControl {
   if (keys.length === 0) {
-    const allowed = 'at least one key, or no such setting to trust every program on this machine'
+    const allowed =
+      'at least one key. To trust every program on this machine, leave the setting out'
     throw MillraceError.invalid([{ field: 'accessKeys', given: 'no keys', allowed }])
   }
   const verify = signatureVerifier(accessKeyLookup(keys, home.account))
   return {
-    greet(head) {
-      // An older signature is in the form, where it is told from none.
+    checkHeaders(head) {
+      // Older signature versions are in the form, so the missing header is reported later.
       if (!isShortForm(head)) claimsOf(head)
     },
-    admit: (request) => verify(request, clock.now()),
+    authenticate: (request) => verify(request, clock.now()),
   }
 }
 
-/** Whether the body is a form that is small enough to be read for anybody. */
+/** Whether the body is a form that is small enough to read before authentication. */
 function isShortForm({ rawHeaders }: RequestHead): boolean {
   const bytes = Number(headerValue(rawHeaders, 'content-length') ?? Number.NaN)
   return bytes <= shortFormBytesMax && isForm(headerValue(rawHeaders, 'content-type') ?? '')
@@ -67,14 +67,14 @@ function isShortForm({ rawHeaders }: RequestHead): boolean {
 
 const shortFormBytesMax = 16_384
 
-/** Believes what a request says of its key and its region. */
+/** Trusts the key and region that a request names. */
 function onThisMachine(home: QueuePlace): AccessControl {
   return {
-    greet: refuseForeign,
+    checkHeaders: refuseForeign,
     refuseAction: refuseBrowserWrite,
-    admit(request) {
+    authenticate(request) {
       const { accessKeyId = 'anonymous', region = home.region } = scopeOf(request) ?? {}
-      // A habit of emulators: a key of twelve digits is an account.
+      // Like other emulators: a key of twelve digits is an account.
       const account = /^\d{12}$/.test(accessKeyId) ? accessKeyId : home.account
       return { accessKeyId, account, region }
     },
@@ -82,14 +82,14 @@ function onThisMachine(home: QueuePlace): AccessControl {
 }
 
 const closed: AccessControl = {
-  greet: refuseClosed,
-  admit: refuseClosed,
+  checkHeaders: refuseClosed,
+  authenticate: refuseClosed,
 }
 
 function refuseClosed(): never {
   throw new SqsError(
     'AccessDeniedException',
-    'This server can be reached by other machines and has no access keys, so its SQS endpoint is ' +
-      'closed. Start it with MILLRACE_ACCESS_KEYS to open it.',
+    'The SQS endpoint is closed, because other machines can reach this server and it has no access keys. ' +
+      'Start it with MILLRACE_ACCESS_KEYS to open the endpoint.',
   )
 }

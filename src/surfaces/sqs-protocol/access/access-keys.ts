@@ -1,22 +1,22 @@
-/** The access keys of a server: who may sign requests to its SQS wire, and in which account. */
+/** The access keys that may sign requests to the SQS endpoint, and their accounts. */
 import type { Violations } from '../../../core/checks.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Credential, CredentialLookup } from './verify-signature.ts'
 
 export interface AccessKey {
-  /** What AWS clients call AWS_ACCESS_KEY_ID. Not a secret. */
+  /** AWS_ACCESS_KEY_ID of AWS clients. Not a secret. */
   readonly accessKeyId: string
-  /** What AWS clients call AWS_SECRET_ACCESS_KEY: at least 16 visible ASCII characters. */
+  /** AWS_SECRET_ACCESS_KEY of AWS clients: at least 16 visible ASCII characters. */
   readonly secretAccessKey: string
-  /** Twelve digits: whose queues the caller means. Default: the account of the server. */
+  /** Twelve digits: the account of the caller's queues. Default: the account of the server. */
   readonly account?: string
-  /** Makes the key a temporary one, which is good only together with this AWS_SESSION_TOKEN. */
+  /** Makes the key temporary: it is valid only with this AWS_SESSION_TOKEN. */
   readonly sessionToken?: string
 }
 
 const secretLengthMin = 16
 
-/** Refuses keys that cannot be meant; the answer finds the secret of a key. */
+/** Checks the keys, and returns a function that finds the secret of a key. */
 export function accessKeyLookup(
   keys: readonly AccessKey[],
   defaultAccount: string,
@@ -34,9 +34,9 @@ export function accessKeyLookup(
 function refuseKeys(keys: readonly AccessKey[]): void {
   const violations: Violations = []
   const ids = new Set<string>()
-  // Not what was given: some of it is a secret, and the rest may stand in the wrong place.
+  // The error must not contain the given value: it may be a secret, also in the wrong field.
   const refuse = (field: string, allowed: string): void => {
-    violations.push({ field, given: 'something else', allowed })
+    violations.push({ field, given: 'an invalid value', allowed })
   }
   for (const [index, { accessKeyId, secretAccessKey, account, sessionToken }] of keys.entries()) {
     const at = `accessKeys[${index}]`
@@ -60,7 +60,7 @@ function refuseKeys(keys: readonly AccessKey[]): void {
 
 const visible = /^[\x21-\x7E]+$/
 
-/** Callers without types may give anything. */
+/** Callers without types may pass anything. */
 function fits(value: unknown, pattern: RegExp): boolean {
   return typeof value === 'string' && pattern.test(value)
 }

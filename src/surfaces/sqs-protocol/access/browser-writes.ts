@@ -1,17 +1,16 @@
 /**
- * Keeps browsers from changing anything by GET. An address typed, a link in a mail and a picture on a page
- * are all GET requests, and nobody who follows them means to send a message.
+ * Rejects GET requests from browsers that would change something. Links in mails and images on pages are GET
+ * requests, and must not send messages.
  */
 import { SqsError } from '../sqs-error.ts'
 import { headerValue, type RequestHead } from './canonical-request.ts'
 
-/** All other actions change something; a receive hides messages and counts. */
+/** All other actions change something. A receive hides messages and counts. */
 const reads = /^(?:Get|List)/
 
 /**
- * Every browser calls itself Mozilla or Opera. The other headers, too, come from browsers alone, but not
- * to every address, so that their absence says nothing. `Sec-Fetch-Mode` is not among them: the `fetch` of
- * Node sends it.
+ * Every browser identifies itself as Mozilla or Opera. The other headers come only from browsers too, but not
+ * with every request. `Sec-Fetch-Mode` is not used here, because the `fetch` of Node sends it.
  */
 const browserAgent = /^(?:Mozilla|Opera)\//
 const browserHeaders = ['sec-fetch-site', 'sec-fetch-dest', 'referer'] as const
@@ -20,8 +19,8 @@ export function refuseBrowserWrite({ method, rawHeaders }: RequestHead, action: 
   if (method !== 'GET' || reads.test(action) || !isBrowser(rawHeaders)) return
   throw new SqsError(
     'AccessDeniedException',
-    `A browser cannot run ${action} by GET on a server without access keys, because any link could do it. ` +
-      'Use POST, or another program than a browser.',
+    `Without access keys, a browser cannot call ${action} with GET, because any link could do it. ` +
+      'Use POST, or a client other than a browser.',
   )
 }
 

@@ -1,16 +1,16 @@
 /**
- * The one text that stands for a request in Signature Version 4. It is made from what arrived, byte
- * by byte: whatever a parser later understands by those bytes, they are the ones that were signed.
+ * The canonical request of Signature Version 4. It is built from the received bytes, so that exactly the
+ * bytes that a parser reads later are the signed ones.
  */
-// Not by name: an older Node must get as far as saying that it is too old.
+// A namespace import: an older Node must be able to load this file, to report that it is too old.
 import crypto from 'node:crypto'
 
-/** The parts of a request before its body. */
+/** A request without its body. */
 export interface RequestHead {
   readonly method: string
-  /** Path and query as they stood in the request line. */
+  /** Path and query as in the request line. */
   readonly url: string
-  /** Names and values in turns, as `IncomingMessage.rawHeaders` has them. */
+  /** Alternating names and values, as in `IncomingMessage.rawHeaders`. */
   readonly rawHeaders: readonly string[]
 }
 
@@ -19,20 +19,20 @@ export interface QueryParameter {
   readonly value: string
 }
 
-/** By lower-case name; all values of a name in the order of their arrival. */
+/** By lower-case name. The values of a name are in the order of arrival. */
 export type HeaderValues = ReadonlyMap<string, readonly string[]>
 
 export interface CanonicalParts {
   readonly method: string
   readonly path: string
-  /** Encoded as `queryParameters` leaves them. */
+  /** Encoded by `queryParameters`. */
   readonly query: readonly QueryParameter[]
   readonly headers: HeaderValues
   readonly signedHeaders: readonly string[]
   readonly payloadSha256: string
 }
 
-/** Undefined when a header that was signed did not arrive. */
+/** Returns undefined if a signed header is missing. */
 export function canonicalRequest(parts: CanonicalParts): string | undefined {
   const { method, path, query, headers, signedHeaders, payloadSha256 } = parts
   let headerLines = ''
@@ -57,12 +57,12 @@ export function headerValues(rawHeaders: readonly string[]): HeaderValues {
   return values
 }
 
-/** One header, with several values joined, for those who want to know nothing of the others. */
+/** One header, with several values joined, without a map of all headers. */
 export function headerValue(rawHeaders: readonly string[], name: string): string | undefined {
   let found: string | undefined
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const given = rawHeaders[at] ?? ''
-    // The length tells most of them apart, which is all that the common request costs.
+    // Comparing the length first skips most headers.
     if (given.length !== name.length || given.toLowerCase() !== name) continue
     const value = rawHeaders[at + 1] ?? ''
     found = found === undefined ? value : `${found}, ${value}`
@@ -70,7 +70,7 @@ export function headerValue(rawHeaders: readonly string[], name: string): string
   return found
 }
 
-/** The parameters of a query string, each encoded in the one way that signatures know. */
+/** The parameters of a query string, in the encoding that signatures use. */
 export function queryParameters(query: string): readonly QueryParameter[] {
   if (query === '') return []
   return query
@@ -84,12 +84,12 @@ export function queryParameters(query: string): readonly QueryParameter[] {
     })
 }
 
-/** Node hands over headers and addresses with one character for each byte. */
+/** Strings are hashed as latin1: Node has one character per byte in headers and URLs. */
 export function sha256Hex(data: string | Uint8Array): string {
   return crypto.hash('sha256', typeof data === 'string' ? Buffer.from(data, 'latin1') : data, 'hex')
 }
 
-/** Signers leave out empty and dotted parts, and encode what is encoded already once more. */
+/** Signers remove empty and dotted parts, and encode the encoded path again. */
 function canonicalPath(path: string): string {
   const plain = /\/\/|\/\./.test(path) ? withoutDots(path) : path
   return plain === '' ? '/' : plain.replace(/[^A-Za-z0-9\-._~/]/g, percentEncoded)
@@ -121,13 +121,13 @@ function withSingleSpaces(value: string): string {
   return /^\s|\s$|\s\s|\t/.test(value) ? value.trim().replace(/\s+/g, ' ') : value
 }
 
-/** Two spellings of one text become one. A plus is a space, as in the parsers of queries. */
+/** Different encodings of the same text become equal. A plus is a space, as in query parsers. */
 function encodedAgain(text: string): string {
   return /^[\w.~-]*$/.test(text)
     ? text
     : text.replace(/%[0-9A-Fa-f]{2}|[^\w.~-]/g, (found) => {
         if (found === '+') return '%20'
-        // Broken, and never what a signer wrote.
+        // An invalid escape, which no signer writes.
         if (found === '%') return found
         if (found.length < 3) return percentEncoded(found)
         const byte = String.fromCharCode(Number.parseInt(found.slice(1), 16))

@@ -1,4 +1,4 @@
-/** Where a credential is good for: `key/20260131/eu-central-1/sqs/aws4_request`. */
+/** The scope of a credential: `key/20260131/eu-central-1/sqs/aws4_request`. */
 import { targetOf } from '../request-target.ts'
 import { headerValue, queryParameters, type RequestHead } from './canonical-request.ts'
 
@@ -11,21 +11,21 @@ export interface CredentialScope {
   readonly terminator: string
 }
 
-/** Undefined unless there are exactly five parts. */
+/** Returns undefined unless there are exactly five parts. */
 export function parseCredential(credential: string): CredentialScope | undefined {
   const parts = credential.split('/')
   const [accessKeyId = '', date = '', region = '', service = '', terminator = ''] = parts
   return parts.length === 5 ? { accessKeyId, date, region, service, terminator } : undefined
 }
 
-/** Regions of AWS and of emulators; it becomes a part of ARNs and addresses. */
+/** Accepts regions of AWS and of emulators. The region becomes a part of ARNs and URLs. */
 export function isRegion(text: string): boolean {
   return /^[a-z0-9-]{1,40}$/.test(text)
 }
 
 /**
- * Whose key a request names, and which region, for servers that believe it. Undefined when it names
- * none, or in a form that no client writes.
+ * The key and region that a request names, for servers that trust it. Returns undefined if it names none, or
+ * in an unknown form.
  */
 export function scopeOf({ url, rawHeaders }: RequestHead): CredentialScope | undefined {
   const scope = parseCredential(credentialIn(rawHeaders) ?? credentialInQuery(url) ?? '')

@@ -1,11 +1,11 @@
 /**
- * Access keys from the variable MILLRACE_ACCESS_KEYS (`id:secret` or `id:secret:account`, comma
- * separated), so that they need not stand in a command line that others can see.
+ * Access keys from the variable MILLRACE_ACCESS_KEYS (`id:secret` or `id:secret:account`, comma separated). A
+ * variable, because other users can see a command line.
  */
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { AccessKey } from './access-keys.ts'
 
-/** Undefined when the variable is not set; empty counts as not set. */
+/** Returns undefined if the variable is unset or empty. */
 export function credentialsFromEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly AccessKey[] | undefined {
@@ -21,7 +21,7 @@ function accessKeyFrom(entry: string, index: number): AccessKey {
   if (accessKeyId === '' || secretAccessKey === '' || account === '' || more.length > 0) {
     const field = `MILLRACE_ACCESS_KEYS, entry ${index + 1}`
     const allowed = 'id:secret or id:secret:account'
-    throw MillraceError.invalid([{ field, given: 'something else', allowed }])
+    throw MillraceError.invalid([{ field, given: 'an invalid value', allowed }])
   }
   return { accessKeyId, secretAccessKey, ...(account !== undefined && { account }) }
 }

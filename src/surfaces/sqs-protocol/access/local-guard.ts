@@ -1,23 +1,23 @@
 /**
- * Guards a wire without access keys: whoever is on this machine may use it, but a web page must not,
- * and a browser on this machine opens pages of everybody.
+ * Guards an endpoint without access keys. Programs on this machine may use it, but web pages in a browser on
+ * this machine may not.
  */
 import { isLocalRequest } from '../../local-request.ts'
 import { SqsError } from '../sqs-error.ts'
 import { headerValue, type RequestHead } from './canonical-request.ts'
 
 /**
- * Names that mean this machine in the settings of AWS clients: what LocalStack users have, with a
- * service and a region in front, and what containers call the machine they run on.
+ * Names of this machine in the settings of AWS clients: those of LocalStack, with a service and a region in
+ * front, and the name of the host inside containers.
  */
 const localNames =
   /^(?:(?:[a-z0-9-]+\.)*localhost\.localstack\.cloud|host\.(?:docker|containers)\.internal)$/
 
-/** The host that was let in last: nearly all requests come by one name, and looking is not free. */
+/** The last accepted host. Nearly all requests have the same one, and the check costs time. */
 let knownHost: string | undefined
 
 export function refuseForeign({ rawHeaders }: Pick<RequestHead, 'rawHeaders'>): void {
-  // What comes twice is joined, and then it is nothing that would be allowed.
+  // Repeated headers are joined, and the joined value is never allowed.
   const host = headerValue(rawHeaders, 'host')
   const origin = headerValue(rawHeaders, 'origin')
   const fetchSite = headerValue(rawHeaders, 'sec-fetch-site')
@@ -29,7 +29,7 @@ export function refuseForeign({ rawHeaders }: Pick<RequestHead, 'rawHeaders'>): 
   }
   throw new SqsError(
     'AccessDeniedException',
-    'Without access keys this server answers programs on its own machine only, and no web pages. ' +
-      'Ask it by the name localhost, or start it with MILLRACE_ACCESS_KEYS.',
+    'Without access keys, this server accepts requests only from programs on its own machine, ' +
+      'and not from web pages. Use the host name localhost, or start it with MILLRACE_ACCESS_KEYS.',
   )
 }

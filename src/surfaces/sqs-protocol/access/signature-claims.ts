@@ -1,6 +1,6 @@
 /**
- * What a request says about its signature, in its Authorization header or, presigned, in its query.
- * Nothing of it is known to be true yet.
+ * The claims of a request about its signature: from its Authorization header or, if presigned, from its
+ * query. They are not verified here.
  */
 import { isForm } from '../content-types.ts'
 import { targetOf } from '../request-target.ts'
@@ -18,21 +18,21 @@ export const signatureAlgorithm = 'AWS4-HMAC-SHA256'
 export interface SignatureClaims {
   readonly isPresigned: boolean
   readonly credential: string
-  /** As the client wrote them, which is in lower case. */
+  /** As sent by the client, in lower case. */
   readonly signedHeaders: readonly string[]
   readonly signature: string
-  /** When it was signed, as the client wrote it. */
+  /** The time of the signature, as sent by the client. */
   readonly date: string
-  /** For how long a presigned request holds, as the client wrote it. */
+  /** The lifetime of a presigned request, as sent by the client. */
   readonly expires: string | undefined
   readonly securityToken: string | undefined
   readonly path: string
-  /** All parameters except for the signature itself. */
+  /** All parameters except the signature. */
   readonly query: readonly QueryParameter[]
   readonly headers: HeaderValues
 }
 
-/** Refuses a request that has no signature, or one that cannot be read. */
+/** Throws if the request has no signature, or one that cannot be parsed. */
 export function claimsOf({
   url,
   rawHeaders,
@@ -58,8 +58,8 @@ export function claimsOf({
     if (isOlder) {
       throw new SqsError(
         'IncompleteSignatureException',
-        'The request signature does not conform to AWS standards. It is of an older version; ' +
-          'sign with AWS Signature Version 4 (AWS4-HMAC-SHA256).',
+        'The request signature does not conform to AWS standards. Its version is too old; ' +
+          'use AWS Signature Version 4 (AWS4-HMAC-SHA256).',
       )
     }
     throw new SqsError(
@@ -74,13 +74,13 @@ function hasVersion2(parameters: readonly QueryParameter[]): boolean {
   return parameters.some(({ name }) => name === 'SignatureVersion' || name === 'AWSAccessKeyId')
 }
 
-/** The parameters of a body that is a form. */
+/** The parameters of the body, if it is a form. */
 function formIn(headers: HeaderValues, body: Uint8Array): readonly QueryParameter[] {
   if (!isForm(single(headers, 'content-type') ?? '')) return []
   return queryParameters(Buffer.from(body).toString('latin1'))
 }
 
-/** First of all: other algorithms have other parts, so that none of the rest would make sense. */
+/** Comes first, because other algorithms have other parameters. */
 function checkAlgorithm(given: string): void {
   if (given === signatureAlgorithm) return
   const name = /^AWS4-[A-Z0-9-]{1,40}$/.test(given) ? `'${given}'` : 'an unknown one'
@@ -126,7 +126,7 @@ function uniquePairs(pairs: readonly string[]): ReadonlyMap<string, string> {
     if (equals < 1 || given.has(name)) {
       throw new SqsError(
         'IncompleteSignatureException',
-        'Authorization header must have its parameters as key=value pairs, each of them once.',
+        'Authorization header must have its parameters as key=value pairs, each only once.',
       )
     }
     given.set(name, pair.slice(equals + 1))
@@ -188,7 +188,7 @@ function headerNames(list = ''): readonly string[] {
   return list.split(';')
 }
 
-/** Two values of a header that must be one are none. */
+/** Returns undefined if the header has more than one value. */
 export function single(headers: HeaderValues, name: string): string | undefined {
   const [value, ...more] = headers.get(name) ?? []
   return more.length === 0 ? value : undefined

@@ -1,10 +1,10 @@
-/** Whether a signature is of now: a request that was overheard must not be good for ever. */
+/** Checks the time of a signature, so that a recorded request cannot be replayed later. */
 import { SqsError } from '../sqs-error.ts'
 import type { SignatureClaims } from './signature-claims.ts'
 
-/** How far clocks may differ. */
+/** How much clocks may differ. */
 const skewMs = 15 * 60_000
-/** As long as the key that signs is good for. */
+/** The lifetime of a signing key: seven days. */
 const expiresSecondsMax = 604_800
 
 export function checkSignatureTime(
@@ -65,7 +65,7 @@ function basicTimeMs(text: string): number | undefined {
     Number(minute),
     Number(second),
   )
-  // Days that do not exist are carried over into the next month.
+  // `Date.UTC` turns an invalid day into one of the next month, so compare with the input.
   return !Number.isNaN(ms) && basicTime(ms) === text ? ms : undefined
 }
 

@@ -1,8 +1,8 @@
-/** Keys for one day, region and service, derived from a secret and remembered while they are used. */
+/** A cache of signing keys, each derived from a secret for one day, region and service. */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { CredentialScope } from './credential-scope.ts'
 
-/** A key of each region for today and for yesterday, for a good number of callers. */
+/** Enough for many callers, with keys of several regions for today and yesterday. */
 const keysMax = 1_000
 
 export class SigningKeys {
@@ -18,7 +18,7 @@ export class SigningKeys {
     if (known !== undefined) return known
     const ofDay = hmac(`AWS4${secretAccessKey}`, scope.date)
     const key = hmac(hmac(hmac(ofDay, scope.region), this.#service), 'aws4_request')
-    // Node prepares bytes anew for each signature, which takes longer than all the rest.
+    // From bytes, Node would prepare the key for each signature, which takes longer than everything else.
     return createSecretKey(key)
   }
 

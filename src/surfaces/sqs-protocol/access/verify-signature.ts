@@ -1,7 +1,7 @@
 /**
- * Signature Version 4, from the side of the service: whether a request was signed, by whom, for here
- * and for now, and whether it arrived as it was signed. After the algorithm, the checks come in the
- * order of AWS, so that a request with several faults is refused for the same one.
+ * Verifies Signature Version 4: the signer, the service, the region, the time, and that the request was not
+ * changed. After the algorithm, the checks have the same order as on AWS. So a request with several faults
+ * gets the same error.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { SqsError } from '../sqs-error.ts'
@@ -17,22 +17,22 @@ export interface SignedRequest extends RequestHead {
 
 export interface Credential {
   readonly secretAccessKey: string
-  /** Twelve digits: whose queues the caller means. */
+  /** Twelve digits: the account of the caller's queues. */
   readonly account: string
-  /** Temporary credentials are good only together with it. */
+  /** Required with temporary credentials. */
   readonly sessionToken?: string
 }
 
 export type CredentialLookup = (accessKeyId: string) => Credential | undefined
 
-/** Who signed a request. */
+/** The signer of a request. */
 export interface Signer {
   readonly accessKeyId: string
   readonly account: string
   readonly region: string
 }
 
-/** Answers who signed, or throws an `SqsError`. */
+/** Returns the signer, or throws an `SqsError`. */
 export type VerifySignature = (request: SignedRequest, nowMs: number) => Signer
 
 const service = 'sqs'
@@ -52,7 +52,7 @@ export function signatureVerifier(lookup: CredentialLookup): VerifySignature {
     if (!isSignature(claims.signature, expectedSignature(request, claims, signingKey))) {
       throw mismatch()
     }
-    // Only now: strangers must not push out the keys of those who can sign.
+    // After verification, so that unauthenticated requests cannot evict keys from the cache.
     keys.keep(scope, signingKey)
     if (claims.securityToken !== credential.sessionToken) throw unknownToken()
     return { accessKeyId, account: credential.account, region }
@@ -63,7 +63,7 @@ function checkSignedHeaders({ isPresigned, signedHeaders, headers }: SignatureCl
   if (!signedHeaders.includes('host')) {
     throw mustBeSigned("'Host' or ':authority'")
   }
-  // What decides about the request must not be exchangeable on its way.
+  // Headers that change the meaning of the request must be signed.
   const date = headers.has('x-amz-date') ? ['x-amz-date'] : ['date']
   const needed = [...(isPresigned ? [] : date), 'x-amz-target', 'x-amz-security-token']
   for (const name of needed) {
@@ -103,7 +103,7 @@ function scopeFrom({ credential, date }: SignatureClaims): CredentialScope {
   return scope
 }
 
-/** Undefined when no signature can fit. */
+/** Returns undefined if no signature can match. */
 function expectedSignature(
   { method, body }: SignedRequest,
   { path, query, headers, signedHeaders, date, credential }: SignatureClaims,

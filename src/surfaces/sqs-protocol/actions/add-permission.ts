@@ -1,4 +1,4 @@
-/** AddPermission: one more statement in the policy of a queue. */
+/** AddPermission: adds a statement to the policy of a queue. */
 import { addPermission as withPermission } from '../../../sqs/access-policy.ts'
 import { formatArn } from '../../../sqs/queue-address.ts'
 import { type Action, action } from '../action.ts'

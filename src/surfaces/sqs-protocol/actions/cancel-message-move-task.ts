@@ -1,4 +1,4 @@
-/** CancelMessageMoveTask: stops a move task; what it has moved stays where it is. */
+/** CancelMessageMoveTask: stops a move task. Moved messages are not moved back. */
 import { isRefused } from '../../../core/millrace-error.ts'
 import { type Action, action } from '../action.ts'
 import { notFound, parseTaskHandle, queueByArn } from '../messages/move-tasks.ts'
@@ -16,7 +16,7 @@ export const cancelMessageMoveTask: Action = action({
     const { taskId, sourceArn } = parseTaskHandle(TaskHandle)
     const { name: source } = await queueByArn(context, 'SourceArn', sourceArn)
     const [latest] = await context.store.listMoveTasks({ source, limit: 1 })
-    // A source has one task that runs, and it is the latest.
+    // Only the latest task of a source can be running.
     if (latest?.id !== taskId) throw notFound('Task does not exist.')
     const { moved } = await context.store.cancelMoveTask({ id: taskId }).catch(refuseCancel)
     return { ApproximateNumberOfMessagesMoved: moved }

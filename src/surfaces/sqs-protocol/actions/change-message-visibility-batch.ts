@@ -1,4 +1,4 @@
-/** ChangeMessageVisibilityBatch: up to ten changes, each with its own answer. */
+/** ChangeMessageVisibilityBatch: up to ten changes, each with its own result. */
 import { type Action, action } from '../action.ts'
 import { answerEach, checkBatch, failedEntries, type Identified } from '../messages/batch.ts'
 import { changeVisibility, visibilitySecondsMax } from '../messages/changing-visibility.ts'
@@ -23,7 +23,7 @@ export const changeMessageVisibilityBatch: Action = action({
   async run(context, { Entries }) {
     return answerEach(checkBatch(Entries, entryName), {
       refuse,
-      carryOut: (entries) =>
+      run: (entries) =>
         changeVisibility(
           context,
           entries.map(({ ReceiptHandle = '', VisibilityTimeout = 0 }) => {

@@ -1,4 +1,4 @@
-/** ChangeMessageVisibility: when a message can be received again. */
+/** ChangeMessageVisibility: changes when a message can be received again. */
 import { type Action, action } from '../action.ts'
 import { changeVisibility, visibilitySecondsMax } from '../messages/changing-visibility.ts'
 import { missingHandle } from '../messages/receipt-handles.ts'

@@ -1,4 +1,4 @@
-/** CreateQueue: a new queue, or the URL of one that is just as it was asked for. */
+/** CreateQueue: creates a queue, or returns the URL of an existing queue with the same attributes. */
 import { isRefused } from '../../../core/millrace-error.ts'
 import type { QueueSettings } from '../../../core/queue-settings.ts'
 import {
@@ -45,7 +45,7 @@ interface Wanted {
   readonly attributes: QueueAttributes
 }
 
-/** Names the first attribute that the queue has otherwise; what is not given may be anything. */
+/** Throws an error that names the first attribute with another value. Omitted attributes are not compared. */
 async function refuseDifferent(context: ActionContext, wanted: Wanted): Promise<void> {
   const { store, settings: wire } = context
   const record = await store.readQueue({ queue: wanted.queue })

@@ -1,4 +1,4 @@
-/** DeleteMessageBatch: up to ten deletes, each with its own answer. */
+/** DeleteMessageBatch: up to ten deletes, each with its own result. */
 import { type Action, action } from '../action.ts'
 import { answerEach, checkBatch, failedEntries } from '../messages/batch.ts'
 import { deleteMessages } from '../messages/deleting.ts'
@@ -21,7 +21,7 @@ export const deleteMessageBatch: Action = action({
   async run(context, { Entries }) {
     return answerEach(checkBatch(Entries, entryName), {
       refuse: ({ ReceiptHandle }) => missingHandle(ReceiptHandle),
-      carryOut: (entries) =>
+      run: (entries) =>
         deleteMessages(
           context,
           entries.map(({ ReceiptHandle = '' }) => ReceiptHandle),

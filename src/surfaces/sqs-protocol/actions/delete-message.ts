@@ -1,4 +1,4 @@
-/** DeleteMessage: the message behind a receipt handle is done with; a tracked job is completed. */
+/** DeleteMessage: deletes the message of a receipt handle, or completes a tracked job. */
 import { type Action, action } from '../action.ts'
 import { deleteMessages } from '../messages/deleting.ts'
 import { missingHandle } from '../messages/receipt-handles.ts'

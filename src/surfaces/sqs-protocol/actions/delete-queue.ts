@@ -1,4 +1,4 @@
-/** DeleteQueue: the queue and its messages, at once. */
+/** DeleteQueue: deletes a queue and its messages at once. */
 import { type Action, action } from '../action.ts'
 import { structure, text } from '../shapes.ts'
 

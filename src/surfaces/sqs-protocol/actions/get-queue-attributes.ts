@@ -1,4 +1,4 @@
-/** GetQueueAttributes: how a queue is set up, and how many messages it has. */
+/** GetQueueAttributes: returns the settings and message counts of a queue. */
 
 import { unknownAttribute } from '../../../sqs/attribute-refusal.ts'
 import {

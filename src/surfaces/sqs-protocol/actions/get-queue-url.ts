@@ -1,4 +1,4 @@
-/** GetQueueUrl: where a queue is, by its name. */
+/** GetQueueUrl: returns the URL of a queue by name. */
 import { type Action, action } from '../action.ts'
 import { missingParameter } from '../refusals.ts'
 import { structure, text } from '../shapes.ts'
@@ -7,7 +7,7 @@ export const getQueueUrl: Action = action({
   name: 'GetQueueUrl',
   input: structure({ QueueName: text, QueueOwnerAWSAccountId: text }),
   output: structure({ QueueUrl: text }),
-  // The queue of the path does not matter, but AWS takes the request there.
+  // AWS also accepts this request at the path of any queue.
   onQueue: true,
   async run(context, { QueueName, QueueOwnerAWSAccountId: account }) {
     if (QueueName === undefined) throw missingParameter('QueueName')

@@ -1,4 +1,4 @@
-/** ListDeadLetterSourceQueues: the queues whose dead letters come to this one. */
+/** ListDeadLetterSourceQueues: lists the queues that use this dead-letter queue. */
 import { addressOf } from '../../../sqs/queue-address.ts'
 import { type Action, action } from '../action.ts'
 import { pageRequest } from '../queues/pages.ts'

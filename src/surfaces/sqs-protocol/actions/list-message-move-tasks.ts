@@ -1,4 +1,4 @@
-/** ListMessageMoveTasks: how far the latest move tasks of a dead-letter queue have come. */
+/** ListMessageMoveTasks: returns the progress of the latest move tasks of a dead-letter queue. */
 import type { MoveTask, MoveTaskFailure } from '../../../backends/backend.ts'
 import { addressOf, formatArn } from '../../../sqs/queue-address.ts'
 import { type Action, action, type WireSettings } from '../action.ts'
@@ -45,7 +45,7 @@ const failureReasons: Readonly<Record<MoveTaskFailure, string>> = {
 function entryOf(task: MoveTask, { home }: WireSettings): ValueOf<typeof entry> {
   const sourceArn = formatArn(addressOf(task.source, home))
   return {
-    // Only what runs can be cancelled, which is all that the handle is good for.
+    // The handle is only used to cancel, and only a running task can be cancelled.
     TaskHandle:
       task.status === 'running' ? formatTaskHandle({ taskId: task.id, sourceArn }) : undefined,
     Status: task.status.toUpperCase(),

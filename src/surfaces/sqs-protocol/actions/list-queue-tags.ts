@@ -1,4 +1,4 @@
-/** ListQueueTags: all tags of a queue. */
+/** ListQueueTags: returns all tags of a queue. */
 import { type Action, action } from '../action.ts'
 import { mapOf, structure, text } from '../shapes.ts'
 

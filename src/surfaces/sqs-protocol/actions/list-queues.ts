@@ -1,4 +1,4 @@
-/** ListQueues: the caller's queues in the caller's region, by name. */
+/** ListQueues: lists the caller's queues in the caller's region, by name. */
 import { addressOf, namespaceOf } from '../../../sqs/queue-address.ts'
 import { type Action, action } from '../action.ts'
 import { pageRequest } from '../queues/pages.ts'

@@ -1,4 +1,7 @@
-/** PurgeQueue: all messages of a queue, visible, delayed and in flight, and its memory of duplicates. */
+/**
+ * PurgeQueue: deletes all messages of a queue, including delayed and in-flight ones, and its deduplication
+ * ids.
+ */
 import { isRefused } from '../../../core/millrace-error.ts'
 import { type Action, action } from '../action.ts'
 import { structure, text } from '../shapes.ts'

@@ -1,4 +1,4 @@
-/** ReceiveMessage: leases messages to the client, and waits for some if it is told to. */
+/** ReceiveMessage: leases messages to the client, with long polling. */
 import type { Delivery, Receive } from '../../../backends/backend.ts'
 import { isFifoName } from '../../../core/check-queue.ts'
 import { limits } from '../../../core/limits.ts'
@@ -46,7 +46,7 @@ export const receiveMessage: Action = action({
   },
   async takeBack(context, { Messages = [] }) {
     if (Messages.length === 0) return
-    // Nobody has seen them, so the receive is not held against them.
+    // The client never got the messages, so this receive must not count.
     const settlements = Messages.map(({ ReceiptHandle = '' }) => {
       return { receipt: ReceiptHandle, outcome: { kind: 'release' } } as const
     })
@@ -74,7 +74,7 @@ function readRequest(context: ActionContext, request: Request): Receive {
     ...(VisibilityTimeout !== undefined && { visibilityMs: VisibilityTimeout * 1_000 }),
     ...(WaitTimeSeconds !== undefined && { waitMs: WaitTimeSeconds * 1_000 }),
     ...(attemptId !== undefined && { attemptId }),
-    // Whoever does not wait cannot leave while waiting.
+    // Without a wait, the client cannot disconnect while it waits.
     ...(WaitTimeSeconds !== 0 && { signal: context.gone() }),
   }
 }
@@ -111,7 +111,7 @@ function wireMessages(
       MD5OfBody: digestOfBody(delivery.body),
       Body: delivery.body,
       Attributes: systemNames && systemAttributesOf(delivery, settings.home, systemNames),
-      // Of what is shown, so that the receiver can compare.
+      // Only of the returned attributes, so that the receiver can verify it.
       MD5OfMessageAttributes: attributes && digestOfAttributes(attributes),
       MessageAttributes: attributes && writeAttributes(attributes),
     }

@@ -1,4 +1,4 @@
-/** RemovePermission: takes a statement out of the policy of a queue. */
+/** RemovePermission: removes a statement from the policy of a queue. */
 import { removePermission as withoutPermission } from '../../../sqs/access-policy.ts'
 import { type Action, action } from '../action.ts'
 import { changePolicy } from '../queues/change-policy.ts'

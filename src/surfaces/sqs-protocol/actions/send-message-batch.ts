@@ -1,6 +1,6 @@
 /**
- * SendMessageBatch: up to ten messages. On a standard queue each has its own fate; on a FIFO queue, where
- * order counts, one bad entry fails them all.
+ * SendMessageBatch: sends up to ten messages. On a standard queue each entry has its own result. On a FIFO
+ * queue one invalid entry fails the batch, to keep the order.
  */
 import { messageBytes } from '../../../core/check-message.ts'
 import { isFifoName } from '../../../core/check-queue.ts'
@@ -44,11 +44,10 @@ interface OutgoingEntry extends Outgoing {
 
 interface Batch {
   readonly isFifo: boolean
-  /** Where entries go that are refused by themselves. */
+  /** Collects the entries that are rejected one by one. */
   readonly failed: FailedEntry[]
 }
 
-/** On a FIFO queue one bad entry fails the batch, since the order of the others depends on it. */
 function readEntries(
   context: ActionContext,
   entries: readonly (ValueOf<typeof entry> & { readonly Id: string })[],
@@ -79,7 +78,7 @@ function checkTotalSize(messages: readonly NewMessage[]): void {
   throw new SqsError('BatchRequestTooLong', message)
 }
 
-/** Without measuring texts: no UTF-16 unit needs more than three bytes. */
+/** A fast upper bound of the size in bytes: a UTF-16 unit needs at most three bytes. */
 function upperBound(sum: number, { body, attributes }: NewMessage): number {
   return attributes === undefined ? sum + body.length * 3 : Number.POSITIVE_INFINITY
 }

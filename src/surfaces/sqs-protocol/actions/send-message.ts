@@ -1,4 +1,4 @@
-/** SendMessage: one message for a queue, answered once it is on the disk. */
+/** SendMessage: sends one message. Responds after the message is on disk. */
 import { isFifoName } from '../../../core/check-queue.ts'
 import { type Action, action } from '../action.ts'
 import { messageMembers, readMessage } from '../messages/outgoing-message.ts'

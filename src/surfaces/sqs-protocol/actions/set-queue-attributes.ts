@@ -1,4 +1,4 @@
-/** SetQueueAttributes: changes what is given and leaves the rest. */
+/** SetQueueAttributes: changes the given attributes of a queue. */
 import { settingsFromAttributes } from '../../../sqs/queue-attributes.ts'
 import { type Action, action } from '../action.ts'
 import { checkDeadLetterTarget } from '../queues/dead-letter-target.ts'

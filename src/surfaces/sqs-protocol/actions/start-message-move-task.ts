@@ -1,5 +1,4 @@
-/** StartMessageMoveTask: moves dead letters back to where they died, or to a queue of choice. */
-
+/** StartMessageMoveTask: moves dead letters back to their source queues, or to another queue. */
 import { limits } from '../../../core/limits.ts'
 import { isRefused } from '../../../core/millrace-error.ts'
 import { addressOf, formatArn } from '../../../sqs/queue-address.ts'

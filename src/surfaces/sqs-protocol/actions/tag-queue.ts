@@ -1,4 +1,4 @@
-/** TagQueue: adds tags, or gives those that are there another value. */
+/** TagQueue: adds tags, or replaces their values. */
 import { type Action, action } from '../action.ts'
 import { missingParameter } from '../refusals.ts'
 import { mapOf, structure, text } from '../shapes.ts'

@@ -1,4 +1,4 @@
-/** UntagQueue: removes tags; one that is not there is no mistake. */
+/** UntagQueue: removes tags. Missing tags are ignored. */
 import { type Action, action } from '../action.ts'
 import { missingParameter } from '../refusals.ts'
 import { listOf, structure, text } from '../shapes.ts'

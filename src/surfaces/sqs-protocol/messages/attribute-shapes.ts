@@ -1,4 +1,4 @@
-/** Attributes of messages as both protocols carry them. */
+/** The shapes of message attributes in both protocols. */
 import {
   blob,
   type ListShape,

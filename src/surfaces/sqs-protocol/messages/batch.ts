@@ -1,4 +1,4 @@
-/** What all batches of SQS have in common: at most ten entries, each with an id, each with its own answer. */
+/** Shared by all batch actions: at most ten entries, each with an id and its own result. */
 import { missingParameter } from '../refusals.ts'
 import {
   boolean,
@@ -14,12 +14,12 @@ import { SqsError, sqsErrors } from '../sqs-error.ts'
 const entriesMax = 10
 const idPattern = /^[A-Za-z0-9_-]{1,80}$/
 
-/** An entry whose id has been looked at. */
+/** An entry with a valid id. */
 export type Identified<Entry> = Entry & { readonly Id: string }
 
 /**
- * The entries, when the batch may be looked at entry by entry.
- * @param entryName what an entry is called in Query, and in refusals
+ * Checks the batch as a whole, and returns its entries.
+ * @param entryName the name of an entry in the Query protocol and in errors
  */
 export function checkBatch<Entry extends { readonly Id?: string | undefined }>(
   entries: readonly Entry[] | undefined,
@@ -39,7 +39,7 @@ export function checkBatch<Entry extends { readonly Id?: string | undefined }>(
     if (ids.has(id)) throw new SqsError('BatchEntryIdsNotDistinct', `Id ${id} repeated.`)
     ids.add(id)
   }
-  // Each of them has just been found to have an id.
+  // The loop above checked all ids.
   return entries as readonly Identified<Entry>[]
 }
 
@@ -77,20 +77,20 @@ export interface BatchAnswer {
 }
 
 export interface BatchSteps<Entry> {
-  /** What is wrong with an entry by itself. */
+  /** Checks one entry, and returns its error. */
   refuse(entry: Entry, index: number): SqsError | undefined
-  /** Why each of the entries that are left could not be carried out, in their order. */
-  carryOut(entries: readonly Entry[]): Promise<readonly (SqsError | undefined)[]>
+  /** Runs the valid entries, and resolves with an error or undefined for each, in order. */
+  run(entries: readonly Entry[]): Promise<readonly (SqsError | undefined)[]>
 }
 
-/** Carries out a batch of which nothing is told but which entries went well. */
+/** Runs a batch whose response only lists successful and failed entries. */
 export async function answerEach<Entry extends { readonly Id: string }>(
   entries: readonly Entry[],
-  { refuse, carryOut }: BatchSteps<Entry>,
+  { refuse, run }: BatchSteps<Entry>,
 ): Promise<BatchAnswer> {
   const refusals = entries.map(refuse)
   const accepted = entries.filter((_, index) => refusals[index] === undefined)
-  const results = (accepted.length === 0 ? [] : await carryOut(accepted)).values()
+  const results = (accepted.length === 0 ? [] : await run(accepted)).values()
   const successful: { readonly Id: string }[] = []
   const failed: FailedEntry[] = []
   for (const [index, { Id }] of entries.entries()) {

@@ -1,7 +1,7 @@
 /**
- * When messages become visible again. 0 hands a message back at once, and its receive counts; any other
- * time moves the end of the lease, or on a standard queue hides again what has become visible. An older
- * receipt changes nothing while another receiver holds the message.
+ * Changes when messages become visible again. 0 releases a message at once, and its receive counts. Any other
+ * time moves the end of the lease. On a standard queue, it also hides a message that has become visible
+ * again. An older receipt changes nothing while another receiver holds the message.
  */
 import type { LeaseResult, SettleResult } from '../../../backends/backend.ts'
 import { isFifoName } from '../../../core/check-queue.ts'
@@ -20,12 +20,12 @@ export interface VisibilityChange {
   readonly seconds: number
 }
 
-/** Why each of the changes could not be made; undefined where it was. */
+/** Resolves with one entry per change: the error, or undefined if the change was made. */
 export function changeVisibility(
   context: ActionContext,
   changes: readonly VisibilityChange[],
 ): Promise<readonly (SqsError | undefined)[]> {
-  // All of them reach the store in one turn, and share its commit.
+  // All calls reach the store in the same turn, so they share a commit.
   return Promise.all(
     changes.map(async (change) => {
       const { handle, seconds } = change
@@ -74,7 +74,7 @@ function refusalOf(
 
 const notAvailable = 'Message does not exist or is not available for visibility timeout change.'
 
-/** Of a tracked job, whose lease is the only one that counts. */
+/** For a tracked job, where only the current lease is valid. */
 function notInFlight(): SqsError {
   return new SqsError('MessageNotInflight', "The specified message isn't in flight.")
 }

@@ -11,7 +11,7 @@ import { expired, handleIsInvalid, refusedHandle } from './receipt-handles.ts'
 
 const deletion = { kind: 'acknowledge', anyLease: true } as const
 
-/** Why each of the handles was refused; undefined where it was accepted. */
+/** Resolves with one entry per handle: the error, or undefined if the handle was accepted. */
 export async function deleteMessages(
   context: ActionContext,
   handles: readonly string[],
@@ -28,7 +28,7 @@ function refusalOf(result: SettleResult, handle: string): SqsError | undefined {
       return undefined
     case 'stale':
     case 'lapsed':
-      // AWS asks for the most recent handle; with an older one the request succeeds and deletes nothing.
+      // AWS expects the most recent handle. With an older one, the request succeeds and deletes nothing.
       return result.isHeld ? undefined : refusedHandle(handle, expired)
     case 'refused':
       return result.error.code === 'receipt_invalid'

@@ -1,4 +1,4 @@
-/** What SQS says of a text with a character that XML cannot carry. */
+/** The text of SQS for a character that XML cannot contain. */
 import { forbiddenCharacter } from '../../../core/check-message.ts'
 
 export function describeForbiddenCharacter(text: string, where: string): string {

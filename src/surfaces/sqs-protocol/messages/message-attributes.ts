@@ -1,6 +1,6 @@
 /**
- * Attributes of a message between the wire and the store, refused in the words of SQS. The store checks
- * them once more in its own words, and takes all that passes here.
+ * Converts message attributes between the SQS protocols and the store, with the error texts of SQS. The store
+ * checks them again, and accepts everything that passes here.
  */
 import {
   attributeNamePattern,
@@ -18,10 +18,10 @@ import { describeForbiddenCharacter } from './forbidden-character.ts'
 
 type Attributes = Readonly<Record<string, MessageAttribute>>
 
-/** What the sender calls its own attributes, and what it tells SQS itself. */
+/** Attributes of the sender, and attributes for SQS itself. */
 type Kind = '(user)' | 'system'
 
-/** Undefined when there are none, since a message without attributes costs the store less. */
+/** Returns undefined if there are none, because a message without attributes costs the store less. */
 export function readAttributes(wire: WireAttributes | undefined): Attributes | undefined {
   if (wire === undefined) return undefined
   const entries = Object.entries(wire)
@@ -40,7 +40,7 @@ export function readAttributes(wire: WireAttributes | undefined): Attributes | u
   )
 }
 
-/** The one attribute that a sender may give to SQS itself, if it is there. */
+/** The only system attribute that a sender may set, if present. */
 export function readTraceHeader(wire: WireAttributes): string | undefined {
   let header: string | undefined
   for (const [name, attribute] of Object.entries(wire)) {

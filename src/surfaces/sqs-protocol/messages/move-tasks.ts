@@ -1,4 +1,4 @@
-/** Move tasks as clients know them: queues by their ARNs, a task by a handle that names its source. */
+/** Move tasks in terms of SQS: queues by ARN, and a task by a handle that contains its source. */
 import type { QueueRecord } from '../../../backends/backend.ts'
 import { isRefused } from '../../../core/millrace-error.ts'
 import { parseArn } from '../../../sqs/queue-address.ts'
@@ -9,7 +9,7 @@ import { SqsError } from '../sqs-error.ts'
 
 type ArnParameter = 'SourceArn' | 'DestinationArn'
 
-/** The queue that a parameter names. */
+/** Finds the queue of a parameter. */
 export async function queueByArn(
   context: ActionContext,
   parameter: ArnParameter,

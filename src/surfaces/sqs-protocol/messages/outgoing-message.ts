@@ -1,7 +1,7 @@
 /**
- * A message as SendMessage and the entries of SendMessageBatch give it, read into a message of the store.
- * Whatever needs words of SQS is refused here; size, characters and content deduplication, which the
- * store has to look at anyway, are refused there and put into words afterwards.
+ * Converts the message of a SendMessage, or of an entry of SendMessageBatch, to a message of the store.
+ * Checks that only SQS has are made here. The store checks size, characters and content deduplication; its
+ * errors are converted afterwards.
  */
 import { idPattern } from '../../../core/check-message.ts'
 import { limits } from '../../../core/limits.ts'
@@ -47,7 +47,7 @@ export interface Destination {
 
 export interface Outgoing {
   readonly message: NewMessage
-  /** As the sender gave it among the attributes; one from a header is stored but not answered. */
+  /** From the system attributes. A trace header of the request is stored but not part of the response. */
   readonly traceHeader: string | undefined
 }
 
@@ -67,7 +67,7 @@ export function readMessage(
   checkDeduplicationId(deduplicationId, destination)
   const attributes = readAttributes(fields.MessageAttributes)
   const message: { -readonly [Name in keyof NewMessage]: NewMessage[Name] } = { body }
-  // On a FIFO queue 0 is all that may be said, and means the delay of the queue.
+  // On a FIFO queue only 0 is allowed, and it means the delay of the queue.
   if (delay !== undefined && !destination.isFifo) message.delayMs = delay * 1_000
   if (attributes !== undefined) message.attributes = attributes
   if (group !== undefined) message.group = group
@@ -79,7 +79,7 @@ export function readMessage(
   return { message, traceHeader }
 }
 
-/** Only if there is something to keep: most messages are plain, which costs the store least. */
+/** Returns undefined if there is nothing to keep, because plain messages cost the store least. */
 function keptBeside(
   { caller, settings, traceHeader: header }: ActionContext,
   given: string | undefined,
@@ -122,7 +122,7 @@ function checkDeduplicationId(id: string | undefined, { isFifo, entry }: Destina
   )
 }
 
-/** Ids of groups, of duplicates and of receive attempts are written alike. */
+/** Group ids, deduplication ids and receive attempt ids have the same format. */
 export function checkId(parameter: string, value: string): void {
   const lengthMax = limits.groupLength.max
   if (value.length <= lengthMax && idPattern.test(value)) return

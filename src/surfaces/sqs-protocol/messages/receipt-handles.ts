@@ -1,9 +1,9 @@
-/** Receipt handles that do not do, in the words of SQS. */
+/** Errors about receipt handles, with the texts of SQS. */
 import { parseReceipt } from '../../../core/receipt.ts'
 import { invalidValue, missingParameter } from '../refusals.ts'
 import { SqsError } from '../sqs-error.ts'
 
-/** A handle that no receive gave out, or one that another queue gave out. */
+/** For a handle that no receive returned, or that belongs to another queue. */
 export function handleIsInvalid(handle: string): SqsError {
   const message =
     parseReceipt(handle) === undefined
@@ -12,14 +12,14 @@ export function handleIsInvalid(handle: string): SqsError {
   return new SqsError('ReceiptHandleIsInvalid', message)
 }
 
-/** Why a handle is refused whose message went back, or to somebody else. */
+/** For a handle whose lease has ended. */
 export const expired = 'The receipt handle has expired.'
 
 export function refusedHandle(handle: string, reason: string): SqsError {
   return invalidValue({ parameter: 'ReceiptHandle', value: handle, reason })
 }
 
-/** Whether there is a handle at all; the store looks at it. */
+/** Returns an error if the handle is missing. The store checks the rest. */
 export function missingHandle(handle: string | undefined): SqsError | undefined {
   return handle === undefined || handle.trim() === ''
     ? missingParameter('ReceiptHandle')

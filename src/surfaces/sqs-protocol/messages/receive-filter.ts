@@ -1,4 +1,4 @@
-/** Which attributes a receiver wants to see: none unless it asks. */
+/** The attributes that a receiver requests. Default: none. */
 import type { MessageAttribute } from '../../../core/message.ts'
 import { type SystemAttributeName, systemAttributeNames } from '../../../sqs/system-attributes.ts'
 
@@ -7,7 +7,7 @@ type Attributes = Readonly<Record<string, MessageAttribute>>
 const everything: ReadonlySet<string> = new Set(['All', '*', '.*'])
 const anythingBehind = '.*'
 
-/** Answers the attributes that the names mean: by themselves, by `prefix.*`, or all of them. */
+/** Returns a function that selects attributes: by name, by `prefix.*`, or all of them. */
 export function attributeFilter(
   names: readonly string[] | undefined,
 ): ((attributes: Attributes) => Attributes) | undefined {
@@ -23,7 +23,7 @@ export function attributeFilter(
     Object.fromEntries(Object.entries(attributes).filter(([name]) => isWanted(name)))
 }
 
-/** Names that mean no attribute of a message are ignored, since SQS takes those of queues here. */
+/** Ignores names that are not message attributes, because SQS accepts names of queue attributes here. */
 export function wantedSystemAttributes(
   ...lists: readonly (readonly string[] | undefined)[]
 ): readonly SystemAttributeName[] | undefined {

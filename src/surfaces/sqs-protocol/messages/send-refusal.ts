@@ -1,4 +1,4 @@
-/** Why the store did not take a message, in the words of SQS. */
+/** Converts the error of a rejected message to an error of SQS. */
 
 import { forbiddenCharacter, hasForbiddenCharacter } from '../../../core/check-message.ts'
 import type { NewMessage } from '../../../core/message.ts'
@@ -11,20 +11,20 @@ import { describeForbiddenCharacter } from './forbidden-character.ts'
 
 export interface RefusedSend {
   readonly error: MillraceError | undefined
-  /** Those that were sent with one call; the error is about one of them. */
+  /** The messages of the call. The error concerns one of them. */
   readonly messages: readonly NewMessage[]
-  /** Whether it is told of one entry, while others may have been taken. */
+  /** Whether the error is for one entry of a batch, while other entries may have succeeded. */
   readonly isEntry: boolean
 }
 
 const violationsLengthMax = 2_000
 const everyForbidden = new RegExp(forbiddenCharacter, 'gu')
 
-/** Paths have keys of the message in them, which XML may not be able to hold; there may be many. */
+/** Violations contain keys of the message. They may be long, or not allowed in XML. */
 function describeViolations({ message }: MillraceError): string {
   const shown = message.slice(0, violationsLengthMax).replace(everyForbidden, '\uFFFD')
   const more = message.length > violationsLengthMax ? ' …' : ''
-  return `The message breaks the contract of the queue. ${shown}${more}`
+  return `The message does not match the contract of the queue. ${shown}${more}`
 }
 
 export async function sendRefusal(

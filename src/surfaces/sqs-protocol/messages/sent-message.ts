@@ -1,4 +1,4 @@
-/** What the sender of a message is told about it. */
+/** The result of a send. */
 import type { SendResult } from '../../../backends/backend.ts'
 import {
   digestOfAttributes,
@@ -25,7 +25,7 @@ export const sentMembers: {
 
 type Sent = Exclude<SendResult, { readonly status: 'refused' }>
 
-/** A duplicate is told apart by nothing: its sender gets the id and number of the first one. */
+/** A duplicate gets the id and sequence number of the first message, as on SQS. */
 export function sentMessage(
   { message, traceHeader }: Outgoing,
   { id, sequence }: Sent,

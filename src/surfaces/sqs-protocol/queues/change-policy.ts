@@ -1,4 +1,4 @@
-/** Reads the policy of a queue, and writes what becomes of it; undefined removes it. */
+/** Replaces the policy of a queue with a changed one; undefined removes it. */
 import type { ActionContext } from '../action.ts'
 import { inTurn } from '../queues/in-turn.ts'
 

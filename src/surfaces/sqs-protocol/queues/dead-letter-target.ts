@@ -1,19 +1,19 @@
-/** Whether a queue may be where another queue's dead letters go, in the words of SQS. */
+/** Checks a dead-letter queue, with the error texts of SQS. */
 import type { DeadLetterTarget, QueueRecord, QueueSettings } from '../../../backends/backend.ts'
 import { isRefused } from '../../../core/millrace-error.ts'
 import { invalidPolicy } from '../../../sqs/attribute-refusal.ts'
 import type { WireStore } from '../action.ts'
 
 export interface WantedTarget {
-  /** The name of the source in the store. */
+  /** The name of the source queue in the store. */
   readonly queue: string
   readonly type: QueueSettings['type']
   readonly target: DeadLetterTarget | null | undefined
-  /** The policy as it was given. */
+  /** The policy as given. */
   readonly policy: string | undefined
 }
 
-/** The store checks once more, in the transaction that changes the queue. */
+/** The store repeats these checks in the transaction that changes the queue. */
 export async function checkDeadLetterTarget(
   store: WireStore,
   { queue, type, target, policy = '' }: WantedTarget,
@@ -24,7 +24,7 @@ export async function checkDeadLetterTarget(
   const found = await find(store, target.queue)
   if (found === undefined) throw refuse('Dead letter target does not exist.')
   if (found.settings.type !== type) {
-    // Both dots are AWS's.
+    // AWS's text ends with two dots.
     throw refuse('Dead-letter queue must be same type of queue as the source..')
   }
   const { deadLetterSources: sources } = found.settings

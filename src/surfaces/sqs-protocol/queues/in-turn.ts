@@ -1,4 +1,4 @@
-/** Changes of one queue that read before they write, one after the other, so that none is lost. */
+/** Serializes the read-modify-write changes of a queue, so that none is lost. */
 import type { WireStore } from '../action.ts'
 
 const turnsOf = new WeakMap<WireStore, Map<string, Promise<unknown>>>()
@@ -6,7 +6,7 @@ const turnsOf = new WeakMap<WireStore, Map<string, Promise<unknown>>>()
 export function inTurn<T>(store: WireStore, queue: string, run: () => Promise<T>): Promise<T> {
   const turns = turnsOf.get(store) ?? new Map<string, Promise<unknown>>()
   turnsOf.set(store, turns)
-  // Whether the one before succeeded is not this one's business.
+  // Runs even if the previous change failed.
   const turn = (turns.get(queue) ?? Promise.resolve()).then(run, run)
   turns.set(queue, turn)
   const leave = (): void => {

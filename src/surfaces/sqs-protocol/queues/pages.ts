@@ -1,4 +1,4 @@
-/** Lists in pages: `MaxResults`, and `NextToken`, which is the name of the last queue, made opaque. */
+/** Paging with `MaxResults` and `NextToken`. The token is the encoded name of the last queue. */
 import { decodeBase64 } from '../base64.ts'
 import { invalidParameter, invalidValue } from '../refusals.ts'
 
@@ -9,7 +9,7 @@ export interface PageInput {
 
 export interface PageRequest {
   readonly request: { readonly limit: number; readonly after?: string }
-  /** The token of the next page. Who did not ask for pages gets one page without it. */
+  /** The token of the next page. Only requests with `MaxResults` get one. */
   answer(next: string | undefined): { readonly NextToken?: string }
 }
 

@@ -1,4 +1,4 @@
-/** What a name and the attribute FifoQueue say together about a queue that is to be created. */
+/** The type of a new queue, from its name and the attribute FifoQueue. */
 
 import { isFifoName } from '../../../core/check-queue.ts'
 import type { QueueSettings } from '../../../core/queue-settings.ts'
