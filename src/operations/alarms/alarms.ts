@@ -51,7 +51,7 @@ export interface AlarmsSetup {
   readonly onChange?: (change: AlarmChange) => void
 }
 
-export function createAlarms({ backend, owner, onChange = nobody }: AlarmsSetup): Alarms {
+export function createAlarms({ backend, owner, onChange = ignore }: AlarmsSetup): Alarms {
   const ofOwner = owner !== undefined && { owner }
   const evaluator = new AlarmEvaluator({ backend, onChange, ...ofOwner })
   const find = async (name: string): Promise<AlarmRecord | undefined> => {
@@ -82,4 +82,4 @@ export function createAlarms({ backend, owner, onChange = nobody }: AlarmsSetup)
   }
 }
 
-const nobody = (): void => undefined
+const ignore = (): void => undefined

@@ -94,7 +94,7 @@ function redriveCommand(parent: Command): Command {
       'maximum number of messages per second',
       wholeNumberIn(limits.movesPerSecond),
     )
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .option('--dry-run', 'show what would be moved, and change nothing')
     .option('--jsonl', progressLines)
     .addHelpText(

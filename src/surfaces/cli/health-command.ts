@@ -27,11 +27,10 @@ export function healthCommand(parent: Command, shell: Shell): void {
         .default(url)
         .argParser((text) => (text === '' ? url : webAddress(text))),
     )
-    .option(
-      '--timeout <duration>',
-      'how long to wait for the response',
-      durationIn(timeouts),
-      5_000,
+    .addOption(
+      new Option('--timeout <duration>', 'how long to wait for the response')
+        .argParser(durationIn(timeouts))
+        .default(5_000, '5s'),
     )
     .option('--json', 'print one JSON document to stdout')
   run(shell, command, ask)

@@ -38,7 +38,7 @@ export function addSettingOptions(command: Command): Command {
     )
     .option(
       '--max-bytes <number>',
-      'maximum size of a message',
+      'maximum size of a message in bytes',
       wholeNumberIn(limits.messageBytesMax),
     )
     .option('--dlq <queue>', 'dead-letter queue, for messages received too often')
