@@ -84,10 +84,10 @@ describe('the doctor', () => {
     const { good, read, run, write } = await cliScene()
     const app = await write(
       'app.ts',
-      `import { defineApp, metric, queue } from ${JSON.stringify(library)}
+      `import { alarm, defineApp, queue } from ${JSON.stringify(library)}
       export default defineApp('shop', {
         queues: { orders: queue({ deadLetter: {} }) },
-        alarms: [metric('basket value').above(10)],
+        alarms: [alarm.metric('basket value').above(10)],
       })`,
     )
     const { problems } = await read('doctor', app)

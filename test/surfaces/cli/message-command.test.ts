@@ -118,7 +118,7 @@ describe('sending', () => {
     ],
     ['a number that is none', ['orders', 'x', '--attribute', 'n:Number=x'], 2, /decimal number/],
     ['bytes that are not base64', ['orders', 'x', '--attribute', 'b:Binary=?'], 2, /base64/],
-    ['no group in a FIFO queue', ['steps.fifo', 'x'], 1, /needs a group/],
+    ['no group in a FIFO queue', ['steps.fifo', 'x'], 1, /needs a message group/],
     ['a file that is not there', ['orders', '--file', 'nowhere.json'], 1, /Cannot read the body/],
     ['an unknown queue', ['order', 'x'], 3, /did you mean 'orders'/],
     ['an empty body', ['orders', ''], 2, /non-empty/],
