@@ -10,6 +10,7 @@ import { sqliteCapabilities } from '../src/backends/sqlite/capabilities.ts'
 import { doctorRules } from '../src/contracts/doctor.ts'
 import { formatDuration } from '../src/core/durations.ts'
 import { errorCodes } from '../src/core/error-codes.ts'
+import { jobLabelNames } from '../src/core/job-labels.ts'
 import { isFinished, jobStatuses, jobTransitions } from '../src/core/job-state.ts'
 import {
   deduplicationWindowMs,
@@ -50,7 +51,7 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   ownerLength: 'Owner of a job',
   idempotencyKeyLength: 'Idempotency key of a job',
   idempotencyMs: 'Lifetime of an idempotency key',
-  jobLabelLength: 'Tier, trace id and each tag of a job',
+  jobLabelLength: `Labels of a job: ${jobLabelNames.map((name) => `\`${name}\``).join(', ')} (each)`,
   tagsPerJob: 'Tags of a job',
   errorLength: 'Error summary of a failed attempt',
   reasonLength: 'Reason of a dead letter',

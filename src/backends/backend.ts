@@ -5,7 +5,7 @@
  */
 import type { MessageAttribute, MessageState, NewMessage } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
-import type { QueueCounts } from '../core/queue-counters.ts'
+import type { QueueTotals } from '../core/queue-counters.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { AlarmStore } from './alarm-store.ts'
 import type { Backup, BackupReport } from './backup.ts'
@@ -37,7 +37,7 @@ export type * from './backup.ts'
 export type * from './emitted.ts'
 export type * from './other-thread.ts'
 export type * from './stored-message.ts'
-export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings }
+export type { DeadLetterTarget, MessageAttribute, NewMessage, QueueSettings, QueueTotals }
 
 export interface Backend {
   readonly capabilities: Capabilities
@@ -165,11 +165,6 @@ export interface QueueStatistics {
   /** Since the queue was created. */
   readonly totals: QueueTotals
 }
-
-export type QueueTotals = Pick<
-  QueueCounts,
-  'sent' | 'deduplicated' | 'received' | 'acknowledged' | 'deadLettered' | 'expired'
->
 
 export interface Send extends QueueName {
   readonly messages: readonly NewMessage[]

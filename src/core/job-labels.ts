@@ -1,6 +1,6 @@
 /**
  * Labels of a job, stated once: given when it is enqueued, kept with it, handed to its handler and shown
- * with it. The options, the stored form, the HTTP API and the docs follow from this table.
+ * with it. The options, the stored form, the HTTP API and its OpenAPI document follow from this table.
  */
 import { checkText, describeGiven, type Violations } from './checks.ts'
 import { limits } from './limits.ts'
@@ -30,6 +30,11 @@ export type KeptLabels = { readonly [Label in JobLabel]: KindOf<Label>['kept'] }
 export type LabelsView = { readonly [Label in JobLabel as SnakeCase<Label>]: KeptLabels[Label] }
 
 export const jobLabelNames: readonly JobLabel[] = Object.keys(jobLabels) as JobLabel[]
+
+/** As options of an enqueue. */
+export const jobLabelOptions: { readonly [Label in JobLabel]: true } = Object.fromEntries(
+  jobLabelNames.map((name) => [name, true]),
+) as { readonly [Label in JobLabel]: true } // of exactly these names
 
 const noTexts: readonly string[] = []
 

@@ -11,7 +11,13 @@ import type { Backoff } from '../contracts/queue-declaration.ts'
 import { backoffOf } from '../contracts/resolve-controls.ts'
 import { checkRange, checkText, type Violations } from '../core/checks.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
-import { checkJobLabels, givenLabels, hasLabels, type JobLabels } from '../core/job-labels.ts'
+import {
+  checkJobLabels,
+  givenLabels,
+  hasLabels,
+  type JobLabels,
+  jobLabelOptions,
+} from '../core/job-labels.ts'
 import { limits, type Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
@@ -53,9 +59,7 @@ const jobOptions: OptionNames<JobOptions> = {
   delay: true,
   attempts: true,
   backoff: true,
-  tier: true,
-  traceId: true,
-  tags: true,
+  ...jobLabelOptions,
 }
 
 export const togetherOptions: OptionNames<EnqueueTogether> = { tx: true }

@@ -1,6 +1,7 @@
 /** Queues as all surfaces show them: settings, counts and dead-letter queues. Field names are API. */
 import type { Backend, QueueRecord, QueueStatistics } from '../backends/backend.ts'
 import { isoTime } from '../core/iso-time.ts'
+import { type QueueTotalsView, totalsView } from '../core/queue-counters.ts'
 import { everyPage } from './every-page.ts'
 
 export interface QueueCounts {
@@ -47,15 +48,6 @@ export interface QueueSettingsView {
   readonly annotations: Readonly<Record<string, string>>
 }
 
-export interface QueueTotalsView {
-  readonly sent: number
-  readonly deduplicated: number
-  readonly received: number
-  readonly acknowledged: number
-  readonly dead_lettered: number
-  readonly expired: number
-}
-
 type QueueReader = Pick<Backend, 'readQueue' | 'queueStatistics' | 'listDeadLetterSources'>
 
 export async function viewQueue(backend: QueueReader, queue: string): Promise<QueueView> {
@@ -64,7 +56,6 @@ export async function viewQueue(backend: QueueReader, queue: string): Promise<Qu
     backend.queueStatistics({ queue }),
     everyPage((page) => backend.listDeadLetterSources({ queue, ...page })),
   ])
-  const { sent, deduplicated, received, acknowledged, deadLettered, expired } = statistics.totals
   return {
     ...queueSummary(record, statistics),
     created_at: isoTime(record.createdAt),
@@ -72,7 +63,7 @@ export async function viewQueue(backend: QueueReader, queue: string): Promise<Qu
     settings: settingsView(record),
     max_receives: record.settings.deadLetter?.maxReceives ?? null,
     dead_letter_sources: sources.map(({ name }) => name),
-    totals: { sent, deduplicated, received, acknowledged, dead_lettered: deadLettered, expired },
+    totals: totalsView(statistics.totals),
     tags: record.tags,
   }
 }

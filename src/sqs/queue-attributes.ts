@@ -252,19 +252,21 @@ function fifoAttributes(settings: QueueSettings): QueueAttributes {
   }
 }
 
-export function countAttributes({ ready, leased, delayed }: QueueStatistics): QueueAttributes {
-  return {
-    ApproximateNumberOfMessages: String(ready),
-    ApproximateNumberOfMessagesNotVisible: String(leased),
-    ApproximateNumberOfMessagesDelayed: String(delayed),
-  }
+type QueueLevels = Pick<QueueStatistics, 'ready' | 'leased' | 'delayed'>
+
+const counted: ReadonlyMap<string, (levels: QueueLevels) => number> = new Map([
+  ['ApproximateNumberOfMessages', ({ ready }: QueueLevels) => ready],
+  ['ApproximateNumberOfMessagesNotVisible', ({ leased }: QueueLevels) => leased],
+  ['ApproximateNumberOfMessagesDelayed', ({ delayed }: QueueLevels) => delayed],
+])
+
+export function countAttributes(levels: QueueLevels): QueueAttributes {
+  return Object.fromEntries([...counted].map(([name, count]) => [name, String(count(levels))]))
 }
 
 /** Read-only attributes. */
 const shownOnly: readonly string[] = [
-  'ApproximateNumberOfMessages',
-  'ApproximateNumberOfMessagesNotVisible',
-  'ApproximateNumberOfMessagesDelayed',
+  ...counted.keys(),
   'CreatedTimestamp',
   'LastModifiedTimestamp',
   'QueueArn',

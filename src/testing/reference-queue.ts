@@ -7,13 +7,13 @@ import type {
   PeekedMessage,
   QueueRecord,
   QueueSettings,
-  QueueTotals,
   RefusedLease,
   Settlement,
 } from '../backends/backend.ts'
 import type { ErrorCode } from '../core/error-codes.ts'
 import type { MessageState } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { noCounts, type QueueTotals, totalsOf } from '../core/queue-counters.ts'
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -59,14 +59,7 @@ export function emptyQueue(id: number, record: QueueRecord): ModelQueue {
     returnedAt: new Map(),
     remembered: [],
     attempts: new Map(),
-    totals: {
-      sent: 0,
-      deduplicated: 0,
-      received: 0,
-      acknowledged: 0,
-      deadLettered: 0,
-      expired: 0,
-    },
+    totals: { ...totalsOf(noCounts) },
   }
 }
 

@@ -2,7 +2,7 @@
  * Alarms, for operators and admins: GET /alarms, GET /alarms/:name, GET /alarms/:name/history, and POST
  * /alarms/:name/state, which sets a state to test the actions.
  */
-import type { Hono, MiddlewareHandler } from 'hono'
+import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
 import type { AlarmState } from '../../core/alarm-rule.ts'
 import { alarmStates } from '../../core/alarm-rule.ts'
@@ -26,7 +26,7 @@ export interface AlarmContext {
 export function alarmRoutes(api: Hono<ApiEnv>, { alarms, settings }: AlarmContext): void {
   const { auth, ports } = settings
   for (const path of ['/alarms', '/alarms/*']) {
-    api.use(path, authenticate(auth, ports.clock), operatorsOnly)
+    api.use(path, authenticate(auth, ports.clock, mayWatch))
   }
 
   api.get('/alarms', describeRoute(alarmOperations.list), async (c) => {
@@ -62,11 +62,6 @@ export function alarmRoutes(api: Hono<ApiEnv>, { alarms, settings }: AlarmContex
     if (record === undefined) throw new ApiProblem('not_found')
     return c.json(alarmView(record))
   })
-}
-
-const operatorsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
-  if (!mayWatch(c.get('caller'))) throw new ApiProblem('forbidden')
-  await next()
 }
 
 function readState(given: string | undefined): AlarmState | undefined {

@@ -1,5 +1,6 @@
 /** The inboxes that the API offers: those of the served app, or without an app all queues of the store. */
 import { hiddenPathsOf } from '../../contracts/hidden-paths.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
 import type { Inbox, InboxItem } from '../../operations/inbox.ts'
 import { type InboxItemView, inboxItemView } from '../../operations/inbox-view.ts'
 import type { ServedApp, Services } from '../services.ts'
@@ -52,4 +53,14 @@ function knownInbox(inbox: Inbox, hidden: readonly string[]): KnownInbox {
 export function unknownQueue(keys: readonly string[] = []): ApiProblem {
   const expected = keys.length === 0 ? 'a queue that exists' : `one of ${keys.join(', ')}`
   return new ApiProblem('not_found', { errors: [{ field: 'queue', expected }] })
+}
+
+/** Elsewhere a missing queue is a fault of the server; here the caller has named it. */
+export async function foundQueue<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    const isMissing = error instanceof MillraceError && error.code === 'queue_not_found'
+    throw isMissing ? unknownQueue() : error
+  }
 }

@@ -5,13 +5,12 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { describeRoute } from 'hono-openapi'
 import { isoTime } from '../../core/iso-time.ts'
-import { MillraceError } from '../../core/millrace-error.ts'
 import type { ClaimedItem, HandledItem, Inbox, InboxItem } from '../../operations/inbox.ts'
 import { inboxCountsView, inboxEventView } from '../../operations/inbox-view.ts'
 import type { ApiEnv } from './api-env.ts'
 import { ApiProblem } from './api-problem.ts'
 import { mayUseInboxes } from './caller.ts'
-import { type InboxContext, type KnownInbox, unknownQueue } from './inbox-context.ts'
+import { foundQueue, type InboxContext, type KnownInbox } from './inbox-context.ts'
 import {
   type InboxAction,
   type InboxRequest,
@@ -33,7 +32,7 @@ export function inboxRoutes(api: Hono<ApiEnv>, context: InboxContext): void {
   api.get('/inbox/:queue', describeRoute(inboxOperations.list), async (c) => {
     const { by, options } = readInboxList(c.req.queries(), c.get('caller'))
     const { inbox, show } = context.find(c.req.param('queue'))
-    const [{ items, next = null }, counts] = await found(
+    const [{ items, next = null }, counts] = await foundQueue(
       Promise.all([inbox.list(options), inbox.counts({ by })]),
     )
     return c.json({ items: items.map(show), counts: inboxCountsView(counts), next })
@@ -42,7 +41,7 @@ export function inboxRoutes(api: Hono<ApiEnv>, context: InboxContext): void {
   api.get('/inbox/:queue/:id', describeRoute(inboxOperations.read), async (c) => {
     const { queue, id } = c.req.param()
     const { inbox, show } = context.find(queue)
-    const [item, history] = await found(Promise.all([inbox.read(id), inbox.history(id)]))
+    const [item, history] = await foundQueue(Promise.all([inbox.read(id), inbox.history(id)]))
     if (item === undefined && history.length === 0) throw new ApiProblem('item_not_found')
     return c.json({ item: item ? show(item) : null, history: history.map(inboxEventView) })
   })
@@ -50,7 +49,7 @@ export function inboxRoutes(api: Hono<ApiEnv>, context: InboxContext): void {
   api.post('/inbox/:queue/claim', describeRoute(inboxOperations.claim), async (c) => {
     const request = readInboxAction('claim', await bodyOf(c), c.get('caller'))
     const known = context.find(c.req.param('queue'))
-    const item = claimedItem(await found(known.inbox.claim(request)))
+    const item = claimedItem(await foundQueue(known.inbox.claim(request)))
     return item === undefined ? c.body(null, 204) : c.json(known.show(item))
   })
 
@@ -59,7 +58,7 @@ export function inboxRoutes(api: Hono<ApiEnv>, context: InboxContext): void {
       const { queue = '', id = '' } = c.req.param()
       const request = readInboxAction(action, await bodyOf(c), c.get('caller'))
       const known = context.find(queue)
-      return answer(c, known, await found(act[action](known.inbox, id, request)))
+      return answer(c, known, await foundQueue(act[action](known.inbox, id, request)))
     })
   }
 }
@@ -114,15 +113,5 @@ function answer(c: Context<ApiEnv>, { show }: KnownInbox, result: HandledItem): 
     case 'lapsed':
     case 'stale':
       throw new ApiProblem('claim_over')
-  }
-}
-
-/** Here the caller named the queue, so a missing queue is an invalid request, not a server error. */
-async function found<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked
-  } catch (error) {
-    const isMissing = error instanceof MillraceError && error.code === 'queue_not_found'
-    throw isMissing ? unknownQueue() : error
   }
 }

@@ -4,7 +4,6 @@
  */
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
-import { MillraceError } from '../../core/millrace-error.ts'
 import { metricSeries } from '../../operations/metrics/metric-data.ts'
 import { metricDataView } from '../../operations/metrics/metric-view.ts'
 import type { MetricReader } from '../../operations/metrics/metrics.ts'
@@ -13,7 +12,7 @@ import type { ApiEnv } from './api-env.ts'
 import type { ApiSettings } from './api-options.ts'
 import { adminsOnly, authenticate } from './authenticate.ts'
 import { mayScrape } from './caller.ts'
-import { unknownQueue } from './inbox-context.ts'
+import { foundQueue } from './inbox-context.ts'
 import { readMetricRequest } from './metric-request.ts'
 import { metricOperations } from './openapi-metrics.ts'
 
@@ -44,18 +43,8 @@ export function metricRoutes(api: Hono<ApiEnv>, { metrics, settings }: MetricCon
   api.get(ofOneQueue, describeRoute(metricOperations.ofQueue), async (c) => {
     const queue = c.req.param('queue')
     const { span, series } = readMetricRequest(c.req.queries())
-    const minutes = await found(metrics.minutes(queue, span))
+    const minutes = await foundQueue(metrics.minutes(queue, span))
     const results = series.map((one) => metricSeries(minutes, one))
     return c.json(metricDataView(queue, results))
   })
-}
-
-/** Here the caller named the queue, so a missing queue is an invalid request, not a server error. */
-async function found<T>(read: Promise<T>): Promise<T> {
-  try {
-    return await read
-  } catch (error) {
-    if (error instanceof MillraceError && error.code === 'queue_not_found') throw unknownQueue()
-    throw error
-  }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Outcome } from '../../backends/backend.ts'
 import type { JobRecord } from '../../backends/job-store.ts'
+import { labelsOf, noLabels } from '../../core/job-labels.ts'
 import { attemptOutcomes, enqueue, jobsOf, ocrJob, readJob, runOnce } from './job-scene.ts'
 import { hour, minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
@@ -30,8 +31,8 @@ function describeLife(suite: ContractSuite): void {
       [pending.status, pending.attemptsMade, pending.startedAt, pending.payload],
       ['pending', 0, null, ocrJob.payload],
     )
-    const { owner, tier, traceId, tags, tenant, type, maxAttempts, queue } = pending
-    assert.deepEqual({ owner, tier, traceId, tags, tenant }, details)
+    const { owner, tenant, type, maxAttempts, queue } = pending
+    assert.deepEqual({ owner, tenant, ...labelsOf(pending) }, details)
     assert.deepEqual([type, maxAttempts, queue], ['OCR', 2, 'q'])
 
     await scene.advance(second)
@@ -134,11 +135,8 @@ function describeLife(suite: ContractSuite): void {
   suite.test('a job that says nothing more has neither labels nor a backoff', async (scene) => {
     await scene.queue('q')
     await enqueue(scene)
-    const { job: delivered } = await scene.receiveOne('q')
-    assert.deepEqual(
-      [delivered?.owner, delivered?.tier, delivered?.traceId, delivered?.tags, delivered?.backoff],
-      [null, null, null, [], null],
-    )
+    const { job } = await scene.receiveOne('q')
+    assert.deepEqual(job, { ...job, ...noLabels, owner: null, backoff: null })
   })
 
   suite.test('what is said about a job has limits', async (scene) => {

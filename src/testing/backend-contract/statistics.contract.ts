@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { noCounts, totalsOf } from '../../core/queue-counters.ts'
 import { minute, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
@@ -11,14 +12,7 @@ export function describeStatistics(suite: ContractSuite): void {
         leased: 0,
         delayed: 0,
         oldestReadyAgeMs: null,
-        totals: {
-          sent: 0,
-          deduplicated: 0,
-          received: 0,
-          acknowledged: 0,
-          deadLettered: 0,
-          expired: 0,
-        },
+        totals: totalsOf(noCounts),
       })
       await rejects(scene.statistics('nowhere'), 'queue_not_found')
     })

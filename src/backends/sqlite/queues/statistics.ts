@@ -4,6 +4,7 @@
  * where they will be: a job that has lost its last attempt is a dead letter by now.
  */
 
+import { totalsOf } from '../../../core/queue-counters.ts'
 import type { QueueStatistics } from '../../backend.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
@@ -104,10 +105,7 @@ export function readStatistics(view: StoreView, queue: Queue): QueueStatistics {
     delayed: held,
     oldestReadyAgeMs: ready > 0 ? now - oldestSentAt : null,
     totals: {
-      sent: counts.sent,
-      deduplicated: counts.deduplicated,
-      received: counts.received,
-      acknowledged: counts.acknowledged,
+      ...totalsOf(counts),
       deadLettered: counts.deadLettered + (hasTarget ? ended.length : 0),
       expired,
     },
