@@ -96,7 +96,7 @@ export function movedMessage(
   message: ModelMessage,
   identity: Pick<ModelMessage, 'id' | 'sequence' | 'sentAt'>,
 ): ModelMessage {
-  const untouched = { receiveCount: 0, firstReceivedAt: null, deadLetter: null, token: null }
+  const untouched = { receiveCount: 0, firstReceivedAt: null, deadLetterOrigin: null, token: null }
   return { ...message, ...identity, ...untouched }
 }
 

@@ -155,7 +155,7 @@ export class JobRun {
     const { type, payload, maxAttempts, tenant, tier, delayMs } = draft
     const job: NewJob = {
       ...{ type, payload, maxAttempts },
-      ...(tenant !== null && { group: tenant }),
+      ...(tenant !== null && { tenant }),
       ...(tier !== null && { tier }),
       ...(delayMs > 0 && { delayMs }),
       ...(queue.isFifo && { deduplicationId: `${this.#stores.jobsKnown}` }),

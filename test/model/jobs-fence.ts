@@ -11,7 +11,7 @@ export async function assertJobsAreFenced({ backend, clock }: Engine): Promise<v
   assert.ok(jobs !== null)
   for (const queue of ['jobs', 'jobs.fifo']) {
     await backend().createQueue({ queue, settings: { visibilityMs: leaseMs } })
-    const fifo = queue.endsWith('.fifo') ? { group: 'g', deduplicationId: 'd' } : {}
+    const fifo = queue.endsWith('.fifo') ? { tenant: 'g', deduplicationId: 'd' } : {}
     const job = { type: 'OCR', payload: '1', maxAttempts: 5, ...fifo }
     const [{ id } = assert.fail()] = await jobs.enqueue({ queue, jobs: [job] })
     const [stale] = await backend().receive({ queue, max: 1 })

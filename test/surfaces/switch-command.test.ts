@@ -48,7 +48,7 @@ async function newPlace(): Promise<Place> {
 /** A place with the store of the app in it. */
 async function placeWithStore(): Promise<Place> {
   const place = await newPlace()
-  await (await open(tutor, place)).close()
+  await (await open(tutor, { data: place.data })).close()
   return place
 }
 
