@@ -11,7 +11,7 @@ const refused = {
   error: new MillraceError('invalid_message'),
 } as const
 
-const ringing: Notice = {
+const firing: Notice = {
   kind: 'alarm',
   alarm: 'q-dlq-not-empty',
   state: 'ALARM',
@@ -26,7 +26,7 @@ const ringing: Notice = {
 test('an alarm that does not ring is nothing to be warned of', () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => warned.mockRestore())
-  warnOf({ ...ringing, state: 'OK', was: 'ALARM' })
+  warnOf({ ...firing, state: 'OK', was: 'ALARM' })
   assert.deepEqual(warned.mock.calls, [])
 })
 
@@ -60,30 +60,30 @@ test.each<[Notice, string]>([
   ],
   [
     { kind: 'sweep_failed', error: new Error('Broken.'), failures: 1, retryInMs: 2_000 },
-    'The upkeep of the store failed: Broken. Next try in 2000 ms.',
+    'The maintenance of the store failed: Broken. Next try in 2000 ms.',
   ],
   [
     { kind: 'sweep_failed', error: 'broken.', failures: 1, retryInMs: null },
-    'The upkeep of the store failed: broken. It has stopped.',
+    'The maintenance of the store failed: broken. It has stopped.',
   ],
   [
     { kind: 'service_failed', service: 'janitor', error: new Error('Broken.'), retryInMs: null },
-    'The work of the janitor failed: Broken. It has stopped.',
+    'The janitor failed: Broken. It has stopped.',
   ],
   [
     { kind: 'clock', what: 'ahead', offsetMs: 432_000_003, believedAfterMs: 300_000 },
-    'The wall clock is 5d ahead of the time that has passed. Check it: the store follows it if it stays there for 5m.',
+    'The wall clock is 5d ahead of the elapsed time. Check it: the store follows it if it stays there for 5m.',
   ],
   [
     { kind: 'clock', what: 'believed', offsetMs: -3_999, believedAfterMs: 300_000 },
-    'The wall clock is 4s behind the time that has passed. It has been for 5m, so the store follows it.',
+    'The wall clock is 4s behind the elapsed time. It has stayed there for 5m, so the store now follows it.',
   ],
   [
     {
       ...{ kind: 'tick_failed', schedule: 'nightly', at: new Date(0), error: new Error('Gone.') },
       ...{ tries: 3, retryInMs: null },
     },
-    'Try 3 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: Gone. It was given up.',
+    'Try 3 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: Gone. No further try will be made.',
   ],
   [
     {
@@ -97,7 +97,7 @@ test.each<[Notice, string]>([
       ...{ kind: 'janitor', what: 'stuck_pending', place: 'q', id: '7', type: 'OCR' },
       since: new Date(0),
     },
-    'The janitor has found: 7 of q has waited for a worker since 1970-01-01T00:00:00.000Z.',
+    'The janitor found: 7 of q has waited for a worker since 1970-01-01T00:00:00.000Z.',
   ],
   [
     {
@@ -106,8 +106,8 @@ test.each<[Notice, string]>([
     },
     'Try 1 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: no payload today. Next try in 1000 ms.',
   ],
-  [ringing, 'The alarm q-dlq-not-empty rings: 1 message.'],
-])('a notice that nobody listens to becomes a warning (%#)', (notice, text) => {
+  [firing, 'The alarm q-dlq-not-empty fired: 1 message.'],
+])('a notice without a listener becomes a warning (%#)', (notice, text) => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => warned.mockRestore())
   warnOf(notice)

@@ -1,4 +1,4 @@
-/** What an open app reports beside the results of calls: events that no caller waits for. */
+/** Events of an open app that are not the result of a call. */
 import type { ClockChange } from '../core/clock-change.ts'
 import { formatDuration } from '../core/durations.ts'
 import { errorSummary } from '../core/error-summary.ts'
@@ -22,23 +22,23 @@ export type Notice =
   | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
   | {
       readonly kind: 'worker_not_started'
-      /** The keys of the queues that it would poll. */
+      /** The keys of the queues that the worker would poll. */
       readonly queues: readonly string[]
     }
   | {
       readonly kind: 'service_failed'
-      /** What it does: `janitor`, `scheduler`. */
+      /** The name of the service, such as `janitor` or `scheduler`. */
       readonly service: string
       readonly error: unknown
       readonly retryInMs: number | null
     }
 
-/** The listener without one of the caller: the log, or process warnings. */
+/** The default listener: writes to the log, or emits process warnings without one. */
 export function noticesTo(log: Logger = silentLogger): (notice: Notice) => void {
   return log === silentLogger ? warnOf : logOf(log)
 }
 
-/** Reports what fails in a service, by its name. */
+/** Reports failures of a service by its name. */
 export function serviceFailure(
   service: string,
   { onNotice }: { readonly onNotice: (notice: Notice) => void },
@@ -51,7 +51,7 @@ export interface Listeners {
   readonly onNotice?: ((notice: Notice) => void) | undefined
 }
 
-/** Alarms are in the log in any case, also with another listener. */
+/** Alarms are always logged, even if the app has its own listener. */
 export function alarmListener({ log, onNotice }: Listeners): (change: AlarmChange) => void {
   const listeners = [log && logOf(log), onNotice].filter((one) => one !== undefined)
   const called = listeners.length === 0 ? [warnOf] : listeners
@@ -60,9 +60,9 @@ export function alarmListener({ log, onNotice }: Listeners): (change: AlarmChang
   }
 }
 
-/** Without a listener a notice becomes a process warning, so that it is not lost. */
+/** Emits a notice as a process warning, so that it is not lost without a listener. */
 export function warnOf(notice: Notice): void {
-  // That all is well is nothing to be warned of.
+  // Good news is not a warning.
   if (notice.kind === 'alarm' && notice.state !== 'ALARM') return
   if (notice.kind === 'clock' && notice.what === 'returned') return
   process.emitWarning(describe(notice), { type: 'MillraceWarning', code: notice.kind })
@@ -86,10 +86,10 @@ interface Line {
 function lineOf(notice: Notice): Line {
   switch (notice.kind) {
     case 'sweep_failed':
-      return { level: 'error', fields: failureFields(notice), message: 'upkeep failed' }
+      return { level: 'error', fields: failureFields(notice), message: 'sweep failed' }
     case 'service_failed': {
       const fields = { service: notice.service, ...failureFields(notice) }
-      return { level: 'error', fields, message: 'background work failed' }
+      return { level: 'error', fields, message: 'maintenance service failed' }
     }
     case 'tick_failed': {
       const { schedule, tries } = notice
@@ -105,7 +105,7 @@ function lineOf(notice: Notice): Line {
     case 'janitor': {
       const { what, place, id, type, since } = notice
       const fields = { what, place, id, type, since: since?.toISOString() ?? null }
-      return { level: 'warn', fields, message: 'janitor found' }
+      return { level: 'warn', fields, message: 'janitor finding' }
     }
     case 'alarm': {
       const { kind: _, ...fields } = notice
@@ -141,7 +141,7 @@ function failureFields({ error, retryInMs }: Failure): LogFields {
   return { error: errorSummary(error), retry_in_ms: retryInMs }
 }
 
-/** What is tried again may still come right. */
+/** A failure that will be retried may still succeed. */
 function levelOf({ retryInMs }: Failure): Line['level'] {
   return retryInMs === null ? 'error' : 'warn'
 }
@@ -154,22 +154,26 @@ function alarmLevel({ state, severity }: AlarmChange): Line['level'] {
 function describe(notice: Notice): string {
   switch (notice.kind) {
     case 'sweep_failed':
-      return failed('The upkeep of the store', notice, 'It has stopped.')
+      return failed('The maintenance of the store', notice, 'It has stopped.')
     case 'service_failed':
-      return failed(`The work of the ${notice.service}`, notice, 'It has stopped.')
+      return failed(`The ${notice.service}`, notice, 'It has stopped.')
     case 'tick_failed': {
       const { schedule, at, tries } = notice
       const tick = `Try ${tries} of the tick of ${schedule} at ${at.toISOString()}`
-      return failed(tick, notice, 'It was given up.')
+      return failed(tick, notice, 'No further try will be made.')
     }
     case 'notification_failed': {
       const { target, attempt } = notice
-      return failed(`Attempt ${attempt} to notify ${target}`, notice, 'It was given up.')
+      return failed(
+        `Attempt ${attempt} to notify ${target}`,
+        notice,
+        'No further attempt will be made.',
+      )
     }
     case 'janitor':
-      return `The janitor has found: ${describeFinding(notice)}`
+      return `The janitor found: ${describeFinding(notice)}`
     case 'alarm':
-      return `The alarm ${notice.alarm} rings: ${sentence(notice.reason)}`
+      return `The alarm ${notice.alarm} fired: ${sentence(notice.reason)}`
     case 'clock':
       return describeClock(notice)
     case 'worker_not_started':
@@ -187,10 +191,10 @@ function describeClock({ what, offsetMs, believedAfterMs }: ClockChange): string
   const size = formatDuration(Math.round(Math.abs(offsetMs) / unitMs) * unitMs)
   const distance = `${size} ${offsetMs > 0 ? 'ahead of' : 'behind'}`
   if (what === 'returned')
-    return `The wall clock was ${distance} the time that has passed, and is right again.`
-  const now = `The wall clock is ${distance} the time that has passed.`
+    return `The wall clock was ${distance} the elapsed time, and is correct again.`
+  const now = `The wall clock is ${distance} the elapsed time.`
   return what === 'believed'
-    ? `${now} It has been for ${formatDuration(believedAfterMs)}, so the store follows it.`
+    ? `${now} It has stayed there for ${formatDuration(believedAfterMs)}, so the store now follows it.`
     : `${now} Check it: the store follows it if it stays there for ${formatDuration(believedAfterMs)}.`
 }
 
@@ -199,7 +203,7 @@ function failed(what: string, { error, retryInMs }: Failure, end: string): strin
   return `${what} failed: ${sentence(errorSummary(error))} ${next}`
 }
 
-/** With a full stop, unless it ends like one already. */
+/** Adds a full stop unless the text ends with a punctuation mark. */
 function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`
 }

@@ -1,5 +1,5 @@
 /**
- * Opens an app: creates or changes its queues on a backend, starts maintenance, and makes one typed handle
+ * Opens an app: creates or updates its queues on a backend, starts maintenance, and makes one typed handle
  * per queue and one for all jobs.
  */
 import type { Backend } from '../backends/backend.ts'
@@ -105,7 +105,7 @@ export async function openApp<const Opened extends App>(
     closed ??= Promise.all(workers.map((worker) => worker.stop()))
       .then(() => maintenance.close())
       .then(closeBackend)
-      // Last: a listener that throws must not keep the store open.
+      // Last, so that a listener that throws does not keep the store open.
       .then(() => unstarted.close())
     return closed
   }
@@ -132,7 +132,7 @@ export async function openApp<const Opened extends App>(
     }),
     inbox: (key) => inboxOf({ resolved, backend, heldNames }, key),
     worker: (workerOptions) => {
-      // The types have seen to it that every queue and type has its handler.
+      // The types guarantee a handler for every queue and job type.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
       const parts = { app, resolved, backend, ports, log, tally, heldNames, unstarted }
       const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
@@ -150,7 +150,7 @@ export async function openApp<const Opened extends App>(
   }
 }
 
-/** A backend that was handed in stays open, and is closed by the program that opened it. */
+/** A backend that the caller passed stays open. The program that opened it closes it. */
 async function backendOf(
   { backend, data, busyTimeout }: OpenOptions,
   ports: Ports,
@@ -173,7 +173,9 @@ async function backendOf(
 }
 
 function appClosed(): MillraceError {
-  return new MillraceError('store_closed', { message: 'The app is closed.' })
+  return new MillraceError('store_closed', {
+    message: 'The app is closed. Open it again to use it.',
+  })
 }
 
 interface AppBackend extends Pick<Mill, 'storeFile'> {
@@ -205,7 +207,7 @@ function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues
     }
     return [key, Object.freeze(handle)]
   })
-  // The handles were made from this very app, key by key; only the types of its messages are added.
+  // The handles have the keys of this app. The cast only adds the types of their messages.
   return Object.freeze(Object.fromEntries(handles)) as Mill<Opened>['queues']
 }
 
@@ -216,7 +218,7 @@ function inboxOf<Message>(
   const queue = resolved.queues.find((one) => one.key === key)
   if (queue === undefined) throw new MillraceError('queue_not_found')
   const { name, declared } = queue
-  // What its contract lets through has the type of the contract's output.
+  // A message that passed the contract has the type of the contract's output.
   return createInbox({ backend, name, declared, heldNames }) as Inbox<Message>
 }
 

@@ -261,6 +261,6 @@ describe('a server', () => {
       ['shop-dev-orders-dlq-dead-letters', 'app shop dev', 'ALARM'],
     ])
     const failed = lines.find(({ fields }) => fields['service'] === 'alarm watch')
-    assert.equal(failed?.message, 'background work failed')
+    assert.equal(failed?.message, 'maintenance service failed')
   })
 })

@@ -68,7 +68,7 @@ describe('the alarms of an open app', () => {
     await clock.advance(2 * minute)
     assert.equal(warned.mock.calls.length, 1)
     const [text, about] = warned.mock.calls[0] ?? []
-    assert.match(String(text), /^The alarm shop-dev-orders-depth rings: .*\bis above 2\b/)
+    assert.match(String(text), /^The alarm shop-dev-orders-depth fired: .*\bis above 2\b/)
     assert.deepEqual(about, { type: 'MillraceWarning', code: 'alarm' })
   })
 

@@ -22,7 +22,7 @@ async function pass({ clock }: { readonly clock: VirtualClock }, ms: number): Pr
 
 function findings({ lines }: { readonly lines: readonly LogLine[] }): readonly unknown[] {
   return lines
-    .filter(({ message }) => message === 'janitor found')
+    .filter(({ message }) => message === 'janitor finding')
     .map(({ level, fields }) => [level, fields['what'], fields['place'], fields['id']])
 }
 
@@ -207,7 +207,7 @@ describe('a janitor that cannot look', () => {
       },
     })
     await scene.clock.advance(minute)
-    const failed = scene.lines.find(({ message }) => message === 'background work failed')
+    const failed = scene.lines.find(({ message }) => message === 'maintenance service failed')
     assert.equal(failed?.fields['service'], 'janitor')
     isBroken = false
     await scene.mill.jobs.enqueue('scans', 'OCR', 1)
@@ -220,6 +220,6 @@ describe('a janitor that cannot look', () => {
     const scene = await openScene(academy)
     await scene.backend.deleteQueue({ queue: scene.mill.queues.scans.name })
     await scene.clock.advance(2 * minute)
-    assert.ok(!scene.messages().includes('background work failed'))
+    assert.ok(!scene.messages().includes('maintenance service failed'))
   })
 })

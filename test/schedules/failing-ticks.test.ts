@@ -145,7 +145,7 @@ describe('a store that fails for a while', () => {
     )
     await scene.clock.advance(minute + 5_000)
     assert.deepEqual(failures(scene), [])
-    assert.ok(scene.messages().includes('background work failed'))
+    assert.ok(scene.messages().includes('maintenance service failed'))
     isBroken = false
     await scene.clock.advance(minute)
     const { ticks, failed } = await scene.mill.schedules.broken.read()
