@@ -14,7 +14,7 @@ if (problem !== undefined) {
 }
 
 // The next call starts in half the time. Not in a folder for all users: what lies there is run.
-// Deno has no such cache.
+// Deno has no compile cache.
 const { XDG_CACHE_HOME: cache, HOME: home } = process.env
 if (cache || home)
   modules.enableCompileCache?.(join(cache || join(home ?? '', '.cache'), 'millrace'))

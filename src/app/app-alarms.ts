@@ -44,7 +44,7 @@ export function appAlarmOwner({ app, stage }: Pick<AlarmScope, 'app' | 'stage'>)
 /** The owner of alarms that stacks declare. */
 export const stackAlarmOwner = 'stacks'
 
-/** An app that joins a stack leaves dead letters to the alarms of the stack: one bell for each is enough. */
+/** An app that joins a stack leaves dead letters to the alarms of the stack: one alarm for each is enough. */
 export function appAlarmSource(
   scope: AlarmScope & { readonly backend: Pick<Backend, 'alarms'> },
 ): AlarmSource {
@@ -56,7 +56,7 @@ export function appAlarmSource(
     names: resolved.map(({ rule }) => rule.name),
     rules: async () => {
       const others = await evaluatedStackRules(scope.backend)
-      // Alarms of stacks tell nobody but the log, so one that tells somebody does not make way for them.
+      // Alarms of stacks only write to the log, so they do not replace one that has actions.
       const isLeftToStack = ({ rule, declared }: ResolvedAlarm): boolean =>
         declared === null &&
         rule.targets.length === 0 &&
@@ -66,7 +66,7 @@ export function appAlarmSource(
   }
 }
 
-/** Without an evaluation for so long, no server is there to ring. */
+/** After this long without an evaluation, no server is running that could fire alarms. */
 const unheardMs = 5 * minuteMs
 
 /** What stacks watch the depth of, as far as a server evaluates it at present. */

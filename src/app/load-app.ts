@@ -81,7 +81,7 @@ async function load(file: string, query: string): Promise<Readonly<Record<string
 
 function reasonOf(cause: unknown, file: string): string {
   // Node would name the file that imports it, which is one of ours.
-  if (!existsSync(file)) return 'there is no such file'
+  if (!existsSync(file)) return 'the file does not exist'
   return firstLine(cause)
 }
 
