@@ -40,7 +40,10 @@ describe('ready()', () => {
   test('rejects from the moment that the app is being closed, also on a backend that stays open', async () => {
     const { mill, backend } = await openScene(app)
     const closed = mill.close()
-    await assert.rejects(mill.ready(), { code: 'store_closed', message: 'The app is closed.' })
+    await assert.rejects(mill.ready(), {
+      code: 'store_closed',
+      message: 'The app is closed. Open it again to use it.',
+    })
     await closed
     await backend.check()
   })

@@ -11,7 +11,7 @@ const refused = {
   error: new MillraceError('invalid_message'),
 } as const
 
-const ringing: Notice = {
+const firing: Notice = {
   kind: 'alarm',
   alarm: 'q-dlq-not-empty',
   state: 'ALARM',
@@ -26,7 +26,7 @@ const ringing: Notice = {
 test('an alarm that does not ring is nothing to be warned of', () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => warned.mockRestore())
-  warnOf({ ...ringing, state: 'OK', was: 'ALARM' })
+  warnOf({ ...firing, state: 'OK', was: 'ALARM' })
   assert.deepEqual(warned.mock.calls, [])
 })
 

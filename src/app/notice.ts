@@ -23,7 +23,7 @@ export type Notice =
   | ({ readonly kind: 'notification_failed' } & UndeliveredNotification)
   | {
       readonly kind: 'worker_not_started'
-      /** The keys of the queues that it would poll. */
+      /** The keys of the queues that the worker would poll. */
       readonly queues: readonly string[]
     }
   | {
@@ -193,8 +193,8 @@ function describeClock({ what, offsetMs, believedAfterMs }: ClockChange): string
   const size = formatDuration(Math.round(Math.abs(offsetMs) / unitMs) * unitMs)
   const distance = `${size} ${offsetMs > 0 ? 'ahead of' : 'behind'}`
   if (what === 'returned')
-    return `The wall clock was ${distance} the time that has passed, and is right again.`
-  const now = `The wall clock is ${distance} the time that has passed.`
+    return `The wall clock was ${distance} the elapsed time, and is correct again.`
+  const now = `The wall clock is ${distance} the elapsed time.`
   return what === 'believed'
     ? `${now} This has lasted for ${formatDuration(believedAfterMs)}, so the store now uses it.`
     : `${now} Check the clock: the store will use it after ${formatDuration(believedAfterMs)}.`

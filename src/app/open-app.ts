@@ -105,7 +105,7 @@ export async function openApp<const Opened extends App>(
     closed ??= Promise.all(workers.map((worker) => worker.stop()))
       .then(() => maintenance.close())
       .then(closeBackend)
-      // Last: a listener that throws must not keep the store open.
+      // Last, so that a listener that throws does not keep the store open.
       .then(() => unstarted.close())
     return closed
   }
@@ -173,7 +173,9 @@ async function backendOf(
 }
 
 function appClosed(): MillraceError {
-  return new MillraceError('store_closed', { message: 'The app is closed.' })
+  return new MillraceError('store_closed', {
+    message: 'The app is closed. Open it again to use it.',
+  })
 }
 
 interface AppBackend extends Pick<Mill, 'storeFile'> {

@@ -1,4 +1,4 @@
-/** Joins a worker with an open app: its queues, its producers, its log, and the signals of the process. */
+/** Connects a worker to an open app: its queues, its producers, its log, and the signals of the process. */
 import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { ResolvedQueues } from '../contracts/resolve-queues.ts'
@@ -28,7 +28,7 @@ export interface OpenWorkerSetup {
   readonly backend: Backend
   readonly ports: Ports
   readonly log: Logger
-  /** What handlers come to, for the metrics. */
+  /** Counts how handlers end, for the metrics. */
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
   readonly unstarted: UnstartedWorkers
@@ -40,7 +40,7 @@ export interface OpenWorkerSetup {
 export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions): Worker {
   const { app, resolved, backend, ports, log, heldNames } = setup
   const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
-  // On any other clock there is no load that lasts, and no process of its own.
+  // Another clock means a test: the load does not last, and the process is shared.
   if (ports === systemPorts) limitHeapGrowth('worker', ports.timers)
   const triggers = setup.collectors.handlers
   const sources = buildSources({ resolved, options, concurrency, triggers })
@@ -65,23 +65,23 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
           what === 'claim' ? 'work could not be claimed' : 'work could not be settled',
         )
       }),
-    // A thread has a clock of its own, so on any other clock there is no place for it.
+    // The guard thread reads the real clock, so it cannot work with another one.
     guarded: ports === systemPorts,
     onStarted: setup.unstarted.add(sources.map((source) => source.setup.key)),
     onSignal: onStopSignal,
   })
 }
 
-/** Jobs that handlers enqueue are logged like those of anybody else. */
+/** Logs the jobs that handlers enqueue like all other jobs. */
 function onEnqueued({ resolved, log }: OpenWorkerSetup): WorkerSetup['onEnqueued'] {
   if (log === silentLogger) return undefined
   return (jobs, enqueued) =>
     harmless(() => {
-      for (const [index, answer] of enqueued.entries()) {
+      for (const [index, stored] of enqueued.entries()) {
         const emitted = jobs[index]
         const queue = resolved.queues.find(({ name }) => name === emitted?.queue)?.key ?? ''
         const { type, traceId } = emitted?.job ?? {}
-        logEnqueued(log, { queue, type, traceId, ...answer })
+        logEnqueued(log, { queue, type, traceId, ...stored })
       }
     })
 }
@@ -91,7 +91,7 @@ function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
   const budgets = createBudgets(backend, app.budgets)
   return {
     log: (facts) => logWith(log, factFields(facts)),
-    // The types of the context see to it that the options belong to the queue.
+    // The types of the context guarantee that the options belong to the queue.
     prepareMessage: (key, message, options) =>
       emitter.message(key, message, options as AnySendOptions),
     prepareJob: (key, type, payload, options) => emitter.job(key, type, payload, options),
@@ -118,7 +118,7 @@ function observerOf(
   }
 }
 
-/** A log or a listener that throws must not keep work from being settled, or its slot from being freed. */
+/** A log or a listener that throws must not prevent settling, or block a slot. */
 function harmless(run: () => void): void {
   try {
     run()

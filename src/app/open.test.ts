@@ -246,8 +246,8 @@ describe('the queues on the backend', () => {
     await assert.rejects(open(app, { backend: { ...backend, capabilities, flows: null } }), {
       code: 'unsupported',
       message:
-        'flows.document: got a flow, expected none on small\n' +
-        'chains.course: got a chain, expected none on small',
+        'flows.document: got a flow, expected no flows or chains: the backend small does not support them\n' +
+        'chains.course: got a chain, expected no flows or chains: the backend small does not support them',
     })
     assert.deepEqual((await backend.listQueues({ limit: 10 })).items, [])
   })

@@ -1,6 +1,7 @@
 /**
- * `open`, what it takes, and the open app that it resolves with. Declaring an app must cost little, also in
- * programs that only share its types or print its template, so what runs an app is loaded when one is opened.
+ * `open`, its options, and the open app that it resolves with. Some programs only share an app's types or
+ * print its template. Declaring an app must be cheap for them, so the code that runs an app is loaded by
+ * `open`.
  */
 import type { Backend, Backup, BackupReport, MoveTask } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
@@ -34,25 +35,25 @@ export async function open<const Opened extends App>(
 }
 
 export interface OpenOptions {
-  /** Where the embedded store lives; created when missing. Default MILLRACE_DATA, or `.millrace`. */
+  /** The folder of the embedded store. It is created if missing. Default: MILLRACE_DATA, or `.millrace`. */
   readonly data?: string
-  /** Part of the queues' names. Default MILLRACE_STAGE, the app's own stage, or `dev`. */
+  /** Part of the names of the queues. Default: MILLRACE_STAGE, the app's own `stage`, or `dev`. */
   readonly stage?: string
-  /** A backend instead of the embedded store. The program that opened it closes it. */
+  /** A backend instead of the embedded store. The program that opened it must close it. */
   readonly backend?: Backend
-  /** Time, chance and identity. Default: those of the machine. */
+  /** Clock, timers, randomness and ids. Default: those of the system. */
   readonly ports?: Ports
   /**
-   * Called with messages that were refused, failures of maintenance, findings of the janitor, alarms that
-   * change their state, jumps of the wall clock, and workers that were never started. Default: a line in the
-   * log, or a process warning without one.
+   * Called with refused messages, failures of maintenance, findings of the janitor, alarms that change their
+   * state, jumps of the wall clock, and workers that were never started. Default: each is logged, or emitted
+   * as a process warning if there is no `log`.
    */
   readonly onNotice?: (notice: Notice) => void
-  /** Gets one line per transition of a job; any logger with these four methods. Default: none. */
+  /** Gets one line per transition of a job. Any logger with these four methods works. Default: none. */
   readonly log?: Logger
   /**
-   * Lets alarms post to webhooks on this machine and in private networks. Default: the variable
-   * MILLRACE_PRIVATE_WEBHOOKS (`allow` or `refuse`), or no.
+   * Lets alarms post to webhooks on this machine and in private networks. Default: MILLRACE_PRIVATE_WEBHOOKS
+   * (`allow` or `refuse`), or false.
    */
   readonly allowPrivateWebhooks?: boolean
   /** How long a call waits for other processes that write to the store. Default 1m. */
@@ -64,11 +65,11 @@ export interface QueueHandle<Queue extends DeclaredQueue>
     QueueConsumer<Queue>,
     JobsQueueHandle<Queue> {}
 
-/** What every queue offers. A jobs queue offers no more: enqueue its jobs with `mill.jobs`. */
+/** The operations of every queue. A jobs queue has no others: enqueue its jobs with `mill.jobs`. */
 export interface JobsQueueHandle<Queue = DeclaredQueue> extends QueueInspector, QueuePurger {
   /** The queue's name on the backend. */
   readonly name: string
-  /** Its dead-letter queue; null if it declares none. */
+  /** Its dead-letter queue; null if it has none. */
   readonly deadLetters: [Queue] extends [WithDeadLetters]
     ? DeadLetterHandle
     : DeadLetterHandle | null
@@ -81,7 +82,7 @@ export type HandleOf<Queue extends DeclaredQueue> = [Queue] extends [JobsQueue]
 export interface DeadLetterHandle extends QueueInspector, QueuePurger {
   /** The dead-letter queue's name on the backend. */
   readonly name: string
-  /** Sends the dead letters back; one redrive at a time. */
+  /** Sends the dead letters back to their queue. Only one redrive runs at a time. */
   redrive(options?: RedriveOptions): Promise<Redrive>
   /** The latest redrives of all processes, newest first. */
   redrives(): Promise<readonly MoveTask[]>
@@ -90,50 +91,50 @@ export interface DeadLetterHandle extends QueueInspector, QueuePurger {
 export interface Mill<Opened extends App = App> extends AsyncDisposable {
   readonly app: Opened
   readonly stage: string
-  /** The file of the embedded store, for transactions of your own; null on a backend you brought. */
+  /** The file of the embedded store, for your own transactions; null if you passed a `backend`. */
   readonly storeFile: string | null
   readonly queues: { readonly [Key in keyof Opened['queues']]: HandleOf<Opened['queues'][Key]> }
-  /** Tracked jobs, of the queues that were declared with `jobs`. */
+  /** Tracked jobs of the queues declared with `jobs`. */
   readonly jobs: AppJobs<Opened['queues']>
-  /** Fan-out and fan-in: work in units, and what follows when all of them have ended. */
+  /** Fan-out and fan-in: work split into units, and a final step after all units have ended. */
   readonly flows: FlowHandles<Opened['queues'], Opened>
-  /** Steps that follow each other. */
+  /** Steps that run one after the other. */
   readonly chains: ChainHandles<Opened['queues'], Opened>
-  /** Items of one key, merged into one message. */
+  /** Items with the same key, merged into one message. */
   readonly collectors: CollectorHandles<Opened>
-  /** Kill switches: stop work of a queue, a type, a tier, a tenant, or by name. */
+  /** Kill switches that stop a queue, a job type, a tier, a tenant, or everything that obeys a name. */
   readonly switches: Switches
-  /** What handlers have spent. */
+  /** What handlers have spent so far. */
   readonly budgets: Budgets
-  /** How queues fare by the minute, and values of the app's own. */
+  /** Queue metrics by the minute, and your own values. */
   readonly metrics: Metrics
-  /** Conditions that somebody should hear of: their states, their past, and testing them. */
+  /** Alarms: their states and history, and sending a test notification. */
   readonly alarms: Alarms
-  /** What is sent by the clock: when, and pausing or running it by hand. */
+  /** Schedules: read when they tick, pause and resume them, or run one now. */
   readonly schedules: Schedules<Opened>
-  /** The messages of a queue in the hands of people: claimed, renewed, resolved or given back. */
+  /** A queue whose messages are handled by people: they claim, renew, resolve or release messages. */
   inbox<const Key extends keyof Opened['queues'] & string>(
     queue: Key,
   ): Inbox<InboxMessage<Opened['queues'][Key]>>
   /**
-   * Makes a worker for some of the queues; `run` or `start` sets it to work. A worker that is not started within
-   * five seconds is reported to `onNotice`.
+   * Makes a worker for some of the queues. Call `run` or `start` to start it. A worker that is not started
+   * within five seconds is reported to `onNotice`.
    */
   worker<const Polled extends keyof Opened['queues'] & string>(
     options: WorkerOptions<Opened['queues'], Polled, Opened>,
   ): Worker
   /**
-   * Resolves when the app can be used: its store can be read and written. Rejects with the reason when it cannot:
-   * `store_replaced`, `store_full`, `store_busy` after two seconds, or `store_closed` from `close` on.
+   * Resolves if the app can be used: its store can be read and written. Otherwise rejects with
+   * `store_replaced`, `store_full`, `store_busy` after two seconds, or `store_closed` after `close`.
    */
   ready(): Promise<void>
   /**
-   * Copies the store into a new file while it is in use, and verifies the copy. The file gets its name
-   * when it is whole; one that exists is refused.
+   * Copies the store into a new file while it is in use, and verifies the copy. The file appears under its
+   * name when it is complete. An existing file is refused.
    */
   backup(file: string, options?: BackupOptions): Promise<BackupReport>
   /**
-   * Stops the workers, ends parked receives, finishes what has begun, lets go of the store. Calls
+   * Stops the workers, ends waiting receives, completes calls under way, and closes the store. Repeated calls
    * share one promise.
    */
   close(): Promise<void>

@@ -65,7 +65,7 @@ function checkTakeovers(into: Violations, flows: readonly EmittedFlow[]): void {
     into.push({ field: 'flows.takesOver', given, allowed: 'one flow that takes over' })
   }
   if (taking.some(({ parent }) => parent !== undefined)) {
-    const allowed = 'no parent: the flow stands for the unit of its delivery'
+    const allowed = 'no parent: takeOver makes the unit of the delivery the parent'
     into.push({ field: 'flows.parent', given: 'a parent', allowed })
   }
 }

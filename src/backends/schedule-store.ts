@@ -16,7 +16,7 @@ export interface ScheduleStore {
   tick(request: Tick): Promise<TickResult>
   /** Emits once more, now. A tick that is due stays due. */
   runNow(request: RunNow): Promise<TickResult>
-  /** Undefined when there is no such schedule. One that is paused stays as it is. */
+  /** Undefined if the schedule does not exist. A paused one does not change. */
   pause(request: PauseSchedule): Promise<ScheduleRecord | undefined>
   /** Continues with the given tick, if it was paused. */
   resume(request: ResumeSchedule): Promise<ScheduleRecord | undefined>
@@ -60,7 +60,7 @@ export interface Tick extends ScheduleName {
   /** The tick that is due. */
   readonly dueAt: number
   readonly nextAt: number | null
-  /** The time that the emitted message stands for; later than `dueAt` when ticks were passed over. */
+  /** The planned time of the emitted message; later than `dueAt` when ticks were passed over. */
   readonly at: number
   /** How many ticks were passed over; counting may stop at 100. */
   readonly skipped: number

@@ -1,6 +1,6 @@
 /**
- * Alarms as part of an app, in CloudWatch's terms: a metric, a statistic over a period, a threshold, and how many
- * of the latest periods must be beyond it. `alarm.dead('*').above(10)` declares the usual ones.
+ * An app's alarms, in CloudWatch's terms: a metric, a statistic over a period, a threshold, and how many of
+ * the latest periods must breach it. `alarm.dead('*').above(10)` declares the most common alarm.
  */
 import type {
   AlarmComparison,
@@ -19,7 +19,7 @@ export type QueueAlarmMetric = 'dead_letters' | Exclude<AlarmMetricName, 'overdu
 
 export type AlarmMetric = QueueAlarmMetric | 'overdue_flows' | 'value'
 
-/** What to do when the state changes. Each change is also logged. */
+/** What an alarm does when its state changes. Each change is also logged. */
 export type AlarmAction =
   /** POSTs the change to a URL, at least once. */
   | { readonly webhook: string; readonly on?: readonly AlarmState[] }
@@ -38,7 +38,7 @@ export interface AlarmOptions {
   readonly period?: Duration
   /** How many of the latest periods to evaluate. Default 1. */
   readonly evaluationPeriods?: number
-  /** How many of them must be beyond the threshold. Default all. */
+  /** How many of the evaluated periods must breach the threshold. Default: all. */
   readonly datapointsToAlarm?: number
   /** Default `'missing'`. */
   readonly missingData?: MissingData
@@ -48,13 +48,13 @@ export interface AlarmOptions {
 
 interface AlarmLimit extends AlarmOptions {
   readonly comparison: AlarmComparison
-  /** Messages; seconds for an age; 0 to 1 for a rate. */
+  /** A number of messages, an age in seconds, or a rate from 0 to 1. */
   readonly threshold: number
 }
 
 export interface QueueAlarm extends AlarmLimit {
   readonly metric: QueueAlarmMetric
-  /** The key of a queue, or `'*'` for one alarm on each. */
+  /** The key of a queue, or `'*'` for one alarm per queue. */
   readonly queue: string
   readonly flow?: never
   readonly value?: never
@@ -62,7 +62,7 @@ export interface QueueAlarm extends AlarmLimit {
 
 export interface FlowAlarm extends AlarmLimit {
   readonly metric: 'overdue_flows'
-  /** The key of a flow or chain, or `'*'` for one alarm on each. */
+  /** The key of a flow or chain, or `'*'` for one alarm per flow and chain. */
   readonly flow: string
   readonly queue?: never
   readonly value?: never
@@ -88,7 +88,9 @@ export interface AlarmedMetric<
   atOrBelow(threshold: Threshold, options?: AlarmOptions): Declared
 }
 
-/** The metrics that an alarm can watch. A queue or flow is named by its key; `'*'` makes one alarm for each. */
+/**
+ * The metrics that an alarm can watch. Name a queue or flow by its key; `'*'` declares one alarm for each.
+ */
 export interface AlarmBuilders {
   /** Messages in the queue's dead-letter queue. */
   dead(queue: string): AlarmedMetric
@@ -98,7 +100,7 @@ export interface AlarmBuilders {
   inFlight(queue: string): AlarmedMetric
   /** Messages whose delay has not ended. */
   delayed(queue: string): AlarmedMetric
-  /** Age of the oldest message: a duration, or a number of seconds. 0 when the queue is empty. */
+  /** Age of the oldest message: a duration, or a number of seconds. 0 if the queue is empty. */
   oldestAge(queue: string): AlarmedMetric<QueueAlarm, number | Duration>
   /** Failed attempts divided by all attempts, 0 to 1. A period without attempts has no data. */
   errorRate(queue: string): AlarmedMetric
@@ -147,7 +149,7 @@ function alarmed<Declared extends Alarm>(
     (comparison: AlarmComparison) =>
     (given: number | Duration, options: AlarmOptions = {}): Declared => {
       const threshold = typeof given === 'number' ? given : durationMs(given, 'threshold') / 1_000
-      // The subject selects the member of the union, which the compiler cannot follow.
+      // The compiler cannot see that the subject selects the member of the union.
       return { ...options, ...subject, comparison, threshold } as unknown as Declared
     }
   return {

@@ -1,6 +1,6 @@
 /**
- * An app is one typed value: its name and its queues. Everything else (queues on the backend,
- * validation, the types of senders and receivers) is derived from it.
+ * An app is one typed value with a name and queues. Millrace derives the rest from it: the queues on the
+ * backend, validation, and the types of senders and receivers.
  */
 import type { Alarm, AlarmAction } from './alarm-declaration.ts'
 import type { DeclaredBudgets } from './budget-declaration.ts'
@@ -12,34 +12,34 @@ import type { DeclaredQueues } from './queue-declaration.ts'
 import type { DeclaredSchedules } from './schedule-declaration.ts'
 import type { DefaultTiers, Tiers } from './tier-declaration.ts'
 
-/** What is built on queues. */
+/** The parts of an app that are built on its queues. */
 export interface DeclaredFlowParts {
   /** Fan-out and fan-in. */
   readonly flows?: DeclaredFlows
-  /** Steps that follow each other. */
+  /** Steps that run one after the other. */
   readonly chains?: DeclaredChains
   /** Items that are merged by key. */
   readonly collectors?: DeclaredCollectors
-  /** What is sent by the clock. */
+  /** Messages and jobs that are sent by the clock. */
   readonly schedules?: DeclaredSchedules
 }
 
 export interface AppDeclaration<Queues extends DeclaredQueues = DeclaredQueues>
   extends DeclaredFlowParts {
   readonly queues: Queues
-  /** The stage when neither `open` nor its environment names one. Default `'dev'`. */
+  /** The stage if neither the options of `open` nor the environment name one. Default `'dev'`. */
   readonly stage?: string
-  /** Which job types a class of service may run, and in which queue. */
+  /** The job types that each class of service may run, and the queue that runs them. */
   readonly tiers?: Tiers
-  /** By job type: the tier of jobs that do not name one. */
+  /** The tier of jobs that do not name one, by job type. */
   readonly defaultTier?: DefaultTiers
-  /** What handlers may spend before a kill switch turns itself on. */
+  /** How much handlers may spend before a kill switch turns itself on. */
   readonly budgets?: DeclaredBudgets
-  /** Conditions that somebody should hear of. */
+  /** Conditions to alert on. */
   readonly alarms?: readonly Alarm[]
-  /** What alarms do that name no actions of their own, those on dead letters by default included. */
+  /** The actions of alarms that declare none, including the default alarms on dead letters. */
   readonly alarmActions?: readonly AlarmAction[]
-  /** After how long work is called stuck. */
+  /** When work counts as stuck. */
   readonly janitor?: JanitorOptions
 }
 
@@ -48,22 +48,22 @@ export interface App<Queues extends DeclaredQueues = DeclaredQueues>
   readonly name: string
 }
 
-/** What a command calls a function with that a module exports in place of an app. */
+/** The argument of a function that a module exports instead of an app. */
 export interface AppSettings {
-  /** As `--stage` or the variable MILLRACE_STAGE has it; left out when neither names one. */
+  /** The value of `--stage` or MILLRACE_STAGE. Left out if neither is set. */
   readonly stage?: string
-  /** A copy of the variables of the process. */
+  /** A copy of the environment variables of the process. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** An app as it was declared: with the parts that it has, and no others. */
+/** An app as declared. It has only the parts that were declared. */
 export type DefinedApp<Queues extends DeclaredQueues, Parts extends DeclaredFlowParts> = Omit<
   App<Queues>,
   keyof DeclaredFlowParts
 > &
   Pick<Parts, keyof Parts & keyof DeclaredFlowParts>
 
-/** The flows as declared, each with queues that the app has. */
+/** The flows as declared. Each may only name queues of the app. */
 export type CheckedFlows<Queues, Parts> = Parts extends { readonly flows: infer Flows }
   ? {
       readonly flows: {
@@ -77,17 +77,17 @@ type CheckedFlow<Keys extends string, Flow> =
     ? DeclaredFlow<Known<Keys, Units>, Known<Keys, Finalize>, Known<Keys, Failed>>
     : Flow
 
-/** A queue that was left out is any text, since the compiler fills it in from what surrounds it. */
+/** A key that was left out is `string` here, because the compiler infers it from the context. */
 type Known<Keys extends string, Key extends string> = string extends Key
   ? Key
   : [Key] extends [Keys]
     ? Key
     : Keys
 
-/** Of an app that is built on queues alone. */
+/** The parts of an app that has only queues. */
 export type NoParts = Readonly<Record<never, never>>
 
-/** One part of an app, such as its flows: by the keys under which they were declared. */
+/** One part of an app, such as its flows, by the keys of its declaration. */
 export type PartOf<Parts, Name extends keyof DeclaredFlowParts> = Name extends keyof Parts
   ? Exclude<Parts[Name], undefined>
   : NoParts

@@ -1,14 +1,16 @@
-/** A budget: what handlers may spend, in money or tokens, before a kill switch turns itself on. */
+/** A budget: how much handlers may spend, in money or tokens, before a kill switch turns itself on. */
 import type { Duration } from '../core/durations.ts'
 
 export interface Budget {
-  /** In any unit; handlers report what they spend in the same one. */
+  /** In any unit. Handlers report their spending in the same unit. */
   readonly limit: number
-  /** Counted anew in each span of this length, from midnight UTC for `'1d'`. Default: never. */
+  /**
+   * The sum starts again at 0 after each span of this length; `'1d'` starts at midnight UTC. Default: never.
+   */
   readonly per?: Duration
   /** The name of the kill switch. It turns itself off when the span ends. */
   readonly trips: string
-  /** Whether the switch holds work (the default) or diverts it to dead letters. */
+  /** Whether the switch holds work or diverts it to dead letters. Default `'hold'`. */
   readonly mode?: 'hold' | 'divert'
 }
 

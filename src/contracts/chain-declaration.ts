@@ -1,20 +1,20 @@
 /**
- * How a chain is declared: steps in order, each a message or a job. The successor of a step comes to
- * exist with the step's completion; a step that fails for good stops the chain and is named by it.
+ * How a chain is declared: steps in order, each a message or a job. The commit that completes a step also
+ * creates the next one. A step that fails for good stops the chain, and the chain names it.
  */
 import type { Duration } from '../core/durations.ts'
 
 export interface ChainStep {
   /** Unique in its chain. */
   readonly name: string
-  /** The key of a queue: a standard one, or one of jobs. */
+  /** The key of a standard queue or of a jobs queue. */
   readonly queue: string
-  /** The job type, if the queue is for jobs. */
+  /** The job type, if the queue is a jobs queue. */
   readonly type?: string
   /**
-   * What the step is given, from the result of the step before and from what the chain was started
-   * with. Default: that result as it is. The first step is given what the chain was started with.
-   * Written as a method so that both may be annotated with what they are known to be.
+   * Makes the step's message or payload from the result of the step before and the start value of the chain.
+   * Default: that result unchanged. The first step gets the start value. Written as a method so that you can
+   * annotate both parameters.
    */
   from?(result: unknown, start: unknown): unknown
 }
@@ -22,9 +22,9 @@ export interface ChainStep {
 export interface ChainOptions<Steps extends readonly ChainStep[] = readonly ChainStep[]> {
   /** In order, 1 to 100. */
   readonly steps: Steps
-  /** How long after its start an unfinished chain is overdue, 1s to 366d. Default never. */
+  /** How long after its start an unfinished chain is overdue, 1s to 366d. Default: never. */
   readonly deadline?: Duration
-  /** How long a chain is remembered after its end. Default 30d, from 1m to 10 years. */
+  /** How long the record of a chain is kept after it ends, 1m to 10 years. Default 30d. */
   readonly keep?: Duration
 }
 

@@ -90,7 +90,7 @@ describe('alarms', () => {
       {},
       "alarms: got a value of type object, expected an array such as [alarm.dead('*').above(10)]",
     ],
-    [['dead'], "alarms[0]: got 'dead', expected one such as alarm.dead('*').above(10)"],
+    [['dead'], "alarms[0]: got 'dead', expected an alarm such as alarm.dead('*').above(10)"],
     [
       [declared, alarm.dead('vidoe').above(1)],
       "alarms[1].queue: got 'vidoe', expected one of *, mail, video, ordered, tasks",
@@ -122,11 +122,11 @@ describe('alarms', () => {
     ],
     [
       [{ ...declared, evaluationPeriods: 3, datapointsToAlarm: 4 }],
-      'alarms[0].datapointsToAlarm: got 4, expected a whole number, 1 to 3 of the periods looked at',
+      'alarms[0].datapointsToAlarm: got 4, expected a whole number, 1 to 3 of the evaluated periods',
     ],
     [
       [{ ...declared, datapointsToAlarm: 2 }],
-      'alarms[0].datapointsToAlarm: got 2, expected a whole number, 1 to 1 of the periods looked at',
+      'alarms[0].datapointsToAlarm: got 2, expected a whole number, 1 to 1 of the evaluated periods',
     ],
     [
       [{ ...declared, treshold: 4 }],
@@ -135,7 +135,7 @@ describe('alarms', () => {
     ],
     [
       [{ ...declared, period: '1h', evaluationPeriods: 25 }],
-      'alarms[0].evaluationPeriods: got 25 periods that are more than a day together, ' +
+      'alarms[0].evaluationPeriods: got 25 periods, together more than a day, ' +
         'expected at most a day',
     ],
     [
@@ -156,14 +156,13 @@ describe('alarms', () => {
     ],
     [
       [alarm.depth('mail').above(1, { name: 'a' }), alarm.depth('video').above(1, { name: 'a' })],
-      "alarms[1].name: got 'a', expected a name of its own; alarms[0] has this one",
+      "alarms[1].name: got 'a', expected a unique name; alarms[0] already has it",
     ],
   ])('are refused: %j', (alarms, complaint) => {
     assert.deepEqual(about(alarms), [complaint])
   })
 
-  const expectedUrl =
-    'an http or https address of at most 2048 characters, without a user or password'
+  const expectedUrl = 'an http or https URL of at most 2048 characters, without a user or password'
   test.each([
     ['mail', "an array such as [{ webhook: 'https://example.com/alarms' }]", "'mail'", ''],
     [
@@ -178,13 +177,13 @@ describe('alarms', () => {
     [
       [{ queue: 'ordered' }],
       'a queue declared with queue({...})',
-      'a FIFO queue, or one of jobs',
+      'a FIFO queue or a jobs queue',
       '[0].queue',
     ],
     [
       [{ queue: 'tasks' }],
       'a queue declared with queue({...})',
-      'a FIFO queue, or one of jobs',
+      'a FIFO queue or a jobs queue',
       '[0].queue',
     ],
     [[{ queue: 'mail', on: ['RED'] }], 'one of OK, ALARM, INSUFFICIENT_DATA', "'RED'", '[0].on'],

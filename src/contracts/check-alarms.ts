@@ -1,4 +1,4 @@
-/** The alarms of an app and their actions, held against its queues and flows. */
+/** Checks the alarms of an app and their actions against its queues and flows. */
 import { alarmMetricNames } from '../core/alarm-metrics.ts'
 import {
   alarmComparisons,
@@ -20,12 +20,12 @@ import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 import { checkDuration, checkEach, checkKeys, type Fields, isRecord } from './setting-checks.ts'
 
-/** What alarms may speak of. */
+/** What alarms may watch. */
 export interface AlarmSubjects {
   readonly queues: readonly string[]
   /** Flows and chains. */
   readonly flows: readonly string[]
-  /** Queues that are declared well enough to be looked at. */
+  /** Queues whose declaration is well-formed enough to read. */
   readonly shaped: ReadonlyMap<string, DeclaredQueue>
 }
 
@@ -43,7 +43,7 @@ const optionKeys: readonly string[] = [
 
 const metrics: readonly string[] = ['dead_letters', ...alarmMetricNames]
 
-/** The whole of what is looked at. CloudWatch has the same limit for periods below an hour. */
+/** The longest span that one alarm evaluates. CloudWatch has the same limit for periods below an hour. */
 export const alarmSpanMsMax = 86_400_000
 
 export function checkAlarms(into: Violations, alarms: unknown, subjects: AlarmSubjects): void {
@@ -85,7 +85,7 @@ function checkAlarm(
     into.push({
       field,
       given: describeGiven(alarm),
-      allowed: "one such as alarm.dead('*').above(10)",
+      allowed: "an alarm such as alarm.dead('*').above(10)",
     })
     return
   }
@@ -128,19 +128,19 @@ function checkOptions(
     evaluationPeriods: (to, at, value) => checkRange(to, at, value, limits.alarmPeriods),
     datapointsToAlarm: (to, at, value) => {
       const max = typeof evaluationPeriods === 'number' ? evaluationPeriods : 1
-      checkRange(to, at, value, { min: 1, max, unit: 'of the periods looked at' })
+      checkRange(to, at, value, { min: 1, max, unit: 'of the evaluated periods' })
     },
     actions: (to, at, value) => checkAlarmActions(to, at, value, subjects),
   })
   checkSpan(into, field, alarm)
 }
 
-/** Metrics are kept by the minute. */
+/** Metrics are stored by the minute. */
 function checkPeriod(into: Violations, field: string, value: unknown): void {
   const before = into.length
   checkDuration(into, field, value, limits.alarmPeriodMs)
   if (into.length > before) return
-  // It was found to be a duration a moment ago.
+  // `checkDuration` has just accepted it.
   if (durationMs(value as Duration) % limits.alarmPeriodMs.min === 0) return
   into.push({ field, given: describeGiven(value), allowed: 'whole minutes' })
 }
@@ -149,10 +149,10 @@ function checkSpan(into: Violations, field: string, alarm: Fields): void {
   const { period = '1m', evaluationPeriods = 1 } = alarm
   const refused = new Set(into.map((violation) => violation.field))
   if (refused.has(`${field}.period`) || refused.has(`${field}.evaluationPeriods`)) return
-  // Neither was refused.
+  // Both were accepted.
   const spanMs = durationMs(period as Duration) * (evaluationPeriods as number)
   if (spanMs <= alarmSpanMsMax) return
-  const given = `${evaluationPeriods} periods that are more than a day together`
+  const given = `${evaluationPeriods} periods, together more than a day`
   into.push({ field: `${field}.evaluationPeriods`, given, allowed: 'at most a day' })
 }
 
@@ -174,7 +174,7 @@ function checkAction(
       checkOneOf(to, at, key, queues)
       const declared = typeof key === 'string' ? shaped.get(key) : undefined
       if (declared === undefined || (declared.type === 'standard' && !isJobsQueue(declared))) return
-      const given = 'a FIFO queue, or one of jobs'
+      const given = 'a FIFO queue or a jobs queue'
       to.push({ field: at, given, allowed: 'a queue declared with queue({...})' })
     },
     on: (to, at, states) => {
@@ -188,22 +188,22 @@ function checkAction(
   })
 }
 
-/** What was given is not quoted: such addresses are secrets of their own. */
+/** Does not quote the value: a webhook URL may contain a secret. */
 function checkWebhook(into: Violations, field: string, value: unknown): void {
   const url = typeof value === 'string' ? URL.parse(value) : null
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
   const { max } = limits.webhookLength
   if (isWeb && url.username === '' && url.password === '' && String(value).length <= max) return
-  const allowed = `an http or https address of at most ${max} characters, without a user or password`
+  const allowed = `an http or https URL of at most ${max} characters, without a user or password`
   into.push({ field, given: 'something else', allowed })
 }
 
-/** Two alarms of one name would be one. */
+/** Alarms are stored by name, so a second alarm of the same name would replace the first. */
 function checkNames(into: Violations, alarms: readonly unknown[]): void {
   const names = alarms.map((alarm) => (isRecord(alarm) ? alarm['name'] : undefined))
   for (const [index, name] of names.entries()) {
     if (typeof name !== 'string' || names.indexOf(name) === index) continue
-    const allowed = `a name of its own; alarms[${names.indexOf(name)}] has this one`
+    const allowed = `a unique name; alarms[${names.indexOf(name)}] already has it`
     into.push({ field: `alarms[${index}].name`, given: describeGiven(name), allowed })
   }
 }

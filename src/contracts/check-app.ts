@@ -1,6 +1,6 @@
 /**
- * Everything that can be wrong with a declared app, found in one pass. Names depend on the stage,
- * so `open` checks again with the stage that it was given.
+ * Finds every mistake in a declared app in one pass. Names depend on the stage, so `open` checks again with
+ * the stage that it uses.
  */
 import { checkQueueName } from '../core/check-queue.ts'
 import { describeGiven, type Violations } from '../core/checks.ts'
@@ -81,7 +81,7 @@ export function checkApp(
   return violations
 }
 
-/** Names made of parts that were refused already would only repeat the complaint. */
+/** The queues whose names can be checked. A name made from a refused part would only repeat its error. */
 function nameable(
   violations: readonly Violation[],
   queues: ReadonlyMap<string, DeclaredQueue>,
@@ -127,10 +127,13 @@ function checkDeadLetterTargets(
     } else if (other !== undefined && other.type !== type) {
       refuse(`'${target}', a ${other.type} queue`, `a ${type} queue`)
     } else if (other !== undefined && isJobsQueue(other)) {
-      // Whoever runs its jobs would be given messages that are none.
-      refuse(`'${target}', a queue of jobs`, 'a queue declared with queue({...})')
+      // A worker of that queue would receive messages that are not jobs.
+      refuse(`'${target}', a jobs queue`, 'a queue declared with queue({...})')
     } else if (leadsBackTo(key, queues)) {
-      refuse(`'${target}', which leads back to '${key}'`, 'dead letters that do not go round')
+      refuse(
+        `'${target}', whose dead letters return to '${key}'`,
+        'a queue whose dead letters do not return here',
+      )
     }
   }
 }
@@ -154,7 +157,7 @@ function checkNames(into: Violations, queues: readonly NamedQueue[]): void {
       owners.set(name, field)
       checkQueueName(into, `${field}.name`, name)
     } else {
-      const allowed = `a name of its own; ${owner} has this one`
+      const allowed = `a unique name; ${owner} already has it`
       into.push({ field: `${field}.name`, given: describeGiven(name), allowed })
     }
   }

@@ -1,4 +1,4 @@
-/** One chain of an app, held against its queues. */
+/** Checks one chain of an app against its queues. */
 import { checkText, describeGiven, type Violations } from '../core/checks.ts'
 import { describeRange, limits } from '../core/limits.ts'
 import { type CheckedQueues, checkWorkQueue, checkWorkType } from './check-work.ts'
@@ -27,7 +27,7 @@ export function checkChain(
   for (const [index, step] of steps.entries()) {
     const at = `${field}.steps[${index}]`
     if (!isRecord(step)) {
-      const allowed = "{ name: 'outline', queue: 'generate' }"
+      const allowed = "a step such as { name: 'outline', queue: 'generate' }"
       into.push({ field: at, given: describeGiven(step), allowed })
       continue
     }
@@ -38,7 +38,7 @@ export function checkChain(
     }
     names.add(step['name'])
     if (index === 0 && step['from'] !== undefined) {
-      const allowed = 'none: the first step is given what the chain was started with'
+      const allowed = 'none: the first step gets the start value of the chain'
       into.push({ field: `${at}.from`, given: 'a function', allowed })
     }
   }
@@ -54,8 +54,8 @@ function checkStep(into: Violations, field: string, step: Fields, queues: Checke
   const queue = checkWorkQueue(into, `${field}.queue`, key, queues)
   if (queue === undefined) return
   if (queue.type === 'fifo') {
-    // Steps follow each other anyway, and a chain has no group to send them in.
-    const allowed = 'a standard queue, or one of jobs'
+    // A chain runs one step at a time anyway, and it has no group to send messages in.
+    const allowed = 'a standard queue or a jobs queue'
     into.push({ field: `${field}.queue`, given: `'${key}', a FIFO queue`, allowed })
   }
   checkWorkType(into, `${field}.type`, type, queue)

@@ -85,8 +85,8 @@ describe('a collector', () => {
       { keyOf: () => 'x' },
       'trigger: got nothing, expected trigger and keyOf together',
     ],
-    ['no target', { targets: [] }, 'targets: got no queue, expected the keys of queues'],
-    ['a target alone', { targets: 'sms' }, "targets: got 'sms', expected the keys of queues"],
+    ['no target', { targets: [] }, 'targets: got no queue, expected the keys of the queues'],
+    ['a target alone', { targets: 'sms' }, "targets: got 'sms', expected the keys of the queues"],
     [
       'an unknown target',
       { targets: ['smss'] },
@@ -95,17 +95,17 @@ describe('a collector', () => {
     [
       'jobs for a target',
       { targets: ['work'] },
-      "targets[0]: got 'work', a queue of jobs, expected one declared with queue({...})",
+      "targets[0]: got 'work', a jobs queue, expected a queue declared with queue({...})",
     ],
     [
       'a FIFO queue for a target',
       { targets: ['steps'] },
-      "targets[0]: got 'steps', a FIFO queue, expected one declared with queue({...})",
+      "targets[0]: got 'steps', a FIFO queue, expected a queue declared with queue({...})",
     ],
     [
       'triggers for a target',
       { targets: ['delay'] },
-      "targets[0]: got 'delay', a queue of triggers, expected one declared with queue({...})",
+      "targets[0]: got 'delay', a triggers queue, expected a queue declared with queue({...})",
     ],
     [
       'two targets and no choice',
@@ -129,10 +129,10 @@ describe('a collector', () => {
         collectors: { ...collectors, conv },
       }),
       [
-        "collectors.other: got a value of type object, expected one made with collector({ item, key, id, window: '10s', ... })",
+        "collectors.other: got a value of type object, expected a collector made with collector({ item, key, id, window: '10s', ... })",
         "collectors.no good: got 'no good', expected letters, digits, and _ or - between them",
-        "collectors.Conv.triggers: got 'delay', expected a queue of its own; 'delay' carries the triggers of collectors.no good",
-        "collectors.conv: got 'replies-dev-conv', expected a name of its own; collectors.Conv has this one",
+        "collectors.Conv.triggers: got 'delay', expected a separate queue; 'delay' already carries the triggers of collectors.no good",
+        "collectors.conv: got 'replies-dev-conv', expected a unique name; collectors.Conv already has it",
       ],
     )
     assert.deepEqual(complaints('replies', { queues: {}, collectors: [] as never }), [
@@ -141,10 +141,10 @@ describe('a collector', () => {
   })
 })
 
-describe('a queue of triggers', () => {
+describe('a triggers queue', () => {
   test('serves a collector', () => {
     assert.deepEqual(complaints('replies', { queues: { delay: triggers() } }), [
-      "queues.delay: got triggers of no collector, expected a collector that names it, as in triggers: 'key'",
+      "queues.delay: got a triggers queue that no collector uses, expected a collector that names this queue, as in triggers: 'delay'",
     ])
   })
 

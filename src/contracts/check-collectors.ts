@@ -1,4 +1,4 @@
-/** The collectors of an app, held against its queues. */
+/** Checks the collectors of an app against its queues. */
 import { checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { formatDuration } from '../core/durations.ts'
@@ -35,7 +35,7 @@ const collectorKeys: readonly string[] = [
   ...otherFunctions,
 ]
 
-const example = "one made with collector({ item, key, id, window: '10s', ... })"
+const example = "a collector made with collector({ item, key, id, window: '10s', ... })"
 
 export interface CollectorsCheck {
   readonly queues: CheckedQueues
@@ -63,8 +63,8 @@ export function checkCollectors(
   }
   for (const [key, declared] of queues) {
     if (!isTriggersQueue(declared) || served.has(key)) continue
-    const allowed = "a collector that names it, as in triggers: 'key'"
-    into.push({ field: `queues.${key}`, given: 'triggers of no collector', allowed })
+    const allowed = `a collector that names this queue, as in triggers: '${key}'`
+    into.push({ field: `queues.${key}`, given: 'a triggers queue that no collector uses', allowed })
   }
 }
 
@@ -72,7 +72,7 @@ interface CollectorCheck {
   readonly field: string
   readonly options: Fields
   readonly queues: CheckedQueues
-  /** The collectors that each queue of triggers serves so far. */
+  /** The queues of triggers that a collector uses already, with the field of that collector. */
   readonly served: Map<string, string>
 }
 
@@ -102,12 +102,11 @@ function checkMaxWait(into: Violations, field: string, { window, maxWait }: Fiel
   into.push({ field: `${field}.maxWait`, given: formatDuration(maxWaitMs), allowed })
 }
 
-/** Undefined for what is no duration, which is somebody else's complaint. */
 function checkTrigger(into: Violations, { field, options, queues, served }: CollectorCheck): void {
   const { triggers: key, trigger, keyOf } = options
   if ((trigger === undefined) !== (keyOf === undefined)) {
     const missing = trigger === undefined ? 'trigger' : 'keyOf'
-    const allowed = 'trigger and keyOf together: what one writes, the other reads'
+    const allowed = 'trigger and keyOf together, because keyOf reads what trigger writes'
     into.push({ field: `${field}.${missing}`, given: 'nothing', allowed })
   }
   const queue = typeof key === 'string' ? queues.get(key) : undefined
@@ -120,14 +119,14 @@ function checkTrigger(into: Violations, { field, options, queues, served }: Coll
   }
   const other = served.get(key)
   if (other !== undefined) {
-    const allowed = `a queue of its own; '${key}' carries the triggers of ${other}`
+    const allowed = `a separate queue; '${key}' already carries the triggers of ${other}`
     into.push({ field: `${field}.triggers`, given: describeGiven(key), allowed })
   }
   served.set(key, field)
   checkRetention(into, { field, options, key, queue })
 }
 
-/** A trigger that expires before it is due brings nothing about. */
+/** A trigger that expires before it is due would never start its batch. */
 function checkRetention(
   into: Violations,
   triggers: {
@@ -150,7 +149,7 @@ function checkRetention(
 function checkTargets(into: Violations, { field, options, queues }: CollectorCheck): void {
   const { targets, route } = options
   if (!Array.isArray(targets) || targets.length === 0) {
-    const allowed = "the keys of queues for what is merged, such as ['whatsapp', 'sms']"
+    const allowed = "the keys of the queues for merged messages, such as ['whatsapp', 'sms']"
     const given = Array.isArray(targets) ? 'no queue' : describeGiven(targets)
     into.push({ field: `${field}.targets`, given, allowed })
     return
@@ -173,14 +172,14 @@ function checkTarget(into: Violations, field: string, key: unknown, queues: Chec
     return
   }
   const kind = [
-    isJobsQueue(queue) && 'a queue of jobs',
-    isTriggersQueue(queue) && 'a queue of triggers',
+    isJobsQueue(queue) && 'a jobs queue',
+    isTriggersQueue(queue) && 'a triggers queue',
     queue.type === 'fifo' && 'a FIFO queue',
   ].find((found) => found !== false)
   if (kind === undefined) return
   into.push({
     field,
     given: `'${String(key)}', ${kind}`,
-    allowed: 'one declared with queue({...})',
+    allowed: 'a queue declared with queue({...})',
   })
 }

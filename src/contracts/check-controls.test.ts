@@ -45,9 +45,9 @@ describe('how work may run', () => {
     [{ obeys: ['A', 5] }, `obeys: got 5, ${switchName}`],
     [
       { obeys: 'A\0B' },
-      'obeys: got such a text, expected text without NUL characters and lone surrogates',
+      'obeys: got text with such characters, expected text without NUL characters or lone surrogates',
     ],
-    [{ backoff: '5s' }, "backoff: got '5s', expected { from: '5s', factor: 2 }"],
+    [{ backoff: '5s' }, "backoff: got '5s', expected an object such as { from: '5s', factor: 2 }"],
     [{ backoff: { from: '13h' } }, 'backoff.from: got 13h, expected a duration, 0ms to 12h'],
     [{ backoff: { max: '1d' } }, 'backoff.max: got 1d, expected a duration, 0ms to 12h'],
     [{ backoff: { factor: 0.5 } }, 'backoff.factor: got 0.5, expected a number, 1 to 10'],
@@ -66,7 +66,7 @@ describe('how work may run', () => {
 
   test.each([
     [{ tenantConcurrency: -1 }, `tenantConcurrency: got -1, ${atOnce}`],
-    [{ rate: 50 }, "rate: got 50, expected { max: 50, per: '1s' }"],
+    [{ rate: 50 }, "rate: got 50, expected an object such as { max: 50, per: '1s' }"],
     [
       { rate: { max: 50 } },
       "rate.per: got undefined, expected a duration, 100ms to 1d, written as '30s'",
@@ -115,7 +115,10 @@ describe('how long finished jobs are kept', () => {
   })
 
   test.each([
-    ['30d', "keepFinished: got '30d', expected { completed: '30d', failed: 'forever' }"],
+    [
+      '30d',
+      "keepFinished: got '30d', expected an object such as { completed: '30d', failed: 'forever' }",
+    ],
     [{ completed: '59s' }, 'keepFinished.completed: got 59s, expected a duration, 1m to 3650d'],
     [
       { failed: 'never' },
@@ -145,7 +148,7 @@ describe('the receives of a queue of jobs', () => {
 
   test('must not say something else', () => {
     assert.deepEqual(about.jobs({ deadLetter: { after: 3 }, attempts: 5 }), [
-      "queues.q.deadLetter.after: got 3, expected 5, as 'attempts' says, or nothing",
+      "queues.q.deadLetter.after: got 3, expected 5, like 'attempts', or no 'after' at all",
     ])
   })
 })

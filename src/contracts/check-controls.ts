@@ -1,4 +1,4 @@
-/** Settings that say how work may run: ceilings, kill switches, waits between attempts, timeouts. */
+/** Checks the settings that control how work runs: ceilings, kill switches, backoff, timeouts. */
 import {
   checkNumber,
   checkRange,
@@ -9,7 +9,7 @@ import {
 import { limits } from '../core/limits.ts'
 import { type Check, checkDuration, checkEach, checkKeys, isRecord } from './setting-checks.ts'
 
-/** Of queues and of job types alike. */
+/** For queues and job types. */
 export const controlChecks: Readonly<Record<string, Check>> = {
   concurrency: (to, at, value) => checkRange(to, at, value, limits.concurrency),
   obeys: checkObeys,
@@ -17,7 +17,7 @@ export const controlChecks: Readonly<Record<string, Check>> = {
   timeout: (to, at, value) => checkDuration(to, at, value, limits.handlerTimeoutMs),
 }
 
-/** Of whole queues. */
+/** For queues only. */
 export const queueControlChecks: Readonly<Record<string, Check>> = {
   ...controlChecks,
   tenantConcurrency: (to, at, value) => checkRange(to, at, value, limits.concurrency),
@@ -26,7 +26,11 @@ export const queueControlChecks: Readonly<Record<string, Check>> = {
 
 function checkRate(into: Violations, field: string, value: unknown): void {
   if (!isRecord(value)) {
-    into.push({ field, given: describeGiven(value), allowed: "{ max: 50, per: '1s' }" })
+    into.push({
+      field,
+      given: describeGiven(value),
+      allowed: "an object such as { max: 50, per: '1s' }",
+    })
     return
   }
   checkKeys(into, field, value, ['max', 'per'])
@@ -41,7 +45,11 @@ function checkObeys(into: Violations, field: string, value: unknown): void {
 
 export function checkBackoff(into: Violations, field: string, value: unknown): void {
   if (!isRecord(value)) {
-    into.push({ field, given: describeGiven(value), allowed: "{ from: '5s', factor: 2 }" })
+    into.push({
+      field,
+      given: describeGiven(value),
+      allowed: "an object such as { from: '5s', factor: 2 }",
+    })
     return
   }
   checkKeys(into, field, value, ['from', 'factor', 'max', 'jitter'])

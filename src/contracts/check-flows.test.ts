@@ -97,7 +97,7 @@ describe('a declared chain', () => {
     ['steps', [], 'an array of 1 to 100 steps'],
     ['steps', { outline: step }, 'an array of 1 to 100 steps'],
     ['steps', Array.from({ length: 101 }, () => step), 'an array of 1 to 100 steps'],
-    ['steps[0]', ['outline'], "{ name: 'outline', queue: 'generate' }"],
+    ['steps[0]', ['outline'], "a step such as { name: 'outline', queue: 'generate' }"],
     ['steps[0].name', [{ ...step, name: '' }], 'a string of 1 to 256 characters'],
     ['steps[1].name', [step, step], 'a name that no other step of the chain has'],
     [
@@ -105,20 +105,20 @@ describe('a declared chain', () => {
       [{ ...step, queue: 'course' }],
       "the key of a declared queue; did you mean 'courses'?",
     ],
-    ['steps[0].queue', [{ name: 'a', queue: 'ordered' }], 'a standard queue, or one of jobs'],
+    ['steps[0].queue', [{ name: 'a', queue: 'ordered' }], 'a standard queue or a jobs queue'],
     ['steps[0].type', [{ name: 'a', queue: 'courses' }], 'one of OUTLINE'],
     ['steps[0].type', [{ ...step, type: 'OUTLIN' }], "one of OUTLINE; did you mean 'OUTLINE'?"],
     ['steps[0].type', [{ ...step, type: 'constructor' }], 'one of OUTLINE'],
     [
       'steps[0].type',
       [{ name: 'a', queue: 'extract', type: 'X' }],
-      'none: the queue is not for jobs',
+      'none: the queue is not a jobs queue',
     ],
     ['steps[1].from', [step, { name: 'b', queue: 'extract', from: 5 }], 'a function'],
     [
       'steps[0].from',
       [{ ...step, from: () => 1 }],
-      'none: the first step is given what the chain was started with',
+      'none: the first step gets the start value of the chain',
     ],
     ['steps[0].after', [{ ...step, after: 'x' }], 'one of name, queue, type, from'],
   ])('is refused where %s is wrong', (place, steps, allowed) => {
@@ -135,8 +135,8 @@ describe('the names of flows and chains', () => {
       chains: { VideoPages: chain({ steps }) },
     })
     assert.deepEqual(found, {
-      'flows.video-pages': 'a name of its own; flows.videoPages has this one',
-      'chains.VideoPages': 'a name of its own; flows.videoPages has this one',
+      'flows.video-pages': 'a unique name; flows.videoPages already has it',
+      'chains.VideoPages': 'a unique name; flows.videoPages already has it',
     })
   })
 

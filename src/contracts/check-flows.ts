@@ -1,4 +1,4 @@
-/** The flows and chains of an app, held against its queues. They share one kind of name in the store. */
+/** Checks the flows and chains of an app against its queues. Their names in the store share one namespace. */
 import { checkOneOf, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import type { DeclaredFlowParts } from './app-declaration.ts'
@@ -48,9 +48,13 @@ export function checkFlows(into: Violations, { parts, queues, scope }: FlowsChec
     for (const [key, one] of Object.entries(declared)) {
       const field = `${part}.${key}`
       checkPartName(into, { field, key, scope, length: limits.flowNameLength, owners })
-      const options = isRecord(one) && one['kind'] === part.slice(0, -1) && one['options']
+      const kind = part.slice(0, -1)
+      const options = isRecord(one) && one['kind'] === kind && one['options']
       if (isRecord(options)) check(field, options)
-      else into.push({ field, given: describeGiven(one), allowed: `one made with ${example}` })
+      else {
+        const allowed = `a ${kind} made with ${example}`
+        into.push({ field, given: describeGiven(one), allowed })
+      }
     }
   }
   each('flows', "flow({ units: 'extract' })", (field, options) =>
@@ -74,13 +78,13 @@ function checkFlow(into: Violations, field: string, options: Fields, queues: Che
     deadline: (to, at, value) => checkDuration(to, at, value, limits.flowDeadlineMs),
     keep: (to, at, value) => checkDuration(to, at, value, limits.flowKeepMs),
   })
-  // What could never happen was meant to happen.
+  // Refuse options that could never take effect.
   if (onDeadline !== undefined && deadline === undefined) {
     const allowed = 'a flow with a deadline'
     into.push({ field: `${field}.onDeadline`, given: describeGiven(onDeadline), allowed })
   }
   if (failed !== undefined && onUnitFailure !== 'fail' && onDeadline !== 'fail') {
-    const allowed = "onUnitFailure: 'fail' or onDeadline: 'fail', without which no flow fails"
+    const allowed = "onUnitFailure: 'fail' or onDeadline: 'fail' beside it, or no flow ever fails"
     into.push({ field: `${field}.failed`, given: describeGiven(failed), allowed })
   }
 }

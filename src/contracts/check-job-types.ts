@@ -1,4 +1,4 @@
-/** The types of a queue of jobs: their names, schemas and attempts. */
+/** Checks the types of a jobs queue: their names, schemas and attempts. */
 import { checkLength, checkRange, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import { controlChecks } from './check-controls.ts'
@@ -25,7 +25,7 @@ const typeKeys: readonly string[] = [
 export function checkJobTypes(into: Violations, field: string, types: unknown): void {
   if (!isRecord(types) || Object.keys(types).length === 0) {
     const given = isRecord(types) ? 'no type' : describeGiven(types)
-    into.push({ field, given, allowed: 'an object of at least one job type' })
+    into.push({ field, given, allowed: 'an object with at least one job type' })
     return
   }
   for (const [name, declared] of Object.entries(types)) {
@@ -38,8 +38,8 @@ export function checkJobTypes(into: Violations, field: string, types: unknown): 
 function checkTypeName(into: Violations, field: string, name: string): void {
   checkLength(into, field, name, limits.jobTypeLength)
   if (name.isWellFormed() && !name.includes('\0')) return
-  const allowed = 'a name without NUL characters and lone surrogates'
-  into.push({ field, given: 'such a name', allowed })
+  const allowed = 'a name without NUL characters or lone surrogates'
+  into.push({ field, given: 'a name with such characters', allowed })
 }
 
 function checkJobType(into: Violations, field: string, declared: unknown): void {
@@ -67,7 +67,7 @@ export function checkPaths(into: Violations, field: string, value: unknown): voi
   into.push({ field, given: describeGiven(value), allowed })
 }
 
-/** A wildcard would match nothing, and so hide nothing. */
+/** A wildcard would match nothing, so it would hide nothing. */
 function isPath(path: unknown): boolean {
   return typeof path === 'string' && /^[^.*[\]]+(?:\.[^.*[\]]+)*$/.test(path)
 }

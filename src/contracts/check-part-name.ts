@@ -1,4 +1,4 @@
-/** The key of a flow, a collector or another part of an app, and the name that it has in the store. */
+/** Checks the key of a flow, a collector or another part of an app, and its name in the store. */
 import { checkLength, describeGiven, type Violations } from '../core/checks.ts'
 import type { Range } from '../core/limits.ts'
 import { type NameScope, scopedName } from './resolve-names.ts'
@@ -10,9 +10,9 @@ export interface NamedPart {
   readonly field: string
   readonly key: string
   readonly scope: NameScope
-  /** How long the name in the store may be. */
+  /** The allowed length of the name in the store. */
   readonly length: Range
-  /** The fields that have each name so far. */
+  /** The field that uses each name so far. */
   readonly owners: Map<string, string>
 }
 
@@ -29,6 +29,6 @@ export function checkPartName(into: Violations, part: NamedPart): void {
     owners.set(name, field)
     return
   }
-  const allowed = `a name of its own; ${owner} has this one`
+  const allowed = `a unique name; ${owner} already has it`
   into.push({ field, given: describeGiven(name), allowed })
 }

@@ -1,6 +1,6 @@
 /**
- * The settings of one declared queue, each checked on its own. What was declared may come from
- * plain JavaScript, so nothing is taken for granted.
+ * Checks the settings of one declared queue. The declaration may come from plain JavaScript, so nothing is
+ * assumed about it.
  */
 import { checkDelayFits, checkQueueName, checkTags, isFifoName } from '../core/check-queue.ts'
 import { checkOneOf, checkRange, describeGiven, type Violations } from '../core/checks.ts'
@@ -42,7 +42,7 @@ const commonKeys: readonly string[] = [
 ]
 const standardKeys: readonly string[] = ['schema', ...commonKeys, 'secret', 'personal']
 const fifoKeys: readonly string[] = [...standardKeys, ...fifoOnly].filter(
-  // The messages of a group are handled one after the other anyway.
+  // The messages of a group are handled one at a time anyway.
   (key) => key !== 'tenantConcurrency',
 )
 const jobsKeys: readonly string[] = [
@@ -53,7 +53,7 @@ const jobsKeys: readonly string[] = [
   ...commonKeys,
 ]
 
-/** Whether it is a queue at all; what is wrong inside is added to the violations. */
+/** Returns whether the value is a queue at all. Adds every mistake inside it to the violations. */
 export function checkQueueOptions(
   into: Violations,
   field: string,
@@ -115,7 +115,7 @@ function checkJobsOptions(into: Violations, field: string, options: Fields): voi
 
 function checkKeepFinished(into: Violations, field: string, value: unknown): void {
   if (!isRecord(value)) {
-    const allowed = "{ completed: '30d', failed: 'forever' }"
+    const allowed = "an object such as { completed: '30d', failed: 'forever' }"
     into.push({ field, given: describeGiven(value), allowed })
     return
   }
@@ -127,12 +127,12 @@ function checkKeepFinished(into: Violations, field: string, value: unknown): voi
   }
 }
 
-/** A job is tried as often as it says; two numbers for the same thing are one too many. */
+/** A job's number of tries is its `attempts`. A second number for the same thing is refused. */
 function checkReceives(into: Violations, field: string, options: Fields): void {
   const { deadLetter, attempts } = options
   const after = isRecord(deadLetter) ? deadLetter['after'] : undefined
   if (after === undefined || attempts === undefined || after === attempts) return
-  const allowed = `${describeGiven(attempts)}, as 'attempts' says, or nothing`
+  const allowed = `${describeGiven(attempts)}, like 'attempts', or no 'after' at all`
   into.push({ field: `${field}.deadLetter.after`, given: describeGiven(after), allowed })
 }
 
@@ -152,7 +152,7 @@ function checkName(into: Violations, field: string, { type, value }: Typed): voi
 
 function checkDeadLetter(into: Violations, field: string, { type, value }: Typed): void {
   if (!isRecord(value)) {
-    const allowed = "{ after: 3 } or { after: 3, queue: 'otherQueue' }"
+    const allowed = "an object such as { after: 3 } or { after: 3, queue: 'otherQueue' }"
     into.push({ field, given: describeGiven(value), allowed })
     return
   }

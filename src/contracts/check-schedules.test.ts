@@ -57,20 +57,20 @@ describe('a schedule that is in order', () => {
 
 describe('a schedule is refused with', () => {
   const cases: readonly (readonly [string, unknown, string])[] = [
-    ['no rule', { queue: 'reports' }, 'got neither, expected one of cron and every'],
+    ['no rule', { queue: 'reports' }, 'got neither, expected either cron or every'],
     ['two rules', { queue: 'reports', cron: '* * * * *', every: '1h' }, 'got both'],
     ['a field out of range', { queue: 'reports', cron: '60 * * * *' }, 'for minute: 60'],
     ['four fields', { queue: 'reports', cron: '* * * *' }, 'a cron expression of five fields'],
     ['seven fields', { queue: 'reports', cron: '0 0 0 1 1 * 2030' }, 'expression of five fields'],
     ['no text', { queue: 'reports', cron: 7 }, 'schedules.nightly.cron: got 7'],
     ['an endless text', { queue: 'reports', cron: `0${',0'.repeat(200)} * * * *` }, '256'],
-    ['a question mark', { queue: 'reports', cron: '? * * * *' }, 'no meaning here'],
+    ['a question mark', { queue: 'reports', cron: '? * * * *' }, '? is not supported'],
     ['an unknown zone', { queue: 'reports', cron: '0 0 * * *', zone: 'Mars/Olympus' }, 'IANA'],
     ['an offset', { queue: 'reports', cron: '0 0 * * *', zone: '+02:00' }, 'IANA time zone'],
     [
       'a zone for an interval',
       { queue: 'reports', every: '1h', zone: 'UTC' },
-      'the same everywhere',
+      'does not depend on a time zone',
     ],
     ['too short an interval', { queue: 'reports', every: '999ms' }, 'got 999ms'],
     ['too long an interval', { queue: 'reports', every: '366d' }, '1s to 365d'],
@@ -78,8 +78,12 @@ describe('a schedule is refused with', () => {
     ['a queue of triggers', { queue: 'waiting', every: '1h' }, 'the key of a declared queue'],
     ['no type for jobs', { queue: 'work', every: '1h' }, '.type: got undefined'],
     ['an unknown type', { queue: 'work', every: '1h', type: 'constructor' }, 'one of CLEAN'],
-    ['a type for messages', { queue: 'reports', every: '1h', type: 'CLEAN' }, 'not for jobs'],
-    ['a group on a standard queue', { queue: 'reports', every: '1h', group: 'g' }, 'only the mess'],
+    ['a type for messages', { queue: 'reports', every: '1h', type: 'CLEAN' }, 'not a jobs queue'],
+    [
+      'a group on a standard queue',
+      { queue: 'reports', every: '1h', group: 'g' },
+      'only a schedule for',
+    ],
     ['a group of a space', { queue: 'orders', every: '1h', group: ' ' }, 'punctuation marks'],
     ['an unknown policy', { queue: 'reports', every: '1h', missed: 'twice' }, 'one of skip, once'],
     ['an unknown option', { queue: 'reports', every: '1h', catchUp: true }, 'an unknown option'],
@@ -96,7 +100,7 @@ describe('a schedule is refused with', () => {
       defineApp('reports', { queues, schedules })
     }
     assert.throws(() => declare('nightly'), /schedules: got 'nightly', expected an object/)
-    assert.throws(() => declare({ nightly: { every: '1h' } }), /one made with schedule\(/)
+    assert.throws(() => declare({ nightly: { every: '1h' } }), /a schedule made with schedule\(/)
   })
 
   test('a key that cannot be part of a name, or a name that two have', () => {
@@ -104,7 +108,7 @@ describe('a schedule is refused with', () => {
     const declare = (schedules: Record<string, typeof hourly>): unknown =>
       defineApp('reports', { queues, schedules })
     assert.throws(() => declare({ 'night ly': hourly }), /schedules\.night ly: got 'night ly'/)
-    assert.throws(() => declare({ nightRun: hourly, 'night-run': hourly }), /a name of its own/)
+    assert.throws(() => declare({ nightRun: hourly, 'night-run': hourly }), /a unique name/)
     assert.throws(() => declare({ ['x'.repeat(90)]: hourly }), /1 to 80 characters/)
   })
 })
@@ -123,7 +127,7 @@ describe('an impossible moment', () => {
       const found = complaints({ cron, zone, queue: 'reports' })
       const tookMs = performance.now() - before
       assert.deepEqual(found, [
-        `schedules.nightly.cron: got '${cron}', expected a moment that comes up in some year`,
+        `schedules.nightly.cron: got '${cron}', expected a cron expression that matches at least one date`,
       ])
       assert.ok(tookMs < 50, `it took ${tookMs} ms`)
     }

@@ -1,4 +1,4 @@
-/** The schedules of an app, held against its queues. */
+/** Checks the schedules of an app against its queues. */
 import { idPattern } from '../core/check-message.ts'
 import { checkLength, checkOneOf, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
@@ -20,7 +20,7 @@ const scheduleKeys: readonly string[] = [
   'missed',
 ]
 
-const example = "one made with schedule({ every: '1h', queue: 'reports' })"
+const example = "a schedule made with schedule({ every: '1h', queue: 'reports' })"
 
 export function checkSchedules(
   into: Violations,
@@ -60,7 +60,7 @@ function checkRule(into: Violations, field: string, options: Fields): void {
   const { cron, every, zone } = options
   if ((cron === undefined) === (every === undefined)) {
     const given = cron === undefined ? 'neither' : 'both'
-    into.push({ field, given, allowed: 'one of cron and every' })
+    into.push({ field, given, allowed: 'either cron or every' })
     return
   }
   if (cron !== undefined) {
@@ -69,7 +69,7 @@ function checkRule(into: Violations, field: string, options: Fields): void {
   }
   checkDuration(into, `${field}.every`, every, limits.scheduleEveryMs)
   if (zone === undefined) return
-  const allowed = 'none: an interval is the same everywhere'
+  const allowed = 'none: an interval does not depend on a time zone'
   into.push({ field: `${field}.zone`, given: describeGiven(zone), allowed })
 }
 
@@ -81,7 +81,7 @@ function checkZone(into: Violations, field: string, zone: unknown): zone is stri
 }
 
 function isZone(zone: string): boolean {
-  // The runtime also takes bare offsets, which know no summer time.
+  // The runtime also accepts bare offsets, which have no daylight saving time.
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,99}$/.test(zone)) return false
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone })
@@ -103,9 +103,9 @@ function checkCron(
   checkLength(into, field, cron, limits.scheduleCronLength)
   if (into.length > before || typeof cron !== 'string') return
   try {
-    // The calendar repeats itself every 400 years, so what does not come from here on never comes.
+    // The calendar repeats every 400 years, so a rule without a tick after 1970 never ticks.
     if (ruleOf({ cron, zone }).nextAfter(0) !== null) return
-    const allowed = 'a moment that comes up in some year'
+    const allowed = 'a cron expression that matches at least one date'
     into.push({ field, given: describeGiven(cron), allowed })
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^Cron\w+: /, '') : 'unknown'
@@ -132,7 +132,7 @@ function checkTarget(
 
 function checkGroup(into: Violations, field: string, group: unknown, queue: DeclaredQueue): void {
   if (queue.type !== 'fifo') {
-    const allowed = 'none: only the messages of FIFO queues have one here'
+    const allowed = 'none: only a schedule for a FIFO queue has a group'
     into.push({ field, given: describeGiven(group), allowed })
     return
   }

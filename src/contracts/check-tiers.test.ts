@@ -28,18 +28,21 @@ describe('tiers', () => {
 
   test.each([
     [['lite'], 'tiers: got an array, expected an object of tiers'],
-    [{ lite: 'lite' }, "tiers.lite: got 'lite', expected { queue: 'lite', allows: ['OCR'] }"],
+    [
+      { lite: 'lite' },
+      "tiers.lite: got 'lite', expected a tier such as { queue: 'lite', allows: ['OCR'] }",
+    ],
     [
       { lite: { queue: 'lites', allows: ['OCR'] } },
-      "tiers.lite.queue: got 'lites', expected the key of a queue of jobs; did you mean 'lite'?",
+      "tiers.lite.queue: got 'lites', expected the key of a jobs queue; did you mean 'lite'?",
     ],
     [
       { lite: { queue: 'mail', allows: ['OCR'] } },
-      "tiers.lite.queue: got 'mail', expected the key of a queue of jobs",
+      "tiers.lite.queue: got 'mail', expected the key of a jobs queue",
     ],
     [
       { lite: { allows: ['OCR'] } },
-      'tiers.lite.queue: got undefined, expected the key of a queue of jobs',
+      'tiers.lite.queue: got undefined, expected the key of a jobs queue',
     ],
     [
       { lite: { queue: 'lite' } },
@@ -73,7 +76,7 @@ describe('the default tier of a type', () => {
     [{ OCR: 'gold' }, "defaultTier.OCR: got 'gold', expected a tier that allows OCR"],
     [
       { SCAN: 'lite' },
-      'defaultTier.SCAN: got an unknown job type, expected a type of some queue of jobs',
+      'defaultTier.SCAN: got an unknown job type, expected a type of a jobs queue of the app',
     ],
   ])('is refused: %j', (defaultTier, complaint) => {
     assert.deepEqual(about({ tiers, defaultTier }), [complaint])
@@ -98,7 +101,10 @@ describe('budgets', () => {
   const budget = { limit: 1, trips: 'LLM_PAUSED' }
   test.each([
     [5, 'budgets: got 5, expected an object of budgets'],
-    [{ llm: 5 }, "budgets.llm: got 5, expected { limit: 100, per: '1d', trips: 'LLM_PAUSED' }"],
+    [
+      { llm: 5 },
+      "budgets.llm: got 5, expected a budget such as { limit: 100, per: '1d', trips: 'LLM_PAUSED' }",
+    ],
     [{ llm: { ...budget, limit: 0 } }, 'budgets.llm.limit: got 0, expected a number above 0'],
     [
       { llm: { ...budget, limit: Number.POSITIVE_INFINITY } },

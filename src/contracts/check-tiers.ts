@@ -1,4 +1,4 @@
-/** The tiers, budgets and alarms of an app, held against its queues. */
+/** Checks the tiers and budgets of an app against its queues. */
 import { checkOneOf, checkText, describeGiven, type Violations } from '../core/checks.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { limits } from '../core/limits.ts'
@@ -22,7 +22,7 @@ export function checkTiers(into: Violations, tiers: unknown, queues: Queues): vo
 
 function checkTier(into: Violations, field: string, tier: unknown, queues: Queues): void {
   if (!isRecord(tier)) {
-    const allowed = "{ queue: 'lite', allows: ['OCR'] }"
+    const allowed = "a tier such as { queue: 'lite', allows: ['OCR'] }"
     into.push({ field, given: describeGiven(tier), allowed })
     return
   }
@@ -32,7 +32,7 @@ function checkTier(into: Violations, field: string, tier: unknown, queues: Queue
   if (queue === undefined || !isJobsQueue(queue)) {
     const keys = [...queues].filter(([, one]) => isJobsQueue(one)).map(([name]) => name)
     const hint = typeof key === 'string' ? didYouMean(key, keys) : ''
-    const allowed = `the key of a queue of jobs${hint}`
+    const allowed = `the key of a jobs queue${hint}`
     into.push({ field: `${field}.queue`, given: describeGiven(key), allowed })
     return
   }
@@ -65,7 +65,11 @@ export function checkDefaultTiers(
     const declared = isRecord(tiers) ? tiers[String(tier)] : undefined
     if (!isRecord(declared) || !Array.isArray(declared['allows'])) continue
     if (!hasType(queues, type)) {
-      into.push({ field, given: 'an unknown job type', allowed: 'a type of some queue of jobs' })
+      into.push({
+        field,
+        given: 'an unknown job type',
+        allowed: 'a type of a jobs queue of the app',
+      })
     } else if (!declared['allows'].includes(type)) {
       const allowed = `a tier that allows ${type}`
       into.push({ field, given: describeGiven(tier), allowed })
@@ -87,7 +91,7 @@ export function checkBudgets(into: Violations, budgets: unknown): void {
     checkText(into, field, name, limits.switchNameLength)
     if (isRecord(budget)) checkBudget(into, field, budget)
     else {
-      const allowed = "{ limit: 100, per: '1d', trips: 'LLM_PAUSED' }"
+      const allowed = "a budget such as { limit: 100, per: '1d', trips: 'LLM_PAUSED' }"
       into.push({ field, given: describeGiven(budget), allowed })
     }
   }

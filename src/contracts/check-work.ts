@@ -1,4 +1,4 @@
-/** What declarations say about the work that they give out: for which queue it is, and of which type. */
+/** Checks the queue and the job type that flows, chains and schedules send work to. */
 import { describeGiven, type Violations } from '../core/checks.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { isTriggersQueue } from './collector-declaration.ts'
@@ -7,7 +7,7 @@ import type { DeclaredQueue } from './queue-declaration.ts'
 
 export type CheckedQueues = ReadonlyMap<string, DeclaredQueue>
 
-/** The queue under a key; undefined when it was refused. */
+/** Returns the queue with this key, or undefined after refusing it. */
 export function checkWorkQueue(
   into: Violations,
   field: string,
@@ -18,12 +18,12 @@ export function checkWorkQueue(
   if (queue !== undefined && !isTriggersQueue(queue)) return queue
   const known = [...queues].filter(([, one]) => !isTriggersQueue(one)).map(([name]) => name)
   const hint = typeof key === 'string' ? didYouMean(key, known) : ''
-  const given = queue === undefined ? describeGiven(key) : `'${key}', a queue of triggers`
+  const given = queue === undefined ? describeGiven(key) : `'${key}', a triggers queue`
   into.push({ field, given, allowed: `the key of a declared queue${hint}` })
   return undefined
 }
 
-/** Work for a queue of jobs has one of its types, and other work has none. */
+/** Work for a jobs queue needs one of its types. Other work has no type. */
 export function checkWorkType(
   into: Violations,
   field: string,
@@ -32,7 +32,7 @@ export function checkWorkType(
 ): void {
   if (!isJobsQueue(queue)) {
     if (type === undefined) return
-    const allowed = 'none: the queue is not for jobs'
+    const allowed = 'none: the queue is not a jobs queue'
     into.push({ field, given: describeGiven(type), allowed })
   } else if (typeof type !== 'string' || jobTypeOf(queue, type) === undefined) {
     const types = Object.keys(queue.options.types)

@@ -1,6 +1,6 @@
 /**
- * How a collector is declared: items of one key are staged for a window, and then merged, in order,
- * into one message for the queue that they are routed to.
+ * How a collector is declared. It stages the items of one key for a window, then merges them in order into
+ * one message for a target queue.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
@@ -12,36 +12,39 @@ export interface CollectorOptions<
 > {
   /** The schema of an item. */
   readonly schema: Item
-  /** What items have in common that are merged: a conversation. */
+  /** The key of an item, such as the id of a conversation. Items with the same key are merged. */
   readonly key: (item: StandardSchemaV1.InferOutput<Item>) => string
-  /** What tells items of one key apart; an id that came before is not merged again. */
+  /** Unique among the items of a key. An item whose id was seen before is not merged again. */
   readonly id: (item: StandardSchemaV1.InferOutput<Item>) => string
-  /** Items are merged by rising order: a number, or a time. Default: as they arrived. */
+  /** Items are merged in ascending order of this value: a number or a time. Default: order of arrival. */
   readonly order?: (item: StandardSchemaV1.InferOutput<Item>) => number | Date | string
-  /** From the first item of a key to the merge. At most 15m. */
+  /** How long after the first item of a key the items are merged. At most 15m. */
   readonly window: Duration
-  /** With it, each further item begins the window anew, until this long after the first. */
+  /**
+   * Makes each further item restart the window, until this long after the first item. Default: it never
+   * restarts.
+   */
   readonly maxWait?: Duration
-  /** So many items are merged without waiting for the window. Default 100. */
+  /** This many items are merged at once, without waiting for the window. Default 100. */
   readonly maxItems?: number
-  /** The same for the size of the items' JSON. Default 256 KiB. */
+  /** The same for the total size of the items as JSON. Default 256 KiB. */
   readonly maxBytes?: number
   /** How long ids are remembered after their items were merged. Default 24h. */
   readonly rememberFor?: Duration
   /** The key of the queue that carries the triggers, declared with `triggers({...})`. */
   readonly triggers: string
-  /** What a trigger says. Default `{ key }`. */
+  /** Makes the body of a trigger. Default `{ key }`. */
   readonly trigger?: (key: string) => unknown
-  /** The key that a trigger is about, as `trigger` wrote it. Needed with `trigger`. */
+  /** Reads the key from a trigger that `trigger` made. Required with `trigger`. */
   readonly keyOf?: (trigger: unknown) => string
-  /** The keys of the queues that merged messages may go to. */
+  /** The keys of the queues that merged messages may be sent to. */
   readonly targets: readonly Target[]
-  /** Which of them, when there are several. */
+  /** Chooses one of the targets. Required if there are several. */
   readonly route?: (
     items: readonly StandardSchemaV1.InferOutput<Item>[],
     key: string,
   ) => NoInfer<Target>
-  /** Makes one message of the items, in order; it is checked against the target's contract. */
+  /** Merges the items, in order, into one message. It is checked against the contract of the target queue. */
   readonly merge: (
     items: readonly StandardSchemaV1.InferOutput<Item>[],
     key: string,
@@ -59,7 +62,7 @@ export interface DeclaredCollector<
 // biome-ignore lint/suspicious/noExplicitAny: an item's type stands where it is taken and where it is given.
 export type DeclaredCollectors = Readonly<Record<string, DeclaredCollector<any>>>
 
-/** What may be collected: the input side of the item's schema. */
+/** The type of item that can be added: the input side of the item's schema. */
 export type ItemInput<Collector> =
   Collector extends DeclaredCollector<infer Item> ? StandardSchemaV1.InferInput<Item> : never
 
@@ -70,14 +73,14 @@ export function collector<Item extends MessageSchema, const Target extends strin
   return { kind: 'collector', options }
 }
 
-/** A queue that carries the triggers of collectors. A worker that polls it needs no handler for it. */
+/** A queue that carries the triggers of a collector. Workers that poll it need no handler for it. */
 export interface TriggersQueue {
   readonly kind: 'triggers'
   readonly type: 'standard'
   readonly options: Omit<QueueOptions, 'schema'>
 }
 
-/** Declares the queue of a collector's triggers. */
+/** Declares a queue for the triggers of a collector. */
 export function triggers(
   options: TriggersQueue['options'] & WithDeadLetters['options'],
 ): TriggersQueue & WithDeadLetters

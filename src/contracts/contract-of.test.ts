@@ -28,9 +28,9 @@ describe('a contract without personal data', () => {
     const text = await refusalOf({ id: 'a-1', note: 'ana@example.com', first_name: 'Ana' })
     assert.equal(
       text,
-      'message.note: got a string, expected no e-mail address: this contract takes no personal data\n' +
-        'message.first_name: got a string, expected no field named like the name of a person: ' +
-        'this contract takes no personal data',
+      'message.note: got a string, expected no e-mail address: this contract allows no personal data\n' +
+        "message.first_name: got a string, expected no field named like a person's name: " +
+        'this contract allows no personal data',
     )
   })
 

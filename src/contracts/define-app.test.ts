@@ -107,7 +107,7 @@ describe('the settings of a queue', () => {
     ],
     [
       { deadLetter: 3 },
-      "q0.deadLetter: got 3, expected { after: 3 } or { after: 3, queue: 'otherQueue' }",
+      "q0.deadLetter: got 3, expected an object such as { after: 3 } or { after: 3, queue: 'otherQueue' }",
     ],
     [
       { deadLetter: { after: 3, retention: '15d' } },
@@ -222,8 +222,8 @@ describe('dead letters', () => {
       queue({ deadLetter: { after: 3, queue: 'q1' } }),
     )
     assert.deepEqual(found, [
-      "queues.q1.deadLetter.queue: got 'q2', which leads back to 'q1', expected dead letters that do not go round",
-      "queues.q2.deadLetter.queue: got 'q1', which leads back to 'q2', expected dead letters that do not go round",
+      "queues.q1.deadLetter.queue: got 'q2', whose dead letters return to 'q1', expected a queue whose dead letters do not return here",
+      "queues.q2.deadLetter.queue: got 'q1', whose dead letters return to 'q2', expected a queue whose dead letters do not return here",
     ])
   })
 
@@ -277,8 +277,8 @@ describe('the names of queues', () => {
       },
     })
     assert.deepEqual(found, [
-      "queues.video-jobs.name: got 'app-dev-video-jobs', expected a name of its own; queues.videoJobs has this one",
-      "queues.third.deadLetter.name: got 'app-dev-third-dlq', expected a name of its own; queues.other has this one",
+      "queues.video-jobs.name: got 'app-dev-video-jobs', expected a unique name; queues.videoJobs already has it",
+      "queues.third.deadLetter.name: got 'app-dev-third-dlq', expected a unique name; queues.other already has it",
     ])
   })
 

@@ -1,4 +1,4 @@
-/** Declares an app: checks it, and keeps its types. */
+/** Declares an app: checks it and preserves its types. */
 import { MillraceError } from '../core/millrace-error.ts'
 import type {
   AppDeclaration,
@@ -13,7 +13,7 @@ import type { DeclaredQueues } from './queue-declaration.ts'
 export type * from './app-declaration.ts'
 export type { DeclaredQueues }
 
-/** Declares an app, or throws one `invalid_contract` error that names everything wrong with it. */
+/** Declares an app. Throws one `invalid_contract` error that lists every mistake in it. */
 export function defineApp<
   const Queues extends DeclaredQueues,
   const Parts extends DeclaredFlowParts = NoParts,
@@ -24,7 +24,7 @@ export function defineApp<
   const app = { ...declaration, name }
   const violations = checkApp(app)
   if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_contract')
-  // Optional parts that were left out are left out of the app too, which the types cannot follow.
+  // Optional parts that were not declared are absent from the app too, which the types cannot express.
   return Object.freeze({
     ...app,
     queues: Object.freeze({ ...declaration.queues }),

@@ -1,4 +1,4 @@
-/** The doctor's rules about functions that queues feed, as Lambda does it. */
+/** The doctor's rules about functions that queues invoke, as on Lambda. */
 import { formatDuration } from '../core/durations.ts'
 import type { DoctorRule, Observation } from './doctor-rule.ts'
 import type {
@@ -15,7 +15,7 @@ interface Fed {
   readonly queue: QueueFacts
 }
 
-/** A rule that looks at one consumer with its queue. */
+/** A rule that checks one consumer with its queue. */
 function eachConsumer(look: (fed: Fed) => Omit<Observation, 'subject'> | undefined): Look {
   return ({ consumers }: ExaminedFacts) =>
     consumers.flatMap(({ consumer, queue, place }) => {
@@ -24,7 +24,7 @@ function eachConsumer(look: (fed: Fed) => Omit<Observation, 'subject'> | undefin
     })
 }
 
-/** A rule that looks at a function with all of its queues. */
+/** A rule that checks a function with all of its queues. */
 function eachFunction(
   look: (sources: readonly ConsumerFacts[]) => Omit<Observation, 'subject'> | undefined,
 ): Look {
@@ -37,7 +37,7 @@ function eachFunction(
   }
 }
 
-/** Batches beyond this need a window to be collected in. */
+/** The most messages of one receive. Larger batches need a batching window. */
 const receiveMax = 10
 
 export const consumerRules: readonly DoctorRule[] = [
@@ -49,7 +49,7 @@ export const consumerRules: readonly DoctorRule[] = [
       const { visibilityMs } = queue.settings
       if (visibilityMs >= timeoutMs) return undefined
       return {
-        reason: `It may run for ${formatDuration(timeoutMs)}, and '${queue.name}' hides a message for ${formatDuration(visibilityMs)}. AWS refuses that: the message would come again while it is still being handled.`,
+        reason: `It may run for ${formatDuration(timeoutMs)}, and '${queue.name}' hides a message for ${formatDuration(visibilityMs)}. AWS refuses that: the message would be delivered again while the function still handles it.`,
         fix: `Set the visibility timeout of '${queue.name}' to ${formatDuration(timeoutMs * 6)}, six times the function's.`,
       }
     }),
@@ -62,8 +62,8 @@ export const consumerRules: readonly DoctorRule[] = [
       if (queue.settings.type === 'fifo' || batchSize <= receiveMax) return undefined
       if (batchingWindowMs >= 1_000) return undefined
       return {
-        reason: `A batch of ${batchSize} is collected by several receives, which needs a batching window. AWS refuses it without.`,
-        fix: `Set a batching window of at least 1s, or a batch size of at most ${receiveMax}.`,
+        reason: `A batch of ${batchSize} takes several receives, which need a batching window. AWS refuses it without one.`,
+        fix: `Set a batching window of at least 1s, or lower the batch size to at most ${receiveMax}.`,
       }
     }),
   },
@@ -87,22 +87,25 @@ export const consumerRules: readonly DoctorRule[] = [
       if (queue.settings.type !== 'fifo' || batchingWindowMs === 0) return undefined
       return {
         reason: `'${queue.name}' is a FIFO queue; AWS refuses a batching window on it.`,
-        fix: 'Leave out the batching window.',
+        fix: 'Remove the batching window.',
       }
     }),
   },
   {
     name: 'visibility-below-six-timeouts',
     severity: 'warning',
-    finds: 'a visibility timeout below six times the timeout of the function, plus its window',
+    finds:
+      'a visibility timeout below six times the timeout of the functionplus its batching window',
     look: eachConsumer(({ consumer: { timeoutMs, batchingWindowMs }, queue }) => {
       const { visibilityMs } = queue.settings
       const advisedMs = timeoutMs * 6 + batchingWindowMs
       if (visibilityMs < timeoutMs || visibilityMs >= advisedMs) return undefined
       const window =
-        batchingWindowMs === 0 ? '' : ` and collects for ${formatDuration(batchingWindowMs)}`
+        batchingWindowMs === 0
+          ? ''
+          : ` and collects messages for ${formatDuration(batchingWindowMs)}`
       return {
-        reason: `It may run for ${formatDuration(timeoutMs)}${window}; '${queue.name}' hides a message for ${formatDuration(visibilityMs)}. When a call is throttled, there is no time left to try it again before the message is visible to others.`,
+        reason: `It may run for ${formatDuration(timeoutMs)}${window}; '${queue.name}' hides a message for ${formatDuration(visibilityMs)}. After a throttled call there is no time left to retry before the message is visible again.`,
         fix: `Set the visibility timeout of '${queue.name}' to ${formatDuration(advisedMs)}, or shorten the timeout of the function.`,
       }
     }),
@@ -110,20 +113,20 @@ export const consumerRules: readonly DoctorRule[] = [
   {
     name: 'whole-batch-fails',
     severity: 'warning',
-    finds: 'a function that takes several messages and cannot say which of them failed',
+    finds: 'a function that takes several messages and cannot report which of them failed',
     look: eachConsumer(({ consumer: { batchSize, reportsBatchItemFailures }, queue }) => {
       if (batchSize <= 1 || reportsBatchItemFailures) return undefined
-      const order = queue.settings.type === 'fifo' ? ', and behind it its group waits' : ''
+      const order = queue.settings.type === 'fifo' ? ', and their groups wait' : ''
       return {
-        reason: `It takes up to ${batchSize} messages, and one that fails fails all: those that were done are done again, and all use up a receive${order}.`,
-        fix: 'Report batch item failures (ReportBatchItemFailures) and answer { batchItemFailures }.',
+        reason: `It takes up to ${batchSize} messages, and one failure fails them all: finished messages are handled again, and each uses up a receive${order}.`,
+        fix: 'Report batch item failures (ReportBatchItemFailures) and return { batchItemFailures }.',
       }
     }),
   },
   {
     name: 'concurrency-above-reserved',
     severity: 'warning',
-    finds: 'queues that may start more of a function than is reserved for it',
+    finds: 'queues that may run more invocations of a function than its reserved concurrency',
     look: eachFunction((sources) => {
       const reserved = reservedFor(sources)
       const limits = sources.map(({ consumer }) => consumer.maximumConcurrency)
@@ -131,8 +134,8 @@ export const consumerRules: readonly DoctorRule[] = [
       const wanted = limits.reduce<number>((sum, limit) => sum + (limit ?? 0), 0)
       if (wanted <= reserved) return undefined
       return {
-        reason: `Its queues may start ${wanted} at once, and ${reserved} are reserved for it. What is throttled uses up receives without having run.`,
-        fix: `Reserve at least ${wanted}, or lower the maximum concurrency of its queues.`,
+        reason: `Its queues may run ${wanted} invocations at once, but its reserved concurrency is ${reserved}. Throttled messages use up receives without being handled.`,
+        fix: `Raise the reserved concurrency to at least ${wanted}, or lower the maximum concurrency of its queues.`,
       }
     }),
   },
@@ -147,7 +150,7 @@ export const consumerRules: readonly DoctorRule[] = [
       if (open.every(({ queue }) => queue?.settings.type === 'fifo')) return undefined
       const names = open.map(({ consumer }) => `'${consumer.queue}'`).join(', ')
       return {
-        reason: `${reserved} are reserved for it, and Lambda does not look at that when it reads ${names}: it starts with five batches and goes up to a thousand. What is throttled uses up receives without having run.`,
+        reason: `Its reserved concurrency is ${reserved}, but Lambda ignores that when it reads ${names}: it starts with five batches and scales to a thousand. Throttled messages use up receives without being handled.`,
         fix: `Set a maximum concurrency on the event source, 2 to ${Math.max(2, reserved)}.`,
       }
     }),
@@ -155,41 +158,41 @@ export const consumerRules: readonly DoctorRule[] = [
   {
     name: 'never-runs',
     severity: 'warning',
-    finds: 'a function for which no concurrency is reserved: it never runs',
+    finds: 'a function whose reserved concurrency is 0: it never runs',
     look: eachFunction((sources) => {
       if (reservedFor(sources) !== 0) return undefined
       return {
         reason:
           'Its reserved concurrency is 0: every call is throttled, and its messages become dead letters.',
-        fix: 'Reserve at least 2, or disable the event source to pause it.',
+        fix: 'Set the reserved concurrency to at least 2, or disable the event source to pause it.',
       }
     }),
   },
   {
     name: 'same-function-for-dead-letters',
     severity: 'warning',
-    finds: 'a function that takes a queue and its dead letters',
+    finds: 'a function that consumes a queue and its dead letters',
     look: eachConsumer(({ consumer: { name }, queue }) => {
       const target = queue.deadLetters
       const takesBoth = target?.consumers.some((other) => other.name === name) ?? false
       if (target === undefined || target === queue || !takesBoth) return undefined
       return {
-        reason: `It takes '${queue.name}' and its dead letters in '${target.name}': what it could not handle comes to it again, and nobody else sees it.`,
-        fix: `Leave '${target.name}' to a person or to other code, and redrive when the reason is gone.`,
+        reason: `It consumes '${queue.name}' and its dead letters in '${target.name}': it receives again what it could not handle, and no other code sees it.`,
+        fix: `Leave '${target.name}' to a person or to other code, and redrive when the cause is fixed.`,
       }
     }),
   },
   {
     name: 'few-receives',
     severity: 'hint',
-    finds: 'fewer than five receives on a queue that feeds a function',
+    finds: 'fewer than five receives on a queue that invokes a function',
     look: eachConsumer(({ queue }) => {
       const { deadLetter } = queue.settings
       if (deadLetter === null || deadLetter.maxReceives === 1 || deadLetter.maxReceives >= 5) {
         return undefined
       }
       return {
-        reason: `'${queue.name}' gives a message ${deadLetter.maxReceives} receives. A throttled call is one of them, so a busy moment can make good messages dead letters.`,
+        reason: `'${queue.name}' allows ${deadLetter.maxReceives} receives per message. A throttled call uses one, so a load peak can dead-letter good messages.`,
         fix: 'Allow at least 5 receives.',
       }
     }),

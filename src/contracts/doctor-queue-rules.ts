@@ -8,7 +8,7 @@ import type { ExaminedFacts, QueueFacts } from './examined-facts.ts'
 
 type Look = DoctorRule['look']
 
-/** A rule that looks at one queue at a time. */
+/** A rule that checks one queue at a time. */
 function eachQueue(look: (queue: QueueFacts) => Omit<Observation, 'subject'> | undefined): Look {
   return ({ queues }: ExaminedFacts) =>
     queues.flatMap((queue) => {
@@ -42,32 +42,32 @@ export const queueRules: readonly DoctorRule[] = [
       return {
         reason:
           'It is its own dead-letter queue: a message that always fails stays in the queue, is received again and again, and its receive count rises.',
-        fix: 'Give it a dead-letter queue of another name, with a retention of 14 days.',
+        fix: 'Give it another queue as its dead-letter queue, with a retention of 14 days.',
       }
     }),
   },
   {
     name: 'dead-letter-circle',
     severity: 'error',
-    finds: 'queues whose dead letters come back to them by way of others',
+    finds: 'queues whose dead letters return to them through other queues',
     look: eachQueue((queue) => {
-      const way = isItsOwn(queue) ? undefined : wayOfDeadLetters(queue)
+      const way = isItsOwn(queue) ? undefined : deadLetterCycle(queue)
       if (way === undefined) return undefined
       return {
-        reason: `Its dead letters come back to it: ${way.join(' → ')}. A message that fails would go round for ever; Millrace refuses that.`,
-        fix: 'Let the last of them have no dead-letter queue.',
+        reason: `Its dead letters return to it: ${way.join(' → ')}. A failing message would circulate forever; Millrace refuses that.`,
+        fix: 'Remove the dead-letter queue of the last one.',
       }
     }),
   },
   {
     name: 'redrive-not-allowed',
     severity: 'error',
-    finds: 'a dead-letter queue that does not let a queue use it',
+    finds: 'a dead-letter queue whose redrive allow policy excludes a queue that uses it',
     look: eachQueue(({ name, deadLetters }) => {
       const allowed = deadLetters?.settings.deadLetterSources ?? 'all'
       if (deadLetters === undefined || allowed === 'all' || allowed.includes(name)) return undefined
       return {
-        reason: `'${deadLetters.name}' takes ${allowed === 'none' ? 'no dead letters' : 'dead letters of other queues only'}. SQS refuses that.`,
+        reason: `'${deadLetters.name}' accepts ${allowed === 'none' ? 'no dead letters' : 'only the dead letters of other queues'}. SQS refuses that.`,
         fix: `Add '${name}' to the redrive allow policy of '${deadLetters.name}'.`,
       }
     }),
@@ -87,17 +87,17 @@ export const queueRules: readonly DoctorRule[] = [
   {
     name: 'dead-letter-retention',
     severity: 'warning',
-    finds: 'a dead-letter queue that keeps messages no longer than the queue they come from',
+    finds: 'a dead-letter queue whose retention is no longer than that of its source queue',
     look: eachQueue((queue) => {
       const { settings, deadLetters } = queue
-      // A FIFO queue starts the clock anew when a message moves.
+      // A FIFO queue restarts the retention when a message moves.
       if (deadLetters === undefined || settings.type === 'fifo' || isItsOwn(queue)) return undefined
       const { retentionMs } = deadLetters.settings
       if (retentionMs > settings.retentionMs || retentionMs === limits.retentionMs.max) {
         return undefined
       }
       return {
-        reason: `It keeps messages for ${formatDuration(settings.retentionMs)} and its dead-letter queue '${deadLetters.name}' for ${formatDuration(retentionMs)}, counted from the first send. A message that dies late is gone before anybody sees it.`,
+        reason: `It keeps messages for ${formatDuration(settings.retentionMs)} and its dead-letter queue '${deadLetters.name}' for ${formatDuration(retentionMs)}, counted from the first send. A message that fails late expires before anyone can look at it.`,
         fix: `Set the retention of '${deadLetters.name}' to ${longest}.`,
       }
     }),
@@ -110,7 +110,7 @@ export const queueRules: readonly DoctorRule[] = [
       if (deadLetter?.maxReceives !== 1) return undefined
       return {
         reason:
-          'A message has one chance: a deploy, a crash or a throttled call at the wrong moment makes it a dead letter.',
+          'Each message has one chance: a deploy, a crash or a throttled call at the wrong moment makes it a dead letter.',
         fix: 'Allow at least 3 receives; 5 where Lambda consumes.',
       }
     }),
@@ -123,7 +123,7 @@ export const queueRules: readonly DoctorRule[] = [
       if (!outlastsRetention(settings)) return undefined
       const { delayMs, retentionMs } = settings
       return {
-        reason: `It delays messages for ${formatDuration(delayMs)} and keeps them for ${formatDuration(retentionMs)}: they expire before they can be received. SQS accepts that; Millrace refuses the sends.`,
+        reason: `It delays messages for ${formatDuration(delayMs)} but keeps them for only ${formatDuration(retentionMs)}: they expire before they can be received. SQS accepts that; Millrace refuses the sends.`,
         fix: `Set the retention well above ${formatDuration(delayMs)}, or lower the delay.`,
       }
     }),
@@ -131,13 +131,13 @@ export const queueRules: readonly DoctorRule[] = [
   {
     name: 'retention-below-retries',
     severity: 'warning',
-    finds: 'a queue that forgets messages before their receives are used up',
+    finds: 'a queue whose messages expire before their receives are used up',
     look: eachQueue(({ settings: { deadLetter, visibilityMs, retentionMs } }) => {
       if (deadLetter === null) return undefined
       const neededMs = visibilityMs * deadLetter.maxReceives
       if (retentionMs > neededMs) return undefined
       return {
-        reason: `${deadLetter.maxReceives} receives of ${formatDuration(visibilityMs)} take ${formatDuration(neededMs)}, and the retention ends after ${formatDuration(retentionMs)}: a failing message is gone before it becomes a dead letter.`,
+        reason: `${deadLetter.maxReceives} receives of ${formatDuration(visibilityMs)} take ${formatDuration(neededMs)}, but the retention ends after ${formatDuration(retentionMs)}: a failing message expires before it becomes a dead letter.`,
         fix: `Set the retention well above ${formatDuration(neededMs)}, or lower the visibility timeout or the receives.`,
       }
     }),
@@ -150,7 +150,7 @@ export const queueRules: readonly DoctorRule[] = [
       if (!isConsumed || visibilityMs > 0) return undefined
       return {
         reason:
-          'A received message is visible to others at once, so that each is handled several times.',
+          'A received message is visible to other receivers at once, so each message is handled several times.',
         fix: 'Set the visibility timeout above the time that handling takes.',
       }
     }),
@@ -162,7 +162,7 @@ export const queueRules: readonly DoctorRule[] = [
     look: eachQueue(({ sources, isWatched }) => {
       if (sources.length === 0 || isWatched !== false) return undefined
       return {
-        reason: `It takes the dead letters of ${sources.join(', ')}, and no alarm tells when one arrives.`,
+        reason: `It takes the dead letters of ${sources.join(', ')}, and no alarm reports when one arrives.`,
         fix: 'Add an alarm on ApproximateNumberOfMessagesVisible above 0.',
       }
     }),
@@ -172,13 +172,13 @@ export const queueRules: readonly DoctorRule[] = [
     severity: 'hint',
     finds: 'a queue that is polled without waiting for messages',
     look: eachQueue(({ settings: { receiveWaitMs }, consumers, isConsumed, sources }) => {
-      // Lambda waits by itself, whatever the queue says.
+      // Lambda always uses long polling, whatever the queue's setting.
       if (receiveWaitMs > 0 || consumers.length > 0 || sources.length > 0) return undefined
       if (isConsumed) return undefined
       return {
         reason:
-          'A receive that names no wait answers at once, often with nothing, and each empty answer is a paid request.',
-        fix: 'Set the receive wait to 20s, or let every receiver ask for it.',
+          'A receive without a wait time returns at once, often empty, and each empty receive is a paid request.',
+        fix: 'Set the receive wait to 20s, or pass a wait time with every receive.',
       }
     }),
   },
@@ -192,8 +192,8 @@ function isItsOwn({ name, deadLetters }: QueueFacts): boolean {
   return deadLetters?.name === name
 }
 
-/** The names on the way back to the queue, when there is one. */
-function wayOfDeadLetters(start: QueueFacts): readonly string[] | undefined {
+/** The names of the queues from this one back to itself; undefined if its dead letters do not return. */
+function deadLetterCycle(start: QueueFacts): readonly string[] | undefined {
   const names = [start.name]
   let next = start.deadLetters
   while (next !== undefined && !names.includes(next.name)) {
@@ -205,11 +205,13 @@ function wayOfDeadLetters(start: QueueFacts): readonly string[] | undefined {
 
 function fateOfMessage({ type, visibilityMs, retentionMs }: QueueSettings): string {
   const fate =
-    type === 'fifo' ? 'holds up its group' : `comes back every ${formatDuration(visibilityMs)}`
-  return `a message that always fails ${fate} until its retention of ${formatDuration(retentionMs)} ends, and is then gone`
+    type === 'fifo'
+      ? 'holds up its group'
+      : `is delivered again every ${formatDuration(visibilityMs)}`
+  return `a message that always fails ${fate} until its retention of ${formatDuration(retentionMs)} ends, and is then lost`
 }
 
-/** Attempts end a job, not retention; the failed job is kept, and its message is not. */
+/** A job ends with its last attempt, not with retention. The failed job is kept, its message is not. */
 function fateOfJob({ history: { failedMs } }: QueueSettings): string {
   const end =
     failedMs === null ? 'is never removed' : `is removed after ${formatDuration(failedMs)}`

@@ -1,14 +1,14 @@
-/** What a rule of the doctor is, and what it finds. */
+/** A rule of the doctor, and a finding. */
 import type { ExaminedFacts, ExaminedPlace } from './examined-facts.ts'
 
-/** An error is refused on AWS or here, a warning loses messages or time, a hint is good to know. */
+/** An error is refused on AWS or here. A warning can lose messages or time. A hint is advice. */
 export type Severity = 'error' | 'warning' | 'hint'
 
 export interface Finding {
   /** The name of the rule. */
   readonly rule: string
   readonly severity: Severity
-  /** The queue or the function that it is about. */
+  /** The name of the queue or function that the finding is about. */
   readonly subject: string
   readonly reason: string
   readonly fix: string

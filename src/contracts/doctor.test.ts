@@ -153,7 +153,7 @@ describe('the doctor', () => {
     )
   })
 
-  test('says why and what to do, in numbers', () => {
+  test('gives the reason and the fix, with numbers', () => {
     const [finding] = examine(changed({ orders: { visibilityMs: 20_000 } }))
     assert.deepEqual(finding, {
       rule: 'visibility-below-timeout',
@@ -161,7 +161,7 @@ describe('the doctor', () => {
       subject: 'worker',
       reason:
         "It may run for 30s, and 'orders' hides a message for 20s. AWS refuses that: " +
-        'the message would come again while it is still being handled.',
+        'the message would be delivered again while the function still handles it.',
       fix: "Set the visibility timeout of 'orders' to 3m, six times the function's.",
     })
   })
@@ -189,7 +189,7 @@ describe('the doctor', () => {
     })
     assert.deepEqual(
       findings.map(({ rule, reason }) => [rule, reason.slice(0, 36)]),
-      [['concurrency-above-reserved', 'Its queues may start 6 at once, and ']],
+      [['concurrency-above-reserved', 'Its queues may run 6 invocations at ']],
     )
   })
 

@@ -1,6 +1,6 @@
 /**
- * Looks at queues and their consumers for what is refused on AWS, what loses messages, and what surprises people later.
- * Pure: it takes plain facts and answers findings, each with its reason and its repair.
+ * Checks queues and their consumers for settings that AWS refuses, that lose messages, or that surprise
+ * people later. Pure: takes plain facts and returns findings, each with a reason and a fix.
  */
 import { consumerRules } from './doctor-consumer-rules.ts'
 import { queueRules } from './doctor-queue-rules.ts'

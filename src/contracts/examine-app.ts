@@ -1,4 +1,6 @@
-/** An app before the doctor. Its workers renew their leases, so Lambda's rules are not theirs. */
+/**
+ * Runs the doctor on an app. Its workers renew their leases, so the rules about Lambda do not apply to them.
+ */
 import { examine } from './doctor.ts'
 import type { Finding } from './doctor-rule.ts'
 import type { ExaminedQueues } from './examined-facts.ts'

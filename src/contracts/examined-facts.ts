@@ -1,21 +1,23 @@
-/** A resolved as the doctor's rules want it: settings in full, and who belongs to whom. */
+/**
+ * Queues and consumers in the form that the doctor's rules need: with all settings, and linked to each other.
+ */
 import { defaultQueueSettings, type QueueSettings } from '../core/queue-settings.ts'
 
 export interface ExaminedQueues {
   readonly queues: readonly ExaminedQueue[]
-  /** Functions that queues feed, as Lambda does it. */
+  /** Functions that queues invoke, as on Lambda. */
   readonly consumers: readonly ExaminedConsumer[]
 }
 
 export interface ExaminedQueue {
   readonly name: string
-  /** What was said; the rest is as SQS has it. */
+  /** Settings that were declared. The others have the defaults of SQS. */
   readonly settings: Partial<QueueSettings>
-  /** Whether somebody other than the consumers takes messages out of it. */
+  /** Whether something other than these consumers receives from the queue. */
   readonly isConsumed?: boolean
   /** Whether its messages are tracked jobs. */
   readonly hasJobs?: boolean
-  /** Whether an alarm watches its depth; undefined when that is not known here. */
+  /** Whether an alarm watches its depth. Undefined if unknown. */
   readonly isWatched?: boolean
   readonly at?: ExaminedPlace
 }
@@ -28,7 +30,7 @@ export interface ExaminedConsumer {
   readonly batchSize: number
   readonly batchingWindowMs: number
   readonly maximumConcurrency: number | null
-  /** Of the function, for all of its queues together. */
+  /** The reserved concurrency of the function, shared by all of its queues. */
   readonly reservedConcurrency: number | null
   readonly reportsBatchItemFailures: boolean
   readonly at?: ExaminedPlace
@@ -48,9 +50,9 @@ export interface ExaminedFacts {
 export interface QueueFacts {
   readonly name: string
   readonly settings: QueueSettings
-  /** Its dead-letter queue, when it was examined too. */
+  /** Its dead-letter queue, if that was examined too. */
   readonly deadLetters: QueueFacts | undefined
-  /** Names of the other queues whose dead letters it takes. */
+  /** Names of the other queues that use it as their dead-letter queue. */
   readonly sources: readonly string[]
   readonly consumers: readonly ExaminedConsumer[]
   readonly isConsumed: boolean
@@ -61,7 +63,7 @@ export interface QueueFacts {
 
 export interface ConsumerFacts {
   readonly consumer: ExaminedConsumer
-  /** Undefined when the queue was not examined. */
+  /** Undefined if the queue was not examined. */
   readonly queue: QueueFacts | undefined
   readonly place: Placed
 }
@@ -79,7 +81,7 @@ export function factsOf({ queues, consumers }: ExaminedQueues): ExaminedFacts {
     byName.set(queue.name, {
       name: queue.name,
       settings: { type: 'standard', ...defaultQueueSettings, ...queue.settings },
-      // Asked for later, when all queues are known.
+      // A getter, because not all queues are known yet.
       get deadLetters() {
         return byName.get(queue.settings.deadLetter?.queue ?? '')
       },

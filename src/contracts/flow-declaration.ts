@@ -1,6 +1,6 @@
 /**
- * How fan-out and fan-in are declared: `flow({ units: 'extract', finalize: 'finalize' })`. A flow is
- * opened with its units, one message or job each, and ends once: when the last of them has ended.
+ * How fan-out and fan-in are declared: `flow({ units: 'extract', finalize: 'finalize' })`. A flow is opened
+ * with its units, one message or job each. It ends once, when its last unit has ended.
  */
 import type { Duration } from '../core/durations.ts'
 
@@ -9,24 +9,25 @@ export interface FlowOptions<
   Finalize extends string = string,
   Failed extends string = string,
 > {
-  /** The key of the queue that takes the messages or jobs of units. */
+  /** The key of the queue that gets the messages or jobs of the units. */
   readonly units: Units
-  /** The key of the queue that hears of the end, once. Default: nobody does. */
+  /** The key of the queue that gets one message when the flow ends. Default: none. */
   readonly finalize?: Finalize
-  /** The key of the queue that hears of a failure, once. Default: nobody does. */
+  /** The key of the queue that gets one message if the flow fails. Default: none. */
   readonly failed?: Failed
   /**
-   * What a unit that is given up means: `'wait'` for it to be brought back, `'fail'` at once, or
-   * `'finalize'` with what there is when no unit is pending any more. Default `'wait'`.
+   * What happens after a unit has failed for good. `'wait'`: the flow stays open until the unit is resumed.
+   * `'fail'`: the flow fails at once. `'finalize'`: the flow ends without that unit when no unit is pending.
+   * Default `'wait'`.
    */
   readonly onUnitFailure?: 'wait' | 'fail' | 'finalize'
-  /** How long after its opening a flow is overdue, 1s to 366d. Default never. */
+  /** How long after its opening a flow is overdue, 1s to 366d. Default: never. */
   readonly deadline?: Duration
-  /** What happens to an overdue flow. Default `'report'`: it is marked overdue, and goes on. */
+  /** What happens to an overdue flow. Default `'report'`: it is marked overdue and continues. */
   readonly onDeadline?: 'report' | 'fail' | 'finalize'
-  /** Whether the messages of units are remembered, so that a unit can be resumed without them. */
+  /** Keeps a copy of each unit's message, so that `resume` works without passing it again. Default: false. */
   readonly keepWork?: boolean
-  /** How long a flow is remembered after its end. Default 30d, from 1m to 10 years. */
+  /** How long the record of a flow is kept after it ends, 1m to 10 years. Default 30d. */
   readonly keep?: Duration
 }
 

@@ -1,6 +1,6 @@
-/** What a handler may return: a result, or one of the outcomes that `retryIn`, `release` and `deadLetter` make. */
+/** What a handler may return: a result, or an outcome made by `retryIn`, `release` or `deadLetter`. */
 
-/** Tells an outcome from a result that happens to look like one. */
+/** Distinguishes an outcome from a result with the same fields. */
 export const outcomeKind: unique symbol = Symbol('outcome of a handler')
 
 export type HandlerOutcome =

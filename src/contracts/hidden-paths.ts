@@ -1,8 +1,8 @@
-/** The paths in the messages of a queue that nobody is shown: what its contract calls secret or personal. */
+/** The paths in a queue's messages that its contract marks as secret or personal, so that they are masked. */
 import { isJobsQueue, jobTypeOf } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 
-/** @param type of a job; without it the paths of all types of the queue, since it may be any of them */
+/** @param type of a job; without it, returns the paths of all job types of the queue */
 export function hiddenPathsOf(declared: DeclaredQueue, type?: string): readonly string[] {
   if (!isJobsQueue(declared)) return pathsIn(declared.options)
   const types = type === undefined ? Object.keys(declared.options.types) : [type]

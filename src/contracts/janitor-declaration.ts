@@ -1,13 +1,16 @@
-/** After how long the janitor of an app calls something stuck. */
+/** When the janitor of an app reports work as stuck. */
 import { describeGiven, type Violations } from '../core/checks.ts'
 import type { Duration } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import { checkDuration, checkEach, checkKeys, isRecord } from './setting-checks.ts'
 
 export interface JanitorOptions {
-  /** A job that could run, and that nobody has taken for so long, is stuck. Default 1h. */
+  /** How long a job may be ready to run before it counts as stuck, if no worker claims it. Default 1h. */
   readonly pendingFor?: Duration
-  /** A job that one worker has held for so long is stuck, however often it renewed. Default 6h. */
+  /**
+   * How long one worker may hold a job before it counts as stuck, however often the lease is renewed. Default
+   * 6h.
+   */
   readonly processingFor?: Duration
 }
 

@@ -1,34 +1,36 @@
 /**
- * What a handler can know and do in any app. Handlers that are declared with their job type get this: the queues of
- * the app are not known there, so it has neither `send` nor `enqueue`.
+ * The handler context that works in any app. Handlers that are declared with their job type get this one: the
+ * queues of the app are not known there, so it has neither `send` nor `enqueue`.
  */
 import type { KeptLabels } from '../core/job-labels.ts'
 import type { Logger } from '../observability/logger.ts'
 
 export interface JobContext extends KeptLabels {
-  /** Of the job, or of the message. */
+  /** The id of the job, or of the message if it is not a job. */
   readonly id: string
   /** The key of the queue. */
   readonly queue: string
-  /** The job type; null for a message that is no job. */
+  /** The job type; null for a message that is not a job. */
   readonly type: string | null
-  /** What the handler is given, for middleware. */
+  /** The payload that the handler is called with, for middleware. */
   readonly payload: unknown
   readonly owner: string | null
   readonly tenant: string | null
-  /** 1 for the first. */
+  /** 1 for the first attempt. */
   readonly attempt: number
-  /** After so many attempts it is over; null when nothing ends it. */
+  /**
+   * The number of attempts before the job fails or the message is dead-lettered. Null if there is no limit.
+   */
   readonly maxAttempts: number | null
-  /** Rises with every lease: compare it in your own writes to keep out a worker that came late. */
+  /** Rises with every lease. Compare it in your own writes to refuse a worker whose lease has expired. */
   readonly token: number
   /** Aborted with an `AbortReason` when the handler should stop. */
   readonly signal: AbortSignal
-  /** Writes lines that carry queue, type, id, attempt and trace. */
+  /** Logs with the queue, type, id, attempt and trace on every line. */
   readonly log: Logger
 
-  /** Says how far the job is, 0 to 1. */
+  /** Reports the progress of the job, 0 to 1. */
   progress(fraction: number): Promise<void>
-  /** Reports what was spent, at once and whatever becomes of the job. */
+  /** Adds to a budget at once. The amount counts even if the job fails. */
   spend(budget: string, amount: number): Promise<void>
 }

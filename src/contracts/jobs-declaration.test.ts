@@ -83,7 +83,7 @@ describe('a queue of jobs', () => {
         mail: queue({ deadLetter: { after: 3, queue: 'basic' } }),
       }),
       [
-        "queues.mail.deadLetter.queue: got 'basic', a queue of jobs, " +
+        "queues.mail.deadLetter.queue: got 'basic', a jobs queue, " +
           'expected a queue declared with queue({...})',
       ],
     )
@@ -92,7 +92,7 @@ describe('a queue of jobs', () => {
 
 describe('what is wrong with a queue of jobs', () => {
   const schemaWanted = 'expected a Standard Schema, such as one of zod, valibot or arktype'
-  const typesWanted = 'expected an object of at least one job type'
+  const typesWanted = 'expected an object with at least one job type'
 
   test.each([
     [{}, `queues.basic.types: got undefined, ${typesWanted}`],

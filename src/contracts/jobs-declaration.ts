@@ -1,7 +1,7 @@
 /**
- * How a queue of tracked jobs is declared: `jobs({ types: {...} })`. Underneath it is a standard queue,
- * so names, settings and dead letters are those of any other; what it adds is that each entry has a
- * type with a contract of its own, and a fate that can be asked for.
+ * How a queue of tracked jobs is declared: `jobs({ types: {...} })`. It is a standard queue with the same
+ * names, settings and dead letters. In addition, each job has a type with its own contract, and a status that
+ * can be read by id.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
@@ -23,42 +23,44 @@ export interface JobType<
   readonly schema: Payload
   /** The schema of the result. Default: any JSON value. */
   readonly result?: Result
-  /** How often it is tried, 1 to 1000. Default: as the queue says. */
+  /** How many times a job of this type may run, 1 to 1000. Default: the queue's `attempts`. */
   readonly attempts?: number
-  /** Default: as the queue says. */
+  /** The waits between attempts. Default: the queue's `backoff`. */
   readonly backoff?: Backoff
-  /** How long its handler may take. Default: as the queue says. */
+  /** How long its handler may run. Default: the queue's `timeout`. */
   readonly timeout?: Duration
-  /** How many of this type may run at once, in all workers together. */
+  /** How many jobs of this type may run at once, in all workers together. Default: no ceiling. */
   readonly concurrency?: number
-  /** Kill switches that stop this type, beside those of the queue. */
+  /** Kill switches that stop this type, in addition to those of the queue. */
   readonly obeys?: string | readonly string[]
-  /** Paths in the payload, such as `'card.number'`, that are masked. In an array each element counts. */
+  /**
+   * Paths in the payload, such as `'card.number'`, that are masked. A path covers every element of an array.
+   */
   readonly secret?: readonly string[]
-  /** Paths in the payload that tell who somebody is. They are masked like secrets. */
+  /** Paths in the payload that identify a person. They are masked like secrets. */
   readonly personal?: readonly string[]
-  /** Refuses payloads with personal data. Default: as the queue says. */
+  /** Refuses payloads with personal data. Default: the queue's `noPersonalData`. */
   readonly noPersonalData?: boolean
 }
 
-/** By name, 1 to 128 characters: the schema of the payload, or that and more. */
+/** By name, 1 to 128 characters: the schema of the payload, or an object with the schema and options. */
 export type JobTypes = Readonly<Record<string, MessageSchema | JobType>>
 
 export interface JobsOptions<Types extends JobTypes = JobTypes>
   extends Omit<QueueOptions, 'schema' | 'secret' | 'personal'> {
   readonly types: Types
-  /** How often a job is tried, 1 to 1000. Default 3. */
+  /** How many times a job may run, 1 to 1000. Default 3. */
   readonly attempts?: number
-  /** How long an idempotency key is remembered. Default 24h, from 1s to 90d. */
+  /** How long an idempotency key is remembered, 1s to 90d. Default 24h. */
   readonly idempotencyFor?: Duration
-  /** How long finished jobs are remembered. */
+  /** How long finished jobs are kept. */
   readonly keepFinished?: KeepFinished
 }
 
 export interface KeepFinished {
-  /** Default 30d. */
+  /** How long completed jobs are kept. Default 30d. */
   readonly completed?: Duration | 'forever'
-  /** Of failed and cancelled jobs. Default 90d. */
+  /** How long failed and cancelled jobs are kept. Default 90d. */
   readonly failed?: Duration | 'forever'
 }
 
@@ -68,27 +70,27 @@ export interface JobsQueue<Types extends JobTypes = JobTypes> {
   readonly options: JobsOptions<Types>
 }
 
-/** The names of the types that a queue of jobs takes. */
+/** The names of the job types of a queue. */
 export type JobTypeName<Queue> =
   Queue extends JobsQueue<infer Types> ? Extract<keyof Types, string> : never
 
-/** What an enqueue may pass: the input side of the type's schema. */
+/** The payload that `enqueue` accepts: the input side of the type's schema. */
 export type JobInput<Queue, Name extends JobTypeName<Queue>> = StandardSchemaV1.InferInput<
   PayloadSchema<DeclaredType<Queue, Name>>
 >
 
-/** What a handler gets: the output side of the type's schema. */
+/** The payload that a handler gets: the output side of the type's schema. */
 export type JobOutput<Queue, Name extends JobTypeName<Queue>> = StandardSchemaV1.InferOutput<
   PayloadSchema<DeclaredType<Queue, Name>>
 >
 
-/** What a handler may answer: the input side of the result's schema, or anything without one. */
+/** The result that a handler may return: the input side of the result's schema, or anything without one. */
 export type JobResult<Queue, Name extends JobTypeName<Queue>> =
   DeclaredType<Queue, Name> extends { readonly result: infer Result extends MessageSchema }
     ? StandardSchemaV1.InferInput<Result>
     : unknown
 
-/** The names of the types that need a handler from the worker, because they declare no `run`. */
+/** The names of the job types that the worker needs a handler for, because they declare no `run`. */
 export type HandledJobType<Queue> =
   Queue extends JobsQueue<infer Types>
     ? Extract<
@@ -118,8 +120,8 @@ export const defaultJobAttempts = 3
 export const defaultIdempotencyFor: Duration = '24h'
 
 /**
- * Job types with the handler that may stand beside a schema. The schemas are inferred one by one, so that the payload
- * of `run` has its type: from the types as a whole they are not known before `run` is.
+ * Job types that may declare a handler next to their schema. The schemas are inferred one by one: otherwise
+ * the compiler would not know the payload type when it checks `run`.
  */
 type RunnableTypes<Schemas, Results> = {
   readonly [Name in keyof Schemas]:
@@ -127,7 +129,7 @@ type RunnableTypes<Schemas, Results> = {
     | {
         readonly schema: Schemas[Name]
         /**
-         * Runs a job of this type in workers that are not given another handler for it. It returns the result, or an
+         * Handles jobs of this type in workers that pass no other handler for it. Returns the result, or an
          * outcome.
          */
         readonly run?: (
@@ -176,26 +178,26 @@ export function jobsQueuesOf(queues: DeclaredQueues): Readonly<Record<string, Jo
   )
 }
 
-/** A declared type in its long form; undefined when the queue has no type of this name. */
+/** A declared type in its long form; undefined if the queue has no type of this name. */
 export function jobTypeOf({ options: { types } }: JobsQueue, name: string): JobType | undefined {
-  // Names come from callers: `constructor` is no type of any queue.
+  // Names come from callers: `constructor` must not match an inherited property.
   const declared = Object.hasOwn(types, name) ? types[name] : undefined
   if (declared === undefined) return undefined
   return isSchema(declared) ? { schema: declared } : declared
 }
 
-/** The handler that a type declares; the types of the declaration know what it takes. */
+/** The handler that a type declares. Its parameters are typed where the type is declared. */
 export function declaredRunOf(queue: JobsQueue, name: string): DeclaredRun | undefined {
   const type: (JobType & { readonly run?: DeclaredRun }) | undefined = jobTypeOf(queue, name)
   return type?.run
 }
 
-/** How often a job is tried when it does not say so itself. */
+/** How many times a job runs if its own options do not set it. */
 export function attemptsOf({ options }: JobsQueue, type: JobType): number {
   return type.attempts ?? options.attempts ?? options.deadLetter?.after ?? defaultJobAttempts
 }
 
-/** Whether it claims to be a schema; some libraries' schemas are functions. */
+/** Whether it has the marker of a schema. The schemas of some libraries are functions. */
 function isSchema(declared: MessageSchema | JobType): declared is MessageSchema {
   return '~standard' in declared
 }

@@ -1,8 +1,8 @@
 /**
- * Finds what tells who somebody is in a message: e-mail addresses, phone numbers, and fields that are
- * named like a person's name. It answers where and of which kind, never the value. A finding refuses a
- * message, so it looks for what can be told with certainty: ids, dates, file keys, formulas and plain
- * numbers pass. A name in a field that is called something else cannot be seen, and passes too.
+ * Finds personal data in a message: e-mail addresses, phone numbers, and fields named like a person's name.
+ * Returns the path and the kind, never the value. A finding refuses the message, so only certain matches
+ * count: ids, dates, file keys, formulas and plain numbers pass. A name in a field with another label cannot
+ * be recognised, and passes too.
  */
 import { personNamed, phoneNamed } from './personal-fields.ts'
 
@@ -10,11 +10,11 @@ export type PersonalDataKind = 'email' | 'phone' | 'name' | 'key'
 
 export interface PersonalData {
   readonly kind: PersonalDataKind
-  /** From the message down to the value; for a `key`, down to the object that has it. */
+  /** The path to the value; for a `key`, the path to the object that has it. */
   readonly path: readonly (string | number)[]
 }
 
-/** One value on its way through a message. Paths are only built for what is found. */
+/** One value during the walk through a message. Paths are built only for findings. */
 interface Place {
   readonly value: unknown
   readonly key: string | number
@@ -23,10 +23,10 @@ interface Place {
 
 const findingsMax = 20
 
-/** The first findings, in the order in which they stand in the message. */
+/** The first findings, in the order of the message. */
 export function personalData(message: unknown): readonly PersonalData[] {
   const found: PersonalData[] = []
-  // Not by recursion: a message of a megabyte may be nested half a million deep.
+  // Not recursive: a message of a megabyte may be nested half a million levels deep.
   const waiting: Place[] = [{ value: message, key: '', parent: undefined }]
   for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
     const kind = kindAt(place)
@@ -66,7 +66,7 @@ function pathOf(place: Place): readonly (string | number)[] {
   return path.reverse()
 }
 
-/** Whether a field can hold a name: `null`, a flag or a number under such a key is none. */
+/** Whether the value of such a field can be a name: null, booleans and numbers cannot. */
 function isNamed(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() !== ''
   return isObject(value) && Object.keys(value).length > 0
@@ -88,11 +88,11 @@ function kindOfText(text: string): 'email' | 'phone' | undefined {
 
 const atSign = /@|%40/gi
 const localEnd = /[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]$/u
-/** `icon@2x.png` is a picture for a sharp screen. */
+/** Does not match `icon@2x.png`, an image for a high-resolution screen. */
 const domain =
   /^(?![1-9]x\.(?:png|jpe?g|webp|gif|avif)(?!\p{L}))[\p{L}\p{N}][\p{L}\p{N}-]{0,62}(?:\.[\p{L}\p{N}-]{1,63}){0,8}\.\p{L}{2,24}(?![\p{L}\p{N}])/u
 
-/** What follows each at sign is looked at, and no more: long texts take time in proportion. */
+/** Only checks the text after each at sign, so the time is linear in the length of the text. */
 function hasEmail(text: string): boolean {
   for (const { 0: sign, index } of text.matchAll(atSign)) {
     const after = index + sign.length
@@ -103,12 +103,12 @@ function hasEmail(text: string): boolean {
 }
 
 const international = /\+[1-9](?:[ .()-]{0,2}\d){7,14}(?![\p{L}\p{N}_])/uy
-/** A sum goes on where a phone number ends. */
-const goesOn = /^\s{0,9}(?:[=+*/^\\<>×·÷%]|-\s{0,9}[\d\\(])/u
-/** A word of a language, and not a variable or a command of LaTeX. */
+/** What follows a number in a sum or formula, but not a phone number. */
+const formulaAfter = /^\s{0,9}(?:[=+*/^\\<>×·÷%]|-\s{0,9}[\d\\(])/u
+/** A word of a language, not a variable or a LaTeX command. */
 const wordBefore = /(?:^|[^\p{L}\\])\p{L}{2,32}$/u
 
-/** `+` and 8 to 15 digits in groups, where no sum can be meant. */
+/** `+` and 8 to 15 digits in groups, where the text cannot be a formula. */
 function hasInternationalNumber(text: string): boolean {
   for (let at = text.indexOf('+'); at >= 0; at = text.indexOf('+', at + 1)) {
     international.lastIndex = at
@@ -128,14 +128,14 @@ function mayBeginNumber(before: string): boolean {
 
 function mayEndNumber(text: string, end: number): boolean {
   const after = text.slice(end, end + 24)
-  return !goesOn.test(after) && !/^[.-]?[\p{L}\p{N}]/u.test(after)
+  return !formulaAfter.test(after) && !/^[.-]?[\p{L}\p{N}]/u.test(after)
 }
 
 const cue =
   /(?<![\p{L}\p{N}_/.-])(?:tel|tel[eé]fono|(?:tele)?phone|fono|celular|cel|m[oó]vil|mobile|whatsapp|fax)(?!\p{L})(?: (?:number|no|n[uú]mero))?[.:]{0,2} {0,3}/giu
 const national = /[(\d](?:[ .()/-]{0,2}\d){6,14}/y
 
-/** Written in the way of one country, a number needs a word that says what it is. */
+/** A number in a national format counts only after a word such as "phone". */
 function hasNumberAfterCue(text: string): boolean {
   for (const { 0: match, index } of text.matchAll(cue)) {
     national.lastIndex = index + match.length

@@ -1,11 +1,10 @@
 /**
- * Which keys of a message are named like a person's name or phone number, in English, Spanish,
- * Portuguese, French, Italian and German. A key is read as its words: `studentName`, `student_name` and
- * `Student Name` are the same. The last words decide, so `student_name_hash`, `file_name` and
- * `nameId` are not meant.
+ * Which keys of a message are named like a person's name or phone number, in English, Spanish, Portuguese,
+ * French, Italian and German. A key is split into words: `studentName`, `student_name` and `Student Name` are
+ * the same. The last words decide, so `student_name_hash`, `file_name` and `nameId` do not match.
  */
 
-/** Names that only people have, alone or at the end of a key. */
+/** Words for names that only people have, alone or at the end of a key. */
 const ofPeople = [
   '(?:full|first|last|middle|given|family|maiden|nick|sur|fore|legal|preferred|birth) ?names?',
   'apellidos?(?: (?:paterno|materno))?',
@@ -22,7 +21,7 @@ const ofPeople = [
   'familiennamen?',
 ]
 
-/** Alone these are somebody's name; behind another word they may be a file's or a course's. */
+/** Alone, these are a person's name. After another word they may be the name of a file or a course. */
 const alone = ['names?', 'nombres?', 'nomes?', 'noms?', 'vor und nachname']
 
 const people = [
@@ -52,10 +51,10 @@ export function phoneNamed(key: string): boolean {
   return phone.test(wordsOf(key))
 }
 
-/** A longer key is no name of a field, and is not worth the time. */
+/** Longer keys are not field names, so they are skipped to save time. */
 const keyLengthMax = 80
 
-/** `primerApellido` and `Primer-Apellido` become `primer apellido`; accents go. */
+/** `primerApellido` and `Primer-Apellido` become `primer apellido`. Accents are removed. */
 function wordsOf(key: string): string {
   return key
     .slice(0, keyLengthMax)

@@ -1,15 +1,18 @@
 /**
- * How a queue is declared: `queue({...})` for a standard queue, `fifo({...})` for one that keeps the
- * order within each group. Both only remember what was written; `defineApp` checks all of it
- * together, so that every mistake of an app is reported at once.
+ * How a queue is declared: `queue({...})` for a standard queue, `fifo({...})` for one that keeps the order
+ * within each group. Both only store the options. `defineApp` checks them all together, so it reports every
+ * mistake in an app at once.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
 
-/** Any validator that speaks Standard Schema: zod, valibot, arktype and others. */
+/** Any validator that implements Standard Schema: zod, valibot, arktype and others. */
 export type MessageSchema<Input = unknown, Output = unknown> = StandardSchemaV1<Input, Output>
 
-/** Where the deduplication id of a FIFO message comes from: a hash of its body, or the sender. */
+/**
+ * Where the deduplication id of a FIFO message comes from: `'content'` is a hash of its body, `'explicit'` is
+ * the sender.
+ */
 export type Deduplication = 'content' | 'explicit'
 
 export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
@@ -17,52 +20,57 @@ export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
   readonly schema?: Schema
   /** The name on the backend, instead of `{app}-{stage}-{queue}`. */
   readonly name?: string
-  /** How long a new message waits before it can be received. Default none, at most 15m. */
+  /** How long a new message waits before it can be received, at most 15m. Default: none. */
   readonly delay?: Duration
-  /** How long a received message is hidden from others. Default 30s, at most 12h. */
+  /** How long a received message is hidden from other receivers, at most 12h. Default 30s. */
   readonly visibilityTimeout?: Duration
-  /** How long a message is kept, counted from its send. Default 4d, from 1m to 14d. */
+  /** How long a message is kept after it was sent, 1m to 14d. Default 4d. */
   readonly retention?: Duration
-  /** How long a receive waits for a message. Default none, at most 20s. */
+  /** How long a receive waits for a message, at most 20s. Default: none. */
   readonly receiveWait?: Duration
-  /** The largest message, body and attributes together. Default and most: 1 MiB. */
+  /** The largest message, body and attributes together. Default and maximum: 1 MiB. */
   readonly maxMessageBytes?: number
-  /** Where a message goes after too many receives. Default nowhere: it stays until it expires. */
+  /** Where a message goes after too many receives. Default: none; it stays in the queue until it expires. */
   readonly deadLetter?: OwnDeadLetterQueue | SharedDeadLetterQueue
   readonly tags?: Readonly<Record<string, string>>
-  /** How many may be worked on at once by all workers together. Default: no ceiling. */
+  /** How many messages may be handled at once, by all workers together. Default: no ceiling. */
   readonly concurrency?: number
-  /** The same for each tenant, so that none takes all the room. Not on FIFO queues. */
+  /** The same for each tenant, so that no tenant can use up the whole ceiling. Not on FIFO queues. */
   readonly tenantConcurrency?: number
-  /** How many may be started within any span of time, by all workers together. */
+  /** How many messages may be started within any span of time, by all workers together. Default: no limit. */
   readonly rate?: RateLimit
   /** Names of the kill switches that stop this queue, such as `'LLM_PAUSED'`. */
   readonly obeys?: string | readonly string[]
-  /** How long to wait before a failed attempt is repeated. */
+  /** How long to wait before a failed attempt is retried. */
   readonly backoff?: Backoff
-  /** How long a handler may take. Default: as long as it likes. */
+  /** How long a handler may run. Default: no limit. */
   readonly timeout?: Duration
-  /** Paths in the message, such as `'card.number'`, that are masked. In an array each element counts. */
+  /**
+   * Paths in the message, such as `'card.number'`, that are masked. A path covers every element of an array.
+   */
   readonly secret?: readonly string[]
-  /** Paths in the message that tell who somebody is. They are masked like secrets. */
+  /** Paths in the message that identify a person. They are masked like secrets. */
   readonly personal?: readonly string[]
-  /** Refuses bodies with e-mail addresses, phone numbers, or fields named like a person's name. */
+  /**
+   * Refuses messages with e-mail addresses, phone numbers, or fields named like a person's name. Default:
+   * false.
+   */
   readonly noPersonalData?: boolean
   /**
-   * Whether a server that knows the app checks what SQS clients send to this queue, and what they and
-   * Lambda functions receive from it. Default: true.
+   * Whether a server that knows the app checks this queue's messages at the SQS endpoint: those that SQS
+   * clients send, and those that SQS clients and Lambda functions receive. Default: true.
    */
   readonly checkOnWire?: boolean
 }
 
 export interface RateLimit {
-  /** 1 to 1,000,000. */
+  /** How many messages, 1 to 1,000,000. */
   readonly max: number
-  /** From 100ms to 1d. */
+  /** The span of time, 100ms to 1d. */
   readonly per: Duration
 }
 
-/** Exponential: each wait is `factor` times the one before. */
+/** Exponential backoff: each wait is `factor` times the one before. */
 export interface Backoff {
   /** The wait after the first attempt. Default 5s. */
   readonly from?: Duration
@@ -70,7 +78,7 @@ export interface Backoff {
   readonly factor?: number
   /** The longest wait. Default 1h, at most 12h. */
   readonly max?: Duration
-  /** The part of a wait that is left to chance, 0 to 1. Default 0.2. */
+  /** The random part of a wait, 0 to 1. Default 0.2. */
   readonly jitter?: number
 }
 
@@ -79,20 +87,26 @@ export interface WithDeadLetters {
   readonly options: { readonly deadLetter: OwnDeadLetterQueue | SharedDeadLetterQueue }
 }
 
-/** A dead-letter queue made for this queue alone, of the same type, named `{queue}-dlq`. */
+/** A dead-letter queue for this queue alone, of the same type. Default name: `{queue}-dlq`. */
 export interface OwnDeadLetterQueue {
-  /** Receives before a message is moved, 1 to 1000. Default 3; a job's attempts count instead. */
+  /**
+   * Receives before a message is dead-lettered, 1 to 1000. Default 3. In a jobs queue, `attempts` counts
+   * instead.
+   */
   readonly after?: number
   readonly name?: string
-  /** Default 14d. */
+  /** How long dead letters are kept. Default 14d. */
   readonly retention?: Duration
 }
 
-/** Another queue of the same app takes the dead letters. */
+/** Makes another queue of the app the dead-letter queue. */
 export interface SharedDeadLetterQueue {
-  /** Receives before a message is moved, 1 to 1000. Default 3; a job's attempts count instead. */
+  /**
+   * Receives before a message is dead-lettered, 1 to 1000. Default 3. In a jobs queue, `attempts` counts
+   * instead.
+   */
   readonly after?: number
-  /** The key under which the other queue is declared. */
+  /** The key of the other queue. */
   readonly queue: string
 }
 
@@ -100,9 +114,9 @@ export interface FifoOptions<
   Schema extends MessageSchema = MessageSchema,
   By extends Deduplication = Deduplication,
 > extends QueueOptions<Schema> {
-  /** Default `'explicit'`: every send brings a deduplication id. */
+  /** Where the deduplication id comes from. Default `'explicit'`: every send passes one. */
   readonly deduplication?: By
-  /** Whether a deduplication id counts for the whole queue (default) or within its group. */
+  /** Whether a deduplication id is unique in the whole queue or in its group. Default `'queue'`. */
   readonly deduplicationScope?: 'queue' | 'group'
 }
 
@@ -121,13 +135,13 @@ export interface FifoQueue<
 
 export type DeclaredQueue = StandardQueue | FifoQueue
 
-/** By their keys in the app. */
+/** Queues by their keys in the app. */
 export type DeclaredQueues = Readonly<Record<string, DeclaredQueue>>
 
-/** What a sender may pass: the input side of the queue's schema. */
+/** The message that a sender may pass: the input side of the queue's schema. */
 export type MessageInput<Queue extends DeclaredQueue> = StandardSchemaV1.InferInput<SchemaOf<Queue>>
 
-/** What a receiver gets: the output side of the queue's schema. */
+/** The message that a receiver gets: the output side of the queue's schema. */
 export type MessageOutput<Queue extends DeclaredQueue> = StandardSchemaV1.InferOutput<
   SchemaOf<Queue>
 >
@@ -150,7 +164,7 @@ export function queue(options: QueueOptions = {}): StandardQueue {
   return { type: 'standard', options }
 }
 
-/** Declares a FIFO queue: in order within each group, and deduplicated for five minutes. */
+/** Declares a FIFO queue: ordered within each group, and deduplicated for five minutes. */
 export function fifo<
   Schema extends MessageSchema = MessageSchema,
   By extends Deduplication = 'explicit',

@@ -1,6 +1,6 @@
 /**
- * From the alarms that an app declares to the rules that are evaluated: one for each queue or flow
- * that is meant, with every default spelled out, and one for each dead-letter queue that none watches.
+ * Turns the alarms of an app into the rules to evaluate: one for each queue or flow that an alarm names, with
+ * every default filled in. Adds one for each dead-letter queue that no alarm watches.
  */
 import { alarmMetrics } from '../core/alarm-metrics.ts'
 import type {
@@ -19,7 +19,7 @@ import type { ResolvedQueues } from './resolve-queues.ts'
 
 export interface ResolvedAlarm {
   readonly rule: AlarmRule
-  /** What it was made from; null for one that exists by default. */
+  /** The declared alarm; null for a default alarm. */
   readonly declared: Alarm | null
 }
 
@@ -59,7 +59,7 @@ export function notEmptyName(queue: string): string {
   return `${queue}-not-empty`
 }
 
-/** Dead letters that nobody looks at are lost, so each queue of them has an alarm on its depth. */
+/** Unnoticed dead letters are lost work, so each dead-letter queue has an alarm on its depth. */
 export function notEmptyRule(
   queue: string,
   { name, targets = [] }: Pick<AlarmRule, 'name'> & Partial<Pick<AlarmRule, 'targets'>>,
@@ -113,7 +113,7 @@ function deadLetterQueues({ resolved }: AlarmScope): ReadonlySet<string> {
   return new Set(resolved.planned.flatMap(({ settings }) => settings.deadLetter?.queue ?? []))
 }
 
-/** What an alarm is about, by names in the store; `'*'` is everything for which it makes sense. */
+/** The names in the store that an alarm watches. `'*'` means every queue or flow that has the metric. */
 function subjectsOf(scope: AlarmScope, alarm: Alarm): readonly string[] {
   if (alarm.metric === 'value') {
     return [valueName(alarm.value, { app: scope.app.name, stage: scope.stage })]
@@ -136,7 +136,7 @@ function flowNames({ app, stage }: AlarmScope, flow: string): readonly string[] 
     .map((key) => scopedName(key, { app: app.name, stage }))
 }
 
-/** Apps and stages share a store, so a name that an app gives is made its own. */
+/** Apps and stages share a store, so the name gets the app and the stage as a prefix. */
 function nameOf({ app, stage }: AlarmScope, alarm: Alarm, of: string): string {
   const scope = `${app.name}-${stage}-`
   const start = of.startsWith(scope) || alarm.queue !== undefined ? of : `${scope}${of}`
@@ -149,7 +149,7 @@ function word({ metric }: Alarm): string {
   return metric === 'overdue_flows' ? 'overdue' : metric.replaceAll('_', '-')
 }
 
-/** Room for the number that tells equal names apart. */
+/** Leaves room for the number that makes equal names unique. */
 const nameLengthMax = limits.alarmNameLength.max - 5
 
 function uniqueName(taken: Set<string>, wanted: string): string {
@@ -160,14 +160,14 @@ function uniqueName(taken: Set<string>, wanted: string): string {
   return name
 }
 
-const toldByDefault: readonly AlarmState[] = ['ALARM', 'OK']
+const defaultActionStates: readonly AlarmState[] = ['ALARM', 'OK']
 
 function targetsOf(
   { resolved }: AlarmScope,
   actions: readonly AlarmAction[] = [],
 ): readonly AlarmTarget[] {
   return actions.map((action) => {
-    const on = action.on ?? toldByDefault
+    const on = action.on ?? defaultActionStates
     if ('webhook' in action) return { kind: 'webhook', target: action.webhook, on }
     const queue = resolved.queues.find(({ key }) => key === action.queue)
     return { kind: 'queue', target: queue?.name ?? action.queue, on }

@@ -1,4 +1,4 @@
-/** From declared controls to the settings that a backend holds a queue's receivers to. */
+/** Turns declared controls into the settings that a backend enforces on a queue's receivers. */
 import { type BackoffPolicy, defaultBackoff } from '../core/backoff.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import {
@@ -36,7 +36,7 @@ export function historyOf(declared: DeclaredQueue): HistoryLifetime {
   }
 }
 
-/** What was declared for a job, its type or its queue, the most particular first. */
+/** The first declared backoff of the job, its type or its queue, in that order. */
 export function backoffOf(...declared: readonly (Backoff | undefined)[]): BackoffPolicy {
   const first = declared.find((one) => one !== undefined)
   if (first === undefined) return defaultBackoff

@@ -10,7 +10,7 @@ export interface NamedQueue {
   readonly key: string
   readonly name: string
   readonly declared: DeclaredQueue
-  /** The name of the dead-letter queue that exists for this queue alone. */
+  /** The name of the dead-letter queue that belongs to this queue alone. */
   readonly ownDeadLetter: string | null
 }
 
@@ -32,19 +32,19 @@ export function nameQueue(key: string, declared: DeclaredQueue, scope: NameScope
   return { ...named, ownDeadLetter: `${ownStem}${suffix}` }
 }
 
-/** The name in the store of a value that an app sets; apps and stages do not mix. */
+/** The name in the store of a value that an app sets, unique per app and stage. */
 export function valueName(name: string, { app, stage }: NameScope): string {
   return `${app}-${stage}-${name}`
 }
 
-/** The key of the declared queue that takes the dead letters, when it is not one made for them. */
+/** The key of the declared queue that takes the dead letters; undefined if the queue has its own. */
 export function sharedDeadLetter({ options: { deadLetter } }: DeclaredQueue): string | undefined {
-  // The check of an app asks before it knows that the declaration is well formed.
+  // `check-app.ts` calls this before it knows that the declaration is well-formed.
   const target: unknown = Object(deadLetter).queue
   return typeof target === 'string' ? target : undefined
 }
 
-/** What an app declares under a key, in a store that several apps and stages share. */
+/** The name of a declared part in a store that several apps and stages share. */
 export function scopedName(key: string, { app, stage }: NameScope): string {
   return `${app}-${stage}-${kebabCase(key)}`
 }
@@ -57,7 +57,7 @@ export function kebabCase(key: string): string {
     .toLowerCase()
 }
 
-/** A FIFO name may be given with or without its suffix; on a standard queue it is a mistake. */
+/** A FIFO name may be given with or without its suffix. On a standard queue the suffix is a mistake. */
 function withoutSuffix(name: string, declared: DeclaredQueue): string {
   return declared.type === 'fifo' && isFifoName(name) ? name.slice(0, -fifoSuffix.length) : name
 }

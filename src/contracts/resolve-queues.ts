@@ -1,7 +1,7 @@
 /**
- * From an app and a stage to the queues that must exist on the backend, dead-letter queues before
- * the queues that need them. Every declared setting is spelled out, defaults too, so that a setting
- * taken out of the declaration goes back to its default on an existing queue.
+ * Turns an app and a stage into the queues that must exist on the backend. Dead-letter queues are created
+ * before the queues that use them. Every setting is written out, defaults too: a setting removed from the
+ * declaration then returns to its default on an existing queue.
  */
 import { type Duration, durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -20,11 +20,11 @@ export interface PlannedQueue {
   readonly tags: Readonly<Record<string, string>>
 }
 
-/** What a declaration decides; who may send dead letters here is left to the backend's default. */
+/** The settings that a declaration decides. The redrive allow policy keeps the backend's default. */
 export type PlannedSettings = Omit<QueueSettings, 'deadLetterSources' | 'annotations'>
 
 export interface ResolvedQueues {
-  /** In the order in which they can be created. */
+  /** In creation order. */
   readonly planned: readonly PlannedQueue[]
   /** The declared queues with their names on the backend. */
   readonly queues: readonly NamedQueue[]
@@ -44,7 +44,7 @@ export function resolveQueues(app: App, stage: string): ResolvedQueues {
   return { planned: [...planned.values()], queues: [...named.values()] }
 }
 
-/** Adds a queue after its dead-letter queue; the check has made sure that there are no circles. */
+/** Adds a queue after its dead-letter queue. `check-app.ts` has refused cycles. */
 function plan(
   queue: NamedQueue,
   named: ReadonlyMap<string, NamedQueue>,
@@ -75,9 +75,9 @@ function plan(
   add(queue.name, settingsOf(queue.declared, { deadLetter: redirect, hidden }))
 }
 
-/** Of its own messages, and of the dead letters that it takes. */
+/** The hidden paths of its own messages, and of the dead letters that it takes. */
 function hiddenIn(queue: NamedQueue, named: ReadonlyMap<string, NamedQueue>): readonly string[] {
-  // Those whose dead letters become dead letters again are found while the set grows.
+  // The set grows while it is iterated, so dead letters of dead letters are included.
   const sources = new Set([queue])
   for (const target of sources) {
     for (const other of named.values()) {
@@ -114,7 +114,7 @@ function settingsOf(
 
 const defaultReceives = 3
 
-/** Of a message that is no job; those of a job are its own attempts. */
+/** The receives before a message is dead-lettered. A job counts its own attempts instead. */
 function receivesOf(declared: DeclaredQueue): number {
   const attempts = isJobsQueue(declared) ? declared.options.attempts : undefined
   return declared.options.deadLetter?.after ?? attempts ?? defaultReceives

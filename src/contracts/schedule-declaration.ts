@@ -1,40 +1,40 @@
 /**
- * How a schedule is declared: when it ticks, and what each tick sends. A tick happens once, however
- * many processes are there to make it.
+ * How a schedule is declared: when it ticks, and what each tick sends. A tick happens once, however many
+ * processes run the app.
  */
 import type { Duration } from '../core/durations.ts'
 
 export interface TickFacts {
-  /** The moment for which the tick was planned; of a run by hand, the moment itself. */
+  /** The planned time of the tick; for `runNow`, the current time. */
   readonly at: Date
   /** The key of the schedule in the app. */
   readonly schedule: string
 }
 
-/** Any JSON value; the contract of the queue says which. */
+/** Any JSON value that fits the contract of the queue. */
 export type FixedPayload = object | string | number | boolean | null
 
-/** Ticks that nobody was there to make. */
+/** What happens to ticks that were missed because no process was running. */
 export type MissedTicks = 'skip' | 'once' | 'all'
 
 interface ScheduleBase {
-  /** The key of the queue that ticks go to. */
+  /** The key of the queue that ticks are sent to. */
   readonly queue: string
-  /** The job type, if the queue is for jobs. */
+  /** The job type, if the queue is a jobs queue. */
   readonly type?: string
-  /** The message or payload, or how to make it for a tick. Default: `{ at }`, in ISO form. */
+  /** The message or payload, or a function that makes it for a tick. Default: `{ at }`, as an ISO string. */
   readonly payload?: FixedPayload | ((tick: TickFacts) => unknown)
-  /** The group of the messages, if the queue is FIFO. Default: the schedule's key. */
+  /** The group of the messages, if the queue is a FIFO queue. Default: the schedule's key. */
   readonly group?: string
   /**
-   * Ticks that nobody was there to make: `'skip'` them, make up for the latest `'once'`, or for
-   * `'all'` of them (at most 100). Default `'once'`.
+   * What happens to ticks that were missed because no process was running. `'skip'`: none is sent. `'once'`:
+   * the latest one is sent. `'all'`: each is sent, at most 100. Default `'once'`.
    */
   readonly missed?: MissedTicks
 }
 
 export interface CronSchedule extends ScheduleBase {
-  /** Five fields, or six with seconds first. */
+  /** A cron expression of five fields, or six with seconds first. */
   readonly cron: string
   /** An IANA time zone. Default UTC. */
   readonly zone?: string
@@ -42,7 +42,7 @@ export interface CronSchedule extends ScheduleBase {
 }
 
 export interface IntervalSchedule extends ScheduleBase {
-  /** From 1s to 365d. Ticks lie at whole multiples since 1970, so that all processes agree. */
+  /** From 1s to 365d. Ticks are at whole multiples of this since 1970, so that all processes agree. */
   readonly every: Duration
   readonly cron?: undefined
   readonly zone?: undefined

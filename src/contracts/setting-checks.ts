@@ -1,6 +1,6 @@
 /**
- * Building blocks for checking a declaration: each adds what it refuses, under its field, to a list.
- * What was declared may come from plain JavaScript, so nothing is taken for granted.
+ * Building blocks for checking a declaration. Each adds its violations, with their fields, to a list. The
+ * declaration may come from plain JavaScript, so nothing is assumed about it.
  */
 import { describeGiven, type Violations } from '../core/checks.ts'
 import { type Duration, durationMs, durationRange, formatDuration } from '../core/durations.ts'
@@ -9,10 +9,10 @@ import { unknownOption } from '../core/options.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Settings that have a meaning on FIFO queues only. */
+/** Settings that only exist on FIFO queues. */
 export const fifoOnly: readonly string[] = ['deduplication', 'deduplicationScope']
 
-/** Refuses options that do not exist, and options of FIFO queues on other queues. */
+/** Refuses unknown options, and FIFO options on other queues. */
 export function checkKeys(
   into: Violations,
   field: string,
@@ -54,7 +54,7 @@ export function checkDuration(into: Violations, field: string, value: unknown, r
 
 function parsedMs(value: unknown): number | undefined {
   try {
-    // Whatever it is, durationMs refuses what is no duration.
+    // The value may be anything: `durationMs` throws if it is not a duration.
     return durationMs(value as Duration)
   } catch {
     return undefined
@@ -62,7 +62,7 @@ function parsedMs(value: unknown): number | undefined {
 }
 
 export function checkSchema(into: Violations, field: string, value: unknown): void {
-  // Some libraries' schemas are functions, so only the property of the standard counts.
+  // The schemas of some libraries are functions, so only the property of the standard counts.
   const standard =
     (typeof value === 'object' && value !== null) || typeof value === 'function'
       ? (value as Fields)['~standard']
@@ -95,7 +95,7 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Undefined for what is no duration; that is reported elsewhere. */
+/** Undefined if it is not a duration. Another check reports that. */
 export function msOf(value: unknown): number | undefined {
   try {
     return durationMs(value as Duration)

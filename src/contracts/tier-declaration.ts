@@ -1,21 +1,21 @@
 /**
- * Tiers: which job types a class of service may run, and in which queue. They are data, looked at when
- * a job is enqueued and again before it runs, since other programs may write to the queue too.
+ * Tiers: which job types a class of service may run, and in which queue. They are plain data. They are
+ * checked when a job is enqueued and again before it runs, because other programs may write to the queue too.
  */
 import { MillraceError } from '../core/millrace-error.ts'
 import type { JobsQueue, JobTypeName } from './jobs-declaration.ts'
 import type { DeclaredQueues } from './queue-declaration.ts'
 
 export interface Tier {
-  /** The key of the queue of jobs that serves the tier. */
+  /** The key of the jobs queue that serves the tier. */
   readonly queue: string
-  /** The job types that it may run. */
+  /** The job types that the tier may run. */
   readonly allows: readonly string[]
 }
 
 export type Tiers = Readonly<Record<string, Tier>>
 
-/** By job type: the tier of jobs that do not name one. */
+/** The tier of jobs that do not name one, by job type. */
 export type DefaultTiers = Readonly<Record<string, string>>
 
 /** The names of all job types of an app. */
@@ -37,7 +37,7 @@ export interface TieredApp {
   readonly defaultTier?: DefaultTiers
 }
 
-/** A job in a queue, and the tier that it names. */
+/** A job in a queue, with its tier. */
 export interface TieredJob {
   /** The key of the queue. */
   readonly queue: string
@@ -46,8 +46,8 @@ export interface TieredJob {
 }
 
 /**
- * The tier of a job that is enqueued: the one it names, or the one that its queue serves. Throws when
- * that tier does not run its type, or runs it in another queue.
+ * The tier of a job: the one it names, or the one that its queue serves. Throws if that tier does not allow
+ * the job type, or is served by another queue.
  */
 export function tierFor(app: TieredApp, job: TieredJob): string | undefined {
   if (app.tiers === undefined) return job.tier
@@ -57,7 +57,7 @@ export function tierFor(app: TieredApp, job: TieredJob): string | undefined {
   return tier
 }
 
-/** Why a job must not run in the queue in which it is; undefined when it may. */
+/** The reason why a job must not run in its queue; undefined if it may. */
 export function misplacement(app: TieredApp, job: TieredJob): string | undefined {
   if (app.tiers === undefined) return undefined
   const tier = job.tier ?? servedTier(app, job)
@@ -66,8 +66,8 @@ export function misplacement(app: TieredApp, job: TieredJob): string | undefined
 }
 
 /**
- * The tier that a queue serves, if it serves one. Where several share a queue it is the type's default,
- * or else the first that runs the type.
+ * The tier that a queue serves; undefined if it serves none. If several tiers share the queue, it is the
+ * default tier of the job type, or else the first tier that allows it.
  */
 function servedTier(
   { tiers = {}, defaultTier = {} }: TieredApp,
@@ -89,12 +89,12 @@ function elsewhere(tiers: Tiers, tier: string, queue: string): string | undefine
     : `The tier '${tier}' is served by '${served}', not '${queue}'.`
 }
 
-/** The tier of a job that was given to no queue: the one it names, or the default of its type. */
+/** The tier of a job enqueued without a queue: the one it names, or the default of its type. */
 export function tierByType(app: TieredApp, type: string, tier: string | undefined): TierChoice {
   const defaults = app.defaultTier ?? {}
   const chosen = tier ?? (Object.hasOwn(defaults, type) ? defaults[type] : undefined)
   if (chosen === undefined) {
-    const message = `Name a tier: '${String(type).slice(0, 40)}' has no default tier.`
+    const message = `The job type '${String(type).slice(0, 40)}' has no default tier. Pass the option tier.`
     throw new MillraceError('tier_refused', { message })
   }
   const message = tierRefusal(app, chosen, type)
@@ -111,10 +111,10 @@ export interface TierChoice {
   readonly queue: string
 }
 
-/** Why a tier does not run a job type; undefined when it does. */
+/** The reason why a tier does not run a job type; undefined if it does. */
 function tierRefusal({ tiers = {} }: TieredApp, tier: string, type: string): string | undefined {
   const declared = Object.hasOwn(tiers, tier) ? tiers[tier] : undefined
-  if (declared === undefined) return `There is no tier '${tier.slice(0, 40)}'.`
+  if (declared === undefined) return `The app has no tier '${tier.slice(0, 40)}'.`
   if (declared.allows.includes(type)) return undefined
-  return `The tier '${tier}' runs ${declared.allows.join(', ')}, and no '${type.slice(0, 40)}'.`
+  return `The tier '${tier}' runs ${declared.allows.join(', ')}, but not '${type.slice(0, 40)}'.`
 }

@@ -1,23 +1,28 @@
 /**
- * Checks a message against the schema of its queue. What is refused is described by path, by kind
- * and by what the schema expects; the value itself never leaves this file, because messages are
- * private and several validators quote the value in their texts.
+ * Checks a message against the schema of its queue. Violations give the path, the kind of value and what the
+ * schema expects. They never contain the value itself: messages are private, and several validators quote
+ * values in their messages.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { MillraceError, type Violation } from '../core/millrace-error.ts'
 import type { MessageSchema } from './queue-declaration.ts'
 
-/** The schema's output, or an `invalid_message` error. Without a schema every value passes. */
+/**
+ * Resolves with the schema's output, or rejects with an `invalid_message` error. Without a schema every value
+ * passes.
+ */
 export async function validateMessage(
   schema: MessageSchema | undefined,
   value: unknown,
   field = 'message',
 ): Promise<unknown> {
-  return schema === undefined ? value : validateMessageSoon(schema, value, field)
+  return schema === undefined ? value : validateMaybeAsync(schema, value, field)
 }
 
-/** The same at once where the schema can: most do, and a promise for each message has its price. */
-export function validateMessageSoon(
+/**
+ * Returns without a promise if the schema is synchronous. Most are, and a promise per message is expensive.
+ */
+export function validateMaybeAsync(
   schema: MessageSchema,
   value: unknown,
   field = 'message',
@@ -30,18 +35,18 @@ export function validateMessageSoon(
     : outputOf(result, context)
 }
 
-/** The same without waiting; a schema that has to wait for something is refused. */
-export function validateMessageNow(
+/** Always synchronous. Throws if the schema is asynchronous. */
+export function validateMessageSync(
   schema: MessageSchema,
   value: unknown,
   field = 'message',
 ): unknown {
-  const output = validateMessageSoon(schema, value, field)
+  const output = validateMaybeAsync(schema, value, field)
   if (!(output instanceof Promise)) return output
-  // Nobody waits for this answer, and its failure must not end the process.
+  // The result is not used, and an unhandled rejection would end the process.
   output.catch(() => undefined)
-  const allowed = 'one that answers at once, since a transaction cannot wait for it'
-  throw MillraceError.invalid([{ field, given: 'a schema that answers later', allowed }])
+  const allowed = 'a synchronous schema, because a transaction cannot wait'
+  throw MillraceError.invalid([{ field, given: 'an asynchronous schema', allowed }])
 }
 
 function outputOf(result: StandardSchemaV1.Result<unknown>, context: IssueContext): unknown {
@@ -65,12 +70,12 @@ function violationOf(issue: StandardSchemaV1.Issue, context: IssueContext): Viol
   }
 }
 
-/** `message.items[2].name`: the way people write paths in code. */
+/** `message.items[2].name`: a path as written in code. */
 export function joinPath(path: string, key: PropertyKey): string {
   return typeof key === 'number' ? `${path}[${key}]` : `${path}.${String(key)}`
 }
 
-/** What a value is, never what it says. */
+/** The kind of a value, never the value itself. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
@@ -90,8 +95,9 @@ interface IssueDetails extends StandardSchemaV1.Issue {
 }
 
 /**
- * What the schema wants there. Most libraries have an `expected` beside their text; zod has it only
- * for types, but its own texts do not quote values. Any other text may, so it is not used.
+ * What the schema expects at this path. Most libraries have an `expected` field beside their message. Zod has
+ * it only for types, but its messages do not quote values. Messages of other libraries may, so they are not
+ * used.
  */
 function expectationOf(issue: StandardSchemaV1.Issue, vendor: string): string {
   const details = issue as IssueDetails

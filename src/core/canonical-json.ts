@@ -1,6 +1,6 @@
 /**
  * JSON text that is the same for all texts that mean the same: keys in order, numbers and strings in
- * one form, no spaces. What is not JSON, or is nested too deeply to tell, stands for itself.
+ * one form, no spaces. What is not JSON, or is nested too deeply to tell, is returned unchanged.
  */
 export function canonicalJson(text: string): string {
   try {

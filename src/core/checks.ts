@@ -40,8 +40,8 @@ export function checkLength(into: Violations, field: string, value: unknown, ran
 export function checkText(into: Violations, field: string, value: unknown, range: Range): void {
   checkLength(into, field, value, range)
   if (typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))) return
-  const allowed = 'text without NUL characters and lone surrogates'
-  into.push({ field, given: 'such a text', allowed })
+  const allowed = 'text without NUL characters or lone surrogates'
+  into.push({ field, given: 'text with such characters', allowed })
 }
 
 /** A number that need not be whole. */

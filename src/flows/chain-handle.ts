@@ -1,4 +1,4 @@
-/** One chain of an open app: started, followed step by step, resumed where it stopped. */
+/** One chain of an open app: start it, read its progress, resume it where it stopped. */
 import type { Page } from '../backends/backend.ts'
 import type { FlowRecord, FlowStatus, FlowStore, UnitRecord } from '../backends/flow-store.ts'
 import type { DeclaredChain, StepName } from '../contracts/chain-declaration.ts'
@@ -14,27 +14,27 @@ import type { ChainInput, StartChainOptions } from './flow-types.ts'
 
 export type ChainStatus = 'running' | 'completed' | 'failed' | 'cancelled'
 
-/** `waiting` for the steps before it; `running` from the moment in which its work exists. */
+/** `waiting`: a step before it is not done. `running`: its message or job exists. */
 export type StepState = 'waiting' | 'running' | 'done' | 'failed'
 
 export interface ChainRun {
   readonly id: string
   readonly status: ChainStatus
-  /** What it was started with. */
+  /** The start value of the chain. */
   readonly start: unknown
-  /** Where and why it stopped; null as long as it has not. */
+  /** The step that failed, and why; null if the chain has not failed. */
   readonly failure: { readonly step: string | null; readonly reason: string | null } | null
   readonly startedAt: number
   readonly endedAt: number | null
   readonly deadlineAt: number | null
-  /** Running, and past its deadline. */
+  /** Whether it is running and past its deadline. */
   readonly isOverdue: boolean
 }
 
 export interface ChainProgress extends ChainRun {
-  /** The step at which it is; null when all are done. */
+  /** The current step; null if all are done. */
   readonly step: string | null
-  /** In order. */
+  /** The steps in order. */
   readonly steps: readonly { readonly name: string; readonly state: StepState }[]
 }
 
@@ -49,22 +49,22 @@ export interface ChainHandle<
 > {
   /** The chain's name in the store. */
   readonly name: string
-  /** Starts a chain, once for an id: `duplicate` when it was started before. */
+  /** Starts a chain. Resolves with status `duplicate` if a chain with this id exists already. */
   start(
     id: string,
     payload: ChainInput<Queues, Chain>,
     options?: StartChainOptions<Parts>,
   ): Promise<StartedChain>
-  /** Undefined when there is no such chain, or no more. */
+  /** Undefined if the chain does not exist or was removed. */
   read(id: string): Promise<ChainProgress | undefined>
   /**
-   * Goes on from a step of a chain that has stopped: that step and those after it are to be done once
-   * more. Default: the step that failed, with what it was given.
+   * Continues a failed chain: runs one of its steps, and all steps after it, again. Default: the step that
+   * failed, with its original payload.
    */
   resume(id: string, options?: ResumeChainOptions<StepName<Chain>>): Promise<ChainProgress>
-  /** Ends a chain that is running. A step that runs may end, and starts no other. */
+  /** Ends a running chain. A step that is being handled may finish, but no further step starts. */
   cancel(id: string): Promise<ChainProgress>
-  /** Newest first. A page may be short, or empty, and still have a `next`. */
+  /** Newest first. A page may be short or even empty and still have a `next`. */
   list(options?: ListChainsOptions): Promise<Page<ChainRun>>
 }
 
@@ -75,7 +75,7 @@ export interface StartedChain {
 
 export interface ResumeChainOptions<Step extends string = string> {
   readonly from?: Step
-  /** What the step is given instead; checked against its contract. */
+  /** Replaces the step's payload. It is checked against the contract of the step. */
   readonly payload?: unknown
 }
 
@@ -118,7 +118,7 @@ export function createChainHandle(setup: ChainSetup, chain: NamedChain): Untyped
   }
 }
 
-/** The same before the types of one app are known. */
+/** The same without the types of an app. */
 export interface UntypedChainHandle extends Omit<ChainHandle, 'start' | 'resume'> {
   start(id: string, payload: unknown, options?: StartChainOptions): Promise<StartedChain>
   resume(id: string, options?: ResumeChainOptions): Promise<ChainProgress>
@@ -145,7 +145,7 @@ async function progressOf(store: FlowStore, record: FlowRecord): Promise<ChainPr
   return { ...runOf(record), step, steps }
 }
 
-/** A chain has far fewer steps than a page has room. */
+/** One page holds all steps of a chain. */
 async function unitsOf(
   store: FlowStore,
   { flow, id }: Pick<FlowRecord, 'flow' | 'id'>,
@@ -173,17 +173,17 @@ async function resumeChain(
   try {
     return await progressOf(store(), await store().resume({ flow, id, unit, ...work }))
   } catch (error) {
-    throw isForLackOfWork(error) ? noResultFor(unit) : error
+    throw isMissingWork(error) ? missingResult(unit) : error
   }
 }
 
-function isForLackOfWork(error: unknown): boolean {
+function isMissingWork(error: unknown): boolean {
   return error instanceof MillraceError && error.violations.some(({ field }) => field === 'work')
 }
 
-/** The step before it was acknowledged by somebody who answers nothing. */
-function noResultFor(step: string): MillraceError {
-  const allowed = `what '${step}' is given: the step before it has left no result`
+/** The step before was acknowledged without a result, so there is nothing to resume from. */
+function missingResult(step: string): MillraceError {
+  const allowed = `a payload for '${step}', because the step before it has no result`
   return MillraceError.invalid([{ field: 'payload', given: 'nothing', allowed }])
 }
 
@@ -197,7 +197,8 @@ function placeToResume(units: readonly UnitRecord[], from: string | undefined): 
   }
   const at = units.findIndex(({ unit }) => unit === from)
   if (at >= 0 && (open < 0 || at <= open)) return from
-  const allowed = at < 0 ? 'a step of the chain' : `'${first}', which is not done, or one before it`
+  const allowed =
+    at < 0 ? 'a step of the chain' : `'${first}', which is not done, or a step before it`
   throw MillraceError.invalid([{ field: 'from', given: describeGiven(from), allowed }])
 }
 

@@ -1,7 +1,7 @@
 /**
- * The steps of a chain as work: the first one from what the chain is started with, each other one from
- * the result of the step before. A chain is a flow whose units are its steps, of which only the first
- * is given work when it is opened.
+ * Makes the message or job of each step of a chain: the first from the start value, every other from the
+ * result of the step before. A chain is a flow with its steps as units. Only the first unit has work when the
+ * flow is opened.
  */
 import type { Emitted } from '../backends/backend.ts'
 import type { EmittedStart, FlowStore, OpenFlow, UnitKey } from '../backends/flow-store.ts'
@@ -24,7 +24,7 @@ export interface ChainSetup {
 
 const startOptions: OptionNames<StartChainOptions> = { options: true, parent: true }
 
-/** What the store is asked to open. */
+/** The request that opens the chain in the store. */
 export async function chainRequest(
   { names, emitter }: Omit<ChainSetup, 'store'>,
   { name, declared: { options } }: NamedChain,
@@ -37,7 +37,7 @@ export async function chainRequest(
   const { steps, deadline, keep } = options
   const data = encodeMessage(payload, 'payload')
   const [first, ...others] = steps
-  // The declaration was checked: a chain has a step.
+  // Unreachable: `defineApp` refuses a chain without steps.
   if (first === undefined) throw new MillraceError('invalid_contract')
   return {
     flow: name,
@@ -79,18 +79,18 @@ export async function stepWork(
   }
 }
 
-/** A step whose work is done, and what came of it. */
+/** A step that was completed, with its result. */
 export interface DoneStep {
   readonly unit: UnitKey
-  /** JSON; undefined when the handler answered nothing. */
+  /** JSON; undefined if the handler returned nothing. */
   readonly result: string | undefined
-  /** Passed on to the step after it. */
+  /** Passed on to the next step. */
   readonly options: JobWorkOptions
 }
 
 /**
- * The start of the step after one that is done; undefined after the last, and when the chain has ended
- * meanwhile. One that failed may be resumed, and then goes on with what this step has come to.
+ * Starts the step after a completed one. Undefined after the last step, and if the chain has ended. A failed
+ * chain may still be resumed, and then continues with this result.
  */
 export async function successorOf(
   { names, emitter, store }: ChainSetup,
@@ -100,7 +100,7 @@ export async function successorOf(
   if (chain === undefined) return undefined
   const { steps } = chain.declared.options
   const at = steps.findIndex(({ name }) => name === unit.unit)
-  // The chain was started by a program that knew other steps.
+  // The chain was started by a version of the app with other steps.
   if (at < 0) throw unknownStep(chain, unit.unit)
   const next = steps[at + 1]
   const flow = next && (await store().read({ flow: unit.flow, id: unit.id }))
@@ -116,6 +116,6 @@ export async function successorOf(
 
 export function unknownStep({ key, declared }: NamedChain, step: string): MillraceError {
   const names = declared.options.steps.map(({ name }) => name).join(', ')
-  const message = `The chain '${key}' has no step '${step.slice(0, 40)}'; its steps are ${names}.`
+  const message = `The chain '${key}' has no step '${step.slice(0, 40)}'. Its steps are ${names}.`
   return new MillraceError('unit_not_found', { message })
 }

@@ -1,6 +1,7 @@
 /**
- * What a worker does with a trigger: it takes what is staged, merges it, and sends the one message in
- * the commit that ends the batch. Nothing is kept in between, so a worker that dies loses nothing.
+ * How a worker handles a trigger: it takes the staged items, merges them, and sends the one message in the
+ * commit that ends the batch. Nothing is kept in memory between these steps, so a worker that crashes loses
+ * nothing.
  */
 import type { EmittedMessage } from '../backends/backend.ts'
 import type { CollectorStore, EndBatch, StagedItem } from '../backends/collector-store.ts'
@@ -11,10 +12,10 @@ import type { Emitter } from '../jobs/emitter.ts'
 import { keyOfTrigger } from './collector-items.ts'
 import type { NamedCollector } from './collector-registry.ts'
 
-/** What the handler needs to know about the delivery of a trigger, and says at its end. */
+/** What the handler of a trigger needs from its delivery. */
 export interface TriggerContext {
   readonly lease: { readonly queue: string; readonly receipt: string }
-  /** Ends the batch with the acknowledgement, and sends what came of it. */
+  /** Ends the batch and sends the merged message in the commit that acknowledges the trigger. */
   endBatch(batch: EndBatch, merged: EmittedMessage): void
 }
 
@@ -31,7 +32,10 @@ export function createTriggerHandler(setup: TriggerHandlerSetup): TriggerHandler
   const { name, maxItems, maxBytes } = collector
   return async (trigger, context) => {
     const key = keyOfTrigger(collector, trigger)
-    if (key === undefined) throw new UnfitTrigger('The trigger names no key.')
+    if (key === undefined)
+      throw new UnfitTrigger(
+        'The trigger has no key. Check what trigger and keyOf of the collector return.',
+      )
     const about = { collector: name, key }
     const batch = await store().begin({ ...about, ...context.lease, maxItems, maxBytes })
     switch (batch.status) {
@@ -40,16 +44,16 @@ export function createTriggerHandler(setup: TriggerHandlerSetup): TriggerHandler
         return
       case 'busy':
       case 'nothing':
-        // Whoever runs the batch sees to what is staged, so this trigger has done its work.
+        // The worker that runs the batch handles the staged items, so this trigger is done.
         return
       default:
-        // To acknowledge it now could leave the key without a trigger.
-        throw new Error(`The lease of the trigger is ${batch.status}.`)
+        // Acknowledging it now could leave the key without a trigger.
+        throw new Error(`The batch was not started: the lease of its trigger is ${batch.status}.`)
     }
   }
 }
 
-/** The runner knows by its name that trying again is pointless. */
+/** The runner recognises the name of this error and does not retry. */
 class UnfitTrigger extends Error {
   override readonly name = 'UnrecoverableError'
 }

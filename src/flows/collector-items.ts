@@ -1,4 +1,4 @@
-/** From an item to what is staged of it: checked against its schema, with its key, its id and its order. */
+/** Turns an item into what is staged: checks it against its schema and reads its key, id and order. */
 import type { AddItems, NewItem } from '../backends/collector-store.ts'
 import { validateMessage } from '../contracts/validate-message.ts'
 import { checkText, type Violations } from '../core/checks.ts'
@@ -10,7 +10,7 @@ import { encodeMessage } from '../producer/encode-message.ts'
 import type { NamedCollector } from './collector-registry.ts'
 
 export interface AddOptions {
-  /** Instead of the collector's own, if this item opens the window. At most 15m. */
+  /** Replaces the collector's window if this item opens one. At most 15m. */
   readonly window?: Duration
 }
 
@@ -24,7 +24,7 @@ export async function itemRequest(
   refuseUnknownOptions(options, addOptions)
   const windowMs = windowOf(collector, options)
   const body = encodeMessage(item, 'item')
-  // As for messages: what is merged later is what JSON leaves of the item.
+  // Check what JSON preserves of the item, as for messages: only that is merged later.
   const checked = await validateMessage(collector.declared.options.schema, JSON.parse(body), 'item')
   const { key, id, order } = placeOf(collector, checked)
   const { name, triggers, maxWaitMs, maxItems, maxBytes, rememberMs } = collector
@@ -49,7 +49,7 @@ function windowOf({ windowMs }: NamedCollector, { window }: AddOptions): number 
 
 type ItemPlace = Pick<NewItem, 'id' | 'order'> & { readonly key: string }
 
-/** What the collector's own functions say about an item; they may be plain JavaScript. */
+/** What the collector's functions return for an item. They may be plain JavaScript. */
 function placeOf({ declared: { options } }: NamedCollector, item: unknown): ItemPlace {
   const key: unknown = options.key(item)
   const id: unknown = options.id(item)
@@ -66,7 +66,7 @@ function placeOf({ declared: { options } }: NamedCollector, item: unknown): Item
   return { key: String(key), id: String(id), order }
 }
 
-/** Keys and ids come out of the item, so an error does not repeat them. */
+/** Keys and ids come from the item, so the error does not quote them. */
 function unquoted({ field, given, allowed }: Violations[number]): Violations[number] {
   return { field, given: given.startsWith("'") ? 'another text' : given, allowed }
 }
@@ -77,7 +77,7 @@ function orderOf(order: unknown): number {
   return typeof order === 'string' ? Date.parse(order) : Number.NaN
 }
 
-/** The key that a trigger is about; undefined when it names none. */
+/** The key in a trigger; undefined if it has none. */
 export function keyOfTrigger({ declared }: NamedCollector, trigger: unknown): string | undefined {
   const { keyOf = ownKeyOf } = declared.options
   const key = readKey(keyOf, trigger)
@@ -86,7 +86,7 @@ export function keyOfTrigger({ declared }: NamedCollector, trigger: unknown): st
   return violations.length === 0 ? String(key) : undefined
 }
 
-/** A trigger that cannot be read names no key; it would not be read any better later. */
+/** A trigger that cannot be read has no key. Reading it again would not help. */
 function readKey(keyOf: (trigger: unknown) => unknown, trigger: unknown): unknown {
   try {
     return keyOf(trigger)

@@ -1,4 +1,4 @@
-/** The collectors of an app as the store knows them: names, numbers, and where their triggers go. */
+/** The collectors of an app with their names, limits and queues of triggers in the store. */
 import type { DeclaredCollector } from '../contracts/collector-declaration.ts'
 import type { DeclaredFlowParts } from '../contracts/define-app.ts'
 import type { MessageSchema } from '../contracts/queue-declaration.ts'
@@ -8,7 +8,7 @@ import { didYouMean } from '../core/did-you-mean.ts'
 import { durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
-/** A collector of any item, as its own functions take them. */
+/** A collector without the type of its items. */
 export type UntypedCollector = DeclaredCollector<MessageSchema<unknown, unknown>>
 
 export interface NamedCollector {

@@ -1,4 +1,4 @@
-/** The collectors of an open app, by the keys under which they were declared. */
+/** The collectors of an open app, by the keys of their declaration. */
 
 import type { Backend, Page } from '../backends/backend.ts'
 import type {
@@ -38,8 +38,8 @@ export type CollectorHandles<Parts> = {
 }
 
 /**
- * The arguments with which a handler collects an item. One of several lists and not a type parameter,
- * so that a handler may be written for fewer parts of an app than it has.
+ * The arguments of `collect` in a handler. A union of tuples and not a type parameter, so that a handler can
+ * be typed for only some of the app's collectors.
  */
 export type Collecting<Parts> = {
   readonly [Name in CollectorName<Parts>]: [
@@ -50,42 +50,42 @@ export type Collecting<Parts> = {
 }[CollectorName<Parts>]
 
 export interface Collected {
-  /** `duplicate`: an item of this id is staged, or was merged not long ago. */
+  /** `duplicate`: an item with this id is staged, or was merged recently. */
   readonly status: AddedItem['status']
   readonly key: string
   readonly id: string
 }
 
-/** An item that waits, as it was given. */
+/** A staged item, as it was added. */
 export interface WaitingItem extends Pick<StagedItem, 'id' | 'order' | 'stagedAt'> {
   readonly item: unknown
 }
 
-/** What is known about a key at this moment. */
+/** The current state of a key. */
 export interface InspectedKey extends Omit<CollectedKey, 'items' | 'keptItems'> {
-  /** The first 1,000 in order. */
+  /** The first 1,000 items, in order. */
   readonly items: readonly WaitingItem[]
-  /** Items of batches whose triggers were dead-lettered, 1,000 at most. */
+  /** Items of batches whose triggers were dead-lettered, at most 1,000. */
   readonly keptItems: readonly WaitingItem[]
 }
 
 export interface ListKeysOptions {
   /** Keys per page, 1 to 1000. Default 10. */
   readonly limit?: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string
 }
 
 export interface CollectorHandle<Collector = DeclaredCollector> {
   /** The collector's name in the store. */
   readonly name: string
-  /** Stages an item. The first one of a key sends the trigger that ends its window. */
+  /** Stages an item. The first item of a key sends the trigger that ends its window. */
   add(item: ItemInput<Collector>, options?: AddOptions): Promise<Collected>
-  /** Undefined when nothing is staged, running or kept for the key. */
+  /** Undefined if the key has no items that are staged, in a running batch, or kept. */
   inspect(key: string): Promise<InspectedKey | undefined>
-  /** Keys that have something staged, running or kept, by name. */
+  /** Keys with items that are staged, in a running batch, or kept. Sorted by name. */
   list(options?: ListKeysOptions): Promise<Page<KeySummary>>
-  /** Ends the window of a key now, and tries kept batches again; false when there is neither. */
+  /** Ends the window of a key now and retries kept batches. Resolves with false if there was neither. */
   flush(key: string): Promise<boolean>
 }
 
@@ -93,7 +93,7 @@ export interface Collectors<Parts> {
   readonly collectors: CollectorHandles<Parts>
   /** For the contexts of handlers. */
   readonly prepare: (collector: string, item: unknown, options?: AddOptions) => Promise<AddItems>
-  /** What a worker does with triggers, by the keys of their queues. */
+  /** The handlers of triggers, by the keys of their queues. */
   readonly handlers: ReadonlyMap<string, TriggerHandler>
 }
 
@@ -102,13 +102,13 @@ export interface CollectorsSetup extends CollectorRegistrySetup {
   readonly emitter: Pick<Emitter, 'message'>
 }
 
-/** An app with collectors is not opened on a backend that keeps none. */
+/** Refuses an app with collectors on a backend that does not support them. */
 export function refuseCollectors(
   { collectors = {} }: DeclaredFlowParts,
   { capabilities, collectors: store }: Pick<Backend, 'capabilities' | 'collectors'>,
 ): void {
   if (capabilities.collectors && store !== null) return
-  const allowed = `none on ${capabilities.name}`
+  const allowed = `no collectors: the backend ${capabilities.name} does not support them`
   const violations = Object.keys(collectors).map((key) => ({
     field: `collectors.${key}`,
     given: 'a collector',
@@ -123,7 +123,7 @@ export function createCollectors<Parts>(setup: CollectorsSetup): Collectors<Part
   const store = (): CollectorStore => supported(backend.collectors)
   const handles = declared.all.map((one) => [one.key, createHandle(store, one)])
   return {
-    // Made from this very app, key by key; only the types of its items are added.
+    // The handles have the keys of this app. The cast only adds the types of their items.
     collectors: Object.freeze(Object.fromEntries(handles)) as CollectorHandles<Parts>,
     prepare: async (key, item, options) => itemRequest(declared.require(key), item, options),
     handlers: new Map(
@@ -142,7 +142,7 @@ function createHandle(store: () => CollectorStore, collector: NamedCollector): C
     add: async (item: unknown, options?: AddOptions) => {
       const request = await itemRequest(collector, item, options)
       const [added] = await store().add(request)
-      // A backend answers each item, so this is a backend that breaks the port.
+      // A backend must return a result for each item, so this one violates the port.
       if (added === undefined) throw new MillraceError('store_failed')
       return { status: added.status, key: request.key, id: added.id }
     },

@@ -1,4 +1,4 @@
-/** What flows and chains make of the calls of a handler: parts of the settlement that ends its work. */
+/** Turns the calls of a handler about flows and chains into parts of the settlement that completes it. */
 import type { EmittedFlow, EmittedStart, MarkUnits, UnitKey } from '../backends/flow-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type ChainSetup, chainRequest, successorOf } from './chain-steps.ts'
@@ -16,7 +16,7 @@ export interface FlowEmits {
     options: EmitChainOptions,
   ): Promise<EmittedFlow>
   mark(flow: string, id: string, unit: string): Promise<MarkUnits>
-  /** The start of the step after the one that a delivery has done; undefined when there is none. */
+  /** Starts the step after the completed one; undefined if there is none. */
   successor(done: DoneUnit): Promise<EmittedStart | undefined>
 }
 
@@ -24,14 +24,14 @@ export interface EmittedOpening extends UntypedOpening {
   readonly units: Iterable<UntypedUnit>
 }
 
-/** A unit whose work is done, and what came of it. */
+/** A unit whose work is done, with its result. */
 export interface DoneUnit {
   readonly unit: UnitKey
-  /** JSON; undefined when the handler answered nothing. */
+  /** JSON; undefined if the handler returned nothing. */
   readonly result: string | undefined
-  /** The flow that stands for the unit from now on, if one does. */
+  /** The flow that takes the unit over, if the handler opened one with `takeOver`. */
   readonly takenOverBy: EmittedFlow | undefined
-  /** Passed on to the step after it. */
+  /** Passed on to the next step. */
   readonly facts: {
     readonly owner: string | null
     readonly tenant: string | null
@@ -63,7 +63,7 @@ export function createFlowEmits(setup: ChainSetup): FlowEmits {
     }),
     successor: async ({ unit, result, takenOverBy, facts }) => {
       if (takenOverBy !== undefined) {
-        refuseStranding(setup, unit, takenOverBy)
+        requireFinalize(setup, unit, takenOverBy)
         return undefined
       }
       const { owner, tenant, traceId } = facts
@@ -78,11 +78,11 @@ export function createFlowEmits(setup: ChainSetup): FlowEmits {
 }
 
 /**
- * When a flow stands for the step of a chain, the handler of its end answers what the next step is
- * given. Without such a handler nobody would start that step.
+ * The next step of a chain gets the result of the `finalize` handler of the flow that took over. Without such
+ * a handler the next step would never start.
  */
-function refuseStranding({ names }: ChainSetup, unit: UnitKey, { finalize }: EmittedFlow): void {
+function requireFinalize({ names }: ChainSetup, unit: UnitKey, { finalize }: EmittedFlow): void {
   if (finalize !== undefined || names.chainOf(unit) === undefined) return
-  const allowed = 'a flow that declares finalize, where it stands for the step of a chain'
-  throw MillraceError.invalid([{ field: 'takeOver', given: 'one without', allowed }])
+  const allowed = 'a flow that declares finalize, because it takes over a step of a chain'
+  throw MillraceError.invalid([{ field: 'takeOver', given: 'a flow without finalize', allowed }])
 }

@@ -1,7 +1,7 @@
 /**
- * Brings the schedules in the store in line with the declared ones. Versions of an app run side by side
- * while it is deployed, so each says again and again what it declares: a schedule is forgotten, and a rule
- * gives way to another, when no open app has had it for a while.
+ * Brings the schedules in the store in line with the declared ones. During a deployment, versions of an app
+ * run side by side, so each renews its declaration regularly. A schedule is removed, or its rule replaced,
+ * when no open app has renewed it for a while.
  */
 import type { ScheduleStore } from '../backends/schedule-store.ts'
 import { scopeText } from '../contracts/scope-text.ts'
@@ -26,10 +26,10 @@ export async function ensureSchedules(plan: SchedulePlan): Promise<void> {
   await renewSchedules(store, planned, scopeText({ app: app.name, stage }))
 }
 
-/** How often an open app says what it declares. */
+/** How often an open app renews its declaration. */
 export const renewalMs: number = minuteMs
 
-/** Longer than a process is silent that is alive. */
+/** Longer than a live process goes without renewing. */
 export const abandonedAfterMs: number = 5 * minuteMs
 
 export async function renewSchedules(
@@ -47,7 +47,7 @@ export async function renewSchedules(
   }
 }
 
-/** A message that is the same for every tick is held against its contract now, not when it is due. */
+/** Checks messages that are the same for every tick now, not when the tick is due. */
 async function refuseFixedMessages(planned: readonly PlannedSchedule[]): Promise<void> {
   const violations: Violation[] = []
   for (const { key, isComputed, emission } of planned) {
@@ -59,7 +59,7 @@ async function refuseFixedMessages(planned: readonly PlannedSchedule[]): Promise
       const fields =
         error.violations.length > 0
           ? error.violations
-          : [{ field: 'payload', given: 'what is refused', allowed: error.message }]
+          : [{ field: 'payload', given: 'an invalid payload', allowed: error.message }]
       violations.push(...fields.map((one) => ({ ...one, field: `schedules.${key}: ${one.field}` })))
     }
   }
@@ -70,7 +70,7 @@ function unsupported(planned: readonly PlannedSchedule[], backend: string): Mill
   const violations = planned.map(({ key }) => ({
     field: `schedules.${key}`,
     given: 'a schedule',
-    allowed: `none on ${backend}`,
+    allowed: `no schedules: the backend ${backend} does not support them`,
   }))
   return MillraceError.invalid(violations, 'unsupported')
 }

@@ -1,4 +1,4 @@
-/** One flow of an open app: opened with any number of units, followed, ended. */
+/** One flow of an open app: open it with any number of units, read its progress, end it. */
 import type { Page } from '../backends/backend.ts'
 import type {
   AddedUnits,
@@ -24,11 +24,11 @@ import { refusedPart } from './refused-part.ts'
 
 export interface ListFlowsOptions {
   readonly status?: FlowStatus
-  /** Only those that are open and past their deadline. */
+  /** Only open flows that are past their deadline. */
   readonly overdue?: boolean
   /** Flows per page, 1 to 1000. Default 10. */
   readonly limit?: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string
 }
 
@@ -49,40 +49,40 @@ export interface FlowHandle<
   /** The flow's name in the store. */
   readonly name: string
   /**
-   * Opens a flow with its units, 1,000 in a commit, and seals it when all are there. Where it stopped
-   * in the middle, the same call goes on: flows and units are known by their ids.
+   * Opens a flow with its units, 1,000 per commit, and seals it after the last one. If that was interrupted,
+   * repeat the call to continue: flows and units are recognised by their ids.
    */
   open(id: string, options: OpenFlowOptions<Queues, Parts, Flow>): Promise<Opened>
-  /** Adds units to a flow that is not sealed; those that it has already are counted. */
+  /** Adds units to a flow that is not sealed. Units that it has already are counted as duplicates. */
   add(
     id: string,
     units: Iterable<UnitOf<Queues, Flow>> | AsyncIterable<UnitOf<Queues, Flow>>,
     options?: { readonly seal?: boolean },
   ): Promise<AddedUnits>
-  /** No more units will be added: the flow ends when they have ended. */
+  /** Declares that no units will be added. The flow ends when all its units have ended. */
   seal(id: string): Promise<FlowRecord>
-  /** How far it is. Undefined when there is no such flow, or no more. */
+  /** The progress of the flow. Undefined if the flow does not exist or was removed. */
   read(id: string): Promise<FlowRecord | undefined>
   /** Its units in the order in which they were added, read page by page. */
   units(id: string, options?: { readonly state?: UnitState }): AsyncIterable<UnitRecord>
-  /** Units that are not done: first those that are pending, then those that were given up. */
+  /** Units that are not done: first the pending ones, then the abandoned ones. */
   missing(id: string): AsyncIterable<UnitRecord>
-  /** Marks units done that no delivery marks, or that were done in some other way. */
+  /** Marks units as done. For units without a message or job, or whose work was done elsewhere. */
   mark(id: string, unit: string | readonly string[]): Promise<FlowRecord>
-  /** Gives a unit up; the reason is kept and shown, so it must not quote a message. */
+  /** Abandons a unit. The reason is stored and shown, so it must not quote a message. */
   giveUp(id: string, unit: string, reason: string): Promise<FlowRecord>
-  /** Ends an open flow. Messages of its units that nobody holds are taken back. */
+  /** Ends an open flow. Removes the messages of its units that no receiver has leased. */
   cancel(id: string): Promise<FlowRecord>
   /**
-   * Opens a flow again that failed, or waits for a unit that was given up, and sends the unit's work
-   * once more. Without `work` it is what the flow remembers, if it declares `keepWork`.
+   * Reopens a failed flow, or one that waits for an abandoned unit, and sends the unit's work again. Without
+   * `work`, the flow sends its own copy, if it declares `keepWork`.
    */
   resume(id: string, unit: string, work?: FlowWork<Queues, Flow>): Promise<FlowRecord>
-  /** Newest first. A page may be short, or empty, and still have a `next`. */
+  /** Newest first. A page may be short or even empty and still have a `next`. */
   list(options?: ListFlowsOptions): Promise<Page<FlowRecord>>
 }
 
-/** What does the work of a unit. */
+/** The message or job of a unit. */
 export type FlowWork<Queues extends DeclaredQueues, Flow> =
   Flow extends DeclaredFlow<infer Units, infer _Finalize, infer _Failed>
     ? Work<QueueAt<Queues, Units>>
@@ -145,14 +145,14 @@ export function createFlowHandle(setup: OpeningSetup, flow: NamedFlow): UntypedF
 const unitStates: readonly UnitState[] = ['pending', 'done', 'dead']
 const flowStatuses: readonly FlowStatus[] = ['open', 'finalized', 'failed', 'cancelled']
 
-/** A state that does not exist would be an empty list, which reads as good news. */
+/** An unknown state would return an empty list, which looks like good news. */
 export function refuseOthers(field: string, value: unknown, choices: readonly string[]): void {
   const violations: Violations = []
   checkOneOf(violations, field, value, choices)
   if (violations.length > 0) throw MillraceError.invalid(violations)
 }
 
-/** Flows of one name. Those whose names only begin with it are left out. */
+/** Lists flows of exactly this name. The store lists by prefix. */
 export async function listByName(
   store: FlowStore,
   name: string,
@@ -163,7 +163,7 @@ export async function listByName(
   return { ...page, items: page.items.filter(({ flow }) => flow === name) }
 }
 
-/** The same before the types of one app are known. */
+/** The same without the types of an app. */
 export interface UntypedFlowHandle extends Omit<FlowHandle, 'open' | 'add' | 'resume'> {
   open(id: string, opening: UntypedOpening): Promise<Opened>
   add(

@@ -1,4 +1,4 @@
-/** The flows and chains of an app under the names that they have in the store. */
+/** The flows and chains of an app with their names in the store. */
 import type { UnitKey } from '../backends/flow-store.ts'
 import type { DeclaredChain } from '../contracts/chain-declaration.ts'
 import type { DeclaredFlowParts } from '../contracts/define-app.ts'
@@ -38,17 +38,17 @@ export class FlowNames {
     return required('chain', key, this.chains)
   }
 
-  /** Undefined when the unit belongs to no chain of this app. */
+  /** Undefined if the unit belongs to no chain of this app. */
   chainOf({ flow }: UnitKey): NamedChain | undefined {
     return this.chains.find(({ name }) => name === flow)
   }
 
-  /** A unit as the app calls it. */
+  /** Converts a unit to the names of the app. */
   factsOf({ flow, id, unit }: UnitKey): UnitFacts {
     return { flow: this.#keys.get(flow) ?? flow, id, unit }
   }
 
-  /** A unit as the store calls it. */
+  /** Converts a unit to the names in the store. */
   unitOf({ flow, id, unit }: UnitFacts): UnitKey {
     return { flow: this.flow(flow).name, id, unit }
   }

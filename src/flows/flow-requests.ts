@@ -1,4 +1,4 @@
-/** From what a flow is opened with to what the store is asked: every message and job checked. */
+/** Turns the options of an opening into a request to the store, and checks every message and job. */
 import type { NewUnit, OpenFlow } from '../backends/flow-store.ts'
 import { defaultFlowKeep } from '../contracts/flow-declaration.ts'
 import { durationMs } from '../core/durations.ts'
@@ -18,7 +18,7 @@ export interface RequestSetup {
 
 export type FlowHead = Omit<OpenFlow, 'units' | 'sealed'>
 
-/** All about a flow beside its units. */
+/** Everything about a flow except its units. */
 export async function flowHead(
   { names, emitter }: RequestSetup,
   { key, name, declared: { options } }: NamedFlow,
@@ -34,7 +34,7 @@ export async function flowHead(
     const queue = options[field]
     if (queue === undefined) {
       if (work === undefined) return {}
-      const allowed = `none: the flow '${key}' declares no queue for it`
+      const allowed = `none: the flow '${key}' does not declare ${field}`
       throw MillraceError.invalid([{ field, given: 'work', allowed }])
     }
     return { [field]: await placed(field, () => emitter.work(queue, work ?? {})) }
@@ -54,7 +54,7 @@ export async function flowHead(
   }
 }
 
-/** With those that the caller has taken out already, for the text of the error. */
+/** Includes options that the caller has removed already, for the text of the error. */
 const openingOptions: OptionNames<Omit<UntypedOpening, 'takeOver'>> = {
   units: true,
   seal: true,
@@ -63,7 +63,7 @@ const openingOptions: OptionNames<Omit<UntypedOpening, 'takeOver'>> = {
   parent: true,
 }
 
-/** Units with their messages or jobs; `from` is the place of the first among all of them. */
+/** Units with their messages or jobs. `from` is the index of the first one among all units. */
 export async function newUnits(
   { emitter }: RequestSetup,
   { declared: { options } }: NamedFlow,

@@ -1,6 +1,6 @@
 /**
- * What flows and chains are given, typed by the app that declares them: units carry messages or jobs
- * of one queue, and what is sent at the end is for another.
+ * The options of flows and chains, typed by the app that declares them. Units carry messages or jobs of one
+ * queue. The message at the end of a flow goes to another queue.
  */
 import type { ChainStep, DeclaredChain } from '../contracts/chain-declaration.ts'
 import type { DeclaredFlowParts, DeclaredQueues, PartOf } from '../contracts/define-app.ts'
@@ -27,7 +27,7 @@ export type ChainAt<Parts, Name extends ChainName<Parts>> = Extract<
   DeclaredChain
 >
 
-/** A unit that nobody is sent: it is marked by hand, or by a flow that stands for it. */
+/** A unit without a message or job. `mark` ends it, or a flow whose `parent` it is. */
 export interface UnitWithoutWork {
   /** Unique in its flow; 1 to 256 characters. */
   readonly id: string
@@ -38,7 +38,7 @@ export interface UnitWithoutWork {
 /** One unit of a flow, with the message or the job that does its work. */
 export type Unit<Queue> = UnitWithoutWork | ({ readonly id: string } & Work<Queue>)
 
-/** The units of a flow, as they are given to it. */
+/** The type of the units of a flow. */
 export type UnitOf<Queues extends DeclaredQueues, Flow> =
   Flow extends DeclaredFlow<infer Units, infer _Finalize, infer _Failed>
     ? Unit<QueueAt<Queues, Units>>
@@ -52,21 +52,21 @@ export interface ParentUnit<Parts = DeclaredFlowParts> {
   readonly unit: string
 }
 
-/** The unit of a flow, or the step of a chain, that a delivery works on. */
+/** The unit of a flow, or the step of a chain, that a delivery belongs to. */
 export interface UnitFacts {
-  /** The key of the flow or chain; its name in the store when the app does not declare it. */
+  /** The key of the flow or chain, or its name in the store if the app does not declare it. */
   readonly flow: string
   readonly id: string
   readonly unit: string
 }
 
-/** Ends that a flow declares have their message; others have none. */
+/** The messages for the queues that a flow declares for its end. */
 type Ends<Queues extends DeclaredQueues, Flow> =
   Flow extends DeclaredFlow<infer _Units, infer Finalize, infer Failed>
     ? EndWork<Queues, 'finalize', Finalize> & EndWork<Queues, 'failed', Failed>
     : never
 
-/** A key that was left out is no key, or any text: the compiler fills it in from what surrounds it. */
+/** A key that was left out is `never` or `string`, because the compiler infers it from the context. */
 type EndWork<Queues extends DeclaredQueues, Name extends string, Key> = [Key] extends [never]
   ? { readonly [Property in Name]?: undefined }
   : string extends Key
@@ -74,31 +74,31 @@ type EndWork<Queues extends DeclaredQueues, Name extends string, Key> = [Key] ex
     : { readonly [Property in Name]: Work<QueueAt<Queues, Key>> }
 
 interface Opening<Parts> {
-  /** False when more units will be added; such a flow does not end before it is sealed. */
+  /** False if more units will be added. The flow then does not end before it is sealed. Default: true. */
   readonly seal?: boolean
-  /** The unit of another flow that is done when this flow is. */
+  /** A unit of another flow. It is done when this flow is. */
   readonly parent?: ParentUnit<Parts>
 }
 
-/** How a flow is opened. */
+/** The options of `mill.flows.{name}.open`. */
 export type OpenFlowOptions<Queues extends DeclaredQueues, Parts, Flow> = Opening<Parts> &
   Ends<Queues, Flow> & {
-    /** Any number of them. */
+    /** Any number of units. */
     readonly units: Iterable<UnitOf<Queues, Flow>> | AsyncIterable<UnitOf<Queues, Flow>>
   }
 
-/** How a handler opens a flow with its completion. */
+/** The options of `open` in a handler, which opens a flow with the commit that completes the handler. */
 export type EmitFlowOptions<Queues extends DeclaredQueues, Parts, Flow> = Opening<Parts> &
   Ends<Queues, Flow> & {
-    /** At most 1,000, since all are in one commit. */
+    /** At most 1,000 units, because all are in one commit. */
     readonly units: Iterable<UnitOf<Queues, Flow>>
-    /** The flow stands for the handler's own unit, which is then done when the flow is. */
+    /** Makes the handler's own unit end with the flow instead of with the handler. Default: false. */
     readonly takeOver?: boolean
   }
 
 /**
- * The arguments with which a handler opens one of the app's flows. One of several lists and not a type
- * parameter, so that a handler may be written for fewer parts of an app than it has.
+ * The arguments of `open` in a handler. A union of tuples and not a type parameter, so that a handler can be
+ * typed for only some of the app's flows.
  */
 export type FlowOpening<Queues extends DeclaredQueues, Parts> = {
   readonly [Name in FlowName<Parts>]: [
@@ -108,7 +108,7 @@ export type FlowOpening<Queues extends DeclaredQueues, Parts> = {
   ]
 }[FlowName<Parts>]
 
-/** The arguments with which a handler starts one of the app's chains. */
+/** The arguments of `start` in a handler. */
 export type ChainStart<Queues extends DeclaredQueues, Parts> = {
   readonly [Name in ChainName<Parts>]: [
     chain: Name,
@@ -118,11 +118,11 @@ export type ChainStart<Queues extends DeclaredQueues, Parts> = {
   ]
 }[ChainName<Parts>]
 
-/** What the first step of a chain takes. */
+/** The start value of a chain: the input of its first step. */
 export type ChainInput<Queues extends DeclaredQueues, Chain> =
   Chain extends DeclaredChain<infer Steps> ? StepInput<Queues, Steps[0]> : never
 
-/** What one step of a chain takes. */
+/** The input of one step of a chain. */
 export type StepInput<Queues extends DeclaredQueues, Step extends ChainStep | undefined> =
   QueueAt<Queues, NonNullable<Step>['queue']> extends infer Queue
     ? [Queue] extends [JobsQueue]
@@ -130,21 +130,21 @@ export type StepInput<Queues extends DeclaredQueues, Step extends ChainStep | un
       : MessageInput<Extract<Queue, DeclaredQueue>>
     : never
 
-/** Beside what a chain is started with. The options are those of the first step's job. */
+/** Options besides the start value of a chain. */
 export interface StartChainOptions<Parts = DeclaredFlowParts> {
-  /** Owner, tenant and trace are passed on from step to step. */
+  /** Options of the first step's job. Owner, tenant and trace are passed on from step to step. */
   readonly options?: JobWorkOptions
-  /** The unit of a flow that is done when the chain is. */
+  /** A unit of a flow. It is done when the chain is. */
   readonly parent?: ParentUnit<Parts>
 }
 
-/** How a handler starts a chain with its completion. */
+/** The options of `start` in a handler, which starts a chain with the commit that completes the handler. */
 export interface EmitChainOptions<Parts = DeclaredFlowParts> extends StartChainOptions<Parts> {
-  /** The chain stands for the handler's own unit, which is then done when the chain is. */
+  /** Makes the handler's own unit end with the chain instead of with the handler. Default: false. */
   readonly takeOver?: boolean
 }
 
-/** The same before the types of one app are known. */
+/** The same without the types of an app. */
 export interface UntypedUnit extends UntypedWork {
   readonly id: string
 }

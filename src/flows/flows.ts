@@ -1,4 +1,4 @@
-/** The flows and chains of an open app, by the keys under which they were declared. */
+/** The flows and chains of an open app, by the keys of their declaration. */
 
 import type { Backend } from '../backends/backend.ts'
 import type { FlowStore } from '../backends/flow-store.ts'
@@ -36,13 +36,13 @@ export interface FlowsSetup {
   readonly emitter: Emitter
 }
 
-/** An app with flows or chains is not opened on a backend that keeps none. */
+/** Refuses an app with flows or chains on a backend that does not support them. */
 export function refuseFlows(
   { flows = {}, chains = {} }: DeclaredFlowParts,
   { capabilities, flows: store }: Pick<Backend, 'capabilities' | 'flows'>,
 ): void {
   if (capabilities.flows && store !== null) return
-  const allowed = `none on ${capabilities.name}`
+  const allowed = `no flows or chains: the backend ${capabilities.name} does not support them`
   const violations = [
     ...Object.keys(flows).map((key) => ({ field: `flows.${key}`, given: 'a flow', allowed })),
     ...Object.keys(chains).map((key) => ({ field: `chains.${key}`, given: 'a chain', allowed })),
@@ -59,7 +59,7 @@ export function createFlows<Queues extends DeclaredQueues, Parts>(
   const parts: ChainSetup = { names, emitter, store }
   const flows = names.flows.map((one) => [one.key, createFlowHandle(parts, one)])
   const chains = names.chains.map((one) => [one.key, createChainHandle(parts, one)])
-  // Made from this very app, key by key; only the types of its messages are added.
+  // The handles have the keys of this app. The cast only adds the types of their messages.
   return {
     flows: Object.freeze(Object.fromEntries(flows)) as FlowHandles<Queues, Parts>,
     chains: Object.freeze(Object.fromEntries(chains)) as ChainHandles<Queues, Parts>,

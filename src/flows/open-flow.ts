@@ -1,6 +1,6 @@
 /**
- * Opens a flow with any number of units, slice by slice. Flows and units are known by their ids, so an
- * opening that stopped in the middle goes on when the call is repeated.
+ * Opens a flow with any number of units, slice by slice. Flows and units are recognised by their ids, so
+ * repeating the call continues an interrupted opening.
  */
 import type { AddedUnits, FlowRecord, FlowStore, OpenFlow } from '../backends/flow-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -10,9 +10,9 @@ import type { UntypedOpening } from './flow-types.ts'
 import { unitSlices } from './unit-slices.ts'
 
 export interface Opened {
-  /** `duplicate`: a flow of this id was there already; units that it lacked were added. */
+  /** `duplicate`: a flow with this id existed already. Units that it lacked were added. */
   readonly status: 'created' | 'duplicate'
-  /** Units that this call has added. */
+  /** How many units this call has added. */
   readonly added: number
   readonly flow: FlowRecord
 }
@@ -42,21 +42,21 @@ export async function openFlow(
       opened = { status, added: isNew ? record.units.total : 0, flow: record }
       if (isNew) continue
     }
-    if (!goesOn(opened.flow)) break
-    opened = await goOn(store, request, opened)
+    if (!mayLackUnits(opened.flow)) break
+    opened = await addSlice(store, request, opened)
   }
   // There is always a first slice.
   if (opened === undefined) throw new MillraceError('store_failed')
   return opened
 }
 
-/** Whether units may still be missing: its opening has stopped in the middle, or is under way. */
-function goesOn({ status, isSealed }: FlowRecord): boolean {
+/** Whether units may still be missing, because an opening was interrupted or is under way. */
+function mayLackUnits({ status, isSealed }: FlowRecord): boolean {
   return status === 'open' && !isSealed
 }
 
-/** Adds one more slice, unless somebody else who opens the same flow has just brought it to its end. */
-async function goOn(store: FlowStore, request: OpenFlow, opened: Opened): Promise<Opened> {
+/** Adds one more slice, unless another process that opens the same flow has just finished it. */
+async function addSlice(store: FlowStore, request: OpenFlow, opened: Opened): Promise<Opened> {
   const { flow, id, units, sealed } = request
   try {
     const { added, flow: record } =

@@ -16,15 +16,15 @@ export interface PlannedSchedule {
   readonly scope: string
   readonly rule: ScheduleRule
   readonly missed: MissedTicks
-  /** Whether each tick makes its own message. */
+  /** Whether `payload` is a function, so that each tick has its own message. */
   readonly isComputed: boolean
-  /** The message or job of a tick; rejects when it cannot be made, or does not fit its contract. */
+  /** The message or job of a tick. Rejects if it cannot be made or does not fit its contract. */
   emission(tick: TickIdentity): Promise<Emitted>
 }
 
 export interface TickIdentity {
   readonly at: Date
-  /** What tells this emission from every other, so that it is recognised should it come again. */
+  /** The id of this message or job. The store uses it to recognise a repetition. */
   readonly id: string
 }
 
@@ -57,7 +57,7 @@ export function planSchedules(plan: SchedulePlan): readonly PlannedSchedule[] {
 interface KeyedOptions {
   readonly key: string
   readonly options: ScheduleOptions
-  /** Whether the queue is FIFO. */
+  /** Whether the queue is a FIFO queue. */
   readonly isOrdered: boolean
 }
 

@@ -1,6 +1,6 @@
 import { MillraceError } from '../core/millrace-error.ts'
 
-/** What was refused, with the place in a larger whole that it was for. */
+/** Adds the place in the request to the fields or the message of an error. */
 export function refusedPart(error: unknown, place: string): unknown {
   if (!(error instanceof MillraceError)) return error
   const { code, violations, message } = error

@@ -1,14 +1,14 @@
 /**
- * Replaces the rows of one unit in a table of the user's own, inside the transaction that settles the
- * unit: a unit that runs twice leaves its rows once. Names are checked, values are bound.
+ * Replaces the rows of one unit in a table of yours, inside the transaction that settles the unit. A unit
+ * that runs twice leaves its rows once. Names are checked, values are bound.
  */
 import { describeGiven, type Violations } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
-/** What a column can hold. */
+/** A value that a column can hold. */
 export type SqlValue = null | number | bigint | string | Uint8Array
 
-/** What is needed of a connection; a `DatabaseSync` of node:sqlite is one. */
+/** The part of a connection that is needed. A `DatabaseSync` of node:sqlite fits. */
 export interface StoreConnection {
   exec(sql: string): void
   prepare(sql: string): {
@@ -23,9 +23,9 @@ export type SqlRow = Readonly<Record<string, SqlValue>>
 export interface ReplaceRows {
   /** The name of the table. */
   readonly table: string
-  /** Which rows are the unit's: all that have these values, at least one. */
+  /** Selects the unit's rows: all rows with these values. At least one column. */
   readonly where: SqlRow
-  /** What stands there afterwards. The values of `where` need not be repeated. */
+  /** The new rows. They need not repeat the values of `where`. */
   readonly rows: readonly SqlRow[]
 }
 
@@ -34,7 +34,7 @@ export interface ReplacedRows {
   readonly inserted: number
 }
 
-/** Deletes the rows of a unit and inserts the new ones; for use inside `context.within`. */
+/** Deletes the rows of a unit and inserts the new ones. Use it inside `context.within`. */
 export function replaceRows(
   db: Pick<StoreConnection, 'prepare'>,
   { table, where, rows }: ReplaceRows,
@@ -61,14 +61,14 @@ function insert(
   const statement = db.prepare(
     `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES (${places})`,
   )
-  // The columns of all rows were found to be the same.
+  // All rows have the same columns, as checked above.
   for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null))
 }
 
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
-const nameAllowed = 'a name of letters, digits and _, at most 63, with no digit first'
+const nameAllowed = 'a name of at most 63 letters, digits and _ that does not start with a digit'
 
-/** It has passed the pattern, so there is nothing in it that could end the quotes. */
+/** The name has passed the pattern, so it contains no quotes. */
 function quoted(name: string): string {
   return `"${name}"`
 }
@@ -78,7 +78,7 @@ function refuse(table: unknown, where: SqlRow, rows: readonly SqlRow[]): void {
   checkName(violations, 'table', table)
   checkRow(violations, 'where', where)
   if (Object.keys(where).length === 0) {
-    // Without a condition the whole table would be emptied.
+    // Without a condition, all rows of the table would be deleted.
     violations.push({ field: 'where', given: 'no column', allowed: 'at least one column' })
   }
   const columns = columnsOf({ ...rows[0], ...where })
@@ -90,7 +90,7 @@ function refuse(table: unknown, where: SqlRow, rows: readonly SqlRow[]): void {
     }
     for (const column of Object.keys(where)) {
       if (!Object.hasOwn(row, column) || row[column] === where[column]) continue
-      const allowed = 'the value that it has in where, or none'
+      const allowed = 'the value of this column in where, or no value'
       violations.push({ field: `${field}.${column}`, given: 'another value', allowed })
     }
     if (violations.length > 0) break
@@ -111,7 +111,7 @@ function checkRow(into: Violations, field: string, row: SqlRow): void {
   for (const [column, value] of Object.entries(row)) {
     checkName(into, `${field}: a column`, column)
     if (isSqlValue(value)) continue
-    const allowed = 'a text, a finite number, a bigint, bytes or null'
+    const allowed = 'a string, a finite number, a bigint, bytes or null'
     into.push({ field: `${field}.${column.slice(0, 63)}`, given: kindOf(value), allowed })
   }
 }
@@ -128,7 +128,7 @@ function isSqlValue(value: unknown): boolean {
   }
 }
 
-/** The value is the user's own, so only its kind is told. */
+/** The value is private, so only its type is reported. */
 function kindOf(value: unknown): string {
   return value === undefined ? 'nothing' : `a value of type ${typeof value}`
 }

@@ -1,6 +1,6 @@
 /**
- * What can be done with a schedule that is in the store, by whoever has its name: its rule lies there
- * too, so the app that declared it is not needed.
+ * Operations on a schedule in the store, by its name. The store has its rule too, so they work without the
+ * app that declared it.
  */
 import type { ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
 import { ruleFromText, type ScheduleRule } from '../contracts/schedule-rule.ts'
@@ -9,10 +9,10 @@ import { MillraceError } from '../core/millrace-error.ts'
 
 export interface ScheduleControl {
   read(): Promise<ScheduleRecord>
-  /** The next ticks; none while it is paused. */
+  /** The next ticks; none while the schedule is paused. */
   next(count: number): Promise<readonly Date[]>
   pause(by: string): Promise<ScheduleRecord>
-  /** Goes on with the next tick from now. */
+  /** Continues with the next tick from now. */
   resume(by: string): Promise<ScheduleRecord>
 }
 
@@ -34,7 +34,7 @@ export function scheduleControl(store: ScheduleStore, schedule: string): Schedul
   }
 }
 
-/** A tick and those that follow it. */
+/** A tick and the ticks after it. */
 function ticksFrom(rule: ScheduleRule, first: number | null, count: number): readonly Date[] {
   const ticks: Date[] = []
   for (let at = first; at !== null && ticks.length < count; at = rule.nextAfter(at)) {
@@ -47,7 +47,8 @@ function storedRule(text: string): ScheduleRule {
   try {
     return ruleFromText(text)
   } catch (cause) {
-    const message = 'The rule of the schedule was written by a newer Millrace.'
+    const message =
+      'The rule of the schedule was written by a newer version of Millrace. Upgrade this one.'
     throw new MillraceError('unsupported', { message, cause })
   }
 }

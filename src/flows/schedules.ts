@@ -1,6 +1,6 @@
 /**
- * The schedules of an open app, one handle each: when they tick, and what an operator may do with them.
- * What they change is in the store, so it holds in every process.
+ * The schedules of an open app, one handle each: when they tick, and how to pause, resume and run them. The
+ * state is in the store, so a change applies to every process.
  */
 
 import type { ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
@@ -15,36 +15,36 @@ import { scheduleControl } from './schedule-control.ts'
 export interface ScheduleHandle {
   /** The schedule's name in the store. */
   readonly name: string
-  /** When it ticks, in words: `every 1h`, `cron 0 9 * * 1-5 in Europe/Berlin`. */
+  /** When it ticks: `every 1h`, `cron 0 9 * * 1-5 in Europe/Berlin`. */
   readonly rule: string
   read(): Promise<Schedule>
-  /** The next ticks, 1 to 1000; none while it is paused. Default one. */
+  /** The next ticks, 1 to 1000. None while the schedule is paused. Default: one. */
   next(count?: number): Promise<readonly Date[]>
-  /** It does not tick until it is resumed. Pausing twice is pausing once. */
+  /** Stops the ticks until `resume`. Pausing a paused schedule changes nothing. */
   pause(options: { readonly by: string }): Promise<Schedule>
-  /** Goes on with the next tick from now; those that fell into the pause are not made up for. */
+  /** Continues with the next tick from now. Ticks missed during the pause are not sent. */
   resume(options: { readonly by: string }): Promise<Schedule>
-  /** Sends its message once more, now, paused or not. The answer is the id of the message or job. */
+  /** Sends its message now, even while paused. Resolves with the id of the message or job. */
   runNow(options: { readonly by: string }): Promise<string>
 }
 
 export interface Schedule {
   readonly name: string
   readonly rule: string
-  /** Null while it is paused, or when it never ticks again. */
+  /** Null while paused, or if it never ticks again. */
   readonly nextAt: Date | null
   /** The latest tick that sent something. */
   readonly lastAt: Date | null
   readonly ticks: number
   readonly skipped: number
-  /** Ticks given up because their message could not be made. */
+  /** Ticks that were abandoned because their message could not be made. */
   readonly failed: number
   readonly lastError: string | null
   readonly pausedAt: Date | null
   readonly pausedBy: string | null
   readonly resumedAt: Date | null
   readonly resumedBy: string | null
-  /** The latest run by hand. */
+  /** The latest `runNow`. */
   readonly ranAt: Date | null
   readonly ranBy: string | null
 }
@@ -64,7 +64,7 @@ export function createSchedules<Opened>(setup: SchedulesSetup): Schedules<Opened
     planned.key,
     handleOf(planned, supported(backend.schedules), setup),
   ])
-  // The handles were made from this very app, key by key.
+  // The handles have the keys of this app.
   return Object.freeze(Object.fromEntries(handles)) as Schedules<Opened>
 }
 

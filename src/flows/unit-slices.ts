@@ -1,4 +1,4 @@
-/** Cuts units that come one by one into slices that the store takes in one commit each. */
+/** Cuts a stream of units into slices, one per commit. */
 import { checkKeys, isRecord } from '../contracts/setting-checks.ts'
 import { checkText, describeGiven, type Violations } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
@@ -7,13 +7,13 @@ import type { UntypedOpening, UntypedUnit } from './flow-types.ts'
 
 export interface UnitSlice {
   readonly units: readonly UntypedUnit[]
-  /** How many came before. */
+  /** How many units came before this slice. */
   readonly from: number
-  /** No unit comes after these. */
+  /** Whether this is the last slice. */
   readonly isLast: boolean
 }
 
-/** At least one slice, which is empty when there are no units. */
+/** Yields at least one slice, which is empty if there are no units. */
 export async function* unitSlices(
   units: UntypedOpening['units'],
   size: number = limits.messagesPerCall.max,
@@ -22,7 +22,7 @@ export async function* unitSlices(
   let slice: UntypedUnit[] = []
   let from = 0
   for await (const unit of units) {
-    // One more has come, so the slice before it is not the last.
+    // Another unit follows, so this slice is not the last.
     if (slice.length === size) {
       yield { units: slice, from, isLast: false }
       from += slice.length
@@ -33,7 +33,7 @@ export async function* unitSlices(
   yield { units: slice, from, isLast: true }
 }
 
-/** All units together, as many as one commit may have. */
+/** All units in one list, if they fit into one commit. */
 export function unitsOfOneCommit(units: Iterable<UntypedUnit>): readonly UntypedUnit[] {
   requireUnits(units)
   const { max } = limits.messagesPerCall
@@ -42,13 +42,13 @@ export function unitsOfOneCommit(units: Iterable<UntypedUnit>): readonly Untyped
     taken.push(unit)
     if (taken.length <= max) continue
     const given = `more than ${max}`
-    const allowed = `at most ${max} with a completion; mill.flows takes any number`
+    const allowed = `at most ${max} from a handler; mill.flows accepts any number`
     throw MillraceError.invalid([{ field: 'units', given, allowed }])
   }
   return taken
 }
 
-/** Units may come from plain JavaScript. A text can be iterated as well, and is none. */
+/** Units may come from plain JavaScript. A string is iterable too, but is not a list of units. */
 function requireUnits(units: unknown): void {
   const isIterable =
     typeof units === 'object' &&
@@ -62,13 +62,13 @@ function requireUnits(units: unknown): void {
 const workKeys: readonly string[] = ['message', 'type', 'payload', 'options']
 const unitKeys: readonly string[] = ['id', ...workKeys]
 
-/** A unit that may be anything is held against what a unit looks like. */
+/** Checks the shape of a unit. */
 export function checkedUnit(unit: unknown): { readonly id: string; readonly hasWork: boolean } {
   const violations: Violations = []
   const fields = isRecord(unit) ? unit : {}
   const { id } = fields
   checkText(violations, 'id', id, limits.flowIdLength)
-  // A unit whose work stands under another name would wait for ever.
+  // A unit whose work is under a misspelt name would wait forever.
   checkKeys(violations, '', fields, unitKeys)
   if (violations.length > 0) throw MillraceError.invalid(violations)
   return { id: String(id), hasWork: workKeys.some((key) => key in fields) }

@@ -43,12 +43,12 @@ describe('a job in a queue', () => {
   })
 
   test.each([
-    ['lite', 'OMR', undefined, "The tier 'lite' runs OCR, and no 'OMR'."],
-    ['basic', 'OCR', 'gold', "The tier 'gold' runs OMR, SCAN, and no 'OCR'."],
+    ['lite', 'OMR', undefined, "The tier 'lite' runs OCR, but not 'OMR'."],
+    ['basic', 'OCR', 'gold', "The tier 'gold' runs OMR, SCAN, but not 'OCR'."],
     ['basic', 'OCR', 'lite', "The tier 'lite' is served by 'lite', not 'basic'."],
     ['free', 'OCR', 'lite', "The tier 'lite' is served by 'lite', not 'free'."],
-    ['lite', 'OCR', 'iron', "There is no tier 'iron'."],
-    ['lite', 'OCR', 'constructor', "There is no tier 'constructor'."],
+    ['lite', 'OCR', 'iron', "The app has no tier 'iron'."],
+    ['lite', 'OCR', 'constructor', "The app has no tier 'constructor'."],
   ] as const)('%s, %s, of tier %s is refused', async (queue, type, tier, message) => {
     const { mill } = await openScene(app)
     const options = tier === undefined ? {} : { tier }
@@ -79,9 +79,9 @@ describe('a job that is given to a tier', () => {
   })
 
   test.each([
-    ['SCAN', undefined, "Name a tier: 'SCAN' has no default tier."],
-    ['SCAN', 'lite', "The tier 'lite' runs OCR, and no 'SCAN'."],
-    ['OCR', 'iron', "There is no tier 'iron'."],
+    ['SCAN', undefined, "The job type 'SCAN' has no default tier. Pass the option tier."],
+    ['SCAN', 'lite', "The tier 'lite' runs OCR, but not 'SCAN'."],
+    ['OCR', 'iron', "The app has no tier 'iron'."],
   ] as const)('%s of tier %s is refused', async (type, tier, message) => {
     const { mill } = await openScene(app)
     const options = tier === undefined ? {} : { tier }
@@ -95,11 +95,11 @@ describe('a job that is given to a tier', () => {
     const { mill } = await openScene(defineApp('flat', { queues: { basic: jobs({ types }) } }))
     await assert.rejects(mill.jobs.enqueueByTier('OCR', null), {
       code: 'tier_refused',
-      message: "Name a tier: 'OCR' has no default tier.",
+      message: "The job type 'OCR' has no default tier. Pass the option tier.",
     })
     await assert.rejects(mill.jobs.enqueueByTier('OCR', null, { tier: 'lite' }), {
       code: 'tier_refused',
-      message: "There is no tier 'lite'.",
+      message: "The app has no tier 'lite'.",
     })
     // Without tiers the name is a label like any other.
     const { id } = await mill.jobs.enqueue('basic', 'OCR', null, { tier: 'any' })

@@ -1,4 +1,6 @@
-/** The tracked jobs of an open app: enqueued with the types of its declaration, then followed by id. */
+/**
+ * The tracked jobs of an open app: enqueue them with the types of its declaration, then follow them by id.
+ */
 
 import type { Backend, Page } from '../backends/backend.ts'
 import type { EnqueuedJob, JobAttempt, JobStore } from '../backends/job-store.ts'
@@ -36,7 +38,7 @@ import {
 } from './job-producer.ts'
 import { type WaitOptions, waitForJob } from './wait-for-job.ts'
 
-/** The keys of the queues that were declared with `jobs`. */
+/** The keys of the queues declared with `jobs`. */
 export type JobsKey<Queues extends DeclaredQueues> = {
   [Key in keyof Queues]: Queues[Key] extends JobsQueue ? Key : never
 }[keyof Queues] &
@@ -48,19 +50,19 @@ export interface ListJobsOptions<TypeName extends string = string> {
   readonly owner?: string
   /** Jobs per page, 1 to 1000. Default 10. */
   readonly limit?: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string
 }
 
 export interface AppJobs<Queues extends DeclaredQueues = DeclaredQueues> {
-  /** Stores a job, or answers the one that its idempotency key stands for already. */
+  /** Stores a job, or returns the existing one with its idempotency key. */
   enqueue<Key extends JobsKey<Queues>, Name extends JobTypeName<Queues[Key]>>(
     queue: Key,
     type: Name,
     payload: JobInput<Queues[Key], Name>,
     options?: EnqueueOptions,
   ): Promise<EnqueuedJob>
-  /** The same in the queue of a tier: the one it names, or the default tier of its type. */
+  /** The same in the queue of a tier: the tier in the options, or the default tier of the job type. */
   enqueueByTier<Name extends AnyJobType<Queues>>(
     type: Name,
     payload: JobInput<QueuesWith<Queues, Name>, Name>,
@@ -72,20 +74,23 @@ export interface AppJobs<Queues extends DeclaredQueues = DeclaredQueues> {
     jobs: readonly JobEntry<Extract<Queues[Key], JobsQueue>>[],
     options?: EnqueueTogether,
   ): Promise<readonly EnqueuedJob[]>
-  /** Undefined when there is no such job, or no more. */
+  /** Undefined if the job does not exist or was removed. */
   get(id: string): Promise<Job | undefined>
-  /** Newest first. With filters a page may be short, or empty, and still have a `next`. */
+  /** Newest first. With filters, a page may be short or even empty and still have a `next`. */
   list<Key extends JobsKey<Queues>>(
     queue: Key,
     options?: ListJobsOptions<JobTypeName<Queues[Key]>>,
   ): Promise<Page<Job>>
-  /** What each attempt came to, oldest first. */
+  /** How each attempt ended, oldest first. */
   attempts(id: string): Promise<readonly JobAttempt[]>
-  /** Ends a job that has not finished, also one that runs. */
+  /** Cancels a job that has not finished, even while it runs. */
   cancel(id: string): Promise<Job>
-  /** Enqueues a failed or cancelled job once more, as a new job. */
+  /** Enqueues a failed or cancelled job again, as a new job. */
   retry(id: string): Promise<EnqueuedJob>
-  /** The job once it has finished, whichever way; `wait_timed_out` when that takes too long. */
+  /**
+   * Resolves with the job when it has completed, failed or was cancelled. Rejects with `wait_timed_out` after
+   * the timeout.
+   */
   waitFor(id: string, options?: WaitOptions): Promise<FinishedJob>
 }
 
@@ -111,7 +116,7 @@ interface NamedJobsQueue extends NamedQueue {
 
 export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup): AppJobs<Queues> {
   const { app, backend, ports, queues, log } = setup
-  // An app with jobs is not opened on a backend without them; one without may still ask by id.
+  // An app with jobs is not opened on a backend without them. An app without jobs may still read one by id.
   const stored = (): JobStore => supported(backend.jobs)
   const named = (key: string): NamedJobsQueue => {
     const queue = queues.find((one) => one.key === key)
@@ -142,8 +147,8 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
         producerOf(queue).enqueue(type, payload, withTier(queue, type, options)),
       )
       if (log === silentLogger) return enqueued
-      const answers = enqueued.then((one) => [one])
-      return logged(log, queue, [{ type, ...options }], answers).then(onlyOne)
+      const storing = enqueued.then((one) => [one])
+      return logged(log, queue, [{ type, ...options }], storing).then(onlyOne)
     },
     enqueueByTier: (type, payload, options = {}) =>
       promised(options, () => {
@@ -173,11 +178,11 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
     retry: async (id) => stored().retry({ id }),
     waitFor: async (id, options) => waitForJob({ store: stored(), ports }, id, options),
   }
-  // Keys and types are those of this very app; only what the declaration says about them is added.
+  // Keys and types are those of this app. The cast only adds their declared types.
   return Object.freeze(jobs) as AppJobs<Queues>
 }
 
-/** The same before the types of one app are known. */
+/** The same without the types of an app. */
 export interface UntypedJobs
   extends Omit<AppJobs, 'enqueue' | 'enqueueByTier' | 'enqueueMany' | 'list'> {
   enqueueByTier(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>
@@ -196,7 +201,7 @@ export interface UntypedJobs
 }
 
 function onlyOne([enqueued]: readonly EnqueuedJob[]): EnqueuedJob {
-  // A store answers each job, so this is a store that breaks the port.
+  // A store must return a result for each job, so this one violates the port.
   if (enqueued === undefined) throw new MillraceError('store_failed')
   return enqueued
 }
@@ -206,33 +211,33 @@ interface LoggedJob {
   readonly traceId?: string
 }
 
-/** One line per job that was enqueued, or one for the failure of all. */
+/** Logs one line per enqueued job, or one for the failure of all. */
 async function logged(
   log: Logger,
   queue: string,
   jobs: readonly LoggedJob[],
-  answers: Promise<readonly EnqueuedJob[]>,
+  storing: Promise<readonly EnqueuedJob[]>,
 ): Promise<readonly EnqueuedJob[]> {
-  const enqueued = await answers.catch((error: unknown) => {
-    // An unknown queue is the caller's text, and may be anything.
+  const enqueued = await storing.catch((error: unknown) => {
+    // An unknown queue name is the caller's text, so it may be long.
     const fields = { queue: String(queue).slice(0, 80), error: safeSummary(error) }
     log.warn(fields, 'job not enqueued')
     throw error
   })
-  for (const [index, answer] of enqueued.entries()) {
+  for (const [index, job] of enqueued.entries()) {
     const { type, traceId } = jobs[index] ?? {}
-    logEnqueued(log, { queue, type, traceId, ...answer })
+    logEnqueued(log, { queue, type, traceId, ...job })
   }
   return enqueued
 }
 
-/** Errors of our own quote no payload; what a schema throws may do so. */
+/** Millrace errors quote no payload, but errors thrown by a schema may. */
 function safeSummary(error: unknown): string {
   if (error instanceof MillraceError) return errorSummary(error)
   return `${error instanceof Error ? error.name : 'Something'} was thrown by the contract.`
 }
 
-/** What is thrown becomes a rejection, except where a caller's transaction must not go on. */
+/** Turns an exception into a rejection. With `tx` it throws, because the caller must not commit. */
 function promised<T>({ tx }: EnqueueTogether = {}, run: () => Promise<T>): Promise<T> {
   if (tx !== undefined) return run()
   try {
@@ -242,7 +247,7 @@ function promised<T>({ tx }: EnqueueTogether = {}, run: () => Promise<T>): Promi
   }
 }
 
-/** A status that does not exist would be an empty list, which reads as good news. */
+/** An unknown status would return an empty list, which looks like good news. */
 function refuseStatus(status: JobStatus | undefined): void {
   if (status === undefined) return
   const violations: Violations = []

@@ -1,6 +1,6 @@
 /**
- * Work: a message or a job that comes to exist with something else, such as a unit of a flow or the
- * end of one. What is prepared here has been checked against its contract and is stored by others.
+ * Prepares emitted work: a message or job that is stored in the same commit as something else, such as a unit
+ * or the end of a flow. It is checked against its contract here and stored elsewhere.
  */
 import type { Backend, Emitted, EmittedJob, EmittedMessage } from '../backends/backend.ts'
 import type { DeclaredQueues } from '../contracts/define-app.ts'
@@ -26,10 +26,10 @@ import type {
 import type { JobOptions } from './job-options.ts'
 import { createJobProducer, type JobProducer } from './job-producer.ts'
 
-/** Whoever gives out work recognises it by an id of its own, so its job needs no other key. */
+/** The unit or schedule recognises a repetition by its own id, so its job needs no idempotency key. */
 export type JobWorkOptions = Omit<JobOptions, 'idempotencyKey' | 'coalesce'>
 
-/** For the same reason its message brings no deduplication id. */
+/** For the same reason its message has no deduplication id. */
 export type FifoWorkOptions = Omit<FifoSendOptions, 'deduplicationId'>
 
 /** One message, or one job, for a queue. */
@@ -49,12 +49,12 @@ type JobWork<Queue> = {
   }
 }[JobTypeName<Queue>]
 
-/** The queue under a key; none when the app has no such queue. */
+/** The queue with this key; never if the app has none. */
 export type QueueAt<Queues extends DeclaredQueues, Key> = Key extends keyof Queues
   ? Queues[Key]
   : never
 
-/** The same before the types of one app are known. */
+/** The same without the types of an app. */
 export interface UntypedWork {
   readonly message?: unknown
   readonly type?: string
@@ -65,7 +65,7 @@ export interface UntypedWork {
 export interface Emitter {
   message(queue: string, message: unknown, options?: AnySendOptions): Promise<EmittedMessage>
   job(queue: string, type: string, payload: unknown, options?: JobOptions): Promise<EmittedJob>
-  /** Whichever of the two the queue is for. */
+  /** A message or a job, depending on the queue. */
   work(queue: string, work: UntypedWork): Promise<Emitted>
 }
 
@@ -76,7 +76,7 @@ export interface EmitterSetup {
   readonly ids: Ids
 }
 
-/** EmittedParts for the queues of one app, by their keys. */
+/** The emitter for the queues of an app, by their keys. */
 export function createEmitter({ app, backend, queues, ids }: EmitterSetup): Emitter {
   const lines = new Map(queues.map((queue) => [queue.key, lineOf(queue, backend)]))
   const lineTo = (key: string): Line => {
@@ -91,7 +91,7 @@ export function createEmitter({ app, backend, queues, ids }: EmitterSetup): Emit
     job: async (key, type, payload, options = {}) => {
       const { queue, jobs } = lineTo(key)
       if (jobs === null) {
-        const message = `The queue '${key}' is not for jobs.`
+        const message = `The queue '${key}' is not a jobs queue. Send it a message instead.`
         throw new MillraceError('invalid_argument', { message })
       }
       const tier = tierFor(app, { queue: key, type, tier: options.tier })
@@ -102,7 +102,7 @@ export function createEmitter({ app, backend, queues, ids }: EmitterSetup): Emit
       const { queue, jobs } = lineTo(key)
       const { message, type, payload, options = {} } = requireWork(given, jobs !== null)
       if (jobs !== null) return emitter.job(key, type ?? '', payload, options)
-      // Work that was swallowed as a duplicate would never end.
+      // If it were dropped as a duplicate, its unit would never end.
       const own = queue.declared.type === 'fifo' ? { deduplicationId: ids.next() } : {}
       return emitter.message(key, message, { ...options, ...own })
     },
@@ -113,7 +113,7 @@ export function createEmitter({ app, backend, queues, ids }: EmitterSetup): Emit
 interface Line {
   readonly queue: NamedQueue
   readonly messages: UntypedProducer
-  /** Null when the queue is not for jobs. */
+  /** Null if the queue is not a jobs queue. */
   readonly jobs: JobProducer | null
 }
 
@@ -130,7 +130,7 @@ function lineOf(queue: NamedQueue, backend: EmitterSetup['backend']): Line {
 
 const recognised = ['idempotencyKey', 'coalesce', 'deduplicationId']
 
-/** Work may come from plain JavaScript: a message for a queue of jobs would be lost in it. */
+/** Work may come from plain JavaScript. A plain message in a jobs queue would be lost. */
 function requireWork(work: unknown, isJob: boolean): UntypedWork {
   const expected = isJob ? '{ type, payload }' : '{ message }'
   const needed = isJob ? 'type' : 'message'
@@ -141,7 +141,7 @@ function requireWork(work: unknown, isJob: boolean): UntypedWork {
   const { options = {} } = work
   const wrong = recognised.filter((name) => Object(options)[name] !== undefined)
   if (wrong.length > 0) {
-    const allowed = 'none: work is recognised by the id of its unit'
+    const allowed = 'none: a repetition is recognised by the id of its unit'
     const violations = wrong.map((name) => ({
       field: `options.${name}`,
       given: 'a value',

@@ -67,13 +67,13 @@ describe('enqueueing in a transaction of the caller', () => {
     assert.deepEqual(await mill.jobs.enqueueMany('basic', [], { tx: db }), [])
   })
 
-  test('refuses a schema that has to wait, since the transaction would not', async () => {
+  test('refuses an asynchronous schema, because a transaction cannot wait', async () => {
     const slow = z.string().refine(async (text) => text !== '')
     const app = defineApp('slow', { queues: { work: jobs({ types: { SLOW: slow } }) } })
     const { mill, db } = await openWithTransaction(app)
     assert.throws(() => mill.jobs.enqueue('work', 'SLOW', 'x', { tx: db }), {
       code: 'invalid_argument',
-      message: /^payload: got a schema that answers later, expected one that answers at once/,
+      message: /^payload: got an asynchronous schema, expected a synchronous schema/,
     })
     db.exec('COMMIT')
     assert.equal((await mill.jobs.enqueue('work', 'SLOW', 'x')).status, 'created')

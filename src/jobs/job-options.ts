@@ -1,4 +1,4 @@
-/** What may be said about a job beside its payload. */
+/** The options of a job. */
 import type { Idempotency, NewJob } from '../backends/job-store.ts'
 import { checkBackoff } from '../contracts/check-controls.ts'
 import {
@@ -22,29 +22,34 @@ import { limits, type Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 
-/** Of one job among several. */
+/** The options of one job. */
 export interface JobOptions extends JobLabels {
-  /** Recognises a repeated enqueue of this queue, type and owner; 1 to 256 characters. */
+  /**
+   * Makes `enqueue` return the existing job for a repeated key of the same queue, type and owner; 1 to 256
+   * characters.
+   */
   readonly idempotencyKey?: string
-  /** Whatever its payload, let a job of this key that has not been started stand for this one. */
+  /**
+   * Returns a job with the same key that has not started yet, even if its payload differs. Default: false.
+   */
   readonly coalesce?: boolean
-  /** Whose job it is: a user, an account; 1 to 256 characters. */
+  /** The user or account that the job belongs to; 1 to 256 characters. */
   readonly owner?: string
-  /** The tenant that it counts for; 1 to 128 letters, digits and punctuation marks. */
+  /** The tenant that the job counts for; 1 to 128 letters, digits and punctuation marks. */
   readonly tenant?: string
-  /** Overrides the delay of the queue. At most 15m. */
+  /** Overrides the queue's delay. At most 15m. */
   readonly delay?: Duration
-  /** How often it is tried, 1 to 1000. Default: as its type or its queue says. */
+  /** How many times the job may run, 1 to 1000. Default: the `attempts` of its type or queue. */
   readonly attempts?: number
-  /** The waits between attempts. Default: as its type or its queue says. */
+  /** The waits between attempts. Default: the `backoff` of its type or queue. */
   readonly backoff?: Backoff
 }
 
 export interface EnqueueTogether {
   /**
-   * A connection of yours to the store's own file, with a transaction that you have begun: a
-   * `DatabaseSync` of node:sqlite. The jobs are stored when the call returns, and exist once you
-   * commit; what is refused is thrown at once, not through the promise.
+   * Your own connection to the file of the store, with an open transaction: a `DatabaseSync` of node:sqlite.
+   * The jobs are written when the call returns, and exist once you commit. An invalid job throws at once; the
+   * promise does not reject.
    */
   readonly tx?: object
 }
@@ -80,7 +85,7 @@ export function jobSettings(
   refuseUnknownOptions(options, jobOptions, prefix)
   refuseOptions(options, prefix)
   const { owner, tenant, delay, attempts, backoff } = options
-  // Every job passes here: what is not given is not looked at twice.
+  // Every job passes here, so skip options that are not given.
   const settings: { -readonly [Key in keyof JobSettings]: JobSettings[Key] } = {
     maxAttempts: attempts ?? attemptsOf(queue, type),
   }
@@ -116,7 +121,7 @@ function refuseOptions(options: JobOptions, prefix: string): void {
   }
   if (backoff !== undefined) checkBackoff(violations, `${prefix}backoff`, backoff)
   if (coalesce && idempotencyKey === undefined) {
-    const allowed = 'a key, which says what is coalesced'
+    const allowed = 'a key, because coalesce needs one'
     violations.push({ field: `${prefix}idempotencyKey`, given: 'undefined', allowed })
   }
   if (violations.length > 0) throw MillraceError.invalid(violations)

@@ -111,15 +111,15 @@ describe('a payload that cannot be a job', () => {
   circular['self'] = { circular }
 
   test.each([
-    ['a circle', circular, /^payload: .*not circular/],
+    ['a circle', circular, /^payload: .*without circular references/],
     ['a BigInt', { n: 1n }, /^payload\.n: got a bigint/],
     [
       'a key that is a prototype',
       JSON.parse('{"a":{"__proto__":{"b":1}}}'),
       /^payload\.a\.__proto__/,
     ],
-    ['a NUL character', { text: 'secret\0' }, /^payload\.text: got such a text/],
-    ['a lone surrogate', ['secret\ud800'], /^payload\[0\]: got such a text/],
+    ['a NUL character', { text: 'secret\0' }, /^payload\.text: got text with such characters/],
+    ['a lone surrogate', ['secret\ud800'], /^payload\[0\]: got text with such characters/],
     ['NaN', { n: Number.NaN }, /^payload\.n: got a number that is not finite/],
     ['a Map', new Map([['secret', 1]]), /^payload: got a Map or a Set/],
     ['nothing', undefined, /^payload: got nothing/],
@@ -160,7 +160,7 @@ describe('options that make no sense', () => {
   test.each<[EnqueueOptions, RegExp]>([
     [{ attempts: 0 }, /^attempts: got 0, expected a whole number, 1 to 1000 attempts$/],
     [{ owner: '' }, /^owner: got '', expected a string of 1 to 256 characters$/],
-    [{ idempotencyKey: 'k\ud800' }, /^idempotencyKey: got such a text/],
+    [{ idempotencyKey: 'k\ud800' }, /^idempotencyKey: got text with such characters/],
     [{ coalesce: true }, /^idempotencyKey: got undefined, expected a key/],
     [
       { tags: 'one' as unknown as string[] },

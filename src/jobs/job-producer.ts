@@ -1,6 +1,6 @@
 /**
- * Enqueues tracked jobs. A payload is encoded and checked against the contract of its type before
- * anything is stored, by the rules of messages: what passes here passes before the handler.
+ * Enqueues tracked jobs. A payload is encoded and checked against the contract of its type before anything is
+ * stored, with the same checks as before the handler.
  */
 import type { EnqueuedJob, JobStore, NewJob } from '../backends/job-store.ts'
 import { jobContractOf } from '../contracts/contract-of.ts'
@@ -10,7 +10,7 @@ import {
   type JobTypeName,
   jobTypeOf,
 } from '../contracts/jobs-declaration.ts'
-import { validateMessageNow, validateMessageSoon } from '../contracts/validate-message.ts'
+import { validateMaybeAsync, validateMessageSync } from '../contracts/validate-message.ts'
 import { describeGiven } from '../core/checks.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -26,7 +26,7 @@ import {
   togetherOptions,
 } from './job-options.ts'
 
-/** One job of many: its type, the payload that belongs to it, and its options. */
+/** One of many jobs: its type, payload and options. */
 export type JobEntry<Queue extends JobsQueue> = {
   readonly [Name in JobTypeName<Queue>]: JobOfType<Name, JobInput<Queue, Name>>
 }[JobTypeName<Queue>]
@@ -37,9 +37,8 @@ export interface JobOfType<Name extends string, Payload> extends JobOptions {
 }
 
 /**
- * With a transaction of the caller, jobs are stored when a call returns, and what is refused is
- * thrown there and then: the caller must not go on to its commit, whether it waits for the promise
- * or not.
+ * With a transaction of the caller, jobs are written when the call returns, and a refusal is thrown
+ * synchronously. The caller must not commit after it, even without awaiting the promise.
  */
 export interface JobProducer {
   enqueue(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>
@@ -119,13 +118,13 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
   }
 }
 
-/** The names of a caller's options, by the names of the store's fields. */
+/** The caller's option names by the field names of the store. */
 const jobNames: ReadonlyMap<string, string> = new Map([
   ['delayMs', 'delay'],
   ['group', 'tenant'],
 ])
 
-/** A job whose payload is still to be checked against its contract. */
+/** A job whose payload is not checked yet. */
 interface PreparedJob {
   check(): NewJob | Promise<NewJob>
   checkNow(): NewJob
@@ -145,38 +144,38 @@ function prepareJob(
   const settings = jobSettings(options, { queue: declared, type: declaredType }, prefix)
   const field = prefix === '' ? 'payload' : `${prefix}payload`
   const encoded = encodeMessage(payload, field, encodingRules)
-  // The handler is given what JSON leaves of the payload, so that is what has to fit.
+  // Check what JSON preserves of the payload, because the handler gets only that.
   const value: unknown = JSON.parse(encoded)
   const contract = jobContractOf(declared, declaredType)
   const job: NewJob = Object.assign(settings, { type, payload: encoded })
   return {
     check: () => {
-      const checked = validateMessageSoon(contract, value, field)
+      const checked = validateMaybeAsync(contract, value, field)
       return checked instanceof Promise ? checked.then(() => job) : job
     },
     checkNow: () => {
-      validateMessageNow(contract, value, field)
+      validateMessageSync(contract, value, field)
       return job
     },
   }
 }
 
 /**
- * Does something about one entry of many. Names of fields are only needed for what is refused, so they
- * are made in a second try: most calls are in order.
+ * Runs a step for one of many jobs. Field names are only needed in errors, so they are built in a second run
+ * after a failure.
  */
 function named<Value>(index: number, run: (prefix: string) => Value): Value {
   const again = (): Value => run(`jobs[${index}].`)
   try {
     const first = run('')
-    // A promise stays one, of the same kind: the second try answers what the first one would.
+    // Rejects like it throws: the second run fails in the same way, with the field names.
     return first instanceof Promise ? (first.catch(again) as Value) : first
   } catch {
     return again()
   }
 }
 
-/** What was checked at once is not waited for. */
+/** Does not await results that are already known. */
 async function allChecked(
   checks: readonly PromiseSettledResult<NewJob | Promise<NewJob>>[],
 ): Promise<readonly NewJob[]> {
@@ -200,7 +199,7 @@ function settledNow<Value>(run: () => Value): PromiseSettledResult<Value> {
 }
 
 function only([enqueued]: readonly EnqueuedJob[]): EnqueuedJob {
-  // A store answers each job, so this is a store that breaks the port.
+  // A store must return a result for each job, so this one violates the port.
   if (enqueued === undefined) throw new MillraceError('store_failed')
   return enqueued
 }

@@ -1,11 +1,11 @@
-/** A job as its readers see it: what was stored as JSON text is a value again. */
+/** A job as callers read it: JSON text from the store is parsed. */
 import type { JobRecord } from '../backends/job-store.ts'
 import { type FinishedJobStatus, isFinished } from '../core/job-state.ts'
 
 export interface Job extends Omit<JobRecord, 'payload' | 'result'> {
-  /** As it was enqueued, before the schema of its type changed anything. */
+  /** The payload as it was enqueued, before the schema transformed it. */
   readonly payload: unknown
-  /** Null until the job has completed, and when it completed without a result. */
+  /** Null until the job has completed, or if it completed without a result. */
   readonly result: unknown
 }
 
@@ -22,7 +22,7 @@ export function isFinishedJob(job: Job): job is FinishedJob {
   return isFinished(job.status)
 }
 
-/** Other programs write to the store as well; a text of theirs that is no JSON stays a text. */
+/** Other programs may write to the store too. Text that is not JSON stays text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Waits for the end of a job, wherever it runs: the store is asked again and again. */
+/** Waits until a job has finished, in any process, by polling the store. */
 import type { JobStore } from '../backends/job-store.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -8,9 +8,9 @@ import type { Ports } from '../core/ports.ts'
 import { type FinishedJob, isFinishedJob, jobFrom } from './job.ts'
 
 export interface WaitOptions {
-  /** After this long the wait is refused with `wait_timed_out`; the job goes on. Default 30s. */
+  /** How long to wait before rejecting with `wait_timed_out`. The job continues. Default 30s. */
   readonly timeout?: Duration
-  /** Ends the wait, not the job. */
+  /** Aborts the wait, not the job. */
   readonly signal?: AbortSignal
 }
 
@@ -21,7 +21,7 @@ export interface WaitSetup {
 
 const waitOptions: OptionNames<WaitOptions> = { timeout: true, signal: true }
 
-const lookAgainMs = 100
+const pollMs = 100
 const defaultTimeout: Duration = '30s'
 
 export async function waitForJob(
@@ -40,7 +40,7 @@ export async function waitForJob(
     if (isFinishedJob(job)) return job
     const remainingMs = deadline - clock.monotonic()
     if (remainingMs <= 0) throw new MillraceError('wait_timed_out')
-    // The last look is at the deadline itself.
-    if (!signal?.aborted) await pause(timers, Math.min(lookAgainMs, remainingMs), signal)
+    // The last poll is at the deadline.
+    if (!signal?.aborted) await pause(timers, Math.min(pollMs, remainingMs), signal)
   }
 }

@@ -1,8 +1,8 @@
 import { MillraceError, type Violation } from '../core/millrace-error.ts'
 
 /**
- * All of them, or one error with what is wrong in all of those that were refused alike. Other errors
- * stand for themselves.
+ * Returns all results, or throws one error with the violations of all refused entries. An error of another
+ * kind is thrown as it is.
  */
 export function allOrThrow<Prepared>(
   prepared: readonly PromiseSettledResult<Prepared>[],

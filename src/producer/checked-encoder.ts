@@ -1,4 +1,4 @@
-/** From a message to the body that is stored: encoded, and held against the contract of its queue. */
+/** Turns a message into the body to store: encodes it and checks it against the contract of its queue. */
 import { contractOf } from '../contracts/contract-of.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
 import { validateMessage } from '../contracts/validate-message.ts'
@@ -10,8 +10,8 @@ export function checkedEncoder(declared: DeclaredQueue): CheckedEncoder {
   const contract = contractOf(declared)
   return async (message, field) => {
     const body = encodeMessage(message, field)
-    // The receiver validates what JSON leaves of the message, so the sender does too: a Date that
-    // arrives as a string is refused here and not dead-lettered there.
+    // The receiver validates what JSON preserves of the message, so the sender does too. Without this, a Date
+    // would be sent here and dead-lettered there as a string.
     if (contract !== undefined) await validateMessage(contract, JSON.parse(body), field)
     return body
   }

@@ -1,12 +1,12 @@
 /**
- * A message as JSON text. Whatever JSON would drop or change quietly (functions, `NaN`, a `Map`, a
- * hole in an array) is refused, because the receiver would get something else than was sent.
+ * Encodes a message as JSON. Values that JSON would silently drop or change (functions, `NaN`, a `Map`, a
+ * hole in an array) are refused, because the receiver would get something else.
  */
 import { joinPath, kindOf } from '../contracts/validate-message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export interface EncodingRules {
-  /** Keys of objects that are refused wherever they stand. Default none. */
+  /** Object keys that are refused at any depth. Default: none. */
   readonly refusedKeys?: readonly string[]
 }
 
@@ -15,16 +15,16 @@ export function encodeMessage(
   field = 'message',
   { refusedKeys = [] }: EncodingRules = {},
 ): string {
-  // Calling back for every value takes most of the time, and is only needed to say what is wrong.
+  // The replacer takes most of the time, and is only needed to find out what is wrong.
   if (isPlain(message, refusedKeys)) return JSON.stringify(message)
   const paths = new Map<unknown, string>()
-  // JSON.stringify passes the holder of each value as `this`, and the whole in a holder of its own.
+  // JSON.stringify passes the object that holds each value as `this`, and wraps the root in an object.
   function check(this: unknown, key: string, value: unknown): unknown {
     const holder = paths.get(this)
     const path =
       holder === undefined ? field : joinPath(holder, Array.isArray(this) ? Number(key) : key)
     const refusal = refusedKeys.includes(key)
-      ? { given: 'a key of this name', allowed: 'another name' }
+      ? { given: 'this key', allowed: 'another name' }
       : refusalOf(this, key, value)
     if (refusal !== undefined) throw refused(path, refusal.given, refusal.allowed)
     if (typeof value === 'object' && value !== null) paths.set(value, path)
@@ -33,10 +33,10 @@ export function encodeMessage(
   return stringify(message, check, field)
 }
 
-/** Deeper values are left to JSON.stringify, which knows a circle when it meets one. */
+/** Deeper values are left to JSON.stringify, which detects circular references. */
 const plainDepthMax = 64
 
-/** Whether it is made of nothing but plain objects, arrays and values that JSON keeps as they are. */
+/** Whether it consists only of plain objects, arrays and values that JSON preserves. */
 function isPlain(value: unknown, refusedKeys: readonly string[], depth = 0): boolean {
   switch (typeof value) {
     case 'string':
@@ -54,7 +54,7 @@ function isPlain(value: unknown, refusedKeys: readonly string[], depth = 0): boo
   if (depth === plainDepthMax) return false
   if (Array.isArray(value)) {
     if ('toJSON' in value) return false
-    // Not `every`, which passes over holes.
+    // Not `every`, which skips holes.
     for (const item of value) if (!isPlain(item, refusedKeys, depth + 1)) return false
     return true
   }
@@ -74,8 +74,9 @@ function stringify(message: unknown, check: Replacer, field: string): string {
     if (text !== undefined) return text
   } catch (error) {
     if (error instanceof MillraceError) throw error
-    // The engine's own texts describe the structure, not the contents; a toJSON may say anything.
-    const allowed = 'a value that JSON can hold: not circular, not nested without end'
+    // Messages of the engine describe the structure, not the contents. A toJSON may throw any text.
+    const allowed =
+      'a value that JSON can represent, without circular references or extreme nesting'
     throw refused(field, kindOf(message), allowed)
   }
   throw refused(field, kindOf(message), 'a JSON value')
@@ -90,7 +91,9 @@ function refusalOf(holder: unknown, key: string, value: unknown): Refusal | unde
   if (!isPlainText(key)) return { given: 'a key with such characters', allowed: plainText }
   switch (typeof value) {
     case 'string':
-      return isPlainText(value) ? undefined : { given: 'such a text', allowed: plainText }
+      return isPlainText(value)
+        ? undefined
+        : { given: 'text with such characters', allowed: plainText }
     case 'number':
       return Number.isFinite(value)
         ? undefined
@@ -100,7 +103,7 @@ function refusalOf(holder: unknown, key: string, value: unknown): Refusal | unde
     case 'symbol':
       return { given: kindOf(value), allowed: 'a JSON value' }
     case 'undefined':
-      // In an object it means that the property is not there; in an array it would become null.
+      // In an object, undefined means that the property is absent. In an array it would become null.
       return Array.isArray(holder) ? { given: 'nothing', allowed: 'a JSON value' } : undefined
     default:
       return value instanceof Map || value instanceof Set
@@ -109,7 +112,7 @@ function refusalOf(holder: unknown, key: string, value: unknown): Refusal | unde
   }
 }
 
-const plainText = 'text without NUL characters and lone surrogates'
+const plainText = 'text without NUL characters or lone surrogates'
 
 function isPlainText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')

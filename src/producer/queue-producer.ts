@@ -1,6 +1,6 @@
 /**
- * Puts messages into one queue. A message is encoded and checked against its contract before
- * anything is stored, in the form in which the receiver will read it: what passes here passes there.
+ * Sends messages to one queue. A message is encoded and checked against its contract before anything is
+ * stored, with the same checks as in the receiver.
  */
 import type { Backend, EmittedMessage, NewMessage, SendResult } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-declaration.ts'
@@ -16,20 +16,20 @@ import {
   type SendOptions,
 } from './send-options.ts'
 
-/** `duplicate`: the queue had this message already, and `id` and `sequence` are those of the first. */
+/** `duplicate`: the queue has this message already. `id` and `sequence` are those of the first one. */
 export interface Sent {
   readonly status: 'created' | 'duplicate'
   readonly id: string
   readonly sequence: number
 }
 
-/** A message that is sent together with the acknowledgement of another one, or not at all. */
+/** A message that is sent in the commit that acknowledges another one. */
 export interface PreparedMessage {
-  /** Checks and encodes the message; the answer is what the backend stores. */
+  /** Checks and encodes the message. Resolves with what the backend stores. */
   toEmitted(): Promise<EmittedMessage>
 }
 
-/** FIFO queues need to know the group, so there the options are not optional. */
+/** FIFO queues need a group, so their options are required. */
 export type OptionsArgument<Queue extends DeclaredQueue, Options> = Queue extends FifoQueue
   ? [options: Options]
   : [options?: Options]
@@ -54,7 +54,7 @@ export interface QueueProducer<Queue extends DeclaredQueue> {
   ): PreparedMessage
 }
 
-/** The same before the types of one queue are known. */
+/** The same without the types of a queue. */
 export interface UntypedProducer {
   send(message: unknown, options?: AnySendOptions): Promise<Sent>
   sendMany(
@@ -93,7 +93,7 @@ export function createProducer({ backend, name, declared }: ProducerSetup): Unty
   return {
     async send(message, options = {}) {
       const [sent] = await store([await prepare(message, options)])
-      // A backend answers each message, so this is a backend that breaks the port.
+      // A backend must return a result for each message, so this one violates the port.
       if (sent === undefined) throw new MillraceError('store_failed')
       return sent
     },

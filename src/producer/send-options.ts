@@ -8,7 +8,7 @@ import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 export interface StandardSendOptions {
   /** Overrides the queue's delay. At most 15m. */
   readonly delay?: Duration
-  /** The tenant that it counts for; SQS clients see it as the message group. */
+  /** The tenant that the message counts for. SQS clients see it as the message group. */
   readonly tenant?: string
   readonly attributes?: Readonly<Record<string, MessageAttribute>>
 }
@@ -21,7 +21,7 @@ export interface FifoSendOptions {
   readonly attributes?: Readonly<Record<string, MessageAttribute>>
 }
 
-/** For queues with `deduplication: 'explicit'`, where each send names its id. */
+/** For queues with `deduplication: 'explicit'`, where each send passes an id. */
 export interface ExplicitFifoSendOptions extends FifoSendOptions {
   readonly deduplicationId: string
 }
@@ -33,7 +33,7 @@ export type SendOptions<Queue extends DeclaredQueue> =
       : FifoSendOptions
     : StandardSendOptions
 
-/** All options of all queues, as they arrive at run time. */
+/** The options of all kinds of queues. */
 export type AnySendOptions = StandardSendOptions & Partial<FifoSendOptions>
 
 const standardOptions: OptionNames<StandardSendOptions> = {
@@ -47,7 +47,7 @@ const fifoOptions: OptionNames<FifoSendOptions> = {
   attributes: true,
 }
 
-/** Refuses options that the queue does not have. */
+/** Refuses options that this kind of queue does not have. */
 export function checkSendOptions(
   { type }: DeclaredQueue,
   options: AnySendOptions,
@@ -57,7 +57,7 @@ export function checkSendOptions(
   else refuseUnknownOptions(options, standardOptions, prefix)
 }
 
-/** The names of a caller's options, by the names of the store's fields. */
+/** The caller's option names by the field names of the store. */
 export function callerNames({ type }: DeclaredQueue): ReadonlyMap<string, string> {
   return type === 'fifo' ? fifoNames : standardNames
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the deliveries whose body fits the contract, and takes care of the others: they are
- * dead-lettered at once, or, without a dead-letter queue, stay in the queue and are reported.
+ * Returns the deliveries whose body fits the contract. The others are dead-lettered at once. Without a
+ * dead-letter queue they stay in the queue and are reported.
  */
 import type { Delivery } from '../backends/backend.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
@@ -10,13 +10,13 @@ import type { LeaseClient } from './lease-client.ts'
 import { readDelivery } from './read-delivery.ts'
 import type { ReadMessage } from './read-message.ts'
 
-/** A message that was received but not given to a handler. */
+/** A message that was received but not passed to the caller. */
 export interface RefusedDelivery {
   /** The queue's name on the backend. */
   readonly queue: string
   readonly id: string
   readonly receiveCount: number
-  /** `buried`: it is in the dead-letter queue. `left`: it comes back when its lease lapses. */
+  /** `buried`: it is in the dead-letter queue. `left`: it is delivered again when its lease expires. */
   readonly fate: 'buried' | 'left'
   readonly error: MillraceError
 }
@@ -41,7 +41,7 @@ export async function checkDeliveries(
   const { declared } = setup
   const kept: CheckedDelivery[] = []
   const heldGroups = new Set<string>()
-  // One after the other: in a FIFO group the fate of one decides about those behind it.
+  // One after the other: in a FIFO group, the result for one message affects those behind it.
   for (const delivery of deliveries) {
     const group = declared.type === 'fifo' ? delivery.group : null
     if (group !== null && heldGroups.has(group)) {
@@ -60,12 +60,12 @@ export async function checkDeliveries(
   return kept
 }
 
-/** A message left at the head of its group comes again before those behind it. */
+/** Releases a message that must be delivered again before those behind it in its group. */
 async function release({ client, queue }: CheckSetup, { receipt }: Delivery): Promise<void> {
   try {
     await client.settle({ queue, receipt }, { kind: 'release' })
   } catch {
-    // The lease lapses instead; a failing store must not cost the caller its other deliveries.
+    // The lease will expire instead. A failing store must not cost the caller its other deliveries.
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * The operations on one lease, for local receivers and wire clients alike. A lease that can no longer
- * be used is an answer, because every worker meets one sooner or later; a request that could never
- * succeed is thrown.
+ * The operations on one lease, for local receivers and wire clients. An expired lease is a normal result,
+ * because every worker meets one sooner or later. A request that can never succeed throws.
  */
 import type {
   Backend,
@@ -35,7 +34,7 @@ export interface LeaseReference {
   readonly receipt: string
 }
 
-/** What comes to exist with a settlement, or not at all. */
+/** What a settlement creates in its commit. */
 export interface EmittedList {
   readonly emits?: readonly EmittedMessage[]
   readonly jobs?: readonly EmittedJob[]
@@ -75,7 +74,7 @@ type Refused = { readonly status: 'refused'; readonly error: MillraceError }
 
 function answerOf<Result extends Answer>(results: readonly Result[]): Exclude<Result, Refused> {
   const [result] = results
-  // A backend answers each entry, so this is a backend that breaks the port.
+  // A backend must return a result for each entry, so this one violates the port.
   if (result === undefined) throw new MillraceError('store_failed')
   if (isRefused(result)) throw result.error
   return result as Exclude<Result, Refused>

@@ -1,6 +1,6 @@
 /**
- * The messages of one declared queue as bodies, for those who send and receive through something else
- * than Millrace, such as an AWS SDK or a Lambda handler. The checks are those of `send` and `receive`.
+ * Encodes and decodes the messages of one declared queue, for programs that send and receive without
+ * Millrace, such as an AWS SDK or a Lambda handler. The checks are those of `send` and `receive`.
  */
 
 import { contractOf } from '../contracts/contract-of.ts'
@@ -11,16 +11,21 @@ import { checkedEncoder } from '../producer/checked-encoder.ts'
 import { readMessage } from './read-message.ts'
 
 export interface MessageCodec<Queue extends DeclaredQueue> {
-  /** The body to send, or an `invalid_message` error. */
+  /**
+   * Resolves with the body to send. Rejects with `invalid_message` if the message does not fit the contract.
+   */
   encode(message: MessageInput<Queue>): Promise<string>
-  /** The message in a body that was received, or an `invalid_message` error. */
+  /**
+   * Resolves with the message in a received body. Rejects with `invalid_message` if it does not fit the
+   * contract.
+   */
   decode(body: string): Promise<MessageOutput<Queue>>
 }
 
 export function messageCodec<Queue extends DeclaredQueue>(declared: Queue): MessageCodec<Queue> {
   if (isJobsQueue(declared)) {
     const allowed = 'a queue declared with queue({...}) or fifo({...})'
-    throw MillraceError.invalid([{ field: 'queue', given: 'a queue of jobs', allowed }])
+    throw MillraceError.invalid([{ field: 'queue', given: 'a jobs queue', allowed }])
   }
   const encode = checkedEncoder(declared)
   const contract = contractOf(declared)
@@ -29,7 +34,7 @@ export function messageCodec<Queue extends DeclaredQueue>(declared: Queue): Mess
     async decode(body) {
       const read = await readMessage(contract, body)
       if (read.status !== 'read') throw read.error
-      // The contract of the queue has made it, so it has the type of the contract's output.
+      // The message passed the contract, so it has the type of the contract's output.
       return read.message as MessageOutput<Queue>
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Receives messages of one queue. A body that breaks the contract never reaches a handler: it is dead-lettered
- * at once. Without a dead-letter queue it stays in the queue and is reported.
+ * Receives messages from one queue. A body that does not fit the contract never reaches a handler: it is
+ * dead-lettered at once. Without a dead-letter queue it stays in the queue and is reported.
  */
 import type { Backend, Receive } from '../backends/backend.ts'
 import type { DeclaredQueue, MessageOutput } from '../contracts/queue-declaration.ts'
@@ -18,16 +18,16 @@ export interface ReceiveOptions {
   readonly visibility?: Duration
   /** How long to wait for the first message. Default: the queue's own, at most 20s. */
   readonly wait?: Duration
-  /** Ends the wait early; nothing is leased after that. */
+  /** Ends the wait early. Nothing is leased after that. */
   readonly signal?: AbortSignal
 }
 
 export interface QueueConsumer<Queue extends DeclaredQueue> {
-  /** Leases messages. Resolves with an empty list when none arrived within the wait. */
+  /** Leases messages. Resolves with an empty list if none arrived within the wait. */
   receive(options?: ReceiveOptions): Promise<readonly TypedDelivery<MessageOutput<Queue>>[]>
 }
 
-/** The same before the types of one queue are known. */
+/** The same without the types of a queue. */
 export interface UntypedConsumer {
   receive(options?: ReceiveOptions): Promise<readonly TypedDelivery<unknown>[]>
 }
@@ -38,7 +38,7 @@ export interface ConsumerSetup {
   readonly name: string
   readonly declared: DeclaredQueue
   readonly onRefused: (refused: RefusedDelivery) => void
-  /** Names of kill switches that the environment of this process has on. */
+  /** Names of kill switches that are on in the environment of this process. */
   readonly heldNames?: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** The message of a delivery, read against the contract of its queue or of the type of its job. */
+/** Reads the message of a delivery and checks it against the contract of its queue or job type. */
 import type { Delivery } from '../backends/backend.ts'
 import { contractOf, jobContractOf } from '../contracts/contract-of.ts'
 import { isJobsQueue, jobTypeOf } from '../contracts/jobs-declaration.ts'
@@ -6,8 +6,9 @@ import type { DeclaredQueue, MessageSchema } from '../contracts/queue-declaratio
 import { MillraceError } from '../core/millrace-error.ts'
 import { type ReadMessage, readMessage } from './read-message.ts'
 
-/** Why a plain message has no place in a queue of jobs. */
-export const notAJob = 'The message is not a job, and this queue is for jobs.'
+/** The error for a plain message in a jobs queue. */
+export const notAJob =
+  'The message is not a job, but the queue is a jobs queue. Enqueue jobs with mill.jobs.'
 
 export type ReadDelivery = Pick<Delivery, 'body' | 'job'>
 
@@ -21,7 +22,7 @@ export async function readDelivery(
   return readMessage(deliveryContract(declared, job?.type), body)
 }
 
-/** A type that the app does not know, it has no contract for. */
+/** Undefined if the app does not know the job type. */
 function deliveryContract(
   declared: DeclaredQueue,
   type: string | undefined,

@@ -1,16 +1,18 @@
-/** From the body of a delivery back to a message that fits its contract. */
+/** Turns the body of a delivery into a message that fits its contract. */
 import type { MessageSchema } from '../contracts/queue-declaration.ts'
-import { validateMessageSoon } from '../contracts/validate-message.ts'
+import { validateMaybeAsync } from '../contracts/validate-message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
 export type ReadMessage =
   | { readonly status: 'read'; readonly message: unknown }
-  /** It will never fit: reading it again gives the same answer. */
+  /** It never fits: reading it again has the same result. */
   | { readonly status: 'unfit'; readonly error: MillraceError }
-  /** The schema itself failed, so nothing is known about the message. */
+  /** The schema itself failed, so the message may or may not fit. */
   | { readonly status: 'unknown'; readonly error: MillraceError }
 
-/** At once where the schema can: most do, and a promise for each message has its price. */
+/**
+ * Returns without a promise if the schema is synchronous. Most are, and a promise per message is expensive.
+ */
 export function readMessage(
   schema: MessageSchema | undefined,
   body: string,
@@ -24,7 +26,7 @@ export function readMessage(
   }
   if (schema === undefined) return { status: 'read', message: parsed }
   try {
-    const message = validateMessageSoon(schema, parsed)
+    const message = validateMaybeAsync(schema, parsed)
     return message instanceof Promise ? message.then(asRead, asUnread) : asRead(message)
   } catch (cause) {
     return asUnread(cause)
@@ -37,6 +39,6 @@ function asRead(message: unknown): ReadMessage {
 
 function asUnread(cause: unknown): ReadMessage {
   if (cause instanceof MillraceError) return { status: 'unfit', error: cause }
-  const message = 'The schema of the queue threw while it checked the message.'
+  const message = 'The schema of the queue threw an error while checking the message.'
   return { status: 'unknown', error: new MillraceError('invalid_message', { message, cause }) }
 }

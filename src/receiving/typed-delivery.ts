@@ -12,7 +12,7 @@ export interface TypedDelivery<Message> {
   readonly message: Message
   readonly id: string
   readonly sequence: number
-  /** How often the message was received, this time included. */
+  /** How many times the message was received, including this time. */
   readonly receiveCount: number
   /** Milliseconds since the epoch, by the store's clock. */
   readonly sentAt: number
@@ -24,7 +24,7 @@ export interface TypedDelivery<Message> {
   /** On a FIFO queue, the group that the message is ordered in. */
   readonly group: string | null
   readonly attributes: Readonly<Record<string, MessageAttribute>>
-  /** Source, time and reason, when the message comes from a dead-letter queue. */
+  /** Source, time and reason, if the message comes from a dead-letter queue. */
   readonly deadLetterOrigin: DeadLetterOrigin | null
 
   /** Deletes the message and sends `emits`, in one transaction. */
@@ -33,7 +33,7 @@ export interface TypedDelivery<Message> {
   retry(options?: { readonly in?: Duration }): Promise<Settled>
   /** Returns the message to the queue at once. The receive does not count. */
   release(): Promise<Settled>
-  /** Moves the message to the dead-letter queue. The reason is stored with it, so it must not quote the message. */
+  /** Moves the message to the dead-letter queue. The reason is stored too, so it must not quote the message. */
   deadLetter(reason: string): Promise<Settled>
   /** Sets the end of the lease to this long from now. */
   extend(duration: Duration): Promise<Extended>

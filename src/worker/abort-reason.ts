@@ -1,11 +1,11 @@
-/** Why a handler is asked to stop: the `reason` of its signal. */
+/** Why a handler should stop: the `reason` of its signal. */
 export type AbortKind = 'timeout' | 'cancelled' | 'shutdown' | 'lease_lost'
 
 const texts: Readonly<Record<AbortKind, string>> = {
-  timeout: 'The handler took longer than it may.',
+  timeout: 'The handler exceeded its timeout.',
   cancelled: 'The job was cancelled.',
   shutdown: 'The worker is stopping.',
-  lease_lost: 'The lease was lost: somebody else may be working on this.',
+  lease_lost: 'The lease was lost: another worker may be handling the same message.',
 }
 
 export class AbortReason extends Error {

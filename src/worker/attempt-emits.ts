@@ -1,13 +1,13 @@
 /**
- * What a handler emits, collected while it runs and stored in the commit of its acknowledgement. Each part
- * is checked against its contract at once. A refusal fails the attempt when the handler is done.
+ * Collects what a handler emits while it runs. All of it is stored in the commit of the acknowledgement. Each
+ * part is checked against its contract at once. A refusal fails the attempt when the handler is done.
  */
 import type { EmittedJob, EmittedMessage, Settlement } from '../backends/backend.ts'
 import type { AddItems, EndBatch } from '../backends/collector-store.ts'
 import type { EmittedFlow, MarkUnits } from '../backends/flow-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
-/** Everything of a settlement beside its outcome. */
+/** Everything in a settlement except its outcome. */
 export type EmittedParts = Omit<Settlement, 'receipt' | 'outcome'>
 
 type Write = NonNullable<Settlement['within']>
@@ -29,7 +29,7 @@ export class AttemptEmits {
   add<Kind extends keyof Collected>(kind: Kind, emitted: Collected[Kind][number]): void {
     emitted.catch(() => undefined)
     this.#refuseLate()
-    // The list is the one of its kind, which the compiler does not follow through the key.
+    // The compiler cannot see that the key selects the list of the same kind.
     const list: Promise<unknown>[] = this.#collected[kind]
     list.push(emitted)
   }
@@ -39,12 +39,12 @@ export class AttemptEmits {
     this.#writes.push(write)
   }
 
-  /** Ends the batch of a collector that was begun with this delivery. */
+  /** Ends the batch of a collector that this delivery started. */
   endBatch(batch: EndBatch): void {
     this.#batch = batch
   }
 
-  /** All of it; rejects when any of it was refused. */
+  /** Resolves with everything that was emitted. Rejects if any of it was refused. */
   async gathered(): Promise<EmittedParts> {
     const { emits, jobs, flows, marks, items } = this.#collected
     const drafts = {
@@ -68,18 +68,18 @@ export class AttemptEmits {
     for (const write of this.#writes) refusePromise(write(connection))
   }
 
-  /** All that comes to exist with the completion is on its way: a late one would be lost unheard. */
+  /** Refuses parts that are emitted during the settlement: they would be lost silently. */
   #refuseLate(): void {
     if (!this.#isSettling) return
     const message =
-      'What comes to exist with a completion is said before it, not within its writes.'
+      'The handler has completed. Emit messages and jobs in the handler, not in the callback of within().'
     throw new MillraceError('invalid_argument', { message })
   }
 }
 
-/** What goes on after the commit would be part of another one. */
-function refusePromise(answer: unknown): void {
-  if (!(answer instanceof Promise)) return
-  answer.catch(() => undefined)
-  throw new TypeError('A write within a settlement must not be asynchronous.')
+/** Work that continues after the commit would not be part of it. */
+function refusePromise(returned: unknown): void {
+  if (!(returned instanceof Promise)) return
+  returned.catch(() => undefined)
+  throw new TypeError('The callback of within() must be synchronous, but it returned a promise.')
 }

@@ -28,9 +28,9 @@ const retried = (error: string, delayMs = waitMs): object => ({ kind: 'retry', d
 
 const done: AttemptEnd = { how: 'returned', result: '{"pages":3}' }
 const nothing: AttemptEnd = { how: 'returned', result: undefined }
-const givenUp: AttemptEnd = { how: 'given_up' }
+const abandoned: AttemptEnd = { how: 'abandoned' }
 const unrecoverable = threw(new UnrecoverableError('no topsecret'))
-const tooLong = 'The handler took longer than it may.'
+const tooLong = 'The handler exceeded its timeout.'
 const nobody = 'A value of type undefined was thrown.'
 
 describe('the end of an attempt', () => {
@@ -56,7 +56,12 @@ describe('the end of an attempt', () => {
     ['an unrecoverable error, no dead letters', unrecoverable, nowhere, retried('no [hidden]')],
 
     ['an error after a timeout', threw(new Error('x')), { abortKind: 'timeout' }, retried(tooLong)],
-    ['a timeout in the last attempt', givenUp, { ...last, abortKind: 'timeout' }, buried(tooLong)],
+    [
+      'a timeout in the last attempt',
+      abandoned,
+      { ...last, abortKind: 'timeout' },
+      buried(tooLong),
+    ],
     [
       'an unrecoverable error after a timeout',
       unrecoverable,
@@ -71,7 +76,7 @@ describe('the end of an attempt', () => {
     ],
     [
       'a shutdown in the last attempt',
-      givenUp,
+      abandoned,
       { ...last, abortKind: 'shutdown' },
       { kind: 'release' },
     ],
@@ -89,7 +94,7 @@ describe('the end of an attempt', () => {
       retried('x'),
     ],
     ['an error without a lease', threw(new Error('x')), { abortKind: 'lease_lost' }, retried('x')],
-    ['nothing, without a lease', givenUp, { abortKind: 'lease_lost' }, retried(nobody)],
+    ['nothing, without a lease', abandoned, { abortKind: 'lease_lost' }, retried(nobody)],
 
     ['release', chose(release()), {}, { kind: 'release' }],
     ['release in the last attempt', chose(release()), last, { kind: 'release' }],
@@ -98,7 +103,7 @@ describe('the end of an attempt', () => {
       'retryIn without a reason',
       chose(retryIn('0s')),
       {},
-      retried('The handler asked to be run again.', 0),
+      retried('The handler returned retryIn().', 0),
     ],
     ['retryIn in the last attempt', chose(retryIn('7s', 'later')), last, buried('later')],
     ['retryIn, nothing counts', chose(retryIn('7s', 'later')), endless, retried('later', 7_000)],

@@ -1,4 +1,4 @@
-/** From the way in which a handler ended to the outcome that is settled, as one pure rule. */
+/** Decides the outcome to settle from how a handler ended, as a pure function. */
 import type { Outcome } from '../backends/backend.ts'
 import { type BackoffPolicy, backoffMs } from '../core/backoff.ts'
 import { errorSummary } from '../core/error-summary.ts'
@@ -9,18 +9,18 @@ export type AttemptEnd =
   | { readonly how: 'returned'; readonly result: string | undefined }
   | { readonly how: 'chose'; readonly outcome: HandlerOutcome }
   | { readonly how: 'threw'; readonly error: unknown }
-  /** The handler went on after it had been asked to stop. */
-  | { readonly how: 'given_up' }
+  /** The handler kept running after it was asked to stop. */
+  | { readonly how: 'abandoned' }
 
 export interface AttemptCircumstances {
   readonly attempt: number
-  /** Null when nothing counts the attempts. */
+  /** Null if attempts are not limited. */
   readonly maxAttempts: number | null
   readonly backoff: BackoffPolicy
-  /** Whether there is somewhere to go for what has failed: jobs end there, messages need a queue. */
+  /** Whether a failure can be final. Jobs can always fail; messages need a dead-letter queue. */
   readonly canFail: boolean
   readonly abortKind: AbortKind | undefined
-  /** Values that must not be part of an error's text. */
+  /** Values that must not appear in the text of an error. */
   readonly hide: readonly string[]
   readonly chance: number
 }
@@ -35,7 +35,7 @@ export function outcomeOf(end: AttemptEnd, circumstances: AttemptCircumstances):
       return chosen(end.outcome, circumstances)
     case 'threw':
       return afterFailure(end.error, circumstances)
-    case 'given_up':
+    case 'abandoned':
       return afterFailure(undefined, circumstances)
   }
 }
@@ -48,7 +48,7 @@ function chosen(outcome: HandlerOutcome, circumstances: AttemptCircumstances): O
     case 'retry': {
       const { delayMs, reason } = outcome
       const error = reason === undefined ? undefined : errorSummary(reason, hide)
-      return again(delayMs, error ?? 'The handler asked to be run again.', circumstances)
+      return again(delayMs, error ?? 'The handler returned retryIn().', circumstances)
     }
     case 'dead_letter': {
       const reason = errorSummary(outcome.reason, hide)
@@ -59,10 +59,10 @@ function chosen(outcome: HandlerOutcome, circumstances: AttemptCircumstances): O
 
 function afterFailure(error: unknown, circumstances: AttemptCircumstances): Outcome {
   const { abortKind, hide, canFail } = circumstances
-  // It was stopped by us and not by its own fault.
+  // The worker stopped it, so it is not the handler's failure.
   if (abortKind === 'shutdown') return { kind: 'release' }
   if (abortKind === 'timeout') {
-    const text = 'The handler took longer than it may.'
+    const text = 'The handler exceeded its timeout.'
     return again(waitMs(circumstances), text, circumstances)
   }
   const summary = errorSummary(error, hide)
@@ -70,7 +70,7 @@ function afterFailure(error: unknown, circumstances: AttemptCircumstances): Outc
   return again(waitMs(circumstances), summary, circumstances)
 }
 
-/** Once more, unless this was the last attempt. */
+/** Retries, unless this was the last attempt. */
 function again(delayMs: number, error: string, circumstances: AttemptCircumstances): Outcome {
   const { attempt, maxAttempts, canFail } = circumstances
   const isLast = maxAttempts !== null && attempt >= maxAttempts
@@ -86,7 +86,7 @@ function waitMs({ backoff, attempt, chance }: AttemptCircumstances): number {
   return backoffMs(backoff, attempt, chance)
 }
 
-/** By name: BullMQ has an error of this name too, and handlers that are moved here may throw it. */
+/** By name: BullMQ has an error of the same name, and handlers ported from it may throw that. */
 function isUnrecoverable(error: unknown): boolean {
   return error instanceof Error && error.name === 'UnrecoverableError'
 }

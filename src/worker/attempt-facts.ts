@@ -1,4 +1,4 @@
-/** What is known about a delivery: for its handler, and for those who follow what happens to it. */
+/** The facts about a delivery, for its handler and for the events of the worker. */
 import type { Delivery, Outcome } from '../backends/backend.ts'
 import { labelsOf, noLabels } from '../core/job-labels.ts'
 import type { Facts } from './handler-context.ts'
@@ -20,7 +20,7 @@ export function factsOf({ setup }: Source, delivery: Delivery): Facts {
   }
 }
 
-/** What an event says beside the facts. */
+/** The details of an event besides the facts. */
 export type EventDetails = Partial<
   Pick<WorkerEvent, 'durationMs' | 'waitedMs' | 'error' | 'retryInMs'>
 >
@@ -35,7 +35,7 @@ export function eventOf(
   return { ...what, durationMs, waitedMs, error, retryInMs }
 }
 
-/** What has happened once an outcome is settled. */
+/** The event that follows a settled outcome. */
 export function eventAfter(outcome: Outcome): readonly [WorkerEventName, EventDetails] {
   switch (outcome.kind) {
     case 'acknowledge':

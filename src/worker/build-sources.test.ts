@@ -121,7 +121,7 @@ describe('a queue of triggers', () => {
 
   test('takes no other handler', () => {
     assert.deepEqual(complaints({ poll: ['delay'], handle: { delay: run } }), [
-      'handle.delay: got a handler, expected a job type or plain queue of the app',
+      'handle.delay: got a handler, expected a job type or the key of a plain queue of the app',
     ])
   })
 })
@@ -183,11 +183,11 @@ describe('the options of a worker', () => {
     ],
     [
       { poll: ['mail'], handle: { mail: run, basic: run } },
-      'handle.basic: got a handler, expected a job type or plain queue of the app',
+      'handle.basic: got a handler, expected a job type or the key of a plain queue of the app',
     ],
     [
       { poll: ['mail'], handle: { mail: run, toString: run } },
-      'handle.toString: got a handler, expected a job type or plain queue of the app',
+      'handle.toString: got a handler, expected a job type or the key of a plain queue of the app',
     ],
     [{ ...good, use: run }, 'use: got a value of type function, expected an array of functions'],
     [{ ...good, use: [run, 5] }, 'use: got an array, expected an array of functions'],
@@ -199,7 +199,7 @@ describe('the options of a worker', () => {
     ],
     [
       { poll: ['hasty'], handle: { hasty: run } },
-      'poll.hasty: got a visibility timeout of 0ms, expected at least 100ms, so that a lease can be kept',
+      'poll.hasty: got a visibility timeout of 0ms, expected at least 100ms, so that the worker can renew its leases',
     ],
   ])('%j are refused', (options, complaint) => {
     assert.deepEqual(complaints(options), [complaint])
@@ -208,20 +208,20 @@ describe('the options of a worker', () => {
   test('are refused for a misspelt handler with the one that was meant', () => {
     assert.deepEqual(complaints({ poll: ['basic'], handle: { OCR: run, OMRS: run } }), [
       "handle.OMR: got undefined, expected a function: the queue 'basic' is polled",
-      "handle.OMRS: got a handler, expected a job type or plain queue of the app; did you mean 'OMR'?",
+      "handle.OMRS: got a handler, expected a job type or the key of a plain queue of the app; did you mean 'OMR'?",
     ])
   })
 
   test('are refused for a misspelt handler of a queue that is not polled', () => {
     assert.deepEqual(complaints({ poll: ['mail'], handle: { mail: run, OCRR: run } }), [
-      "handle.OCRR: got a handler, expected a job type or plain queue of the app; did you mean 'OCR'?",
+      "handle.OCRR: got a handler, expected a job type or the key of a plain queue of the app; did you mean 'OCR'?",
     ])
   })
 
   test('are refused without handlers, and all mistakes are told at once', () => {
     assert.deepEqual(complaints({ poll: ['mail'], concurrency: -1 }), [
       'concurrency: got -1, expected a whole number, 1 to 100000 at once',
-      'handle: got undefined, expected an object of functions, by job type or plain queue',
+      'handle: got undefined, expected an object of functions, by job type or key of a plain queue',
       "handle.mail: got undefined, expected a function: the queue 'mail' is polled",
     ])
   })

@@ -1,4 +1,4 @@
-/** From the options of a worker to its sources; what is wrong with them is reported in one error. */
+/** Turns the options of a worker into its sources. Reports all mistakes in one error. */
 import { isTriggersQueue } from '../contracts/collector-declaration.ts'
 import { declaredRunOf, isJobsQueue } from '../contracts/jobs-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
@@ -12,7 +12,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { Source, type SourceHandler, type SourceSetup } from './source.ts'
 import type { UntypedWorkerOptions } from './worker-options.ts'
 
-/** A shorter lease would end before anybody could renew it. */
+/** A shorter lease would expire before it could be renewed. */
 const leaseMsMin = 100
 
 const optionNames: readonly string[] = [
@@ -29,11 +29,11 @@ export interface SourcesSetup {
   readonly resolved: ResolvedQueues
   readonly options: UntypedWorkerOptions
   readonly concurrency: number
-  /** What is done with triggers, by the keys of their queues. */
+  /** The handlers of triggers, by the keys of their queues. */
   readonly triggers: ReadonlyMap<string, SourceHandler>
 }
 
-/** Options may come from plain JavaScript, so nothing about them is taken for granted. */
+/** Options may come from plain JavaScript, so nothing is assumed about them. */
 export function buildSources(setup: SourcesSetup): readonly Source[] {
   const { resolved, options } = setup
   const violations: Violations = []
@@ -81,7 +81,7 @@ function checkOptions(into: Violations, { options, concurrency }: SourcesSetup):
     into.push({ field: 'poll', given: given ?? describeGiven(options.poll), allowed })
   }
   if (!isRecord(handle)) {
-    const allowed = 'an object of functions, by job type or plain queue'
+    const allowed = 'an object of functions, by job type or key of a plain queue'
     into.push({ field: 'handle', given: describeGiven(handle), allowed })
   }
   if (queueConcurrency !== undefined && !isRecord(queueConcurrency)) {
@@ -102,12 +102,12 @@ function weightsOf(poll: UntypedWorkerOptions['poll']): ReadonlyMap<string, numb
   return new Map(isRecord(poll) ? Object.entries(poll as Readonly<Record<string, number>>) : [])
 }
 
-/** What the handlers of a queue are called: its job types, or its key. */
+/** The names of a queue's handlers: its job types, or its key. */
 function handlerNames({ key, declared }: NamedQueue): readonly string[] {
   return isJobsQueue(declared) ? Object.keys(declared.options.types) : [key]
 }
 
-/** Workers share one object of handlers, so those of other queues are left alone. */
+/** Workers may share one object of handlers, so handlers of other queues are ignored. */
 function checkUnused(
   into: Violations,
   name: string,
@@ -116,14 +116,14 @@ function checkUnused(
 ): void {
   const field = `handle.${name}`
   if (!known.has(name)) {
-    const allowed = `a job type or plain queue of the app${didYouMean(name, [...known])}`
+    const allowed = `a job type or the key of a plain queue of the app${didYouMean(name, [...known])}`
     into.push({ field, given: 'a handler', allowed })
   } else if (handler !== undefined && typeof handler !== 'function') {
     into.push({ field, given: describeGiven(handler), allowed: 'a function' })
   }
 }
 
-/** The handlers of one queue, by job type; plain messages have one without a name. */
+/** The handlers of one queue by job type. The handler of plain messages has an empty name. */
 function handlersOf(
   queue: NamedQueue,
   handle: UntypedWorkerOptions['handle'],
@@ -135,7 +135,7 @@ function handlersOf(
   for (const name of handlerNames(queue)) {
     used.add(name)
     const given = Object.hasOwn(handle, name) ? handle[name] : undefined
-    // It takes what its schema makes of the payload, which the worker sees to.
+    // Its payload type is the output of its schema, and the worker validates the payload.
     const own = isJobsQueue(declared) ? (declaredRunOf(declared, name) as SourceHandler) : undefined
     const handler = given ?? own
     if (typeof handler === 'function') {
@@ -160,7 +160,7 @@ function sourceOf(
   const visibilityMs = settings?.visibilityMs ?? 0
   if (visibilityMs < leaseMsMin) {
     const given = `a visibility timeout of ${formatDuration(visibilityMs)}`
-    const allowed = `at least ${formatDuration(leaseMsMin)}, so that a lease can be kept`
+    const allowed = `at least ${formatDuration(leaseMsMin)}, so that the worker can renew its leases`
     into.push({ field: `poll.${key}`, given, allowed })
   }
   return new Source({

@@ -1,7 +1,7 @@
 /**
- * The one loop that claims for all queues of a worker. It claims for its free slots, and ahead of them
- * when handlers are fast. It shares the claims by weight between the queues that have work, and watches
- * the others until they do. Claims and settlements of one turn of the event loop share a commit.
+ * The loop that claims for all queues of a worker. It claims for its free slots, and ahead of them if
+ * handlers are fast. It shares the claims by weight between the queues that have work, and watches the empty
+ * ones. Claims and settlements of one turn of the event loop share a commit.
  */
 import type { Backend, Delivery, Receive } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
@@ -11,7 +11,7 @@ import { type Claimed, ClaimsAhead } from './claims-ahead.ts'
 import type { HeldLease } from './lease-keeper.ts'
 import type { Source } from './source.ts'
 
-/** First and longest rest after a claim that failed. */
+/** The first pause after a failed claim. It grows with each failure. */
 const restMs = 250
 const restMsMax = 10_000
 
@@ -20,7 +20,7 @@ export interface ClaimLoopSetup {
   readonly ports: Pick<Ports, 'clock' | 'timers'>
   readonly sources: readonly Source[]
   readonly concurrency: number
-  /** Kill switches that the environment of this process has on. */
+  /** Kill switches that are on in the environment of this process. */
   readonly heldNames: readonly string[]
   /** Keeps the lease of a delivery, counted from the claim. */
   readonly hold: (source: Source, delivery: Delivery, claim: Claim) => HeldLease
@@ -28,7 +28,7 @@ export interface ClaimLoopSetup {
   readonly run: (claimed: Claimed, onFreed: () => void) => void
   /** Releases a delivery that must not be run now, as if it had not been received. */
   readonly release: (claimed: Claimed) => Promise<void>
-  /** No delivery is waiting any more: settlements that wait for company can be written. */
+  /** Called when no delivery waits any more, so that settlements need not wait for others. */
   readonly onDrained: () => void
   readonly onFailure: (source: Source, error: unknown, retryInMs: number) => void
 }
@@ -54,7 +54,7 @@ export class ClaimLoop {
   readonly #failures = new Map<Source, number>()
   /** Ends the watches of empty queues. */
   #watching = new AbortController()
-  /** Claims on their way, and what has to be handed back before the next one. */
+  /** Claims under way, and releases that must finish before the next claim. */
   readonly #claims = new Set<Promise<void>>()
   #free: number
   /** How many deliveries claims have returned. */
@@ -83,7 +83,9 @@ export class ClaimLoop {
     this.#schedule()
   }
 
-  /** Claims nothing more. Resolves when claims under way have returned; what does not run is released. */
+  /**
+   * Stops claiming. Resolves when claims under way have returned. Deliveries that do not run are released.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#watching.abort()
@@ -91,7 +93,7 @@ export class ClaimLoop {
     await Promise.all(this.#claims)
   }
 
-  /** Whether a claim found every queue empty, and nothing that was claimed waits or runs. */
+  /** Whether a claim found every queue empty, and no claimed delivery waits or runs. */
   get isQuiet(): boolean {
     return (
       this.#free === this.#setup.concurrency &&
@@ -110,7 +112,7 @@ export class ClaimLoop {
     }
   }
 
-  /** Claims from each queue once more. Resolves, when it is quiet again, with whether all were empty. */
+  /** Claims from each queue again. Resolves when the loop is quiet, with whether all queues were empty. */
   async recheck(): Promise<boolean> {
     const before = this.#claimed
     this.#watching.abort()
@@ -132,7 +134,7 @@ export class ClaimLoop {
     this.#setup.ports.timers.soon(() => this.#turn())
   }
 
-  /** For a worker that was idle: nothing else will end in this turn of the event loop. */
+  /** For an idle worker: nothing else will finish in this turn of the event loop. */
   #scheduleNow(): void {
     if (this.#isScheduled || this.#stopping.signal.aborted) return
     this.#isScheduled = true
@@ -142,7 +144,7 @@ export class ClaimLoop {
   #turn(): void {
     this.#isScheduled = false
     if (this.#stopping.signal.aborted || this.#free === 0) return
-    // Slots that come free while a claim is on its way would all go to the others.
+    // Otherwise the other queues would get all slots that become free during a claim.
     if (this.#claims.size > 0) return
     if (this.#alone !== undefined) {
       if (this.#free === this.#setup.concurrency) this.#begin(this.#alone, { slots: 1, ahead: 0 })
@@ -151,7 +153,9 @@ export class ClaimLoop {
     for (const [source, wanted] of this.#wanted()) this.#begin(source, wanted)
   }
 
-  /** Shares free slots by weight: starts what waits, and returns what to claim for the other slots. */
+  /**
+   * Shares free slots by weight: starts waiting deliveries, and returns what to claim for the other slots.
+   */
   #wanted(): ReadonlyMap<Source, Wanted> {
     const wanted = new Map<Source, Wanted>()
     const slotsOf = (source: Source): number => wanted.get(source)?.slots ?? 0
@@ -181,7 +185,7 @@ export class ClaimLoop {
     return wanted
   }
 
-  /** Queues that have room for another handler and, as far as is known, something for it. */
+  /** Queues that may run another handler and, as far as is known, have work. */
   #willing(slotsOf: (source: Source) => number): readonly Source[] {
     return this.#setup.sources.filter((source) => {
       const slots = slotsOf(source)
@@ -196,7 +200,7 @@ export class ClaimLoop {
     this.#waitFor(this.#claim(source, wanted))
   }
 
-  /** Claims nothing before this is done. */
+  /** Blocks further claims until this is done. */
   #waitFor(work: Promise<void>): void {
     const waiting = work.finally(() => {
       this.#claims.delete(waiting)
@@ -213,7 +217,7 @@ export class ClaimLoop {
     source.state = 'claiming'
     const claimedMs = this.#setup.ports.clock.monotonic()
     const claimed: Claimed[] = []
-    // Every lease is kept before any handler starts, of this queue or of another one that shares the commit.
+    // Hold every lease before any handler starts, including those of other queues in the same commit.
     const onLeased = (deliveries: readonly Delivery[]): void => {
       this.#claimed += deliveries.length
       for (const delivery of deliveries) {
@@ -248,8 +252,8 @@ export class ClaimLoop {
       await backend.receive({ ...request, max, ...(ahead > 0 && { prefetch: ahead }) })
       return
     }
-    // One receive may be given several messages of a group, and they must not be run at once. A group
-    // that has given one is closed to the next receive, though they share a transaction.
+    // One receive may return several messages of a group, which must not run at the same time. A group with a
+    // leased message is closed to the next receive, even in the same transaction.
     const singles = Array.from({ length: max }, () => backend.receive({ ...request, max: 1 }))
     const settled = await Promise.allSettled(singles)
     const failed = settled.find((one) => one.status === 'rejected')
@@ -266,9 +270,9 @@ export class ClaimLoop {
       return
     }
     const isAlone = this.#alone === source && slots === 1
-    // Before any handler starts: a handler that blocks must not keep the rest from being released.
+    // Before any handler starts, because a handler that blocks must not prevent releasing the rest.
     this.#ahead.add(source, claimed.slice(slots))
-    // In order: a slot that is free again at once must not start before the others of this claim.
+    // Start in order: a slot that is free at once must not be used before the others of this claim.
     this.#isStarting = true
     for (const one of claimed.slice(0, slots)) {
       if (isAlone || !isSuspect(one.delivery)) {
@@ -301,10 +305,10 @@ export class ClaimLoop {
     })
   }
 
-  /** Starts waiting deliveries in free slots, up to the turn of a queue that must be claimed from. */
+  /** Starts waiting deliveries in free slots, until it is the turn of a queue that must be claimed from. */
   #startWaiting(): void {
-    // A handler that ends at once frees its slot in here, and this loop continues with it. Slots that come
-    // free while a claim is on its way would all go to the others.
+    // A handler that returns at once frees its slot in here, and this loop continues with it. During a claim
+    // nothing starts: the other queues would get all slots that become free.
     if (this.#isStarting || this.#ahead.size === 0 || this.#claims.size > 0) return
     this.#isStarting = true
     while (this.#free > 0) {
@@ -325,7 +329,7 @@ export class ClaimLoop {
     this.#setup.onDrained()
   }
 
-  /** Leaves an empty queue alone until there may be something in it. */
+  /** Skips an empty queue until it may have messages. */
   async #watch(source: Source): Promise<void> {
     const { backend, heldNames } = this.#setup
     const { signal } = this.#watching
@@ -346,7 +350,7 @@ export class ClaimLoop {
     this.#scheduleNow()
   }
 
-  /** Leaves a queue alone for a while whose claim has failed; longer each time. */
+  /** Skips a queue for a while after a failed claim, longer each time. */
   #rest(source: Source, error: unknown): void {
     if (this.#stopping.signal.aborted) return
     const failures = this.#failures.get(source) ?? 0
@@ -380,8 +384,8 @@ export class ClaimLoop {
 }
 
 /**
- * A job on its last attempt whose worker may have died of the one before. It runs alone, so that it
- * cannot take those down that have only been beside it: they are handed back, and then run alone too.
+ * A job on its last attempt whose previous attempt may have crashed its worker. It runs alone, so that it
+ * cannot take other jobs down with it. The others are released, and then run alone too.
  */
 function isSuspect({ job }: Delivery): boolean {
   return job?.lostBefore === true && job.maxAttempts > 1 && job.attempt >= job.maxAttempts

@@ -1,27 +1,27 @@
 /**
- * Deliveries that a worker has claimed ahead of its free slots. With fast handlers a commit per free
- * slot would cost far more than the handlers, so a worker claims what will start within a few
- * milliseconds at the pace it has measured. A slow handler brings the pace down, and what does not
- * start soon is released for other workers.
+ * Deliveries that a worker has claimed before it has a free slot for them. With fast handlers, a commit per
+ * free slot would cost far more than the handlers. So a worker claims what it expects to start within a few
+ * milliseconds, at the speed it has measured. Deliveries that do not start soon are released for other
+ * workers.
  */
 import type { Delivery } from '../backends/backend.ts'
 import type { Ports } from '../core/ports.ts'
 import type { HeldLease } from './lease-keeper.ts'
 import type { Source } from './source.ts'
 
-/** Deliveries are claimed ahead if they should start within this time. */
+/** Deliveries are claimed ahead if they are expected to start within this time. */
 const horizonMs = 5
 
-/** A delivery that has waited for this long is released: four horizons, since a commit may be slow. */
+/** A delivery that has waited this long is released. Four horizons, because a commit may be slow. */
 const waitMsMax = 20
 
-/** More than this does not make a commit noticeably cheaper for each job. */
+/** Claiming more than this does not make a commit noticeably cheaper per job. */
 export const claimsAheadMax = 200
 
 /** One slow handler among a hundred fast ones is enough to claim nothing ahead for a while. */
 const sampleWeight = 1 / 64
 
-/** Faster than any handler runs. */
+/** Less than any handler takes. */
 const meanMsMin = 0.01
 
 /** A delivery with its lease, from claim to settlement. */
@@ -33,7 +33,7 @@ export interface Claimed {
 
 export interface ClaimsAheadSetup {
   readonly ports: Pick<Ports, 'clock' | 'timers'>
-  /** Returns deliveries to their queues that have waited for too long. */
+  /** Returns deliveries that have waited too long to their queues. */
   readonly release: (waiting: readonly Claimed[]) => void
 }
 
@@ -43,7 +43,7 @@ export class ClaimsAhead {
   #size = 0
   #waitingSinceMs = 0
   #cancelTimer: (() => void) | undefined
-  /** How long handlers took lately. */
+  /** The average duration of recent handlers. */
   #meanMs = Number.POSITIVE_INFINITY
 
   constructor(setup: ClaimsAheadSetup) {
@@ -54,13 +54,13 @@ export class ClaimsAhead {
     return this.#size
   }
 
-  /** Notes how long a handler took, for the pace. */
+  /** Records how long a handler took. */
   noteEnd(durationMs: number): void {
     const isFirst = this.#meanMs === Number.POSITIVE_INFINITY
     this.#meanMs = isFirst ? durationMs : this.#meanMs + (durationMs - this.#meanMs) * sampleWeight
   }
 
-  /** How many handlers will start within the horizon in so many slots. */
+  /** How many handlers will start within the horizon in this many slots. */
   expectedStarts(slots: number): number {
     const perSlot = horizonMs / Math.max(this.#meanMs, meanMsMin)
     return Math.min(claimsAheadMax, Math.floor(slots * perSlot))

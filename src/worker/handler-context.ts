@@ -1,6 +1,6 @@
 /**
- * What a handler is given beside its payload. What it sends and enqueues here comes to exist together
- * with its completion, in one commit, or not at all.
+ * The second argument of a handler. Everything that it sends and enqueues here is stored in the commit that
+ * completes it, or not at all.
  */
 
 import type { EmittedJob, EmittedMessage } from '../backends/backend.ts'
@@ -29,7 +29,7 @@ import type { SendOptions } from '../producer/send-options.ts'
 import { type AbortKind, AbortReason } from './abort-reason.ts'
 import { AttemptEmits, type EmittedParts } from './attempt-emits.ts'
 
-/** The keys of queues that hold plain messages. */
+/** The keys of the queues of plain messages. */
 export type MessagesKey<Queues extends DeclaredQueues> = {
   [Key in keyof Queues]: Queues[Key] extends JobsQueue ? never : Key
 }[keyof Queues] &
@@ -39,10 +39,10 @@ export interface HandlerContext<
   Queues extends DeclaredQueues = DeclaredQueues,
   Parts extends DeclaredFlowParts = NoParts,
 > extends JobContext {
-  /** What is marked done when the handler has completed; null for work of no flow. */
+  /** The unit that is marked as done when the handler completes; null if the work belongs to no flow. */
   readonly unit: UnitFacts | null
 
-  /** Sends a message when the handler has completed. */
+  /** Sends a message when the handler completes. */
   send<Key extends MessagesKey<Queues>>(
     queue: Key,
     message: MessageInput<Extract<Queues[Key], DeclaredQueue>>,
@@ -51,29 +51,29 @@ export interface HandlerContext<
       SendOptions<Extract<Queues[Key], DeclaredQueue>>
     >
   ): void
-  /** Enqueues a job when the handler has completed. */
+  /** Enqueues a job when the handler completes. */
   enqueue<
     Key extends { [K in keyof Queues]: Queues[K] extends JobsQueue ? K : never }[keyof Queues] &
       string,
     Name extends JobTypeName<Queues[Key]>,
   >(queue: Key, type: Name, payload: JobInput<Queues[Key], Name>, options?: JobOptions): void
-  /** Opens a flow when the handler has completed: `open('extraction', id, { units, ... })`. */
+  /** Opens a flow when the handler completes: `open('extraction', id, { units, ... })`. */
   open(...opening: FlowOpening<Queues, Parts>): void
-  /** Starts a chain when the handler has completed: `start('course', id, payload)`. */
+  /** Starts a chain when the handler completes: `start('course', id, payload)`. */
   start(...start: ChainStart<Queues, Parts>): void
-  /** Marks a unit of a flow done when the handler has completed, beside its own. */
+  /** Marks another unit of a flow as done when the handler completes. */
   mark(flow: FlowName<Parts>, id: string, unit: string): void
-  /** Stages an item when the handler has completed: `collect('conversations', item)`. */
+  /** Stages an item when the handler completes: `collect('conversations', item)`. */
   collect(...item: Collecting<Parts>): void
   /**
-   * Writes rows of your own in the transaction that settles this delivery: all of it is kept, or
-   * nothing is. `write` runs when the handler has completed, must not wait for anything, and is given
-   * the store's connection, a `DatabaseSync` of node:sqlite on the embedded store.
+   * Writes your own rows in the transaction that settles this delivery: either everything is stored, or
+   * nothing. `write` runs when the handler completes and must be synchronous. It is called with the store's
+   * connection: a `DatabaseSync` of node:sqlite on the embedded store.
    */
   within<Connection extends object = StoreConnection>(write: (db: Connection) => void): void
 }
 
-/** What is known about one delivery before its handler runs. */
+/** The facts about a delivery before its handler runs. */
 export type Facts = Omit<
   HandlerContext,
   | 'signal'
@@ -91,7 +91,7 @@ export type Facts = Omit<
   | 'spend'
 >
 
-/** What the contexts of a worker have in common. */
+/** What all contexts of a worker share. */
 export interface SharedContext {
   readonly log: (facts: Facts) => Logger
   readonly prepareMessage: (
@@ -114,20 +114,20 @@ export interface SharedContext {
   readonly spend: (budget: string, amount: number) => Promise<void>
 }
 
-/** What a context has to itself. */
+/** What belongs to one context. */
 export interface OwnContext {
   readonly facts: Facts
   readonly payload: unknown
-  /** With which the delivery is settled. */
+  /** The lease that the delivery is settled with. */
   readonly lease: { readonly queue: string; readonly receipt: string }
-  /** The unit that the delivery works on. */
+  /** The unit that the delivery belongs to. */
   readonly unit: UnitKey | null
   readonly reportProgress: (fraction: number) => Promise<void>
 }
 
 const nothing: EmittedParts = {}
 
-/** The context of one attempt. Signal, logger and drafts are made when they are asked for. */
+/** The context of one attempt. Signal, logger and emits are created on first use. */
 export class AttemptContext implements HandlerContext {
   readonly queue: string
   readonly type: string | null
@@ -223,23 +223,23 @@ export class AttemptContext implements HandlerContext {
     return this.#own.lease
   }
 
-  /** Ends the batch of a collector with the completion, and sends what it was merged to. */
+  /** Ends the batch of a collector and sends the merged message when the handler completes. */
   endBatch(batch: EndBatch, merged: EmittedMessage): void {
     this.#emits.endBatch(batch)
     this.#emits.add('emits', Promise.resolve(merged))
   }
 
   within<Connection extends object = StoreConnection>(write: (db: Connection) => void): void {
-    // Which connection it is, is known to the one who has chosen the backend.
+    // Only the caller knows the type of the backend's connection.
     this.#emits.write((connection) => write(connection as Connection))
   }
 
-  /** Why the handler was asked to stop, if it was. */
+  /** Why the handler should stop; undefined if it should not. */
   get abortKind(): AbortKind | undefined {
     return this.#abortKind
   }
 
-  /** Asks the handler to stop; the first reason counts. */
+  /** Asks the handler to stop. Only the first reason counts. */
   abort(kind: AbortKind): void {
     if (this.#abortKind !== undefined) return
     this.#abortKind = kind
@@ -247,8 +247,8 @@ export class AttemptContext implements HandlerContext {
   }
 
   /**
-   * All that comes to exist with the completion, the step after this one included; rejects when any of
-   * it does not fit its contract.
+   * Everything that the completion stores, including the next step of a chain. Rejects if any of it does not
+   * fit its contract.
    */
   emitted(result: string | undefined): EmittedParts | Promise<EmittedParts> {
     if (this.#drafts === undefined && this.#own.unit === null) return nothing

@@ -1,9 +1,9 @@
 /**
- * Keeps a busy worker small. V8 doubles the space for new objects whenever enough of them survive, up to
- * 100 MB on machines with much memory, and lets the rest of the heap grow to four times its live objects
- * between two full collections. Objects of jobs live for milliseconds, so a space of 8 MB and a factor of
- * one and a half are as fast, and the process stays 100 MB smaller. Requests that wait live longer, so a
- * server has a space of 32 MB.
+ * Keeps the memory of a busy worker small. V8 doubles the space for new objects whenever enough of them
+ * survive, up to 100 MB on machines with much memory. It lets the rest of the heap grow to four times its
+ * live objects between two full collections. Objects of jobs live for milliseconds, so a space of 8 MB and a
+ * factor of 1.5 are as fast, and the process stays 100 MB smaller. Waiting requests live longer, so a server
+ * has a space of 32 MB.
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import type { Timers } from '../core/ports.ts'
@@ -15,14 +15,14 @@ const youngBytesMax: Readonly<Record<Program, number>> = {
   server: 32 * 2 ** 20,
 }
 
-/** Each doubling takes longer than this, also at full speed. */
+/** Less than a doubling takes, even at full speed. */
 const intervalMs = 500
 
 let isWatched = false
 
 /**
- * Limits the growth for the whole process. Does nothing where the user has set the size of the space for
- * new objects. V8 reads both flags whenever it is about to grow, also after the start.
+ * Limits the growth for the whole process. Does nothing if the user has set the size of the space for new
+ * objects. V8 reads both flags whenever it is about to grow, even after startup.
  */
 export function limitHeapGrowth(program: Program, timers: Pick<Timers, 'after'>): void {
   const options = [...process.execArgv, process.env['NODE_OPTIONS']].join(' ')
@@ -36,7 +36,7 @@ export function limitHeapGrowth(program: Program, timers: Pick<Timers, 'after'>)
     setFlagsFromString('--heap-growing-percent=50')
     look()
   } catch {
-    // Other runtimes have neither the figure nor the flags, and a worker runs without them.
+    // Other runtimes have neither the statistics nor the flags. A worker runs without them.
   }
 }
 

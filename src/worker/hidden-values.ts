@@ -1,9 +1,9 @@
 /** The values in a payload that a contract marks as secret or personal. */
 
-/** Shorter values stand in too many places to be taken out of a text. */
+/** Shorter values occur in too many places to be removed from a text. */
 const lengthMin = 3
 
-/** Paths are names joined by dots; in an array each element counts. */
+/** Paths are names joined by dots. A path covers every element of an array. */
 export function hiddenValues(payload: unknown, paths: readonly string[]): readonly string[] {
   const found: string[] = []
   for (const path of paths) collect(payload, path.split('.'), found)
@@ -28,7 +28,7 @@ function collect(value: unknown, path: readonly string[], into: string[]): void 
   collect((value as Readonly<Record<string, unknown>>)[name], rest, into)
 }
 
-/** A text that quotes JSON has line ends and quotation marks in their escaped form. */
+/** A text that quotes JSON contains line breaks and quotation marks in escaped form. */
 function formsOf(value: string): readonly string[] {
   const escaped = JSON.stringify(value).slice(1, -1)
   return escaped === value ? [value] : [value, escaped]

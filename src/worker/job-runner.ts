@@ -1,6 +1,6 @@
 /**
- * Runs one delivery from claim to settlement: checks it against its contract and its tier, gives it to
- * its handler inside the middleware, watches its time, and settles it with all that the handler sent.
+ * Runs one delivery from claim to settlement. It checks the delivery against its contract and tier, calls the
+ * handler inside the middleware, enforces the timeout, and settles with everything that the handler emitted.
  */
 import type {
   Backend,
@@ -22,8 +22,8 @@ import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
 import { type EventDetails, eventAfter, eventOf, factsOf } from './attempt-facts.ts'
 import type { Claim } from './claim-loop.ts'
 import type { Claimed } from './claims-ahead.ts'
-import { endOf } from './handler-answer.ts'
 import { AttemptContext, type SharedContext } from './handler-context.ts'
+import { endOf } from './handler-result.ts'
 import { hiddenValues } from './hidden-values.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { type Middleware, withMiddleware } from './middleware.ts'
@@ -32,7 +32,7 @@ import type { Settler } from './settler.ts'
 import type { Source, Work } from './source.ts'
 import type { WorkerEvent, WorkerEventName } from './worker-event.ts'
 
-/** So long a handler may take to stop after its time is up. */
+/** How long a handler may take to stop after its timeout. */
 const timeoutGraceMs = 5_000
 
 export interface JobRunnerSetup {
@@ -42,27 +42,27 @@ export interface JobRunnerSetup {
   readonly settler: Settler
   readonly layers: readonly Middleware[]
   readonly context: SharedContext
-  /** Why a job must not run in its queue; undefined when it may. */
+  /** The reason why a job must not run in its queue; undefined if it may. */
   readonly misplacement: (job: TieredJob) => string | undefined
-  /** Undefined when nobody listens. */
+  /** Called with each event. Undefined if there is no listener. */
   readonly observe: ((event: WorkerEvent) => void) | undefined
-  /** Told of the jobs that came to exist with a settlement; undefined when nobody listens. */
+  /** Called with the jobs that a settlement has created. Undefined if there is no listener. */
   readonly onEnqueued:
     | ((jobs: readonly EmittedJob[], enqueued: readonly EnqueuedJob[]) => void)
     | undefined
 }
 
-/** A delivery in the hands of a handler. */
+/** An attempt whose handler is running. */
 export interface RunningAttempt {
   readonly context: AttemptContext
-  /** Stops waiting for the handler, which has not stopped though it was asked to. */
-  giveUp(): void
+  /** Stops waiting for a handler that ignores its signal. */
+  abandon(): void
 }
 
-/** What became of the handler itself. */
+/** How the handler itself ended. */
 type HandlerEnd =
-  | { readonly how: 'answered'; readonly answer: unknown }
-  | Extract<AttemptEnd, { readonly how: 'threw' | 'given_up' }>
+  | { readonly how: 'returned'; readonly value: unknown }
+  | Extract<AttemptEnd, { readonly how: 'threw' | 'abandoned' }>
 
 interface Attempt extends Claimed {
   readonly work: Work
@@ -76,7 +76,7 @@ export class JobRunner {
   /** Deliveries that are being run, settled or released. */
   #unsettled = 0
   #whenIdle: (() => void)[] = []
-  #hasGivenUp = false
+  #isAbandoned = false
 
   constructor(setup: JobRunnerSetup) {
     this.#setup = setup
@@ -95,10 +95,13 @@ export class JobRunner {
     }
   }
 
-  /** Waits neither for handlers nor for a store that fails: what is left is handed back, or lapses. */
-  giveUp(): void {
-    this.#hasGivenUp = true
-    for (const attempt of [...this.running]) attempt.giveUp()
+  /**
+   * Stops waiting for handlers and for a failing store. Attempts that remain are released, or their leases
+   * expire.
+   */
+  abandon(): void {
+    this.#isAbandoned = true
+    for (const attempt of [...this.running]) attempt.abandon()
   }
 
   hold(source: Source, { receipt, job }: Delivery, claim: Claim): HeldLease {
@@ -106,7 +109,7 @@ export class JobRunner {
     return this.#setup.keeper.hold({ queue, receipt, visibilityMs, jobId: job?.id, ...claim })
   }
 
-  /** `onFreed` is called when the handler has ended and its slot may be used again; only once counts. */
+  /** Calls `onFreed` when the handler has ended and its slot is free. Repeated calls have no effect. */
   run(claimed: Claimed, onFreed: () => void): void {
     this.#unsettled += 1
     void this.#run(claimed, onFreed)
@@ -117,7 +120,7 @@ export class JobRunner {
     this.#unsettled += 1
     const settlement: Settlement = { receipt, outcome: { kind: 'release' } }
     const end = (): void => this.#ended(lease)
-    // If that fails, its lease lapses: it comes back, and has cost an attempt.
+    // If that fails, the lease expires. The message is delivered again, and the attempt counts.
     return this.#setup.settler.settle(source.setup.name, settlement, () => false).then(end, end)
   }
 
@@ -139,7 +142,7 @@ export class JobRunner {
         onFreed()
         return await this.#refuse(source, delivery, work)
       }
-      // Most schemas and many handlers are done at once, and a promise for each has its price.
+      // Most schemas and many handlers are synchronous, and a promise for each is expensive.
       const reading = readMessage(work.schema, delivery.body)
       const read = reading instanceof Promise ? await reading : reading
       if (read.status === 'unfit') {
@@ -150,14 +153,14 @@ export class JobRunner {
       const payload = read.status === 'read' ? read.message : undefined
       const context = this.#contextOf(claimed, payload)
       while (!keeper.mayLive(lease)) {
-        if (!(await this.#isRenewed(lease))) return this.#tellLost(context)
+        if (!(await this.#isRenewed(lease))) return this.#reportLost(context)
       }
       lease.onLost = (loss) => context.abort(loss)
       const startedMs = ports.clock.monotonic()
       const attempt: Attempt = { source, delivery, work, context, lease, startedMs }
       const isFirst = context.attempt === 1
       const waitedMs = isFirst ? Math.max(0, delivery.leasedAt - delivery.sentAt) : null
-      this.#tell('started', { waitedMs }, attempt)
+      this.#report('started', { waitedMs }, attempt)
       const handling: HandlerEnd | Promise<HandlerEnd> =
         read.status === 'read'
           ? this.#handle(attempt, read.message)
@@ -171,7 +174,7 @@ export class JobRunner {
     }
   }
 
-  /** A handler never starts on an expired lease, whatever has blocked this process since the claim. */
+  /** A handler never starts on an expired lease, even if this process was blocked since the claim. */
   async #isRenewed(lease: HeldLease): Promise<boolean> {
     try {
       return await this.#setup.keeper.renew(lease)
@@ -180,14 +183,14 @@ export class JobRunner {
     }
   }
 
-  #tellLost(context: AttemptContext): void {
-    const error = 'The lease expired before the handler could start.'
+  #reportLost(context: AttemptContext): void {
+    const error = 'The lease expired before the handler started.'
     this.#setup.observe?.(eventOf('lost', context, { error }))
   }
 
-  /** How the delivery is to be run, or why it is not. */
+  /** How to run the delivery, or the reason why it is refused. */
   #workFor(source: Source, { job }: Delivery): Work | string {
-    if (!source.isJobs) return source.work('') ?? 'There is no handler for this queue.'
+    if (!source.isJobs) return source.work('') ?? 'The worker has no handler for this queue.'
     if (job === null) return notAJob
     const work = source.work(job.type)
     if (work === undefined) return `The queue has no job type '${job.type.slice(0, 40)}'.`
@@ -208,7 +211,7 @@ export class JobRunner {
         if (delivery.job === null || backend.jobs === null) return
         const noted = await backend.jobs.reportProgress({ queue, receipt, progress })
         if (noted.status === 'refused') throw noted.error
-        // A handler that is too late learns it here, before the keeper's next look.
+        // Aborts a handler without a lease here, before the next check of the keeper.
         if (noted.status !== 'noted') {
           const job = await backend.jobs.read({ id: attempt.id })
           keeper.lose(lease, job?.status === 'cancelled' ? 'cancelled' : 'lease_lost')
@@ -221,45 +224,47 @@ export class JobRunner {
   #handle(attempt: Attempt, message: unknown): HandlerEnd | Promise<HandlerEnd> {
     const { context, work } = attempt
     const { layers } = this.#setup
-    let answer: unknown
+    let returned: unknown
     try {
-      answer =
+      returned =
         layers.length === 0
           ? work.handler(message, context)
           : withMiddleware(layers, () => work.handler(message, context))(context)
     } catch (error) {
       return { how: 'threw', error }
     }
-    return isThenable(answer) ? this.#wait(attempt, answer) : { how: 'answered', answer }
+    return isThenable(returned)
+      ? this.#wait(attempt, returned)
+      : { how: 'returned', value: returned }
   }
 
-  /** Waits for a handler, until it has ended, or is given up. */
-  #wait(attempt: Attempt, answer: PromiseLike<unknown>): Promise<HandlerEnd> {
+  /** Waits until a handler has ended or is abandoned. */
+  #wait(attempt: Attempt, promise: PromiseLike<unknown>): Promise<HandlerEnd> {
     return new Promise((resolve) => {
       const stopWatching = this.#watchTime(attempt)
       const { context } = attempt
-      const running: RunningAttempt = { context, giveUp: () => finish({ how: 'given_up' }) }
+      const running: RunningAttempt = { context, abandon: () => finish({ how: 'abandoned' }) }
       this.running.add(running)
       const finish = (end: HandlerEnd): void => {
         stopWatching()
         this.running.delete(running)
         resolve(end)
       }
-      answer.then(
-        (value) => finish({ how: 'answered', answer: value }),
+      promise.then(
+        (value) => finish({ how: 'returned', value }),
         (error: unknown) => finish({ how: 'threw', error }),
       )
     })
   }
 
-  /** Asks the handler to stop when its time is up, and gives it up a little later. */
+  /** Asks the handler to stop after its timeout, and abandons it after the grace period. */
   #watchTime({ work: { timeoutMs }, context }: Attempt): () => void {
     if (timeoutMs === undefined) return () => undefined
     const { timers } = this.#setup.ports
     let cancel = timers.after(timeoutMs, () => {
       context.abort('timeout')
       cancel = timers.after(timeoutGraceMs, () => {
-        for (const one of this.running) if (one.context === context) one.giveUp()
+        for (const one of this.running) if (one.context === context) one.abandon()
       })
     })
     return () => cancel()
@@ -278,28 +283,28 @@ export class JobRunner {
       backoff: attempt.delivery.job?.backoff ?? work.backoff,
       canFail: source.isJobs || source.setup.maxReceives !== null,
       abortKind: context.abortKind,
-      hide: end.how === 'answered' && !isOutcome(end.answer) ? [] : hide(),
+      hide: end.how === 'returned' && !isOutcome(end.value) ? [] : hide(),
       chance: ports.randomness.next(),
     }
     const { receipt } = attempt.delivery
     let outcome: Outcome
     let emitted: EmittedParts | undefined
     try {
-      const ending = end.how === 'answered' ? endOf(end.answer, work) : end
+      const ending = end.how === 'returned' ? endOf(end.value, work) : end
       outcome = outcomeOf(ending instanceof Promise ? await ending : ending, circumstances)
       if (outcome.kind === 'acknowledge') {
         const drafting = context.emitted(outcome.result)
         emitted = drafting instanceof Promise ? await drafting : drafting
       }
     } catch (error) {
-      // The result, or something that the handler sent, does not fit its contract.
+      // The result, or something that the handler emitted, does not fit its contract.
       outcome = outcomeOf({ how: 'threw', error }, { ...circumstances, hide: hide() })
     }
     const settle = (settlement: Settlement): Promise<SettleResult> =>
       settler.settle(
         source.setup.name,
         settlement,
-        () => !this.#hasGivenUp && keeper.mayLive(lease),
+        () => !this.#isAbandoned && keeper.mayLive(lease),
       )
     try {
       let result = await settle(settlementOf(receipt, outcome, emitted))
@@ -310,24 +315,24 @@ export class JobRunner {
       }
       if (result.status === 'settled') {
         if (result.enqueued.length > 0) onEnqueued?.(emitted?.jobs ?? [], result.enqueued)
-        this.#tell(...eventAfter(outcome), attempt)
-      } else await this.#tellUnsettled(attempt)
+        this.#report(...eventAfter(outcome), attempt)
+      } else await this.#reportUnsettled(attempt)
     } catch (error) {
-      this.#tell('lost', { error: errorSummary(error) }, attempt)
+      this.#report('lost', { error: errorSummary(error) }, attempt)
     }
   }
 
-  /** Somebody may have cancelled the job a moment ago, before its handler could be told. */
-  async #tellUnsettled(attempt: Attempt): Promise<void> {
+  /** The job may have been cancelled just now, before the signal of its handler was aborted. */
+  async #reportUnsettled(attempt: Attempt): Promise<void> {
     const { observe, backend } = this.#setup
     if (observe === undefined) return
     const { abortKind, type, id } = attempt.context
     const job = abortKind === undefined && type !== null ? await backend.jobs?.read({ id }) : null
     const isCancelled = abortKind === 'cancelled' || job?.status === 'cancelled'
-    this.#tell(isCancelled ? 'cancelled' : 'lost', {}, attempt)
+    this.#report(isCancelled ? 'cancelled' : 'lost', {}, attempt)
   }
 
-  /** Dead-letters what will never fit, before a handler has met it. */
+  /** Dead-letters a delivery that can never be handled, without calling a handler. */
   async #refuse(
     source: Source,
     delivery: Delivery,
@@ -344,12 +349,12 @@ export class JobRunner {
         () => false,
       )
     } catch {
-      // Its lease lapses, and whoever receives it next refuses it again.
+      // Its lease expires, and the next receiver refuses it again.
     }
     observe?.(eventOf('refused', factsOf(source, delivery), { error: reason }))
   }
 
-  #tell(event: WorkerEventName, more: EventDetails, { context, startedMs }: Attempt): void {
+  #report(event: WorkerEventName, more: EventDetails, { context, startedMs }: Attempt): void {
     const { observe, ports } = this.#setup
     if (observe === undefined) return
     const durationMs = event === 'started' ? 0 : ports.clock.monotonic() - startedMs
@@ -365,12 +370,12 @@ function settlementOf(
   return emitted === undefined ? { receipt, outcome } : { ...emitted, receipt, outcome }
 }
 
-/** A write of the handler's own that threw is a failure of the handler, with the handler's error. */
+/** If the callback of `within` threw, that is a failure of the handler, with its error. */
 function thrownBy(error: MillraceError): unknown {
   return error.code === 'within_failed' && error.cause !== undefined ? error.cause : error
 }
 
-/** Of the payload as it was sent, and of what its schema has made of it. */
+/** The hidden values of the payload as it was sent, and of the output of its schema. */
 function valuesToHide({ hidden }: Work, { body }: Delivery, read?: ReadMessage): readonly string[] {
   if (hidden.length === 0) return []
   const message = read?.status === 'read' ? read.message : undefined

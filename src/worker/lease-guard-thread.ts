@@ -1,19 +1,19 @@
 /**
- * The thread of a lease guard. It renews leases of running handlers that are about to end, and
- * releases those that wait behind a handler which blocks the event loop.
+ * The thread of a lease guard. It renews leases of running handlers that are about to expire. It releases
+ * leases that wait behind a handler that blocks the event loop.
  */
 import { workerData } from 'node:worker_threads'
 import type { LeaseRenewer } from '../backends/backend.ts'
 import type { GuardThreadData } from './lease-guard.ts'
 import { LeaseTable, monotonicMs } from './lease-table.ts'
 
-/** The event loop renews long before this part of a lease is left. */
+/** The event loop renews long before only this part of a lease is left. */
 const lastPart = 1 / 3
 
-/** The event loop starts or releases a waiting lease sooner than this, unless it is blocked. */
+/** Unless blocked, the event loop starts or releases a waiting lease sooner than this. */
 const waitMsMax = 50
 
-/** Time between two looks at the table. */
+/** The longest time between two checks of the table. */
 const lookMsMax = 50
 
 const { store, queues, leaseMsMin, table: shared }: GuardThreadData = workerData
@@ -22,7 +22,7 @@ const table = new LeaseTable(shared)
 void guard()
 
 async function guard(): Promise<void> {
-  // Loaded now: when a lease is about to end there is no time for it.
+  // Loaded now, because there is no time for it when a lease is about to expire.
   const { openRenewer } = await import(store.module)
   let opened: LeaseRenewer | undefined
   const renewer = (): LeaseRenewer => {
@@ -34,7 +34,7 @@ async function guard(): Promise<void> {
       for (const [queue, slots] of byQueue(isStuck)) releaseAll(renewer(), queue, slots)
       for (const [queue, slots] of byQueue(isEndingSoon)) renew(renewer(), queue, slots)
     } catch {
-      // A store that could not be written is tried again, as long as there is something to keep.
+      // A failed write is retried as long as there are leases to keep.
     }
   }
   opened?.close()
@@ -90,7 +90,7 @@ function renew(store: LeaseRenewer, queue: string, slots: readonly number[]): vo
   const startedMs = monotonicMs()
   const results = store.extend({ queue, leases: entries })
   for (const [index, { slot, visibilityMs, version }] of entries.entries()) {
-    // One that is lost is left to the event loop, which will find out and tell the handler.
+    // Leave a lost lease to the event loop, which will notice and abort the handler.
     const isKept = results[index]?.status === 'extended'
     const expiryMs = isKept ? startedMs + visibilityMs : Number.POSITIVE_INFINITY
     table.setExpiry(slot, expiryMs, version)

@@ -1,14 +1,14 @@
 /**
- * Renews leases from a thread of its own when the event loop is blocked, so that a handler which
- * computes for longer than its lease does not lose it. It releases jobs that wait behind such a
- * handler. Both threads share a table of leases; an entry costs about a microsecond. The thread starts
- * with the first lease, so a worker without work does not pay for it.
+ * Renews leases from a separate thread while the event loop is blocked, so that a handler that computes for
+ * longer than its lease does not lose it. It also releases jobs that wait behind such a handler. Both threads
+ * share a table of leases; an entry costs about a microsecond. The thread starts with the first lease, so an
+ * idle worker does not pay for it.
  */
 import { Worker } from 'node:worker_threads'
 import type { OtherThread } from '../backends/backend.ts'
 import { type LeaseEntry, LeaseTable, monotonicMs } from './lease-table.ts'
 
-/** Shorter leases may run out while the thread starts, so for them it starts with the worker. */
+/** Shorter leases may expire while the thread starts, so for them it starts with the worker. */
 const shortLeaseMs = 10_000
 
 export interface LeaseGuardSetup {
@@ -43,7 +43,7 @@ export class LeaseGuard {
     if (setup.leaseMsMin < shortLeaseMs) this.#start()
   }
 
-  /** Notes a lease. Returns its slot, or -1 when there is none for it. */
+  /** Adds a lease. Returns its slot, or -1 if there is no room for it. */
   hold(lease: Omit<LeaseEntry, 'queue'> & { readonly queue: string }): number {
     this.#start()
     const queue = this.#queues.get(lease.queue)
@@ -57,7 +57,7 @@ export class LeaseGuard {
     return -1
   }
 
-  /** The handler of a waiting lease is about to start; false when the thread has released the lease. */
+  /** Marks a waiting lease as running. Returns false if the thread has released it. */
   start(slot: number): boolean {
     return slot < 0 || this.#table.start(slot)
   }
@@ -66,7 +66,7 @@ export class LeaseGuard {
     if (slot >= 0) this.#table.setExpiry(slot, monotonicMs() + visibilityMs)
   }
 
-  /** How long a lease has left; 0 when it was lost, or has no place here. */
+  /** How long a lease has left; 0 if it was lost or is not in the table. */
   remainingMs(slot: number): number {
     if (slot < 0) return 0
     const remainingMs = this.#table.expiry(slot) - monotonicMs()
@@ -90,7 +90,7 @@ export class LeaseGuard {
 }
 
 function startThread(workerData: GuardThreadData): Worker {
-  // Beside this file, whether that is the source or what was built from it.
+  // Next to this file, both in the source and in the build.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const thread = new Worker(new URL(`./lease-guard-thread.${extension}`, import.meta.url), {
     workerData,

@@ -1,7 +1,7 @@
 /**
- * Keeps the leases of a worker from claim to settlement, and notices when one is lost: because the
- * job was cancelled, or because the lease could not be renewed in time. A running handler learns it
- * through its signal; a handler that has not started is not started.
+ * Keeps the leases of a worker from claim to settlement. It notices when one is lost, because the job was
+ * cancelled or because the lease could not be renewed in time. It then aborts the signal of a running
+ * handler, and does not start a waiting one.
  */
 import type { Backend, LeaseResult, LeaseState } from '../backends/backend.ts'
 import { leaseMsMax, limits } from '../core/limits.ts'
@@ -10,16 +10,16 @@ import { slicesOf } from '../core/slices-of.ts'
 import type { AbortKind } from './abort-reason.ts'
 import type { LeaseGuard } from './lease-guard.ts'
 
-/** A cancelled job's handler is told within this time. */
+/** The handler of a cancelled job is aborted within this time. */
 const lookMs = 1_000
 
-/** A lease is renewed when this part of it has passed, and looked at twice as often. */
+/** A lease is renewed when this part of it has passed, and checked twice as often. */
 const renewAfter = 1 / 3
 
-/** How a lease can end under its holder. */
+/** How a lease can be lost. */
 export type LeaseLoss = Extract<AbortKind, 'lease_lost' | 'cancelled'>
 
-/** A lease as it was claimed. Times are of the monotonic clock. */
+/** A lease as it was claimed. Times are on the monotonic clock. */
 export interface ClaimedLease {
   /** The queue's name on the backend. */
   readonly queue: string
@@ -34,7 +34,7 @@ export interface ClaimedLease {
 }
 
 export interface HeldLease extends ClaimedLease {
-  /** No extension goes beyond this. */
+  /** The lease cannot be extended beyond this time. */
   readonly lastMs: number
   renewAtMs: number
   expiresAtMs: number
@@ -56,8 +56,8 @@ export interface LeaseKeeperSetup {
 export class LeaseKeeper {
   readonly #setup: LeaseKeeperSetup
   readonly #held = new Set<HeldLease>()
-  /** Queues about whose leases the store has been asked and has not answered yet. */
-  readonly #asked = new Set<string>()
+  /** Queues whose lease states have been requested from the store. */
+  readonly #checking = new Set<string>()
   #cancelTimer: (() => void) | undefined
   #tickMs = lookMs
 
@@ -65,7 +65,10 @@ export class LeaseKeeper {
     this.#setup = setup
   }
 
-  /** Keeps a lease from its claim on. Call it before anything waits: the lease is running out. */
+  /**
+   * Keeps a lease from its claim on. Call it before waiting for anything, because the lease is already
+   * running.
+   */
   hold(lease: ClaimedLease): HeldLease {
     const { queue, receipt, visibilityMs, jobId, claimedMs, isWaiting } = lease
     const elapsedMs = this.#setup.ports.clock.monotonic() - claimedMs
@@ -89,7 +92,7 @@ export class LeaseKeeper {
     return held
   }
 
-  /** Whether a handler may start now: false when the guard has released the lease in the meantime. */
+  /** Returns whether a handler may start now. False if the guard has released the lease. */
   start(held: HeldLease): boolean {
     return this.#setup.guard?.start(held.slot) ?? true
   }
@@ -104,7 +107,7 @@ export class LeaseKeeper {
     return held.loss === undefined && !this.#hasExpired(held, this.#setup.ports.clock.monotonic())
   }
 
-  /** Renews a lease that looks expired; false when the store has given it to another receiver. */
+  /** Renews a lease that looks expired. Resolves with false if another receiver has it. */
   async renew(held: HeldLease): Promise<boolean> {
     if (held.loss === undefined) {
       await this.#renew(held.queue, [held], this.#setup.ports.clock.monotonic())
@@ -112,7 +115,7 @@ export class LeaseKeeper {
     return held.loss === undefined
   }
 
-  /** Notes that a lease was lost, and calls its holder. */
+  /** Records that a lease was lost, and calls `onLost`. */
   lose(held: HeldLease, loss: LeaseLoss): void {
     if (held.loss !== undefined) return
     held.loss = loss
@@ -141,11 +144,11 @@ export class LeaseKeeper {
     for (const held of this.#held) {
       if (held.loss !== undefined) continue
       if (this.#hasExpired(held, nowMs)) {
-        // The store could not be reached for a whole lease: somebody else may have the message.
+        // The store was unreachable for a whole lease, so another receiver may have the message.
         void this.#lost(held)
         continue
       }
-      if (this.#asked.has(held.queue)) continue
+      if (this.#checking.has(held.queue)) continue
       const ofQueue = queues.get(held.queue)
       if (ofQueue === undefined) queues.set(held.queue, [held])
       else ofQueue.push(held)
@@ -153,7 +156,7 @@ export class LeaseKeeper {
     await Promise.all([...queues].map(([queue, held]) => this.#keep(queue, held, nowMs)))
   }
 
-  /** Also when this thread has not renewed it in time, the guard may have. */
+  /** The guard may have renewed it even if this thread has not. */
   #hasExpired(held: HeldLease, nowMs: number): boolean {
     if (nowMs < held.expiresAtMs) return false
     const remainingMs = this.#setup.guard?.remainingMs(held.slot) ?? 0
@@ -163,7 +166,7 @@ export class LeaseKeeper {
   }
 
   async #keep(queue: string, held: readonly HeldLease[], nowMs: number): Promise<void> {
-    this.#asked.add(queue)
+    this.#checking.add(queue)
     const due = held.filter((lease) => isDue(lease, nowMs))
     const others = held.filter((lease) => !isDue(lease, nowMs))
     const { max } = limits.messagesPerCall
@@ -173,9 +176,9 @@ export class LeaseKeeper {
         ...slicesOf(others, max).map((some) => this.#inspect(queue, some)),
       ])
     } catch {
-      // The next tick tries again; a lease that ends meanwhile is reported as lost.
+      // The next tick tries again. A lease that expires meanwhile is reported as lost.
     } finally {
-      this.#asked.delete(queue)
+      this.#checking.delete(queue)
     }
   }
 
@@ -208,7 +211,7 @@ export class LeaseKeeper {
 
   async #lost(lease: HeldLease): Promise<void> {
     const isCancelled = await this.#isCancelled(lease)
-    // It may have been settled while the store was asked.
+    // It may have been settled while the store was read.
     if (this.#held.has(lease)) this.lose(lease, isCancelled ? 'cancelled' : 'lease_lost')
   }
 
@@ -222,7 +225,7 @@ export class LeaseKeeper {
   }
 }
 
-/** A lease that is as long as it can get is only looked at until it ends. */
+/** A lease that cannot be extended further is only checked until it ends. */
 function isDue(lease: HeldLease, nowMs: number): boolean {
   return nowMs >= lease.renewAtMs && nowMs + extensionMs(lease, nowMs) > lease.expiresAtMs
 }

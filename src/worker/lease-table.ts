@@ -1,16 +1,16 @@
 /**
- * Leases in memory that two threads share. The event loop writes; the guard's thread reads, and writes
- * nothing but the end of a lease that it has renewed. A version per entry, odd while it is being
- * written, tells the reader whether what it has read belongs together.
+ * Leases in memory that two threads share. The event loop writes. The guard's thread reads, and writes only
+ * the end of a lease that it has renewed. Each entry has a version, which is odd during a write. It tells the
+ * reader whether what it has read is consistent.
  */
 const headerBytes = 32
-/** Receipts are far shorter; those of other stores may not be. */
+/** Receipts of this store are far shorter. Those of other stores may be longer. */
 const receiptBytesMax = 992
 const entryBytes = headerBytes + receiptBytesMax
-/** In front of the entries: a flag that tells the thread to end, on which it also sleeps. */
+/** Before the entries: a flag that ends the thread, on which the thread also sleeps. */
 const preambleBytes = 64
 
-/** What an entry is for. Both threads move a waiting lease on; the first one wins. */
+/** The phase of an entry. Both threads may move a waiting lease on; the first one wins. */
 const leasePhase = { running: 0, waiting: 1, released: 2 } as const
 
 export interface LeaseEntry {
@@ -25,11 +25,11 @@ export interface LeaseEntry {
 }
 
 export interface ReadEntry extends Pick<LeaseEntry, 'queue' | 'receipt' | 'visibilityMs'> {
-  /** Another one stands in the place when this is no longer its version. */
+  /** If the version has changed, the slot holds another lease. */
   readonly version: number
 }
 
-/** The same in all threads of a process, which `performance.now` is not. */
+/** The same in all threads of a process, unlike `performance.now`. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1_000 + nanoseconds / 1_000_000
@@ -54,7 +54,7 @@ export class LeaseTable {
     return new SharedArrayBuffer(preambleBytes + slots * entryBytes)
   }
 
-  /** False when the receipt is too long to be noted. */
+  /** Returns false if the receipt is too long for the table. */
   write(slot: number, entry: LeaseEntry): boolean {
     const { queue, receipt, visibilityMs, elapsedMs = 0, isWaiting = false } = entry
     const at = intAt(slot)
@@ -74,17 +74,17 @@ export class LeaseTable {
     return fits
   }
 
-  /** Takes a waiting lease to run it; false when the other thread has taken it to release it. */
+  /** Takes a waiting lease to run it. Returns false if the other thread is releasing it. */
   start(slot: number): boolean {
     return this.#leaveWaiting(slot, leasePhase.running) !== leasePhase.released
   }
 
-  /** Takes a waiting lease to release it; false when it is not waiting. */
+  /** Takes a waiting lease to release it. Returns false if it is not waiting. */
   release(slot: number): boolean {
     return this.#leaveWaiting(slot, leasePhase.released) === leasePhase.waiting
   }
 
-  /** Puts a lease back that could not be released. */
+  /** Marks a lease as waiting again after it could not be released. */
   keepWaiting(slot: number): void {
     Atomics.compareExchange(this.#ints, intAt(slot) + 6, leasePhase.released, leasePhase.waiting)
   }
@@ -101,7 +101,7 @@ export class LeaseTable {
     Atomics.store(this.#ints, intAt(slot) + 1, 0)
   }
 
-  /** When the lease ends, by the clock that all threads share; 0 when the place is empty. */
+  /** When the lease ends, on the clock that all threads share; 0 if the slot is empty. */
   expiry(slot: number): number {
     const at = intAt(slot)
     if (Atomics.load(this.#ints, at + 1) === 0) return 0
@@ -123,14 +123,14 @@ export class LeaseTable {
     this.#floats[(at >> 1) + 2] = ms
   }
 
-  /** What is held in a place; undefined when it is empty or being written this moment. */
+  /** The lease in a slot; undefined if the slot is empty or is being written. */
   read(slot: number): ReadEntry | undefined {
     const at = intAt(slot)
     const version = Atomics.load(this.#ints, at)
     const length = this.#ints[at + 1] ?? 0
     if ((version & 1) === 1 || length === 0) return undefined
     const start = preambleBytes + slot * entryBytes + headerBytes
-    // A decoder does not take shared memory.
+    // A decoder does not accept shared memory.
     const receipt = this.#decoder.decode(this.#bytes.slice(start, start + length))
     const queue = this.#ints[at + 2] ?? 0
     const entry = { receipt, queue, visibilityMs: this.#ints[at + 3] ?? 0, version }
@@ -143,7 +143,7 @@ export class LeaseTable {
     Atomics.notify(this.#ints, 0)
   }
 
-  /** Blocks the calling thread for a while; true when it was told to end. */
+  /** Blocks the calling thread for a while. Returns true if the thread should end. */
   sleep(ms: number): boolean {
     Atomics.wait(this.#ints, 0, 0, ms)
     return Atomics.load(this.#ints, 0) === 1

@@ -1,8 +1,8 @@
-/** Wraps every handler of a worker: code that runs around all of them. */
+/** Middleware: code that runs around every handler of a worker. */
 import { MillraceError } from '../core/millrace-error.ts'
 import type { HandlerContext } from './handler-context.ts'
 
-/** Calls `next` once, and answers what it answers or something else; throwing fails the attempt. */
+/** Calls `next` once, and returns its result or another one. Throwing an error fails the attempt. */
 export type Middleware = (
   context: HandlerContext,
   next: () => Promise<unknown>,
@@ -10,7 +10,7 @@ export type Middleware = (
 
 type Run = (context: HandlerContext) => Promise<unknown> | unknown
 
-/** The outermost comes first. */
+/** The first layer is the outermost. */
 export function withMiddleware(layers: readonly Middleware[], run: Run): Run {
   return layers.reduceRight<Run>(
     (inner, layer) => (context) => {

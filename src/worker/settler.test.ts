@@ -25,10 +25,10 @@ function settling(answer: Answer = allSettled) {
     },
   }
   const troubles: (readonly [queue: string, retryInMs: number])[] = []
-  const onTrouble = (queue: string, _error: unknown, retryInMs: number): void => {
+  const onRetry = (queue: string, _error: unknown, retryInMs: number): void => {
     troubles.push([queue, retryInMs])
   }
-  const settler = new Settler({ backend, ports, onTrouble })
+  const settler = new Settler({ backend, ports, onRetry })
   return { calls, clock: ports.clock, settler, troubles }
 }
 

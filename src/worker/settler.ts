@@ -1,7 +1,7 @@
 /**
- * Settles attempts that have ended, in groups: one call per queue for all that end in the same turn of
- * the event loop, or within a few milliseconds while further handlers are about to start. While the
- * store fails, a settlement is retried for as long as its lease may live.
+ * Settles attempts that have ended, in groups: one call per queue for all that end in the same turn of the
+ * event loop, or within a few milliseconds while further handlers are about to start. While the store fails,
+ * a settlement is retried for as long as its lease may be alive.
  */
 import type { Backend, Settlement, SettleResult } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
@@ -10,7 +10,7 @@ import { pause } from '../core/pause.ts'
 import type { Ports } from '../core/ports.ts'
 import { slicesOf } from '../core/slices-of.ts'
 
-/** First and longest pause between two tries to settle. */
+/** The first pause before a settlement is retried. It grows with each failure. */
 const retryMs = 50
 const retryMsMax = 1_000
 
@@ -26,9 +26,9 @@ interface Waiting {
 export interface SettlerSetup {
   readonly backend: Pick<Backend, 'settle'>
   readonly ports: Pick<Ports, 'timers'>
-  /** Told when a settlement could not be written and is tried again. */
-  readonly onTrouble: (queue: string, error: unknown, retryInMs: number) => void
-  /** Whether further settlements will follow within milliseconds. By default they do not. */
+  /** Called when a settlement failed and will be retried. */
+  readonly onRetry: (queue: string, error: unknown, retryInMs: number) => void
+  /** Whether further settlements will follow within milliseconds. Default: they do not. */
   readonly expectsMore?: () => boolean
 }
 
@@ -42,7 +42,7 @@ export class Settler {
     this.#setup = setup
   }
 
-  /** `worthwhile` returns whether the lease may still be alive, when the store could not be written. */
+  /** `worthwhile` is called after a failed write. It returns whether the lease may still be alive. */
   settle(queue: string, settlement: Settlement, worthwhile: () => boolean): Promise<SettleResult> {
     return this.#submit(queue, settlement).catch((error: unknown) =>
       this.#retry(queue, settlement, worthwhile, error),
@@ -59,7 +59,7 @@ export class Settler {
     for (let delayMs = retryMs; ; delayMs = Math.min(retryMsMax, delayMs * 2)) {
       const mayPass = error instanceof MillraceError && error.retryable
       if (!mayPass || !worthwhile()) throw error
-      this.#setup.onTrouble(queue, error, delayMs)
+      this.#setup.onRetry(queue, error, delayMs)
       await pause(this.#setup.ports.timers, delayMs)
       try {
         return await this.#submit(queue, settlement)
@@ -82,7 +82,7 @@ export class Settler {
     })
   }
 
-  /** Writes what has been gathered at the end of this turn of the event loop. */
+  /** Writes the gathered settlements at the end of this turn of the event loop. */
   flushSoon(): void {
     if (this.#isScheduled || this.#waiting.size === 0) return
     this.#isScheduled = true
@@ -106,9 +106,9 @@ export class Settler {
       const results = await this.#setup.backend.settle({ queue, settlements })
       for (const [index, { resolve, reject }] of entries.entries()) {
         const result = results[index]
-        // A backend answers each entry, so this is a backend that breaks the port.
+        // A backend must return a result for each entry, so this one violates the port.
         if (result === undefined) reject(new MillraceError('store_failed'))
-        // A full disk refuses one that emits much; it is tried again while its lease lives.
+        // A full disk refuses a settlement that emits much. It is retried while its lease is alive.
         else if (result.status === 'refused' && result.error.retryable) reject(result.error)
         else resolve(result)
       }

@@ -1,4 +1,4 @@
-/** One queue that a worker takes work from: its declaration, its weight, and what is running of it. */
+/** One queue that a worker polls: its declaration, its weight, and how many of its messages are running. */
 import { contractOf, jobContractOf } from '../contracts/contract-of.ts'
 import { hiddenPathsOf } from '../contracts/hidden-paths.ts'
 import { isJobsQueue, type JobType, jobTypeOf } from '../contracts/jobs-declaration.ts'
@@ -8,10 +8,13 @@ import type { BackoffPolicy } from '../core/backoff.ts'
 import { durationMs } from '../core/durations.ts'
 import type { AttemptContext } from './handler-context.ts'
 
-/** `ready`: worth a claim. `claiming`: one is on its way. `watching`: it was found empty. */
+/**
+ * `ready`: worth a claim. `claiming`: a claim is under way. `watching`: it was empty. `resting`: a claim
+ * failed.
+ */
 export type SourceState = 'ready' | 'claiming' | 'watching' | 'resting'
 
-/** What is called with a payload: a handler of the user's, or the worker's own for triggers. */
+/** A handler of the user, or the worker's own handler of triggers. */
 export type SourceHandler = (payload: unknown, context: AttemptContext) => unknown
 
 export interface SourceSetup {
@@ -20,12 +23,15 @@ export interface SourceSetup {
   readonly name: string
   readonly declared: DeclaredQueue
   readonly weight: number
-  /** How many of it this worker runs at once. */
+  /** How many of its messages this worker runs at once. */
   readonly concurrency: number
   readonly visibilityMs: number
-  /** Receives after which a message that is no job is dead; null when there is no such queue. */
+  /**
+   * Receives after which a message is dead-lettered. Null if the queue has no dead-letter queue. Not for
+   * jobs.
+   */
   readonly maxReceives: number | null
-  /** By job type, or under the empty name for plain messages. */
+  /** By job type, or with an empty name for plain messages. */
   readonly handlers: ReadonlyMap<string, SourceHandler>
 }
 
@@ -36,7 +42,7 @@ export interface Work {
   readonly result: JobType['result']
   readonly backoff: BackoffPolicy
   readonly timeoutMs: number | undefined
-  /** Paths of what no error may quote. */
+  /** Paths of values that no error may quote. */
   readonly hidden: readonly string[]
 }
 
@@ -63,7 +69,7 @@ export class Source {
     return this.setup.declared.type === 'fifo'
   }
 
-  /** How a job type is run; undefined when the queue does not have it. */
+  /** How to run a job type; undefined if the queue does not have it. */
   work(type: string): Work | undefined {
     return this.#works.get(type)
   }

@@ -113,7 +113,7 @@ describe('what a handler sends and enqueues', () => {
     [
       'a job for a queue of messages',
       (context: Context) => context.enqueue('mail' as 'lite', 'TIDY', null),
-      /^The queue 'mail' is not for jobs\.$/,
+      /^The queue 'mail' is not a jobs queue\. Send it a message instead\.$/,
     ],
     [
       'a type that does not exist',
@@ -123,7 +123,7 @@ describe('what a handler sends and enqueues', () => {
     [
       'a tier that does not serve the queue',
       (context: Context) => context.enqueue('lite', 'TIDY', null, { tier: 'basic' }),
-      /^The tier 'basic' runs OUTLINE, CHAPTER, and no 'TIDY'\.$/,
+      /^The tier 'basic' runs OUTLINE, CHAPTER, but not 'TIDY'\.$/,
     ],
   ])('fails the attempt when it is %s', async (_, draft, error) => {
     const { mill, backend, id, until } = await courses(async (context) => {

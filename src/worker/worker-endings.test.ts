@@ -61,7 +61,7 @@ describe('a handler that answers', () => {
     const job = await mill.jobs.get(id)
     assert.deepEqual(
       [job?.status, job?.attemptsMade, job?.error],
-      ['failed', 2, 'The handler asked to be run again.'],
+      ['failed', 2, 'The handler returned retryIn().'],
     )
   })
 
@@ -118,12 +118,12 @@ describe('a handler that takes too long', () => {
     assert.ok(reason instanceof AbortReason)
     assert.deepEqual(
       [reason.kind, reason.message],
-      ['timeout', 'The handler took longer than it may.'],
+      ['timeout', 'The handler exceeded its timeout.'],
     )
     const job = await mill.jobs.get(id)
     assert.deepEqual(
       [job?.status, job?.attemptsMade, job?.error],
-      ['pending', 1, 'The handler took longer than it may.'],
+      ['pending', 1, 'The handler exceeded its timeout.'],
     )
   })
 

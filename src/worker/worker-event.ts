@@ -1,4 +1,4 @@
-/** What happens to the work of a worker, for logs, metrics and tests. */
+/** The events of a worker, for logs, metrics and tests. */
 export type {
   Transition as WorkerEvent,
   TransitionName as WorkerEventName,

@@ -1,4 +1,4 @@
-/** What a worker is told: which queues it serves, with what weight, and what handles their work. */
+/** The options of a worker: which queues it polls, with what weight, and the handlers. */
 import type { TriggersQueue } from '../contracts/collector-declaration.ts'
 import type { DeclaredFlowParts, DeclaredQueues, NoParts } from '../contracts/define-app.ts'
 import type { HandlerReturn } from '../contracts/handler-outcome.ts'
@@ -23,8 +23,8 @@ export type Handler<
 > = (payload: Payload, context: HandlerContext<Queues, Parts>) => HandlerReturn<Result>
 
 /**
- * By job type for queues of jobs, by queue key for queues of plain messages. Triggers need none, nor do job types
- * that declare `run`; a handler given here is used in its place.
+ * Handlers by job type for jobs queues, and by queue key for queues of plain messages. Triggers need no
+ * handler. Job types that declare `run` need none either; a handler given here replaces it.
  */
 export type Handlers<
   Queues extends DeclaredQueues,
@@ -40,7 +40,7 @@ export type Handlers<
 } & {
   readonly [Key in Polled as Queues[Key] extends JobsQueue | TriggersQueue ? never : Key]: Handler<
     MessageOutput<Extract<Queues[Key], DeclaredQueue>>,
-    // What a handler of plain messages answers is of use only to the next step of a chain.
+    // The result of a plain message's handler is only used by the next step of a chain.
     unknown,
     Queues,
     Parts
@@ -54,7 +54,7 @@ type JobHandler<
   Parts extends DeclaredFlowParts,
 > = Handler<JobOutput<Queues[Polled], Name>, JobResult<Queues[Polled], Name>, Queues, Parts>
 
-/** The handlers of queues that are not polled: a worker does not need them, and leaves them alone. */
+/** The handlers of queues that are not polled. The worker ignores them. */
 type OtherHandlers<
   Queues extends DeclaredQueues,
   Polled extends keyof Queues,
@@ -67,30 +67,30 @@ export interface WorkerOptions<
   Parts extends DeclaredFlowParts = NoParts,
 > {
   /**
-   * The queues to serve. With weights, `{ basic: 3, lite: 1 }`, three quarters of the work come from the
-   * first while both have some; what one does not use, the others get.
+   * The queues to poll. With weights such as `{ basic: 3, lite: 1 }`, three quarters of the work come from
+   * the first queue while both have work. A queue gets the share that the others do not use.
    */
   readonly poll: readonly Polled[] | { readonly [Key in Polled]: number }
   /**
-   * A handler for every job type, and every plain queue, that is polled. Handlers of other queues are left alone, so
-   * that several workers can share one object.
+   * A handler for every polled job type and plain queue. Handlers of other queues are ignored, so several
+   * workers can share one object.
    */
   readonly handle: Handlers<Queues, Polled, Parts> & OtherHandlers<Queues, Polled, Parts>
-  /** Handlers that run at once in this worker. Default 10. */
+  /** How many handlers may run at once in this worker. Default 10. */
   readonly concurrency?: number
-  /** The same for one queue. Default: all of the worker's. */
+  /** The same for single queues. Default: the worker's `concurrency`. */
   readonly queueConcurrency?: { readonly [Key in Polled]?: number }
-  /** Runs around every handler, the first one outermost. */
+  /** Middleware that runs around every handler, the first one outermost. */
   readonly use?: readonly Middleware[]
-  /** How long `stop` waits for running handlers before it hands their work back. Default 30s. */
+  /** How long `stop` waits for running handlers before it releases their messages. Default 30s. */
   readonly stopTimeout?: Duration
-  /** Told of everything that happens to work of this worker. */
+  /** Called with each event of this worker. */
   readonly onEvent?: (event: WorkerEvent) => void
 }
 
 export type UntypedHandler = (payload: unknown, context: HandlerContext) => unknown
 
-/** The same before the types of an app are known. */
+/** The same without the types of an app. */
 export interface UntypedWorkerOptions {
   readonly poll: readonly string[] | Readonly<Record<string, number>>
   readonly handle: Readonly<Record<string, UntypedHandler>>

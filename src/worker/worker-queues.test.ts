@@ -246,10 +246,10 @@ describe('a job before it is run', () => {
   })
 
   test.each([
-    [{ type: 'OMR' }, 'lite', "The tier 'lite' runs OCR, and no 'OMR'."],
+    [{ type: 'OMR' }, 'lite', "The tier 'lite' runs OCR, but not 'OMR'."],
     [{ type: 'OCR', tier: 'lite' }, 'basic', "The tier 'lite' is served by 'lite', not 'basic'."],
-    [{ type: 'OCR', tier: 'gold' }, 'basic', "The tier 'gold' runs OMR, and no 'OCR'."],
-    [{ type: 'OCR', tier: 'iron' }, 'basic', "There is no tier 'iron'."],
+    [{ type: 'OCR', tier: 'gold' }, 'basic', "The tier 'gold' runs OMR, but not 'OCR'."],
+    [{ type: 'OCR', tier: 'iron' }, 'basic', "The app has no tier 'iron'."],
   ] as const)(
     'is dead-lettered when it sits in the queue of another tier: %j in %s',
     async (job, key, error) => {
@@ -275,7 +275,7 @@ describe('a job before it is run', () => {
     const letters = await mill.queues.basic.deadLetters?.peek()
     assert.deepEqual(
       letters?.items.map(({ deadLetterOrigin: origin }) => origin?.reason),
-      ['The message is not a job, and this queue is for jobs.'],
+      ['The message is not a job, but the queue is a jobs queue. Enqueue jobs with mill.jobs.'],
     )
   })
 })

@@ -197,7 +197,7 @@ describe('starting and stopping', () => {
     assert.equal(worker.stop(), stopped)
     assert.throws(() => worker.start(), {
       code: 'invalid_argument',
-      message: 'The worker is still stopping. Wait for stop() before it is started again.',
+      message: 'The worker is still stopping. Await stop() before you start it again.',
     })
     done.open()
     await withTime(clock, stopped)

@@ -1,6 +1,6 @@
 /**
- * A worker: one claim loop for all its queues, the handlers that it runs, and the leases that it keeps
- * for them. Starting and stopping can be repeated; calls that stop share one promise.
+ * A worker: one claim loop for all its queues, its running handlers, and their leases. It can be started and
+ * stopped repeatedly. Concurrent calls of `stop` share one promise.
  */
 import type { Backend } from '../backends/backend.ts'
 import { checkRange, type Violations } from '../core/checks.ts'
@@ -18,34 +18,35 @@ import { Settler } from './settler.ts'
 import type { Source } from './source.ts'
 import type { WorkerEvent } from './worker-event.ts'
 
-/** After they were asked to stop, handlers have this long before their work is handed back. */
+/** How long handlers may take after they were asked to stop, before their messages are released. */
 const abortGraceMs = 1_000
 
-/** Any length does: the timer only keeps the process alive while it waits for work. */
+/** Any length works: the timer only keeps the process alive while the worker waits for messages. */
 const aliveMs = 60_000
 
 export interface Worker {
-  /** Begins to take work. */
+  /** Starts polling. */
   start(): void
   /**
-   * Takes no more work, waits for what runs, and hands back, at no cost of an attempt, what has not
-   * ended in time.
+   * Stops polling and waits for running handlers. Messages whose handlers have not ended in time are
+   * released, and the attempt does not count.
    */
   stop(options?: { readonly timeoutMs?: number }): Promise<void>
   /**
-   * Starts, and stops at SIGTERM or SIGINT; resolves when it has stopped. Rejects when the files of the
-   * store were replaced under it. A second signal exits the process at once.
+   * Starts the worker and stops it at SIGTERM or SIGINT. Resolves when it has stopped. Rejects if the files
+   * of the store were replaced. A second signal exits the process at once.
    */
   run(): Promise<void>
   /**
-   * Starts if need be, and stops when nothing is left to run right now: no message of its queues is ready, and
-   * none runs here. What is delayed, retried later, held by a switch or a ceiling, or run by another worker does
-   * not count. Resolves when it has stopped; rejects when the store was closed or replaced before.
+   * Starts the worker if necessary and stops it when it has nothing to run now: no message of its queues is
+   * ready, and none runs here. Messages that are delayed, retried later, held by a switch or a ceiling, or
+   * run by another worker do not count. Resolves when it has stopped. Rejects if the store was closed or
+   * replaced before.
    */
   drain(): Promise<void>
   /** Changes the weight of a queue from the next claim on. */
   setWeight(queue: string, weight: number): void
-  /** Handlers that run at this moment. */
+  /** How many handlers are running. */
   readonly running: number
 }
 
@@ -61,41 +62,41 @@ export interface WorkerSetup {
   readonly misplacement: JobRunnerSetup['misplacement']
   readonly observe: ((event: WorkerEvent) => void) | undefined
   readonly onEnqueued: JobRunnerSetup['onEnqueued']
-  /** Told when the store could not be used, and when it is tried again. */
+  /** Called when the store failed, with the time until the next try. */
   readonly onFailure: (
     what: 'claim' | 'settle',
     queue: string,
     error: unknown,
     retryInMs: number,
   ) => void
-  /** Whether leases are also kept by a thread of their own. */
+  /** Whether a separate thread also keeps leases. */
   readonly guarded: boolean
   /** Called at every start. */
   readonly onStarted: () => void
-  /** Calls back at the first SIGTERM or SIGINT; what it returns stops listening. */
+  /** Calls `run` at the first SIGTERM or SIGINT. Returns a function that stops listening. */
   readonly onSignal: (run: () => void) => () => void
 }
 
 export function createWorker(setup: WorkerSetup): Worker {
-  let shift: Shift | undefined
+  let current: WorkerRun | undefined
   let stopping: Promise<void> | undefined
-  /** Why the store cannot be used any more. */
+  /** Why the store can no longer be used. */
   let loss: MillraceError | undefined
   const worker: Worker = {
     start() {
       if (stopping !== undefined) throw stillStopping()
-      if (shift !== undefined) return
+      if (current !== undefined) return
       loss = undefined
-      shift = new Shift(setup, (error) => {
+      current = new WorkerRun(setup, (error) => {
         loss = error
         void worker.stop()
       })
       setup.onStarted()
     },
     stop({ timeoutMs = setup.stopTimeoutMs } = {}) {
-      if (shift === undefined) return Promise.resolve()
-      stopping ??= shift.end(timeoutMs).finally(() => {
-        shift = undefined
+      if (current === undefined) return Promise.resolve()
+      stopping ??= current.end(timeoutMs).finally(() => {
+        current = undefined
         stopping = undefined
       })
       return stopping
@@ -104,7 +105,7 @@ export function createWorker(setup: WorkerSetup): Worker {
       worker.start()
       const { promise: ended, resolve: end } = Promise.withResolvers<void>()
       const stopListening = setup.onSignal(end)
-      shift?.whenEnded(end)
+      current?.whenEnded(end)
       await ended
       await worker.stop()
       stopListening()
@@ -113,8 +114,8 @@ export function createWorker(setup: WorkerSetup): Worker {
     async drain() {
       worker.start()
       const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-      shift?.whenEnded(end)
-      void shift?.drained().then(end)
+      current?.whenEnded(end)
+      void current?.drained().then(end)
       await ended
       await worker.stop()
       if (loss !== undefined) throw loss
@@ -131,14 +132,14 @@ export function createWorker(setup: WorkerSetup): Worker {
       if (source !== undefined) source.weight = weight
     },
     get running() {
-      return shift?.running ?? 0
+      return current?.running ?? 0
     },
   }
   return worker
 }
 
 /** From one start to the stop after it. */
-class Shift {
+class WorkerRun {
   readonly #setup: WorkerSetup
   readonly #guard: LeaseGuard | undefined
   readonly #keeper: LeaseKeeper
@@ -147,7 +148,7 @@ class Shift {
   readonly #onEnd: (() => void)[] = []
   #letGo: () => void = () => undefined
 
-  /** `onGone`: the store was closed or replaced under the worker, so there is nothing to come back for. */
+  /** `onGone` is called when the store was closed or replaced, so that the worker must stop. */
   constructor(setup: WorkerSetup, onGone: (error: MillraceError) => void) {
     const { backend, ports, sources, layers, context, misplacement, observe, onEnqueued } = setup
     this.#setup = setup
@@ -156,7 +157,7 @@ class Shift {
     const settler = new Settler({
       backend,
       ports,
-      onTrouble: (queue, error, retryInMs) => {
+      onRetry: (queue, error, retryInMs) => {
         const source = sources.find(({ setup: { name } }) => name === queue)
         setup.onFailure('settle', source?.setup.key ?? queue, error, retryInMs)
       },
@@ -203,8 +204,8 @@ class Shift {
   }
 
   /**
-   * Resolves when nothing is left to run. What a handler sends is there before its queue announces it, so each
-   * queue is claimed from once more after the last handler was settled.
+   * Resolves when nothing is left to run. A message that a handler sends exists before its queue announces
+   * it. So each queue is claimed from once more after the last handler was settled.
    */
   async drained(): Promise<void> {
     do {
@@ -221,7 +222,7 @@ class Shift {
     if (!(await this.#within(idle, timeoutMs))) {
       for (const { context } of this.#runner.running) context.abort('shutdown')
       if (!(await this.#within(idle, abortGraceMs))) {
-        this.#runner.giveUp()
+        this.#runner.abandon()
         await idle
       }
     }
@@ -250,7 +251,7 @@ function guardOf({ backend, guarded, sources, concurrency }: WorkerSetup): Lease
   if (!guarded || backend.otherThread === null) return undefined
   return new LeaseGuard({
     store: backend.otherThread,
-    // A lease is dropped when it is settled, some time after its slot was given to the next.
+    // A lease stays in the table until it is settled, some time after its slot was reused.
     slots: concurrency * 2 + claimsAheadMax * 2,
     queues: sources.map(({ setup: { name } }) => name),
     leaseMsMin: Math.min(...sources.map(({ setup: { visibilityMs } }) => visibilityMs)),
@@ -259,6 +260,6 @@ function guardOf({ backend, guarded, sources, concurrency }: WorkerSetup): Lease
 
 function stillStopping(): MillraceError {
   return new MillraceError('invalid_argument', {
-    message: 'The worker is still stopping. Wait for stop() before it is started again.',
+    message: 'The worker is still stopping. Await stop() before you start it again.',
   })
 }

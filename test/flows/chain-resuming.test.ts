@@ -31,7 +31,7 @@ describe('resuming a chain', () => {
     await clock.advance(1_000)
     await assert.rejects(
       course.resume('c', { from: 'print', payload: { pages: 1 } }),
-      /from: got 'print', expected 'outline', which is not done, or one before it/,
+      /from: got 'print', expected 'outline', which is not done, or a step before it/,
     )
     // @ts-expect-error there is no such step
     await assert.rejects(course.resume('c', { from: 'bind' }), { code: 'invalid_argument' })
@@ -41,7 +41,7 @@ describe('resuming a chain', () => {
     assert.equal((await course.read('c'))?.status, 'failed')
   })
 
-  test('needs a payload where somebody else has acknowledged the step before', async () => {
+  test('needs a payload if the step before was acknowledged without a result', async () => {
     const scene = await openScene(academy)
     const { mill, clock } = scene
     await mill.chains.course.start('c', { topic: 'tides' })
@@ -56,7 +56,7 @@ describe('resuming a chain', () => {
     assert.deepEqual([overdue?.id, overdue?.isOverdue, overdue?.status], ['c', true, 'running'])
     await assert.rejects(
       mill.chains.course.resume('c'),
-      /payload: got nothing, expected what 'write'/,
+      /payload: got nothing, expected a payload for 'write'/,
     )
     const { ran } = work(scene)
     await mill.chains.course.resume('c', { payload: { topic: 'tides', chapters: 1 } })

@@ -88,7 +88,7 @@ describe('resuming a chain with a step for which a flow stands', () => {
     await clock.advance(1_000)
     const { failure } = (await mill.chains.course.read('c')) ?? {}
     assert.equal(failure?.step, 'write')
-    assert.match(String(failure?.reason), /The flow that stands for it was cancelled/)
+    assert.match(String(failure?.reason), /The child flow of the unit was cancelled/)
   })
 
   test('from that step: what comes after the flow is done once more', async () => {

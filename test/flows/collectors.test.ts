@@ -234,7 +234,7 @@ describe('a merge that fails', () => {
       const [letter] = await letters()
       assert.deepEqual(
         [letter?.deadLetterOrigin?.reason, letter?.receiveCount],
-        ['The trigger names no key.', 1],
+        ['The trigger has no key. Check what trigger and keyOf of the collector return.', 1],
       )
     },
   )

@@ -113,7 +113,7 @@ describe('rows that a handler writes within its settlement', () => {
     assert.match(String(dead[1]?.[1]), /table: got 'chunk; --', expected a name/)
   })
 
-  test('that have to be waited for are refused', async () => {
+  test('are refused if the callback is asynchronous', async () => {
     const { mill, clock, work, texts } = await openChunks()
     work((_, context) => {
       context.within(async (db) => {
@@ -124,10 +124,10 @@ describe('rows that a handler writes within its settlement', () => {
     await clock.advance(5_000)
     assert.deepEqual(texts(), [])
     const flow = await mill.flows.extraction.read('d')
-    assert.match(String(flow?.failure?.reason), /must not be asynchronous/)
+    assert.match(String(flow?.failure?.reason), /must be synchronous/)
   })
 
-  test('cannot send anything, which would come too late and be lost', async () => {
+  test('cannot emit anything, which would be lost', async () => {
     const { mill, clock, work } = await openChunks()
     work(({ documentId }, context) => {
       context.within(() => context.send('failures', { documentId }))
@@ -135,7 +135,7 @@ describe('rows that a handler writes within its settlement', () => {
     await mill.flows.extraction.open('d', { units: pagesOf('d', 1), finalize: endOf('d') })
     await clock.advance(5_000)
     const flow = await mill.flows.extraction.read('d')
-    assert.match(String(flow?.failure?.reason), /said before it, not within its writes/)
+    assert.match(String(flow?.failure?.reason), /not in the callback of within/)
     assert.equal((await mill.queues.failures.statistics()).ready, 0)
   })
 

@@ -86,7 +86,11 @@ describe('an app that the command serves', () => {
   })
 
   test.each([
-    ['lies nowhere', undefined, /Cannot load the app from .*missing\.ts: there is no such file$/m],
+    [
+      'lies nowhere',
+      undefined,
+      /Cannot load the app from .*missing\.ts: the file does not exist$/m,
+    ],
     ['exports no app', 'export const app = { name: 1 }', /must export one app.*it has none/],
     [
       'exports two apps',

@@ -146,7 +146,7 @@ describe('the seven messages', () => {
       const message = { ...examples[key], ...personal }
       await assert.rejects(
         messageCodec(tutoring.queues[key]).decode(JSON.stringify(message)),
-        /message\.(?:student_name|note): got a string, expected no .*: this contract takes no personal data/,
+        /message\.(?:student_name|note): got a string, expected no .*: this contract allows no personal data/,
       )
     }
   })

@@ -174,7 +174,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       await openFlow(scene, [{ id: 'y' }], { ...second_, parent: { ...pages, unit: 'b' } })
       await flowsOf(scene).cancel(second_)
       assert.deepEqual(await unitStates(scene), { a: 'dead', b: 'dead' })
-      const reason = 'The flow that stands for it has failed. unreadable'
+      const reason = 'The child flow of the unit has failed. unreadable'
       assert.deepEqual((await readFlow(scene)).failure, { unit: 'a', reason })
     })
 

@@ -1,7 +1,7 @@
 /**
- * Collects one batch of an event source: what one receive gives, or, with a batching window, what
- * arrives until the batch is full, the window is over, or the event would be larger than Lambda takes.
- * Messages that the filters drop are deleted; what does not fit goes back and comes with the next.
+ * Collects one batch of an event source. Without a batching window it is the result of one receive. With one,
+ * it is what arrives until the batch is full, the window ends, or the event would be too large for Lambda.
+ * Messages that the filters drop are deleted. Messages that do not fit are released for the next batch.
  */
 import type { Backend, Delivery } from '../../backends/backend.ts'
 import { limits } from '../../core/limits.ts'
@@ -30,16 +30,16 @@ export interface BatchCollectorSetup {
   readonly home: QueuePlace
   readonly heldNames: readonly string[]
   readonly filter: EventFilter
-  /** Takes messages that no filter lets through. */
+  /** Deletes messages that no filter matches. */
   readonly drop: (deliveries: readonly Delivery[]) => Promise<void>
-  /** Takes messages that are not for this batch. */
-  readonly giveBack: (deliveries: readonly Delivery[]) => Promise<void>
+  /** Releases messages that are not for this batch. */
+  readonly release: (deliveries: readonly Delivery[]) => Promise<void>
 }
 
-/** What Lambda takes in one call. */
+/** Lambda's limit for the payload of one invocation. */
 const eventBytesMax = 6 * 1_048_576
 
-/** As many as SQS gives in one receive; later ones follow from the size of the first messages. */
+/** As many as SQS returns in one receive. Later receives depend on the size of the first messages. */
 const firstReceive = 10
 
 export class BatchCollector {
@@ -49,7 +49,7 @@ export class BatchCollector {
     this.#setup = setup
   }
 
-  /** What could be collected until the signal came, or the batch was complete; maybe nothing. */
+  /** Resolves when the batch is complete or the signal is aborted. The batch may be empty. */
   async collect(signal: AbortSignal): Promise<Batch> {
     const { ports, source } = this.#setup
     const growing = new GrowingBatch(source.batchSize)
@@ -80,7 +80,7 @@ export class BatchCollector {
         ...(heldNames.length > 0 && { heldNames }),
       })
     } catch (error) {
-      // What has been collected is not lost with it, and the next receive tells again.
+      // Keep what was collected. If the store still fails, the next receive reports it.
       if (!signal.aborted && growing.isEmpty) throw error
       growing.complete()
       return []
@@ -88,21 +88,21 @@ export class BatchCollector {
   }
 
   async #sort(deliveries: readonly Delivery[], growing: GrowingBatch): Promise<void> {
-    const { source, home, filter, drop, giveBack } = this.#setup
+    const { source, home, filter, drop, release } = this.#setup
     const dropped: Delivery[] = []
     const over: Delivery[] = []
     for (const delivery of deliveries) {
       const record = sqsRecord(delivery, source.queue, home)
       if (!filter(record)) dropped.push(delivery)
-      // Behind one that did not fit nothing fits, or a group would lose its order.
+      // After one that did not fit, add none, or a group would lose its order.
       else if (over.length > 0 || !growing.add({ delivery, record })) over.push(delivery)
     }
     if (dropped.length > 0) await drop(dropped)
-    if (over.length > 0) await giveBack(over)
+    if (over.length > 0) await release(over)
   }
 }
 
-/** When leases that were given just now end, on a clock that never jumps. */
+/** When new leases end, on the monotonic clock. */
 export function leaseEnd(deliveries: readonly Delivery[], clock: Ports['clock']): number {
   const [first] = deliveries
   return clock.monotonic() + (first === undefined ? 0 : first.leaseExpiresAt - first.leasedAt)
@@ -126,7 +126,7 @@ class GrowingBatch {
     return this.#isFull || this.messages.length >= this.#size
   }
 
-  /** How many to ask for, so that not many more come than have room. */
+  /** How many messages to receive, so that few must be released again. */
   get wanted(): number {
     const { length } = this.messages
     if (length === 0) return Math.min(firstReceive, this.#size)
@@ -138,7 +138,7 @@ class GrowingBatch {
     this.#isFull = true
   }
 
-  /** False when there is no room for it; the batch is then complete. */
+  /** Returns false if there is no room for it. The batch is then complete. */
   add(message: CollectedMessage): boolean {
     const bytes = Buffer.byteLength(JSON.stringify(message.record)) + 1
     if (!this.isEmpty && this.#bytes + bytes > eventBytesMax) {

@@ -1,4 +1,4 @@
-/** Functions and event sources, checked by the rules with which AWS accepts them. */
+/** Checks functions and event sources by the rules of AWS. */
 import { isAbsolute } from 'node:path'
 import { isFifoName } from '../../core/check-queue.ts'
 import { checkLength, checkRange, type Violations } from '../../core/checks.ts'
@@ -24,14 +24,14 @@ const lambdaLimits = {
   functionNameLength: { min: 1, max: 64, unit: 'characters' },
 } as const
 
-/** Five at first on AWS, ten on request. */
+/** AWS allows five by default, ten on request. */
 const filtersMax = 10
 
-/** A batch of more than one receive needs time to be collected. */
+/** A batch of more than one receive needs a batching window. */
 const batchSizeWithoutWindow = 10
 const windowMsOfLargeBatches = 1_000
 
-/** Refuses what AWS would refuse, all of it in one error. Functions that nothing feeds are not run. */
+/** Refuses what AWS would refuse, all in one error. Functions without an event source are not run. */
 export function checkLambdaSet({ functions, eventSources }: LambdaSet): void {
   const violations: Violations = []
   const fed = new Set(eventSources.map((source) => source.function))
@@ -61,7 +61,7 @@ export function checkLambdaSet({ functions, eventSources }: LambdaSet): void {
 function refuseOtherRuntimes({ name, runtime }: LambdaFunction): void {
   if (isNodeRuntime(runtime)) return
   throw new MillraceError('unsupported', {
-    message: `${name} has the runtime ${runtime}. Only functions for Node (nodejs22.x and the like) are run.`,
+    message: `${name} has the runtime ${runtime}. Only Node runtimes such as nodejs22.x are supported.`,
   })
 }
 
@@ -76,7 +76,7 @@ function checkFunction(into: Violations, one: LambdaFunction): void {
   }
   if (!isHandlerName(one.handler)) {
     const allowed =
-      "a file without its ending, a dot and an export, without '..': src/index.handler"
+      "a file without its extension, a dot and an export, without '..', such as src/index.handler"
     into.push({ field: `${field}: handler`, given: `'${one.handler}'`, allowed })
   }
   if (!isAbsolute(one.folder)) {

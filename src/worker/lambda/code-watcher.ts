@@ -1,12 +1,12 @@
 /**
- * Tells when the code of a function has changed. Folders are watched rather than files, because
- * editors replace a file when they save it; only the files that were loaded count.
+ * Reports when the code of a function has changed. It watches folders and not files, because editors replace
+ * a file when they save it. Only files that were loaded count.
  */
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Timers } from '../../core/ports.ts'
 
-/** Saving touches several files, and each of them more than once. */
+/** Saving changes several files, each more than once. */
 const settleMs = 100
 
 export interface CodeWatcherSetup {
@@ -47,7 +47,7 @@ export class CodeWatcher {
       watcher.on('error', () => this.#forget(folder))
       this.#folders.set(folder, watcher)
     } catch {
-      // A folder that cannot be watched is one whose changes need a restart.
+      // Changes in a folder that cannot be watched need a restart.
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * The program of an execution environment's thread: loads the handler, then runs one invocation after
- * the other. What would end a process on Lambda ends this thread, after it has said why.
+ * The program of an execution environment's thread: loads the handler, then runs one invocation after the
+ * other. What would end the process on Lambda ends this thread, after it has reported the reason.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { type LambdaError, lambdaErrorOf } from './lambda-error.ts'
@@ -10,13 +10,13 @@ import {
   LoadFailure,
   loadHandler,
   newModules,
-  noteModules,
+  recordModules,
 } from './thread-modules.ts'
 import { catchOutput } from './thread-output.ts'
 import type { InvokeMessage, ThreadData, ThreadMessage } from './thread-protocol.ts'
 
 const data: ThreadData = workerData
-if (parentPort === null) throw new Error('This file is the program of a thread.')
+if (parentPort === null) throw new Error('This file must be run as a worker thread.')
 const port = parentPort
 
 catchOutput((level, text) => tell({ kind: 'output', level, text }))
@@ -24,7 +24,7 @@ process.on('uncaughtException', (error) => die(lambdaErrorOf(error)))
 process.on('unhandledRejection', (reason) =>
   die(lambdaErrorOf(reason, 'Runtime.UnhandledPromiseRejection')),
 )
-noteModules()
+recordModules()
 void start()
 
 async function start(): Promise<void> {
@@ -47,8 +47,8 @@ async function invoke(handler: Handler, message: InvokeMessage): Promise<void> {
   tellFiles()
   const memoryBytes = usedBytes()
   tell(
-    'answer' in ending
-      ? { kind: 'answered', answer: ending.answer, memoryBytes }
+    'response' in ending
+      ? { kind: 'responded', response: ending.response, memoryBytes }
       : { kind: 'failed', error: ending.error, isFatal: false, memoryBytes },
   )
 }
@@ -64,7 +64,7 @@ function tellFiles(): void {
   if (files.length > 0) tell({ kind: 'files', files })
 }
 
-/** Of this thread; what the process as a whole has is shared with everything else in it. */
+/** The memory of this thread. The rest of the process is shared with other threads. */
 function usedBytes(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

@@ -1,7 +1,6 @@
 /**
- * Which messages an event source hands to its function. Patterns look at the record that the function
- * would be given; a body is looked into when it is JSON, and a pattern that expects the other form of
- * body matches nothing, as on AWS.
+ * Decides which messages an event source passes to its function. Patterns match the record that the function
+ * would get. A JSON body is parsed. A pattern for the other form of body matches nothing, as on AWS.
  */
 import type { Violations } from '../../core/checks.ts'
 import { compilePattern, type Matches } from './filter-pattern.ts'
@@ -9,7 +8,7 @@ import type { SqsRecord } from './sqs-event.ts'
 
 export type EventFilter = (record: SqsRecord) => boolean
 
-/** What is wrong with the patterns is added to `into`. Without patterns everything passes. */
+/** Adds mistakes in the patterns to `into`. Without patterns, all messages pass. */
 export function compileFilters(
   into: Violations,
   field: string,
@@ -25,7 +24,7 @@ export function compileFilters(
   }
 }
 
-/** Objects and lists count as JSON; a lone number or word is text, whatever else it could be. */
+/** Only objects and arrays count as JSON. A lone number or word is text. */
 function readBody(body: string): unknown {
   if (!/^\s*[[{]/.test(body)) return body
   try {

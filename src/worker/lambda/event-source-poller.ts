@@ -1,7 +1,7 @@
 /**
- * Feeds a function from a queue. One loop watches the queue, takes a batch when there is room to run
- * it, and hands it over; invocations then run side by side. Nothing is received that could not be
- * invoked, so a busy function costs its messages no receives.
+ * Polls a queue for a function. One loop watches the queue, collects a batch when a slot is free, and invokes
+ * the function. Invocations run concurrently. It receives nothing that it could not invoke, so a busy
+ * function costs its messages no receives.
  */
 import type { Backend, Delivery, Outcome } from '../../backends/backend.ts'
 import { isFifoName } from '../../core/check-queue.ts'
@@ -10,12 +10,12 @@ import { pause } from '../../core/pause.ts'
 import type { Ports } from '../../core/ports.ts'
 import type { QueuePlace } from '../../sqs/queue-address.ts'
 import type { Settler } from '../settler.ts'
-import { allOf, type BatchMessage, type BatchVerdict, judgeBatch } from './batch-answer.ts'
 import { type Batch, BatchCollector, leaseEnd } from './batch-collector.ts'
+import { allOf, type BatchMessage, type BatchVerdict, judgeBatch } from './batch-response.ts'
 import { compileFilters } from './event-filter.ts'
 import type { FunctionHost, Invocation } from './function-host.ts'
 import type { LambdaEventSource } from './lambda-set.ts'
-import type { GiveBack, Limit, Slots } from './slots.ts'
+import type { Limit, ReleaseSlot, Slots } from './slots.ts'
 
 export interface PollerSetup {
   readonly backend: Backend
@@ -24,7 +24,7 @@ export interface PollerSetup {
   readonly source: LambdaEventSource
   readonly host: FunctionHost
   readonly slots: Slots
-  /** All that a slot of this source counts against. */
+  /** All limits that a slot of this source counts against. */
   readonly limits: readonly Limit[]
   readonly home: QueuePlace
   readonly heldNames: readonly string[]
@@ -33,27 +33,27 @@ export interface PollerSetup {
   readonly onFailure: (what: PollerWork, error: unknown, retryInMs: number) => void
 }
 
-/** What can fail without the function being to blame. */
+/** The operations that can fail for reasons outside the function. */
 export type PollerWork = 'receive' | 'settle' | 'report'
 
-/** An invocation and what became of its messages. */
+/** An invocation, and how its messages were settled. */
 export interface BatchReport {
   readonly invocation: Invocation
   readonly records: number
   readonly acknowledged: number
-  /** They come again when their visibility timeout ends. */
+  /** Messages that are delivered again when their visibility timeout ends. */
   readonly left: number
-  /** Done, but somebody else had them by then; they come, or came, again. */
+  /** Messages that were handled, but whose lease had expired. They are delivered again. */
   readonly lost: number
-  /** What is wrong with an answer about single messages. */
+  /** Why a response about single messages could not be used. */
   readonly problem: string | null
 }
 
-/** First and longest rest after a receive that failed. */
+/** The first pause after a failed receive. It grows with each failure. */
 const restMs = 250
 const restMsMax = 10_000
 
-/** A batch that waited for a slot is handed back while its leases still have this part left. */
+/** A batch that waits for a slot is released while this part of its leases is left. */
 const leasePartKept = 1 / 4
 
 export class EventSourcePoller {
@@ -76,7 +76,7 @@ export class EventSourcePoller {
       drop: async (deliveries) => {
         setup.onFiltered(await this.#settle(deliveries, { kind: 'acknowledge' }))
       },
-      giveBack: async (deliveries) => {
+      release: async (deliveries) => {
         await this.#settle(deliveries, { kind: 'release' })
       },
     })
@@ -90,7 +90,7 @@ export class EventSourcePoller {
     this.#loop ??= this.#poll()
   }
 
-  /** Takes no more batches; answers when the running ones have ended and are settled. */
+  /** Stops collecting batches. Resolves when running invocations have ended and are settled. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#loop
@@ -110,7 +110,7 @@ export class EventSourcePoller {
         await this.#next(signal)
         failures = 0
       } catch (error) {
-        // There is nothing to come back for.
+        // The store is closed or was replaced, so polling ends.
         if (isStoreGone(error)) return
         const delayMs = Math.min(restMsMax, restMs * 2 ** failures)
         failures += 1
@@ -125,7 +125,7 @@ export class EventSourcePoller {
     const hasWindow = source.batchingWindowMs > 0
     const free = await slots.acquire(limits, signal)
     if (free === undefined) return
-    // While a batch is being collected others may run: on AWS too only an invocation counts.
+    // Others may run while a batch is collected: on AWS, only an invocation counts too.
     if (hasWindow) free()
     let isBegun = false
     try {
@@ -140,38 +140,38 @@ export class EventSourcePoller {
     }
   }
 
-  /** Waits for a slot for as long as the leases allow it. */
-  async #slotFor({ receivedAtMs, leaseEndsAtMs }: Batch): Promise<GiveBack | undefined> {
+  /** Waits for a slot for as long as the leases allow. */
+  async #slotFor({ receivedAtMs, leaseEndsAtMs }: Batch): Promise<ReleaseSlot | undefined> {
     const { slots, limits, ports } = this.#setup
     const waiting = new AbortController()
-    const giveUp = (): void => waiting.abort()
+    const stopWaiting = (): void => waiting.abort()
     const keptMs = (leaseEndsAtMs - receivedAtMs) * leasePartKept
     const leftMs = leaseEndsAtMs - keptMs - ports.clock.monotonic()
-    const cancel = ports.timers.after(leftMs, giveUp)
-    this.#stopping.signal.addEventListener('abort', giveUp, { once: true })
+    const cancel = ports.timers.after(leftMs, stopWaiting)
+    this.#stopping.signal.addEventListener('abort', stopWaiting, { once: true })
     try {
       return await slots.acquire(limits, waiting.signal)
     } finally {
       cancel()
-      this.#stopping.signal.removeEventListener('abort', giveUp)
+      this.#stopping.signal.removeEventListener('abort', stopWaiting)
     }
   }
 
-  #begin(batch: Batch, slot: GiveBack): void {
+  #begin(batch: Batch, slot: ReleaseSlot): void {
     const running = this.#run(batch, slot)
-      // Only what others do with a report can fail here, and it is not the messages' fault.
+      // Only the listener of the report can fail here.
       .catch((error: unknown) => this.#setup.onFailure('report', error, 0))
       .finally(() => this.#running.delete(running))
     this.#running.add(running)
   }
 
-  async #run(batch: Batch, slot: GiveBack): Promise<void> {
+  async #run(batch: Batch, slot: ReleaseSlot): Promise<void> {
     const { host, onInvoked } = this.#setup
     const records = batch.messages.map(({ record }) => record)
     const invocation = await host.invoke({ Records: records }).finally(slot)
     const { failed, problem } = this.#judge(batch, invocation)
     const done = batch.messages.filter(({ delivery }) => !failed.has(delivery.id))
-    // Failed ones are left alone: as on AWS they stay invisible until their timeout ends.
+    // Leave failed messages alone: as on AWS, they stay invisible until their timeout ends.
     const acknowledged = await this.#settle(
       done.map(({ delivery }) => delivery),
       { kind: 'acknowledge' },
@@ -187,21 +187,24 @@ export class EventSourcePoller {
     })
   }
 
-  #judge({ messages }: Batch, { answer }: Invocation): BatchVerdict {
+  #judge({ messages }: Batch, { response }: Invocation): BatchVerdict {
     const { source } = this.#setup
     const batch: readonly BatchMessage[] = messages.map(({ delivery }) => delivery)
-    if (answer === null) return { failed: allOf(batch), problem: null }
+    if (response === null) return { failed: allOf(batch), problem: null }
     if (!source.reportsBatchItemFailures) return { failed: new Set(), problem: null }
-    return judgeBatch({ answer, batch, isFifo: isFifoName(source.queue) })
+    return judgeBatch({ response, batch, isFifo: isFifoName(source.queue) })
   }
 
-  async #handBack({ messages, leaseEndsAtMs }: Batch, slot: GiveBack | undefined): Promise<void> {
+  async #handBack(
+    { messages, leaseEndsAtMs }: Batch,
+    slot: ReleaseSlot | undefined,
+  ): Promise<void> {
     slot?.()
     const deliveries = messages.map(({ delivery }) => delivery)
     await this.#settle(deliveries, { kind: 'release' }, leaseEndsAtMs)
   }
 
-  /** Settles messages in one call, and answers how many could be. A lease that lapses is no error. */
+  /** Settles messages in one call. Resolves with how many were settled. An expired lease is not an error. */
   async #settle(
     deliveries: readonly Delivery[],
     outcome: Outcome,

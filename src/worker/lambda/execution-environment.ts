@@ -1,6 +1,6 @@
 /**
- * One execution environment of a function: a thread that has loaded its handler and runs one
- * invocation at a time. It reports how each ended and never rejects; once it is dead it stays so.
+ * One execution environment of a function: a thread that has loaded its handler and runs one invocation at a
+ * time. It reports how each ended and never rejects. A dead environment is not used again.
  */
 import { Worker } from 'node:worker_threads'
 import type { Ports } from '../../core/ports.ts'
@@ -14,12 +14,12 @@ export interface EnvironmentSetup {
   readonly variables: Variables
   readonly timeoutMs: number
   readonly memoryMb: number
-  /** Told of what the function writes, with the invocation it belongs to. */
+  /** Called with the output of the function and the invocation it belongs to. */
   readonly onOutput: (requestId: string | null, level: OutputLevel, text: string) => void
-  /** Told of files of the function that were loaded. */
+  /** Called with the files of the function that were loaded. */
   readonly onFiles: (files: readonly string[]) => void
-  /** Told once when the thread has ended. With an error when no invocation could be told. */
-  readonly onDeath: (error: LambdaError | null) => void
+  /** Called once when the thread has ended. The error is set if no invocation could report it. */
+  readonly onEnded: (error: LambdaError | null) => void
 }
 
 export type Start =
@@ -27,16 +27,16 @@ export type Start =
   | { readonly status: 'failed'; readonly error: LambdaError; readonly initMs: number }
 
 export type Ending =
-  | { readonly status: 'succeeded'; readonly answer: string }
+  | { readonly status: 'succeeded'; readonly response: string }
   | { readonly status: 'failed'; readonly error: LambdaError }
   | { readonly status: 'timed_out' }
 
-/** On AWS the start may take ten seconds, and once more as long as an invocation. */
+/** On AWS the start may take ten seconds, and in a second try as long as an invocation. */
 const startMsMax = 10_000
 
 const bytesPerMb = 1_048_576
 
-/** Warnings about how the function's files are written, which AWS does not give either. */
+/** Warnings of Node about the function's files, which AWS does not print either. */
 const quiet: readonly string[] = [
   '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
   '--disable-warning=ExperimentalWarning',
@@ -48,7 +48,7 @@ export class ExecutionEnvironment {
   readonly #thread: Worker | undefined
   readonly #start: (start: Start) => void
   #invocation: { readonly requestId: string; end: (ending: Ending) => void } | undefined
-  /** Answers the start while that is under way, and does nothing afterwards. */
+  /** Settles the start while it is under way. Does nothing afterwards. */
   #onStarted: (error: LambdaError | null) => boolean
   #usedBytes = 0
   #isDead = false
@@ -62,8 +62,8 @@ export class ExecutionEnvironment {
     try {
       this.#thread = this.#open()
     } catch (error) {
-      // Options of Node that do not exist are found before there is a thread.
-      this.#die(lambdaErrorOf(error, 'Runtime.StartError'))
+      // Unknown options of Node throw before the thread exists.
+      this.#end(lambdaErrorOf(error, 'Runtime.StartError'))
     }
   }
 
@@ -71,7 +71,7 @@ export class ExecutionEnvironment {
     return this.#isDead
   }
 
-  /** The most that was in use at the end of an invocation. */
+  /** The most memory that was in use at the end of an invocation. */
   get memoryUsedMb(): number {
     return Math.ceil(this.#usedBytes / bytesPerMb)
   }
@@ -82,7 +82,7 @@ export class ExecutionEnvironment {
     return new Promise((resolve) => {
       const cancelTimeout = ports.timers.after(timeoutMs, () => {
         this.#invocation?.end({ status: 'timed_out' })
-        this.#die(null)
+        this.#end(null)
       })
       this.#invocation = {
         requestId: message.requestId,
@@ -96,15 +96,15 @@ export class ExecutionEnvironment {
     })
   }
 
-  /** Ends the thread, whatever it does; answers when it has ended. */
+  /** Terminates the thread. Resolves when it has ended. */
   async dispose(): Promise<void> {
-    this.#die(null)
+    this.#end(null)
     await this.#thread?.terminate()
   }
 
   #open(): Worker {
     const { thread, variables, memoryMb } = this.#setup
-    // Beside this file, whether that is the source or what was built from it.
+    // Next to this file, both in the source and in the build.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     const opened = new Worker(new URL(`./environment-thread.${extension}`, import.meta.url), {
       workerData: thread,
@@ -112,15 +112,15 @@ export class ExecutionEnvironment {
       execArgv: [...quiet],
       name: thread.context.functionName,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
-      // Its own streams are caught in the thread; what still comes here was written before that.
+      // The thread captures its own streams. Only earlier output arrives here.
       stdout: true,
       stderr: true,
     })
     opened.stdout.resume()
     opened.stderr.resume()
     opened.on('message', (message: ThreadMessage) => this.#hear(message))
-    opened.on('error', (error) => this.#die(exitError(error)))
-    opened.on('exit', (code) => this.#die(exitError(code)))
+    opened.on('error', (error) => this.#end(exitError(error)))
+    opened.on('exit', (code) => this.#end(exitError(code)))
     return opened
   }
 
@@ -135,13 +135,13 @@ export class ExecutionEnvironment {
       case 'output':
         this.#setup.onOutput(this.#invocation?.requestId ?? null, message.level, message.text)
         break
-      case 'answered':
+      case 'responded':
         this.#note(message.memoryBytes)
-        this.#invocation?.end({ status: 'succeeded', answer: message.answer })
+        this.#invocation?.end({ status: 'succeeded', response: message.response })
         break
       case 'failed':
         this.#note(message.memoryBytes)
-        if (message.isFatal) this.#die(message.error)
+        if (message.isFatal) this.#end(message.error)
         else this.#invocation?.end({ status: 'failed', error: message.error })
         break
     }
@@ -156,7 +156,7 @@ export class ExecutionEnvironment {
     const startedMs = ports.clock.monotonic()
     const limitMs = startMsMax + timeoutMs
     const cancel = ports.timers.after(limitMs, () =>
-      this.#die(runtimeError('Sandbox.Timedout', `The start took longer than ${limitMs} ms`)),
+      this.#end(runtimeError('Sandbox.Timedout', `The start took longer than ${limitMs} ms`)),
     )
     return (error) => {
       cancel()
@@ -169,14 +169,14 @@ export class ExecutionEnvironment {
     }
   }
 
-  /** Without an error it was us who ended the thread. */
-  #die(error: LambdaError | null): void {
+  /** Without an error, this process has ended the thread. */
+  #end(error: LambdaError | null): void {
     if (this.#isDead) return
     this.#isDead = true
     const ended = error ?? runtimeError('Runtime.ExitError', 'The environment was closed')
     const isStart = this.#onStarted(ended)
-    const { onDeath } = this.#setup
-    onDeath(isStart || this.#invocation !== undefined ? null : error)
+    const { onEnded } = this.#setup
+    onEnded(isStart || this.#invocation !== undefined ? null : error)
     this.#invocation?.end({ status: 'failed', error: ended })
     void this.#thread?.terminate()
   }
@@ -189,5 +189,5 @@ function exitError(why: unknown): LambdaError {
   }
   const isMemory = why instanceof Error && 'code' in why && why.code === 'ERR_WORKER_OUT_OF_MEMORY'
   if (!isMemory) return lambdaErrorOf(why)
-  return runtimeError('Runtime.OutOfMemory', 'The function used more memory than it is given')
+  return runtimeError('Runtime.OutOfMemory', 'The function used more memory than its limit')
 }

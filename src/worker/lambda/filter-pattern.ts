@@ -1,7 +1,6 @@
 /**
- * Patterns as AWS writes them to choose events: fields that must all match, each with a list of values
- * and rules of which one must. A pattern is turned into a function once; what is wrong with it is told
- * then, so that no message meets a pattern which cannot be understood.
+ * Event patterns as AWS writes them: all fields must match, and each has a list of values and rules of which
+ * one must match. A pattern is compiled once. Mistakes in it are reported then, before any message.
  */
 import { describeGiven } from '../../core/checks.ts'
 import { compileRules, leavesOf, type PatternPlace } from './filter-rules.ts'
@@ -11,8 +10,8 @@ export type Matches = (value: unknown) => boolean
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * @param exact fields that must have the form which the pattern expects: with rules a plain value,
- *   with fields of its own an object. Elsewhere the other form counts as a field that is missing.
+ * @param exact fields whose form must match the pattern: rules need a plain value, nested fields need an
+ * object. Elsewhere, the other form counts as a missing field.
  */
 export function compilePattern(
   { into, field }: PatternPlace,
@@ -48,12 +47,12 @@ function compileField(place: PatternPlace, rule: unknown, isExact: boolean): Mat
     const matches = compilePattern(place, rule)
     return (value) => !(isExact && !isNested(value)) && objectsOf(value).some(matches)
   }
-  const allowed = 'a list of values and rules, or an object with fields'
+  const allowed = 'an array of values and rules, or an object with fields'
   place.into.push({ field: place.field, given: describeGiven(rule), allowed })
   return () => false
 }
 
-/** `$or` is a word of its own only before two or more objects; else it is the name of a field. */
+/** `$or` is an operator only before two or more objects. Otherwise it is the name of a field. */
 function isAlternatives(rule: unknown): rule is readonly Fields[] {
   return Array.isArray(rule) && rule.length >= 2 && rule.every(isFields)
 }
@@ -70,10 +69,10 @@ function memberOf(value: unknown, key: string): unknown {
   return isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-/** All fields of a pattern must be found in one and the same object of a list. */
+/** All fields of a pattern must match in the same object of a list. */
 function objectsOf(value: unknown): readonly Fields[] {
   if (isFields(value)) return [value]
   const found = Array.isArray(value) ? value.flat(Number.POSITIVE_INFINITY).filter(isFields) : []
-  // Nothing there: what must not exist does not.
+  // An empty object, so that `exists: false` matches a missing field.
   return found.length > 0 ? found : [{}]
 }

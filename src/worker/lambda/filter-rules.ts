@@ -1,16 +1,16 @@
 /**
- * The values and rules that a field of a filter pattern can have. A rule looks at all plain values of
- * a field, because a field that is a list matches when one of its entries does.
+ * The values and rules of a field in a filter pattern. A rule gets all plain values of a field, because a
+ * list matches if one of its entries does.
  */
 import { describeGiven, type Violations } from '../../core/checks.ts'
 
-/** Where a part of a pattern stands, and where what is wrong with it is collected. */
+/** The path of a part of a pattern, and the list for its violations. */
 export interface PatternPlace {
   readonly into: Violations
   readonly field: string
 }
 
-/** The plain values of a field; none when it is missing, or an object. */
+/** The plain values of a field; none if it is missing or an object. */
 export type Leaves = readonly unknown[]
 
 type LeavesMatch = (leaves: Leaves) => boolean
@@ -46,14 +46,14 @@ function compileRule(place: PatternPlace, rule: unknown): LeavesMatch {
 }
 
 const knownRules =
-  'prefix, suffix, equals-ignore-case, anything-but, numeric or exists, with what it needs'
+  'prefix, suffix, equals-ignore-case, anything-but, numeric or exists, with an operand'
 
 function compileExists(place: PatternPlace, operand: unknown): LeavesMatch {
   if (typeof operand !== 'boolean') return refuse(place, operand, 'exists: true or false')
   return (leaves) => leaves.length > 0 === operand
 }
 
-/** A field that is missing is not "anything but": there must be something. */
+/** A missing field does not match "anything-but": there must be a value. */
 function compileAnythingBut(place: PatternPlace, operand: unknown): LeavesMatch {
   const values: readonly unknown[] = Array.isArray(operand) ? operand : [operand]
   if (isListOfOneType(values)) return some((leaf) => !values.includes(leaf))
@@ -69,7 +69,7 @@ function compileAnythingBut(place: PatternPlace, operand: unknown): LeavesMatch 
 
 const folded = (text: string): string => text.toLowerCase()
 
-/** Rules about text. Undefined: there is no such rule, or not with this operand. */
+/** Rules about text. Undefined if the rule does not exist, or not with this operand. */
 function compileText(name: string, operand: unknown): LeafMatch | undefined {
   const inner = singleEntry(operand)
   const ignoresCase = inner?.[0] === 'equals-ignore-case' && name !== 'equals-ignore-case'
@@ -106,7 +106,7 @@ function compileNumeric(place: PatternPlace, operand: unknown): LeafMatch {
     return (leaf: number): boolean => compare(leaf, bound)
   })
   if (compiled.length === 0 || parts.length > 4 || compiled.includes(undefined)) {
-    refuse(place, operand, 'numeric: one or two of = < <= > >=, each with a number behind it')
+    refuse(place, operand, 'numeric: one or two of = < <= > >=, each followed by a number')
   }
   return (leaf) =>
     typeof leaf === 'number' && compiled.every((compares) => compares?.(leaf) ?? false)

@@ -1,7 +1,7 @@
 /**
- * The environment variables that a function sees: its own, and those that Lambda sets. Of the machine
- * it gets only what programs need to run, so that a secret in somebody's shell is not in every handler
- * by accident; credentials of AWS are handed on, since functions have some on AWS as well.
+ * The environment variables of a function: its own, and those that Lambda sets. From the host it gets only
+ * what programs need to run, so that secrets of the shell do not leak into handlers. AWS credentials are
+ * passed on, because functions have some on AWS too.
  */
 import type { QueuePlace } from '../../sqs/queue-address.ts'
 import type { LambdaFunction } from './lambda-set.ts'
@@ -10,7 +10,7 @@ import type { ContextFacts } from './thread-protocol.ts'
 export type Variables = Readonly<Record<string, string>>
 
 export interface FunctionPlace extends QueuePlace {
-  /** Where the SQS endpoint listens; absent when functions are to talk to AWS itself. */
+  /** The URL of the SQS endpoint. Absent if functions use AWS itself. */
   readonly endpoint?: string | undefined
   /** The environment of the process that runs the functions. */
   readonly host: Readonly<Record<string, string | undefined>>
@@ -48,7 +48,7 @@ export function functionEnvironment(
     ...(endpoint !== undefined && { AWS_ENDPOINT_URL_SQS: endpoint }),
     TZ: ':UTC',
     ...environment,
-    // A function cannot set these, on AWS neither.
+    // A function cannot override these, as on AWS.
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_EXECUTION_ENV: `AWS_Lambda_${runtime ?? 'nodejs'}`,

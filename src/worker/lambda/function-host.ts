@@ -1,7 +1,7 @@
 /**
- * A function and its execution environments. An invocation gets an environment of its own, a warm one
- * when there is any; environments are dropped when they have been idle for long, after a timeout or a
- * crash, and when the code or the declaration of the function changes.
+ * A function and its execution environments. Each invocation gets an environment to itself, a warm one if
+ * there is any. Environments are disposed of after a long idle time, after a timeout or crash, and when the
+ * code or declaration of the function changes.
  */
 import type { Ports } from '../../core/ports.ts'
 import { CodeWatcher } from './code-watcher.ts'
@@ -18,14 +18,14 @@ export interface FunctionHostSetup {
   readonly place: FunctionPlace
   readonly idleMs: number
   readonly onLogLine: (line: LambdaLogLine) => void
-  /** Told when changed code is about to be used. */
+  /** Called before changed code is used. */
   readonly onReload: (name: string) => void
 }
 
 export interface Invocation extends InvocationFigures {
   readonly requestId: string
-  /** JSON, when it has succeeded. */
-  readonly answer: string | null
+  /** JSON if the function has succeeded. */
+  readonly response: string | null
   readonly error: LambdaError | null
 }
 
@@ -41,7 +41,7 @@ export class FunctionHost {
   #definition: LambdaFunction
   #idle: Idle[] = []
   #watcher: CodeWatcher
-  /** Environments of an older generation run old code, and are not used again. */
+  /** Environments of an older generation have old code, and are not used again. */
   #generation = 0
 
   constructor(definition: LambdaFunction, setup: FunctionHostSetup) {
@@ -55,13 +55,13 @@ export class FunctionHost {
     return this.#definition
   }
 
-  /** Uses another declaration from the next invocation on; running ones end as they began. */
+  /** Uses another declaration from the next invocation on. Running invocations keep the old one. */
   redefine(definition: LambdaFunction): void {
     this.#definition = definition
     this.#renew()
   }
 
-  /** Ends what is idle. Invocations that run are for the caller to wait for. */
+  /** Disposes of idle environments. The caller waits for running invocations. */
   async close(): Promise<void> {
     this.#watcher.close()
     this.#dropIdle()
@@ -93,7 +93,7 @@ export class FunctionHost {
       initMs: start?.initMs ?? null,
       memoryMb,
       memoryUsedMb: environment.memoryUsedMb,
-      answer: ending.status === 'succeeded' ? ending.answer : null,
+      response: ending.status === 'succeeded' ? ending.response : null,
       error: errorOf(ending, timeoutMs),
     }
     this.#writeEnd(invocation, ending, timeoutMs)
@@ -101,7 +101,7 @@ export class FunctionHost {
     return invocation
   }
 
-  /** A warm environment, the last used one first; or a new one, with how its start went. */
+  /** The warm environment that was used last, or a new one with the result of its start. */
   async #environment(): Promise<{
     readonly environment: ExecutionEnvironment
     readonly start: Start | null
@@ -131,7 +131,7 @@ export class FunctionHost {
       memoryMb: definition.memoryMb,
       onOutput: (requestId, level, text) => this.#log.output(requestId, level, text),
       onFiles: (files) => watcher.add(files),
-      onDeath: (error) => {
+      onEnded: (error) => {
         const isOther = ({ environment }: Idle): boolean => environment !== opened
         for (const idle of this.#idle) if (!isOther(idle)) idle.cancelEviction()
         this.#idle = this.#idle.filter(isOther)
@@ -207,7 +207,7 @@ export class FunctionHost {
     }
   }
 
-  /** As X-Ray writes it: every invocation by a queue begins a trace of its own. */
+  /** In the format of X-Ray. Every invocation by a queue starts a new trace. */
   #newTrace(): string {
     const seconds = Math.floor(this.#setup.ports.clock.now() / 1_000).toString(16)
     return `Root=1-${seconds}-${this.#hex(24)};Parent=${this.#hex(16)};Sampled=0`

@@ -1,18 +1,18 @@
 /**
- * Where a handler lives: `src/handlers/grade.handler` names a module and what it exports. The file is
- * found as Lambda finds it, by trying one ending after the other.
+ * Finds the file of a handler: `src/handlers/grade.handler` names a module and its export. As on Lambda, one
+ * extension after the other is tried.
  */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 export interface HandlerName {
-  /** The file without its ending, relative to the function's folder. */
+  /** The file without its extension, relative to the function's folder. */
   readonly module: string
-  /** The way from the module to the function: `['a', 'b']` for `index.a.b`. */
+  /** The path from the module to the function: `['a', 'b']` for `index.a.b`. */
   readonly path: readonly string[]
 }
 
-/** A built file goes before its source, as it would be the one that is deployed. */
+/** A built file is preferred to its source, because it is the one that would be deployed. */
 const endings: readonly string[] = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
 
 export function isHandlerName(handler: string): boolean {
@@ -24,13 +24,13 @@ export function parseHandlerName(handler: string): HandlerName {
   return { module: join(dirname(handler), file), path }
 }
 
-/** The file of a module in a folder; undefined when there is none. */
+/** The file of a module in a folder; undefined if there is none. */
 export function findModule(folder: string, module: string): string | undefined {
   const stem = join(folder, module)
   return endings.map((ending) => stem + ending).find((file) => existsSync(file))
 }
 
-/** What a missing module was looked for as, for the error about it. */
-export function lookedFor(module: string): string {
+/** The file names that were tried, for the error message. */
+export function triedFileNames(module: string): string {
   return `${module}{${endings.join(',')}}`
 }

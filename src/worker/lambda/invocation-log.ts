@@ -1,7 +1,6 @@
 /**
- * What is written about invocations, line by line as in CloudWatch: START, what the function writes,
- * its errors, END and REPORT. Nothing in these lines is taken from messages; what a function itself
- * writes is its own.
+ * The log of invocations, line by line as in CloudWatch: START, the output of the function, its errors, END
+ * and REPORT. Only the function's own output may contain message data.
  */
 import type { Logger } from '../../observability/logger.ts'
 import { formatLambdaError, type LambdaError } from './lambda-error.ts'
@@ -9,12 +8,12 @@ import type { OutputLevel } from './thread-protocol.ts'
 
 export interface LambdaLogLine {
   readonly function: string
-  /** Null for what is written while the function is being loaded. */
+  /** Null for output while the function is loaded. */
   readonly requestId: string | null
-  /** `output` is what the function wrote; all else is written about it. */
+  /** `output` was written by the function. The other kinds are written about it. */
   readonly kind: 'start' | 'output' | 'error' | 'end' | 'report'
   readonly level: OutputLevel
-  /** May have line breaks, when the function wrote some in one go. */
+  /** May contain line breaks, if the function wrote them in one call. */
   readonly text: string
 }
 
@@ -27,7 +26,7 @@ export interface InvocationFigures {
   readonly status: 'succeeded' | 'failed' | 'timed_out'
 }
 
-/** What Lambda would bill: whole milliseconds, the start of the function included. */
+/** The duration that Lambda would bill: whole milliseconds, including the start. */
 export function billedMs({ durationMs, initMs }: InvocationFigures): number {
   return Math.max(1, Math.ceil(durationMs + (initMs ?? 0)))
 }
@@ -50,7 +49,7 @@ export class InvocationLog {
     this.#line(requestId, 'start', 'info', `START RequestId: ${requestId} Version: $LATEST`)
   }
 
-  /** @param title what Lambda calls this kind of failure: `Invoke Error` */
+  /** @param title Lambda's name for this kind of failure: `Invoke Error` */
   error(requestId: string | null, title: string, error: LambdaError): void {
     this.#line(requestId, 'error', 'error', formatLambdaError(title, error))
   }
@@ -91,7 +90,7 @@ function reportLine(requestId: string, figures: InvocationFigures): string {
   ].join('\t')
 }
 
-/** Where lines go when nobody asked for them: to the logger, as they are. */
+/** The default destination of log lines: the logger, unchanged. */
 export function toLogger(log: Logger): (line: LambdaLogLine) => void {
   return ({ function: name, requestId, kind, level, text }) =>
     log[level]({ function: name, kind, ...(requestId !== null && { request_id: requestId }) }, text)

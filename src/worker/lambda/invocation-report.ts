@@ -1,4 +1,4 @@
-/** What is told about an invocation once its messages are settled: to the caller, and to the log. */
+/** The report about an invocation after its messages are settled, for the caller and the log. */
 import { errorSummary } from '../../core/error-summary.ts'
 import type { Logger } from '../../observability/logger.ts'
 import type { BatchReport } from './event-source-poller.ts'
@@ -13,18 +13,18 @@ export interface InvocationReport {
   readonly status: 'succeeded' | 'failed' | 'timed_out'
   readonly durationMs: number
   readonly billedMs: number
-  /** How long the start of a new environment took; null when a warm one was used. */
+  /** How long the start of a new environment took; null if a warm one was used. */
   readonly initMs: number | null
   readonly memoryUsedMb: number
   readonly error: LambdaError | null
   /** Messages of the batch. */
   readonly records: number
   readonly acknowledged: number
-  /** They come again when their visibility timeout ends. */
+  /** Messages that are delivered again when their visibility timeout ends. */
   readonly left: number
-  /** Done, but no longer ours when they were to be acknowledged. */
+  /** Messages that were handled, but whose lease had expired. They are delivered again. */
   readonly lost: number
-  /** Why an answer about single messages could not be used, so that all of them are left. */
+  /** Why a response about single messages could not be used, so that all of them are delivered again. */
   readonly problem: string | null
 }
 

@@ -6,7 +6,7 @@ export interface LambdaError {
   readonly stack: readonly string[]
 }
 
-/** @param type what Lambda calls it, when it has a name of its own for it */
+/** @param type Lambda's own name for the error, if it has one */
 export function lambdaErrorOf(thrown: unknown, type?: string): LambdaError {
   if (!(thrown instanceof Error)) {
     return { errorType: type ?? typeof thrown, errorMessage: textOf(thrown), stack: [] }
@@ -24,7 +24,7 @@ export function runtimeError(errorType: string, errorMessage: string): LambdaErr
   return { errorType, errorMessage, stack: [] }
 }
 
-/** One line of JSON, as it stands in Lambda's logs. */
+/** One line of JSON, as in Lambda's logs. */
 export function formatLambdaError(title: string, error: LambdaError): string {
   return `${title}\t${JSON.stringify(error)}`
 }
@@ -33,6 +33,6 @@ function textOf(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return 'A value that cannot be written as text was thrown.'
+    return 'The function threw a value that cannot be converted to a string.'
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Runs unchanged Lambda functions for Node, fed from queues as AWS feeds them: batches, batching
- * windows, concurrency, timeouts, partial failures, filters. Each running invocation has a thread of
- * its own. A set of functions is loaded, started, and may be replaced while it runs.
+ * Runs unchanged Lambda functions for Node, invoked by queues as on AWS: batches, batching windows,
+ * concurrency, timeouts, partial failures, filters. Each running invocation has its own thread. Load a set of
+ * functions, start it, and replace it while it runs.
  */
 import type { Backend } from '../../backends/backend.ts'
 import { errorSummary } from '../../core/error-summary.ts'
@@ -31,40 +31,40 @@ export interface LambdaRuntimeOptions {
   readonly region: string
   /** Twelve digits. */
   readonly account: string
-  /** Where functions reach the SQS endpoint: `http://127.0.0.1:4566`. */
+  /** The URL at which functions reach the SQS endpoint: `http://127.0.0.1:4566`. */
   readonly endpoint?: string
-  /** Told of what the runtime does. Default: nobody. */
+  /** Gets the log lines of the runtime. Default: none. */
   readonly log?: Logger
-  /** The lines of a function's log, as CloudWatch would have them. Default: they go to `log`. */
+  /** Called with each line of a function's log, as CloudWatch would have it. Default: lines go to `log`. */
   readonly onLogLine?: (line: LambdaLogLine) => void
-  /** Told when an invocation has ended and its messages are settled. */
+  /** Called when an invocation has ended and its messages are settled. */
   readonly onInvocation?: (report: InvocationReport) => void
   /** Whether each invocation is also written to `log`. Default: true. */
   readonly logsInvocations?: boolean
-  /** The environment of this process, of which functions get a small part. Default: none of it. */
+  /** The environment of this process. Functions get a small part of it. Default: none. */
   readonly hostEnvironment?: Readonly<Record<string, string | undefined>>
-  /** Names of kill switches that the environment of this process has on. */
+  /** Names of kill switches that are on in the environment of this process. */
   readonly heldNames?: readonly string[]
-  /** Invocations at once of an event source that does not say. Default: 5. */
+  /** Concurrent invocations of an event source without a maximum concurrency. Default: 5. */
   readonly sourceConcurrency?: number
-  /** Invocations at once of all functions together. Default: 50. */
+  /** Concurrent invocations of all functions together. Default: 50. */
   readonly accountConcurrency?: number
-  /** How long an environment is kept that has nothing to do. Default: ten minutes. */
+  /** How long an idle environment is kept. Default: ten minutes. */
   readonly idleMs?: number
 }
 
-/** What an event source has done since it was started. */
+/** The counts of an event source since it was started. */
 export interface EventSourceFigures {
   readonly queue: string
   readonly function: string
   readonly running: number
   readonly invocations: number
   readonly failures: number
-  /** Messages that no filter let through, and that were therefore deleted. */
+  /** Messages that no filter matched. They were deleted. */
   readonly filteredOut: number
 }
 
-/** Threads are cheap but not free, so a laptop starts smaller than AWS would. */
+/** Threads are not free, so a laptop starts with fewer than AWS would. */
 const defaults = { sourceConcurrency: 5, accountConcurrency: 50, idleMs: 600_000 }
 
 interface RunningSource {
@@ -86,8 +86,8 @@ export class LambdaRuntime {
   readonly #settler: Settler
   readonly #functions = new Map<string, RunningFunction>()
   readonly #sources = new Map<string, RunningSource>()
-  /** What was replaced and still comes to its end. */
-  readonly #leaving = new Set<Promise<void>>()
+  /** Parts of a replaced set that are still shutting down. */
+  readonly #closing = new Set<Promise<void>>()
   #set: LambdaSet = { functions: [], eventSources: [] }
   #changes: Promise<void> = Promise.resolve()
   #isStarted = false
@@ -100,7 +100,7 @@ export class LambdaRuntime {
     this.#settler = new Settler({
       backend: options.backend,
       ports: options.ports,
-      onTrouble: (queue, error, retryInMs) =>
+      onRetry: (queue, error, retryInMs) =>
         this.#warn('settle', { queue, retry_in_ms: retryInMs }, error),
     })
   }
@@ -115,28 +115,31 @@ export class LambdaRuntime {
     }))
   }
 
-  /** Says what to run. Refuses, with all reasons in one error, what AWS would refuse. */
+  /** Sets the functions to run. Throws one error with everything that AWS would refuse. */
   load(set: LambdaSet): void {
-    if (this.#isStarted) throw misused('The runtime has started; use reload() to replace its set.')
+    if (this.#isStarted)
+      throw misused('The runtime has already started. Use reload() to replace its set.')
     checkLambdaSet(set)
     this.#set = set
   }
 
-  /** Begins to poll; answers when every event source does. Its queue must exist. */
+  /** Starts polling. Resolves when every event source is polled. Their queues must exist. */
   async start(): Promise<void> {
-    if (this.#stopped !== undefined) throw misused('The runtime was stopped; make another one.')
+    if (this.#stopped !== undefined) throw misused('The runtime was stopped. Create another one.')
     this.#isStarted = true
     await this.#apply(this.#set)
   }
 
-  /** Replaces the set: what is the same goes on, what is gone or changed ends in good order. */
+  /** Replaces the set. Unchanged parts continue; removed or changed parts are stopped gracefully. */
   async reload(set: LambdaSet): Promise<void> {
     checkLambdaSet(set)
     this.#set = set
     if (this.#isStarted && this.#stopped === undefined) await this.#apply(set)
   }
 
-  /** Takes no more batches and answers when running invocations have ended. Calls share one promise. */
+  /**
+   * Stops collecting batches. Resolves when running invocations have ended. Repeated calls share one promise.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#end()
     return this.#stopped
@@ -145,13 +148,13 @@ export class LambdaRuntime {
   async #end(): Promise<void> {
     await this.#changes.catch(() => undefined)
     await Promise.all([...this.#sources.values()].map(({ poller }) => poller.stop()))
-    await Promise.all(this.#leaving)
+    await Promise.all(this.#closing)
     await Promise.all([...this.#functions.values()].map(({ host }) => host.close()))
     this.#sources.clear()
     this.#functions.clear()
   }
 
-  /** One change after the other. */
+  /** Applies one change after the other. */
   #apply(set: LambdaSet): Promise<void> {
     this.#changes = this.#changes.catch(() => undefined).then(() => this.#change(set))
     return this.#changes
@@ -181,7 +184,7 @@ export class LambdaRuntime {
     return running !== undefined && isSameEventSource(running.source, source)
   }
 
-  /** A queue that is missing is found before anything is changed. */
+  /** Finds missing queues before anything is changed. */
   async #read(
     source: LambdaEventSource,
   ): Promise<{ readonly source: LambdaEventSource; readonly visibilityMs: number }> {
@@ -190,8 +193,8 @@ export class LambdaRuntime {
   }
 
   #leave(ending: Promise<void>): void {
-    const leaving = ending.finally(() => this.#leaving.delete(leaving))
-    this.#leaving.add(leaving)
+    const leaving = ending.finally(() => this.#closing.delete(leaving))
+    this.#closing.add(leaving)
   }
 
   #host(functions: readonly LambdaFunction[]): void {
@@ -199,7 +202,7 @@ export class LambdaRuntime {
     for (const [name, { host }] of this.#functions) {
       if (names.has(name)) continue
       this.#functions.delete(name)
-      this.#leave(Promise.all(this.#leaving).then(() => host.close()))
+      this.#leave(Promise.all(this.#closing).then(() => host.close()))
     }
     for (const definition of functions) {
       const running = this.#functions.get(definition.name) ?? this.#openFunction(definition)
@@ -262,7 +265,7 @@ export class LambdaRuntime {
 
   #functionOf(source: LambdaEventSource): RunningFunction {
     const running = this.#functions.get(source.function)
-    // The set was checked: every event source names a function of it.
+    // Unreachable: `checkLambdaSet` refuses an event source without its function.
     if (running === undefined) throw misused(`There is no function ${source.function}.`)
     return running
   }
@@ -288,7 +291,7 @@ export class LambdaRuntime {
         timeout_ms: timeoutMs,
         window_ms: batchingWindowMs,
       },
-      'messages may come again while they are processed: the visibility timeout is too short',
+      'messages may be delivered again while they are processed: the visibility timeout is too short',
     )
   }
 

@@ -1,6 +1,6 @@
 /**
- * What a Lambda runtime is given to run: functions, and the queues that feed them. The words are those
- * of AWS; what a template declares fits as it is.
+ * The input of a Lambda runtime: functions, and the queues that invoke them. Names are those of AWS, so the
+ * declarations of a template fit unchanged.
  */
 import { canonicalJson } from '../../core/canonical-json.ts'
 
@@ -11,16 +11,16 @@ export interface LambdaSet {
 
 export interface LambdaFunction {
   readonly name: string
-  /** A file without its ending, and what it exports: `src/handlers/grade.handler`. */
+  /** A file without its extension, and its export: `src/handlers/grade.handler`. */
   readonly handler: string
-  /** Absolute: the folder that the handler's path is relative to. */
+  /** The absolute path of the folder that the handler's path is relative to. */
   readonly folder: string
-  /** `nodejs24.x`; null where nobody said. */
+  /** Such as `nodejs24.x`; null if not declared. */
   readonly runtime: string | null
   readonly timeoutMs: number
   readonly memoryMb: number
   readonly environment: Readonly<Record<string, string>>
-  /** How many invocations may run at once, whatever feeds them. 0 stops the function. */
+  /** How many invocations may run at once, from all sources. 0 stops the function. */
   readonly reservedConcurrency: number | null
 }
 
@@ -33,17 +33,17 @@ export interface LambdaEventSource {
   readonly batchingWindowMs: number
   readonly maximumConcurrency: number | null
   readonly reportsBatchItemFailures: boolean
-  /** Patterns as JSON values; a message passes when one of them matches. Empty: all pass. */
+  /** Patterns as JSON values. A message passes if one of them matches, or if there are none. */
   readonly filters: readonly unknown[]
   readonly enabled: boolean
 }
 
-/** AWS allows one event source for each pair, so the pair names it. */
+/** AWS allows one event source per queue and function, so the pair identifies it. */
 export function eventSourceKey({ queue, function: name }: LambdaEventSource): string {
   return `${queue} ${name}`
 }
 
-/** Whether two declarations mean the same. Other fields, such as where it was declared, do not count. */
+/** Whether two declarations are equivalent. Other fields, such as where it was declared, do not count. */
 export function isSameFunction(one: LambdaFunction, other: LambdaFunction): boolean {
   const facts = (it: LambdaFunction): unknown[] => [
     it.name,
@@ -78,12 +78,12 @@ function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
 
 const nodeRuntime = /^nodejs(\d+)\.x$/
 
-/** Whether functions of this runtime can be run: Node's, and those that do not say. */
+/** Whether functions of this runtime can be run: Node, or no declared runtime. */
 export function isNodeRuntime(runtime: string | null): boolean {
   return runtime === null || nodeRuntime.test(runtime)
 }
 
-/** From Node 24 on, AWS runs no callbacks and nothing that came before them. */
+/** From Node 24 on, AWS supports neither callbacks nor older ways to respond. */
 export function hasCallbacks(runtime: string | null): boolean {
   const [, major] = nodeRuntime.exec(runtime ?? '') ?? []
   return major === undefined || Number(major) < 24

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { type GiveBack, Limit, Slots } from './slots.ts'
+import { Limit, type ReleaseSlot, Slots } from './slots.ts'
 
 const never = new AbortController().signal
 
 /** Asks for slots, and notes in which order they are given. */
 class Line {
   readonly given: string[] = []
-  readonly back = new Map<string, GiveBack>()
+  readonly back = new Map<string, ReleaseSlot>()
   readonly slots = new Slots()
 
   ask(name: string, limits: readonly Limit[], signal: AbortSignal = never): Promise<void> {
-    return this.slots.acquire(limits, signal).then((giveBack) => {
-      if (giveBack === undefined) return
+    return this.slots.acquire(limits, signal).then((release) => {
+      if (release === undefined) return
       this.given.push(name)
-      this.back.set(name, giveBack)
+      this.back.set(name, release)
     })
   }
 

@@ -1,6 +1,6 @@
 /**
- * Room for invocations. A slot counts against several limits at once (the account, the function, the
- * event source) and is given only when all of them have room, to those who wait longest first.
+ * Slots for invocations. A slot counts against several limits at once: the account, the function, the event
+ * source. It is granted only when all of them have room. The caller that has waited longest comes first.
  */
 export class Limit {
   #max: number
@@ -18,7 +18,7 @@ export class Limit {
     return this.#used < this.#max
   }
 
-  /** What is in use stays; a lower limit takes effect as slots come back. */
+  /** Slots in use remain. A lower limit takes effect as slots are released. */
   setMax(max: number): void {
     this.#max = max
   }
@@ -28,39 +28,39 @@ export class Limit {
   }
 }
 
-/** Gives the slot back; further calls do nothing. */
-export type GiveBack = () => void
+/** Releases the slot. Further calls do nothing. */
+export type ReleaseSlot = () => void
 
 interface Waiting {
   readonly limits: readonly Limit[]
-  readonly grant: (giveBack: GiveBack) => void
+  readonly grant: (release: ReleaseSlot) => void
 }
 
 export class Slots {
   readonly #waiting = new Set<Waiting>()
 
-  /** Waits for a slot; undefined when the caller has given up. */
-  acquire(limits: readonly Limit[], signal: AbortSignal): Promise<GiveBack | undefined> {
+  /** Waits for a slot. Resolves with undefined if the signal is aborted. */
+  acquire(limits: readonly Limit[], signal: AbortSignal): Promise<ReleaseSlot | undefined> {
     if (signal.aborted) return Promise.resolve(undefined)
     return new Promise((resolve) => {
-      const giveUp = (): void => {
+      const stopWaiting = (): void => {
         this.#waiting.delete(waiting)
         resolve(undefined)
       }
       const waiting: Waiting = {
         limits,
-        grant: (giveBack) => {
-          signal.removeEventListener('abort', giveUp)
-          resolve(giveBack)
+        grant: (release) => {
+          signal.removeEventListener('abort', stopWaiting)
+          resolve(release)
         },
       }
-      signal.addEventListener('abort', giveUp, { once: true })
+      signal.addEventListener('abort', stopWaiting, { once: true })
       this.#waiting.add(waiting)
       this.serve()
     })
   }
 
-  /** Looks who can go on: after a slot came back, or a limit was raised. */
+  /** Grants slots to waiting callers, after a slot was released or a limit raised. */
   serve(): void {
     for (const waiting of this.#waiting) {
       if (!waiting.limits.every(({ hasRoom }) => hasRoom)) continue
@@ -69,7 +69,7 @@ export class Slots {
     }
   }
 
-  #take(limits: readonly Limit[]): GiveBack {
+  #take(limits: readonly Limit[]): ReleaseSlot {
     for (const limit of limits) limit.add(1)
     let isHeld = true
     return () => {

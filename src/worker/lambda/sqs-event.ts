@@ -1,4 +1,4 @@
-/** The event that Lambda makes of a batch of messages: one record each, field by field as AWS has it. */
+/** The event that Lambda makes from a batch of messages, one record each, with the fields of AWS. */
 import type { Delivery, MessageAttribute } from '../../backends/backend.ts'
 import { digestOfAttributes, digestOfBody } from '../../sqs/message-digest.ts'
 import { addressOf, formatArn, type QueuePlace } from '../../sqs/queue-address.ts'

@@ -1,7 +1,7 @@
 /**
- * One invocation of a handler in its thread: the context, the ways in which a handler can answer, and
- * the end of those that never do. The older runtimes of Lambda answer once the event loop is empty;
- * those from Node 24 on know promises alone.
+ * One invocation of a handler in its thread: the context, the ways in which a handler can respond, and the
+ * end of those that never do. Older runtimes of Lambda respond once the event loop is empty. Node 24 and
+ * later only support promises.
  */
 import type { MessagePort } from 'node:worker_threads'
 import { systemPorts } from '../../core/ports.ts'
@@ -9,7 +9,7 @@ import { type LambdaError, lambdaErrorOf, runtimeError } from './lambda-error.ts
 import type { Handler } from './thread-modules.ts'
 import type { InvokeMessage, ThreadData } from './thread-protocol.ts'
 
-export type Ending = { readonly answer: string } | { readonly error: LambdaError }
+export type Ending = { readonly response: string } | { readonly error: LambdaError }
 
 export function runInvocation(
   port: MessagePort,
@@ -28,7 +28,7 @@ class Invocation {
   readonly #data: ThreadData
   readonly #end: (ending: Ending) => void
   #waitsForEmptyLoop = true
-  /** The answer of a callback, kept until the event loop is empty. */
+  /** The result of a callback, kept until the event loop is empty. */
   #kept: Ending | undefined
 
   constructor(port: MessagePort, data: ThreadData) {
@@ -45,7 +45,7 @@ class Invocation {
 
   begin(handler: Handler, message: InvokeMessage): void {
     process.env['_X_AMZN_TRACE_ID'] = message.trace
-    // Only what the handler itself waits for keeps the thread alive now.
+    // From now on, only the handler's own work keeps the thread alive.
     this.#port.unref()
     process.on('beforeExit', this.#loopIsEmpty)
     const { hasCallbacks } = this.#data
@@ -73,8 +73,9 @@ class Invocation {
   }
 
   readonly #loopIsEmpty = (): void => {
-    if (this.#data.hasCallbacks) this.#end(this.#kept ?? { answer: 'null' })
-    else this.#end({ error: runtimeError('Runtime.ExitError', 'Runtime exited without an answer') })
+    if (this.#data.hasCallbacks) this.#end(this.#kept ?? { response: 'null' })
+    else
+      this.#end({ error: runtimeError('Runtime.ExitError', 'Runtime exited without a response') })
   }
 
   #context({ requestId, remainingMs }: InvokeMessage): object {
@@ -85,12 +86,12 @@ class Invocation {
       awsRequestId: requestId,
       getRemainingTimeInMillis: (): number => Math.max(0, Math.floor(endsAtMs - clock.monotonic())),
     }
-    return this.#data.hasCallbacks ? this.#withOldWays(context) : context
+    return this.#data.hasCallbacks ? this.#withLegacyMethods(context) : context
   }
 
-  /** What handlers of older runtimes may still use. */
-  #withOldWays(context: object): object {
-    const answerAtOnce = (error: unknown, result: unknown): void => {
+  /** Adds what handlers of older runtimes may still use. */
+  #withLegacyMethods(context: object): object {
+    const respondAtOnce = (error: unknown, result: unknown): void => {
       this.#waitsForEmptyLoop = false
       this.#callback(error, result)
     }
@@ -102,17 +103,17 @@ class Invocation {
       },
     })
     return Object.assign(context, {
-      done: (error?: unknown, result?: unknown) => answerAtOnce(error, result),
-      fail: (error: unknown) => answerAtOnce(error ?? 'handled', undefined),
-      succeed: (result: unknown) => answerAtOnce(undefined, result),
+      done: (error?: unknown, result?: unknown) => respondAtOnce(error, result),
+      fail: (error: unknown) => respondAtOnce(error ?? 'handled', undefined),
+      succeed: (result: unknown) => respondAtOnce(undefined, result),
     })
   }
 }
 
 function endingOf(result: unknown): Ending {
   try {
-    // What cannot be said in JSON, such as a function, is nothing.
-    return { answer: JSON.stringify(result) ?? 'null' }
+    // Values without a JSON form, such as functions, become null.
+    return { response: JSON.stringify(result) ?? 'null' }
   } catch (error) {
     const { errorMessage } = lambdaErrorOf(error)
     const message = `Unable to stringify response body: ${errorMessage}`

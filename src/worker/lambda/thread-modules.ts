@@ -1,19 +1,19 @@
 /**
- * Loading a handler in its thread. Every file of the function that is loaded on the way is noted, so
- * that it can be watched; and imports are found as bundlers find them, without their ending or with
- * `.js` where the source is TypeScript, because that is how handlers are written before they are built.
+ * Loads a handler in its thread. Records every file of the function that is loaded, so that it can be
+ * watched. Resolves imports like bundlers, without an extension or with `.js` for a TypeScript source,
+ * because handlers are written that way before they are built.
  */
 import { existsSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { extname, join, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { findModule, lookedFor, parseHandlerName } from './handler-file.ts'
+import { findModule, parseHandlerName, triedFileNames } from './handler-file.ts'
 import { type LambdaError, lambdaErrorOf, runtimeError } from './lambda-error.ts'
 import type { ThreadData } from './thread-protocol.ts'
 
 export type Handler = (event: unknown, context: unknown, callback?: unknown) => unknown
 
-/** What keeps a handler from being loaded, already in the form in which it is reported. */
+/** An error while loading a handler, in the form in which it is reported. */
 export class LoadFailure extends Error {
   readonly reported: LambdaError
 
@@ -23,14 +23,14 @@ export class LoadFailure extends Error {
   }
 }
 
-/** Files of the function itself, in the order in which they were found. */
+/** Files of the function itself, in the order in which they were loaded. */
 const own: string[] = []
 let told = 0
 
 const packages = `${sep}node_modules${sep}`
 
-/** From now on, files that are loaded are noted; those of packages are not. */
-export function noteModules(): void {
+/** Starts recording the files that are loaded, except those of packages. */
+export function recordModules(): void {
   registerHooks({
     resolve(specifier, context, next) {
       const found = resolveAsBuilt(specifier, context.parentURL, () => next(specifier, context))
@@ -41,7 +41,7 @@ export function noteModules(): void {
   })
 }
 
-/** Files that have been loaded since the last call. */
+/** Files that were loaded since the last call. */
 export function newModules(): readonly string[] {
   const files = own.slice(told)
   told = own.length
@@ -52,7 +52,7 @@ export async function loadHandler({ folder, handler, hasCallbacks }: ThreadData)
   const { module, path } = parseHandlerName(handler)
   const file = findModule(folder, module)
   if (file === undefined) {
-    const message = `Cannot find module '${lookedFor(module)}' in ${folder}`
+    const message = `Cannot find module '${triedFileNames(module)}' in ${folder}`
     throw new LoadFailure(runtimeError('Runtime.ImportModuleError', message))
   }
   const loaded = await importModule(file)
@@ -62,7 +62,7 @@ export async function loadHandler({ folder, handler, hasCallbacks }: ThreadData)
     throw new LoadFailure(runtimeError('Runtime.HandlerNotFound', `${handler} ${what}`))
   }
   if (!hasCallbacks && found.length > 2) {
-    const message = `${handler} takes a callback, which Lambda does not give from nodejs24.x on. Make it an async function of two arguments, or use nodejs22.x.`
+    const message = `${handler} takes a callback, which Lambda does not support from nodejs24.x on. Make it an async function with two parameters, or use nodejs22.x.`
     throw new LoadFailure(runtimeError('Runtime.CallbackHandlerDeprecated', message))
   }
   return found as Handler // a function; what it takes cannot be known
@@ -77,14 +77,14 @@ async function importModule(file: string): Promise<unknown> {
 }
 
 const typeScriptHint =
-  'Node runs TypeScript by leaving out the types. What has to be turned into code (enums, namespaces, parameter properties, decorators) or looked up in tsconfig.json (paths) needs a build first, or a loader: NODE_OPTIONS="--import tsx".'
+  'Node runs TypeScript by removing the types. Enums, namespaces, parameter properties, decorators and paths of tsconfig.json need a build first, or a loader: NODE_OPTIONS="--import tsx".'
 
 function reportOf(error: unknown): LambdaError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const hint = code.includes('TYPESCRIPT') || code.includes('TYPE_STRIPPING') ? typeScriptHint : ''
   if (error instanceof SyntaxError) {
     const report = lambdaErrorOf(error, 'Runtime.UserCodeSyntaxError')
-    // Node does not always say in its message which file it could not read.
+    // Node's message does not always name the file that it could not read.
     const file = own.at(-1) ?? ''
     const place = report.stack[0]?.includes(file) ? '' : ` (in ${file})`
     return { ...report, errorMessage: joined(report.errorMessage + place, hint) }
@@ -100,7 +100,7 @@ function joined(message: string, hint: string): string {
   return hint === '' ? message : `${message}. ${hint}`
 }
 
-/** Exports of CommonJS that Node could not find by reading the code are in one piece. */
+/** CommonJS exports that Node could not detect are in one object. */
 function commonJsExports(loaded: unknown): unknown {
   const isCommonJs = typeof loaded === 'object' && loaded !== null && 'module.exports' in loaded
   return isCommonJs ? loaded['module.exports'] : undefined
@@ -135,7 +135,7 @@ function resolveAsBuilt<Found extends Resolved>(
   } catch (error) {
     const file = isRelative(specifier) && parent?.startsWith('file:') && sourceOf(specifier, parent)
     if (!file || file.includes(packages)) throw error
-    // What the hooks of Node ask for; the format follows from the file.
+    // The result that Node's hooks expect. The format follows from the file.
     return { url: pathToFileURL(file).href, shortCircuit: true } as unknown as Found
   }
 }

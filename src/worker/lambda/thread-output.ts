@@ -1,6 +1,6 @@
 /**
- * What a function writes, caught in its thread: console calls with their level, and whatever goes to
- * stdout and stderr. It takes the same way as the answer, so a line never comes after the end of its
+ * Captures the output of a function in its thread: console calls with their level, and writes to stdout and
+ * stderr. It is sent over the same port as the response, so a line never arrives after the end of its
  * invocation.
  */
 import { format } from 'node:util'

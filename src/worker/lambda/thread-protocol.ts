@@ -1,4 +1,4 @@
-/** What the runtime and the thread of an execution environment say to each other. */
+/** The messages between the runtime and the thread of an execution environment. */
 import type { LambdaError } from './lambda-error.ts'
 import type { SqsEvent } from './sqs-event.ts'
 
@@ -6,7 +6,7 @@ import type { SqsEvent } from './sqs-event.ts'
 export interface ThreadData {
   readonly folder: string
   readonly handler: string
-  /** Whether the function's runtime knows callbacks and waits for the event loop to be empty. */
+  /** Whether the function's runtime supports callbacks and waits for the event loop to be empty. */
   readonly hasCallbacks: boolean
   /** The parts of the context that are the same for all invocations. */
   readonly context: ContextFacts
@@ -32,13 +32,13 @@ export interface InvokeMessage {
 export type OutputLevel = 'debug' | 'info' | 'warn' | 'error'
 
 export type ThreadMessage =
-  /** The module is loaded and its handler found. */
+  /** The module is loaded and its handler was found. */
   | { readonly kind: 'ready' }
-  /** Files of the function, and no packages, that were loaded since the last message of this kind. */
+  /** Files of the function, without packages, that were loaded since the last message of this kind. */
   | { readonly kind: 'files'; readonly files: readonly string[] }
   | { readonly kind: 'output'; readonly level: OutputLevel; readonly text: string }
-  | { readonly kind: 'answered'; readonly answer: string; readonly memoryBytes: number }
-  /** The invocation has failed, or, before `ready`, the start. A fatal one ends the thread. */
+  | { readonly kind: 'responded'; readonly response: string; readonly memoryBytes: number }
+  /** The invocation has failed, or, before `ready`, the start. A fatal failure ends the thread. */
   | {
       readonly kind: 'failed'
       readonly error: LambdaError

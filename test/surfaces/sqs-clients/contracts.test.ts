@@ -149,11 +149,11 @@ describe.each(clientKinds)('a server that knows the app, with $name', (kind) => 
     assert.ok(await bare(queue))
   })
 
-  test('refuses a plain message in a queue of jobs', async () => {
+  test('refuses a plain message in a jobs queue', async () => {
     const queue = await declared('work')
     const refusal = await refusalOf(send(client, queue, '{"order":"o-1"}'))
     assert.equal(refusal.code, 'InvalidMessageContents')
-    assert.match(refusal.message, /not a job, and this queue is for jobs/)
+    assert.match(refusal.message, /not a job, but the queue is a jobs queue/)
     assert.ok(await bare(queue))
   })
 

@@ -47,7 +47,7 @@ describe('a redrive policy', () => {
     await wire.create('round-a')
     await wire.create('round-b', { RedrivePolicy: policyTo('round-a') })
     const message = await setPolicy('round-a', { RedrivePolicy: policyTo('round-b') })
-    assert.match(message, /^RedrivePolicy: got .* whose own dead letters do not come back here$/)
+    assert.match(message, /^RedrivePolicy: got .* whose own dead letters do not return here$/)
   })
 
   test('may lead to the queue itself, whose messages then stay in it', async () => {

@@ -128,7 +128,7 @@ describe('a function that breaks', () => {
     ['uses more memory than it has', 'eats', 'Runtime.OutOfMemory', /more memory/],
     ['answers what JSON cannot say', 'circular', 'Runtime.JSONStringifyError', /circular/],
     ['throws a text', 'throwsText', 'string', /only a text/],
-    ['never answers and does nothing', 'neverAnswers', 'Runtime.ExitError', /without an answer/],
+    ['never answers and does nothing', 'neverAnswers', 'Runtime.ExitError', /without a response/],
     ['is no function', 'notAFunction', 'Runtime.HandlerNotFound', /is not a function/],
     ['is not exported', 'missing', 'Runtime.HandlerNotFound', /undefined or not exported/],
   ])('because it %s fails its invocation and nothing else', async (_, name, type, message) => {
@@ -183,7 +183,7 @@ describe('a function that cannot be loaded', () => {
       'index.ts',
       'enum Metal { Gold }\nexport const handler = () => Metal.Gold',
       'Runtime.UserCodeSyntaxError',
-      /enum.*needs a build first.*--import tsx/s,
+      /enum.*need a build first.*--import tsx/s,
     ],
   ])('because of %s fails with the reason', async (_, file, text, type, message) => {
     const scene = await openLambdaScene()

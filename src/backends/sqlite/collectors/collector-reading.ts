@@ -75,7 +75,7 @@ function placeIn(cursor: string): readonly [string, string] {
     const [collector, key]: readonly unknown[] = JSON.parse(text)
     if (typeof collector === 'string' && typeof key === 'string') return [collector, key]
   } catch {
-    // It is told apart below.
+    // The code below distinguishes them.
   }
   const allowed = "the 'next' of an earlier page"
   throw MillraceError.invalid([{ field: 'after', given: 'another text', allowed }])

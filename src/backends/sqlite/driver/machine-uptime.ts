@@ -22,7 +22,7 @@ function machineUptime(): Uptime | undefined {
 let knownBootId: string | undefined
 
 /**
- * Where the system has no such id, that of the process stands for it: the uptime then tells when the
+ * Where the system has no boot id, the id of the process is used: the uptime then shows when the
  * machine has slept, but nothing about the time before the process started.
  */
 function bootId(): string {

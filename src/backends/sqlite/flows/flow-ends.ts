@@ -133,7 +133,7 @@ export function failFlow(tx: StoreTransaction, flow: number, reason: string): vo
 export function cancelOpenFlow(tx: StoreTransaction, flow: FlowRow): boolean {
   if (!cancelAlone(tx, flow.number)) return false
   const parent = parentUnit(tx, flow)
-  const reason = 'The flow that stands for it was cancelled.'
+  const reason = 'The child flow of the unit was cancelled.'
   if (parent !== null) endUnit(tx, { unit: parent, state: 'dead', reason })
   return true
 }
@@ -148,7 +148,7 @@ export function cancelAlone(tx: StoreTransaction, flow: number): boolean {
 export function abandonEndMessage(tx: StoreTransaction, flow: FlowRow): void {
   const parent = flow.end_message === 'finalize' ? parentUnit(tx, flow) : null
   if (parent === null) return
-  const reason = 'The queue did not take the message of the end of the flow that stands for it.'
+  const reason = 'The queue refused the end message of the child flow of the unit.'
   endUnit(tx, { unit: parent, state: 'dead', reason })
 }
 
@@ -185,7 +185,7 @@ function announceFailure(
   sendEnd(tx, { flow, kind: 'failed', parent: null })
   const parent = parentUnit(tx, flowByNumber(tx, flow))
   if (parent === null) return undefined
-  const reason = 'The flow that stands for it has failed.'
+  const reason = 'The child flow of the unit has failed.'
   return { unit: parent, state: 'dead', reason: why === null ? reason : `${reason} ${why}` }
 }
 

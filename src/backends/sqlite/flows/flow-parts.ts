@@ -81,13 +81,13 @@ function endOfTakenOver(
   unit: number,
 ): UnitEnd | undefined {
   if (parent !== unit) {
-    const given = 'a flow that is there already and does not stand for this unit'
+    const given = 'an existing flow with another parent unit'
     throw MillraceError.invalid([{ field: 'flows.id', given, allowed: 'a new flow' }])
   }
   if (status === 'open') return undefined
   if (status !== 'finalized') {
     const how = status === 'failed' ? 'has failed' : 'was cancelled'
-    return { unit, state: 'dead', reason: `The flow that stands for it ${how}.` }
+    return { unit, state: 'dead', reason: `The child flow of the unit ${how}.` }
   }
   const isAwaited = pendingMessage !== null || unitByNumber(tx, unit)?.message !== null
   if (isAwaited) return undefined

@@ -33,7 +33,7 @@ interface WaitingReceive {
 /** Receives and watchers of the same queue, with the same kill switches of their own. */
 interface Waiting {
   readonly queue: string
-  /** A receive waits for this queue, not for a later one of the same name; watchers go by the name. */
+  /** A receive waits for this queue, not for a later one of the same name; watchers wait for the name. */
   readonly queueId: number | null
   readonly heldNames: readonly string[]
   /** In order of arrival. */

@@ -287,7 +287,7 @@ function refuseDeadLetter(
   if (!isAllowed) return refusal('a queue that takes dead letters from this one')
   // SQS allows a queue to be its own target: see `deadLetterQueue`.
   return target.name !== name && leadsBack(tx, name, target)
-    ? refusal('a queue whose own dead letters do not come back here')
+    ? refusal('a queue whose own dead letters do not return here')
     : []
 }
 

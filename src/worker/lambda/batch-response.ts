@@ -1,30 +1,29 @@
 /**
- * What the answer of a function says about its batch, by AWS's rules: nothing or an empty list is
- * success; ids that were not in the batch, or an answer of another form, fail the batch as a whole,
- * because it cannot be known what was meant.
+ * Reads the response of a function for its batch, by AWS's rules. Nothing or an empty list means success.
+ * Unknown ids, or a response of another form, fail the whole batch, because its meaning is unclear.
  */
 export interface BatchMessage {
   readonly id: string
   readonly group: string | null
 }
 
-export interface BatchQuestion {
-  /** JSON, as the function answered it. */
-  readonly answer: string
+export interface BatchResponse {
+  /** JSON, as the function returned it. */
+  readonly response: string
   readonly batch: readonly BatchMessage[]
   readonly isFifo: boolean
 }
 
 export interface BatchVerdict {
-  /** Ids of the messages that must come again. */
+  /** Ids of the messages that must be delivered again. */
   readonly failed: ReadonlySet<string>
-  /** What is wrong with an answer that could not be used; null when it could. */
+  /** Why the response could not be used; null if it could. */
   readonly problem: string | null
 }
 
-/** The verdict when the function reports failures of single messages. */
-export function judgeBatch({ answer, batch, isFifo }: BatchQuestion): BatchVerdict {
-  const read = readFailures(answer, new Set(batch.map(({ id }) => id)))
+/** The verdict for a function that reports failures of single messages. */
+export function judgeBatch({ response, batch, isFifo }: BatchResponse): BatchVerdict {
+  const read = readFailures(response, new Set(batch.map(({ id }) => id)))
   if ('problem' in read) return { failed: allOf(batch), problem: read.problem }
   return { failed: isFifo ? withFollowers(read.failed, batch) : read.failed, problem: null }
 }
@@ -36,20 +35,20 @@ export function allOf(batch: readonly BatchMessage[]): ReadonlySet<string> {
 type Read = { readonly failed: ReadonlySet<string> } | { readonly problem: string }
 
 function readFailures(json: string, known: ReadonlySet<string>): Read {
-  const answer: unknown = JSON.parse(json)
-  if (answer === null) return { failed: new Set() }
-  if (typeof answer !== 'object' || Array.isArray(answer)) {
-    return { problem: 'The answer is not an object with batchItemFailures.' }
+  const response: unknown = JSON.parse(json)
+  if (response === null) return { failed: new Set() }
+  if (typeof response !== 'object' || Array.isArray(response)) {
+    return { problem: 'The response is not an object with batchItemFailures.' }
   }
-  const failures: unknown = 'batchItemFailures' in answer ? answer.batchItemFailures : null
+  const failures: unknown = 'batchItemFailures' in response ? response.batchItemFailures : null
   if (failures === null) return { failed: new Set() }
-  if (!Array.isArray(failures)) return { problem: 'batchItemFailures is not a list.' }
+  if (!Array.isArray(failures)) return { problem: 'batchItemFailures is not an array.' }
   const ids = failures.map(identifierOf)
   const index = ids.findIndex((id) => id === undefined || !known.has(id))
   if (index < 0) return { failed: new Set(ids.filter((id) => id !== undefined)) }
   const what =
     ids[index] === undefined
-      ? 'has no itemIdentifier that is a text'
+      ? 'has no itemIdentifier that is a string'
       : 'names no message of the batch'
   return { problem: `batchItemFailures[${index}] ${what}.` }
 }
@@ -60,7 +59,7 @@ function identifierOf(failure: unknown): string | undefined {
   return typeof id === 'string' && id !== '' ? id : undefined
 }
 
-/** What stands behind a failed message of its group must wait until that one has been done. */
+/** Messages behind a failed message of their group must wait until that one is done. */
 function withFollowers(
   failed: ReadonlySet<string>,
   batch: readonly BatchMessage[],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { type BatchMessage, judgeBatch } from './batch-answer.ts'
+import { type BatchMessage, judgeBatch } from './batch-response.ts'
 
 const batch: readonly BatchMessage[] = [
   { id: 'a1', group: 'a' },
@@ -9,8 +9,8 @@ const batch: readonly BatchMessage[] = [
   { id: 'a3', group: 'a' },
 ]
 
-function judged(answer: unknown, isFifo = false): { failed: string[]; problem: string | null } {
-  const { failed, problem } = judgeBatch({ answer: JSON.stringify(answer), batch, isFifo })
+function judged(response: unknown, isFifo = false): { failed: string[]; problem: string | null } {
+  const { failed, problem } = judgeBatch({ response: JSON.stringify(response), batch, isFifo })
   return { failed: [...failed], problem }
 }
 
@@ -18,15 +18,15 @@ const failures = (...ids: unknown[]): unknown => ({
   batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })),
 })
 
-describe('the answer of a function that reports failures', () => {
+describe('the response of a function that reports failures', () => {
   test.each([
     ['nothing', null],
     ['an empty object', {}],
     ['an object about something else', { statusCode: 200 }],
     ['no list', { batchItemFailures: null }],
     ['an empty list', { batchItemFailures: [] }],
-  ])('is complete success when it is %s', (_, answer) => {
-    assert.deepEqual(judged(answer), { failed: [], problem: null })
+  ])('is complete success when it is %s', (_, response) => {
+    assert.deepEqual(judged(response), { failed: [], problem: null })
   })
 
   test('names the messages that must come again', () => {
@@ -37,20 +37,20 @@ describe('the answer of a function that reports failures', () => {
     ['a text', 'done', /not an object/],
     ['a number', 7, /not an object/],
     ['a list', [], /not an object/],
-    ['an object in place of the list', { batchItemFailures: {} }, /not a list/],
+    ['an object in place of the list', { batchItemFailures: {} }, /not an array/],
     ['an empty id', failures('b1', ''), /batchItemFailures\[1\] has no itemIdentifier/],
     ['an id that is null', failures(null), /has no itemIdentifier/],
     ['an id that is a number', failures(1), /has no itemIdentifier/],
     ['a misspelt key', { batchItemFailures: [{ itemidentifier: 'b1' }] }, /has no itemIdentifier/],
     ['an id without its object', { batchItemFailures: ['b1'] }, /has no itemIdentifier/],
     ['an id that was not in the batch', failures('b1', 'zz'), /\[1\] names no message/],
-  ])('fails the whole batch when it is %s', (_, answer, problem) => {
-    const verdict = judged(answer)
+  ])('fails the whole batch when it is %s', (_, response, problem) => {
+    const verdict = judged(response)
     assert.deepEqual(verdict.failed, ['a1', 'b1', 'a2', 'a3'])
     assert.match(verdict.problem ?? '', problem)
   })
 
-  test('quotes nothing of the answer', () => {
+  test('quotes nothing of the response', () => {
     assert.doesNotMatch(judged(failures('secret')).problem ?? '', /secret/)
   })
 })

@@ -1,5 +1,5 @@
-/** Checks and encodes what a handler has returned, before any of it is settled. */
-import { validateMessageSoon } from '../contracts/validate-message.ts'
+/** Checks and encodes the return value of a handler before it is settled. */
+import { validateMaybeAsync } from '../contracts/validate-message.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { encodeMessage } from '../producer/encode-message.ts'
@@ -9,10 +9,13 @@ import type { Work } from './source.ts'
 
 const encoder = new TextEncoder()
 
-/** At once, unless the schema has to wait. Throws when the result does not fit its contract. */
-export function endOf(answer: unknown, { result: schema }: Work): AttemptEnd | Promise<AttemptEnd> {
-  if (isOutcome(answer)) return { how: 'chose', outcome: answer }
-  let value = answer ?? undefined
+/** Synchronous unless the schema is asynchronous. Throws if the result does not fit its contract. */
+export function endOf(
+  returned: unknown,
+  { result: schema }: Work,
+): AttemptEnd | Promise<AttemptEnd> {
+  if (isOutcome(returned)) return { how: 'chose', outcome: returned }
+  let value = returned ?? undefined
   let result: string | undefined
   if (value !== undefined) {
     result = encodeMessage(value, 'result')
@@ -20,16 +23,16 @@ export function endOf(answer: unknown, { result: schema }: Work): AttemptEnd | P
     if (schema !== undefined) value = JSON.parse(result)
   }
   const end: AttemptEnd = { how: 'returned', result }
-  const checked = schema && validateMessageSoon(schema, value, 'result')
+  const checked = schema && validateMaybeAsync(schema, value, 'result')
   return checked instanceof Promise ? checked.then(() => end) : end
 }
 
 function refuseSize(result: string): void {
   const { max } = limits.messageBytesMax
-  // A character takes one to three bytes, so most results need not be measured.
+  // A character takes one to three bytes, so most results need no exact measurement.
   if (result.length * 3 <= max) return
   const bytes = encoder.encode(result).length
   if (bytes <= max) return
-  const message = `The result is larger than a message may be: ${bytes} bytes, at most ${max}.`
+  const message = `The result is too large: it has ${bytes} bytes, and at most ${max} are allowed.`
   throw new MillraceError('message_too_large', { message })
 }
