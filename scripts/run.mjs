@@ -262,7 +262,7 @@ async function test() {
 function readCounts(report) {
   try {
     const result = JSON.parse(readFileSync(report, 'utf8'))
-    // A file that cannot even be loaded has no tests to count.
+    // A file that cannot be loaded has no tests to count.
     const broken = result.testResults.filter(
       (file) => file.status === 'failed' && file.assertionResults.length === 0,
     )
