@@ -12,4 +12,4 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 await using ingestion = await openIngestion(readEnvironment(), silent)
 ingestion.library.addKnowledgeBase({ id: kbId, organizationId })
 const callers = new Callers(keyFor(ingestion.environment, 'tokens'))
-console.log(await callers.issue({ userId: 'somebody', organizationId }))
+console.log(await callers.issue({ userId: 'demo-user', organizationId }))

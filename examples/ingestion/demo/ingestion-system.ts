@@ -50,7 +50,7 @@ export class IngestionSystem {
     const [, url = ''] = await api.waitForLine(/^api (http:\S+)$/)
     const callers = new Callers(keyFor(readEnvironment(this.#variables), 'tokens'))
     return async (organizationId) => {
-      const token = await callers.issue({ userId: 'somebody', organizationId })
+      const token = await callers.issue({ userId: 'demo-user', organizationId })
       return new IngestionClient({ url, token })
     }
   }

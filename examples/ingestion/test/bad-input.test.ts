@@ -51,8 +51,8 @@ describe('asking for an upload address', () => {
       assert.equal(answer.status, 404)
       assert.match(await answer.text(), /no such knowledge base/)
     }
-    const nobody = await fetch(`${api.url}/api/kb/${kbId}/upload-url`, { method: 'POST' })
-    assert.equal(nobody.status, 401)
+    const anonymous = await fetch(`${api.url}/api/kb/${kbId}/upload-url`, { method: 'POST' })
+    assert.equal(anonymous.status, 401)
   })
 
   test('returns the key, the document, and how to upload', async () => {

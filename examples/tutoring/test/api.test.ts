@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'vitest'
 import { handler } from '../backend/handlers/api.ts'
-import { exerciseId, nobody, openFixture, studentId } from './fixture.ts'
+import { exerciseId, openFixture, studentId, unknownId } from './fixture.ts'
 
 describe('an attempt', () => {
   test('is classified in the request, and sent to telemetry', async () => {
@@ -49,7 +49,7 @@ describe('an attempt', () => {
     const { ask } = await openFixture()
     const work = { attemptId: randomUUID(), studentId, exerciseId, steps: ['75'] }
     await ask('POST', '/attempts', work)
-    const { status } = await ask('POST', '/attempts', { ...work, studentId: nobody })
+    const { status } = await ask('POST', '/attempts', { ...work, studentId: unknownId })
     assert.equal(status, 409)
   })
 
@@ -77,10 +77,10 @@ describe('bad input', () => {
     ['/attempts', { steps: 'x' }, ['studentId', 'exerciseId', 'steps']],
     [
       '/guides',
-      { teacherId: nobody, sourcePdfKey: 'x.pdf', courseGradeLevel: 5 },
+      { teacherId: unknownId, sourcePdfKey: 'x.pdf', courseGradeLevel: 5 },
       ['sourcePdfKey'],
     ],
-    ['/submissions', { studentId, guideQuestionId: nobody, photoKeys: [] }, ['photoKeys']],
+    ['/submissions', { studentId, guideQuestionId: unknownId, photoKeys: [] }, ['photoKeys']],
     [
       '/items/generate',
       { subdomainCode: 'ADDITION', gradeLevel: 5, targetErrorCodes: ['NONSENSE'], count: 0 },
@@ -116,7 +116,7 @@ describe('bad input', () => {
     assert.equal((await mill.queues.guideIngestQueue.statistics()).ready, 0)
   })
 
-  test.each(['/attempts/x', `/attempts/${nobody}`, `/guides/${nobody}`, '/nowhere'])(
+  test.each(['/attempts/x', `/attempts/${unknownId}`, `/guides/${unknownId}`, '/nowhere'])(
     '%s is not found',
     async (path) => {
       const { ask } = await openFixture()
@@ -146,7 +146,7 @@ describe('guides and submissions', () => {
     // No question was extracted yet.
     assert.equal((await ask('POST', `/guides/${body['id']}/approval`)).status, 409)
     assert.equal((await ask('POST', `/guides/${body['id']}/solutions`)).status, 409)
-    const submission = { studentId, guideQuestionId: nobody, photoKeys: ['a.png'] }
+    const submission = { studentId, guideQuestionId: unknownId, photoKeys: ['a.png'] }
     assert.equal((await ask('POST', '/submissions', submission)).status, 404)
   })
 })

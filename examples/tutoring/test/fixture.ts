@@ -45,7 +45,7 @@ export interface Fixture {
 
 export const studentId = 'f4a4e1de-6a0e-4a4e-8c51-0a4c0d2f9a11'
 export const exerciseId = '0b9d2a44-7a52-4b27-9d0b-5b7c2a8f3e21'
-export const nobody = '00000000-0000-4000-8000-000000000000'
+export const unknownId = '00000000-0000-4000-8000-000000000000'
 
 export async function openFixture(): Promise<Fixture> {
   const folder = await temporaryFolder('tutoring')

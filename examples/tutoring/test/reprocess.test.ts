@@ -6,7 +6,7 @@ import { describe, test } from 'vitest'
 import { startCommand } from '../../../test/support/cli-process.ts'
 import { attemptReprocessWorker } from '../backend/handlers/attempt-reprocess-worker.ts'
 import type { AttemptReprocessMessage } from '../backend/messages.ts'
-import { type Fixture, failed, nobody, openFixture, studentId } from './fixture.ts'
+import { type Fixture, failed, openFixture, studentId, unknownId } from './fixture.ts'
 
 const guideId = '7a1f6f54-2b8f-4c6f-8a8e-1d0a3a6f5b01'
 const questionId = '7a1f6f54-2b8f-4c6f-8a8e-1d0a3a6f5b02'
@@ -109,10 +109,10 @@ describe('a message with a guide submission', () => {
     const fixture = await openGuideFixture()
     const { response, event } = await work(
       fixture,
-      { ...graded, guide_submission_id: nobody },
+      { ...graded, guide_submission_id: unknownId },
       graded,
     )
-    const bad = event.Records.find(({ body }) => body.includes(nobody))
+    const bad = event.Records.find(({ body }) => body.includes(unknownId))
     assert.deepEqual(failed(response), [bad?.messageId])
   })
 })
@@ -145,7 +145,7 @@ describe('a message of the older format', () => {
     const { id } = await fixture.attempt('75')
     const { event, worker } = await work(fixture, legacy(id, 'ocr-1', '58'))
     const { attempts } = fixture.backend.stores
-    const tag = { errorTagId: nobody, classifierSource: 'HUMAN', confidence: 1 } as const
+    const tag = { errorTagId: unknownId, classifierSource: 'HUMAN', confidence: 1 } as const
     assert.ok(attempts.classify(String(id), tag))
     assert.deepEqual(failed(await worker(event)), [])
     assert.equal(attempts.get(String(id))?.classifierSource, 'HUMAN')
@@ -153,7 +153,7 @@ describe('a message of the older format', () => {
 
   test('about an attempt that does not exist fails', async () => {
     const fixture = await openFixture()
-    const { response } = await work(fixture, legacy(nobody, 'ocr-1', '85'))
+    const { response } = await work(fixture, legacy(unknownId, 'ocr-1', '85'))
     assert.equal(failed(response).length, 1)
   })
 })
@@ -194,10 +194,10 @@ describe('npm run consume:reprocess', () => {
       /The queue .* does not exist.*cli\.ts up examples\/tutoring\/serverless\.yml/,
     )
     // No server listens on this port.
-    const nobodyThere = 'http://127.0.0.1:9/000000000000/q'
+    const unusedPortUrl = 'http://127.0.0.1:9/000000000000/q'
     const noServer = await consumeWith({
-      SQS_ATTEMPT_STREAM_URL: nobodyThere,
-      SQS_ATTEMPT_REPROCESS_URL: nobodyThere,
+      SQS_ATTEMPT_STREAM_URL: unusedPortUrl,
+      SQS_ATTEMPT_REPROCESS_URL: unusedPortUrl,
     })
     assert.match(
       noServer,
@@ -208,7 +208,7 @@ describe('npm run consume:reprocess', () => {
   test('leaves failed messages in the queue, and reports them', async () => {
     const fixture = await openFixture()
     const { attemptReprocessQueue } = fixture.mill.queues
-    await attemptReprocessQueue.send({ ...graded, guide_submission_id: nobody })
+    await attemptReprocessQueue.send({ ...graded, guide_submission_id: unknownId })
     const { code, stderr } = await consume(fixture)
     assert.equal(code, 1)
     assert.match(stderr, /failed: The submission of this message does not exist/)

@@ -6,7 +6,7 @@ import { describe, test } from 'vitest'
 import { llmClassifierWorker } from '../backend/handlers/llm-classifier-worker.ts'
 import { telemetryWorker } from '../backend/handlers/telemetry-worker.ts'
 import { announceAttempt } from '../backend/services/announce-attempt.ts'
-import { failed, nobody, openFixture } from './fixture.ts'
+import { failed, openFixture, unknownId } from './fixture.ts'
 
 /** One event with the records of several. */
 const together = (...events: readonly SQSEvent[]): SQSEvent => ({
@@ -128,7 +128,7 @@ describe('llmClassifierWorker', () => {
     const { attempt, take, backend, classifying } = await openFixture()
     const { id } = await attempt('58')
     const { Records } = await take('SQS_LLM_CLASSIFY_URL')
-    const missing = withBody(Records[0], { attemptId: nobody, traceId: 't' })
+    const missing = withBody(Records[0], { attemptId: unknownId, traceId: 't' })
     const broken = withBody(Records[0], 'not json')
     const worker = llmClassifierWorker({ ...classifying, isPaused: false })
     const response = await worker({ Records: [missing, ...Records, broken] })
