@@ -1,4 +1,4 @@
-/** The package as users install it: built into a folder of the bench, with its dependencies linked. */
+/** Builds the package as users install it, into a folder of the benchmark, with linked dependencies. */
 import { copyFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ export const root: string = fileURLToPath(new URL('..', import.meta.url))
 export async function buildPackage(folder: string): Promise<string> {
   const dist = join(folder, 'dist')
   await emitJavaScript(dist)
-  // The package reads its version, and resolves its dependencies, from the folder above.
+  // The package reads its version and resolves its dependencies from the parent folder.
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return dist

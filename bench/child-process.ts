@@ -1,4 +1,4 @@
-/** The other process of a bench: it answers requests over the channel that `fork` opens. */
+/** The second process of a benchmark. It handles requests over the channel that `fork` opens. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
@@ -13,15 +13,15 @@ export class BenchChild<Asked extends Request> {
   constructor(file: URL, ...options: readonly string[]) {
     this.#child = fork(file, options, { stdio: 'inherit' })
     this.#child.once('exit', (code) => {
-      // Nobody may be asking: then the bench would wait for what will never be done.
-      if (code !== 0) throw new Error('The other process of the bench has failed.')
+      // Throw even if no request is pending; otherwise the benchmark would wait forever.
+      if (code !== 0) throw new Error('The second process of the benchmark failed.')
     })
   }
 
   ask<T>(request: Asked): Promise<T> {
     const id = ++this.#lastId
     return new Promise<T>((resolve, reject) => {
-      const failed = (): void => reject(new Error('The other process of the bench has ended.'))
+      const failed = (): void => reject(new Error('The second process of the benchmark has ended.'))
       const listener = (answer: { readonly id: number; readonly value: T }): void => {
         if (answer.id !== id) return
         this.#child.off('message', listener)
@@ -41,7 +41,7 @@ export class BenchChild<Asked extends Request> {
   }
 }
 
-/** In the other process: answers each request, in the order in which they arrive. */
+/** In the second process: handles requests in the order of arrival. */
 export function answerRequests<Asked extends Request>(
   answer: (request: Asked) => Promise<unknown>,
 ): void {

@@ -1,10 +1,10 @@
 /**
- * What the disk itself takes: a bare write of the size of a small commit, and its `fdatasync`. It goes
- * round in a file, as the store does in its log, because a file that grows costs the disk more.
+ * Measures the disk alone: a write of the size of a small commit, and its `fdatasync`. It overwrites a fixed range of
+ * a file, like the store's log, because a growing file costs more.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 
-/** Four pages with their headers: what the commit of one enqueued job writes. */
+/** Four pages with their headers: what one enqueue commits. */
 export const commitBytes: number = 4 * 4_120
 const commitsPerRound = 500
 
@@ -19,7 +19,7 @@ export class DiskProbe {
     fdatasyncSync(this.#file)
   }
 
-  /** Writes and syncs once; milliseconds. */
+  /** Writes and syncs once, and returns the milliseconds. */
   measure(): number {
     const startedMs = performance.now()
     this.#write()

@@ -1,4 +1,4 @@
-/** The load that the benches put on a backend: closed loops of senders and consumers. */
+/** The load of the benchmarks on a backend: closed loops of senders and consumers. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,10 +6,10 @@ import type { Backend } from '../src/backends/backend.ts'
 import { perSecond } from './report.ts'
 
 export const queue = 'bench'
-/** 200 bytes, as a small job would have. */
+/** 200 bytes, like a small job. */
 export const body: string = 'm'.repeat(200)
 
-/** Single sends, so many of them in flight at any time; the answer is messages a second. */
+/** Single sends with a fixed number in flight; returns messages per second. */
 export async function sendSingles(
   backend: Backend,
   count: number,
@@ -24,7 +24,7 @@ export async function sendSingles(
   return perSecond(count, performance.now() - startedMs)
 }
 
-/** Consumers that receive ten and acknowledge ten, until so many are done; messages a second. */
+/** Consumers that receive ten and acknowledge ten; returns messages per second. */
 export async function consumeTens(
   backend: Backend,
   count: number,
@@ -35,7 +35,7 @@ export async function consumeTens(
   const consumer = async (): Promise<void> => {
     while (done < count) {
       const deliveries = await backend.receive({ queue, max: 10 })
-      if (deliveries.length === 0) throw new Error('The bench ran out of messages.')
+      if (deliveries.length === 0) throw new Error('The benchmark ran out of messages.')
       done += deliveries.length
       await backend.settle({
         queue,

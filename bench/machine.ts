@@ -1,4 +1,4 @@
-/** What a figure depends on: the machine, the versions and the durability it was measured with. */
+/** What the results depend on: the machine, the versions and the durability. */
 import { cpus, release, totalmem } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 

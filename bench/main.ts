@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- engine`, `collectors`, `flows`, `footprint`, `jobs`, `sqs` or `writer`. Figures are printed beside a raw limit
- * measured in the same run, because machines differ and are noisy. `--write` keeps the report under
- * `docs/benchmarks/`; no figure in the docs is typed by hand.
+ * measured in the same run, because machines differ and are noisy. `--write` saves the report in
+ * `docs/benchmarks/`; no figure in the docs is written by hand.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -26,11 +26,11 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Report
 }
 
 export interface BenchOptions {
-  /** Fewer rounds and smaller backlogs, to see that the bench itself works. */
+  /** Fewer rounds and smaller backlogs, to check that the benchmark itself works. */
   readonly isQuick: boolean
-  /** The one group of rows to measure, in the benches that have groups. */
+  /** Measures only one group of rows, in benchmarks that have groups. */
   readonly only?: string
-  /** Whether `footprint` also measures a fresh clone, which downloads packages. */
+  /** Makes `footprint` measure a fresh clone too, which downloads packages. */
   readonly isInstalling: boolean
 }
 
@@ -46,7 +46,7 @@ const { values, positionals } = parseArgs({
 const name = positionals[0] ?? ''
 const { only } = values
 const bench = benches[name]
-// A page is written as a whole, and only the bench of jobs has groups.
+// A page is written as a whole, and only the jobs benchmark has groups.
 if (bench === undefined || (only !== undefined && (name !== 'jobs' || values.write))) {
   console.error(`Usage: npm run bench -- ${Object.keys(benches).join(' | ')} [--quick] [--write]
        npm run bench -- jobs --only <group> [--quick]

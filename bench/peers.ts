@@ -1,9 +1,9 @@
-/** Other job queues that are measured in the same run. Where one cannot run, its rows say why. */
+/** Other job queues that are measured in the same run. If one cannot run, its rows show why. */
 export interface Skipped {
   readonly skipped: string
 }
 
-/** Imports the package of a peer, unless it is not installed. */
+/** Imports the package of a peer, if it is installed. */
 export async function loadPeer<T extends object>(
   name: string,
   load: () => Promise<T>,

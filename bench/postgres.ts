@@ -1,6 +1,6 @@
 /**
- * A Postgres server for the peers that need one: in a directory of its own, reached only through a
- * socket in that directory, and as durable as the embedded store (an answer is on the disk).
+ * A Postgres server for peers that need one: in a separate directory, reachable only through a socket there, and as
+ * durable as the embedded store.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ export interface Postgres {
   stop(): Promise<void>
 }
 
-/** Settings of a server that is meant to be fast and must not lose a commit. */
+/** Settings for a fast server that never loses a commit. */
 const settings: Readonly<Record<string, string>> = {
   listen_addresses: '',
   fsync: 'on',
@@ -38,7 +38,7 @@ export async function startPostgres(): Promise<Postgres | Skipped> {
   execFileSync(join(bin, 'initdb'), init, { ...user, cwd: folder, stdio: 'pipe' })
   const options = { ...settings, unix_socket_directories: folder }
   const args = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  // The shell's input ends however the bench ends; then the shell stops the server and cleans up.
+  // When this process ends, the shell's input ends. The shell then stops the server and cleans up.
   const script = '"$@" <&- & cat >/dev/null; kill -INT $!; wait; rm -rf "$0"'
   const command = [join(bin, 'postgres'), '-D', data, ...args]
   const server = spawn('sh', ['-c', script, folder, ...command], {
@@ -53,7 +53,7 @@ export async function startPostgres(): Promise<Postgres | Skipped> {
     lines.on('line', (line) => {
       log.push(line)
       if (line.includes('ready to accept connections')) resolve()
-      // The shell waits for its input, so only the log shows that the server has given up.
+      // The shell keeps waiting for its input, so only the log shows that the server failed.
       if (line.includes('FATAL')) reject(new Error(`Postgres did not start:\n${log.join('\n')}`))
     })
     lines.once('close', () => reject(new Error(`Postgres has ended:\n${log.join('\n')}`)))
@@ -67,7 +67,7 @@ export async function startPostgres(): Promise<Postgres | Skipped> {
   }
 }
 
-/** The newest of Debian's, or those on the path. */
+/** The newest version of Debian's packages, or the one on the path. */
 function binaries(): string | undefined {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian) : []
@@ -80,7 +80,7 @@ function binaries(): string | undefined {
   )
 }
 
-/** Postgres refuses to run as root, so root starts it as the user that its package creates. */
+/** Postgres refuses to run as root, so root starts it as the user of its package. */
 function serverUser(): { readonly uid: number; readonly gid: number } | Own | undefined {
   if (process.getuid?.() !== 0) return own
   try {

@@ -1,6 +1,6 @@
 /**
- * The limit that `node:sqlite` itself sets: bare prepared statements on a table with one index, WAL
- * and FULL, with nothing around them. No queue on this store can be faster.
+ * The limit of `node:sqlite` itself: bare prepared statements on a table with one index, WAL and FULL. No queue on
+ * this store can be faster.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { body } from './load.ts'
@@ -38,7 +38,7 @@ export class RawStore {
     this.#delete = this.#db.prepare('DELETE FROM item WHERE id = ? AND token = ?')
   }
 
-  /** Inserts in groups, one commit each; rows a second. */
+  /** Inserts in groups with one commit each; returns rows per second. */
   insert(count: number, groupSize = 100): number {
     const startedMs = performance.now()
     for (let done = 0; done < count; done += groupSize) {
@@ -49,14 +49,14 @@ export class RawStore {
     return perSecond(count, performance.now() - startedMs)
   }
 
-  /** Inserts one by one, a commit and its sync for each; rows a second. */
+  /** Inserts one by one, with a commit and a sync for each; returns rows per second. */
   insertSingles(count: number): number {
     const startedMs = performance.now()
     for (let done = 0; done < count; done += 1) this.#insert.run(Date.now(), body)
     return perSecond(count, performance.now() - startedMs)
   }
 
-  /** Claims 100 in one commit, deletes those 100 in the next; rows a second. */
+  /** Claims 100 in one commit and deletes them in the next; returns rows per second. */
   claimAndDelete(count: number): number {
     const startedMs = performance.now()
     for (let done = 0; done < count; done += 100) {

@@ -1,8 +1,8 @@
-/** A report is a list of measured rows; a row may have a target that it must reach. */
+/** A report is a list of measured rows. A row may have a target. */
 export interface Row {
   readonly what: string
   readonly measured: string
-  /** The same thing without Millrace, measured in the same run. */
+  /** The same without Millrace, measured in the same run. */
   readonly beside?: string
   readonly bar?: string
   readonly isMet?: boolean
@@ -44,7 +44,7 @@ export function renderReport(report: Report, machine: readonly string[]): string
   ].join('\n')
 }
 
-/** Ours beside theirs, as the median of the ratios of all rounds. */
+/** Compares two rates by the median of the ratios of all rounds. */
 export function ratioRow<Round extends Readonly<Record<keyof Round, number>>>(
   rounds: readonly Round[],
   what: string,

@@ -1,6 +1,6 @@
 /**
- * Makes the published package: JavaScript and declarations in `dist/`, nothing else. Run by
- * `npm run build`, and by npm itself before a package is packed.
+ * Builds the package: JavaScript and declarations in `dist/`. `npm run build` runs it, and npm runs it before
+ * the package is packed.
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { pruneDeclarations } from './prune-declarations.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const bin = `${root}dist/cli.js`
 
-// A file that lost its source must not live on in the package.
+// Files whose source was deleted must not stay in the package.
 rmSync(`${root}dist`, { recursive: true, force: true })
 
 const tsc = `${root}node_modules/typescript/bin/tsc`

@@ -1,7 +1,7 @@
 /**
- * The JavaScript of the package: every source file as CommonJS, because Jest and older tools cannot load
- * anything else, and a small ES module beside each entry. Both lead to the same code, so a program
- * that mixes `import` and `require` has one copy of every class.
+ * Emits the JavaScript of the package: every source file as CommonJS, because Jest and older tools cannot load ES
+ * modules, and a small ES module for each entry. Both load the same code, so a program that mixes `import` and
+ * `require` has one copy of every class.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -11,14 +11,14 @@ import { type Plugin, rolldown } from 'rolldown'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const sources = join(root, 'src')
 
-/** The entries that package.json names, as paths below `dist` without their ending: `testing/index`. */
+/** The entries of package.json, as paths in `dist` without an extension: `testing/index`. */
 export const entries: readonly string[] = [
   ...readFileSync(join(root, 'package.json'), 'utf8').matchAll(/"\.\/dist\/([^"]+)\.mjs"/g),
 ].map(([, entry = '']) => entry)
 
-/** Writes all JavaScript into the folder. */
+/** Writes all JavaScript to the folder. */
 export async function emitJavaScript(folder: string): Promise<void> {
-  // All files, not only those that an entry leads to: threads are started by the name of their file.
+  // All files, not only those that entries import: threads are started by file name.
   const files = readdirSync(sources, { recursive: true, encoding: 'utf8' })
     .filter((file) => /(?<!\.test|\.test-d)\.ts$/.test(file))
     .map((file) => file.replaceAll('\\', '/'))
@@ -26,7 +26,7 @@ export async function emitJavaScript(folder: string): Promise<void> {
     input: Object.fromEntries(files.map((file) => [file.slice(0, -'.ts'.length), file])),
     cwd: sources,
     platform: 'node',
-    // Helpers for syntax that the oldest supported Node lacks come along; packages do not.
+    // Include helpers for syntax that the oldest supported Node lacks, but no packages.
     external: /^(?!@oxc-project\/)[a-z@]/,
     treeshake: false,
     tsconfig: false,
@@ -39,29 +39,28 @@ export async function emitJavaScript(folder: string): Promise<void> {
     format: 'cjs',
     preserveModules: true,
     preserveModulesRoot: sources,
-    // What the build itself adds has long names of its own.
+    // The build's own helpers have unique names.
     entryFileNames: ({ name }) => `${name.replace(/^_virtual\/(?:.*\/)?/, 'helpers/')}.js`,
     strict: true,
     esModule: true,
     generatedCode: { symbols: false },
-    // Comments are for those who read: they are in the declarations, and not a second time here.
+    // The comments are already in the declarations.
     comments: false,
     minify: false,
   })
   await build.close()
-  // Says for these files what the package.json above them says for the sources: what they are.
+  // These files are CommonJS, unlike the sources.
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n')
   for (const entry of entries) {
     const chunk = output.find(({ fileName }) => fileName === `${entry}.js`)
-    if (chunk?.type !== 'chunk') throw new Error(`The build has made no ${entry}.js.`)
+    if (chunk?.type !== 'chunk') throw new Error(`The build did not emit ${entry}.js.`)
     writeModule(join(folder, entry), chunk.exports)
   }
 }
 
 /**
- * Packages that are loaded when they are needed are required: Jest has no `import()` in CommonJS. What
- * is imported by a name that the program makes up, such as a user's file, may be an ES module, and
- * stays as it is.
+ * Packages that are loaded lazily are required, because Jest has no `import()` in CommonJS. An import with a
+ * computed name, such as a user's file, may be an ES module and stays an `import()`.
  */
 const requireLazily: Plugin = {
   name: 'require-lazily',
@@ -69,7 +68,7 @@ const requireLazily: Plugin = {
     code.replaceAll(/\bimport\(("[\w@./-]+")\)/g, 'Promise.resolve().then(() => require($1))'),
 }
 
-/** Files that hold only types would be empty. Those of entries stay: package.json names them. */
+/** Skips files that contain only types, unless they are entries, which package.json names. */
 const leaveOutTypes: Plugin = {
   name: 'leave-out-types',
   generateBundle(_options, bundle) {
@@ -84,7 +83,7 @@ function isBare(code: string): boolean {
   return /^(?:"use strict";|Object\.defineProperty\(exports, '__esModule'.*;|\s)*$/.test(code)
 }
 
-/** Every name by itself, so that an editor and a bundler see what there is without running it. */
+/** Lists every name, so that editors and bundlers see the exports without running the code. */
 function writeModule(path: string, names: readonly string[]): void {
   const from = `'./${basename(path)}.js'`
   const list = names.toSorted().map((name) => `  ${name},\n`)

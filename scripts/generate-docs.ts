@@ -1,7 +1,7 @@
 /**
- * Writes the reference pages that are made from code, so that they cannot claim anything else:
- * errors, limits, capabilities of the backends, the states of a job, the doctor's rules. With
- * `--check` it writes nothing and fails when a page is out of date.
+ * Generates reference pages from code, so that they stay correct: errors, limits, capabilities of the backends,
+ * the import diagram, the states of a job, and the doctor's rules. With `--check` it writes nothing and fails if
+ * a page is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -243,8 +243,8 @@ function yesOrNo(value: boolean): string {
 }
 
 /**
- * Which part may import which. Left out are `core`, which all may import, and arrows that follow from others:
- * a part may import most of what its imports may.
+ * The import diagram. It leaves out `core`, which all parts may import, and arrows that follow from others: a
+ * part may import most of what its imports may.
  */
 function imports(): string {
   const shown = importRules.filter(({ part }) => part !== 'core' && !part.endsWith('.ts'))
@@ -276,7 +276,7 @@ function jobStates(): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines, '```\n'].join('\n')
 }
 
-/** The text with what stands between its markers replaced; without markers it stays as it is. */
+/** Replaces the text between the markers. A text without markers stays as it is. */
 function between(
   text: string,
   { begin, end }: { readonly begin: string; readonly end: string },

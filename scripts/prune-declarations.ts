@@ -1,13 +1,13 @@
 /**
- * Removes declarations that no entry of the package leads to: they describe what nobody can import, and
- * would be half of what is downloaded.
+ * Removes declarations that no entry of the package uses. They cannot be imported, and would be half of the
+ * download.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 const importPattern = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g
 
-/** The answer is how many were removed. */
+/** Returns the number of removed files. */
 export function pruneDeclarations(folder: string, entries: readonly string[]): number {
   const reached = new Set<string>()
   const waiting = entries.map((entry) => resolve(folder, entry))

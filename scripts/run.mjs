@@ -1,7 +1,7 @@
 /**
- * What `npm start`, `npm test` and the examples run. Plain JavaScript for any Node since 20: it installs
- * what is missing and hands over to the Node that the project brings along, so a fresh clone needs
- * nothing but npm. Further arguments go to the server, the test runner or the example.
+ * Runs `npm start`, `npm test` and the examples. It is plain JavaScript for Node 20 or newer. It installs missing
+ * dependencies and starts the project's own Node, so a fresh clone needs only npm. Further arguments go to the
+ * server, the test runner or the example.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -27,12 +27,12 @@ if (command === 'start') {
 } else if (command === 'test') {
   install()
   const missing = installPrograms(['ffmpeg', 'awscli', 'python3-boto3'])
-  // A missing service is a failure and not a skip.
+  // A missing service is a failure, not a skip.
   if (missing.length > 0) fail(howToInstall(missing))
   process.exitCode = await test()
 } else if (command === 'example' && /^[a-z-]+$/.test(args[0] ?? '')) {
   install()
-  // The example that needs it says so itself when it is still missing.
+  // The example prints what to do if ffmpeg is still missing.
   if (args[0] === 'academy') installPrograms(['ffmpeg'])
   process.exitCode = await run(`examples/${args[0]}/main.ts`, args.slice(1))
 } else if (command === 'consume:reprocess') {
@@ -41,15 +41,15 @@ if (command === 'start') {
   const options = [`--env-file-if-exists=${tutoring}/.env`]
   process.exitCode = await run(`${tutoring}/scripts/local-reprocess-consumer.ts`, args, options)
 } else {
-  fail('usage: node scripts/run.mjs start|test|example NAME|consume:reprocess [arguments]', 2)
+  fail('Usage: node scripts/run.mjs start|test|example NAME|consume:reprocess [arguments]', 2)
 }
 
-/** Everything: the server, and the tools and libraries of tests, benches and examples. */
+/** Installs everything: the server, and the tools and libraries of tests, benchmarks and examples. */
 function install() {
   const wanted = wantedPackages()
   const present = presentPackages()
   const isComplete = Object.entries(wanted).every(([path, entry]) => {
-    // Packages for other platforms are in the lock but never on this disk.
+    // Optional packages for other platforms are in the lock file but not installed.
     if (path === '' || (present[path] === undefined && entry.optional === true)) return true
     return isSame(present[path], entry)
   })
@@ -57,9 +57,9 @@ function install() {
 }
 
 /**
- * The server needs a fraction of that: what users of the package install, and Node where the machine's
- * own is too old. npm cannot install a part of the development dependencies, so it gets a manifest with
- * that part and the same lock, and its result is moved here as a whole.
+ * Installs only what the server needs: the package's dependencies, and Node if the machine's own is too old. npm
+ * cannot install some of the development dependencies, so it gets a manifest with only these and the same lock
+ * file. The result is then moved here.
  */
 function installServer() {
   const manifest = readJson(join(root, 'package.json')) ?? fail('package.json is unreadable.')
@@ -71,7 +71,7 @@ function installServer() {
   const isPresent = (name) => present[`node_modules/${name}`] !== undefined
   const isCurrent = ([path, entry]) => wanted[path] === undefined || isSame(entry, wanted[path])
   if (Object.keys(dependencies).every(isPresent) && Object.entries(present).every(isCurrent)) return
-  // Whoever develops here keeps their tools.
+  // Keep the tools of a developer's checkout.
   if (Object.keys(others).some(isPresent)) return npmCi(root)
   const { name, version, overrides, allowScripts } = manifest
   const part = { name, version, dependencies, overrides, allowScripts }
@@ -109,7 +109,7 @@ function wantedPackages() {
   return lock?.packages ?? fail('package-lock.json is missing or unreadable.')
 }
 
-/** npm writes its own copy of the lock last, so an interrupted install never looks complete. */
+/** npm writes its own copy of the lock file last, so an interrupted install never looks complete. */
 function presentPackages() {
   return readJson(join(modules, '.package-lock.json'))?.packages ?? {}
 }
@@ -126,9 +126,9 @@ function readJson(file) {
   }
 }
 
-/** Whether a program is there, by the name of its package in Debian. */
+/** Whether a program is installed, by the name of its Debian package. */
 function isThere(name) {
-  // The tests drive these two and no others of the same name, which may come first on the path.
+  // The tests use these two paths; another version may come first on PATH.
   if (name === 'awscli') return existsSync('/usr/bin/aws')
   if (name === 'python3-boto3') {
     return spawnSync('/usr/bin/python3', ['-c', 'import boto3']).status === 0
@@ -136,7 +136,7 @@ function isThere(name) {
   return isOnPath(name)
 }
 
-/** Installs programs from Debian's packages where that is possible; answers those still missing. */
+/** Installs programs from Debian packages if possible, and returns those that are still missing. */
 function installPrograms(programs) {
   const missing = programs.filter((name) => !isThere(name))
   if (missing.length === 0 || process.getuid?.() !== 0 || !isOnPath('apt-get')) return missing
@@ -144,7 +144,7 @@ function installPrograms(programs) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const aptGet = (...aptArgs) => spawnSync('apt-get', ['-q', ...aptArgs], { env, encoding: 'utf8' })
   const add = () => aptGet('install', '-y', '--no-install-recommends', ...missing)
-  // The list of packages may be missing or old: then it is fetched, and the install tried again.
+  // The package list may be missing or old. Then update it and try again.
   if (add().status !== 0) {
     aptGet('update')
     const { status, stderr } = add()
@@ -166,11 +166,11 @@ function nodeBinary() {
   const name = process.platform === 'win32' ? 'node.exe' : 'node'
   const own = join(modules, 'node', 'bin', name)
   if (existsSync(own)) return own
-  // Where install scripts are switched off the package is there without its binary.
-  // The package runs on Node 22.18, but its sources have `using`, which Node 24 is the first to know.
+  // If install scripts are disabled, the package exists without its binary.
+  // The package runs on Node 22.18, but its sources use `using`, which needs Node 24.
   if (nodeMajor() >= 24) return process.execPath
   return fail(
-    `Node ${process.versions.node} is too old, and the project's own Node was not installed: ` +
+    `Node ${process.versions.node} is too old, and the project's own Node is not installed: ` +
       'allow install scripts, or use Node 24 or newer.',
   )
 }
@@ -179,14 +179,14 @@ function nodeMajor() {
   return Number.parseInt(process.versions.node, 10)
 }
 
-/** Runs a script on the project's Node and returns its exit code. */
+/** Runs a script with the project's Node and returns its exit code. */
 function run(script, scriptArgs, nodeOptions = []) {
   const binary = nodeBinary()
   const child = spawn(binary, [...nodeOptions, join(root, script), ...scriptArgs], {
     cwd: root,
     stdio: 'inherit',
     env: {
-      // Types are stripped once and not at every start, which takes time and 25 MB of memory.
+      // Cache the stripped types, which saves time and 25 MB of memory per start.
       NODE_COMPILE_CACHE: join(modules, '.cache', 'millrace'),
       ...process.env,
       PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}`,
@@ -211,8 +211,8 @@ function run(script, scriptArgs, nodeOptions = []) {
 }
 
 /**
- * A signal to npm ends the shell between npm and this script, and the shell passes nothing on:
- * unwatched, the server would outlive them both and keep its port.
+ * A signal to npm ends the shell between npm and this script, but the shell does not pass it on. Without this
+ * check, the server would keep running and keep its port.
  */
 function whenOrphaned(then) {
   if (process.env.npm_lifecycle_event === undefined) return undefined
@@ -227,7 +227,7 @@ function whenOrphaned(then) {
 
 async function test() {
   const folder = join(root, '.test-data')
-  // The process id keeps two runs in one checkout apart.
+  // The process id separates two runs in one checkout.
   const report = join(folder, `report-${process.pid}.json`)
   mkdirSync(folder, { recursive: true })
   const steps = [
@@ -250,7 +250,7 @@ async function test() {
   }
   const counts = readCounts(report)
   rmSync(report, { force: true })
-  // A failed step counts, so that the last line and the exit code never disagree.
+  // Count failed steps, so that the last line and the exit code agree.
   const failedSteps = failures.filter((name) => name !== 'tests' || counts.failed === 0)
   if (failures.length > 0) process.stdout.write(`Failed: ${failures.join(', ')}\n`)
   const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
@@ -262,7 +262,7 @@ async function test() {
 function readCounts(report) {
   try {
     const result = JSON.parse(readFileSync(report, 'utf8'))
-    // A file that cannot even be loaded has no tests to count.
+    // A file that cannot be loaded has no tests to count.
     const broken = result.testResults.filter(
       (file) => file.status === 'failed' && file.assertionResults.length === 0,
     )

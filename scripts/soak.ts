@@ -1,6 +1,6 @@
 /**
- * `npm run soak -- [minutes]`: random runs against the model and crash tests, round after round with
- * new seeds, until the time is up or a round fails. The seed of a failure is in its output.
+ * `npm run soak -- [minutes]`: runs random model tests and crash tests with new seeds until the time is up or a
+ * round fails. The output of a failure contains its seed.
  */
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'

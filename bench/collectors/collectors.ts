@@ -1,4 +1,4 @@
-/** Conversations that are merged while they go on, by a worker in a process of its own. */
+/** Merges conversations while messages still arrive, in a separate worker process. */
 import { BenchChild } from '../child-process.ts'
 import { inScratchFolder } from '../load.ts'
 import type { BenchOptions } from '../main.ts'
@@ -40,7 +40,7 @@ interface Run {
   readonly sent: Sent
   readonly received: Received
   readonly count: number
-  /** Keys with something staged at the end. */
+  /** Keys that still have staged items at the end. */
   readonly left: number
 }
 
@@ -54,10 +54,10 @@ function rows({ lastsMs }: Plan, { sent, received, count, left }: Run): readonly
       measured: formatRate(perSecond(count, lastsMs)),
     },
     {
-      what: 'an add, p50',
+      what: 'one add, p50',
       measured: formatMs(percentile(sent.tookMs, 0.5)),
     },
-    { what: 'an add, p99', measured: formatMs(percentile(sent.tookMs, 0.99)) },
+    { what: 'one add, p99', measured: formatMs(percentile(sent.tookMs, 0.99)) },
     {
       what: 'payloads they were merged into',
       measured: `${payloads.toLocaleString('en-US')}, of ${(count / payloads).toFixed(1)} messages`,

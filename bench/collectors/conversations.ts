@@ -1,4 +1,4 @@
-/** Messages of many conversations, planned ahead and sent when their time has come, whatever happens. */
+/** Messages of many conversations, sent at planned times whatever the speed of the store. */
 import type { BenchMill } from './app.ts'
 
 export interface Plan {
@@ -10,11 +10,11 @@ export interface Plan {
 export interface Planned {
   readonly conversation: string
   readonly sid: number
-  /** Milliseconds since the start. */
+  /** Milliseconds after the start. */
   readonly at: number
 }
 
-/** 1 to so many messages of each conversation, at any time. */
+/** 1 to `messagesMax` messages per conversation, at random times. */
 export function plan({ conversations, messagesMax, lastsMs }: Plan): readonly Planned[] {
   const all: Planned[] = []
   for (let index = 0; index < conversations; index += 1) {
@@ -28,7 +28,7 @@ export function plan({ conversations, messagesMax, lastsMs }: Plan): readonly Pl
 }
 
 export interface Sent {
-  /** By sid: when it was handed over, by the wall clock. */
+  /** By sid: when it was added, by the wall clock. */
   readonly addedAt: ReadonlyMap<number, number>
   /** Milliseconds that each add took. */
   readonly tookMs: readonly number[]
@@ -37,7 +37,7 @@ export interface Sent {
 const tickMs = 5
 const text = 'm'.repeat(100)
 
-/** An open loop: a store that is slow gets the next messages all the same. */
+/** An open loop: a slow store does not delay the next messages. */
 export async function sendAll({ collectors }: BenchMill, all: readonly Planned[]): Promise<Sent> {
   const addedAt = new Map<number, number>()
   const tookMs: number[] = []
@@ -63,19 +63,19 @@ export async function sendAll({ collectors }: BenchMill, all: readonly Planned[]
 
 export interface Received {
   readonly payloads: number
-  /** By sid: when its payload was in its queue, by the wall clock. */
+  /** By sid: when its payload was sent to its queue, by the wall clock. */
   readonly mergedAt: ReadonlyMap<number, number>
-  /** By sid: when its payload was in the hands of a consumer. */
+  /** By sid: when a consumer received its payload. */
   readonly arrivedAt: ReadonlyMap<number, number>
-  /** The first message of each payload, which opened its window. */
+  /** The first message of each payload, which opened the window. */
   readonly firsts: readonly number[]
-  /** Messages that came more than once. */
+  /** Messages that were received more than once. */
   readonly repeated: number
-  /** Payloads whose messages were not in order. */
+  /** Payloads with messages out of order. */
   readonly disordered: number
 }
 
-/** Receives payloads until every message has come, or none has for too long. */
+/** Receives payloads until every message has arrived, or none has for too long. */
 export async function receiveAll(
   { queues }: BenchMill,
   all: readonly Planned[],
@@ -105,7 +105,7 @@ export async function receiveAll(
         mergedAt.set(sid, sentAt)
       }
     }
-    // The next ones are asked for meanwhile.
+    // Continue receiving meanwhile.
     acknowledged.push(...deliveries.map((delivery) => delivery.acknowledge()))
   }
   await Promise.all(acknowledged)

@@ -1,4 +1,4 @@
-/** The process that merges. */
+/** The worker process that merges conversations. */
 import { answerRequests } from '../child-process.ts'
 import { openTalks } from './app.ts'
 

@@ -1,4 +1,4 @@
-/** The other process of the engine's bench. */
+/** The second process of the engine benchmark. */
 import type { Backend, Delivery } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { answerRequests } from '../child-process.ts'
@@ -25,7 +25,7 @@ async function answer(request: ChildRequest): Promise<number> {
     case 'wait':
       return waitOnce()
     case 'parked':
-      // Requests are handled in order, so the receive has been called; let it find nothing and park.
+      // Requests are handled in order, so the receive has started. Let it find nothing and wait.
       for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
       return 0
     case 'idle':
@@ -50,7 +50,7 @@ async function resident(file: string, count: number): Promise<number> {
 async function waitOnce(): Promise<number> {
   const [delivery] = await store().receive({ queue, max: 1, waitMs: 20_000 })
   const wokenMs = performance.timeOrigin + performance.now()
-  if (delivery === undefined) throw new Error('A parked receive was not woken.')
+  if (delivery === undefined) throw new Error('A waiting receive was not woken.')
   await acknowledge(delivery)
   return wokenMs
 }
@@ -59,7 +59,7 @@ async function acknowledge({ receipt }: Delivery): Promise<void> {
   await store().settle({ queue, settlements: [{ receipt, outcome: { kind: 'acknowledge' } }] })
 }
 
-/** The share of a core that the process uses while its receives are parked. */
+/** The CPU use of the process while its receives wait, as a share of one core. */
 async function idle(polls: number, forMs: number): Promise<number> {
   const giveUp = new AbortController()
   const { signal } = giveUp

@@ -1,4 +1,4 @@
-/** The engine against the raw limit of its store, with small and large backlogs, and its latencies. */
+/** The engine compared with the raw limit of its store: small and large backlogs, and latencies. */
 import { join } from 'node:path'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
@@ -53,7 +53,7 @@ async function throughput(folder: string, size: Size): Promise<readonly Row[]> {
   const largeFile = join(folder, 'large.db')
   const large = await openBench(largeFile, size.backlog)
   const rounds: Round[] = []
-  // The first round warms up and does not count.
+  // The first round is a warm-up and does not count.
   for (let round = 0; round <= size.rounds; round += 1) {
     const insert = raw.insert(size.batch)
     const [send, sendBehind] = await inTurn(round, small, large, (backend) =>
@@ -81,7 +81,7 @@ async function throughput(folder: string, size: Size): Promise<readonly Row[]> {
   ]
 }
 
-/** Whoever comes second finds the disk busy with the first one's work, so they take turns. */
+/** The second contender finds the disk busy with the work of the first, so they take turns. */
 async function inTurn(
   round: number,
   small: Backend,
@@ -128,7 +128,7 @@ async function timeStatistics(backend: Backend, samples: number): Promise<number
   return percentile(times, 0.99)
 }
 
-/** A process of its own, so that nothing of this one counts. */
+/** In a separate process, so that only its memory counts. */
 async function residentRow(file: string, size: Size): Promise<Row> {
   const child = startChild()
   const megabytes = await child.ask<number>({ kind: 'resident', file, count: size.batch })
@@ -152,7 +152,7 @@ async function wakeUps(folder: string, { samples }: Size): Promise<readonly Row[
     await backend.send({ queue, messages: [{ body: 'wake' }] })
     const [delivery] = await parked
     near.push(performance.now() - startedMs)
-    if (delivery === undefined) throw new Error('A parked receive was not woken.')
+    if (delivery === undefined) throw new Error('A waiting receive was not woken.')
     await acknowledge(backend, delivery.receipt)
   }
   const child = startChild()
@@ -173,7 +173,7 @@ async function wakeUps(folder: string, { samples }: Size): Promise<readonly Row[
   ]
 }
 
-/** Lets a receive that was just called find nothing and park. */
+/** Lets a receive that just started find nothing and wait. */
 async function parkedMoment(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }

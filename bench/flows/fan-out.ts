@@ -1,11 +1,11 @@
-/** The load of the bench of flows: fan-out into a queue of its own, and marks by acknowledgement. */
+/** The load of the flows benchmark: fan-out into a queue, and marks by acknowledgement. */
 import type { Backend, Delivery } from '../../src/backends/backend.ts'
 import type { FlowStore, NewUnit } from '../../src/backends/flow-store.ts'
 import { body } from '../load.ts'
 
 export const flowName = 'bench'
 
-/** Units handed over with one call. */
+/** Units per call. */
 export const unitsPerCall = 1_000
 
 export function flowsOf({ flows }: Backend): FlowStore {
@@ -13,7 +13,7 @@ export function flowsOf({ flows }: Backend): FlowStore {
   return flows
 }
 
-/** Opens a flow and adds its units, call after call; the answer is how long that took. */
+/** Opens a flow and adds its units, one call after the other. Resolves to the milliseconds. */
 export async function fanOut(
   backend: Backend,
   queue: string,
@@ -42,7 +42,7 @@ function unitOf(queue: string, number: number): NewUnit {
   return { id: `unit-${number}`, work: { queue, message: { body } } }
 }
 
-/** Acknowledges what was received, in one call; the answer is how long a mark took. */
+/** Acknowledges the deliveries in one call. Resolves to the milliseconds per mark. */
 export async function markAll(
   backend: Backend,
   queue: string,

@@ -1,4 +1,4 @@
-/** The other process of the bench of flows: how much memory fan-out and fan-in take. */
+/** The second process of the flows benchmark. It measures the memory of fan-out and fan-in. */
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { answerRequests } from '../child-process.ts'
 import { fanOut, markAll } from './fan-out.ts'
@@ -11,7 +11,7 @@ export interface FlowsRequest {
 
 answerRequests(resident)
 
-/** The most megabytes that the process took, while it opened a flow and marked all of its units. */
+/** The peak memory in megabytes while the process opens a flow and marks all its units. */
 async function resident({ file, units }: FlowsRequest): Promise<number> {
   const queue = 'resident'
   const backend = await openSqlite({ file })
@@ -20,7 +20,7 @@ async function resident({ file, units }: FlowsRequest): Promise<number> {
   let most = process.memoryUsage.rss()
   for (let left = units; left > 0; ) {
     const deliveries = await backend.receive({ queue, max: 100 })
-    if (deliveries.length === 0) throw new Error('The bench ran out of messages.')
+    if (deliveries.length === 0) throw new Error('The benchmark ran out of messages.')
     await markAll(backend, queue, deliveries)
     left -= deliveries.length
     most = Math.max(most, process.memoryUsage.rss())

@@ -1,4 +1,4 @@
-/** Fan-out and fan-in: what opening costs, whether a mark depends on the number of units, and memory. */
+/** Fan-out and fan-in: the cost of opening, whether a mark depends on the number of units, and memory. */
 import { join } from 'node:path'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
@@ -10,7 +10,7 @@ import { fanOut, flowName, flowsOf, markAll, unitsPerCall } from './fan-out.ts'
 import type { FlowsRequest } from './flows.child.ts'
 
 const small = 100
-/** Marks measured at once, of the small flow and of the large one in turn. */
+/** Marks per measurement. The small and the large flow take turns. */
 const marksPerRound = 90
 
 interface Size {
@@ -53,7 +53,7 @@ async function openingRow(backend: Backend, { large }: Size): Promise<Row> {
 
 async function markRow(backend: Backend, { large, rounds }: Size): Promise<Row> {
   const times: { readonly few: number; readonly many: number }[] = []
-  // The first rounds warm up and do not count.
+  // The first rounds are a warm-up and do not count.
   const warmUp = Math.ceil(rounds / 10)
   for (let round = -warmUp; round < rounds; round += 1) {
     await fanOut(backend, 'small', `small ${round}`, small)
@@ -78,7 +78,7 @@ async function markRow(backend: Backend, { large, rounds }: Size): Promise<Row> 
 
 async function markSome(backend: Backend, queue: string): Promise<number> {
   const deliveries = await backend.receive({ queue, max: marksPerRound, visibilityMs: 3_600_000 })
-  if (deliveries.length < marksPerRound) throw new Error('The bench ran out of units.')
+  if (deliveries.length < marksPerRound) throw new Error('The benchmark ran out of units.')
   return markAll(backend, queue, deliveries)
 }
 
@@ -121,7 +121,7 @@ async function cancellingRow(backend: Backend): Promise<Row> {
   }
 }
 
-/** A process of its own, so that nothing of this one counts. */
+/** In a separate process, so that only its memory counts. */
 async function residentRow(folder: string, { large }: Size): Promise<Row> {
   const child = new BenchChild<FlowsRequest>(new URL('./flows.child.ts', import.meta.url))
   const file = join(folder, 'resident.db')

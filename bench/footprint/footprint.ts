@@ -1,7 +1,6 @@
 /**
- * What Millrace costs a process before and while it works: time to import, resident memory of a worker
- * and of a server, and, with `--install`, what `npm start` installs in a fresh clone. A process that
- * only runs Node is measured in the same run.
+ * What Millrace costs a process: import time, memory of a worker and of a server, and with `--install` what
+ * `npm start` installs in a fresh clone. A bare Node process is measured in the same run.
  */
 import { join } from 'node:path'
 import { buildPackage } from '../built-package.ts'
@@ -73,7 +72,7 @@ interface Busy {
   readonly seconds: number
 }
 
-/** This process keeps the queue full while the worker is measured. */
+/** This process keeps the queue full during the measurement. */
 async function measureBusy({ dist, data, concurrency, seconds }: Busy): Promise<Figures> {
   const waitingMin = 20_000
   const mill = await openBench(data)

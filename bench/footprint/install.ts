@@ -1,4 +1,4 @@
-/** A fresh clone with an empty npm cache: what `npm start` installs, and when the server answers. */
+/** A fresh clone with an empty npm cache: the size of the installation, and the time until the server is ready. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -10,7 +10,7 @@ import type { Row } from '../report.ts'
 const installedMbMax = 250
 const servesWithinS = 60
 
-/** In a folder of its own: npm uses the programs of every `node_modules` above the clone. */
+/** Uses a folder outside the checkout, because npm uses the programs of every `node_modules` above. */
 export function installRows(): Promise<readonly Row[]> {
   return inScratchFolder(measureClone)
 }
@@ -47,7 +47,7 @@ async function measureClone(folder: string): Promise<readonly Row[]> {
     ]
   } finally {
     if (server.exitCode === null && server.pid !== undefined) {
-      // npm and its shell pass no signal on, so the whole group gets it.
+      // npm and its shell do not pass on signals, so signal the whole process group.
       process.kill(-server.pid, 'SIGTERM')
       await once(server, 'close')
     }
@@ -64,16 +64,16 @@ async function untilServing(output: AsyncIterable<Buffer>): Promise<void> {
     if (!ok) throw new Error('The server is not healthy.')
     return
   }
-  throw new Error('`npm start` ended before it served.')
+  throw new Error('`npm start` ended before the server was ready.')
 }
 
-/** As du counts: blocks on the disk. */
+/** Disk blocks, as reported by du. */
 function installedMb(folder: string): number {
   const output = execFileSync('du', ['-sm', folder], { encoding: 'utf8' })
   return Number.parseInt(output, 10)
 }
 
-/** A new user has neither the settings of the `npm run` that started the bench nor the Node it uses. */
+/** A new user has neither the npm settings of this run nor its Node. */
 function environmentWithoutNpm(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))
   const folders = (process.env['PATH'] ?? '').split(delimiter)

@@ -1,4 +1,4 @@
-/** Runs measured processes, each fresh, and takes the median of several. */
+/** Runs each measurement in fresh processes and takes the median. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'

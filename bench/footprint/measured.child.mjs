@@ -1,6 +1,6 @@
 /**
- * One measured process: plain JavaScript on the built package, as users run it, since type stripping
- * costs memory of its own. Prints one line of JSON, after measuring, because printing costs too.
+ * One measured process: plain JavaScript on the built package, because type stripping takes memory. It prints one
+ * line of JSON at the end, because printing costs too.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -36,7 +36,7 @@ const kinds = {
   },
 }
 
-/** The schema is written by hand: a schema library is the app's own choice. */
+/** A hand-written schema, because a schema library would add its own cost. */
 async function startWorker({ concurrency, handle = () => undefined }) {
   const { defineApp, jobs, open } = await import(`${dist}/index.mjs`)
   const anything = {

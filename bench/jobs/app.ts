@@ -1,4 +1,4 @@
-/** The app of the job benches: one queue, one type, a payload of 200 bytes that is really checked. */
+/** The app of the job benchmarks: one queue, one type, and a validated payload of 200 bytes. */
 import { z } from 'zod'
 import { type App, defineApp, type JobsQueue, jobs, type Mill, open } from '../../src/index.ts'
 import { perSecond } from '../report.ts'
@@ -20,7 +20,7 @@ export function openBench(data: string): Promise<BenchMill> {
   return open(app, { data })
 }
 
-/** Jobs one by one, so many of them in flight at any time. */
+/** Enqueues jobs one by one, with a fixed number in flight. */
 export async function enqueueSingles(
   mill: BenchMill,
   count: number,
@@ -33,7 +33,7 @@ export async function enqueueSingles(
   await Promise.all(Array.from({ length: inFlight }, producer))
 }
 
-/** 1,000 a call. */
+/** 1,000 per call. */
 export async function enqueueBulk(mill: BenchMill, count: number): Promise<void> {
   const entry = { type: 'OCR', payload, owner: 'user-1' } as const
   const entries = Array.from({ length: 1_000 }, () => entry)
@@ -42,19 +42,19 @@ export async function enqueueBulk(mill: BenchMill, count: number): Promise<void>
   }
 }
 
-/** Jobs one by one; jobs a second. */
+/** Enqueues jobs one by one; returns jobs per second. */
 export function timedEnqueue(mill: BenchMill, count: number, inFlight: number): Promise<number> {
   return timed(count, () => enqueueSingles(mill, count, inFlight))
 }
 
-/** So many things done; things a second. */
+/** Returns the rate per second. */
 export async function timed(count: number, run: () => Promise<void>): Promise<number> {
   const startedMs = performance.now()
   await run()
   return perSecond(count, performance.now() - startedMs)
 }
 
-/** Waits until so many jobs have been completed since the store was made; answers how many were. */
+/** Waits until this many jobs were completed in the store, and resolves to the number. */
 export async function untilCompleted(mill: BenchMill, count: number): Promise<number> {
   for (;;) {
     const { acknowledged } = (await mill.queues.bench.statistics()).totals
@@ -63,16 +63,16 @@ export async function untilCompleted(mill: BenchMill, count: number): Promise<nu
   }
 }
 
-/** The load under which latency and memory are measured. */
+/** The load for the latency and memory measurements. */
 export const jobsPerSecond = 500
 
-/** The time counts from before the call, so it holds the commit of the enqueue too. */
+/** The time starts before the call, so it includes the commit of the enqueue. */
 export async function enqueueTimed(mill: BenchMill): Promise<void> {
   const timed = String(process.hrtime.bigint()).padEnd(payload.length)
   await mill.jobs.enqueue('bench', 'OCR', timed, { owner: 'user-1' })
 }
 
-/** By the clock and not by the answers: a slow answer must not slow the load down. */
+/** At fixed times, so that slow responses do not reduce the load. */
 export async function enqueueSteadily(mill: BenchMill, count: number): Promise<void> {
   const startedMs = performance.now()
   const pending: Promise<void>[] = []
@@ -84,7 +84,7 @@ export async function enqueueSteadily(mill: BenchMill, count: number): Promise<v
   await Promise.all(pending)
 }
 
-/** A worker that starts with a full queue and stops after so many jobs; jobs a second. */
+/** Runs a worker on a full queue until this many jobs are done; returns jobs per second. */
 export async function processJobs(
   mill: BenchMill,
   count: number,
@@ -100,7 +100,7 @@ export async function processJobs(
   const worker = mill.worker({ poll: ['bench'], concurrency, handle: { OCR } })
   const startedMs = performance.now()
   worker.start()
-  // The store is asked only now, so that asking costs the worker nothing.
+  // Read the counters only now, so that the worker is not slowed down.
   await handled.promise
   const done = await untilCompleted(mill, before + count)
   const rate = perSecond(done - before, performance.now() - startedMs)

@@ -1,4 +1,4 @@
-/** Enqueueing one call at a time and in bulk, beside a bare insert and beside plainjob. */
+/** Enqueueing one by one and in bulk, compared with a bare insert and with plainjob. */
 import { join } from 'node:path'
 import { RawStore } from '../raw-sqlite.ts'
 import { formatRate, median, type Row, ratioRow } from '../report.ts'
@@ -14,7 +14,7 @@ export interface EnqueueSize {
 type Rate = 'bare' | 'ours' | 'plainjob' | 'ten' | 'bareBulk' | 'oursBulk' | 'plainjobBulk'
 type Rates = Record<Rate, number>
 
-/** As the embedded store has them, so that both write their logs back equally often. */
+/** The same settings as the embedded store, so that both checkpoint equally often. */
 const storeSettings = 'PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 2000;'
 
 export async function enqueueRows(folder: string, size: EnqueueSize): Promise<readonly Row[]> {
@@ -33,7 +33,7 @@ export async function enqueueRows(folder: string, size: EnqueueSize): Promise<re
     ['plainjobBulk', () => peer?.enqueueBulk(bulk) ?? 0],
   ]
   const rounds: Rates[] = []
-  // The first round warms up and does not count.
+  // The first round is a warm-up and does not count.
   for (let round = 0; round <= count; round += 1) {
     const rates: Partial<Rates> = {}
     for (const [rate, measure] of round % 2 === 0 ? measures : measures.toReversed()) {

@@ -1,4 +1,4 @@
-/** The worker process of graphile-worker, set up as its own page on performance recommends. */
+/** The worker process of graphile-worker, set up as its performance page recommends. */
 import { Logger, makeWorkerUtils, run, type Task } from 'graphile-worker'
 import { answerRequests } from '../child-process.ts'
 import { body } from '../load.ts'
@@ -11,7 +11,7 @@ export interface GraphileRequest {
 }
 
 const connectionString = process.argv[2] ?? ''
-/** Only what goes wrong: a line for each completed job would be most of its time. */
+/** Logs only problems, because a line per job would take most of the time. */
 const logger = new Logger(() => (level, message) => {
   if (level === 'error' || level === 'warning') console.error(message)
 })
@@ -53,14 +53,14 @@ answerRequests(async ({ count, concurrency }: GraphileRequest) => {
   return rate
 })
 
-/** 1,000 a call; then what autovacuum would do sooner or later, so that it is not measured. */
+/** 1,000 per call, then a vacuum, so that autovacuum does not run during the measurement. */
 async function fill(count: number): Promise<void> {
   const jobs = Array.from({ length: 1_000 }, () => ({ identifier: 'OCR', payload: { body } }))
   for (let done = 0; done < count; done += jobs.length) await utils.addJobs(jobs)
   await utils.withPgClient((client) => client.query('VACUUM ANALYZE'))
 }
 
-/** A completed job is a deleted row. */
+/** Completed jobs are deleted rows. */
 async function waiting(): Promise<number> {
   const text = 'SELECT count(*) AS waiting FROM graphile_worker.jobs'
   return utils.withPgClient(async (client) => {

@@ -1,4 +1,4 @@
-/** Tracked jobs, step by step and as a whole, beside the raw limit of the store they live in. */
+/** Tracked jobs, by step and as a whole, compared with the raw limit of the store. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { inScratchFolder } from '../load.ts'
@@ -79,7 +79,7 @@ async function diskRow(folder: string, count: number): Promise<Row> {
   const mill = await openBench(data)
   await enqueueBulk(mill, count)
   const { storeFile } = mill
-  // Closing writes the log back into the file.
+  // Closing checkpoints the log into the file.
   await mill.close()
   const bytes = statSync(storeFile ?? '').size / count
   return {

@@ -8,7 +8,7 @@ import type { WorkerRequest } from './worker.child.ts'
 
 export interface LifeCycleSize {
   readonly rounds: number
-  /** Jobs of a round with 100 in flight; fewer with less. */
+  /** Jobs per round with 100 in flight; fewer otherwise. */
   readonly batch: number
 }
 
@@ -43,7 +43,7 @@ async function measure(
   const child = new BenchChild<WorkerRequest>(new URL('./worker.child.ts', import.meta.url))
   await child.ask({ kind: 'work', data, concurrency: inFlight })
   const measured: Round[] = []
-  // The first round warms up and does not count.
+  // The first round is a warm-up and does not count.
   for (let round = 0; round <= rounds; round += 1) {
     raw.insert(batch)
     const claim = raw.claimAndDelete(batch)

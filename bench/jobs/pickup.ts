@@ -1,4 +1,4 @@
-/** How soon a worker in another process begins with a job, beside what the disk itself takes. */
+/** How soon a worker in another process starts a job, compared with the latency of the disk. */
 import { join } from 'node:path'
 import { BenchChild } from '../child-process.ts'
 import { commitBytes, DiskProbe } from '../disk-probe.ts'
@@ -7,12 +7,12 @@ import { enqueueSteadily, enqueueTimed, jobsPerSecond, openBench, untilCompleted
 import type { WorkerRequest } from './worker.child.ts'
 
 export interface PickupSize {
-  /** Jobs one at a time, when nothing else happens. */
+  /** Jobs one at a time, on an idle system. */
   readonly idle: number
   readonly loadSeconds: number
 }
 
-/** Milliseconds of each pickup, and of each bare write between them. */
+/** The milliseconds of each pickup, and of each bare write between them. */
 interface Times {
   readonly pickups: number[]
   readonly disk: number[]
@@ -25,11 +25,11 @@ export async function pickupRows(folder: string, size: PickupSize): Promise<read
   const child = new BenchChild<WorkerRequest>(new URL('./worker.child.ts', import.meta.url))
   await child.ask({ kind: 'work', data, concurrency: 10 })
   const idle: Times = { pickups: [], disk: [] }
-  // The first ones warm both processes up.
+  // The first ones are a warm-up for both processes.
   for (let sample = -20; sample < size.idle; sample += 1) {
     await untilCompleted(mill, sample + 20)
     const disk = probe.measure()
-    // Nothing is going on any more: the worker has settled the last job and found the queue empty.
+    // The system is idle: the worker has settled the last job and found the queue empty.
     await new Promise((resolve) => setTimeout(resolve, 10))
     await enqueueTimed(mill)
     const [pickup = Number.NaN] = await child.ask<number[]>({ kind: 'pickups', count: 1 })
@@ -42,7 +42,7 @@ export async function pickupRows(folder: string, size: PickupSize): Promise<read
     await enqueueSteadily(mill, jobsPerSecond)
     const pickups = await child.ask<number[]>({ kind: 'pickups', count: jobsPerSecond })
     loaded.pickups.push(...pickups)
-    // Not during the load: each would slow the other one down.
+    // Not during the load, because they would slow each other down.
     loaded.disk.push(...(await probeSteadily(probe, jobsPerSecond / 2)))
   }
   await child.end()
@@ -56,7 +56,7 @@ export async function pickupRows(folder: string, size: PickupSize): Promise<read
   ]
 }
 
-/** As often as jobs are enqueued; milliseconds of each. */
+/** At the same rate as jobs are enqueued; the milliseconds of each. */
 async function probeSteadily(probe: DiskProbe, count: number): Promise<readonly number[]> {
   const times: number[] = []
   const startedMs = performance.now()

@@ -1,6 +1,6 @@
 /**
- * plainjob, a queue on SQLite, made as durable as ours: it asks for `synchronous = NORMAL`, which can
- * lose acknowledged jobs in a power cut, so the bench sets FULL after it has opened.
+ * plainjob, a queue on SQLite, with the same durability as Millrace. It sets `synchronous = NORMAL`, which can lose
+ * jobs in a power cut, so the benchmark sets FULL afterwards.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { Connection, Queue } from 'plainjob'
@@ -26,14 +26,14 @@ export class Plainjob {
     return new Plainjob(queue)
   }
 
-  /** One job a call, and one commit each; jobs a second. */
+  /** One job and one commit per call; returns jobs per second. */
   enqueue(count: number): number {
     const startedMs = performance.now()
     for (let done = 0; done < count; done += 1) this.#queue.add('OCR', payload)
     return perSecond(count, performance.now() - startedMs)
   }
 
-  /** 1,000 a call, and one commit each; jobs a second. */
+  /** 1,000 jobs and one commit per call; returns jobs per second. */
   enqueueBulk(count: number): number {
     const payloads = Array.from({ length: 1_000 }, () => payload)
     const startedMs = performance.now()
@@ -46,7 +46,7 @@ export class Plainjob {
   }
 }
 
-/** plainjob takes any connection of this shape; with `node:sqlite`, both use the same SQLite. */
+/** plainjob accepts any connection of this shape. With `node:sqlite`, both use the same SQLite. */
 function connectionOf(db: DatabaseSync, filename: string): Connection {
   const begin = db.prepare('BEGIN')
   const beginImmediate = db.prepare('BEGIN IMMEDIATE')

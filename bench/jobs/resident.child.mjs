@@ -1,6 +1,6 @@
 /**
- * A worker process as users have it: the built package, without TypeScript in memory. Answers how many
- * megabytes it occupies when it is asked.
+ * A worker process with the built package, without TypeScript in memory. It reports its resident memory in
+ * megabytes on request.
  */
 const [entry, data, library] = process.argv.slice(2)
 const { defineApp, jobs, open } = await import(entry)
@@ -11,7 +11,7 @@ mill.worker({ poll: ['bench'], handle: { OCR: () => undefined } }).start()
 process.on('message', ({ id }) => process.send({ id, value: process.memoryUsage.rss() / 2 ** 20 }))
 process.on('disconnect', () => process.exit(0))
 
-/** Loaded when it is asked for: what is not loaded occupies nothing. */
+/** Loaded on demand, so that only the chosen library takes memory. */
 async function schema() {
   if (library === 'zod') {
     const { z } = await import('zod')

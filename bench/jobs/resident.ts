@@ -1,4 +1,4 @@
-/** What a worker process occupies: one that runs the built package, after some time under load. */
+/** The memory of a worker process with the built package, after some time under load. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildPackage } from '../built-package.ts'
@@ -8,7 +8,7 @@ import { enqueueSteadily, jobsPerSecond, openBench, untilCompleted } from './app
 
 type Library = 'valibot' | 'zod'
 
-/** How much of it is the schema library's is seen by comparing two of them. */
+/** Comparing two schema libraries shows the share of the library. */
 export async function residentRows(folder: string, seconds: number): Promise<readonly Row[]> {
   const entry = pathToFileURL(join(await buildPackage(folder), 'index.mjs')).href
   const what = `resident memory of a worker after ${seconds} s at ${jobsPerSecond} jobs/s`

@@ -1,4 +1,4 @@
-/** Each step of a job's life alone, beside the raw limit of the store, and with a long past or queue. */
+/** Each step of a job alone, compared with the raw limit of the store, and with many waiting or finished jobs. */
 import { join } from 'node:path'
 import { RawStore } from '../raw-sqlite.ts'
 import { type Row, ratioRow } from '../report.ts'
@@ -31,10 +31,10 @@ export async function stepRows(folder: string, size: StepsSize): Promise<readonl
   await enqueueBulk(finished, history)
   await processJobs(finished, history, 100)
   const rounds: Round[] = []
-  // The first round warms up and does not count.
+  // The first round is a warm-up and does not count.
   for (let round = 0; round <= count; round += 1) {
     const insert = raw.insert(batch)
-    // Whoever comes first is ahead of the disk's own upkeep, so they take turns in that too.
+    // The first one runs before the disk's own maintenance, so the order alternates.
     const all = [fresh, waiting, finished]
     const enqueued = await inTurns(all, round, (mill) => timedEnqueue(mill, batch, 100))
     const [enqueue = 0, enqueueWaiting = 0, enqueueFinished = 0] = enqueued
@@ -56,7 +56,7 @@ export async function stepRows(folder: string, size: StepsSize): Promise<readonl
   return rowsOf(rounds, history)
 }
 
-/** One after the other, beginning with another one each time; answers in the order of the stores. */
+/** Runs them in turn, starting with another one each time. Results are in the order of the stores. */
 async function inTurns(
   mills: readonly BenchMill[],
   round: number,

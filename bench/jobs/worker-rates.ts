@@ -1,4 +1,4 @@
-/** A worker on a full queue with 1, 10 and 100 handlers at once, beside graphile-worker's. */
+/** A worker on a full queue with 1, 10 and 100 parallel handlers, compared with graphile-worker. */
 import { join } from 'node:path'
 import { BenchChild } from '../child-process.ts'
 import { loadPeer, type Skipped } from '../peers.ts'
@@ -9,7 +9,7 @@ import type { WorkerRequest } from './worker.child.ts'
 
 export interface WorkerRatesSize {
   readonly rounds: number
-  /** Jobs of each measurement, in thousands that are enqueued together. */
+  /** Jobs per measurement, in thousands, because 1,000 are enqueued per call. */
   readonly batch: number
 }
 
@@ -25,7 +25,7 @@ export async function workerRateRows(
   const ours = new BenchChild<WorkerRequest>(new URL('./worker.child.ts', import.meta.url))
   const peer = await startGraphile()
   const rounds: Rates[] = []
-  // The first round warms up and does not count.
+  // The first round is a warm-up and does not count.
   for (let round = 0; round <= count; round += 1) {
     const rates: Rates = {
       ...{ ours1: 0, ours10: 0, ours100: 0 },

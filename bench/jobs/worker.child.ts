@@ -1,17 +1,17 @@
-/** The worker process of the job benches. */
+/** The worker process of the job benchmarks. */
 import { answerRequests } from '../child-process.ts'
 import { type BenchMill, enqueueBulk, openBench, processJobs } from './app.ts'
 
 export type WorkerRequest =
   | { readonly kind: 'work'; readonly data: string; readonly concurrency: number }
-  /** Enqueues so many, then runs a worker until they are completed; jobs a second. */
+  /** Enqueues this many jobs, then runs a worker until they are completed; returns jobs per second. */
   | {
       readonly kind: 'process'
       readonly data: string
       readonly count: number
       readonly concurrency: number
     }
-  /** Milliseconds from each enqueue to the start of its handler, since the last time. */
+  /** The milliseconds from each enqueue to the start of its handler, since the last request. */
   | { readonly kind: 'pickups'; readonly count: number }
 
 const pickups: number[] = []
@@ -40,7 +40,7 @@ answerRequests(async (request: WorkerRequest) => {
   }
 })
 
-/** Some payloads begin with the time at which they were enqueued, by the machine's own clock. */
+/** Some payloads begin with the time of their enqueue, by the machine's clock. */
 function pickUp(payload: string): void {
   if (payload.startsWith('j')) return
   pickups.push(Number(process.hrtime.bigint() - BigInt(payload.trimEnd())) / 1_000_000)

@@ -1,6 +1,6 @@
 /**
- * The limit: a bare `node:http` server that reads a request and answers what it always answers for the
- * action, of the size that a real answer has.
+ * The limit: a bare `node:http` server that reads a request and returns a fixed response for the action, of a
+ * realistic size.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

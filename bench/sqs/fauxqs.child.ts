@@ -1,4 +1,4 @@
-/** fauxqs as its package starts it: in memory, or persistent when a folder is given. */
+/** Starts fauxqs in memory, or persistent if a folder is given. */
 import { startFauxqs } from 'fauxqs'
 
 const [dataDir] = process.argv.slice(2)

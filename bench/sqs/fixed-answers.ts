@@ -1,4 +1,4 @@
-/** Answers that an SDK accepts for the requests of the bench, which are always the same. */
+/** Fixed responses that an SDK accepts, for the requests of the benchmark. */
 import { createHash, randomUUID } from 'node:crypto'
 import { body } from '../load.ts'
 

@@ -1,6 +1,5 @@
 /**
- * The HTTP client of Node with connections that stay open, as the SDK uses it, without the SDK: what a
- * program that speaks to a server by itself would do.
+ * Node's HTTP client with keep-alive connections, as the SDK uses it, but without the SDK.
  */
 import { Agent, request } from 'node:http'
 import type { Answer, Conversation, WireClient, WireRequest } from './wire-client.ts'

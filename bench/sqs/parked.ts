@@ -1,4 +1,4 @@
-/** Long polls that wait: what they cost the server while nothing comes. */
+/** Waiting long polls: what they cost the server while nothing arrives. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { RawClient } from './raw-client.ts'
@@ -7,7 +7,7 @@ import { createQueue } from './steps.ts'
 import { jsonRequest, type WireRequest } from './wire-client.ts'
 
 export interface ParkedCost {
-  /** Part of one core. */
+  /** As a share of one core. */
   readonly coreShare: number
   readonly megabytes: number
 }
@@ -15,7 +15,7 @@ export interface ParkedCost {
 const waitSeconds = 20
 const warmUpMs = 3_000
 
-/** A clock tick of the kernel, in which it counts the time of processes. */
+/** The kernel counts CPU time in ticks of this length. */
 const tickMs = 10
 
 export async function parkedCost(
@@ -33,15 +33,15 @@ export async function parkedCost(
   const before = residentMb(server)
   const patiently = poll(waitSeconds)
   const clients: RawClient[] = []
-  // Spread over the time of one poll, as those of many programs are.
+  // Spread over the length of one poll, as with many independent clients.
   for (let second = 0; second < waitSeconds; second += 1) {
     const client = await RawClient.open(server.port, polls / waitSeconds)
     clients.push(client)
-    // Nobody waits for its end: closing the client ends it.
+    // Not awaited: closing the client ends it.
     void client.run(() => () => patiently)
     await pause(1_000)
   }
-  // The first round of waiting is where the runtime gets to know that code.
+  // The first round is a warm-up for the runtime.
   await pause(waitSeconds * 1_000)
   const startedCpuMs = cpuMs(server)
   const startedMs = performance.now()
@@ -52,7 +52,7 @@ export async function parkedCost(
   return { coreShare, megabytes }
 }
 
-/** Until the server runs as it will go on to run. */
+/** Waits until the server's CPU use is stable. */
 async function warmUp({ port }: BenchServer, request: WireRequest): Promise<void> {
   const client = await RawClient.open(port, 16)
   const endMs = performance.now() + warmUpMs

@@ -1,6 +1,6 @@
 /**
- * HTTP over sockets that stay open, with as little work per request as possible, so that the server is
- * what is measured. Each connection sends its next request when the answer to the last is complete.
+ * HTTP over keep-alive sockets with as little work per request as possible, so that the server is measured and not
+ * the client. Each connection sends its next request after the last response is complete.
  */
 import { connect, type Socket } from 'node:net'
 import type { Answer, Conversation, WireClient } from './wire-client.ts'
@@ -73,7 +73,7 @@ class Connection {
     const head = bodyAt < headEnd.length ? '' : data.toString('latin1', 0, bodyAt)
     const [, length] = /content-length: (\d+)/i.exec(head) ?? []
     if (head !== '' && length === undefined) {
-      this.#settle?.fail(new Error('An answer without a length.'))
+      this.#settle?.fail(new Error('The response has no content length.'))
       return
     }
     const end = bodyAt + Number(length)

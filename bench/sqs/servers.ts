@@ -1,4 +1,4 @@
-/** The servers that are measured, each in a process of its own. */
+/** The measured servers, each in a separate process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ export class BenchServer {
     const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     return new Promise((resolve, reject) => {
       child.once('exit', () => reject(new Error(`${script} ended before it was ready.`)))
-      // Read to the end: a full pipe would stop the server.
+      // Read all output, because a full pipe would stop the server.
       createInterface({ input: child.stdout }).on('line', (line) => {
         const [url] = /http:\/\/[\d.]+:\d+/.exec(line) ?? []
         if (url !== undefined) resolve(new BenchServer(child, url))
@@ -49,7 +49,7 @@ export function startBare(): Promise<BenchServer> {
   return BenchServer.start('bare.child.ts')
 }
 
-/** Durable, as users have it. */
+/** Durable, as by default. */
 export function startMillrace(folder: string): Promise<BenchServer> {
   const options = ['serve', '--port', '0', '--data', folder, '--log', 'error']
   return BenchServer.start('../../src/cli.ts', options)
@@ -59,7 +59,7 @@ export function startFauxqsServer(dataDir?: string): Promise<BenchServer> {
   return BenchServer.start('fauxqs.child.ts', dataDir === undefined ? [] : [dataDir])
 }
 
-/** Puts messages into the store before a server opens it. */
+/** Sends messages to the store before a server opens it. */
 export async function fillStore(folder: string, count: number): Promise<void> {
   mkdirSync(folder, { recursive: true })
   const backend = await openSqlite({ file: join(folder, 'millrace.db') })
@@ -68,7 +68,7 @@ export async function fillStore(folder: string, count: number): Promise<void> {
   await backend.close()
 }
 
-/** Puts messages into the file that a persistent fauxqs reads when it starts. */
+/** Writes messages to the file that a persistent fauxqs reads when it starts. */
 export function writeFauxqsMessages(dataDir: string, count: number): void {
   const db = new DatabaseSync(join(dataDir, 'fauxqs.db'))
   const md5 = createHash('md5').update(body).digest('hex')

@@ -1,6 +1,6 @@
 /**
- * The SQS wire beside a bare `node:http` server that answers a fixed reply, and beside fauxqs, in
- * memory and persistent: each in a process of its own, asked in turns by the same client.
+ * The SQS endpoint compared with a bare `node:http` server that returns a fixed response, and with fauxqs in memory
+ * and persistent. Each runs in a separate process, and the same client calls them in turn.
  */
 import { join } from 'node:path'
 import { queue as filledQueue, inScratchFolder } from '../load.ts'
@@ -32,9 +32,9 @@ type Rates = Readonly<Record<Competitor, number>>
 interface Size {
   readonly rounds: number
   readonly forMs: number
-  /** What is sent before it is received, in the rows about an empty queue. */
+  /** Messages that are sent before they are received, for the rows about an empty queue. */
   readonly backlog: number
-  /** The same for a server that takes long to be filled. */
+  /** The same for a server that fills slowly. */
   readonly slowBacklog: number
   readonly waiting: number
   readonly polls: number
@@ -85,9 +85,9 @@ export async function benchSqs({ isQuick }: BenchOptions): Promise<Report> {
 
 interface Step {
   readonly what: string
-  /** Of the bare server's rate; none where the row is only told beside others. */
+  /** The target as a share of the bare server's rate. None if the row is only for comparison. */
   readonly bar?: number
-  /** The client takes most of the time, so other servers show nothing about ours. */
+  /** The client takes most of the time, so a comparison with other servers shows nothing. */
   readonly isClientBound?: true
   run(queue: BenchQueue, size: Size): Promise<number>
 }
@@ -143,7 +143,7 @@ async function rowsOf(folder: string, size: Size, waiting: number): Promise<read
   for (let round = 0; round <= size.rounds; round += 1) {
     for (const [index, step] of steps.entries()) {
       const rates = await measured(servers, step, { size, waiting, round })
-      // The first one only warms up.
+      // The first one is a warm-up.
       if (round > 0) rounds[index]?.push(rates)
     }
   }
@@ -175,7 +175,7 @@ async function start(folder: string, waiting: number): Promise<Servers> {
   return servers
 }
 
-/** Over the wire it would take most of an hour, so the messages are written where it will find them. */
+/** Sending them over HTTP would take most of an hour, so they are written to the store directly. */
 async function fillFauxqs(dataDir: string, count: number): Promise<void> {
   const server = await startFauxqsServer(dataDir)
   await createQueue({ server, name: filledQueue })
@@ -197,7 +197,7 @@ async function measured(
   const rates = { bare: 0, millrace: 0, inMemory: 0, persistent: 0 }
   const competitors = competitorsOf(step)
   const { length } = competitors
-  // Nobody is always the one who comes after the same other.
+  // Rotate the order, so that no server always runs after the same other.
   const inTurn = [...competitors, ...competitors].slice(round % length, (round % length) + length)
   for (const competitor of inTurn) {
     const server = servers[competitor]

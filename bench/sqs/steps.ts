@@ -1,4 +1,4 @@
-/** What is measured: the same conversations with every server. */
+/** The measured steps: the same requests for every server. */
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { body } from '../load.ts'
 import { perSecond } from '../report.ts'
@@ -9,7 +9,7 @@ import { type Answer, jsonRequest, type WireClient, type WireRequest } from './w
 
 const ten: readonly number[] = Array.from({ length: 10 }, (_, index) => index)
 
-/** A queue of a server; its URL is the same for all of them, since the host is ignored. */
+/** A queue of a server. Its URL is the same for all, because the host is ignored. */
 export interface BenchQueue {
   readonly server: BenchServer
   readonly name: string
@@ -30,13 +30,13 @@ export async function createQueue(queue: BenchQueue): Promise<void> {
   client.close()
 }
 
-/** Sends one message per request for so long; messages a second. */
+/** Sends one message per request for the given time; returns messages per second. */
 export async function sendSingles(queue: BenchQueue, load: Load): Promise<number> {
   const request = jsonRequest('SendMessage', { QueueUrl: urlOf(queue), MessageBody: body })
   return repeated(queue.server.port, load, request, 1)
 }
 
-/** Sends ten messages per request for so long; messages a second. */
+/** Sends ten messages per request for the given time; returns messages per second. */
 export async function sendTens(queue: BenchQueue, load: Load): Promise<number> {
   return repeated(queue.server.port, load, sendTen(queue), 10)
 }
@@ -51,7 +51,7 @@ function sendTen(queue: BenchQueue): WireRequest {
 export interface Load {
   readonly connections: number
   readonly forMs: number
-  /** Node's own client, or one that does as little as possible. */
+  /** Node's HTTP client, or one that does as little as possible. */
   readonly by: 'http' | 'sockets'
 }
 
@@ -81,7 +81,7 @@ async function repeated(
   return perSecond(answered * messages, elapsedMs)
 }
 
-/** Sends so many messages, ten per request. */
+/** Sends this many messages, ten per request. */
 export async function fillOverWire(queue: BenchQueue, count: number): Promise<void> {
   const client = await RawClient.open(queue.server.port, 16)
   const request = sendTen(queue)
@@ -94,7 +94,7 @@ export async function fillOverWire(queue: BenchQueue, count: number): Promise<vo
   client.close()
 }
 
-/** Receives ten and deletes ten, until the time is up or nothing comes any more; messages a second. */
+/** Receives ten and deletes ten until the time is up or the queue is empty; returns messages per second. */
 export async function consumeTens(queue: BenchQueue, load: Load): Promise<number> {
   const client = await openClient(queue.server.port, load)
   const QueueUrl = urlOf(queue)
@@ -137,7 +137,7 @@ function deleteRequest(QueueUrl: string, handles: readonly string[]): WireReques
   })
 }
 
-/** The same sends through the SDK, so many at once; messages a second. */
+/** The same sends with the SDK, a fixed number at once; returns messages per second. */
 export async function sendThroughSdk(queue: BenchQueue, load: Omit<Load, 'by'>): Promise<number> {
   const client = new SQSClient({
     endpoint: queue.server.url,
@@ -160,5 +160,6 @@ export async function sendThroughSdk(queue: BenchQueue, load: Omit<Load, 'by'>):
 }
 
 function succeeded({ status, body: text }: Answer): void {
-  if (status !== 200) throw new Error(`A request of the bench was refused: ${status} ${text}`)
+  if (status !== 200)
+    throw new Error(`The server refused a request of the benchmark: ${status} ${text}`)
 }

@@ -1,6 +1,6 @@
-/** What the steps of the bench need of a client: so many connections that each ask one after the other. */
+/** A client for the steps of the benchmark, with connections that each send one request at a time. */
 export interface WireClient {
-  /** Runs one conversation per connection, all at the same time. */
+  /** Runs one conversation per connection, all in parallel. */
   run(conversation: (index: number) => Conversation): Promise<void>
   close(): void
 }
@@ -13,14 +13,14 @@ export interface Answer {
 export interface WireRequest {
   readonly headers: Readonly<Record<string, string | number>>
   readonly body: string
-  /** The same as it goes over a socket. */
+  /** The same request as bytes for a socket. */
   readonly bytes: Buffer
 }
 
-/** What a connection asks next, given the answer to its last request; undefined when it is done. */
+/** Returns the next request for the last response, or undefined at the end. */
 export type Conversation = (last: Answer | undefined) => WireRequest | undefined
 
-/** A request as an SDK would send it, with a signature that nobody looks at. */
+/** A request like one of an SDK, with a signature that is not checked. */
 export function jsonRequest(action: string, input: object): WireRequest {
   const body = JSON.stringify(input)
   const headers = {

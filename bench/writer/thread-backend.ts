@@ -1,4 +1,4 @@
-/** A backend whose writer runs in a worker thread; calls of one turn of the loop travel together. */
+/** A backend whose writer runs in a worker thread. Calls of one event loop turn are sent together. */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
@@ -42,7 +42,7 @@ export async function openInThread(file: string): Promise<Pick<Backend, Method> 
         outgoing.push({ id, method, argument })
       })
   const unavailable = (): never => {
-    throw new Error('The bench does not need this.')
+    throw new Error('The benchmark does not support this call.')
   }
   const methods = {
     createQueue: call('createQueue'),

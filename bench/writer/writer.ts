@@ -1,6 +1,6 @@
 /**
- * Where should the writer sit: in the caller's thread, or in a worker thread? The same backend is
- * measured in both places; the worker is reached through batched messages, as a product would.
+ * Compares writes in the caller's thread with writes in a worker thread. The same backend is measured in both; calls
+ * to the worker are batched.
  */
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'

@@ -1,4 +1,4 @@
-/** Runs the example as a user does, from its one command, and looks at what it leaves behind. */
+/** Runs the example with its one command, and checks the results in its store, tables and files. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -35,7 +35,7 @@ const resultsOf = (jobType: string): readonly unknown[] =>
   records.filter((record) => record.jobType === jobType).map(({ result }) => result)
 
 describe('the academy', () => {
-  test('ends well, with all its workers stopped', () => {
+  test('exits with 0 after all workers have stopped', () => {
     assert.equal(ended.code, 0, ended.stdout + ended.stderr)
     assert.match(ended.stdout, /stopped 3 workers, exit codes 0, 0, 0/)
     assert.equal(ended.stderr, '')
@@ -52,24 +52,27 @@ describe('the academy', () => {
     )
   })
 
-  test('has tried the two bad uploads three times each, and once more after the replay', () => {
+  test('tried the two bad uploads three times each, and once more after the redrive', () => {
     assert.deepEqual(
       records.map(({ attempts }) => attempts),
       [1, 1, 1, 1, 1, 4, 4],
     )
     assert.match(ended.stdout, /in academy-video-jobs-dlq: .*Invalid data found/)
-    assert.match(ended.stdout, /in academy-ai-jobs-basic-dlq: .*no complete answer sheet/)
+    assert.match(
+      ended.stdout,
+      /in academy-ai-jobs-basic-dlq: .*does not show a complete answer sheet/,
+    )
   })
 
-  test('has skipped the video that was sent again', () => {
-    assert.match(ended.stdout, /video worker +VIDEO video-123 skipped: it is COMPLETED already/)
+  test('skipped the video that was submitted again', () => {
+    assert.match(ended.stdout, /video worker +VIDEO video-123 skipped: it is already COMPLETED/)
   })
 
   test('has refused an OMR job for the lite tier', () => {
-    assert.match(ended.stdout, /refused OMR in the tier lite: .*'lite' runs OCR/)
+    assert.match(ended.stdout, /refused OMR in the lite tier: .*'lite' runs OCR/)
   })
 
-  test('has found the three pages of both videos and written their pictures', async () => {
+  test('found the three pages of both videos and wrote their images', async () => {
     for (const result of resultsOf('VIDEO')) {
       assert.ok(typeof result === 'object' && result !== null && 'transitions' in result)
       assert.equal(Array.isArray(result.transitions) && result.transitions.length, 2)
@@ -82,7 +85,7 @@ describe('the academy', () => {
     }
   })
 
-  test('has read the page, and for the premium tier where its lines are', () => {
+  test('read the page, with the positions of its lines for the premium tier', () => {
     const texts = resultsOf('OCR').map((result) => JSON.stringify(result))
     for (const text of texts) assert.match(text, /Mathematics, mid-term exam/)
     assert.deepEqual(
@@ -91,7 +94,7 @@ describe('the academy', () => {
     )
   })
 
-  test('has read the marks of the student from the answer sheet', () => {
+  test('read the marks of the student from the answer sheet', () => {
     for (const result of resultsOf('OMR')) {
       assert.ok(typeof result === 'object' && result !== null && 'answers' in result)
       assert.ok(Array.isArray(result.answers))
@@ -102,14 +105,14 @@ describe('the academy', () => {
     }
   })
 
-  test('has found the sheet answered in part', () => {
+  test('detected that the sheet is only partly answered', () => {
     const [status] = resultsOf('STATUS_DETECTION')
     assert.match(JSON.stringify(status), /"status":"PARTIAL".*"answered":18,"empty":1,"multiple":1/)
   })
 
-  test('has nothing left in any queue, nor among the dead letters', async () => {
+  test('left no message in any queue or dead-letter queue', async () => {
     for (const queue of Object.values(academy.mill.queues)) {
-      const counts = [await queue.statistics(), await queue.deadLetters?.statistics()]
+      const counts = [await queue.statistics(), await queue.deadLetters.statistics()]
       assert.deepEqual(
         counts.map((count) => count && [count.ready, count.leased, count.delayed]),
         [

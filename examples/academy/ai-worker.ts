@@ -1,4 +1,4 @@
-/** The AI worker: a process that takes AI jobs, two at a time, until it is stopped. */
+/** The AI worker process. It runs two AI jobs at a time until it is stopped. */
 import { runUntilSignal } from 'millrace'
 import { TextRecognition } from '../shared/text-recognition.ts'
 import { aiHandlers } from './ai/ai-handlers.ts'

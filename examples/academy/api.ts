@@ -1,4 +1,4 @@
-/** What the academy's API server does with a request: it writes the job row and enqueues. */
+/** What the academy's API server does with a request: it adds a job row and enqueues the job. */
 import { randomUUID } from 'node:crypto'
 import { type AiJob, type AiJobType, defaultTier, type TierName, type VideoJob } from './app.ts'
 import type { OpenAcademy } from './open-academy.ts'
@@ -9,21 +9,21 @@ export interface AiRequest {
   readonly tenantId: number
   readonly sourceDomain: string
   readonly sourceId: string
-  /** Default: that of the job type. */
+  /** Default: the default tier of the job type. */
   readonly tier?: TierName
 }
 
 export interface Submitted {
-  /** Of the academy's job row. */
+  /** The id of the academy's job row. */
   readonly jobId: string
   readonly tier: TierName
-  /** Of the job in its queue. */
+  /** The id of the Millrace job. */
   readonly queuedAs: string
 }
 
 type Queues = Pick<OpenAcademy, 'mill' | 'records'>
 
-/** Refused, with nothing written, when the tier does not run such jobs. */
+/** Rejects before anything is written if the tier does not allow the job type. */
 export async function submitAiJob(
   { mill, records }: Queues,
   request: AiRequest,
@@ -45,12 +45,12 @@ export async function submitAiJob(
     tenant: `tenant-${tenantId}`,
     idempotencyKey: job.job_id,
   })
-  // The worker adds the row if it is faster.
+  // If a worker is faster, it has already added the row.
   records.add({ jobId: job.job_id, jobType })
   return { jobId: job.job_id, tier, queuedAs: id }
 }
 
-/** The id of the job row. A video has one, however often it is sent. */
+/** The id of the job row. A video has one row, even if it is submitted twice. */
 export async function submitVideo({ mill, records }: Queues, video: VideoJob): Promise<string> {
   await mill.queues.video.send(video)
   const jobId = videoJobId(video)

@@ -28,7 +28,7 @@ afterEach(async () => {
   await folder.remove()
 })
 
-/** The documented example, with an id in the place of its `"uuid"`. */
+/** The example message of the specification, with a real id. */
 const documented: AiJob = {
   job_id: '6f0f1c3e-58a4-4d0a-9a55-0b8f0d3b8a11',
   job_type: 'OMR',
@@ -65,7 +65,7 @@ describe('the queues of the academy', () => {
     },
   )
 
-  test('have the alarms that the academy asked for', () => {
+  test('have the specified alarms', () => {
     assert.deepEqual(
       mill.app.alarms?.map(({ metric, queue, comparison, threshold }) => [
         metric,
@@ -83,7 +83,7 @@ describe('the queues of the academy', () => {
 })
 
 describe('a message', () => {
-  test('of the video queue is stored as it is documented', async () => {
+  test('of the video queue has the specified format', async () => {
     const video = {
       video_id: 123,
       file_key: 'videos/tenant-1/video-123.mp4',
@@ -97,7 +97,7 @@ describe('a message', () => {
     )
   })
 
-  test('of an AI queue is stored as it is documented', async () => {
+  test('of an AI queue has the specified format', async () => {
     await mill.jobs.enqueueByTier('OMR', { ...documented, job_type: 'OMR' })
     const { items } = await mill.queues.basic.peek()
     assert.deepEqual(
@@ -106,7 +106,7 @@ describe('a message', () => {
     )
   })
 
-  test('with a key that leads out of the storage is refused', async () => {
+  test('with a file key outside the storage folder is refused', async () => {
     const video = { video_id: 1, file_key: '../secrets.mp4', tenant_code: 'hakwonplus' }
     await assert.rejects(mill.queues.video.send(video), { code: 'invalid_message' })
   })
@@ -117,21 +117,21 @@ describe('the tier of a job', () => {
     ['OCR', 'lite'],
     ['OMR', 'basic'],
     ['STATUS_DETECTION', 'basic'],
-  ] as const)('of type %s is %s unless it is named', async (jobType, tier) => {
+  ] as const)('of type %s is %s by default', async (jobType, tier) => {
     const submitted = await submitAiJob({ mill, records }, { ...request, jobType })
     const job = await mill.jobs.get(submitted.queuedAs)
     assert.equal(job?.tier, tier)
     assert.equal((await mill.queues[tier].statistics()).ready, 1)
   })
 
-  test('is the one that is named', async () => {
+  test('can be chosen', async () => {
     await submitAiJob({ mill, records }, { ...request, jobType: 'OCR', tier: 'premium' })
     const { items } = await mill.queues.premium.peek()
     assert.equal(JSON.parse(items[0]?.body ?? '').tier, 'premium')
   })
 
   test.each(['OMR', 'STATUS_DETECTION'] as const)(
-    'is not lite for %s: nothing is stored',
+    'cannot be lite for %s, and nothing is stored',
     async (jobType) => {
       const submitted = submitAiJob({ mill, records }, { ...request, jobType, tier: 'lite' })
       await assert.rejects(submitted, ({ message }: Error) => /'lite' runs OCR/.test(message))

@@ -1,6 +1,6 @@
 /**
- * The academy as one typed value: a queue of videos, three tiers of AI work, what their messages look
- * like, which tier may run what, and when somebody should be told.
+ * The app: a queue of videos, AI jobs in three tiers, their message schemas, which tier runs which job types,
+ * and the alarms.
  */
 
 import { alarm, defineApp, jobs, queue } from 'millrace'
@@ -20,7 +20,7 @@ export type VideoJob = z.infer<typeof VideoJob>
 export const tierNames = ['lite', 'basic', 'premium'] as const
 export type TierName = (typeof tierNames)[number]
 
-/** What every AI job is wrapped in, whatever it is about. */
+/** The fields that all AI jobs share. */
 function envelope<Type extends string>(jobType: Type) {
   return z.strictObject({
     job_id: z.uuid(),
@@ -31,7 +31,7 @@ function envelope<Type extends string>(jobType: Type) {
     source_domain: z.string().min(1).max(64),
     source_id: z.string().min(1).max(64),
     created_at: z.iso.datetime(),
-    /** How often it was submitted before; how often it was tried is the queue's business. */
+    /** How often the client submitted it before. The queue counts attempts itself. */
     attempt: z.int().nonnegative(),
   })
 }
@@ -42,12 +42,12 @@ const STATUS_DETECTION = envelope('STATUS_DETECTION')
 export type AiJob = z.infer<typeof OCR | typeof OMR | typeof STATUS_DETECTION>
 export type AiJobType = AiJob['job_type']
 
-/** No attempt lasts longer. Less than the visibility timeout: see `openRecords`. */
+/** The timeout of an attempt. It is shorter than the visibility timeout: see `openRecords`. */
 export const attemptTimeout = { seconds: 240 } as const
 
 export const defaultTier = { OCR: 'lite', OMR: 'basic', STATUS_DETECTION: 'basic' } as const
 
-/** The settings that all four queues share. */
+/** Settings of all four queues. */
 const shared = {
   visibilityTimeout: '5m',
   retention: '14d',

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest'
 import { readEnvironment } from './environment.ts'
 
 describe('the environment', () => {
-  test('has a value for everything when nothing is set', () => {
+  test('has defaults for all variables', () => {
     assert.deepEqual(readEnvironment({}), {
       AWS_REGION: 'ap-northeast-2',
       VIDEO_SQS_QUEUE_NAME: 'academy-video-jobs',
@@ -18,7 +18,7 @@ describe('the environment', () => {
     })
   })
 
-  test('takes an empty variable for one that is not set', () => {
+  test('ignores empty variables', () => {
     const { VIDEO_SQS_QUEUE_NAME } = readEnvironment({ VIDEO_SQS_QUEUE_NAME: '' })
     assert.equal(VIDEO_SQS_QUEUE_NAME, 'academy-video-jobs')
   })
@@ -28,7 +28,7 @@ describe('the environment', () => {
     assert.equal(VIDEO_SQS_DLQ_NAME, 'films-dlq')
   })
 
-  test('refuses all wrong values at once, and quotes none of them', () => {
+  test('is refused with the names of all wrong variables and no values', () => {
     const wrong = { AI_WORKER_MODE: 'tpu', AI_WORKER_BASIC_POLL_WEIGHT: '-7' }
     assert.throws(
       () => readEnvironment(wrong),

@@ -1,4 +1,4 @@
-/** The academy's environment variables, with the values they have when nobody sets them. */
+/** The academy's environment variables, with their defaults. */
 import { z } from 'zod'
 import { readVariables } from '../shared/read-variables.ts'
 
@@ -7,7 +7,7 @@ const Weight = z.coerce.number().int().min(1).max(100)
 
 const Variables = z
   .object({
-    /** Where the queues are on AWS. The embedded store is a file and has no region. */
+    /** The AWS region of the queues. The embedded store is a file and does not use it. */
     AWS_REGION: z.string().default('ap-northeast-2'),
     VIDEO_SQS_QUEUE_NAME: QueueName.default('academy-video-jobs'),
     VIDEO_SQS_DLQ_NAME: QueueName.optional(),
@@ -17,7 +17,7 @@ const Variables = z
     AI_WORKER_MODE: z.enum(['cpu', 'gpu']).default('cpu'),
     AI_WORKER_BASIC_POLL_WEIGHT: Weight.default(3),
     AI_WORKER_LITE_POLL_WEIGHT: Weight.default(1),
-    /** Queues, job rows and files of all processes. */
+    /** The folder of queues, job rows and files, shared by all processes. */
     ACADEMY_DATA: z.string().min(1).default('.millrace/academy'),
   })
   .transform((variables) => ({
@@ -27,7 +27,7 @@ const Variables = z
 
 export type Environment = z.infer<typeof Variables>
 
-/** Throws one error that names every variable with a wrong value, and quotes none of the values. */
+/** Throws one error that names every wrong variable, without its value. */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   return readVariables(Variables, variables)
 }

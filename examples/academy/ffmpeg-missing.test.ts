@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'vitest'
 import { startCommand } from '../../test/support/cli-process.ts'
 
-test('without ffmpeg the example says how to install it, in one line, and does nothing', async () => {
+test('without ffmpeg the example prints how to install it, and does nothing', async () => {
   const main = fileURLToPath(new URL('main.ts', import.meta.url))
   const { code, stdout, stderr } = await startCommand(process.execPath, [main], { PATH: '' }).ended
   assert.equal(code, 1)

@@ -1,6 +1,6 @@
 /**
- * The academy in one command: makes its own inputs, starts its three workers as processes, submits
- * work, lets some of it fail, repairs and replays it, and stops everything.
+ * Runs the demo with one command: creates the inputs, starts three workers as processes, submits jobs, lets
+ * some fail, repairs and redrives them, and stops everything.
  */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,10 +11,10 @@ import { makeInputs } from './inputs/make-inputs.ts'
 import { type OpenAcademy, openAcademy } from './open-academy.ts'
 import { printerOf, shortId } from './print.ts'
 import type { JobRecord } from './records.ts'
-import * as story from './story.ts'
+import * as scenario from './scenario.ts'
 import { FfmpegMissing, requireFfmpeg } from './video/ffmpeg.ts'
 
-const say = printerOf('academy')
+const print = printerOf('academy')
 
 try {
   await requireFfmpeg()
@@ -32,9 +32,9 @@ async function run(): Promise<void> {
     await academy.close()
     throw new Error('ACADEMY_DATA names a folder that was used before. Name an empty one.')
   }
-  say(`everything is kept in ${data}`)
+  print(`the data folder is ${data}`)
   await makeInputs(academy.storage)
-  say('drew a lesson, a page and an answer sheet')
+  print('drew a lesson, a page and an answer sheet')
 
   const start = (file: string, more: Readonly<Record<string, string>> = {}): Program =>
     new Program({
@@ -55,22 +55,22 @@ async function run(): Promise<void> {
     await play(academy)
   } finally {
     const codes = await stop()
-    say(`stopped ${workers.length} workers, exit codes ${codes.join(', ')}`)
+    print(`stopped ${workers.length} workers, exit codes ${codes.join(', ')}`)
     await academy.close()
   }
-  say(`the thumbnails are in ${academy.storage.path('thumbnails/tenant-1')}`)
+  print(`the thumbnails are in ${academy.storage.path('thumbnails/tenant-1')}`)
 }
 
 async function play(academy: OpenAcademy): Promise<void> {
-  const good = await story.submitGoodWork(academy, say)
-  await story.askTooMuchOfLite(academy, say)
-  const bad = await story.submitBadWork(academy, say)
-  await story.waitForCompletion(academy, good)
-  await story.sendLessonAgain(academy, say)
-  await story.waitForDeadLetters(academy, say)
-  await story.repairAndReplay(academy, say)
-  const records = await story.waitForCompletion(academy, [...good, ...bad])
-  for (const record of records) say(summaryOf(record))
+  const good = await scenario.submitGoodJobs(academy, print)
+  await scenario.submitOmrToLite(academy, print)
+  const bad = await scenario.submitBadJobs(academy, print)
+  await scenario.waitForCompletion(academy, good)
+  await scenario.sendLessonAgain(academy, print)
+  await scenario.waitForDeadLetters(academy, print)
+  await scenario.repairAndRedrive(academy, print)
+  const records = await scenario.waitForCompletion(academy, [...good, ...bad])
+  for (const record of records) print(summaryOf(record))
 }
 
 function summaryOf({ jobType, jobId, status, attempts }: JobRecord): string {

@@ -1,4 +1,4 @@
-/** What every process of the academy has open: the queues, the job rows and the files. */
+/** Opens what every process of the academy uses: the queues, the job rows and the files. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Mill, type OpenOptions, open } from 'millrace'

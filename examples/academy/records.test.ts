@@ -4,7 +4,7 @@ import { openRecords, type Records } from './records.ts'
 
 const job = { jobId: 'video-123', jobType: 'VIDEO' }
 const first = { messageId: 'm-1', token: 1 }
-/** The same message once more, under its next lease. */
+/** The same message under its next lease. */
 const again = { messageId: 'm-1', token: 2 }
 const duplicate = { messageId: 'm-2', token: 3 }
 
@@ -20,7 +20,7 @@ afterEach(() => records[Symbol.dispose]())
 const status = (): string | undefined => records.get(job.jobId)?.status
 
 describe('a job row', () => {
-  test('is pending until a worker begins it, also when it was added twice', () => {
+  test('is pending until a worker begins it, even if it was added twice', () => {
     records.add(job)
     records.add(job)
     assert.deepEqual(records.list(), [
@@ -30,12 +30,12 @@ describe('a job row', () => {
     assert.equal(status(), 'PROCESSING')
   })
 
-  test('is made by the worker when nobody has added it', () => {
+  test('is created by the worker if it is missing', () => {
     assert.ok(records.begin(job, first))
     assert.equal(records.get(job.jobId)?.attempts, 1)
   })
 
-  test('is not begun again once it is completed, by whatever message', () => {
+  test('is not begun again after it is completed, by any message', () => {
     records.begin(job, first)
     assert.ok(records.complete(job.jobId, first, { pages: 3 }))
     now += 10_000_000
@@ -44,37 +44,40 @@ describe('a job row', () => {
     assert.deepEqual(records.get(job.jobId)?.result, { pages: 3 })
   })
 
-  test('is left alone by another message while it is being worked on', () => {
+  test('cannot be begun by another message while it is in progress', () => {
     records.begin(job, first)
     now += 240_000
     assert.equal(records.begin(job, duplicate), false)
     assert.ok(records.complete(job.jobId, first, null))
   })
 
-  test('is taken over by the redelivery of its own message, at once', () => {
+  test('is taken over at once by a redelivery of its own message', () => {
     records.begin(job, first)
     assert.ok(records.begin(job, again))
     assert.equal(records.get(job.jobId)?.attempts, 2)
   })
 
-  test('is taken over by another message when no attempt can be running any more', () => {
+  test('is taken over by another message when its attempt must have timed out', () => {
     records.begin(job, first)
     now += 240_001
     assert.ok(records.begin(job, duplicate))
   })
 
-  test('is not changed by a worker that was overtaken', () => {
+  test('is not changed by a worker whose lease has ended', () => {
     records.begin(job, first)
     records.begin(job, again)
     assert.equal(records.complete(job.jobId, first, 'late'), false)
-    assert.equal(records.giveUp(job.jobId, first, { status: 'FAILED', error: 'late' }), false)
+    assert.equal(
+      records.recordFailure(job.jobId, first, { status: 'FAILED', error: 'late' }),
+      false,
+    )
     assert.equal(records.begin(job, first), false)
     assert.equal(status(), 'PROCESSING')
   })
 
-  test('is begun again after a failure, and forgets the error when it succeeds', () => {
+  test('is begun again after a failure, and its error is cleared on success', () => {
     records.begin(job, first)
-    assert.ok(records.giveUp(job.jobId, first, { status: 'FAILED', error: 'no picture' }))
+    assert.ok(records.recordFailure(job.jobId, first, { status: 'FAILED', error: 'no picture' }))
     assert.equal(records.get(job.jobId)?.error, 'no picture')
     assert.ok(records.begin(job, duplicate))
     assert.ok(records.complete(job.jobId, duplicate, 'done'))

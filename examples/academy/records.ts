@@ -1,7 +1,7 @@
 /**
- * The academy's own table of jobs, in a database of its own: what its screens show, and what a worker
- * looks at before it begins. A row that is COMPLETED is never worked on again. One that is PROCESSING is
- * left alone, unless whoever was at it has lost the message: see `begin`.
+ * The academy's own table of jobs, in a separate database. The user interface shows it, and workers check it
+ * before they begin. A COMPLETED row is never processed again. A PROCESSING row is skipped unless the worker
+ * that began it has lost its message: see `begin`.
  */
 import { Database, type Row } from '../shared/database.ts'
 
@@ -11,14 +11,14 @@ export interface JobRecord {
   readonly jobId: string
   readonly jobType: string
   readonly status: RecordStatus
-  /** How often a worker has begun it. */
+  /** How many attempts have begun. */
   readonly attempts: number
   readonly result: unknown
   readonly error: string | null
 }
 
-/** The lease under which a worker writes. Its token is larger than that of every earlier lease. */
-export interface Holder {
+/** The message and lease of a worker. A later lease has a larger token. */
+export interface LeaseHolder {
   readonly messageId: string
   readonly token: number
 }
@@ -27,20 +27,20 @@ export interface Records extends Disposable {
   add(job: Pick<JobRecord, 'jobId' | 'jobType'>): void
   get(jobId: string): JobRecord | undefined
   list(): readonly JobRecord[]
-  /** False when the job is done, or somebody else is working on it. */
-  begin(job: Pick<JobRecord, 'jobId' | 'jobType'>, holder: Holder): boolean
-  /** These two answer false, and change nothing, when another holder has begun since. */
-  complete(jobId: string, holder: Holder, result: unknown): boolean
-  giveUp(
+  /** False if the job is completed, or another worker is processing it. */
+  begin(job: Pick<JobRecord, 'jobId' | 'jobType'>, holder: LeaseHolder): boolean
+  /** These two return false and change nothing if another worker has begun since. */
+  complete(jobId: string, holder: LeaseHolder, result: unknown): boolean
+  recordFailure(
     jobId: string,
-    holder: Holder,
+    holder: LeaseHolder,
     end: { status: 'PENDING' | 'FAILED'; error: string },
   ): boolean
 }
 
 export interface RecordsOptions {
   readonly file: string
-  /** How long one attempt can last at most. */
+  /** The longest time that one attempt can take. */
   readonly attemptMsMax: number
   readonly now: () => number
 }
@@ -59,9 +59,9 @@ const schema = `
   ) STRICT`
 
 /**
- * A PROCESSING row is taken over in two cases. The same message under a later token: its earlier lease
- * has ended, so the earlier worker crashed or came too late. Another message (a replayed dead letter, a
- * repeated send) once no attempt that has begun can still be running; until then it is a duplicate.
+ * A PROCESSING row is taken over in two cases. First, by the same message with a later token: the earlier
+ * lease has ended, so that worker crashed or is late. Second, by another message (a redriven dead letter or a
+ * repeated send) once the earlier attempt must have timed out. Until then, that message is a duplicate.
  */
 const begin = `
   INSERT INTO job (job_id, job_type, status, attempts, message_id, token, begun_at)
@@ -89,7 +89,7 @@ export function openRecords({ file, attemptMsMax, now }: RecordsOptions): Record
     },
     complete: (jobId, { token }, result) =>
       db.run(end, 'COMPLETED', JSON.stringify(result), null, jobId, token) === 1,
-    giveUp: (jobId, { token }, { status, error }) =>
+    recordFailure: (jobId, { token }, { status, error }) =>
       db.run(end, status, null, error, jobId, token) === 1,
     [Symbol.dispose]: () => db.close(),
   }
@@ -101,7 +101,7 @@ function toRecord(row: Row | undefined): JobRecord | undefined {
   return {
     jobId: String(job_id),
     jobType: String(job_type),
-    // The table is written by the statements above alone.
+    // Only the statements above write this table, so the types are known.
     status: status as RecordStatus,
     attempts: Number(attempts),
     result: typeof result === 'string' ? JSON.parse(result) : null,

@@ -11,7 +11,7 @@ import { readEnvironment } from './environment.ts'
 import { files } from './inputs/make-inputs.ts'
 import { makeLessonVideo } from './inputs/make-lesson-video.ts'
 import { type OpenAcademy, openAcademy } from './open-academy.ts'
-import type { Holder, RecordStatus } from './records.ts'
+import type { LeaseHolder, RecordStatus } from './records.ts'
 import { videoHandler } from './video/handle-video.ts'
 
 const lesson = { video_id: 123, file_key: files.lesson, tenant_code: 'hakwonplus' }
@@ -22,7 +22,7 @@ let folder: TemporaryFolder
 let academy: OpenAcademy
 let minutesPassed = 0
 
-/** The clock of this process, which the test can set forward, as if the machine had slept. */
+/** A clock that the test can move forward, as if the machine had slept. */
 const clock = {
   ...systemPorts.clock,
   now: () => systemPorts.clock.now() + minutesPassed * 60_000,
@@ -50,8 +50,8 @@ afterEach(async () => {
   await folder.remove()
 })
 
-/** A worker that takes the message, marks the row, and is never heard of again. */
-async function crash(): Promise<Holder> {
+/** A worker that receives the message, marks the row as PROCESSING, and crashes. */
+async function crash(): Promise<LeaseHolder> {
   const [delivery] = await academy.mill.queues.video.receive()
   assert.ok(delivery)
   const holder = { messageId: delivery.id, token: delivery.token }
@@ -75,13 +75,13 @@ async function workOnce(): Promise<WorkerEvent> {
   return event
 }
 
-/** A video that never ends, so that its worker is killed in the midst of it, however slow the test. */
+/** A video that never ends, so that the test can kill its worker while it is processing. */
 async function pipeInsteadOf(file: string): Promise<{ restore(): Promise<void> }> {
   await rename(file, `${file}.kept`)
   execFileSync('mkfifo', [file])
   return {
     async restore() {
-      // Opened for both, it lets go of an ffmpeg that still waits for a writer.
+      // Opening the pipe for both reading and writing unblocks an ffmpeg that waits for a writer.
       const pipe = await open(file, 'r+')
       await rename(`${file}.kept`, file)
       await pipe.close()
@@ -92,7 +92,7 @@ async function pipeInsteadOf(file: string): Promise<{ restore(): Promise<void> }
 const status = (): RecordStatus | undefined => academy.records.get(job.jobId)?.status
 
 describe('a video whose worker crashed', () => {
-  test('is finished by the worker that gets it when the lease of the killed one has ended', async () => {
+  test('is completed by another worker after the lease has ended', async () => {
     const video = await pipeInsteadOf(academy.storage.path(files.lesson))
     const file = fileURLToPath(new URL('video-worker.ts', import.meta.url))
     const variables = { ACADEMY_DATA: folder.path, TMPDIR: folder.path }
@@ -108,7 +108,7 @@ describe('a video whose worker crashed', () => {
     assert.equal(status(), 'COMPLETED')
   })
 
-  test('is not touched any more by the worker that lost it', async () => {
+  test('is not changed by the worker that lost its lease', async () => {
     const late = await crash()
     minutesPassed = 6
     await workOnce()
@@ -116,24 +116,24 @@ describe('a video whose worker crashed', () => {
     assert.notEqual(academy.records.get(job.jobId)?.result, 'too late')
   })
 
-  test('is finished when it is replayed after three crashes, though its row says PROCESSING', async () => {
+  test('is completed by a redrive after three crashes, although its row is PROCESSING', async () => {
     const { video } = academy.mill.queues
     for (const minutes of [6, 12, 18]) {
       await crash()
       minutesPassed = minutes
     }
-    // The next receive moves it, since nobody was left to say that it has failed.
+    // The next receive moves it to the dead-letter queue, because no worker reported a failure.
     assert.deepEqual(await video.receive(), [])
-    assert.equal((await video.deadLetters?.statistics())?.ready, 1)
+    assert.equal((await video.deadLetters.statistics()).ready, 1)
     assert.equal(status(), 'PROCESSING')
 
-    const replay = await video.deadLetters?.redrive()
-    assert.equal((await replay?.finished())?.moved, 1)
+    const redrive = await video.deadLetters.redrive()
+    assert.equal((await redrive?.finished())?.moved, 1)
     await workOnce()
     assert.equal(status(), 'COMPLETED')
   })
 
-  test('is left to its own message by a second one that comes before the lease has ended', async () => {
+  test('is skipped by a second message that arrives before the lease has ended', async () => {
     const crashed = await crash()
     await submitVideo(academy, lesson)
     assert.notEqual((await workOnce()).id, crashed.messageId)

@@ -18,7 +18,7 @@ describe('a file key', () => {
     'videos//x',
     'video.mp4',
     'a/..',
-  ])('does not lead elsewhere: %s', (key) => {
+  ])('cannot point outside the folder: %s', (key) => {
     assert.throws(() => storage.path(key), /file key/)
   })
 })

@@ -1,20 +1,20 @@
-/** The academy's files: a folder in place of a bucket, with the same keys. */
+/** The academy's files: a folder instead of a bucket, with the same keys. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 export interface Storage {
-  /** Where a file with this key is, or would be. */
+  /** The path of the file with this key. */
   path(key: string): string
   read(key: string): Promise<Buffer>
   write(key: string, content: Buffer | string): Promise<void>
 }
 
-/** Such as `videos/tenant-1/video-123.mp4`: no key leads out of the folder. */
+/** Such as `videos/tenant-1/video-123.mp4`. No key can point outside the folder. */
 export const fileKey: RegExp = /^(?:[\w-][\w.-]*\/)+[\w-][\w.-]*$/
 
 export function openStorage(folder: string): Storage {
   const path = (key: string): string => {
-    if (!fileKey.test(key)) throw new Error('A file key is made of names with / between them.')
+    if (!fileKey.test(key)) throw new Error('A file key must consist of names separated by /.')
     return join(folder, key)
   }
   return {

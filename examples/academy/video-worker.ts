@@ -1,4 +1,4 @@
-/** The video worker: a process that takes videos from the queue, four at a time, until it is stopped. */
+/** The video worker process. It processes four videos at a time until it is stopped. */
 import { runUntilSignal } from 'millrace'
 import { readEnvironment } from './environment.ts'
 import { openAcademy } from './open-academy.ts'

@@ -33,16 +33,16 @@ function work(context: Attempt, run: () => Promise<unknown>): Promise<unknown> {
 const fail = (): Promise<never> => Promise.reject(new Error('no picture'))
 
 describe('work with a job row', () => {
-  test('is done once: a redelivery is answered with the result of the first run', async () => {
+  test('runs once: a redelivery returns the result of the first run', async () => {
     let runs = 0
     const run = async (): Promise<object> => ({ run: ++runs })
     assert.deepEqual(await work(attempt(1), run), { run: 1 })
     assert.deepEqual(await work(attempt(2), run), { run: 1 })
     assert.equal(runs, 1)
-    assert.equal(printed.at(-1), 'VIDEO video-123 skipped: it is COMPLETED already')
+    assert.equal(printed.at(-1), 'VIDEO video-123 skipped: it is already COMPLETED')
   })
 
-  test('goes back to PENDING when it fails, and to FAILED with its last attempt', async () => {
+  test('returns to PENDING if it fails, and is FAILED after its last attempt', async () => {
     const states: unknown[] = []
     for (const number of [1, 2, 3]) {
       await assert.rejects(work(attempt(number), fail), /no picture/)
@@ -56,24 +56,24 @@ describe('work with a job row', () => {
     ])
   })
 
-  test('goes back to PENDING when the worker stops, even in its last attempt', async () => {
+  test('returns to PENDING if the worker stops, even in its last attempt', async () => {
     const signal = AbortSignal.abort(new AbortReason('shutdown'))
     await assert.rejects(work(attempt(3, signal), async () => signal.throwIfAborted()))
     assert.equal(records.get(job.jobId)?.status, 'PENDING')
   })
 
-  test('has FAILED when it was cancelled', async () => {
+  test('is FAILED if it was cancelled', async () => {
     const signal = AbortSignal.abort(new AbortReason('cancelled'))
     await assert.rejects(work(attempt(1, signal), async () => signal.throwIfAborted()))
     assert.equal(records.get(job.jobId)?.status, 'FAILED')
   })
 
-  test('counts for nothing when another worker has taken the job over', async () => {
+  test('changes nothing if another worker has taken over the job', async () => {
     const overtaken = work(attempt(1), async () => {
       await work(attempt(2), async () => 'theirs')
       return 'mine'
     })
-    await assert.rejects(overtaken, /taken the job over/)
+    await assert.rejects(overtaken, /taken over the job/)
     assert.equal(records.get(job.jobId)?.result, 'theirs')
   })
 })

@@ -1,4 +1,4 @@
-/** A flow: work in units that run side by side, and one message when all of them are done. */
+/** A flow: units of work that run in parallel, and one message when all are done. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ const Book = z.object({ book: z.string() })
 
 const app = defineApp('first-flow', {
   queues: {
-    // At most two pages at once, over all workers together.
+    // At most two pages at once, across all workers.
     pages: queue({
       schema: Book.extend({ page: z.number() }),
       concurrency: 2,
@@ -23,7 +23,7 @@ const app = defineApp('first-flow', {
   },
 })
 
-// A folder of its own, so that each run starts empty. Without `data` the store is in `.millrace/`.
+// A temporary folder, so that each run starts empty. Without `data` the store is in `.millrace/`.
 const data = await mkdtemp(join(tmpdir(), 'millrace-first-'))
 const mill = await open(app, { data })
 
@@ -39,7 +39,7 @@ const worker = mill.worker({
       if (page === 4 && jams-- > 0) throw new Error('The paper is jammed.')
       printed += 1
     },
-    // The last page to end sends this message, in the same commit, so it is sent once.
+    // Completing the last page sends this message in the same commit, so it is sent once.
     bind: ({ book }) => {
       console.log(`${printed} pages are printed. Binding "${book}".`)
       bound.resolve()
@@ -55,7 +55,7 @@ const finalize = { message: { book: 'Mills' } }
 const opened = await mill.flows.printing.open('mills', { units, finalize })
 console.log(`The flow is ${opened.status}, with ${opened.added} units.`)
 
-// A flow is known by its id: opening it again adds nothing.
+// The id identifies the flow, so opening it again adds nothing.
 const again = await mill.flows.printing.open('mills', { units, finalize })
 console.log(`Opened again: ${again.status}, ${again.added} units added.`)
 

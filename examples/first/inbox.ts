@@ -1,4 +1,4 @@
-/** An inbox: a queue whose messages people take, under their names, and end or give back. */
+/** An inbox: a queue whose messages people claim, then resolve or return. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +9,13 @@ const Refund = z.object({ customer: z.string(), euros: z.number() })
 
 const app = defineApp('first-inbox', {
   queues: {
-    // A claim lasts an hour. Without a dead-letter queue, what nobody ends stays for a week.
+    // A claim lasts an hour. Messages that are not resolved are kept for a week.
     approvals: queue({ schema: Refund, visibilityTimeout: '1h', retention: '7d' }),
     payments: queue({ schema: Refund }),
   },
 })
 
-// A folder of its own, so that each run starts empty. Without `data` the store is in `.millrace/`.
+// A temporary folder, so that each run starts empty. Without `data` the store is in `.millrace/`.
 const data = await mkdtemp(join(tmpdir(), 'millrace-first-'))
 const mill = await open(app, { data })
 
@@ -25,24 +25,24 @@ await mill.queues.approvals.send({ customer: 'Ben', euros: 900 })
 const inbox = mill.inbox('approvals')
 console.log(`Waiting: ${(await inbox.counts()).waiting}`)
 
-// Without an id, a claim takes what has waited longest.
+// Without an id, a claim takes the oldest message.
 const claimed = await inbox.claim({ by: 'anna' })
-if (claimed.status !== 'claimed') throw new Error('Nothing waits.')
+if (claimed.status !== 'claimed') throw new Error('The inbox is empty.')
 const { id, message } = claimed.item
 if (message === undefined) throw new Error('The message does not fit its schema.')
-console.log(`anna has the refund of ${message.customer}.`)
+console.log(`anna claims the refund for ${message.customer}.`)
 
 const taken = await inbox.claim({ id, by: 'otto' })
-if (taken.status === 'taken') console.log(`otto cannot take it: ${taken.holder} has it.`)
+if (taken.status === 'taken') console.log(`otto cannot claim it: ${taken.holder} has it.`)
 
-// Resolving ends the message and sends what follows, in one commit.
+// `resolve` ends the message and sends the emitted messages, in one commit.
 const payment = mill.queues.payments.prepare(message)
 await inbox.resolve(id, { by: 'anna', note: 'approved', emits: [payment] })
 const [paid] = await mill.queues.payments.receive()
-console.log(`To be paid: ${paid?.message.euros} euros to ${paid?.message.customer}.`)
+console.log(`Pay ${paid?.message.euros} euros to ${paid?.message.customer}.`)
 await paid?.acknowledge()
 
-// What is not hers to decide goes back, with a note.
+// A message can be returned to the inbox, with a note.
 const second = await inbox.claim({ by: 'anna' })
 if (second.status === 'claimed') {
   await inbox.giveBack(second.item.id, { by: 'anna', note: 'too much for me' })

@@ -1,4 +1,4 @@
-/** A job: work that is tracked from enqueue to its end, with retries, progress and a result. */
+/** A job: tracked work with retries, progress and a result. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,39 +12,36 @@ const app = defineApp('first-job', {
         RESIZE: {
           schema: z.object({ file: z.string(), width: z.number() }),
           result: z.object({ file: z.string() }),
+          run: async ({ file, width }, context) => {
+            console.log(`Attempt ${context.attempt} of ${file}`)
+            // This error is not retried.
+            if (!file.endsWith('.png'))
+              throw new UnrecoverableError('Only PNG files can be resized.')
+            // Any other error is retried.
+            if (context.attempt === 1) throw new Error('The disk was busy.')
+            await context.progress(0.5)
+            return { file: file.replace('.png', `-${width}.png`) }
+          },
         },
       },
       attempts: 3,
-      // Short, so that this program is. The default waits 5 seconds before the first retry.
+      // Short for this program. By default, the first retry waits 5 seconds.
       backoff: { from: '100ms' },
     }),
   },
 })
 
-// A folder of its own, so that each run starts empty. Without `data` the store is in `.millrace/`.
+// A temporary folder, so that each run starts empty. Without `data` the store is in `.millrace/`.
 const data = await mkdtemp(join(tmpdir(), 'millrace-first-'))
 const mill = await open(app, { data })
 
-// Usually a process of its own: `await worker.run()` works until SIGTERM.
-const worker = mill.worker({
-  poll: ['images'],
-  handle: {
-    RESIZE: async ({ file, width }, context) => {
-      console.log(`Attempt ${context.attempt} of ${file}`)
-      // An error that a retry may cure: throw it. One that no retry cures: fail at once.
-      if (!file.endsWith('.png')) throw new UnrecoverableError('Only PNG files can be resized.')
-      if (context.attempt === 1) throw new Error('The disk was busy.')
-      await context.progress(0.5)
-      return { file: file.replace('.png', `-${width}.png`) }
-    },
-  },
-})
-worker.start()
+// In production, run the worker as a separate process: `await worker.run()` runs until SIGTERM.
+mill.worker({ poll: ['images'], handle: {} }).start()
 
-// The idempotency key makes it safe to enqueue twice: the second call finds the first job.
-const order = { file: 'mill.png', width: 200 }
-const first = await mill.jobs.enqueue('images', 'RESIZE', order, { idempotencyKey: 'mill-200' })
-const again = await mill.jobs.enqueue('images', 'RESIZE', order, { idempotencyKey: 'mill-200' })
+// The idempotency key makes it safe to enqueue twice: the second call returns the first job.
+const payload = { file: 'mill.png', width: 200 }
+const first = await mill.jobs.enqueue('images', 'RESIZE', payload, { idempotencyKey: 'mill-200' })
+const again = await mill.jobs.enqueue('images', 'RESIZE', payload, { idempotencyKey: 'mill-200' })
 console.log(`Enqueued: ${first.status}, then ${again.status}.`)
 
 const job = await mill.jobs.waitFor(first.id)
@@ -54,5 +51,5 @@ const { id } = await mill.jobs.enqueue('images', 'RESIZE', { file: 'mill.txt', w
 const failed = await mill.jobs.waitFor(id)
 console.log(`${failed.status} after ${failed.attemptsMade} attempt: ${failed.error}`)
 
-await mill.close() // stops the worker, too
+await mill.close() // also stops the worker
 await rm(data, { recursive: true })

@@ -1,4 +1,4 @@
-/** Runs the programs of this folder: those that are named, or all of them, one after the other. */
+/** Runs the named programs of this folder, or all of them, one after the other. */
 const programs = ['queue', 'job', 'flow', 'collector', 'schedule', 'inbox']
 const chosen = process.argv.slice(2)
 
@@ -8,6 +8,6 @@ if (chosen.every((name) => programs.includes(name))) {
     await import(`./${name}.ts`)
   }
 } else {
-  console.error(`Expected some of: ${programs.join(', ')}`)
+  console.error(`Usage: npm run example:first -- [${programs.join('|')}] ...`)
   process.exitCode = 2
 }

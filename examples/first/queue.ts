@@ -1,11 +1,11 @@
-/** A queue: send typed messages, receive them, and see what becomes of one that cannot be handled. */
+/** A queue: send and receive typed messages, and redrive a dead letter. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineApp, MillraceError, open, queue } from 'millrace'
 import { z } from 'zod'
 
-// One value declares the queue, its settings and what its messages look like.
+// Declares the queue, its settings and the schema of its messages.
 const app = defineApp('first-queue', {
   queues: {
     orders: queue({
@@ -16,12 +16,12 @@ const app = defineApp('first-queue', {
   },
 })
 
-// A folder of its own, so that each run starts empty. Without `data` the store is in `.millrace/`.
+// A temporary folder, so that each run starts empty. Without `data` the store is in `.millrace/`.
 const data = await mkdtemp(join(tmpdir(), 'millrace-first-'))
 const mill = await open(app, { data })
 const { orders } = mill.queues
 
-// Once `send` has returned, the message is on disk.
+// When `send` has resolved, the message is on disk.
 await orders.send({ order: 1, item: 'flour' })
 await orders.send({ order: 2, item: 'a millstone' })
 await orders.send({ order: 3, item: 'oats' })
@@ -35,7 +35,7 @@ try {
   console.log(`Refused: ${error.message.split('\n')[0]}`)
 }
 
-// A received message is invisible to others for a minute. End it before that, in one of these ways.
+// A received message is invisible to other receivers for a minute. Settle it within that time.
 for (const delivery of await orders.receive({ max: 10 })) {
   const { order, item } = delivery.message
   if (item === 'a millstone') {
@@ -47,15 +47,12 @@ for (const delivery of await orders.receive({ max: 10 })) {
   }
 }
 
-// Dead letters wait until the reason is gone. Then a redrive sends them back to their queue.
-const { deadLetters } = orders
-if (deadLetters !== null) {
-  const { items } = await deadLetters.peek()
-  console.log(`Why: ${items[0]?.deadLetterOrigin?.reason}.`)
-  const redrive = await deadLetters.redrive()
-  const { moved } = await redrive.finished()
-  console.log(`Moved back: ${moved}.`)
-}
+// When the cause is fixed, a redrive moves the dead letters back to their queue.
+const { items } = await orders.deadLetters.peek()
+console.log(`Reason: ${items[0]?.deadLetterOrigin?.reason}.`)
+const redrive = await orders.deadLetters.redrive()
+const { moved } = await redrive.finished()
+console.log(`Moved back: ${moved}.`)
 const [again] = await orders.receive({ wait: '5s' })
 await again?.acknowledge()
 console.log(`Order ${again?.message.order} is done: ${again?.message.item}.`)

@@ -1,4 +1,4 @@
-/** A schedule: messages and jobs that are sent by the clock, each tick once, however many processes run. */
+/** A schedule: sends messages and jobs by interval or cron. Each tick fires once across all processes. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const app = defineApp('first-schedule', {
     reports: jobs({ types: { REPORT: z.object({ day: z.string() }) } }),
   },
   schedules: {
-    // Ticks lie at whole multiples, so that all processes agree on them.
+    // Ticks are at whole seconds, so that all processes agree on them.
     everySecond: schedule({ every: '1s', queue: 'heartbeat' }),
     nightly: schedule({
       cron: '30 2 * * *',
@@ -23,7 +23,7 @@ const app = defineApp('first-schedule', {
   },
 })
 
-// A folder of its own, so that each run starts empty. Without `data` the store is in `.millrace/`.
+// A temporary folder, so that each run starts empty. Without `data` the store is in `.millrace/`.
 const data = await mkdtemp(join(tmpdir(), 'millrace-first-'))
 const mill = await open(app, { data })
 const { everySecond, nightly } = mill.schedules
@@ -40,21 +40,21 @@ const worker = mill.worker({
       if (ticks === 3) thirdTick.resolve()
     },
     REPORT: ({ day }) => {
-      console.log(`The report of ${day} is written.`)
+      console.log(`Wrote the report for ${day}.`)
     },
   },
 })
 worker.start()
 await thirdTick.promise
 
-// A paused schedule sends nothing, in all processes, until it is resumed.
+// Pauses it in all processes until `resume`.
 await everySecond.pause({ by: 'anna' })
 console.log(`Paused by ${(await everySecond.read()).pausedBy}.`)
 
 const [next] = await nightly.next()
 console.log(`The next nightly report is due at ${next?.toISOString()}.`)
 
-// Once more, now. The tick at night stays due.
+// Runs it now. The next tick at night is still due.
 await mill.jobs.waitFor(await nightly.runNow({ by: 'anna' }))
 
 await mill.close()

@@ -1,4 +1,4 @@
-/** The API process. With the inline runtime it does the work of the workers too. */
+/** The API process. With the inline runtime it also processes the documents. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
@@ -33,11 +33,11 @@ export async function startApi(
     fetch: api.fetch,
     hostname: '127.0.0.1',
     port: environment.PORT,
-    // Node would cut a request off after five minutes, and an upload may take longer.
+    // Node's default limit is five minutes, and an upload may take longer.
     serverOptions: { requestTimeout: uploadMs },
   })
   await once(server, 'listening')
-  // A server that listens on a port has such an address.
+  // The address of a listening TCP server has this type.
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   ingestion.publicUrl = environment.PUBLIC_URL ?? url
@@ -51,7 +51,7 @@ export async function startApi(
   }
 }
 
-/** An API beside workers never loads the stages. */
+/** With workers, the API never loads the processing stages. */
 async function runtimeOf(ingestion: Ingestion): Promise<Runtime> {
   if (ingestion.environment.INGESTION_RUNTIME === 'worker') return workerRuntime(ingestion.mill)
   const { inlineRuntime } = await import('./runtime/inline-runtime.ts')

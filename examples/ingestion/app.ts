@@ -1,6 +1,5 @@
 /**
- * The queues of the system, the flow that joins the units of a document again, the janitor's schedule and
- * the alarms, declared once.
+ * The app: the queues, the flow that joins the units of a document, the janitor's schedule, and the alarms.
  */
 
 import {
@@ -20,7 +19,7 @@ const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 const model = z.string().min(1).max(100)
 const document = { documentId: id, organizationId: id, kbId: id }
 
-/** What an upload becomes. */
+/** The job for an uploaded document. */
 export const IngestJob = z.strictObject({
   ...document,
   sourceObjectKey: z.string().max(500),
@@ -38,13 +37,13 @@ export type IngestJob = z.infer<typeof IngestJob>
 export type ExtractJob = z.infer<typeof ExtractJob>
 export type FinalizeJob = z.infer<typeof FinalizeJob>
 
-/** A document that has been pending or ingesting for longer than this is stuck. */
+/** A document that is pending or ingesting for longer than this is stuck. */
 export const stuckAfterMs: number = 40 * 60_000
 
-/** The value that the janitor sets, and the alarm watches. */
+/** The metric that the janitor records and the alarm watches. */
 export const stuckMetric = 'documents_stuck'
 
-/** Operators hold extraction by the first name, the circuit breaker by the second. */
+/** Kill switches: operators use the first, the circuit breaker the second. */
 export const pauseSwitch = 'EXTRACTION_PAUSED'
 export const breakerSwitch = 'PROVIDER_DOWN'
 
@@ -55,8 +54,8 @@ export function ingestionApp(settings: QueueSettings) {
   } as const
   return defineApp('ingestion', {
     queues: {
-      // A lease is renewed while its job runs, so it is short: it says how soon the job of a worker
-      // that died is taken up by another. The timeout says how long a job may run.
+      // The lease is renewed while a job runs, so it can be short: after a crash, another worker takes the
+      // job when the lease ends. The timeout limits how long a job may run.
       ingest: queue({
         ...policy,
         name: 'ingest-jobs',
@@ -72,7 +71,7 @@ export function ingestionApp(settings: QueueSettings) {
         visibilityTimeout: '1m',
         timeout: '5m',
         deadLetter: { after: 3, name: 'extract-jobs-dlq' },
-        // R: what the provider's limits allow. The rest waits here, and no document fails for it.
+        // The limit of the model provider. Other units wait here without failing.
         concurrency: settings.EXTRACT_CONCURRENCY,
         obeys: [pauseSwitch, breakerSwitch],
       }),
@@ -84,11 +83,11 @@ export function ingestionApp(settings: QueueSettings) {
         timeout: '15m',
         deadLetter: { after: 3, name: 'finalize-jobs-dlq' },
       }),
-      // A tick that fails is not missed: the next one looks at the same rows.
+      // A failed tick needs no retry: the next one checks the same rows.
       janitor: queue({ name: 'janitor-ticks', retention: '5m' }),
     },
     flows: {
-      // A unit that is given up lies in a dead-letter queue. The document waits for its replay.
+      // The dead letter of a failed unit can be redriven, and the document waits for that.
       extraction: flow({
         units: 'extract',
         finalize: 'finalize',
@@ -110,13 +109,13 @@ function alarms(): readonly Alarm[] {
     alarm.dead(key).above(0, {
       ...urgent,
       name: `${key}-jobs-dead-letters`,
-      description: 'Jobs that failed three times. Repair the cause and replay them.',
+      description: 'Jobs that failed three times. Fix the cause and redrive them.',
     }),
   )
   const stuck = alarm.metric(stuckMetric).above(0, {
     ...urgent,
     name: 'documents-stuck',
-    description: 'Documents that have been pending or ingesting for more than 40 minutes.',
+    description: 'Documents that are pending or ingesting for more than 40 minutes.',
   })
   return [...deadLetters, stuck]
 }

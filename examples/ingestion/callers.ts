@@ -1,4 +1,4 @@
-/** Who calls: a member of an organisation. */
+/** The caller of a request: a member of an organisation. */
 import { z } from 'zod'
 import { Tokens } from '../shared/tokens.ts'
 

@@ -1,4 +1,4 @@
-/** Makes the app from the environment, for commands that take a module: `up`, `doctor`, `template export`. */
+/** Builds the app from the environment, for `millrace up`, `doctor` and `template export`. */
 import type { AppSettings } from 'millrace'
 import { type IngestionApp, ingestionApp } from './app.ts'
 import { readQueueSettings } from './environment.ts'

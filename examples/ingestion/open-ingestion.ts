@@ -1,4 +1,4 @@
-/** What every process of the system has open: queues, tables, objects, and the extractor. */
+/** Opens what every process uses: queues, tables, objects and the extractor. */
 import { createHmac } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,11 +17,11 @@ export interface Ingestion extends PipelineParts, AsyncDisposable {
   readonly environment: Environment
   readonly mill: IngestionMill
   readonly signer: UploadSigner
-  /** Present when uploads come to our own server. */
+  /** Set if browsers upload to our own server. */
   readonly uploadFolder: FileObjectStore | undefined
   readonly now: () => number
   readonly log: Logger
-  /** Where the API is reached; set once it listens. */
+  /** The URL of the API; set once it listens. */
   publicUrl: string
 }
 
@@ -37,8 +37,8 @@ export async function openIngestion(
     log,
     onNotice: (notice) => {
       const { kind } = notice
-      // An alarm is in the log as it is.
-      if (kind !== 'alarm') log.error({ kind, code: codeIn(notice) }, 'behind the scenes')
+      // Millrace logs alarms itself.
+      if (kind !== 'alarm') log.error({ kind, code: codeIn(notice) }, 'background error')
     },
     ...options,
   })
@@ -66,7 +66,7 @@ export async function openIngestion(
   return ingestion
 }
 
-/** One secret, and a key of its own for each use of it. */
+/** Derives a separate key for each use of the secret. */
 export function keyFor({ INGESTION_SECRET }: Environment, use: 'uploads' | 'tokens'): string {
   return createHmac('sha256', INGESTION_SECRET).update(use).digest('base64url')
 }
@@ -77,7 +77,7 @@ interface UploadParts {
   readonly now: () => number
 }
 
-/** What is not configured is not loaded. */
+/** Loads only the configured store. */
 async function objectStores(
   environment: Environment,
   uploads: UploadParts,
@@ -103,7 +103,7 @@ async function extractorOf(environment: Environment): Promise<Extractor> {
   if (INGESTION_EXTRACTOR === 'offline') return offlineExtractor
   const { claudeExtractor } = await import('./extractor/claude-extractor.ts')
   return claudeExtractor({
-    // The environment was checked to have one.
+    // `readEnvironment` has checked that it is set.
     apiKey: ANTHROPIC_API_KEY ?? '',
     ...(ANTHROPIC_BASE_URL !== undefined && { baseUrl: ANTHROPIC_BASE_URL }),
   })
@@ -115,13 +115,13 @@ async function embedderOf(environment: Environment): Promise<Embedder> {
   const { httpEmbedder } = await import('./embedder/http-embedder.ts')
   return httpEmbedder({
     baseUrl: EMBEDDINGS_URL,
-    // The environment was checked to have one.
+    // `readEnvironment` has checked that it is set.
     apiKey: EMBEDDINGS_API_KEY ?? '',
     model: EMBEDDINGS_MODEL,
   })
 }
 
-/** A code and not a text, which may quote anything. */
+/** The code of an error and not its message, which may contain user data. */
 function codeIn(notice: object): string {
   const error = 'error' in notice ? notice.error : undefined
   return error instanceof MillraceError ? error.code : 'none'

@@ -1,6 +1,6 @@
 /**
- * A worker process: all roles, or those that its arguments name. With `--drain` it ends when there is nothing
- * left to do, for machines that are started for a batch of uploads and not kept.
+ * A worker process with all roles, or the roles in its arguments. With `--drain` it exits when no work is left,
+ * for machines that are started for a batch of uploads.
  */
 import { parseArgs } from 'node:util'
 import { runUntilSignal, type Worker } from 'millrace'
@@ -43,7 +43,7 @@ export function createIngestionWorker(
       await runJanitor(ingestion, runtime)
     },
   }
-  // Drawing pages needs a core for itself; a call of a model is waited for.
+  // Drawing pages needs a whole core; a model call mostly waits.
   const queueConcurrency = {
     ingest: 1,
     extract: environment.EXTRACT_CONCURRENCY,
@@ -57,7 +57,7 @@ export function createIngestionWorker(
   })
 }
 
-/** The entries of these roles. What is left out is not asked for, though the types do not see it. */
+/** Selects the given roles. The types still list all of them. */
 function only<Entries extends Record<Role, unknown>>(
   entries: Entries,
   chosen: readonly Role[],
@@ -65,7 +65,7 @@ function only<Entries extends Record<Role, unknown>>(
   return Object.fromEntries(chosen.map((role) => [role, entries[role]])) as Entries
 }
 
-/** Works until SIGTERM or SIGINT, or until there is nothing left. */
+/** Runs until SIGTERM or SIGINT, or with `--drain` until no work is left. */
 async function main(): Promise<void> {
   const options = { drain: { type: 'boolean', default: false } } as const
   const { values, positionals } = parseArgs({ options, allowPositionals: true })

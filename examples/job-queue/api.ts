@@ -1,6 +1,6 @@
 /**
- * The API process: the routes of the system, the jobs API of Millrace beside them, and the sockets
- * of browsers. It enqueues and never runs a job.
+ * The API process: the routes of the example, the jobs API of Millrace, and the sockets of browsers. It
+ * enqueues jobs and never runs one.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -64,13 +64,13 @@ export async function startApi({ mill, services, settings, log }: ApiSetup): Pro
   })
   http.listen(settings.port, '127.0.0.1')
   await once(http, 'listening')
-  // A server that listens on a port has such an address.
+  // The address of a listening TCP server has this type.
   const { port } = http.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
     async stop() {
       stopping.abort()
-      // Closes the server as well, once the requests at hand are answered.
+      // Closes the HTTP server too, after the running requests.
       await gateway.close()
     },
   }

@@ -1,13 +1,13 @@
 /**
- * The six queues, the chains of course generation and the nightly clean-up, declared once. Payloads are identifiers and a few words about the task: content
- * stays in the database and on the disk, so a job is small and holds nothing private.
+ * The six queues, the chains of course generation and the nightly clean-up. A payload contains only ids and a
+ * few options. Content stays in the database and on disk, so jobs are small and contain no private data.
  */
 
 import { chain, defineApp, type HandlerContext, jobs, type Mill, queue, schedule } from 'millrace'
 import { z } from 'zod'
 import type { QueueSettings } from './environment.ts'
 
-/** Keys of the app, names in the store, and the last part of the address at which jobs are enqueued. */
+/** Used as keys of the app, as names in the store, and in the URL that enqueues a job. */
 export const jobQueueNames = [
   'ocr_queue',
   'ai_processing_queue',
@@ -44,7 +44,7 @@ export type CourseStep = z.infer<typeof CourseStep>
 export type ModuleStep = z.infer<typeof ModuleStep>
 export type CleanUp = z.infer<typeof CleanUp>
 
-/** Each step reads from the database what the steps before it wrote, so all of them take the same ids. */
+/** All steps take the same ids. Each reads from the database what earlier steps wrote. */
 const sameModule = (_result: unknown, start: ModuleStep): ModuleStep => start
 const sameCourse = (_result: unknown, start: CourseStep): CourseStep => start
 
@@ -62,11 +62,11 @@ export function jobQueueApp(settings: QueueSettings) {
     attempts: settings.attempts,
     backoff: { from: { ms: settings.backoffMs } },
     visibilityTimeout: { ms: settings.leaseMs },
-    // What nobody has started within a day is given up, and its row says so.
+    // A job that does not start within a day fails, and its row says so.
     retention: '1d',
     maxMessageBytes: 4_096,
     deadLetter: { queue: 'dead_letters' },
-    // The rows of finished jobs are the history that audits read.
+    // The rows of finished jobs are the audit log.
     keepFinished: { completed: 'forever', failed: 'forever' },
   } as const
   return defineApp('job-queue', {
@@ -102,7 +102,7 @@ export function jobQueueApp(settings: QueueSettings) {
           final_exam: CourseStep,
           mastery_analysis: CourseStep,
         },
-        // Both hold for all workers together: so many courses advance, and calls keep their distance.
+        // Both limits apply across all workers: how many courses run at once, and how often a step starts.
         concurrency: settings.courseConcurrency,
         rate: { max: 1, per: { ms: settings.courseLimiterMs } },
       }),
@@ -113,8 +113,8 @@ export function jobQueueApp(settings: QueueSettings) {
       }),
       dead_letters: queue({ name: 'job_queue_dead_letters', retention: '14d' }),
     },
-    // How many modules a course has, its outline decides. So each module is a chain of its own, known by
-    // the module's id, and the last step of one starts the next: a course never does two things at once.
+    // The outline decides how many modules a course has, so each module has its own chain, with the
+    // module's id. Its last step starts the next chain, so a course runs one step at a time.
     chains: {
       module: chain({
         steps: [step('module_lessons'), { ...step('module_exam'), from: sameModule }],

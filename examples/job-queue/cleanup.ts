@@ -1,6 +1,6 @@
 /**
- * What a day has left behind and nobody needs. A schedule enqueues it every night at three, once, however many
- * processes run. The history of jobs stays as it is.
+ * Removes old dead letters, interrupted uploads and events. A schedule enqueues it once every night at three,
+ * across all processes. Job rows are kept.
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,14 +9,14 @@ import { partialSuffix } from './services/documents-service.ts'
 import type { Services } from './services/services.ts'
 
 const dayMs = 86_400_000
-/** One run removes at most so many dead letters, and the next goes on. */
+/** The limit for one run; the next run continues. */
 const deadLettersMax = 1_000
 const batch = 100
 
 export interface CleanupSetup {
   readonly mill: Pick<JobQueueMill, 'queues'>
   readonly services: Pick<Services, 'documents' | 'events'>
-  /** How many of the newest dead letters may stay, if they are younger than a day. */
+  /** How many of the newest dead letters are kept, if they are younger than a day. */
   readonly deadLettersKept: number
 }
 
@@ -26,7 +26,7 @@ export interface CleanedUp {
   readonly events: number
 }
 
-/** The handler: `at` is the moment for which it was scheduled. */
+/** The handler. `at` is the scheduled time. */
 export function cleanup(setup: CleanupSetup): (tick: CleanUp) => Promise<CleanedUp> {
   return async ({ at }) => {
     const before = Date.parse(at) - dayMs
@@ -58,12 +58,12 @@ async function removeDeadLetters(
     })
     const gone = (await Promise.all(ends)).filter((isGone) => isGone).length
     removed += gone
-    // The oldest come first: after one that stays, all stay.
+    // They are sorted from the oldest, so all after this one are kept too.
     if (gone < batch || removed >= deadLettersMax) return removed
   }
 }
 
-/** Uploads whose connection was cut off. */
+/** Uploads that were interrupted. */
 async function removePartialUploads(
   { services: { documents } }: CleanupSetup,
   before: number,

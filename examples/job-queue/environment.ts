@@ -1,6 +1,6 @@
 /**
- * The settings of this system, read from the environment once and checked. The names and defaults of
- * the first group are those of the document that the example follows.
+ * The settings of this system, read from the environment and checked once. The specification defines the names
+ * and defaults of the first group.
  */
 import { z } from 'zod'
 import { type ClaudeSettings, claudeSettingsOf, claudeVariables } from '../shared/claude.ts'
@@ -14,25 +14,25 @@ const whole = (fallback: number, least: number, most: number) =>
     .pipe(z.number().min(least).max(most))
     .prefault(String(fallback))
 
-/** What the declaration of the queues depends on. */
+/** Settings that the declaration of the queues depends on. */
 const queueVariables = z.object({
   JOB_QUEUE_DEFAULT_ATTEMPTS: whole(3, 1, 1_000),
   JOB_QUEUE_DEFAULT_BACKOFF_MS: whole(5_000, 0, 3_600_000),
   JOB_QUEUE_COURSE_GEN_CONCURRENCY: whole(2, 1, 1_000),
   JOB_QUEUE_COURSE_GEN_LIMITER_MS: whole(2_000, 100, 86_400_000),
-  /** How long a job whose worker died stays with it. */
+  /** The lease of a job: how soon another worker takes it after a crash. */
   JOB_QUEUE_LEASE_MS: whole(30_000, 1_000, 43_200_000),
-  /** Whose three o'clock it is when the clean-up runs. */
+  /** The time zone of the nightly clean-up. */
   JOB_QUEUE_CLEANUP_ZONE: z.string().min(1).default('UTC'),
 })
 
 const variables = queueVariables.extend({
   JOB_QUEUE_WORKER_CONCURRENCY: whole(5, 1, 1_000),
-  /** Redis keeps so many completed jobs. The embedded store keeps none of their messages at all. */
+  /** Redis would keep this many completed jobs. The embedded store keeps none of their messages. */
   JOB_QUEUE_REMOVE_ON_COMPLETE: whole(10, 0, 1_000_000),
-  /** How many dead letters the daily clean-up leaves to look at. */
+  /** How many dead letters the daily clean-up keeps. */
   JOB_QUEUE_REMOVE_ON_FAIL: whole(50, 0, 1_000_000),
-  /** Accepted, so that a deployment can keep its settings; the embedded store connects to nothing. */
+  /** Accepted so that a deployment can keep its settings. The embedded store does not connect to Redis. */
   REDIS_URL: z.string().optional(),
 
   DATA_DIR: z.string().min(1).default('.millrace/job-queue'),
@@ -41,7 +41,7 @@ const variables = queueVariables.extend({
   MAIL_FROM: z.email().default('no-reply@academy.example'),
   /** Signs the tokens of callers. */
   JWT_SECRET: z.string().min(32),
-  /** Without a key, courses and documents are worked on by a stand-in. */
+  /** Without a key, an offline stub is used. */
   ...claudeVariables,
 })
 
@@ -58,7 +58,7 @@ export interface Environment extends QueueSettings {
   readonly claude: ClaudeSettings | null
 }
 
-/** Without what only processes need, such as secrets: for commands that take the declaration alone. */
+/** Only the settings of the declaration, without secrets, for commands that read the app. */
 export function readQueueSettings(from: NodeJS.ProcessEnv = process.env) {
   return queueSettingsOf(readVariables(queueVariables, from))
 }

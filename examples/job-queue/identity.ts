@@ -1,4 +1,4 @@
-/** Who calls: a user with a role. */
+/** The caller of a request: a user with a role. */
 import { z } from 'zod'
 import { Tokens } from '../shared/tokens.ts'
 

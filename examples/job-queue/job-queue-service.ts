@@ -1,6 +1,6 @@
 /**
- * The one way by which other parts of the system start background work. Every method checks its
- * payload, stores the job with an idempotency key, and answers at once.
+ * How other parts of the system start background work. Every method checks its payload, enqueues the job with
+ * an idempotency key, and returns at once.
  */
 import { randomUUID } from 'node:crypto'
 import type { JobStatus, Logger } from 'millrace'
@@ -16,9 +16,9 @@ import type {
 import { codeOf } from './open-mill.ts'
 
 export interface EnqueueJobOptions {
-  /** Equal keys of one queue, type and owner are one job. Without one, every call is a new job. */
+  /** Calls with the same key, queue, type and owner return the same job. Without a key, every call creates one. */
   readonly idempotencyKey?: string
-  /** Whose job it is: that user may ask for its status. */
+  /** The user who may read the job's status. */
   readonly owner?: string
 }
 
@@ -77,7 +77,7 @@ export class JobQueueService {
     )
   }
 
-  /** Begins to write a course, with its outline; chains do the rest. */
+  /** Starts a course with its outline; the chains continue from there. */
   startCourseGeneration(courseId: string, owner: string): Promise<AcceptedJob> {
     const options = { owner, idempotencyKey: `outline:${courseId}` }
     return this.#accept('course_generation_queue', options, (settings) =>
@@ -90,7 +90,7 @@ export class JobQueueService {
     )
   }
 
-  /** Undefined when there is no such job. Payload and result are not part of the answer. */
+  /** Undefined if the job does not exist. Payload and result are left out. */
   async getJobStatus(jobId: string): Promise<JobStatusView | undefined> {
     const job = await this.#mill.jobs.get(jobId)
     return (
@@ -114,7 +114,7 @@ export class JobQueueService {
     try {
       const { status, id } = await enqueue({ idempotencyKey, ...options })
       if (status === 'created') return { job_id: id, status: 'pending' }
-      // Rows are kept for ever, so only somebody's own SQL can have removed this one.
+      // Rows are kept forever, so this one can only be missing if it was deleted with SQL.
       const existing = await this.#mill.jobs.get(id)
       return { job_id: id, status: existing?.status ?? 'completed' }
     } catch (error) {

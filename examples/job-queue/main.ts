@@ -1,6 +1,6 @@
 /**
- * The whole system with one command: an SMTP server, one API process and two worker processes on a
- * folder of their own; a story played through them from outside; a look at what is left; the end.
+ * Runs the demo with one command: starts an SMTP server, an API process and two workers in a temporary folder,
+ * runs a scenario against them, prints what is left, and stops everything.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -12,17 +12,17 @@ import { open } from 'millrace'
 import { Program } from '../shared/program.ts'
 import { jobQueueApp, jobQueueNames } from './app.ts'
 import { Mailbox } from './demo/mailbox.ts'
-import { playStory } from './demo/story.ts'
+import { runScenario } from './demo/scenario.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { Identity } from './identity.ts'
 import { openServices } from './services/services.ts'
 
-const tell = (line: string): void => console.log(line)
+const print = (line: string): void => console.log(line)
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-job-queue-'))
 const mailbox = new Mailbox()
 const variables = {
-  // Short, so that the story is; the default keeps two seconds between two calls of a model.
+  // Short for the demo; the default waits two seconds between two model calls.
   JOB_QUEUE_COURSE_GEN_LIMITER_MS: '300',
   ...settingsOf(process.env),
   DATA_DIR: folder,
@@ -31,10 +31,10 @@ const variables = {
 }
 const environment = readEnvironment(variables)
 const started = new Map<string, Program>()
-// Whoever is interrupted takes the others along.
+// An interrupt ends the child processes too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 process.once('exit', (code) => {
-  if (code !== 0) tell(`The logs are in ${folder}`)
+  if (code !== 0) print(`The logs are in ${folder}`)
 })
 try {
   await addUsers(environment)
@@ -44,8 +44,8 @@ try {
     const onLine = (line: string): void => appendFileSync(log, `${line}\n`)
     const program = new Program({ command, variables, onLine })
     started.set(name, program)
-    const [ready] = await program.said(/^(?:api http:.*|worker ready)$/)
-    tell(`Started ${name}: ${ready} (process ${program.pid})`)
+    const [ready] = await program.waitForLine(/^(?:api http:.*|worker ready)$/)
+    print(`Started ${name}: ${ready} (process ${program.pid})`)
     return ready
   }
   const api = await start('api.ts', 'api')
@@ -53,20 +53,20 @@ try {
 
   const url = api.replace('api ', '')
   const identity = new Identity(environment.jwtSecret)
-  await playStory({ url, identity, mailbox, tell })
+  await runScenario({ url, identity, mailbox, print })
 } finally {
   for (const [name, program] of [...started].reverse()) {
     const code = await program.stop()
-    tell(`Stopped ${name}, exit code ${code}`)
+    print(`Stopped ${name}, exit code ${code}`)
     if (code !== 0) process.exitCode = 1
   }
   await mailbox.stop()
 }
 await tellWhatIsLeft(environment)
 await rm(folder, { recursive: true })
-tell('Everything is as it should be.')
+print('All checks passed.')
 
-/** Only what the example knows: nothing else of the caller's environment reaches the processes. */
+/** Nothing else of the caller's environment reaches the processes. */
 function settingsOf(from: NodeJS.ProcessEnv): Record<string, string> {
   const known = Object.entries(from).filter(([name]) =>
     /^JOB_QUEUE_|^ANTHROPIC_|^REDIS_URL$|^PATH$/.test(name),
@@ -74,7 +74,7 @@ function settingsOf(from: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(known.map(([name, value]) => [name, value ?? '']))
 }
 
-/** Accounts are not part of this system, so they are there from the start. */
+/** The system has no sign-up, so the demo creates its accounts here. */
 async function addUsers(settings: Environment): Promise<void> {
   const services = openServices(settings)
   services.users.save({ id: 'ada', email: 'ada@example.com' }, 100)
@@ -82,26 +82,26 @@ async function addUsers(settings: Environment): Promise<void> {
   await services.close()
 }
 
-/** The job rows, which stay: who asks tomorrow what happened today is answered. */
+/** Job rows are kept, so their status can be read later. */
 async function tellWhatIsLeft(settings: Environment): Promise<void> {
   await using mill = await open(jobQueueApp(settings), { data: settings.dataDirectory })
-  tell('Jobs:')
+  print('Jobs:')
   for (const name of jobQueueNames) {
     const { items } = await mill.jobs.list(name, { limit: 100 })
     const counts = new Map<string, number>()
     for (const { status } of items) counts.set(status, (counts.get(status) ?? 0) + 1)
-    tell(`  ${name}: ${[...counts].map(([status, count]) => `${count} ${status}`).join(', ')}`)
+    print(`  ${name}: ${[...counts].map(([status, count]) => `${count} ${status}`).join(', ')}`)
     assert.equal(counts.get('pending') ?? 0, 0)
   }
   const { items: steps } = await mill.jobs.list('course_generation_queue', { limit: 100 })
   const failed = steps.filter(({ status }) => status === 'failed')
-  // Ada's seven steps, and Bob's three with the one that nobody paid for; nothing after that.
+  // Seven steps for Ada; three for Bob and the one without credits; nothing after that.
   assert.deepEqual([steps.length, failed.length, failed[0]?.attemptsMade], [11, 1, 1])
   assert.equal((await mill.queues.dead_letters.statistics()).ready, 1)
   const { items: stopped } = await mill.chains.module.list({ status: 'failed' })
   for (const { failure } of stopped) {
-    tell(`A chain stopped at ${failure?.step}: ${failure?.reason}`)
+    print(`A chain stopped at ${failure?.step}: ${failure?.reason}`)
   }
   const [next] = await mill.schedules.nightly.next()
-  tell(`The next clean-up is due at ${next?.toISOString()}.`)
+  print(`The next clean-up is due at ${next?.toISOString()}.`)
 }

@@ -1,4 +1,4 @@
-/** Opens the queues, with everything that goes wrong behind the scenes in the log. */
+/** Opens the app, and logs background errors. */
 import { type Logger, MillraceError, type OpenOptions, open } from 'millrace'
 import { type JobQueueMill, jobQueueApp } from './app.ts'
 import type { Environment } from './environment.ts'
@@ -13,9 +13,9 @@ export function openMill(
     log,
     onNotice: (notice) => {
       const { kind } = notice
-      // An alarm is in the log as it is.
+      // Alarms are logged by Millrace itself.
       if (kind === 'alarm') return
-      const message = 'behind the scenes'
+      const message = 'background error'
       if (kind === 'janitor') log.warn({ kind, what: notice.what, id: notice.id }, message)
       else if (kind === 'clock') log.warn({ kind, what: notice.what }, message)
       else if (kind === 'worker_not_started') log.warn({ kind }, message)
@@ -25,7 +25,7 @@ export function openMill(
   })
 }
 
-/** What a log may say about an error: its code and not its text, which may quote anything. */
+/** Logs the code of an error and not its message, which may contain user data. */
 export function codeOf(error: unknown): string {
   return error instanceof MillraceError ? error.code : 'unknown'
 }

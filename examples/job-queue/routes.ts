@@ -1,6 +1,6 @@
 /**
- * What users ask of the system over HTTP. Requests store what they were given, enqueue the work, and
- * answer 202; none of them waits for a worker.
+ * The HTTP routes for users. A request stores its data, enqueues the work and returns 202. It never waits for
+ * a worker.
  */
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
@@ -63,7 +63,7 @@ function documentRoutes(app: Hono<Env>, { services, queue }: RoutesSetup): void 
     const { body } = c.req.raw
     if (!title.success || body === null) return invalid(c)
     const owner = c.get('caller').userId
-    // The types of Node and of the web name the same stream.
+    // The web stream and Node's stream are the same at run time.
     const content = Readable.fromWeb(body as ReadableStream)
     const id = await documents.add({ owner, title: title.data, content })
     const job = await orUndo(
@@ -141,7 +141,7 @@ function courseRoutes(app: Hono<Env>, { services: { courses }, queue }: RoutesSe
   })
 }
 
-/** What cannot be enqueued would wait for ever: the caller hears of it, and may try again. */
+/** Deletes the upload if its job cannot be enqueued. The caller gets the error and can try again. */
 async function orUndo<Answer>(
   enqueue: () => Promise<Answer>,
   undo: () => Promise<void> | void,
@@ -166,7 +166,7 @@ function authenticate(identity: Identity): MiddlewareHandler<Env> {
   }
 }
 
-/** Work is cheap to ask for and dear to do. */
+/** Requests are cheap, but the work behind them is not. */
 const postsPerMinute = 60
 
 function limitPosts(): MiddlewareHandler<Env> {
@@ -185,7 +185,7 @@ function limitPosts(): MiddlewareHandler<Env> {
 }
 
 function missing(c: Context): Response {
-  return c.json({ error: 'There is nothing here.' }, 404)
+  return c.json({ error: 'Not found.' }, 404)
 }
 
 function invalid(c: Context): Response {

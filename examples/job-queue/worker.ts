@@ -1,6 +1,6 @@
 /**
- * The worker process: one processor per queue, the nightly clean-up included. Start as many as needed; on
- * SIGTERM a worker takes nothing new, finishes what it has, and ends.
+ * The worker process: one processor per queue, and the nightly clean-up. Start as many as you need. On SIGTERM
+ * it takes no new jobs, finishes the running ones, and exits.
  */
 
 import { type Logger, runUntilSignal, type Worker } from 'millrace'
@@ -22,7 +22,7 @@ type Settings = Pick<Environment, 'workerConcurrency' | 'courseConcurrency' | 'd
 
 export function createWorker(mill: JobQueueMill, services: Services, settings: Settings): Worker {
   const light = settings.workerConcurrency
-  // OCR and models need a processor core or pay per call; mail and notifications mostly wait.
+  // OCR needs a CPU core and models cost money per call; mail and notifications mostly wait.
   const heavy = Math.max(1, Math.floor(light / 2))
   const queueConcurrency = {
     ocr_queue: heavy,

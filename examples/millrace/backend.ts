@@ -1,2 +1,2 @@
-/** What 'millrace/backend' means to the examples of this checkout; see `examples/package.json`. */
+/** Resolves 'millrace/backend' for the examples in this checkout; see `examples/package.json`. */
 export type * from '../../src/backend.ts'

@@ -1,2 +1,2 @@
-/** What 'millrace' means to the examples of this checkout; see `examples/package.json`. */
+/** Resolves 'millrace' for the examples in this checkout; see `examples/package.json`. */
 export * from '../../src/index.ts'

@@ -1,2 +1,2 @@
-/** What 'millrace/server' means to the examples of this checkout; see `examples/package.json`. */
+/** Resolves 'millrace/server' for the examples in this checkout; see `examples/package.json`. */
 export * from '../../src/server.ts'

@@ -1,2 +1,2 @@
-/** What 'millrace/testing' means to the examples of this checkout; see `examples/package.json`. */
+/** Resolves 'millrace/testing' for the examples in this checkout; see `examples/package.json`. */
 export * from '../../src/testing/index.ts'

@@ -1,28 +1,31 @@
 /**
- * The replies engine as one value: the queues of template.yaml under the same names, and the collector
- * that makes one payload of what a customer writes within a few seconds.
+ * The app: the queues of template.yaml under the same names, and the collector that merges the messages
+ * a customer writes within a few seconds into one payload.
  */
 import { collector, defineApp, queue, triggers } from 'millrace'
 import { mergeMessages, targetOf } from './merge-messages.ts'
 import { MergedPayload, StagedMessage, Trigger } from './messages.ts'
 
 /** The parameters of the template. */
-export interface Place {
+export interface TemplateParameters {
   readonly projectPrefix: string
   readonly environmentName: string
 }
 
-export interface RepliesSettings extends Place {
-  /** The wait before an answer that failed is tried again; it doubles. */
+export interface RepliesSettings extends TemplateParameters {
+  /** The wait before a failed reply is retried; it doubles each time. */
   readonly retryMs?: number
 }
 
-export const defaultPlace: Place = { projectPrefix: 'ai-multi-comms', environmentName: 'dev' }
+export const defaultParameters: TemplateParameters = {
+  projectPrefix: 'ai-multi-comms',
+  environmentName: 'dev',
+}
 
-/** How long a conversation is collected, unless it has a window of its own. */
+/** How long messages are collected, unless the conversation has its own window. */
 export const defaultWindow = '10s'
 
-export function repliesApp(settings: RepliesSettings = defaultPlace) {
+export function repliesApp(settings: RepliesSettings = defaultParameters) {
   const { projectPrefix, environmentName, retryMs = 5_000 } = settings
   const named = (name: string): string => `${projectPrefix}-${name}-${environmentName}`
   const target = (channel: string) =>
@@ -45,7 +48,7 @@ export function repliesApp(settings: RepliesSettings = defaultPlace) {
       whatsapp: target('whatsapp'),
       sms: target('sms'),
       email: target('email'),
-      // Whoever looks at it is a person, so nothing in it is given up for having been looked at.
+      // People claim and release these messages many times, so there is no dead-letter queue.
       handoff: queue({
         name: named('human-handoff-queue'),
         schema: MergedPayload,

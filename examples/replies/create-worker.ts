@@ -1,4 +1,4 @@
-/** The worker: merges conversations when their triggers are due, and answers what is merged. */
+/** The worker: merges conversations when their triggers are due, and replies to the payloads. */
 import type { Worker } from 'millrace'
 import { type AnsweringSetup, answerPayload } from './answering/answer-payload.ts'
 import type { MergedPayload } from './messages.ts'
@@ -15,9 +15,9 @@ export function createRepliesWorker({ mill, onAnswered, ...setup }: RepliesWorke
     onAnswered?.(payload)
   }
   return mill.worker({
-    // What is for a person is not polled.
+    // The handoff queue is left out: people work on it.
     poll: ['triggerDelay', 'whatsapp', 'sms', 'email'],
-    // Triggers are the collector's own business.
+    // The collector handles its own triggers.
     handle: { whatsapp: answer, sms: answer, email: answer },
   })
 }

@@ -1,4 +1,4 @@
-/** Makes the app from the environment, for commands that take a module: `up`, `doctor`, `template export`. */
+/** Builds the app from the environment, for `millrace up`, `doctor` and `template export`. */
 import type { AppSettings } from 'millrace'
 import { repliesApp } from './app.ts'
 import { readEnvironment } from './environment.ts'

@@ -1,9 +1,9 @@
-/** What the processes of the replies engine read from their environment. */
+/** The environment variables of the webhooks and the worker. */
 import { join } from 'node:path'
 import { z } from 'zod'
 import { claudeSettingsOf, claudeVariables } from '../shared/claude.ts'
 import { readVariables } from '../shared/read-variables.ts'
-import { defaultPlace } from './app.ts'
+import { defaultParameters } from './app.ts'
 
 const whole = (fallback: number, least: number, most: number) =>
   z.coerce.number().int().min(least).max(most).default(fallback)
@@ -17,19 +17,19 @@ const name = (fallback: string, most: number) =>
 
 const Variables = z.object({
   /** The parameters of template.yaml. */
-  PROJECT_PREFIX: name(defaultPlace.projectPrefix, 40),
-  ENVIRONMENT_NAME: name(defaultPlace.environmentName, 15),
-  /** The store with the queues; the example's own files lie beside it. */
+  PROJECT_PREFIX: name(defaultParameters.projectPrefix, 40),
+  ENVIRONMENT_NAME: name(defaultParameters.environmentName, 15),
+  /** The folder of the store and of the example's own databases. */
   REPLIES_DATA: z.string().min(1).default('.millrace/replies'),
-  /** The wait before an answer that failed is tried again; it doubles. */
+  /** The wait before a failed reply is retried; it doubles each time. */
   REPLIES_RETRY_MS: whole(5_000, 0, 3_600_000),
-  /** Without a key, answers are written offline. */
+  /** Without a key, replies are written offline. */
   ...claudeVariables,
 })
 
 const WebhookVariables = Variables.extend({
   PORT: whole(3_000, 0, 65_535),
-  /** Under which providers call the webhooks. Default: where this process listens. */
+  /** The URL that providers call. Default: the address of this process. */
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   TWILIO_AUTH_TOKEN: z.string().min(16),
   EMAIL_WEBHOOK_SECRET: z.string().min(16),
@@ -37,12 +37,12 @@ const WebhookVariables = Variables.extend({
 
 export type Environment = ReturnType<typeof readEnvironment>
 
-/** Throws one error that names every variable with a wrong value, and quotes none of the values. */
+/** Throws one error that names every wrong variable, without the values. */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   return environmentOf(readVariables(Variables, variables))
 }
 
-/** The same for the webhooks, which alone have the secrets of the providers. */
+/** The same for the webhooks. Only they have the providers' secrets. */
 export function readWebhookEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   const data = readVariables(WebhookVariables, variables)
   return {

@@ -1,11 +1,12 @@
-/** Makes one payload of the messages of a conversation, and says which queue it is for. */
+/** Merges the messages of a conversation into one payload, and chooses its queue. */
 import type { Channel, HandoffReason, MergedPayload, StagedMessage } from './messages.ts'
 
-/** The messages come in order. Sender, recipient and channel are those of the first. */
+/** The messages are in order. Sender, recipient and channel are those of the first. */
 export function mergeMessages(messages: readonly StagedMessage[]): MergedPayload {
   const first = messages[0]
   const last = messages.at(-1)
-  if (first === undefined || last === undefined) throw new Error('There is nothing to merge.')
+  if (first === undefined || last === undefined)
+    throw new Error('Expected at least one message to merge.')
   return {
     conversation_id: first.conversation_id,
     merged_body: messages.map(({ body }) => body).join('\n'),
@@ -16,12 +17,12 @@ export function mergeMessages(messages: readonly StagedMessage[]): MergedPayload
     last_message_received_at: last.received_at,
     message_sids: messages.map(({ message_sid }) => message_sid),
     handoff_reason: reasonOf(messages),
-    // The latest is what is known by now.
+    // The context of the last message is the most recent.
     full_conversation_context: last.context,
   }
 }
 
-/** A single message that asks for a person is enough. */
+/** One message that asks for a person is enough. */
 export function targetOf(messages: readonly StagedMessage[]): Channel | 'handoff' {
   if (reasonOf(messages) !== null) return 'handoff'
   return messages[0]?.channel_type ?? 'handoff'

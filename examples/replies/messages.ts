@@ -1,17 +1,17 @@
-/** What goes through the queues of the replies engine, field by field. */
+/** The schemas of all messages in the queues. */
 import { z } from 'zod'
 
 export const channels = ['whatsapp', 'sms', 'email'] as const
 export type Channel = (typeof channels)[number]
 
-/** Why a conversation is for a person and not for the machine. */
+/** Why a person handles the conversation. */
 export const handoffReasons = ['user_requested', 'auto_queued'] as const
 export type HandoffReason = (typeof handoffReasons)[number]
 
-/** The only thing that a trigger says. */
+/** A trigger contains only the conversation. */
 export const Trigger = z.strictObject({ conversation_id: z.string().min(1) })
 
-/** What is known of a conversation, as far as those who answer need it. */
+/** What a reply needs to know about the conversation. */
 export const ConversationContext = z.object({
   project_id: z.string(),
   company_id: z.string(),
@@ -20,7 +20,7 @@ export const ConversationContext = z.object({
   current_step: z.string(),
 })
 
-/** One message of a customer, with what the webhook found out about it. */
+/** One message of a customer, with its conversation and rules already looked up. */
 export const StagedMessage = z.object({
   conversation_id: z.string().min(1),
   message_sid: z.string().min(1),

@@ -1,4 +1,4 @@
-/** Opens the replies engine on the store that the template was brought up in. */
+/** Opens the app on the store that `millrace up` created. */
 import { type Mill, type OpenOptions, open } from 'millrace'
 import { type RepliesSettings, repliesApp } from './app.ts'
 

@@ -1,4 +1,4 @@
-/** The worker as a process. Run as many as there is work for. */
+/** The worker process. Run as many as you need. */
 import { mkdirSync } from 'node:fs'
 import { runUntilSignal } from 'millrace'
 import { pino } from 'pino'

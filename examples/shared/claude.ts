@@ -1,6 +1,6 @@
 /**
- * Asks Claude through Anthropic's SDK: for a text, or for a form to be filled in. A form is a tool that the
- * model must call, so the answer has the shape of a schema or is an error.
+ * A small client for Claude on Anthropic's SDK. `write` returns text. `fillIn` forces a tool call whose input
+ * has a schema, so the result fits the schema or the call rejects.
  */
 import Anthropic from '@anthropic-ai/sdk'
 import { z } from 'zod'
@@ -12,7 +12,7 @@ export interface ClaudeSettings {
 }
 
 export interface ClaudeLimits {
-  /** How often the client itself tries again. Few are enough where a queue retries. */
+  /** Retries by the client itself. Few are enough if a queue retries too. */
   readonly maxRetries: number
   readonly timeoutMs: number
 }
@@ -31,11 +31,11 @@ export interface Form<Answer> {
 
 export interface Answered<Answer> {
   readonly answer: Answer
-  /** What was paid for: tokens that were read and written. */
+  /** Input and output tokens, which are paid for. */
   readonly tokens: number
 }
 
-/** The variables that examples read. Without a key they use their stand-in. */
+/** Environment variables. Without a key, examples use a stub. */
 export const claudeVariables = {
   ANTHROPIC_API_KEY: z.string().min(1).optional(),
   ANTHROPIC_BASE_URL: z.url({ protocol: /^https?$/ }).default('https://api.anthropic.com'),
@@ -62,7 +62,7 @@ export class Claude {
   async write(question: Question): Promise<Answered<string>> {
     const { content, usage } = await this.#client.messages.create(this.#request(question))
     const answer = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
-    if (answer === '') throw new Error('The model answered without text.')
+    if (answer === '') throw new Error('The model returned no text.')
     return { answer, tokens: usage.input_tokens + usage.output_tokens }
   }
 
@@ -76,7 +76,7 @@ export class Claude {
     })
     const use = content.find((block) => block.type === 'tool_use' && block.name === name)
     const answer = schema.safeParse(use?.type === 'tool_use' ? use.input : undefined)
-    if (!answer.success) throw new Error('The model gave no answer in the form that was asked for.')
+    if (!answer.success) throw new Error('The answer of the model does not fit the schema.')
     return { answer: answer.data, tokens: usage.input_tokens + usage.output_tokens }
   }
 

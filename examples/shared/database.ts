@@ -1,6 +1,6 @@
 /**
- * A SQLite file for the data of an example: beside the queues, or in the store's own file. Several processes
- * and threads may have it open at once, as they would a database server.
+ * A SQLite file for the data of an example, separate from the queues or in the store's own file. Several
+ * processes and threads can open it at the same time.
  */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -11,16 +11,16 @@ export type Row = Readonly<Record<string, unknown>>
 export class Database implements Disposable {
   readonly #db: DatabaseSync
 
-  /** The statements of `schema` run at every start, so each must do nothing when it was done before. */
+  /** `schema` runs at every start, so use `CREATE TABLE IF NOT EXISTS`. */
   constructor(file: string, schema: string) {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
     this.#db = new DatabaseSync(file, { timeout: 10_000 })
-    // What was committed survives a power cut, as in the store of the queues.
+    // Commits survive a power cut, as in the store of the queues.
     this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
     this.transaction((db) => db.exec(schema))
   }
 
-  /** The first row, or undefined. The caller says which columns it asked for. */
+  /** The first row, or undefined. `Columns` is the row's type; it is not checked. */
   get<Columns = Row>(sql: string, ...values: SQLInputValue[]): Columns | undefined {
     const row = this.#db.prepare(sql).get(...values)
     return row && ({ ...row } as Columns)
@@ -35,12 +35,12 @@ export class Database implements Disposable {
     for (const row of this.#db.prepare(sql).iterate(...values)) yield { ...row } as Columns
   }
 
-  /** Returns how many rows it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#db.prepare(sql).run(...values).changes)
   }
 
-  /** All of it or nothing. No other process writes meanwhile. */
+  /** Commits everything or nothing. Other processes cannot write meanwhile. */
   transaction<Result>(work: (db: DatabaseSync) => Result): Result {
     this.#db.exec('BEGIN IMMEDIATE')
     try {

@@ -1,4 +1,4 @@
-/** A page with lines of text as a PNG, drawn when it is needed: a scan, a photographed answer. */
+/** Draws lines of text as a PNG, in place of a scan or a photo. */
 import sharp from 'sharp'
 
 const lineHeight = 90

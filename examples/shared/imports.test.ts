@@ -1,4 +1,4 @@
-/** Examples are for copying: they import the package by its name, as a project that installed it does. */
+/** Examples are for copying, so they import the package by its name, as a project does. */
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { importsOf } from '../../test/repository/imports-of.ts'
@@ -16,13 +16,13 @@ function importing(pattern: RegExp, files: readonly string[]): readonly string[]
   )
 }
 
-test('they import no source file of the package', () => {
+test('examples import no source file of the package', () => {
   const ownName = /^examples\/(?:millrace\/|shared\/not-public\.ts$)/
   const others = examples.filter((file) => !ownName.test(file))
   assert.deepEqual(importing(/\/src\//, others), [])
 })
 
-test('only tests import what is not public, and support for tests', () => {
+test('only tests import internals and test support', () => {
   const programs = examples.filter((file) => !isTest(file))
   assert.deepEqual(importing(/not-public\.ts$|\/test\/support\//, programs), [])
 })

@@ -1,4 +1,4 @@
-/** An HTTP server on this machine, for what stands in for a service of the world outside. */
+/** An HTTP server on this machine, for stubs of external services. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { type ServerType, serve } from '@hono/node-server'
@@ -15,7 +15,7 @@ export class LocalServer implements AsyncDisposable {
   }
 
   get url(): string {
-    // A server that listens on a port has such an address.
+    // The address of a listening TCP server has this type.
     const { port } = this.#server.address() as AddressInfo
     return `http://127.0.0.1:${port}`
   }

@@ -1,6 +1,6 @@
 /**
- * What tests of the examples need of Millrace and the package does not export: a store without an app,
- * and templates as data. The examples themselves do without it, so do not copy this file.
+ * Internals of Millrace that only the tests of the examples need: a store without an app, and parsed
+ * templates. Do not copy this file.
  */
 export { openSqlite } from '../../src/backends/sqlite/index.ts'
 export { resolveQueues } from '../../src/contracts/resolve-queues.ts'

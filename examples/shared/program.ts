@@ -1,4 +1,4 @@
-/** One program of an example as a process of its own, watched through what it prints. */
+/** Runs one program of an example as a child process, and reads what it prints. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -8,7 +8,7 @@ export interface ProgramSetup {
   /** A file and its arguments, run by this Node. */
   readonly command: readonly string[]
   readonly variables: Readonly<Record<string, string | undefined>>
-  /** Told of every line, of stdout and of stderr. */
+  /** Called with every line of stdout and stderr. */
   readonly onLine?: (line: string) => void
 }
 
@@ -20,7 +20,7 @@ export class Program {
 
   constructor({ command, variables, onLine = () => undefined }: ProgramSetup) {
     const { PATH = '' } = process.env
-    // Nothing else of the caller's environment: a system is what its settings say.
+    // Nothing else of this environment is passed on, so that every run has the same settings.
     this.#child = spawn(process.execPath, [...command], {
       env: { PATH, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -33,10 +33,10 @@ export class Program {
       })
     }
     this.#ended = once(this.#child, 'close').then(([code]) => code)
-    // Whoever is interrupted takes the others along.
-    const takeAlong = (): boolean => this.#child.kill()
-    process.once('exit', takeAlong)
-    void this.#ended.finally(() => process.off('exit', takeAlong))
+    // The child must not outlive this process.
+    const killChild = (): boolean => this.#child.kill()
+    process.once('exit', killChild)
+    void this.#ended.finally(() => process.off('exit', killChild))
   }
 
   get pid(): number | undefined {
@@ -47,26 +47,33 @@ export class Program {
     return this.#lines.join('\n')
   }
 
-  /** The first line that fits, as soon as it is there. */
-  said(pattern: RegExp): Promise<RegExpExecArray> {
-    const tell = this.#onLine
+  /** Resolves to the first line that matches, among earlier lines too. */
+  waitForLine(pattern: RegExp): Promise<RegExpExecArray> {
+    const onLine = this.#onLine
     return new Promise((resolve, reject) => {
-      const look = (line: string): void => {
+      const check = (line: string): void => {
         const match = pattern.exec(line)
         if (match !== null) resolve(match)
       }
       this.#onLine = (line) => {
-        tell(line)
-        look(line)
+        onLine(line)
+        check(line)
       }
-      this.#lines.forEach(look)
-      void this.#ended.then(() => reject(new Error(`It ended too early:\n${this.output}`)))
+      this.#lines.forEach(check)
+      const isMissing = (): Error =>
+        new Error(`The program ended without a line ${pattern}:\n${this.output}`)
+      void this.#ended.then(() => reject(isMissing()))
     })
   }
 
-  /** Its exit code, when it ends by itself. */
+  /** Resolves to the exit code when the program has ended. */
   get ended(): Promise<number | null> {
     return this.#ended
+  }
+
+  /** Throws if the program is not running, so a signal never reaches another process. */
+  signal(signal: NodeJS.Signals): void {
+    if (!this.#child.kill(signal)) throw new Error(`${signal}: the program is not running.`)
   }
 
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {

@@ -1,15 +1,15 @@
-/** Reads settings from environment variables by a schema. */
+/** Reads settings from environment variables, checked by a schema. */
 import type { z } from 'zod'
 
-/** Throws one error that names every variable with a wrong value, and quotes none of the values. */
+/** Throws one error that names every wrong variable, without its value. */
 export function readVariables<Settings>(
   schema: z.ZodType<Settings>,
   variables: NodeJS.ProcessEnv,
 ): Settings {
-  // A variable that is set to nothing is not set: `PORT=` in an .env file.
+  // `PORT=` in an .env file counts as not set.
   const given = Object.entries(variables).filter(([, value]) => value !== '')
   const read = schema.safeParse(Object.fromEntries(given))
   if (read.success) return read.data
   const wrong = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-  throw new Error(`The environment cannot be used.\n${wrong.join('\n')}`)
+  throw new Error(`Some environment variables are wrong.\n${wrong.join('\n')}`)
 }

@@ -9,7 +9,7 @@ afterAll(() => ocr.close())
 const page = ['Mathematics, mid-term exam', 'The area of a circle is 28.27']
 
 describe('reading a page', () => {
-  test('finds its words, and where its lines are when asked', async () => {
+  test('returns its text, and the positions of its lines if requested', async () => {
     const image = await drawPage(page)
     const { text, confidence, lines = [] } = await ocr.read(image, { withLines: true })
     assert.match(text, /^Mathematics, mid-term exam\nThe area of a circle is 28\.27$/)
@@ -19,7 +19,7 @@ describe('reading a page', () => {
     assert.ok(title && line && title.box.bottom < line.box.top)
   })
 
-  test('refuses what is no picture', async () => {
-    await assert.rejects(ocr.read(Buffer.from('not a picture')), /unsupported image format/)
+  test('rejects a file that is not an image', async () => {
+    await assert.rejects(ocr.read(Buffer.from('not an image')), /unsupported image format/)
   })
 })

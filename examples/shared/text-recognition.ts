@@ -1,6 +1,6 @@
 /**
- * Optical character recognition with Tesseract. The language comes with a package, so no network is used.
- * Engines take longer to start than to read a page, so they are kept; each reads one picture at a time.
+ * Optical character recognition with Tesseract. The language data is an npm package, so no network is used.
+ * Engines start slowly, so they are reused. Each reads one image at a time.
  */
 import { createRequire } from 'node:module'
 import sharp from 'sharp'
@@ -10,14 +10,14 @@ export interface RecognizedText {
   readonly text: string
   /** 0 to 1. */
   readonly confidence: number
-  /** Where each line is on the page; only when asked for. */
+  /** Each line with its position, if `withLines` is set. */
   readonly lines?: readonly RecognizedLine[]
 }
 
 export interface RecognizedLine {
   readonly text: string
   readonly confidence: number
-  /** In points of the picture. */
+  /** In pixels. */
   readonly box: {
     readonly left: number
     readonly top: number
@@ -27,7 +27,7 @@ export interface RecognizedLine {
 }
 
 export interface RecognitionOptions {
-  /** What can be on a page. Default: anything, and the engine finds out how the page is laid out. */
+  /** The characters that can occur. Default: any, with automatic page layout. */
   readonly characters?: string
 }
 
@@ -42,12 +42,12 @@ export class TextRecognition implements AsyncDisposable {
     this.#options = options
   }
 
-  /** A file or its content. Rejects when it is not a picture. */
+  /** Takes a file name or the content of a file. Rejects if it is not an image. */
   async read(
     picture: string | Buffer,
     { withLines = false }: { readonly withLines?: boolean } = {},
   ): Promise<RecognizedText> {
-    // A picture that cannot be decoded fails here; in the engine it would end the engine's thread.
+    // Decode here, because an image that the engine cannot decode ends its thread.
     const page = await sharp(picture).autoOrient().greyscale().normalise().png().toBuffer()
     const engine = this.#idle.pop() ?? (await this.#start())
     try {

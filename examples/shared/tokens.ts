@@ -1,4 +1,4 @@
-/** Who calls: JSON Web Tokens that a system signs with its own secret. They are valid for an hour. */
+/** JSON Web Tokens that identify callers, signed with the system's own secret and valid for an hour. */
 import { type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { z } from 'zod'
 
@@ -8,7 +8,7 @@ export class Tokens<Caller extends { readonly userId: string }> {
   readonly #key: Uint8Array
   readonly #schema: z.ZodType<Caller>
 
-  /** The user is the subject of a token; every other field of the caller is a claim of its name. */
+  /** The user id is the subject of the token. Every other field of the caller is a claim. */
   constructor(secret: string, schema: z.ZodType<Caller>) {
     this.#key = new TextEncoder().encode(secret)
     this.#schema = schema
@@ -19,7 +19,7 @@ export class Tokens<Caller extends { readonly userId: string }> {
     return token.setProtectedHeader({ alg: algorithm }).setExpirationTime('1h').sign(this.#key)
   }
 
-  /** The caller that an `Authorization` header names; undefined when its token is not valid, or not any more. */
+  /** The caller of an `Authorization` header; undefined if the token is invalid or expired. */
   async callerOf(authorization: string | undefined): Promise<Caller | undefined> {
     const [, token] = /^Bearer (\S+)$/.exec(authorization ?? '') ?? []
     return token === undefined ? undefined : this.verify(token)

@@ -1,30 +1,30 @@
-/** Waits for what needs to be seen, and not for ever. */
+/** Polls until a condition holds, with a timeout. */
 import { setTimeout as pause } from 'node:timers/promises'
 
-const lookAgainMs = 20
-/** Longer than most things here take on a slow machine. */
-const usualPatienceMs = 60_000
+const pollMs = 20
+/** Generous, for slow machines. */
+const defaultTimeoutMs = 60_000
 
 export async function until(
   holds: () => boolean | Promise<boolean>,
-  what: string,
-  patienceMs: number = usualPatienceMs,
+  condition: string,
+  timeoutMs: number = defaultTimeoutMs,
 ): Promise<void> {
-  await untilWanted(holds, (isSo) => isSo, what, patienceMs)
+  await untilMatching(holds, (isTrue) => isTrue, condition, timeoutMs)
 }
 
-/** Looks again until what it finds is as wanted, and resolves to that. */
-export async function untilWanted<Found>(
-  look: () => Found | Promise<Found>,
-  isWanted: (found: Found) => boolean,
-  what: string,
-  patienceMs: number = usualPatienceMs,
-): Promise<Found> {
-  const end = performance.now() + patienceMs
+/** Calls `read` until its result matches, and resolves to that result. */
+export async function untilMatching<Value>(
+  read: () => Value | Promise<Value>,
+  matches: (value: Value) => boolean,
+  condition: string,
+  timeoutMs: number = defaultTimeoutMs,
+): Promise<Value> {
+  const end = performance.now() + timeoutMs
   for (;;) {
-    const found = await look()
-    if (isWanted(found)) return found
-    if (performance.now() > end) throw new Error(`Waited in vain until ${what}.`)
-    await pause(lookAgainMs)
+    const value = await read()
+    if (matches(value)) return value
+    if (performance.now() > end) throw new Error(`Timed out waiting until ${condition}.`)
+    await pause(pollMs)
   }
 }

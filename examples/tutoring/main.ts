@@ -1,11 +1,11 @@
 /**
- * The tutoring system with one command: starts the server with the queues and functions of
- * serverless.yml, the API and the AI engine, plays a story through them, and stops everything.
+ * Runs the demo with one command: starts the server with the queues and functions of serverless.yml, the API and
+ * the AI engine, runs a scenario against them, and stops everything.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { playStory } from './demo/story.ts'
+import { runScenario } from './demo/scenario.ts'
 import { TutoringSystem } from './demo/tutoring-system.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-tutoring-'))
@@ -14,7 +14,7 @@ const lines: string[] = []
 const system = await TutoringSystem.start({ folder, onLine: (line) => lines.push(line) })
 console.log(`Server ${system.endpoint}, API ${system.apiUrl}`)
 try {
-  await playStory(system, (line) => console.log(line))
+  await runScenario(system, (line) => console.log(line))
 } catch (error) {
   console.error(lines.join('\n'))
   throw error
@@ -23,4 +23,4 @@ try {
   console.log(`Stopped the API, the AI engine and the server, exit codes ${codes.join(', ')}`)
 }
 await rm(folder, { recursive: true })
-console.log('Everything is as it should be.')
+console.log('All checks passed.')

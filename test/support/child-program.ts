@@ -1,8 +1,8 @@
-/** Starts a TypeScript file as a process of its own and talks with it by messages. */
+/** Starts a TypeScript file as a child process and exchanges messages with it. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Every message says what it is; the rest depends on that. */
+/** `kind` decides which other fields a message has. */
 export interface ChildMessage {
   readonly kind: string
 }
@@ -41,7 +41,7 @@ export class ChildProgram {
     this.#child.send(message)
   }
 
-  /** The next message of this kind; rejects when the process ends without sending one. */
+  /** The next message of this kind; rejects if the process ends without sending one. */
   async next<T extends ChildMessage>(kind: T['kind']): Promise<T> {
     for (;;) {
       const index = this.#arrived.findIndex((message) => message.kind === kind)
@@ -51,12 +51,12 @@ export class ChildProgram {
     }
   }
 
-  /** From now on every message goes to this function, and `next` gets none. */
+  /** From now on this function gets every message, and `next` gets none. */
   follow<T extends ChildMessage>(run: (message: T) => void): void {
     this.#follower = run as (message: ChildMessage) => void
   }
 
-  /** Ends the process at once, as a crash would, and waits until it is gone. */
+  /** Kills the process, like a crash, and waits until it has ended. */
   async kill(): Promise<void> {
     if (this.#hasEnded) throw new Error(`The process ended before the crash. ${this.#errorText}`)
     this.#child.kill('SIGKILL')
@@ -68,7 +68,7 @@ export class ChildProgram {
     this.#child.kill('SIGTERM')
   }
 
-  /** Waits until the process has ended, however that came, and everything it said has arrived. */
+  /** Waits until the process has ended for any reason and all its output has arrived. */
   async gone(): Promise<ChildEnd> {
     if (!this.#hasEnded) await once(this.#child, 'exit')
     if (this.#child.connected) await once(this.#child, 'disconnect')
@@ -76,7 +76,7 @@ export class ChildProgram {
     return { code, signal, errorText: this.#errorText }
   }
 
-  /** Stops the process where it stands; it can then only be killed or resumed. */
+  /** Suspends the process; it can then only be killed or resumed. */
   pause(): void {
     this.#child.kill('SIGSTOP')
   }
@@ -101,7 +101,7 @@ export class ChildProgram {
   }
 }
 
-/** The argument that the parent gave to this process, which ends when the parent is gone. */
+/** The argument of this process. The process exits when its parent ends. */
 export function childArgument<T>(): T {
   process.once('disconnect', () => process.exit())
   return JSON.parse(process.argv[2] ?? '{}')

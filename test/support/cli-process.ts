@@ -1,4 +1,4 @@
-/** Runs a command as its users do: a process of its own, watched through its output. */
+/** Runs a command as a separate process and reads its output. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -12,7 +12,7 @@ export interface Ended {
 export interface CliProcess {
   readonly pid: number
   readonly ended: Promise<Ended>
-  /** The first match in what the process has written to stdout, as soon as it is there. */
+  /** Resolves to the first match in stdout. */
   output(pattern: RegExp): Promise<RegExpExecArray>
   /** The same on stderr. */
   notice(pattern: RegExp): Promise<RegExpExecArray>
@@ -38,7 +38,7 @@ export function startCommand(
   args: readonly string[],
   env: Environment = {},
 ): CliProcess {
-  // Nothing of the caller's own settings may reach the command.
+  // The caller's own settings must not reach the command.
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], ...env },
@@ -64,7 +64,7 @@ export function startCommand(
       void ended.then(() => reject(new Error(`ended without ${pattern}: ${stdout}${stderr}`)))
     })
   return {
-    // There is none only when the program could not be started, and then `ended` says why.
+    // It is missing only if the program could not be started; then `ended` has the reason.
     pid: child.pid ?? -1,
     ended,
     output: (pattern) => seen(() => stdout, pattern),

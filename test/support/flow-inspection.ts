@@ -1,6 +1,6 @@
-/** What must hold between flows, their units and messages in any store, as queries that find nothing. */
+/** Invariants of flows, units and messages, as queries that must return no rows. */
 
-/** Flows whose counts are not what can be counted. */
+/** Flows whose counts do not match their units. */
 const differingCounts = `
   SELECT name, id, total, done, dead FROM flow
   WHERE total <> (SELECT count(*) FROM flow_unit u WHERE u.flow = flow.number)
@@ -16,14 +16,14 @@ const missedEnds = `
       WHERE u.flow = flow.number AND (state = 0 OR (state = 2 AND policy <> 'finalize'))
     )`
 
-/** Flows that ended as done though a unit keeps them open, and had no deadline to do so. */
+/** Finalized flows with an open unit, and without a deadline that finalizes. */
 const earlyEnds = `
   SELECT name, id FROM flow
   WHERE status = 'finalized' AND on_deadline <> 'finalize' AND (
     sealed = 0 OR EXISTS (SELECT 1 FROM flow_unit u WHERE u.flow = flow.number AND state = 0)
   )`
 
-/** Messages and units that do not name each other. */
+/** Messages and units that do not refer to each other. */
 const mismatchedMessages = `
   SELECT 'message' AS side, m.sequence, m.unit FROM message m JOIN flow_unit u ON u.number = m.unit
   WHERE u.message IS NOT m.sequence
@@ -33,7 +33,7 @@ const mismatchedMessages = `
     SELECT 1 FROM message m WHERE m.sequence = u.message AND m.unit = u.number
   )`
 
-/** Units of open flows that wait for a message which is nowhere, and for no other flow. */
+/** Units of open flows that wait for a message that does not exist, and for no other flow. */
 const strandedUnits = `
   SELECT f.name, f.id, u.id AS unit FROM flow_unit u JOIN flow f ON f.number = u.flow
   WHERE f.status = 'open' AND u.state = 0 AND u.started = 1 AND u.message IS NULL

@@ -1,4 +1,4 @@
-/** An open app with jobs, on a real store and a clock that the test moves. */
+/** An open app with jobs, on a real store and a virtual clock. */
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { type Mill, open } from '../../src/app/open.ts'
@@ -31,7 +31,7 @@ export interface JobsScene {
   readonly mill: Mill<AcademyApp>
   readonly backend: Backend
   readonly clock: VirtualClock
-  /** Receives one job of `basic` and ends its lease this way. */
+  /** Receives one job of `basic` and settles it in the given way. */
   settleOne(outcome: Outcome): Promise<void>
 }
 

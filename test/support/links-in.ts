@@ -1,4 +1,4 @@
-/** The relative links of a page of Markdown, without their anchors; code is left out. */
+/** The relative links of a Markdown page, without anchors and without code. */
 export function linksIn(markdown: string): readonly string[] {
   const code = /```.*?```|`[^`\n]*`/gs
   const links = markdown.replaceAll(code, '').matchAll(/\]\(([^)\s#]+)[^)]*\)/g)

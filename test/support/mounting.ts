@@ -1,11 +1,11 @@
-/** File systems of a test's own, to fill up or to cut the power of. */
+/** Mounts file systems for tests that fill a disk or cut its power. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 
 /** Only root may mount. */
 export const canMount = process.platform === 'linux' && process.getuid?.() === 0
 
-/** Mounts a file system for the length of a call. */
+/** Mounts a file system while the callback runs. */
 export async function withMounted<T>(
   mountArguments: readonly string[],
   place: string,
@@ -16,7 +16,7 @@ export async function withMounted<T>(
   try {
     return await run(place)
   } finally {
-    // Lazily: a process that was killed a moment ago may still be letting go of its files.
+    // Lazily, because a process that was just killed may still have open files.
     execFileSync('umount', ['--lazy', place])
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reads Prometheus' text format as strictly as its own parser and a little more: each metric in one
- * block, its type before its samples, no series twice, and histograms whose numbers agree.
+ * Parses Prometheus' text format as strictly as its own parser, and checks more: each metric has one block, its
+ * type comes before its samples, no series occurs twice, and histograms are consistent.
  */
 import assert from 'node:assert/strict'
 
@@ -93,7 +93,7 @@ function belongs(sample: string, name: string, type: string): boolean {
 function checkFamily(name: string, { type, samples }: Block): void {
   assert.ok(samples.length > 0, `${name} has samples`)
   assert.equal(type === 'counter', name.endsWith('_total'), `the name of ${name} says its type`)
-  // What a summary sums up may be negative.
+  // The sum of a summary may be negative.
   const canFall = (sample: string): boolean =>
     type === 'gauge' || (type === 'summary' && sample.endsWith('_sum'))
   for (const { name: one, value } of samples) assert.ok(canFall(one) || value >= 0, one)

@@ -1,13 +1,13 @@
-/** A client that writes to the socket whatever it likes, well-formed or not. */
+/** A client that writes any bytes to the socket, well-formed or not. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 export interface RawClient {
   readonly socket: Socket
   write(text: string): void
-  /** Everything that the server has said, once it fits the pattern. */
+  /** Resolves to everything received, once it matches the pattern. */
   said(pattern: RegExp): Promise<string>
-  /** Everything that the server has said, once it has hung up. */
+  /** Resolves to everything received, once the server has closed the connection. */
   cutOff(): Promise<string>
   close(): void
 }
@@ -25,7 +25,7 @@ export async function rawClient(url: string): Promise<RawClient> {
     heard += chunk.toString('latin1')
     tell()
   })
-  // The server may reset what it no longer waits for.
+  // The server may reset a connection that it no longer reads.
   socket.on('error', () => {})
   socket.on('close', () => {
     hasEnded = true
@@ -36,7 +36,7 @@ export async function rawClient(url: string): Promise<RawClient> {
     new Promise((resolve, reject) => {
       const look = (): void => {
         if (isThere()) resolve(heard)
-        else if (hasEnded) reject(new Error(`The server hung up after: ${heard}`))
+        else if (hasEnded) reject(new Error(`The server closed the connection after: ${heard}`))
         else return
         onNews.delete(look)
       }
@@ -52,7 +52,7 @@ export async function rawClient(url: string): Promise<RawClient> {
   }
 }
 
-/** Writes a piece now and then for as long as the connection holds. */
+/** Writes a chunk at intervals until the connection closes. */
 export function drip(client: RawClient, piece: string, everyMs: number): void {
   const timer = setInterval(() => client.write(piece), everyMs)
   client.socket.once('close', () => clearInterval(timer))

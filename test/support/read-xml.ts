@@ -1,4 +1,4 @@
-/** Reads XML as strictly as the parsers of clients may: what is not well-formed throws. */
+/** Parses XML strictly: throws if it is not well-formed. */
 export interface XmlElement {
   readonly name: string
   readonly text: string
@@ -25,7 +25,7 @@ const entities: Readonly<Record<string, string>> = {
 const impossible = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u
 
 export function readXml(xml: string): XmlElement {
-  if (impossible.test(xml)) throw new Error('The XML has characters that XML cannot hold.')
+  if (impossible.test(xml)) throw new Error('The XML has characters that XML does not allow.')
   const root: OpenElement = { name: '', text: '', children: [] }
   const open: OpenElement[] = [root]
   token.lastIndex = 0
@@ -49,7 +49,7 @@ export function readXml(xml: string): XmlElement {
   return only
 }
 
-/** The text of the element that is reached by these names. */
+/** The text of the element at this path. */
 export function textAt(element: XmlElement, ...path: readonly string[]): string | undefined {
   let at: XmlElement | undefined = element
   for (const name of path) at = at?.children.find((child) => child.name === name)

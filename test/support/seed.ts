@@ -1,10 +1,10 @@
 /**
- * Where random runs begin. A commit has a seed of its own, so that every change tries new runs and
- * whoever tests the same commit again tries the same ones. `npm run soak` draws its seeds freely.
+ * The seed of random tests. It is derived from the commit, so that every change tests new cases and the same
+ * commit always tests the same ones. `npm run soak` uses random seeds.
  */
 import { spawnSync } from 'node:child_process'
 
-/** Set `MILLRACE_SEED` to the seed that a failure printed to run that one again. */
+/** To repeat a failure, set `MILLRACE_SEED` to the seed that it printed. */
 export const seed: number = Number(process.env['MILLRACE_SEED'] ?? seedOfCommit())
 
 function seedOfCommit(): number {

@@ -1,10 +1,10 @@
-/** A disk of a few megabytes, and what takes the rest of it. */
+/** A disk of a few megabytes, and a way to fill it. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { withMounted } from './mounting.ts'
 import { inTemporaryFolder } from './temporary-folder.ts'
 
-/** Runs on a disk of a few megabytes; the folder is on another one. */
+/** Runs a test on a small disk; the temporary folder is on another disk. */
 export function onSmallDisk(
   run: (disk: string, folder: string) => Promise<void>,
   size = '6m',
@@ -16,7 +16,7 @@ export function onSmallDisk(
   )
 }
 
-/** Another program takes what is left of the disk. */
+/** Fills the rest of the disk, like another program. */
 export function fillWithBallast(disk: string): string {
   const ballast = `${disk}/ballast`
   for (const bytes of [2 ** 20, 2 ** 16, 2 ** 12]) {

@@ -1,9 +1,9 @@
-/** Looks into a closed store with SQL of its own: what the engine says must be what the file holds. */
+/** Reads a closed store with independent SQL, to compare it with what the engine reports. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { brokenFlows } from './flow-inspection.ts'
 
-/** The file is sound, and every counter and group row equals what can be counted. */
+/** Checks that the file is not corrupt, and that every counter and group row matches the messages. */
 export function assertSoundStore(file: string): void {
   const db = new DatabaseSync(file, { readOnly: true })
   try {
@@ -36,7 +36,7 @@ const differingCounters = `
   WHERE ready IS NOT counted_ready OR leased IS NOT counted_leased
     OR delayed IS NOT counted_delayed`
 
-/** Groups of FIFO queues whose head, lock or turn is not what their messages say. */
+/** Groups of FIFO queues whose head, lock or turn does not match their messages. */
 const differingGroups = `
   WITH counted AS (
     SELECT m.generation, group_name AS name,
@@ -62,7 +62,7 @@ const differingGroups = `
   UNION ALL
   SELECT 'kept' AS side, * FROM (SELECT * FROM kept EXCEPT SELECT * FROM expected)`
 
-/** Tenants of standard queues of whom another number is in flight than their row says. */
+/** Tenants of standard queues whose in-flight count does not match their messages. */
 const differingTenants = `
   WITH counted AS (
     SELECT m.generation, group_name AS name, count(*) AS leased
@@ -77,21 +77,21 @@ const differingTenants = `
   UNION ALL
   SELECT 'kept' AS side, * FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted)`
 
-/** Large bodies without a message, and messages without their body. */
+/** Large bodies without a message, and messages without their large body. */
 const strayBodies = `
   SELECT sequence FROM message_body WHERE sequence NOT IN (SELECT sequence FROM message)
   UNION ALL
   SELECT sequence FROM message
   WHERE body IS NULL AND sequence NOT IN (SELECT sequence FROM message_body)`
 
-/** Messages in a bucket that are not blocked or in hand, blocked ones that are in none, or on FIFO. */
+/** Messages in a bucket that are neither blocked nor leased, blocked messages in no bucket, and any on FIFO. */
 const strayLanes = `
   SELECT m.sequence, state, bucket, q.name
   FROM message m LEFT JOIN queue q ON q.generation = m.generation
   WHERE (state = 3) IS NOT coalesce(bucket > '', 0) OR (bucket = '' AND state <> 1)
     OR (state = 3 AND q.name LIKE '%.fifo')`
 
-/** Attempts and progress of jobs that neither wait nor have finished. */
+/** Attempts and progress of jobs that are neither waiting nor finished. */
 const strayHistory = ['job_attempt', 'job_progress']
   .map(
     (table) => `
@@ -101,20 +101,20 @@ const strayHistory = ['job_attempt', 'job_progress']
   )
   .join(' UNION ALL ')
 
-/** Claims of people on messages that are there and in the hands of somebody else, or of nobody. */
+/** Claims of people on messages that are leased by another receiver, or not leased. */
 const strayClaims = `
   SELECT c.sequence, c.by FROM inbox_claim c
   JOIN message m ON m.sequence = c.sequence AND m.generation = c.generation
   WHERE m.state <> 1 OR m.token <> c.token`
 
-/** Keys of collectors that have nothing staged or kept, and kept batches without items or key. */
+/** Collector keys without staged or kept items, and kept batches without items or key. */
 const emptyKeys = `
   SELECT collector, key FROM collector_key WHERE number NOT IN (SELECT key FROM collector_item)
     AND NOT (kept = 0 AND (collector, key) IN (SELECT collector, key FROM collector_key WHERE kept = 1))
   UNION ALL SELECT collector, key FROM collector_key
   WHERE kept = 1 AND (collector, key) NOT IN (SELECT collector, key FROM collector_key WHERE kept = 0)`
 
-/** Items of no key; where ids are noted, items and ids that do not stand for each other. */
+/** Items without a key; and, if ids are recorded, items and ids that do not match. */
 const strayItems = `
   WITH staged AS (
     SELECT k.collector, k.key, i.id FROM collector_item i JOIN collector_key k ON k.number = i.key
@@ -129,7 +129,7 @@ function rows(db: DatabaseSync, sql: string): unknown[] {
   return db.prepare(sql).all().map(plain)
 }
 
-/** Rows have no prototype, which strict comparison would notice. */
+/** Rows have no prototype, which a strict comparison would reject. */
 function plain(row: object): object {
   return { ...row }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder for one test; what a failed test leaves in it is kept for a look. */
+/** A folder for one test. It is kept if the test fails. */
 export interface TemporaryFolder {
   readonly path: string
   file(name: string): string
@@ -18,7 +18,7 @@ export async function temporaryFolder(purpose: string): Promise<TemporaryFolder>
   }
 }
 
-/** Runs a test in a folder of its own, which is removed when the test has passed. */
+/** Runs a test in a temporary folder, which is removed if the test passes. */
 export async function inTemporaryFolder(
   purpose: string,
   run: (folder: TemporaryFolder) => Promise<void>,

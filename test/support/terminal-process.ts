@@ -1,13 +1,13 @@
-/** Runs the `millrace` command on a terminal of its own, as a person has it: Debian's `script` makes one. */
+/** Runs the `millrace` command on a real terminal, which Debian's `script` creates. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 
 export interface TerminalProcess {
   readonly ended: Promise<{ readonly code: number | null; readonly screen: string }>
-  /** Answers as soon as the screen has shown it; colours do not count. */
+  /** Resolves when the screen has shown the text; colours are ignored. */
   shows(pattern: RegExp): Promise<void>
-  /** What has come so far, with everything that steers the terminal. */
+  /** The output so far, including control sequences. */
   readonly raw: string
   /** Presses keys. */
   type(keys: string): void
@@ -21,7 +21,7 @@ export function startOnTerminal(
   env: Readonly<Record<string, string>> = {},
 ): TerminalProcess {
   const quoted = [process.execPath, main, ...args].map((arg) => `'${arg}'`).join(' ')
-  // Without a size of its own, a new terminal is nothing wide.
+  // A new terminal has no size, so set one.
   const command = `stty cols 200 rows 50; exec ${quoted}`
   const child = spawn(
     'script',

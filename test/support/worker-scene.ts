@@ -1,4 +1,4 @@
-/** An open app on a real store, with a clock that the test moves and a log that it can read. */
+/** An open app on a real store, with a virtual clock and a log that the test can read. */
 import { onTestFinished } from 'vitest'
 import { type Mill, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
@@ -25,17 +25,17 @@ export interface WorkerScene<Opened extends App> {
   readonly clock: VirtualClock
   readonly ports: VirtualPorts
   readonly lines: readonly LogLine[]
-  /** Lets what is under way come to its end, without moving the clock. */
+  /** Lets pending work finish without moving the clock. */
   settle(): Promise<void>
-  /** Waits for something that needs no time to pass. */
+  /** Waits for a condition without moving the clock. */
   until(what: string, holds: () => boolean | Promise<boolean>): Promise<void>
-  /** The texts of the log lines that there are so far. */
+  /** The texts of all log lines so far. */
   messages(): readonly string[]
 }
 
 export interface SceneOptions {
   readonly seed?: number
-  /** Puts something between the app and its store. */
+  /** Wraps the store of the app. */
   readonly wrap?: (backend: Backend) => Backend
 }
 
@@ -69,7 +69,7 @@ export async function openScene<const Opened extends App>(
         if (await holds()) return
         await clock.advance(0)
       }
-      throw new Error(`It did not come to this: ${what}.`)
+      throw new Error(`This did not happen: ${what}.`)
     },
     messages: () => lines.map(({ message }) => message),
   }
@@ -83,7 +83,7 @@ export function collectingLogger(into: LogLine[]): Logger {
   return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
 }
 
-/** Moves the clock, a second at a time, until a promise has settled. */
+/** Moves the clock one second at a time until a promise has settled. */
 export async function withTime<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   let isSettled = false
   const settled = promise.finally(() => {
@@ -95,10 +95,10 @@ export async function withTime<T>(clock: VirtualClock, promise: Promise<T>): Pro
     if (isSettled) return settled
     await clock.advance(1_000)
   }
-  throw new Error('It takes longer than an hour.')
+  throw new Error('The promise did not settle within an hour.')
 }
 
-/** A promise and the means to settle it: a handler that ends when the test says so. */
+/** A promise with its `resolve` and `reject`, for handlers that end when the test decides. */
 export interface Gate<T = void> {
   readonly opened: Promise<T>
   open(value: T): void
@@ -111,7 +111,7 @@ export function gate<T = void>(): Gate<T> {
   return { opened: promise, open: resolve, fail: reject }
 }
 
-/** Waits for the signal of a handler, and answers why it was aborted. */
+/** Waits until a handler's signal is aborted, and resolves to the reason. */
 export function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
     const tell = (): void => resolve(signal.reason)

@@ -33,7 +33,7 @@ export function aiHandlers(handling: AiHandling): Readonly<Record<AiJobType, AiH
   }
   return {
     OCR: recorded({
-      // The premium tier pays for full OCR: where each line is, beside what it says.
+      // The premium tier includes the positions of the lines.
       run: (image, { tier }) => ocr.read(image, { withLines: tier === 'premium' }),
       describe: ({ text, lines }) =>
         `${text.split(/\s+/).length} words${lines ? ` in ${lines.length} lines` : ''}`,
@@ -52,6 +52,6 @@ export function aiHandlers(handling: AiHandling): Readonly<Record<AiJobType, AiH
 
 async function readSheet(image: Buffer): Promise<ReadSheet> {
   const read = await readAnswers(image)
-  if (read === undefined) throw new Error('The picture shows no complete answer sheet.')
+  if (read === undefined) throw new Error('The image does not show a complete answer sheet.')
   return read
 }

@@ -1,6 +1,6 @@
 /**
- * The academy's answer sheet: where its registration marks and its bubbles are. The sheet is drawn from
- * this and read by this; lengths are those of the drawing, and the reader finds its own scale.
+ * The layout of the academy's answer sheet: registration marks and bubbles. Both the drawing and the reader use
+ * it. Lengths are in units of the drawing; the reader finds the scale.
  */
 export interface Point {
   readonly x: number
@@ -26,12 +26,12 @@ export const cornerMarks: readonly [Point, Point, Point, Point] = [
   { x: 52, y: 1000 },
 ]
 
-/** A fifth mark beside the first: it tells which corner is the top left one. */
+/** A fifth mark beside the first, which identifies the top left corner. */
 export const orientationMark: Point = { x: 132, y: 52 }
 
 const questionsPerColumn = 10
 
-/** Questions count from 1. */
+/** `question` starts at 1. */
 export function bubbleCentre(question: number, choice: Choice): Point {
   const column = Math.floor((question - 1) / questionsPerColumn)
   const row = (question - 1) % questionsPerColumn

@@ -12,7 +12,7 @@ const everyQuestion: Marks = Object.fromEntries(
     choices.slice(index % 5, (index % 5) + 1),
   ]),
 )
-/** Question 3 left out, question 7 answered twice. */
+/** Question 3 is empty, and question 7 has two marks. */
 const withMistakes: Marks = { ...everyQuestion, 3: [], 7: ['A', 'C'] }
 const scan = await scanAnswerSheet(withMistakes)
 
@@ -22,7 +22,7 @@ function marksIn(marks: Marks): readonly (readonly string[])[] {
 
 describe('reading an answer sheet', () => {
   test.each([-3, 91, 181, 268])(
-    'finds every mark when it is turned by %s degrees',
+    'finds every mark on a sheet turned by %s degrees',
     async (turned) => {
       const read = await readAnswers(await scanAnswerSheet(withMistakes, { turned }))
       assert.ok(read)
@@ -35,7 +35,7 @@ describe('reading an answer sheet', () => {
     },
   )
 
-  test('reports a question without a mark as empty and one with two as multiple', async () => {
+  test('reports a question without marks as empty, and one with two marks as multiple', async () => {
     const read = await readAnswers(scan)
     const odd = read?.answers.filter(({ state }) => state !== 'marked')
     assert.deepEqual(
@@ -47,14 +47,14 @@ describe('reading an answer sheet', () => {
     )
   })
 
-  test('is less sure of a blurred scan than of a sharp one', async () => {
+  test('has a lower confidence for a blurred scan', async () => {
     const sharpRead = await readAnswers(scan)
     const blurred = await readAnswers(await scanAnswerSheet(withMistakes, { blur: 4 }))
     assert.ok(sharpRead && blurred)
     assert.ok(blurred.confidence < sharpRead.confidence)
   })
 
-  test('answers nothing for a page that is no answer sheet', async () => {
+  test('returns undefined for a page that is not an answer sheet', async () => {
     const page = { title: 'Minutes', lines: ['of the meeting'] }
     assert.equal(await readAnswers(await drawPage(page, { width: 744, height: 1052 })), undefined)
   })
@@ -65,7 +65,7 @@ describe('the status of a submitted sheet', () => {
     ['BLANK', {}, { answered: 0, empty: 20, multiple: 0 }],
     ['PARTIAL', withMistakes, { answered: 18, empty: 1, multiple: 1 }],
     ['COMPLETE', everyQuestion, { answered: 20, empty: 0, multiple: 0 }],
-  ] as const)('is %s by what the student has filled in', async (status, marks, counts) => {
+  ] as const)('is %s depending on the marks', async (status, marks, counts) => {
     const found = await detectStatus(await scanAnswerSheet(marks))
     const { answered, empty, multiple, turned, problem } = found
     assert.equal(found.status, status)
@@ -73,7 +73,7 @@ describe('the status of a submitted sheet', () => {
     assert.deepEqual({ turned, problem }, { turned: 0, problem: null })
   })
 
-  test('says that a sheet lies upside down', async () => {
+  test('reports that a sheet is upside down', async () => {
     const found = await detectStatus(await scanAnswerSheet(withMistakes, { turned: 180 }))
     assert.equal(found.turned, 180)
     assert.equal(found.answered, 18)
@@ -82,12 +82,12 @@ describe('the status of a submitted sheet', () => {
   test.each([
     ['blurred', { blur: 4 }],
     ['pale', { ink: 200 }],
-  ] as const)('is UNREADABLE when the scan is %s', async (problem, options) => {
+  ] as const)('is UNREADABLE if the scan is %s', async (problem, options) => {
     const found = await detectStatus(await scanAnswerSheet(withMistakes, options))
     assert.deepEqual([found.status, found.problem], ['UNREADABLE', problem])
   })
 
-  test('is UNREADABLE when the page is no answer sheet', async () => {
+  test('is UNREADABLE if the page is not an answer sheet', async () => {
     const page = { title: 'Minutes', lines: ['of the meeting'] }
     const found = await detectStatus(await drawPage(page, { width: 744, height: 1052 }))
     assert.deepEqual([found.status, found.problem], ['UNREADABLE', 'no answer sheet'])

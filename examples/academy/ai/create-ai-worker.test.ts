@@ -46,7 +46,7 @@ async function enqueue(tier: TierName, count: number): Promise<void> {
   }
 }
 
-/** The tiers of the first jobs that a worker of this environment begins, in order. */
+/** The tiers of the first jobs that a worker with this environment starts, in order. */
 async function firstTiers(count: number, variables: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const tiers: string[] = []
   const enough = Promise.withResolvers<void>()
@@ -66,14 +66,14 @@ const share = (tiers: readonly string[], tier: string): number =>
   tiers.filter((one) => one === tier).length
 
 describe('an AI worker', () => {
-  test('takes three jobs from basic for one from lite, while both have some', async () => {
+  test('takes three jobs from basic for each job from lite, while both have jobs', async () => {
     await enqueue('lite', 24)
     await enqueue('basic', 24)
     const tiers = await firstTiers(16, {})
     assert.deepEqual([share(tiers, 'basic'), share(tiers, 'lite')], [12, 4])
   })
 
-  test('takes as many from each as the environment says', async () => {
+  test('uses the weights of the environment', async () => {
     await enqueue('lite', 12)
     await enqueue('basic', 12)
     const weights = { AI_WORKER_BASIC_POLL_WEIGHT: '1', AI_WORKER_LITE_POLL_WEIGHT: '1' }
@@ -81,19 +81,19 @@ describe('an AI worker', () => {
     assert.deepEqual([share(tiers, 'basic'), share(tiers, 'lite')], [6, 6])
   })
 
-  test('takes all it gets from lite when basic is empty', async () => {
+  test('takes all jobs from lite if basic is empty', async () => {
     await enqueue('lite', 8)
     assert.equal(share(await firstTiers(8, {}), 'lite'), 8)
   })
 
-  test('serves premium alone on a GPU', async () => {
+  test('serves only premium on a GPU', async () => {
     await enqueue('basic', 2)
     await enqueue('premium', 2)
     assert.equal(share(await firstTiers(2, { AI_WORKER_MODE: 'gpu' }), 'premium'), 2)
     assert.equal((await mill.queues.basic.statistics()).ready, 2)
   })
 
-  test('runs no OMR job that another program has put into the lite queue', async () => {
+  test('does not run an OMR job that another program put into the lite queue', async () => {
     const payload = JSON.stringify(jobOf('OMR', 'lite'))
     await backend.jobs?.enqueue({
       queue: 'academy-ai-jobs-lite',
@@ -101,6 +101,6 @@ describe('an AI worker', () => {
     })
     await enqueue('lite', 1)
     assert.deepEqual(await firstTiers(1, {}), ['lite'])
-    assert.equal((await mill.queues.lite.deadLetters?.statistics())?.ready, 1)
+    assert.equal((await mill.queues.lite.deadLetters.statistics()).ready, 1)
   })
 })

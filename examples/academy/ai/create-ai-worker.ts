@@ -12,7 +12,7 @@ export interface AiWorkerSetup {
   readonly handle: Readonly<Record<AiJobType, AiHandler>>
 }
 
-/** Jobs at once in one worker. */
+/** Jobs that one worker runs at once. */
 const concurrency = 2
 
 export function createAiWorker({ mill, environment, handle }: AiWorkerSetup): Worker {

@@ -1,23 +1,23 @@
 /**
- * In what state a submitted answer sheet is, before anybody marks it: can it be read at all, does it
- * lie the right way up, and has the student filled in nothing, a part, or all of it?
+ * Checks a submitted answer sheet before it is marked: whether it is readable, which way up it is, and whether
+ * none, some or all questions are answered.
  */
 import { type GreyImage, quantile, readGreyImage, type Tones, tonesOf } from './grey-image.ts'
 import { answersIn } from './read-answers.ts'
 
 export interface SheetStatus {
   readonly status: 'UNREADABLE' | 'BLANK' | 'PARTIAL' | 'COMPLETE'
-  /** Why it cannot be read; null when it can. */
+  /** Why it is unreadable, or null. */
   readonly problem: 'pale' | 'blurred' | 'no answer sheet' | null
-  /** By how much the sheet is turned clockwise, in degrees: 180 is upside down. */
+  /** How far the sheet is turned clockwise, in degrees. */
   readonly turned: number
   readonly answered: number
   readonly empty: number
   /** Questions with more than one mark. */
   readonly multiple: number
-  /** 0 to 1: how far ink and paper are apart. */
+  /** The contrast between ink and paper, 0 to 1. */
   readonly contrast: number
-  /** 0 to 1: how much of the way from paper to ink lies between two neighbouring points. */
+  /** The steepest edge between neighbouring pixels, 0 to 1. */
   readonly sharpness: number
 }
 
@@ -60,7 +60,7 @@ function contrastOf({ ink, paper }: Tones): number {
   return hundredths(Math.max(0, paper - ink) / 255)
 }
 
-/** Looks at the steepest edges alone: paper is flat in a sharp picture as well. */
+/** Uses only the steepest edges, because most of a sharp image is flat paper. */
 function sharpnessOf({ points, width }: GreyImage, { ink, paper }: Tones): number {
   const steps = points.map((point, index) =>
     index % width === 0 ? 0 : Math.abs(point - (points[index - 1] ?? point)),

@@ -1,25 +1,25 @@
 /**
- * Finds an answer sheet in a scan by its five black squares, whichever way round it lay on the scanner.
- * Without all five nobody can say where the bubbles are, so there is no answer then.
+ * Finds an answer sheet in a scan by its five black squares, at any rotation. Without all five, the positions
+ * of the bubbles are unknown, and the result is undefined.
  */
 import { cornerMarks, type Point, sheet } from './answer-sheet.ts'
-import { type Blot, findBlots } from './find-blots.ts'
+import { type DarkArea, findDarkAreas } from './find-dark-areas.ts'
 import { type GreyImage, tonesOf } from './grey-image.ts'
 
 export interface SheetPosition {
-  /** By how much the sheet is turned clockwise, in degrees. */
+  /** How far the sheet is turned clockwise, in degrees. */
   readonly turned: number
-  /** Points of the scan for each unit of the drawn sheet. */
+  /** Pixels of the scan per unit of the drawing. */
   readonly scale: number
-  /** Where a place of the drawn sheet is in the scan. */
+  /** Converts a position on the drawing to one in the scan. */
   locate(place: Point): Point
 }
 
 export function findSheet(image: GreyImage): SheetPosition | undefined {
   const { ink, paper } = tonesOf(image)
   const scale = Math.max(image.width, image.height) / sheet.height
-  const marks = findBlots(image, (ink + paper) / 2)
-    .filter((blot) => isMark(blot, sheet.markSide * scale))
+  const marks = findDarkAreas(image, (ink + paper) / 2)
+    .filter((area) => isMark(area, sheet.markSide * scale))
     .map(centreOf)
   if (marks.length !== cornerMarks.length + 1) return undefined
 
@@ -32,17 +32,17 @@ export function findSheet(image: GreyImage): SheetPosition | undefined {
   return { turned: first * 90, scale, locate: locator(upright) }
 }
 
-/** A square about as large as a mark and full of ink; a turn by a few degrees widens its box. */
-function isMark({ width, height, area }: Blot, side: number): boolean {
+/** A square of about the size of a mark, full of ink. Rotation by a few degrees makes its box larger. */
+function isMark({ width, height, area }: DarkArea, side: number): boolean {
   const fits = (length: number): boolean => length > side * 0.8 && length < side * 1.3
   return fits(width) && fits(height) && area / (width * height) > 0.8
 }
 
-function centreOf({ left, top, width, height }: Blot): Point {
+function centreOf({ left, top, width, height }: DarkArea): Point {
   return { x: left + (width - 1) / 2, y: top + (height - 1) / 2 }
 }
 
-/** The outermost marks of the picture, clockwise from its top left. */
+/** The outermost marks of the image, clockwise from its top left. */
 function cornersOf(marks: readonly Point[]): readonly Point[] {
   const outermost = (rank: (mark: Point) => number): Point[] =>
     marks.toSorted((one, other) => rank(other) - rank(one)).slice(0, 1)
@@ -54,7 +54,7 @@ function cornersOf(marks: readonly Point[]): readonly Point[] {
   ]
 }
 
-/** Interpolates between the corners: right for a sheet that is turned, moved, scaled or skewed. */
+/** Interpolates between the corners, for a sheet that is turned, moved, scaled or skewed. */
 function locator([topLeft, topRight, bottomRight, bottomLeft]: readonly Point[]): (
   place: Point,
 ) => Point {

@@ -1,4 +1,4 @@
-/** A picture as numbers: one byte for each point, 0 black to 255 white. */
+/** An image as one byte per pixel, from 0 (black) to 255 (white). */
 import sharp from 'sharp'
 
 export interface GreyImage {
@@ -7,16 +7,16 @@ export interface GreyImage {
   readonly height: number
 }
 
-/** How dark the ink is, and how bright the paper. */
+/** The brightness of the ink and of the paper. */
 export interface Tones {
   readonly ink: number
   readonly paper: number
 }
 
-/** More points than this tell nothing more about a sheet of paper. */
+/** A larger image would not improve the result. */
 const sideMax = 1052
 
-/** Reads a picture of any format; a median of neighbours takes away the specks of a scanner. */
+/** Reads an image in any format. A median filter removes scanner noise. */
 export async function readGreyImage(image: Buffer): Promise<GreyImage> {
   const { data, info } = await sharp(image)
     .autoOrient()
@@ -28,12 +28,12 @@ export async function readGreyImage(image: Buffer): Promise<GreyImage> {
   return { points: data, width: info.width, height: info.height }
 }
 
-/** Most points of a page are paper, and at least a few in a thousand are ink. */
+/** Most pixels of a page are paper, and at least a few in a thousand are ink. */
 export function tonesOf({ points }: GreyImage): Tones {
   return { ink: quantile(points, 0.002), paper: quantile(points, 0.5) }
 }
 
-/** The value that this part of all values does not exceed; 0.5 is the median. */
+/** The value below which this share of all values lies; 0.5 is the median. */
 export function quantile(values: Uint8Array, part: number): number {
   const counts = new Uint32Array(256)
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1

@@ -1,4 +1,4 @@
-/** Optical mark recognition: which bubbles of a scanned answer sheet are filled, and how surely. */
+/** Optical mark recognition: which bubbles of a scanned answer sheet are filled. */
 import { bubbleCentre, type Choice, choices, type Point, sheet } from './answer-sheet.ts'
 import { findSheet } from './find-sheet.ts'
 import { type GreyImage, pointAt, readGreyImage, type Tones, tonesOf } from './grey-image.ts'
@@ -6,24 +6,24 @@ import { type GreyImage, pointAt, readGreyImage, type Tones, tonesOf } from './g
 export interface Answer {
   readonly question: number
   readonly state: 'marked' | 'empty' | 'multiple'
-  /** Every choice that is marked; one of them is an answer, more of them are none. */
+  /** All marked choices. More than one counts as no answer. */
   readonly marks: readonly Choice[]
-  /** 0 to 1: how far the bubbles are from the line between filled and not. */
+  /** How clearly the bubbles are filled or empty, 0 to 1. */
   readonly confidence: number
 }
 
 export interface ReadSheet {
   readonly answers: readonly Answer[]
-  /** By how much the sheet was turned clockwise, in degrees. */
+  /** How far the sheet was turned clockwise, in degrees. */
   readonly turned: number
-  /** That of the least certain answer. */
+  /** The lowest confidence of all answers. */
   readonly confidence: number
 }
 
-/** From this part of full ink on, a bubble is marked: a firm stroke is one, a rubbed-out one is not. */
+/** The share of ink from which a bubble counts as marked: a firm stroke does, an erased one does not. */
 const markedFrom = 0.4
 
-/** Undefined when the picture shows no complete answer sheet. */
+/** Undefined if the image does not show a complete answer sheet. */
 export async function readAnswers(image: Buffer): Promise<ReadSheet | undefined> {
   return answersIn(await readGreyImage(image))
 }
@@ -32,7 +32,7 @@ export function answersIn(image: GreyImage): ReadSheet | undefined {
   const position = findSheet(image)
   if (position === undefined) return undefined
   const tones = tonesOf(image)
-  // The outline of the bubble is printed: only what is well inside of it counts.
+  // Measure well inside the bubble, because its outline is printed.
   const radius = sheet.bubbleRadius * 0.7 * position.scale
   const inkOf = (question: number, choice: Choice): number =>
     inkAround(image, position.locate(bubbleCentre(question, choice)), radius, tones)
@@ -55,7 +55,7 @@ function answerOf(question: number, inkOf: (choice: Choice) => number): Answer {
   }
 }
 
-/** How much of the circle is ink: 0 is bare paper, 1 is as black as the marks. */
+/** The share of ink in the circle: 0 is paper, 1 is as black as the registration marks. */
 function inkAround(image: GreyImage, centre: Point, radius: number, { ink, paper }: Tones): number {
   let sum = 0
   let count = 0

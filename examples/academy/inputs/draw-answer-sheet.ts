@@ -1,4 +1,4 @@
-/** Draws a filled-in answer sheet, and makes a scan of it: a little turned, grey and with noise. */
+/** Draws a filled-in answer sheet and turns it into a scan: slightly rotated, grey, with noise. */
 import sharp from 'sharp'
 import {
   bubbleCentre,
@@ -10,15 +10,15 @@ import {
   sheet,
 } from '../ai/answer-sheet.ts'
 
-/** The marks of a student by question; more than one for a question is allowed. */
+/** The student's marks by question; a question may have several. */
 export type Marks = Readonly<Record<number, readonly Choice[]>>
 
 export interface ScanOptions {
-  /** Degrees, clockwise. Default 1.5: nobody lays a sheet down straight. */
+  /** Degrees, clockwise. Default 1.5, because scanned sheets are rarely straight. */
   readonly turned?: number
-  /** Standard deviation of the blur, in points. Default none. */
+  /** Standard deviation of the blur, in pixels. Default: no blur. */
   readonly blur?: number
-  /** Grey of the ink, 0 to 255. Default 30. */
+  /** Brightness of the ink, 0 to 255. Default 30. */
   readonly ink?: number
 }
 
@@ -69,12 +69,12 @@ function row(question: number, marks: Marks): string {
   return `<text x="${x - 56}" y="${y + 7}">${question}</text>${bubbles.join('')}`
 }
 
-/** Pens miss the middle and do not fill a bubble to its edge. */
+/** Pen marks are slightly off-centre and do not fill the whole bubble. */
 function penStroke({ x, y }: Point): string {
   return `<ellipse cx="${x + 1.5}" cy="${y - 1}" rx="9.5" ry="8" fill="#333"/>`
 }
 
-/** The same noise every time, so that every run reads the same scan. */
+/** Deterministic noise, so that every run reads the same scan. */
 function withNoise(points: Buffer): Buffer {
   let seed = 20260212
   const random = (): number => {

@@ -1,4 +1,4 @@
-/** Draws pages of text, as pictures: the slides of a lesson, a page of an exam. */
+/** Draws pages of text as images: the slides of a lesson, a page of an exam. */
 import sharp from 'sharp'
 
 export interface PageText {

@@ -1,6 +1,6 @@
 /**
- * Makes a short video of a lesson: three slides, a cut, a cross-fade, and a red pointer that moves all
- * the time, so that not everything that moves is a new page.
+ * Makes a short lesson video: three slides, a cut, a cross-fade, and a red pointer that moves all the time, so
+ * that not every movement is a new page.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,9 +1,9 @@
-/** Which frames stand for a video: one for each page, and one for the whole. */
+/** Chooses the frames that represent a video: one per page, and one cover. */
 import sharp from 'sharp'
 import type { Page } from './find-pages.ts'
 import type { Frame } from './sample-frames.ts'
 
-/** The middle of a page: late enough for what is built up on it, early enough for what follows. */
+/** The middle of the page, after its content has built up and before the next page appears. */
 export function frameOfPage({ frames }: Page): Frame {
   const frame = frames[Math.floor(frames.length / 2)]
   if (frame === undefined) throw new Error('A page has at least one frame.')

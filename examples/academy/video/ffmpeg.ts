@@ -1,4 +1,4 @@
-/** Runs the `ffmpeg` command, and tells in one line what went wrong when it does not work. */
+/** Runs the `ffmpeg` command, and reports a failure in one line. */
 import { execFile } from 'node:child_process'
 
 export class FfmpegMissing extends Error {
@@ -21,12 +21,12 @@ export function ffmpeg(args: readonly string[], signal?: AbortSignal): Promise<v
   })
 }
 
-/** Refuses to go on without ffmpeg, before any work has begun. */
+/** Throws if ffmpeg is missing, before any work begins. */
 export async function requireFfmpeg(): Promise<void> {
   await ffmpeg(['-version'])
 }
 
-/** Its last line, without the path of the file that stands before it. */
+/** Its last line, without the file path in front. */
 function reasonIn(stderr: string): string {
   return stderr.trim().split('\n').at(-1)?.split(': ').at(-1) ?? ''
 }

@@ -1,6 +1,6 @@
 /**
- * Finds where a video turns from one page to the next. Two frames show the same page when few points
- * of their small grey copies differ: a pointer or a hand moves a few points, a new page moves many.
+ * Finds the page changes of a video. Two frames show the same page if few pixels of their small grey copies
+ * differ: a pointer or a hand changes a few pixels, a new page changes many.
  */
 import sharp from 'sharp'
 import type { Frame } from './sample-frames.ts'
@@ -11,13 +11,13 @@ export interface Page {
 
 const grid = { width: 64, height: 36 }
 
-/** Less than this is what compression does to a picture that stands still. */
+/** Compression causes smaller differences between identical frames. */
 const pointChange = 16
 
-/** The part of all points that must differ. A pointer moves 0.3 %, other words on the page 3 % and more. */
+/** The share of pixels that must differ. A pointer changes 0.3 %, new text on the page 3 % or more. */
 const pageChange = 0.02
 
-/** A shorter stay is a picture in the middle of a cross-fade. */
+/** A shorter one is a frame in the middle of a cross-fade. */
 const framesOfPageMin = 2
 
 export async function findPages(frames: readonly Frame[]): Promise<readonly Page[]> {
@@ -36,7 +36,7 @@ export async function findPages(frames: readonly Frame[]): Promise<readonly Page
   return pages.map((run) => ({ frames: run.map(({ frame }) => frame) }))
 }
 
-/** The part of all points that differ between two small grey copies, 0 to 1. */
+/** The share of pixels that differ between two small grey copies, 0 to 1. */
 export function change(one: Uint8Array, other: Uint8Array): number {
   let changed = 0
   for (const [index, value] of one.entries()) {

@@ -31,7 +31,7 @@ export function videoHandler({ records, storage, print }: VideoHandling): VideoH
   }
 }
 
-/** `videos/tenant-1/video-123.mp4` has its pictures in `thumbnails/tenant-1/video-123`. */
+/** The images of `videos/tenant-1/video-123.mp4` are in `thumbnails/tenant-1/video-123`. */
 function thumbnailsOf({ file_key, video_id }: VideoJob): string {
   const folder = dirname(file_key).replace(/^videos(?=\/|$)/, '')
   return `thumbnails${folder}/video-${video_id}`

@@ -24,14 +24,14 @@ describe('a lesson of nine and a half seconds with three slides', () => {
     assert.ok(lesson.frames >= 18 && lesson.frames <= 20, `${lesson.frames} frames`)
   })
 
-  test('turns its page twice, by a cut and by a cross-fade, while the pointer turns none', () => {
+  test('has two page changes, a cut and a cross-fade, and none for the pointer', () => {
     assert.equal(lesson.transitions.length, 2)
     const [cut = 0, fade = 0] = lesson.transitions
     assert.ok(Math.abs(cut - 3) <= 0.5, `the cut at ${cut} s`)
     assert.ok(fade >= 5 && fade <= 6, `the cross-fade ended at ${fade} s`)
   })
 
-  test('has a thumbnail of each slide, 320 points wide, and no two alike', async () => {
+  test('has a different thumbnail for each slide, 320 pixels wide', async () => {
     assert.deepEqual(lesson.thumbnails, ['page-1.jpg', 'page-2.jpg', 'page-3.jpg'])
     const looks = await Promise.all(
       lesson.thumbnails.map(async (name) => {
@@ -50,7 +50,7 @@ describe('a lesson of nine and a half seconds with three slides', () => {
   })
 })
 
-test('a picture that stands still has one page and no transition', async () => {
+test('a still image has one page and no transition', async () => {
   const still = folder.file('still.png')
   const page = { title: 'One page', lines: ['that stays'] }
   await writeFile(still, await drawPage(page, { width: 320, height: 180 }))
@@ -61,7 +61,7 @@ test('a picture that stands still has one page and no transition', async () => {
   assert.deepEqual(thumbnails, ['page-1.jpg'])
 })
 
-test('a file that is no video fails with the reason of ffmpeg, and without its path', async () => {
+test('a file that is not a video fails with the error of ffmpeg, without its path', async () => {
   const video = folder.file('broken.mp4')
   await writeFile(video, 'not a video')
   const processing = processVideo({ video, output: folder.file('broken') })
@@ -70,7 +70,7 @@ test('a file that is no video fails with the reason of ffmpeg, and without its p
   })
 })
 
-test('a playlist with the name of a video opens nothing', async () => {
+test('a playlist named like a video opens no other file', async () => {
   const video = folder.file('playlist.mp4')
   const lines = ['#EXTM3U', '#EXT-X-TARGETDURATION:3', '#EXTINF:3,', folder.file('lesson.mp4')]
   await writeFile(video, lines.join('\n'))
@@ -80,7 +80,7 @@ test('a playlist with the name of a video opens nothing', async () => {
   )
 })
 
-test('an aborted run rejects with the reason and leaves no pictures', async () => {
+test('an aborted run rejects with the reason and leaves no images', async () => {
   const reason = new Error('the worker stops')
   const output = folder.file('aborted')
   const video = folder.file('lesson.mp4')

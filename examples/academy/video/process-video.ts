@@ -1,4 +1,4 @@
-/** What the video worker does with one video: from the file to its pages, thumbnails and cover. */
+/** Processes one video: finds its pages and writes thumbnails and a cover. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { type Frame, sampleFrames } from './sample-frames.ts'
 
 export interface VideoResult {
   readonly frames: number
-  /** The seconds at which a new page comes into view; the first page is there from the start. */
+  /** The seconds at which a new page appears. The first page is not included. */
   readonly transitions: readonly number[]
   /** One file name for each page. */
   readonly thumbnails: readonly string[]
@@ -18,7 +18,7 @@ export interface VideoResult {
 
 export interface VideoProcessing {
   readonly video: string
-  /** Where the pictures go; created when missing, overwritten when repeated. */
+  /** The folder for the images. It is created if missing; existing images are overwritten. */
   readonly output: string
   readonly signal?: AbortSignal
 }

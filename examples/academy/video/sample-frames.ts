@@ -1,6 +1,6 @@
 /**
- * Takes a few pictures a second out of a video. Pages of a lesson stay for seconds, so a low rate finds
- * all of them and spares most of the decoding and nearly all of the comparing.
+ * Extracts a few frames per second from a video. Pages of a lesson stay for seconds, so a low rate finds all
+ * of them and saves most of the decoding and comparing.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import { ffmpeg } from './ffmpeg.ts'
 
 export interface Frame {
   readonly file: string
-  /** Where in the video it is. */
+  /** The position in the video, in seconds. */
   readonly second: number
 }
 
 export interface Sampling {
   readonly video: string
-  /** An empty folder, into which the frames are written. */
+  /** An empty folder for the frames. */
   readonly folder: string
   readonly framesPerSecond: number
   readonly signal?: AbortSignal
@@ -22,7 +22,7 @@ export interface Sampling {
 
 const frameWidth = 640
 
-/** An upload may be a playlist with the name of a video, and would have ffmpeg open other files. */
+/** Refuse playlists: an upload with the name of a video could make ffmpeg open other files. */
 const mp4Alone = ['-protocol_whitelist', 'file', '-f', 'mp4']
 
 export async function sampleFrames(sampling: Sampling): Promise<readonly Frame[]> {
@@ -31,6 +31,6 @@ export async function sampleFrames(sampling: Sampling): Promise<readonly Frame[]
   const input = [...mp4Alone, '-i', video]
   await ffmpeg([...input, '-vf', filter, join(folder, '%06d.png')], signal)
   const names = (await readdir(folder)).filter((name) => name.endsWith('.png')).sort()
-  if (names.length === 0) throw new Error('The video has no picture in it.')
+  if (names.length === 0) throw new Error('The video has no frames.')
   return names.map((name, index) => ({ file: join(folder, name), second: index / framesPerSecond }))
 }

@@ -1,4 +1,4 @@
-/** Serves page images out of the cache, to members of the organisation that they belong to. */
+/** Serves page images from the cache to members of their organisation. */
 import type { Hono } from 'hono'
 import { isObjectKey } from '../objects/object-key.ts'
 import { ObjectMissing } from '../objects/object-store.ts'
@@ -16,7 +16,7 @@ export function cacheRoutes(app: Hono<ApiEnv>, { cache }: Pick<ApiSetup, 'cache'
       const image = new Uint8Array(await cache.get(key))
       return c.body(image, 200, {
         'content-type': 'image/png',
-        // A page that was drawn stays as it is.
+        // Page images never change.
         'cache-control': 'private, max-age=86400, immutable',
         'x-content-type-options': 'nosniff',
       })

@@ -1,4 +1,4 @@
-/** The API: who may upload what, what became of it, and search. It never runs a stage itself. */
+/** The API: uploads, the status of documents, and search. It never runs a stage itself. */
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { Logger } from 'millrace'
 import type { Caller, Callers } from '../callers.ts'
@@ -53,10 +53,10 @@ export function refusal(c: Context, status: RefusalStatus, error: string): Respo
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415
 
 export function missing(c: Context): Response {
-  return refusal(c, 404, 'There is no such thing.')
+  return refusal(c, 404, 'Not found.')
 }
 
-/** The name and code of an error and not its text, which may quote anything. */
+/** Logs the name and code of an error and not its message, which may contain user data. */
 function answerFailure(c: Context, log: Logger, error: Error): Response {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
   log.error({ name: error.name, code, path: c.req.routePath }, 'request failed')
@@ -68,7 +68,7 @@ function authenticate(callers: Callers): MiddlewareHandler<ApiEnv> {
     const caller = await callers.callerOf(c.req.header('authorization'))
     if (caller === undefined) {
       c.header('WWW-Authenticate', 'Bearer')
-      return refusal(c, 401, 'A valid token is needed.')
+      return refusal(c, 401, 'A valid token is required.')
     }
     c.set('caller', caller)
     await next()
@@ -76,7 +76,7 @@ function authenticate(callers: Callers): MiddlewareHandler<ApiEnv> {
   }
 }
 
-/** One of another organisation does not exist, as far as its caller can see. */
+/** A knowledge base of another organisation looks as if it did not exist. */
 function ownKnowledgeBase({ library }: Pick<ApiSetup, 'library'>): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
     const { organizationId } = c.get('caller')

@@ -1,4 +1,4 @@
-/** What became of documents, and search in those that are ready. */
+/** The status of documents, and search in those that are ready. */
 import type { Hono } from 'hono'
 import type { DocumentRecord } from '../records/library.ts'
 import { runSearch } from '../stages/run-search.ts'

@@ -1,6 +1,6 @@
 /**
- * Where files arrive that are not in S3, by addresses that we signed; and where S3's notifications arrive when
- * they are. Either way an object that has come to exist becomes a job.
+ * Receives uploads to signed URLs if files are stored locally, and the notifications of S3 if they are in S3.
+ * In both cases, a new object becomes a job.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -16,7 +16,7 @@ import { tooLarge } from './upload-routes.ts'
 
 const Key = z.string().max(3_000)
 
-/** As S3 writes it to a topic or a queue: several objects, their keys encoded like a form. */
+/** The format for topics and queues: several objects, with form-encoded keys. */
 const Records = z
   .object({
     Records: z.array(
@@ -29,14 +29,14 @@ const Records = z
     ),
   )
 
-/** As EventBridge passes it on: one object, its key as it is. */
+/** The format of EventBridge: one object, with its key as it is. */
 const BridgedEvent = z
   .object({ 'detail-type': z.string(), detail: z.object({ object: z.object({ key: Key }) }) })
   .transform(({ 'detail-type': type, detail }) =>
     type === 'Object Created' ? [detail.object.key] : [],
   )
 
-/** Which objects have come to exist. */
+/** The keys of the created objects. */
 const Notification = z.union([Records, BridgedEvent])
 const notificationBytesMax = 256 * 1_024
 
@@ -47,10 +47,10 @@ export function objectRoutes(app: Hono<ApiEnv>, setup: ApiSetup): void {
     if (EVENTS_SECRET === undefined) return missing(c)
     const given = c.req.header('authorization') ?? ''
     if (!isSame(given, `Bearer ${EVENTS_SECRET}`)) {
-      return refusal(c, 401, 'The secret of notifications is needed.')
+      return refusal(c, 401, 'The secret for notifications is required.')
     }
     const notification = Notification.safeParse(await c.req.json().catch(() => undefined))
-    if (!notification.success) return refusal(c, 400, 'This is no notification of S3.')
+    if (!notification.success) return refusal(c, 400, 'Expected an S3 notification.')
     let documents = 0
     for (const key of notification.data) {
       if (key !== undefined && (await objectCreated(setup, key))) documents += 1
@@ -64,14 +64,14 @@ function putRoute(app: Hono<ApiEnv>, setup: ApiSetup): void {
   app.put('/objects/*', async (c) => {
     if (uploadFolder === undefined) return missing(c)
     const key = c.req.path.slice('/objects/'.length)
-    if (!isObjectKey(key)) return refusal(c, 403, 'The address is not one that we signed.')
+    if (!isObjectKey(key)) return refusal(c, 403, 'The upload URL is not valid.')
     const verified = signer.verify(key, c.req.query())
     if ('refusal' in verified) {
       const isLate = verified.refusal === 'expired'
       return refusal(
         c,
         403,
-        isLate ? 'The address has expired.' : 'The address is not one that we signed.',
+        isLate ? 'The upload URL has expired.' : 'The upload URL is not valid.',
       )
     }
     const { contentType, bytesMax } = verified.grant
@@ -83,24 +83,24 @@ function putRoute(app: Hono<ApiEnv>, setup: ApiSetup): void {
       await uploadFolder.receive(key, bodyOf(c.req.raw), bytesMax)
     } catch (error) {
       if (error instanceof TooLarge) return cutOff(tooLarge(bytesMax))
-      if (error instanceof ObjectExists) return refusal(c, 409, 'The file is here already.')
+      if (error instanceof ObjectExists) return refusal(c, 409, 'The file was already uploaded.')
       if (!c.req.raw.signal.aborted) throw error
-      // Who has gone is no failure of ours, and may come again.
-      log.info({ key }, 'upload broken off')
-      return refusal(c, 400, 'The upload was broken off.')
+      // The client disconnected, which is not a server error. It may upload again.
+      log.info({ key }, 'upload interrupted')
+      return refusal(c, 400, 'The upload was interrupted.')
     }
     await objectCreated(setup, key)
     return c.body(null, 200)
   })
 }
 
-/** The rest of the upload is not wanted, so the connection is of no use any more. */
+/** Closes the connection, because the rest of the upload is not needed. */
 function cutOff(error: string): Response {
   return Response.json({ error }, { status: 413, headers: { connection: 'close' } })
 }
 
 function bodyOf({ body }: Request): Readable {
-  // The types of Node and of the web name the same stream.
+  // The web stream and Node's stream are the same at run time.
   return body === null ? Readable.from([]) : Readable.fromWeb(body as ReadableStream)
 }
 

@@ -1,4 +1,4 @@
-/** Hands out upload addresses. The document exists from here on, pending. */
+/** Creates documents in the state pending, and returns URLs to upload them to. */
 import { randomUUID } from 'node:crypto'
 import type { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
@@ -7,7 +7,7 @@ import { sourceKey } from '../objects/object-key.ts'
 import { type SourceExt, sourceBytesMax, sourceTypes } from '../stages/source-types.ts'
 import { type ApiEnv, type ApiSetup, refusal } from './create-api.ts'
 
-/** Long enough for 100 MB on a slow line, and over long before the janitor looks. */
+/** Long enough for 100 MB on a slow connection, and much shorter than the janitor's limit. */
 export const uploadMs: number = 15 * 60_000
 
 const requestBytesMax = 4_096
@@ -17,7 +17,7 @@ const UploadRequest = z.strictObject({
     .string()
     .min(1)
     .max(255)
-    // A name is shown and never used as a path, but what looks like one is a mistake or an attack.
+    // Names are only shown and never used as paths, so one with a path is a mistake or an attack.
     .regex(/^[^/\\\p{Cc}\p{Cf}]+$/u, 'expected a name without folders or control characters')
     .refine((name) => !/^\.+$/.test(name.trim()), 'expected a name'),
   fileSize: z.int().min(0),
@@ -68,7 +68,7 @@ function extensionOf(filename: string): SourceExt | undefined {
   return ext === 'pdf' || ext === 'docx' ? ext : undefined
 }
 
-/** What was expected; never what was given. */
+/** Describes what was expected, without the given values. */
 function faultsOf({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`).join('; ')
 }

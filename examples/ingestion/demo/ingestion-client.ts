@@ -1,6 +1,6 @@
-/** What a browser does: asks for an upload address, uploads, looks, searches. */
+/** What a browser does: requests an upload URL, uploads, checks the status, searches. */
 import { z } from 'zod'
-import { untilWanted } from '../../shared/until.ts'
+import { untilMatching } from '../../shared/until.ts'
 
 const Minted = z.object({
   uploadUrl: z.url(),
@@ -50,7 +50,7 @@ export class IngestionClient {
     this.#token = token
   }
 
-  /** Whatever the answer is. */
+  /** Returns the response whatever its status is. */
   ask(path: string, request: RequestInit = {}): Promise<Response> {
     const headers = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json' }
     return fetch(this.#url + path, { headers, ...request })
@@ -66,11 +66,11 @@ export class IngestionClient {
     return Minted.parse(await expected(answer, 201))
   }
 
-  /** Asks for an address and uploads to it; answers the id of the document. */
+  /** Requests a URL, uploads to it, and resolves to the id of the document. */
   async upload(kbId: string, filename: string, content: Uint8Array): Promise<string> {
     const minted = await this.mint(kbId, filename, content)
     const answer = await send(minted, content)
-    if (!answer.ok) throw new Error(`The upload was answered with ${answer.status}.`)
+    if (!answer.ok) throw new Error(`The upload failed with status ${answer.status}.`)
     return minted.documentId
   }
 
@@ -84,16 +84,16 @@ export class IngestionClient {
     return Found.parse(await expected(answer, 200)).items
   }
 
-  /** Looks again until the document is as wanted. */
+  /** Polls until the document matches. */
   until(
     kbId: string,
     documentId: string,
     isWanted: (document: DocumentView) => boolean,
   ): Promise<DocumentView> {
-    return untilWanted(
+    return untilMatching(
       () => this.document(kbId, documentId),
       isWanted,
-      `${documentId} is as wanted`,
+      `${documentId} has the expected state`,
     )
   }
 
@@ -102,7 +102,7 @@ export class IngestionClient {
   }
 }
 
-/** Uploads as the answer of the API says. */
+/** Uploads as the API's response describes. */
 export function send({ uploadUrl, upload }: Minted, content: Uint8Array): Promise<Response> {
   const bytes = new Uint8Array(content)
   if (upload.method === 'PUT') {
@@ -116,5 +116,5 @@ export function send({ uploadUrl, upload }: Minted, content: Uint8Array): Promis
 
 async function expected(answer: Response, status: number): Promise<unknown> {
   if (answer.status === status) return answer.json()
-  throw new Error(`${answer.url} answered ${answer.status}: ${await answer.text()}`)
+  throw new Error(`${answer.url} returned ${answer.status}: ${await answer.text()}`)
 }

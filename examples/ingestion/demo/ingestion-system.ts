@@ -1,4 +1,4 @@
-/** The whole system on this machine, in a folder of its own: API, workers, and what stands for Claude. */
+/** The whole system on this machine, in one folder: API, workers, and a stub of Claude. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { runMillrace } from '../../shared/millrace-command.ts'
@@ -6,7 +6,7 @@ import { Program } from '../../shared/program.ts'
 import { Callers } from '../callers.ts'
 import { readEnvironment } from '../environment.ts'
 import { keyFor, openIngestion } from '../open-ingestion.ts'
-import { ClaudeStandIn } from './claude-stand-in.ts'
+import { ClaudeStub } from './claude-stub.ts'
 import { IngestionClient } from './ingestion-client.ts'
 
 const example = join(import.meta.dirname, '..')
@@ -15,26 +15,26 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 export const kbId = 'mills'
 
 export class IngestionSystem {
-  readonly claude: ClaudeStandIn
+  readonly claude: ClaudeStub
   readonly lines: string[] = []
   readonly #variables: Readonly<Record<string, string>>
   readonly #programs: Program[] = []
 
-  private constructor(claude: ClaudeStandIn, variables: Readonly<Record<string, string>>) {
+  private constructor(claude: ClaudeStub, variables: Readonly<Record<string, string>>) {
     this.claude = claude
     this.#variables = variables
   }
 
-  /** With a knowledge base of the organisation `ada`; nothing runs yet. */
+  /** Creates a knowledge base of the organisation `ada`, and starts no process yet. */
   static async open(folder: string): Promise<IngestionSystem> {
-    const claude = await ClaudeStandIn.start()
+    const claude = await ClaudeStub.start()
     const variables = {
       INGESTION_DATA: folder,
       INGESTION_SECRET: randomBytes(32).toString('hex'),
-      // Short, so that the story is.
+      // Short for the demo.
       INGESTION_RETRY_MS: '100',
       INGESTION_EXTRACTOR: 'claude',
-      ANTHROPIC_API_KEY: 'none is needed here',
+      ANTHROPIC_API_KEY: 'not-needed-here',
       ANTHROPIC_BASE_URL: claude.url,
     }
     await using ingestion = await openIngestion(readEnvironment(variables), silent)
@@ -42,32 +42,32 @@ export class IngestionSystem {
     return new IngestionSystem(claude, variables)
   }
 
-  /** Answers how to ask it, for members of an organisation. */
+  /** Starts the API, and resolves to clients for members of an organisation. */
   async startApi(
     variables: Readonly<Record<string, string>> = {},
   ): Promise<(organizationId: string) => Promise<IngestionClient>> {
     const api = this.#start(['api.ts'], variables)
-    const [, url = ''] = await api.said(/^api (http:\S+)$/)
+    const [, url = ''] = await api.waitForLine(/^api (http:\S+)$/)
     const callers = new Callers(keyFor(readEnvironment(this.#variables), 'tokens'))
     return async (organizationId) => {
-      const token = await callers.issue({ userId: 'somebody', organizationId })
+      const token = await callers.issue({ userId: 'demo-user', organizationId })
       return new IngestionClient({ url, token })
     }
   }
 
   async startWorker(...args: readonly string[]): Promise<Program> {
     const worker = this.#start(['worker.ts', ...args])
-    await worker.said(/^worker /)
+    await worker.waitForLine(/^worker /)
     return worker
   }
 
-  /** Runs the `millrace` command on the store, and answers what it printed. */
+  /** Runs the `millrace` command on the store, and resolves to its output. */
   millrace(...args: readonly string[]): Promise<string> {
     const data = join(this.#variables['INGESTION_DATA'] ?? '', 'queues')
     return runMillrace([...args, '--data', data])
   }
 
-  /** Stops the API and the workers, or these of them; answers their exit codes. */
+  /** Stops the given processes, or all, and resolves to their exit codes. */
   stop(programs: readonly Program[] = this.#programs): Promise<readonly (number | null)[]> {
     return Promise.all(programs.map((program) => program.stop()))
   }

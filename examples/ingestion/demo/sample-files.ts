@@ -1,4 +1,4 @@
-/** Makes files to upload, so that the example needs none of its own. */
+/** Creates the files that the demo and the tests upload. */
 import {
   Document,
   HeadingLevel,
@@ -24,7 +24,7 @@ const bodySize = 11
 const titleSize = 18
 const leading = 1.3
 
-/** A chapter to a page, as long as it fits. */
+/** One chapter per page, if it fits. */
 export async function samplePdf(chapters: readonly SampleChapter[]): Promise<Uint8Array> {
   const pdf = await PDFDocument.create()
   const body = await pdf.embedFont(StandardFonts.TimesRoman)
@@ -82,7 +82,7 @@ function tableOf(rows: readonly (readonly string[])[]): Table {
   return new Table({ rows: rows.map((row) => new TableRow({ children: row.map(cell) })) })
 }
 
-/** A chapter to a page, each long enough to be a unit of its own. */
+/** One chapter per page, each long enough for its own unit. */
 export function longChapters(count: number): readonly SampleChapter[] {
   return Array.from({ length: count }, (_, index) => ({
     title: `Mill ${index + 1}`,
@@ -95,7 +95,7 @@ export function longChapters(count: number): readonly SampleChapter[] {
   }))
 }
 
-/** About mills, in a few hundred words. */
+/** A few hundred words about mills. */
 export const millChapters: readonly SampleChapter[] = [
   {
     title: 'The water wheel',

@@ -1,8 +1,8 @@
-/** What turns text into vectors: a service, or feature hashing that needs no network. */
+/** Turns text into vectors, with a service or with offline feature hashing. */
 import { runEmbed } from '../stages/run-embed.ts'
 
 export interface Embedder {
-  /** Vectors of different models cannot be compared, so each is kept with the name of its model. */
+  /** Stored with each vector, because vectors of different models cannot be compared. */
   readonly model: string
   /** Vectors of length 1, in the order of the texts. */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Vector[]>

@@ -1,6 +1,6 @@
 /**
- * Asks a service for vectors, by the protocol of OpenAI's `/v1/embeddings`. Voyage and many servers that run
- * models on your own machines understand it too.
+ * Gets vectors from a service with the protocol of OpenAI's `/v1/embeddings`. Voyage and many self-hosted servers
+ * have the same protocol.
  */
 import { z } from 'zod'
 import type { Embedder, Vector } from './embedder.ts'
@@ -12,7 +12,7 @@ export interface HttpEmbedderSettings {
   readonly model: string
 }
 
-/** Fewer than any of these services allows. */
+/** All known services allow at least this many. */
 const textsPerCall = 96
 const callTimeoutMs = 60_000
 
@@ -20,7 +20,7 @@ const Answer = z.object({
   data: z.array(z.object({ index: z.int().min(0), embedding: z.array(z.number()).min(1) })),
 })
 
-/** The queue tries again. Its text has no part of the answer, which may quote the document. */
+/** The queue retries. The message leaves out the response, which may quote the document. */
 export class EmbeddingFailed extends Error {
   override readonly name = 'EmbeddingFailed'
 }

@@ -1,26 +1,26 @@
 /**
- * Keeps calls away from a provider that is in trouble. After a few failures in a row it opens; when its time
- * is over it lets one call through, and that one decides: closed again, or open for twice as long. An
- * account that is blocked opens it at once.
+ * Stops calls to a failing provider. It opens after a few failures in a row. When its time is over, it lets one
+ * call through as a probe: success closes it, and failure opens it for twice as long. A blocked account opens
+ * it at once.
  */
 import type { ProviderTrouble } from './provider-trouble.ts'
 
 export interface BreakerSettings {
   readonly now: () => number
-  /** Failures in a row that open it. */
+  /** The number of failures in a row that opens it. */
   readonly failuresMax?: number
   readonly openMs?: number
   readonly openMsMax?: number
-  /** How long it stays open for an account that is blocked. */
+  /** How long it stays open if the account is blocked. */
   readonly blockedMs?: number
 }
 
 export type Admission =
   | { readonly admitted: true }
-  /** Ask again after this long. */
+  /** Retry after this time. */
   | { readonly admitted: false; readonly waitMs: number }
 
-/** While another call finds out. */
+/** Another call is the probe. */
 const probingMs = 1_000
 
 export class CircuitBreaker {
@@ -45,7 +45,7 @@ export class CircuitBreaker {
     return this.#settings.now() < this.#openUntil ? 'open' : 'half_open'
   }
 
-  /** Whoever is admitted must say how it went: `succeeded`, `failed` or `undecided`. */
+  /** After each admitted call, report the result: `succeeded`, `failed` or `undecided`. */
   admit(): Admission {
     if (this.#openUntil === undefined) return { admitted: true }
     const waitMs = this.#openUntil - this.#settings.now()
@@ -55,7 +55,7 @@ export class CircuitBreaker {
     return { admitted: true }
   }
 
-  /** The provider has answered. */
+  /** The provider responded. */
   succeeded(): void {
     this.#failures = 0
     this.#openedTimes = 0
@@ -63,13 +63,13 @@ export class CircuitBreaker {
     this.#isProbing = false
   }
 
-  /** Answers for how long it is open because of this; 0 when it is still closed. */
+  /** Returns how long it is now open; 0 if it is still closed. */
   failed(trouble: ProviderTrouble): number {
     const wasProbe = this.#isProbing
     this.#isProbing = false
     this.#failures += 1
     const { now, failuresMax } = this.#settings
-    // Calls that were on their way when it opened say nothing new.
+    // Calls that started before it opened tell nothing new.
     if (this.state === 'open' && trouble.kind !== 'blocked') return this.#leftMs()
     if (trouble.kind !== 'blocked' && !wasProbe && this.#failures < failuresMax) return 0
     this.#openUntil = now() + this.#openMs(trouble)
@@ -77,7 +77,7 @@ export class CircuitBreaker {
     return this.#leftMs()
   }
 
-  /** The call ended for reasons that say nothing about the provider. */
+  /** The call ended for a reason that is unrelated to the provider. */
   undecided(): void {
     this.#isProbing = false
   }

@@ -1,4 +1,4 @@
-/** Groups atoms by asking Claude, which answers as the input of a tool. */
+/** Groups atoms with Claude, which returns the groups as the input of a tool. */
 import Anthropic from '@anthropic-ai/sdk'
 import { z } from 'zod'
 import type { Unit } from '../stages/document-model.ts'
@@ -7,13 +7,13 @@ import { groupingSystem, groupingTool, unitText } from './grouping-prompt.ts'
 
 export interface ClaudeSettings {
   readonly apiKey: string
-  /** Default: that of the service. */
+  /** Default: Anthropic's URL. */
   readonly baseUrl?: string
-  /** How often the client itself tries again, with growing waits. Default 2. */
+  /** Retries by the client itself, with growing waits. Default 2. */
   readonly retriesMax?: number
 }
 
-/** An answer names numbers, so it is much shorter than its unit. */
+/** The output only has numbers and titles, so it is much shorter than the unit. */
 const outputTokensMax = 4_096
 const callTimeoutMs = 60_000
 
@@ -52,7 +52,7 @@ async function extract(
       max_tokens: outputTokensMax,
       tools: [groupingTool],
       tool_choice: { type: 'tool', name: groupingTool.name },
-      // The mark covers everything up to here, the tool included: that comes first in a prompt.
+      // The mark covers the whole prompt up to here, including the tool, which comes first.
       system: [{ type: 'text', text: groupingSystem, cache_control: { type: 'ephemeral' } }],
       messages: [{ role: 'user', content: unitText(unit.path, unit.atoms) }],
     },
@@ -72,10 +72,10 @@ async function extract(
 }
 
 function groupingsIn({ content, stop_reason }: Anthropic.Message): Extraction['groupings'] {
-  // Half an answer would silently become a few chunks and a rest.
+  // A truncated answer would silently lose groups.
   if (stop_reason === 'max_tokens') throw new UnusableAnswer('The answer was cut off.')
   const use = content.find((block) => block.type === 'tool_use' && block.name === groupingTool.name)
   const answer = Answer.safeParse(use?.type === 'tool_use' ? use.input : undefined)
-  if (!answer.success) throw new UnusableAnswer('The answer is not in the form that was asked for.')
+  if (!answer.success) throw new UnusableAnswer('The answer does not fit the schema.')
   return answer.data.groupings
 }

@@ -1,4 +1,4 @@
-/** What groups the atoms of a unit: a language model, or a few rules that need no network. */
+/** Groups the atoms of a unit, with a language model or with offline rules. */
 import type { Unit } from '../stages/document-model.ts'
 
 export interface Grouping {
@@ -18,7 +18,7 @@ export interface Usage {
 
 export interface Extraction {
   readonly groupings: readonly Grouping[]
-  /** What did it: a model's name, or `offline`. */
+  /** The name of the model, or `offline`. */
   readonly model: string
   readonly usage: Usage
 }

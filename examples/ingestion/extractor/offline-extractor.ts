@@ -1,14 +1,14 @@
 /**
- * Groups atoms by rules alone: a chunk stays within its section, a list stays with the sentence that
- * introduces it, a table with its rows, and none grows much beyond a screenful.
+ * Groups atoms by rules: a chunk stays within its section, a list stays with the sentence before it, a table
+ * stays with its rows, and no chunk is much longer than a screen.
  */
 import type { Atom, Unit } from '../stages/document-model.ts'
 import { type Extractor, type Grouping, noUsage } from './extractor.ts'
 
 const chunkChars = 900
-/** Rules read less well than a model does. */
+/** Rules are less accurate than a model. */
 const confidence = 0.75
-/** Of groups that are cut because they are full, and not where the author ended something. */
+/** For groups that were cut because they were full, not at a natural end. */
 const cutConfidence = 0.6
 
 export const offlineExtractor: Extractor = {
@@ -36,7 +36,7 @@ export function groupAtoms({ atoms, path }: Unit): readonly Grouping[] {
 
 function belongs(atom: Atom, group: readonly Atom[]): boolean {
   const isOnlyHeadings = group.every(({ kind }) => kind === 'heading')
-  // Headings go with what follows them, however many there are.
+  // Headings stay with the text that follows them.
   if (isOnlyHeadings) return true
   if (atom.kind === 'heading' || atom.section !== sectionOf(group)) return false
   const chars = group.reduce((sum, { text }) => sum + text.length, 0)

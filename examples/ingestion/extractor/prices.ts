@@ -1,7 +1,7 @@
 /**
- * What tokens cost, in dollars per million. Prices change: compare with the provider's page before you rely on
- * these, and add the models that you use. Writing to the cache costs a quarter more than reading the
- * prompt, reading from it a tenth.
+ * Prices in dollars per million tokens. Compare them with the provider's page before you rely on them, and add
+ * the models that you use. Writing to the cache costs 25 % more than normal input; reading from it costs a
+ * tenth.
  */
 import type { Usage } from './extractor.ts'
 
@@ -20,7 +20,7 @@ export const prices: Readonly<Record<string, Price>> = {
 const cacheWriteFactor = 1.25
 const cacheReadFactor = 0.1
 
-/** In dollars; null for a model without a price here. */
+/** In dollars; null if the model has no price here. */
 export function costOf(model: string, usage: Usage): number | null {
   const price = prices[model.replace(/-(?:\d{8}|latest)$/, '')]
   if (price === undefined) return null

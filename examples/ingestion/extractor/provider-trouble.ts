@@ -1,16 +1,16 @@
-/** From an error of a call to what it says about the provider, by its codes. */
+/** Derives from an error what is wrong with the provider. */
 import Anthropic from '@anthropic-ai/sdk'
 
 export interface ProviderTrouble {
-  /** `blocked`: nothing will work before somebody has repaired the account. */
+  /** `blocked`: nothing works until a person has repaired the account. */
   readonly kind: 'busy' | 'failing' | 'blocked'
-  /** The status, or `connection`. Safe to log. */
+  /** The HTTP status, or `connection`. Safe to log. */
   readonly code: string
-  /** How long the provider asked to be left alone. */
+  /** The wait that the provider asked for. */
   readonly retryAfterMs: number | null
   /**
-   * Whether the unit may be at fault as well. A provider that is busy says nothing about the unit; one
-   * that fails inside may fail because of it, and a unit must not be tried for ever.
+   * Whether the unit may be the cause. A busy provider has nothing to do with the unit. An internal error may be
+   * caused by it, so a unit is not retried forever.
    */
   readonly mayBeUnit: boolean
 }
@@ -18,7 +18,7 @@ export interface ProviderTrouble {
 const blocked: ReadonlySet<number> = new Set([401, 402, 403])
 const busy: ReadonlySet<number> = new Set([408, 429, 503, 504, 529])
 
-/** Undefined for an error that is about the request, or none of the provider's at all. */
+/** Undefined if the error is about the request, or not from the provider. */
 export function providerTrouble(error: unknown): ProviderTrouble | undefined {
   if (error instanceof Anthropic.APIUserAbortError) return undefined
   if (error instanceof Anthropic.APIConnectionError) {
@@ -42,7 +42,7 @@ function kindOf(status: number, type: string | null): ProviderTrouble['kind'] | 
   return status >= 500 ? 'failing' : undefined
 }
 
-/** In seconds; a date is not worth the trouble. */
+/** In seconds. A date is ignored. */
 function retryAfterMs(headers: Headers | undefined): number | null {
   const seconds = Number(headers?.get('retry-after') ?? Number.NaN)
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : null

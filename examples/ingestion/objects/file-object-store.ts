@@ -1,4 +1,4 @@
-/** Objects as files of a folder. Uploads come to our own server, with an address that we signed. */
+/** Objects as files in a folder. Browsers upload to our own server, with signed URLs. */
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import {
 } from './object-store.ts'
 import type { UploadSigner } from './upload-signature.ts'
 
-/** Names say the types, since we make all names. */
+/** The type follows from the extension, because we choose all names. */
 const typeOf: Readonly<Record<string, string>> = {
   '.pdf': sourceTypes.pdf,
   '.docx': sourceTypes.docx,
@@ -34,10 +34,10 @@ export class ObjectExists extends Error {
 
 export interface FileStoreSetup {
   readonly folder: string
-  /** Only a store that takes uploads needs these. */
+  /** Only needed by a store that takes uploads. */
   readonly uploads?: {
     readonly signer: UploadSigner
-    /** Where `PUT /objects/...` is answered, such as `http://127.0.0.1:3000`. */
+    /** The URL of the server that handles `PUT /objects/...`, such as `http://127.0.0.1:3000`. */
     readonly url: () => string
     readonly now: () => number
   }
@@ -68,7 +68,7 @@ export class FileObjectStore implements ObjectStore {
     })
   }
 
-  /** Takes an upload as it arrives. An object is there as a whole or not at all, and only once. */
+  /** Writes an upload as it arrives. An object is complete or missing, and never replaced. */
   async receive(key: string, content: Readable, bytesMax: number): Promise<void> {
     const file = this.#path(key)
     await this.#whole(file, async (part) => {
@@ -98,11 +98,11 @@ export class FileObjectStore implements ObjectStore {
   }
 
   #path(key: string): string {
-    if (!isObjectKey(key)) throw new Error('An object key is made of names with / between them.')
+    if (!isObjectKey(key)) throw new Error('An object key must consist of names separated by /.')
     return join(this.#setup.folder, key)
   }
 
-  /** Writes beside the file first; whatever happens, no part is left. */
+  /** Writes to a temporary file first, so an interrupted write leaves nothing. */
   async #whole(file: string, write: (part: string) => Promise<void>): Promise<void> {
     await mkdir(dirname(file), { recursive: true })
     const part = `${file}.${randomUUID()}.part`

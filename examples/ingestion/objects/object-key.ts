@@ -1,6 +1,5 @@
 /**
- * The keys of objects. We make all of them, from ids that we have checked; each begins with the organisation
- * that it belongs to.
+ * The keys of objects. We build them from checked ids. Each begins with the organisation that owns the object.
  */
 import type { SourceExt } from '../stages/source-types.ts'
 
@@ -9,7 +8,7 @@ interface Owner {
   readonly documentId: string
 }
 
-/** No part of a key can lead out of a folder, and none is hidden in it. */
+/** No part of a key can leave the folder or be hidden. */
 const keyPart = '[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}'
 const objectKey = new RegExp(`^${keyPart}(?:/${keyPart}){1,9}$`)
 
@@ -17,7 +16,7 @@ export function isObjectKey(text: string): boolean {
   return objectKey.test(text)
 }
 
-/** Of an upload. */
+/** The key of an upload. */
 export function sourceKey({
   organizationId,
   kbId,
@@ -27,7 +26,7 @@ export function sourceKey({
   return `${organizationId}/${kbId}/${documentId}/source.${ext}`
 }
 
-/** Of what the stages leave in the cache. */
+/** The key of a file that the stages cache. */
 export function cacheKeys({ organizationId, documentId }: Owner): {
   readonly parse: string
   page(page: number): string

@@ -1,4 +1,4 @@
-/** Where uploads and the cache lie: objects with a key, a type and content, in a folder or in S3. */
+/** Stores uploads and the cache as objects with a key, a type and content, in a folder or in S3. */
 
 export interface ObjectFacts {
   readonly bytes: number
@@ -7,13 +7,13 @@ export interface ObjectFacts {
 
 export interface UploadRequest {
   readonly key: string
-  /** The upload must be of this type. */
+  /** The type that the upload must have. */
   readonly contentType: string
   readonly bytesMax: number
   readonly expiresInMs: number
 }
 
-/** What a browser does to upload: a PUT with these headers, or a form with these fields before the file. */
+/** How a browser uploads: a PUT with these headers, or a form with these fields before the file. */
 export type UploadTicket =
   | {
       readonly url: string
@@ -27,12 +27,12 @@ export type UploadTicket =
     }
 
 export interface ObjectStore {
-  /** Lets somebody without credentials upload one object, for a while. */
+  /** Creates permission to upload one object without credentials, for a limited time. */
   ticketFor(request: UploadRequest): Promise<UploadTicket>
   put(key: string, content: Uint8Array | string, contentType: string): Promise<void>
   /** Throws `ObjectMissing`. */
   get(key: string): Promise<Buffer>
-  /** Undefined when there is no such object. */
+  /** Undefined if the object does not exist. */
   head(key: string): Promise<ObjectFacts | undefined>
 }
 
@@ -40,6 +40,6 @@ export class ObjectMissing extends Error {
   override readonly name = 'ObjectMissing'
 
   constructor() {
-    super('There is no such object.')
+    super('The object does not exist.')
   }
 }

@@ -1,4 +1,4 @@
-/** Objects in a bucket of S3, or of anything that speaks its protocol, through the AWS SDK. */
+/** Objects in S3, or in a compatible service, with the AWS SDK. */
 import {
   GetObjectCommand,
   HeadObjectCommand,
@@ -21,7 +21,7 @@ export interface S3StoreSetup {
   readonly bucket: string
 }
 
-/** Stores in the buckets of one region, or of whatever answers at an endpoint. */
+/** Stores in buckets of one region, or at another endpoint. */
 export function s3Stores({
   region,
   endpoint,
@@ -43,7 +43,7 @@ export class S3ObjectStore implements ObjectStore {
     this.#bucket = bucket
   }
 
-  /** A form: only its policy can hold a range of sizes, which S3 then checks. A signed PUT cannot. */
+  /** A form, because only its policy can limit the size of an upload. A signed PUT cannot. */
   async ticketFor(request: UploadRequest): Promise<UploadTicket> {
     const { key, contentType, bytesMax, expiresInMs } = request
     const { url, fields } = await createPresignedPost(this.#client, {

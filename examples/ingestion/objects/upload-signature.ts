@@ -1,6 +1,6 @@
 /**
- * Upload addresses that we sign ourselves: whoever has one may put one object, of one type and up to a
- * size, until a time. Altering any of it breaks the signature.
+ * Signed upload URLs. A URL allows one upload with the given key, type and size limit until it expires. Changing
+ * any of these breaks the signature.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
@@ -31,7 +31,7 @@ export class UploadSigner {
     this.#now = now
   }
 
-  /** The query of the address at which the object can be put. */
+  /** The query string of the upload URL. */
   sign(grant: UploadGrant): string {
     const { contentType, bytesMax, expiresAt } = grant
     const query = new URLSearchParams({
@@ -60,7 +60,7 @@ export class UploadSigner {
     return grant.expiresAt > this.#now() ? { grant } : { refusal: 'expired' }
   }
 
-  /** No part can hold a line break, so two grants never read the same. */
+  /** No part contains a line break, so two different grants never have the same text. */
   #signature({ key, contentType, bytesMax, expiresAt }: UploadGrant): Buffer {
     const text = ['PUT', key, contentType, bytesMax, expiresAt].map((part) =>
       encodeURIComponent(part),

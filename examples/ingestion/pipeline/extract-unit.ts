@@ -1,4 +1,4 @@
-/** EXTRACT: one unit out of the cache, its chunks out of the extractor. */
+/** EXTRACT: reads one unit from the cache and returns its chunks. */
 import { z } from 'zod'
 import { cacheKeys } from '../objects/object-key.ts'
 import { type ExtractedUnit, runExtract } from '../stages/run-extract.ts'

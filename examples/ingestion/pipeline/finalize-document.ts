@@ -1,4 +1,4 @@
-/** FINALIZE: links sections, embeds what has changed, and says how far the document can be trusted. */
+/** FINALIZE: links sections, embeds changed chunks, and computes confidence tiers. */
 import { embeddedHash } from '../records/library.ts'
 import { type ConfidenceTier, confidenceTier, runFinalize } from '../stages/run-finalize.ts'
 import { type ChunkLink, runLinkSections } from '../stages/run-link-sections.ts'
@@ -8,7 +8,7 @@ export interface FinalizedDocument {
   readonly chunks: readonly (ChunkLink & { readonly confidenceTier: ConfidenceTier })[]
   readonly embeddings: readonly {
     readonly id: number
-    /** What was embedded, and by which model. */
+    /** The hash of the embedded content, and the model. */
     readonly embeddedHash: string
     readonly embedding: Float32Array
   }[]

@@ -1,4 +1,4 @@
-/** What the steps of the pipeline work with, whichever runtime runs them. */
+/** What the pipeline steps need, in both runtimes. */
 import type { Embedder } from '../embedder/embedder.ts'
 import type { Extractor } from '../extractor/extractor.ts'
 import type { ObjectStore } from '../objects/object-store.ts'

@@ -1,4 +1,4 @@
-/** PREP: render, parse, structure, units. What can be large goes to the cache; the rest is answered. */
+/** PREP: render, parse, structure, units. Large results go to the cache; the rest is returned. */
 import { cacheKeys } from '../objects/object-key.ts'
 import type { PageRecord } from '../records/library.ts'
 import type { Section } from '../stages/document-model.ts'
@@ -29,7 +29,7 @@ export async function prepareDocument(
   const content = await uploads.get(job.sourceObjectKey)
   await using source = await openSource(content, job.sourceExt)
   const keys = cacheKeys(job)
-  // Text first: a document that has none is not worth drawing.
+  // Read the text first: a document without text needs no page images.
   const raw = await runParse(source)
   const structured = runStructure(raw)
   const units = runUnits(structured)

@@ -1,4 +1,4 @@
-/** Documents and what was made of them, as every process of the system reads them. */
+/** Reads documents and their chunks, for every process of the system. */
 import { Database } from '../../shared/database.ts'
 import type { Usage } from '../extractor/extractor.ts'
 import type { Section } from '../stages/document-model.ts'
@@ -17,7 +17,7 @@ export interface DocumentRecord {
   readonly sourceObjectKey: string
   readonly extractorModel: string
   readonly status: DocumentStatus
-  /** When the status became what it is. */
+  /** When the status last changed. */
   readonly statusAt: number
   readonly failure: string | null
   readonly unitsTotal: number | null
@@ -68,7 +68,7 @@ export interface ModelUsage extends Usage {
   readonly units: number
 }
 
-/** Says what was embedded, and by which model: another of either means that it has to be done again. */
+/** Identifies the embedded content and the model. If either changes, the chunk must be embedded again. */
 export function embeddedHash(model: string, contentHash: string): string {
   return `${model}:${contentHash}`
 }
@@ -91,7 +91,7 @@ export class Library extends Database {
     this.run('INSERT OR IGNORE INTO knowledge_bases VALUES (?, ?)', kb.id, kb.organizationId)
   }
 
-  /** False for one that is another's as for one that does not exist: nobody learns which it is. */
+  /** False if it belongs to another organisation or does not exist, so the caller cannot tell which. */
   owns(organizationId: string, kbId: string): boolean {
     const sql = 'SELECT 1 FROM knowledge_bases WHERE id = ? AND organization_id = ?'
     return this.get(sql, kbId, organizationId) !== undefined
@@ -127,7 +127,7 @@ export class Library extends Database {
     )
   }
 
-  /** In this status since before that moment, longest first. */
+  /** Documents in this status since before the given time, oldest first. */
   stuckIn(
     status: 'pending' | 'ingesting',
     before: number,
@@ -160,7 +160,7 @@ export class Library extends Database {
     return this.all(sql, documentId)
   }
 
-  /** What was paid for the units of a document, by model. */
+  /** The cost of a document's units, by model. */
   usageOf(documentId: string): readonly ModelUsage[] {
     const sql = `SELECT model, count(*) AS units, sum(input_tokens) AS inputTokens,
         sum(output_tokens) AS outputTokens,
@@ -170,7 +170,7 @@ export class Library extends Database {
     return this.all(sql, documentId)
   }
 
-  /** One by one, of documents that are ready, with vectors of this model. */
+  /** One by one: chunks of ready documents with vectors of this model. */
   *searchable(kbId: string, model: string): Generator<SearchableChunk> {
     const sql = `SELECT d.id AS documentId, d.filename, c.title, c.section_path AS sectionPath,
         c.content, c.page_from AS pageFrom, c.page_to AS pageTo,
@@ -179,7 +179,7 @@ export class Library extends Database {
       WHERE d.kb_id = ? AND d.status = 'ready' AND c.embedded_hash = ? || ':' || c.content_hash`
     type Stored = Omit<SearchableChunk, 'embedding'> & { readonly embedding: Uint8Array }
     for (const row of this.iterate<Stored>(sql, kbId, model)) {
-      // What a copy of the bytes holds begins at a place that a list of numbers can begin at.
+      // A copy, because a Float32Array needs an aligned offset.
       const bytes = new Uint8Array(row.embedding)
       yield { ...row, embedding: new Float32Array(bytes.buffer) }
     }

@@ -1,6 +1,6 @@
 /**
- * The tables of this system. They lie in the file of the queues, so that what a job writes here and the
- * job's own end are one commit. Which units of a document are done is known to its flow.
+ * The tables of this system. They are in the file of the queues, so that the rows a job writes and its
+ * acknowledgement are one commit. The flow knows which units of a document are done.
  */
 export const schema = `
   CREATE TABLE IF NOT EXISTS knowledge_bases (

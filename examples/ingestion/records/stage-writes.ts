@@ -1,6 +1,6 @@
 /**
- * What the stages write, on whichever connection: that of the store, in the commit that ends a job, or our
- * own, when everything runs in one process. Each write may come twice and then changes nothing more.
+ * What the stages write. The connection is the store's, in the commit that ends a job, or our own if everything
+ * runs in one process. All writes are idempotent.
  */
 import { replaceRows, type StoreConnection } from 'millrace'
 import type { FinalizedDocument } from '../pipeline/finalize-document.ts'
@@ -9,7 +9,7 @@ import type { ExtractedUnit } from '../stages/run-extract.ts'
 
 type Connection = Pick<StoreConnection, 'prepare'>
 
-/** A pending document was enqueued again: it is stuck again only when as much time has passed. */
+/** A pending document was enqueued again, so its time as stuck starts again. */
 export function keepPending(db: Connection, documentId: string, now: number): void {
   db.prepare("UPDATE documents SET status_at = ? WHERE id = ? AND status = 'pending'").run(
     now,
@@ -17,7 +17,7 @@ export function keepPending(db: Connection, documentId: string, now: number): vo
   )
 }
 
-/** The document is being worked on. False when it has ended already. */
+/** The document is now ingesting. False if it has already ended. */
 export function beginIngesting(db: Connection, documentId: string, now: number): boolean {
   db.prepare(
     "UPDATE documents SET status = 'ingesting', status_at = ? WHERE id = ? AND status = 'pending'",
@@ -26,7 +26,7 @@ export function beginIngesting(db: Connection, documentId: string, now: number):
   return row?.['status'] === 'ingesting'
 }
 
-/** LOAD: pages, sections, and of how many units the document consists. */
+/** LOAD: pages, sections, and the number of units. */
 export function load(db: Connection, documentId: string, prepared: PreparedDocument): void {
   const { changes } = db
     .prepare(
@@ -34,7 +34,7 @@ export function load(db: Connection, documentId: string, prepared: PreparedDocum
        WHERE id = ? AND status = 'ingesting' AND units_total IS NULL`,
     )
     .run(prepared.units.length, documentId)
-  // Somebody else has prepared it before us.
+  // Another delivery has already prepared it.
   if (Number(changes) === 0) return
   replaceRows(db, {
     table: 'pages',
@@ -60,8 +60,8 @@ export function load(db: Connection, documentId: string, prepared: PreparedDocum
 }
 
 /**
- * Replaces the chunks of a unit. A model that is asked twice answers twice, and not the same; whatever it
- * says the second time takes the place of the first. Once the document is being finalized nothing changes any more.
+ * Replaces the chunks of a unit. A model that is asked twice gives two different answers; the second replaces
+ * the first. After finalizing has started, nothing changes any more.
  */
 export function replaceChunks(
   db: Connection,
@@ -99,7 +99,7 @@ export function replaceChunks(
   replaceRows(db, { table: 'extractions', where, rows: [paid] })
 }
 
-/** From here on no unit changes its chunks. False when there is nothing to finalize any more. */
+/** From now on no unit can change its chunks. False if there is nothing to finalize. */
 export function beginFinalizing(db: Connection, documentId: string, now: number): boolean {
   const { changes } = db
     .prepare(
@@ -110,7 +110,7 @@ export function beginFinalizing(db: Connection, documentId: string, now: number)
   return Number(changes) === 1
 }
 
-/** The document can be searched. */
+/** The document is ready for search. */
 export function finish(
   db: Connection,
   documentId: string,
@@ -132,7 +132,7 @@ export function finish(
   ).run(now, finalized.confidenceTier, documentId)
 }
 
-/** The document has ended, for a reason that its owner is told. */
+/** The document failed, with a reason that its owner can read. */
 export function fail(
   db: Connection,
   documentId: string,

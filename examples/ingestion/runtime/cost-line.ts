@@ -1,4 +1,4 @@
-/** What a document has cost, as fields of a log line. */
+/** The cost of a document, as fields of a log line. */
 import type { LogFields } from 'millrace'
 import { costOf } from '../extractor/prices.ts'
 import type { Library } from '../records/library.ts'
@@ -16,7 +16,7 @@ export function costLine(library: Library, documentId: string): LogFields {
     output_tokens: sum(({ outputTokens }) => outputTokens),
     cache_creation_input_tokens: sum((one) => one.cacheCreationInputTokens),
     cache_read_input_tokens: sum((one) => one.cacheReadInputTokens),
-    // Null when a model has no price in the table, rather than a sum that is too small.
+    // Null if a model has no price in the table, because a partial sum would be misleading.
     cost_usd: costs.includes(null)
       ? null
       : costs.reduce((total: number, one) => total + (one ?? 0), 0),

@@ -1,6 +1,6 @@
 /**
- * EXTRACT: the shell around `extractUnit`. Replacing the unit's chunks, ending the job and marking the unit
- * are one commit; the last unit's commit enqueues the finalize job too.
+ * EXTRACT: the handler for `extractUnit`. Replacing the unit's chunks, completing the job and marking the unit
+ * are one commit. The commit of the last unit also enqueues the finalize job.
  */
 import { type HandlerOutcome, release, type StoreConnection } from 'millrace'
 import type { Context, ExtractJob } from '../app.ts'
@@ -19,7 +19,7 @@ export function extractHandler(
     const { documentId, unitId } = job
     const document = parts.library.document(documentId)
     if (document?.status !== 'ingesting' || document.finalizeEnqueuedAt !== null) {
-      context.log.info({ documentId, unitId }, 'unit was extracted before')
+      context.log.info({ documentId, unitId }, 'unit was already extracted')
       return undefined
     }
     const passage = await parts.gate.pass(() => extractUnit(parts, job, context.signal))

@@ -1,4 +1,4 @@
-/** FINALIZE: the shell around `finalizeDocument`. The document is ready when the job has ended. */
+/** FINALIZE: the handler for `finalizeDocument`. When the job completes, the document is ready. */
 import type { StoreConnection } from 'millrace'
 import type { Context, FinalizeJob } from '../app.ts'
 import type { Ingestion } from '../open-ingestion.ts'
@@ -16,7 +16,7 @@ export function finalizeHandler({
 ) => Promise<undefined> {
   return async ({ documentId }, context) => {
     if (!library.transaction((db) => writes.beginFinalizing(db, documentId, now()))) {
-      context.log.info({ documentId }, 'document was finalized before')
+      context.log.info({ documentId }, 'document was already finalized')
       return
     }
     const finalized = await finalizeDocument({ library, embedder }, documentId, context.signal)

@@ -1,4 +1,4 @@
-/** PREP: the shell around `prepareDocument`. Its units and the document's new state are one commit. */
+/** PREP: the handler for `prepareDocument`. The units and the document's new state are one commit. */
 import type { StoreConnection } from 'millrace'
 import type { Context, IngestJob } from '../app.ts'
 import type { Ingestion } from '../open-ingestion.ts'
@@ -16,7 +16,7 @@ export function ingestHandler(
     const { documentId } = job
     const begun = library.transaction((db) => writes.beginIngesting(db, documentId, now()))
     if (!begun || library.document(documentId)?.unitsTotal !== null) {
-      context.log.info({ documentId }, 'document was prepared before')
+      context.log.info({ documentId }, 'document was already prepared')
       return
     }
     let prepared: PreparedDocument
@@ -24,7 +24,7 @@ export function ingestHandler(
       prepared = await prepareDocument(parts, job, context.signal)
     } catch (error) {
       if (!(error instanceof BadDocument)) throw error
-      // The file is at fault and not the system: its owner is told, and nobody is woken by an alarm.
+      // The file is the problem, not the system: the owner sees the reason, and no alarm fires.
       context.log.warn({ documentId, reason: error.reason }, 'document failed')
       context.within((db: StoreConnection) =>
         writes.fail(db, documentId, { reason: error.message, now: now() }),

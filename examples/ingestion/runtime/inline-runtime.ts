@@ -1,7 +1,7 @@
 /**
- * Everything in the process that took the upload, without queues: the same steps, one document after the
- * other. It is what to go back to when something is wrong with the queues, and it keeps less: a document whose
- * process dies is found by the janitor, and a step that keeps failing ends its document.
+ * Processes documents in the API process, without queues: the same steps, one document at a time. Use it as a
+ * fallback if the queues have a problem. It guarantees less: after a crash the janitor must find the document,
+ * and a step that keeps failing ends the document.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { IngestJob } from '../app.ts'
@@ -29,7 +29,7 @@ type Parts = Pick<
 >
 
 const triesMax = 3
-/** What the owner of a document is told when it is our fault. */
+/** The reason that the owner sees if the failure is ours. */
 const ourFault = 'The document could not be processed.'
 
 export function inlineRuntime(parts: Parts): Runtime {
@@ -43,7 +43,7 @@ export function inlineRuntime(parts: Parts): Runtime {
       await line
     },
   }
-  // Without workers somebody else has to look for what is stuck.
+  // Without workers, this process must look for stuck documents itself.
   const janitor = parts.mill.worker({
     poll: ['janitor'],
     handle: {
@@ -81,7 +81,7 @@ async function ingest(parts: Parts, job: IngestJob): Promise<void> {
   }
 }
 
-/** A few times, with a growing wait; what is hopeless at once. */
+/** Retries a few times with growing waits, but not if retries cannot help. */
 async function again<Answer>({ environment }: Parts, run: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
     try {

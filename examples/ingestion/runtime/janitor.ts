@@ -1,7 +1,7 @@
 /**
- * Looks for documents that have been pending or ingesting for too long. What can be repaired is: an upload
- * whose event was lost is enqueued, one that never came ends. What cannot is told to people, with
- * the units that are missing, and counted for the alarm.
+ * Finds documents that are pending or ingesting for too long, and repairs what it can. If an upload event was
+ * lost, it enqueues the document. If the upload never arrived, the document fails. It reports all others in the
+ * log, with their missing units, and counts them for the alarm.
  */
 import { stuckAfterMs, stuckMetric } from '../app.ts'
 import type { Ingestion } from '../open-ingestion.ts'
@@ -18,7 +18,7 @@ export interface JanitorReport {
   readonly stuck: readonly { readonly documentId: string; readonly missing: readonly string[] }[]
 }
 
-/** Of each kind in one go; the longest stuck come first. */
+/** The limit per status and run; those stuck longest come first. */
 const documentsMax = 100
 const unitsListedMax = 20
 
@@ -55,17 +55,17 @@ async function tendPending(
       enqueued.push(documentId)
       log.warn({ documentId }, 'pending document enqueued again')
     } else {
-      // Its upload address has long expired, so nothing can come any more.
+      // Its upload URL has expired long ago, so the file can no longer arrive.
       const reason = 'The file was never uploaded.'
       library.transaction((db) => writes.fail(db, documentId, { reason, now: now() }))
       givenUp.push(documentId)
-      log.info({ documentId }, 'document without an upload given up')
+      log.info({ documentId }, 'document failed: it was never uploaded')
     }
   }
   return { enqueued, givenUp }
 }
 
-/** None for a document that is stuck before it was divided into units, or after all were done. */
+/** Empty if the document is stuck before its units were created, or after all were done. */
 async function missingUnits({ mill }: Parts, { id }: DocumentRecord): Promise<readonly string[]> {
   const { extraction } = mill.flows
   const missing: string[] = []

@@ -1,4 +1,4 @@
-/** An object has come to exist: the document that it belongs to is handed to the runtime. */
+/** Passes the document of a new object to the runtime. */
 import type { IngestJob } from '../app.ts'
 import type { DocumentRecord, Library } from '../records/library.ts'
 import type { Runtime } from './runtime.ts'
@@ -8,7 +8,7 @@ export function ingestJobOf(document: DocumentRecord): IngestJob {
   return { documentId: id, organizationId, kbId, sourceObjectKey, sourceExt, extractorModel }
 }
 
-/** False when the object belongs to no document that waits for one; events may come twice. */
+/** False if no document waits for the object. Events may arrive twice. */
 export async function objectCreated(
   { library, runtime }: { readonly library: Library; readonly runtime: Runtime },
   key: string,

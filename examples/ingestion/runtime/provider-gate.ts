@@ -1,7 +1,7 @@
 /**
- * Joins the circuit breaker with the queue: while the provider is down, a kill switch holds extraction in
- * all processes, and jobs that were taken are handed back at no cost of an attempt. The switch turns
- * itself off, and the next job finds out how things are.
+ * Connects the circuit breaker with the queue. While the provider is down, a kill switch holds extraction in all
+ * processes, and received jobs are released without using up an attempt. The switch turns itself off, and the
+ * next job tries the provider.
  */
 import type { Logger } from 'millrace'
 import { breakerSwitch, type IngestionMill } from '../app.ts'
@@ -10,7 +10,7 @@ import { providerTrouble } from '../extractor/provider-trouble.ts'
 
 export type Passage<Answer> =
   | { readonly passed: true; readonly answer: Answer }
-  /** Not now, through no fault of the job. */
+  /** Try later. The job is not the cause. */
   | { readonly passed: false }
 
 export interface ProviderGateSetup {
@@ -49,7 +49,7 @@ export class ProviderGate {
       }
       const openMs = breaker.failed(trouble)
       const { kind, code } = trouble
-      log.warn({ kind, code, open_ms: openMs }, 'provider in trouble')
+      log.warn({ kind, code, open_ms: openMs }, 'provider failing')
       if (openMs > 0) await this.#hold(openMs)
       if (trouble.mayBeUnit) throw error
       return { passed: false }
@@ -58,12 +58,15 @@ export class ProviderGate {
 
   async #hold(ms: number): Promise<void> {
     const lasting = { ms: Math.max(holdMsMin, Math.ceil(ms)) }
-    const note = 'The provider of the language model is in trouble.'
+    const note = 'The model provider is failing.'
     await this.#setup.switches.hold({ name: breakerSwitch }, { by, note, for: lasting })
   }
 
   async #lift(): Promise<void> {
-    await this.#setup.switches.lift({ name: breakerSwitch }, { by, note: 'It answers again.' })
-    this.#setup.log.info({}, 'provider answers again')
+    await this.#setup.switches.lift(
+      { name: breakerSwitch },
+      { by, note: 'The provider works again.' },
+    )
+    this.#setup.log.info({}, 'provider works again')
   }
 }

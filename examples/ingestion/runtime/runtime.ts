@@ -1,9 +1,9 @@
-/** Who runs the stages for an upload. Switching between the two is a variable, not a change of code. */
+/** Where an uploaded document is processed. An environment variable selects the runtime. */
 import type { IngestJob } from '../app.ts'
 
 export interface Runtime {
-  /** Takes the job on; the work itself comes later. */
+  /** Accepts the document; it is processed later. */
   submit(job: IngestJob): Promise<void>
-  /** Lets what has begun come to an end. */
+  /** Finishes what has begun. */
   stop(): Promise<void>
 }

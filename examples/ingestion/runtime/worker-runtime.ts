@@ -1,4 +1,4 @@
-/** Uploads become messages, and worker processes do the rest. */
+/** Enqueues uploads for worker processes. */
 import type { IngestionMill } from '../app.ts'
 import type { Runtime } from './runtime.ts'
 

@@ -1,34 +1,34 @@
-/** What the stages hand to each other. Nothing here knows of queues, stores or HTTP. */
+/** The data that stages pass to each other. It does not depend on queues, stores or HTTP. */
 
-/** A paragraph, a line of a list or a row of a table, as a file has it. */
+/** A paragraph, a list item or a table row, as it is in the file. */
 export interface RawAtom {
-  /** 1 for the first. */
+  /** Starts at 1. */
   readonly page: number
   readonly text: string
   readonly kind: AtomKind
-  /** Of a heading, 1 to 6, where the file says so itself. */
+  /** The level of a heading, 1 to 6, if the file has one. */
   readonly level?: number
-  /** Height of the letters, where that is all a file says about headings. */
+  /** The font size, if the file has no other sign of headings. */
   readonly size?: number
 }
 
 export type AtomKind = 'heading' | 'paragraph' | 'list_item' | 'table_row'
 
 export interface Atom {
-  /** Its place in the document, from 0. */
+  /** Its position in the document, from 0. */
   readonly index: number
   readonly page: number
   readonly kind: AtomKind
   readonly text: string
-  /** The section that it belongs to; a heading belongs to the one that it opens. */
+  /** The section of the atom. A heading belongs to the section that it opens. */
   readonly section: number
 }
 
 export interface Section {
   readonly index: number
-  /** Null for the outermost ones. */
+  /** Null for top-level sections. */
   readonly parent: number | null
-  /** 0 for what comes before the first heading. */
+  /** 0 for text before the first heading. */
   readonly level: number
   readonly title: string
   readonly page: number
@@ -39,12 +39,12 @@ export interface StructuredDocument {
   readonly atoms: readonly Atom[]
 }
 
-/** What one extract job works on: atoms that follow each other. */
+/** The input of one extract job: consecutive atoms. */
 export interface Unit {
   /** Such as `unit-0001`. */
   readonly id: string
   readonly index: number
-  /** The headings that the first atom stands under, outermost first. */
+  /** The headings above the first atom, outermost first. */
   readonly path: readonly string[]
   readonly atoms: readonly Atom[]
 }
@@ -56,14 +56,14 @@ export interface PageImage {
   readonly height: number
 }
 
-/** What search finds: a few atoms that belong together. */
+/** A search result: a few atoms that belong together. */
 export interface Chunk {
-  /** Its place in its unit, from 0. */
+  /** Its position in the unit, from 0. */
   readonly ordinal: number
   readonly section: number
   readonly title: string
   readonly content: string
-  /** SHA-256 of the content: tells when an embedding is out of date. It need not be unique. */
+  /** SHA-256 of the content, to detect outdated embeddings. It need not be unique. */
   readonly contentHash: string
   readonly pageFrom: number
   readonly pageTo: number

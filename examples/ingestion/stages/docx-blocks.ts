@@ -1,10 +1,10 @@
-/** From mammoth's tree of a document to the blocks that are read from top to bottom. */
+/** Converts mammoth's document tree to blocks in reading order. */
 import type { AtomKind } from './document-model.ts'
 
 export interface DocxBlock {
   readonly kind: AtomKind
   readonly text: string
-  /** Of a heading. */
+  /** The level of a heading. */
   readonly level?: number
   readonly startsPage: boolean
 }
@@ -21,7 +21,7 @@ interface Node {
 
 export function docxBlocks(document: unknown): readonly DocxBlock[] {
   const blocks: DocxBlock[] = []
-  // A break before empty paragraphs belongs to the next block that has text.
+  // A page break before empty paragraphs applies to the next block with text.
   let breaks = false
   const visit = (node: Node): void => {
     if (node.type === 'paragraph' || node.type === 'tableRow') {
@@ -40,7 +40,7 @@ export function docxBlocks(document: unknown): readonly DocxBlock[] {
 
 function kindOf(node: Node): Pick<DocxBlock, 'kind' | 'level'> {
   if (node.type === 'tableRow') return { kind: 'table_row' }
-  // The id is what Word writes in every language; the name is what is left when others wrote it.
+  // Word writes the same style id in every language. Other programs may only write the name.
   const style = `${node.styleId ?? ''} ${node.styleName ?? ''}`
   const [, level] = /\bheading ?([1-6])\b/i.exec(style) ?? []
   if (level !== undefined) return { kind: 'heading', level: Number(level) }

@@ -1,6 +1,6 @@
 /**
- * DOCX files, by mammoth. They know no pages until somebody lays them out, so this does: pages break
- * where the author asked for it and where one is full, and their images are drawn from the text.
+ * Opens DOCX files with mammoth. A DOCX has no fixed pages, so pages end at page breaks or when they are full.
+ * Their images are drawn from the text.
  */
 import mammoth from 'mammoth'
 import { BadDocument } from './bad-document.ts'
@@ -12,7 +12,7 @@ import { unpackedBytes } from './unpacked-bytes.ts'
 
 /** A file of a few kilobytes can unpack to gigabytes. */
 const unpackedBytesMax = 512 * 2 ** 20
-/** Far more text than a document of 2,000 pages has; parsing it takes some 70 times as much memory. */
+/** Much more text than 2,000 pages have. Parsing takes about 70 times as much memory. */
 const xmlBytesMax = 32 * 2 ** 20
 
 export async function openDocx(content: Uint8Array): Promise<SourceDocument> {

@@ -1,4 +1,4 @@
-/** PDF files, by pdf.js: pages are drawn on a canvas, and text is read with its place and size. */
+/** Opens PDF files with pdf.js: draws pages on a canvas, and reads text with its position and size. */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createCanvas } from '@napi-rs/canvas'
@@ -17,15 +17,15 @@ import type { SourceDocument } from './source-document.ts'
 
 const pdfjs = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'))
 
-/** Legible on a screen. Very large pages are drawn smaller, so that no file decides about our memory. */
+/** Readable on a screen. Very large pages are drawn smaller to limit memory. */
 const drawScale = 1.5
 const sideMax = 2_000
-/** Larger images, in pixels, are left out. */
+/** Larger images, in pixels, are skipped. */
 const imageMax = 2 ** 26
 
 export async function openPdf(content: Uint8Array): Promise<SourceDocument> {
   const task = getDocument({
-    // pdf.js keeps what it is given.
+    // pdf.js takes ownership of the buffer.
     data: new Uint8Array(content),
     verbosity: VerbosityLevel.ERRORS,
     standardFontDataUrl: `${join(pdfjs, 'standard_fonts')}/`,
@@ -59,7 +59,7 @@ class PdfSource implements SourceDocument {
       const scale = Math.min(drawScale, sideMax / Math.max(width, height))
       const viewport = proxy.getViewport({ scale })
       const canvas = createCanvas(Math.ceil(viewport.width), Math.ceil(viewport.height))
-      // The canvas of a browser and this one do the same; only their types are others.
+      // This canvas works like a browser's; only the types differ.
       const canvasContext = canvas.getContext('2d') as never
       await proxy.render({ canvas: null, canvasContext, viewport }).promise
       const png = await canvas.encode('png')
@@ -99,7 +99,7 @@ class PdfSource implements SourceDocument {
   }
 }
 
-/** What pdf.js says about a file is the same tomorrow; the rest may be the machine's fault. */
+/** Errors of pdf.js about a file are permanent. Others may be temporary. */
 function badPdf(error: unknown): unknown {
   if (error instanceof PasswordException) return new BadDocument('encrypted', error)
   if (error instanceof InvalidPDFException) return new BadDocument('broken', error)

@@ -1,10 +1,10 @@
-/** From pieces of text with a place on the page to paragraphs. */
+/** Joins positioned pieces of text into paragraphs. */
 import type { RawAtom } from './document-model.ts'
 
 export interface TextPiece {
   readonly text: string
   readonly x: number
-  /** From the bottom of the page. */
+  /** The distance from the bottom of the page. */
   readonly y: number
   readonly width: number
   readonly size: number
@@ -17,12 +17,12 @@ interface Line {
   readonly size: number
 }
 
-/** In units of the letters' height. */
+/** As a multiple of the font size. */
 const sameLine = 0.5
 const wordGap = 0.2
 const paragraphGap = 1.7
 const sizeDifference = 0.1
-/** Numbers alone in the outermost tenth of a page are page numbers. */
+/** Numbers alone in the top or bottom tenth of a page are page numbers. */
 const margin = 0.1
 
 export function paragraphsOf(
@@ -45,7 +45,7 @@ export function paragraphsOf(
   return paragraphs.map((paragraph) => ({ page, ...paragraph }))
 }
 
-/** In the order of the file, which is that of reading in all but odd ones. */
+/** In the order of the file, which is almost always the reading order. */
 function linesOf(pieces: readonly TextPiece[]): readonly Line[] {
   const lines: Line[] = []
   for (const { text, x, y, width, size } of pieces) {
@@ -76,7 +76,7 @@ function follows(line: Line, previous: Line): boolean {
   return isSameSize && gap > 0 && gap <= paragraphGap * line.size
 }
 
-/** A word that was divided at the end of a line is one word again. */
+/** Joins a word that was hyphenated at the end of a line. */
 function joined(text: string, next: string): string {
   const isDivided = /\p{Ll}-$/u.test(text) && /^\p{Ll}/u.test(next)
   return isDivided ? text.slice(0, -1) + next : `${text} ${next}`

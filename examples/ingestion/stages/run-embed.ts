@@ -1,7 +1,7 @@
 /**
- * EMBED: text as a vector, by feature hashing: words, pairs of words and parts of words are counted in the
- * places that their hashes name. It knows no meanings, needs no network, and is always the same; a
- * model behind the same signature knows more.
+ * EMBED: computes a vector by feature hashing: words, word pairs and parts of words are counted at positions given
+ * by their hashes. It needs no network and is deterministic, but knows no meanings. A model with the same
+ * signature gives better results.
  */
 const dimensions = 512
 
@@ -25,7 +25,7 @@ export function runEmbed(text: string): Float32Array<ArrayBuffer> {
   return normalized(vector)
 }
 
-/** Of vectors of one model and length 1: from -1 to 1, and 1 for the same direction. */
+/** For two vectors of the same model with length 1: from -1 to 1; 1 means the same direction. */
 export function similarity(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)
 }
@@ -39,7 +39,7 @@ export function wordsOf(text: string): readonly string[] {
   )
 }
 
-/** The sign comes from the hash too, so that features that share a place cancel out on average. */
+/** The hash also gives the sign, so that collisions cancel out on average. */
 function add(vector: Float32Array, feature: string, weight: number): void {
   const hash = fnv1a(feature)
   const place = hash % dimensions

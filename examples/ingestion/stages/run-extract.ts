@@ -1,6 +1,6 @@
 /**
- * EXTRACT: one unit becomes chunks. The extractor says which atoms belong together; what a chunk says is
- * always taken from the atoms themselves, so no model can invent content.
+ * EXTRACT: turns one unit into chunks. The extractor decides which atoms belong together. The text of a chunk
+ * always comes from the atoms, so no model can invent content.
  */
 import { createHash } from 'node:crypto'
 import type { Extraction, Extractor, Grouping } from '../extractor/extractor.ts'
@@ -11,7 +11,7 @@ export interface ExtractedUnit {
   readonly extraction: Extraction
 }
 
-/** Of atoms that no grouping mentions: they are kept, for somebody to look at. */
+/** For atoms that no grouping mentions. They are kept with a low confidence for review. */
 const forgottenConfidence = 0.3
 
 export async function runExtract(
@@ -23,7 +23,7 @@ export async function runExtract(
   return { chunks: chunksOf(unit, extraction.groupings), extraction }
 }
 
-/** Every atom is in exactly one chunk: the first grouping that names it has it. */
+/** Puts every atom in exactly one chunk: that of the first grouping that mentions it. */
 export function chunksOf(unit: Unit, groupings: readonly Grouping[]): readonly Chunk[] {
   const left = new Map(unit.atoms.map((atom) => [atom.index, atom]))
   const drafts: ChunkDraft[] = groupings.map(({ atoms, title, confidence }) => ({
@@ -47,7 +47,7 @@ function take(left: Map<number, Atom>, index: number): readonly Atom[] {
   return atom === undefined ? [] : [atom]
 }
 
-/** Atoms that follow each other without a gap. */
+/** Splits atoms into runs without gaps. */
 function runsOf(atoms: readonly Atom[]): readonly (readonly Atom[])[] {
   const runs: Atom[][] = []
   for (const atom of atoms) {

@@ -1,4 +1,4 @@
-/** FINALIZE: how far each chunk and the whole document can be trusted without a look. */
+/** FINALIZE: the confidence tier of each chunk and of the document. */
 
 export const confidenceTiers = ['high', 'medium', 'low'] as const
 
@@ -12,7 +12,7 @@ export function confidenceTier(confidence: number): ConfidenceTier {
   return confidence >= mediumFrom ? 'medium' : 'low'
 }
 
-/** Of a document: the mean of its chunks, the longer ones counting more. */
+/** The mean of the chunks, weighted by length. */
 export function runFinalize(
   chunks: readonly { readonly confidence: number; readonly chars: number }[],
 ): ConfidenceTier {

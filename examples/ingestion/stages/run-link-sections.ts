@@ -1,6 +1,6 @@
 /**
- * LINK SECTIONS: units were grouped one by one, in no order; here their chunks get their place in the
- * document and the headings they stand under.
+ * LINK SECTIONS: units were grouped separately and in any order. This gives their chunks a position in the
+ * document and the headings above them.
  */
 import type { Section } from './document-model.ts'
 import { sectionPath } from './run-structure.ts'
@@ -14,7 +14,7 @@ export interface UnlinkedChunk {
 
 export interface ChunkLink {
   readonly id: number
-  /** In the document, from 0. */
+  /** The position in the document, from 0. */
   readonly position: number
   /** Such as `Water mills > The wheel`. */
   readonly sectionPath: string

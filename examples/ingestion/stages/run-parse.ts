@@ -1,10 +1,10 @@
-/** PARSE: all text of a document, in the order in which it is read. */
+/** PARSE: all text of a document, in reading order. */
 import { BadDocument } from './bad-document.ts'
 import type { RawAtom } from './document-model.ts'
 import { sentencesOf } from './sentences.ts'
 import type { SourceDocument } from './source-document.ts'
 
-/** Longer paragraphs are divided between sentences, so that a unit can hold them. */
+/** Longer paragraphs are split between sentences, so that they fit into a unit. */
 const atomCharsMax = 2_000
 
 export async function runParse(source: SourceDocument): Promise<readonly RawAtom[]> {

@@ -1,4 +1,4 @@
-/** RENDER: an image of every page, one at a time, since a page is megabytes before it is a PNG. */
+/** RENDER: an image of every page, one at a time, because an uncompressed page takes megabytes. */
 import type { PageImage } from './document-model.ts'
 import type { SourceDocument } from './source-document.ts'
 

@@ -1,4 +1,4 @@
-/** Ranks chunks against a question: by the direction of their vectors, and by the words they share. */
+/** Ranks chunks for a question, by the similarity of vectors and by shared words. */
 import { similarity, wordsOf } from './run-embed.ts'
 
 export interface Searchable {
@@ -8,16 +8,16 @@ export interface Searchable {
 
 export interface Found<Candidate> {
   readonly candidate: Candidate
-  /** Best is near 1. */
+  /** Near 1 for the best results. */
   readonly score: number
 }
 
-/** How much of the score shared words are. */
+/** The weight of shared words in the score. */
 const wordShare = 0.5
-/** What is further off than this has nothing to do with the question. */
+/** Results below this score are unrelated to the question. */
 const scoreMin = 0.15
 
-/** Reads the candidates one by one and keeps no more than it answers. */
+/** Reads the candidates one by one and keeps only the best. */
 export function runSearch<Candidate extends Searchable>(
   question: { readonly text: string; readonly embedding: Float32Array },
   candidates: Iterable<Candidate>,
@@ -37,7 +37,7 @@ export function runSearch<Candidate extends Searchable>(
   return found
 }
 
-/** The part of the question's words that the content has. */
+/** The share of the question's words that the content contains. */
 function shareOf(words: ReadonlySet<string>, content: string): number {
   const own = new Set(wordsOf(content))
   let shared = 0

@@ -1,10 +1,10 @@
 /**
- * STRUCTURE: which atoms are headings, and which section each atom belongs to. A DOCX says so itself; in a
- * PDF a heading is what is written larger than most of the text.
+ * STRUCTURE: finds headings, and the section of each atom. A DOCX declares its headings. In a PDF, a heading is
+ * text that is larger than most of the text.
  */
 import type { Atom, RawAtom, Section, StructuredDocument } from './document-model.ts'
 
-/** By so much larger than the body. */
+/** A heading is at least this much larger than body text. */
 const headingRatio = 1.15
 const headingCharsMax = 200
 const levelMax = 6
@@ -30,7 +30,7 @@ export function runStructure(raw: readonly RawAtom[]): StructuredDocument {
   return { sections, atoms }
 }
 
-/** Titles from the outermost section down to this one. */
+/** Titles from the outermost section to this one. */
 export function sectionPath(sections: readonly Section[], index: number): readonly string[] {
   const titles: string[] = []
   for (let at = sections[index]; at !== undefined; ) {
@@ -40,7 +40,7 @@ export function sectionPath(sections: readonly Section[], index: number): readon
   return titles
 }
 
-/** The latest section before that is further out. */
+/** The nearest earlier section with a lower level. */
 function parentOf(sections: readonly Section[], level: number): number | null {
   const parent = sections.findLast((section) => section.level > 0 && section.level < level)
   return parent?.index ?? null
@@ -59,7 +59,7 @@ function headingLevels(raw: readonly RawAtom[]): (atom: RawAtom) => number | und
   }
 }
 
-/** The size in which most of the text is written; 0 when the file tells no sizes. */
+/** The size of most of the text; 0 if the file has no sizes. */
 function bodySize(raw: readonly RawAtom[]): number {
   const chars = new Map<number, number>()
   for (const { size, text } of raw) {

@@ -1,7 +1,6 @@
 /**
- * UNITS: divides a document into pieces that one call of a model can group, at headings where possible.
- * A document has at most 1,000 of them, so that they can be enqueued in one commit; a very long one has larger
- * units instead of more.
+ * UNITS: divides a document into parts that one model call can group, at headings if possible. A document has at
+ * most 1,000 units, so that they can be enqueued in one commit. A very long document gets larger units.
  */
 import type { Atom, StructuredDocument, Unit } from './document-model.ts'
 import { sectionPath } from './run-structure.ts'
@@ -32,7 +31,7 @@ function groupsOf(atoms: readonly Atom[], chars: number): readonly (readonly Ato
   let filled = 0
   for (const atom of atoms) {
     const isFull = filled + atom.text.length > chars
-    // A heading opens a unit of its own once the one before is worth a call.
+    // A heading starts a new unit if the current one is long enough.
     const isTurn = atom.kind === 'heading' && filled > chars / 2
     const group = groups.at(-1)
     if (group === undefined || isFull || isTurn) {

@@ -1,4 +1,4 @@
-/** Divides text into sentences, none longer than it may be. */
+/** Splits text into sentences with a maximum length. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
 
 export function sentencesOf(text: string, charsMax: number): readonly string[] {

@@ -1,4 +1,4 @@
-/** A file that was uploaded, opened: its pages can be drawn and read, one at a time. */
+/** Opens an uploaded file, to draw and read its pages one at a time. */
 import { BadDocument } from './bad-document.ts'
 import type { PageImage, RawAtom } from './document-model.ts'
 import { openDocx } from './open-docx.ts'
@@ -7,12 +7,12 @@ import { type SourceExt, sourceBytesMax } from './source-types.ts'
 
 export interface SourceDocument extends AsyncDisposable {
   readonly pages: number
-  /** `page` counts from 1. */
+  /** `page` starts at 1. */
   draw(page: number): Promise<PageImage>
   read(page: number): Promise<readonly RawAtom[]>
 }
 
-/** Long documents would outlast the quarter of an hour that preparing may take. */
+/** Longer documents would exceed the 15-minute timeout of preparing. */
 const pagesMax = 2_000
 
 export async function openSource(content: Uint8Array, ext: SourceExt): Promise<SourceDocument> {
@@ -25,7 +25,7 @@ export async function openSource(content: Uint8Array, ext: SourceExt): Promise<S
   throw new BadDocument('too_many_pages')
 }
 
-/** By the first bytes. A PDF may have a little of something else before its header. */
+/** Detects the type by the first bytes. A PDF header may follow a few other bytes. */
 function typeOf(content: Uint8Array): SourceExt | undefined {
   const head = Buffer.from(content.buffer, content.byteOffset, Math.min(content.byteLength, 1_024))
   if (head.includes('%PDF-')) return 'pdf'

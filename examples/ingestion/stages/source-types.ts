@@ -1,4 +1,4 @@
-/** What can be uploaded. */
+/** The file types that can be uploaded. */
 
 export const sourceTypes = {
   pdf: 'application/pdf',

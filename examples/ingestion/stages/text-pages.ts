@@ -1,18 +1,18 @@
-/** Pages of A4 made of text: where each line goes, and what that looks like. */
+/** Lays out text on A4 pages and draws them. */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createCanvas, GlobalFonts } from '@napi-rs/canvas'
 import type { PageImage } from './document-model.ts'
 import type { DocxBlock } from './docx-blocks.ts'
 
-/** The part of a block that is on one page. */
+/** The part of a block on one page. */
 export interface PlacedBlock {
   readonly block: DocxBlock
-  /** Its beginning is on an earlier page. */
+  /** It begins on an earlier page. */
   readonly isContinued: boolean
   readonly lines: readonly string[]
   readonly style: TextStyle
-  /** From the top of the page to the top of the first line. */
+  /** The distance from the top of the page to the top of the first line. */
   readonly top: number
 }
 
@@ -29,13 +29,13 @@ const lineHeight = 1.4
 const spaceAfter = 0.7
 const family = 'Liberation Sans'
 
-/** The fonts come with pdf.js, so that pages look the same on every machine. */
+/** The fonts of pdf.js, so that pages look the same on every machine. */
 const fonts = join(
   dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json')),
   'standard_fonts',
 )
 
-/** At least one page, as a document without text has. */
+/** At least one page, even without text. */
 export function layOut(blocks: readonly DocxBlock[]): readonly (readonly PlacedBlock[])[] {
   const pages: PlacedBlock[][] = [[]]
   let top = page.margin
@@ -97,7 +97,7 @@ function fontOf({ size, isBold }: TextStyle): string {
   return `${isBold ? 'bold ' : ''}${size}px '${family}'`
 }
 
-/** Breaks texts into lines. A word that is wider than a line has a line for itself. */
+/** Breaks text into lines. A word that is wider than a line gets its own line. */
 function lineMeasure(): (block: DocxBlock, style: TextStyle) => readonly string[] {
   registerFonts()
   const context = createCanvas(1, 1).getContext('2d')

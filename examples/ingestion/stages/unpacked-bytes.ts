@@ -1,12 +1,12 @@
 /**
- * Finds out how large the content of a ZIP file is before anybody unpacks it in memory. The directory
- * is believed only after every entry was found to be as large as it says.
+ * Measures the content of a ZIP file before it is unpacked in memory. The sizes in the directory are trusted only
+ * after every entry was checked against them.
  */
 import { createInflateRaw } from 'node:zlib'
 
 export interface UnpackedBytes {
   readonly all: number
-  /** Of what is read as XML, which takes many times its size. */
+  /** The size of the XML entries. Parsing them takes many times their size. */
   readonly xml: number
 }
 
@@ -22,13 +22,13 @@ interface Entry {
   readonly isXml: boolean
   readonly method: number
   readonly packed: Buffer
-  /** As the directory says. */
+  /** The size in the directory. */
   readonly bytes: number
 }
 
 /**
- * Undefined when the file has no directory that makes sense, or content that is not what it says.
- * Nothing is unpacked of a file whose directory says more than `bytesMax`.
+ * Undefined if the file has no valid directory, or if an entry has another size than the directory says. A file
+ * whose directory exceeds `bytesMax` is not unpacked at all.
  */
 export async function unpackedBytes(
   file: Buffer,
@@ -73,7 +73,7 @@ function contentAt(file: Buffer, at: number, bytes: number): Buffer | undefined 
   return start + bytes > file.byteLength ? undefined : file.subarray(start, start + bytes)
 }
 
-/** Unpacks without keeping anything, and no further than what was said. */
+/** Unpacks without keeping the output, and stops at the size in the directory. */
 async function isAsLarge({ method, packed, bytes }: Entry): Promise<boolean> {
   if (method === methods.stored) return packed.byteLength === bytes
   if (method !== methods.deflated) return false

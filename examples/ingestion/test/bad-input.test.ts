@@ -1,4 +1,4 @@
-/** What is wrong is refused at the door or ends its document, with a reason, and leaves nothing behind. */
+/** Bad input is refused, or its document fails with a reason. Nothing is left behind. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { until } from '../../shared/until.ts'
 import { type Minted, send } from '../demo/ingestion-client.ts'
 import { millChapters, samplePdf } from '../demo/sample-files.ts'
 import { encryptedPdf } from './encrypted-pdf.ts'
-import { ada, bob, kbId, openScene } from './scene.ts'
+import { ada, bob, kbId, openFixture } from './fixture.ts'
 
 const pdf = new TextEncoder().encode('%PDF-1.7 and so on')
 
@@ -27,37 +27,37 @@ describe('asking for an upload address', () => {
       /filename/,
     ],
     ['a negative size', { filename: 'a.pdf', fileSize: -1 }, 400, /fileSize/],
-    ['a size that is no number', { filename: 'a.pdf', fileSize: '1' }, 400, /fileSize/],
+    ['a size that is not a number', { filename: 'a.pdf', fileSize: '1' }, 400, /fileSize/],
     ['more than 100 MB', { filename: 'a.pdf', fileSize: 104_857_601 }, 413, /100 MB/],
     ['another type', { filename: 'a.exe', fileSize: 1 }, 415, /\.pdf and \.docx/],
     ['no type', { filename: 'pdf', fileSize: 1 }, 415, /\.pdf and \.docx/],
-    ['something else', { filename: 'a.pdf', fileSize: 1, admin: true }, 400, /body/],
+    ['an unknown field', { filename: 'a.pdf', fileSize: 1, admin: true }, 400, /body/],
     ['nothing', undefined, 400, /body/],
   ])('with %s is refused', async (_what, request, status, text) => {
-    const scene = await openScene()
-    const client = await (await scene.startApi()).as(ada)
+    const fixture = await openFixture()
+    const client = await (await fixture.startApi()).as(ada)
     const answer = await client.askForUpload(kbId, request)
     assert.equal(answer.status, status)
     assert.match(await answer.text(), text)
-    assert.deepEqual(scene.ingestion.library.documentsIn(kbId, 10), [])
+    assert.deepEqual(fixture.ingestion.library.documentsIn(kbId, 10), [])
   })
 
-  test('is refused for a knowledge base of another organisation as for one that is not there', async () => {
-    const scene = await openScene()
-    const api = await scene.startApi()
+  test('is refused in the same way for a knowledge base of another organisation and for a missing one', async () => {
+    const fixture = await openFixture()
+    const api = await fixture.startApi()
     const client = await api.as(bob)
     for (const id of [kbId, 'nowhere', '%2Fkb-b']) {
       const answer = await client.askForUpload(id, { filename: 'a.pdf', fileSize: 1 })
       assert.equal(answer.status, 404)
       assert.match(await answer.text(), /no such knowledge base/)
     }
-    const nobody = await fetch(`${api.url}/api/kb/${kbId}/upload-url`, { method: 'POST' })
-    assert.equal(nobody.status, 401)
+    const anonymous = await fetch(`${api.url}/api/kb/${kbId}/upload-url`, { method: 'POST' })
+    assert.equal(anonymous.status, 401)
   })
 
-  test('answers the key, the document, and how to upload', async () => {
-    const scene = await openScene()
-    const api = await scene.startApi()
+  test('returns the key, the document, and how to upload', async () => {
+    const fixture = await openFixture()
+    const api = await fixture.startApi()
     const client = await api.as(ada)
     const minted = await client.mint(kbId, 'Übersicht 2025.PDF', pdf)
     assert.equal(minted.objectKey, `org-a/${kbId}/${minted.documentId}/source.pdf`)
@@ -91,7 +91,7 @@ describe('an upload', () => {
       403,
     ],
     [
-      'a key that leads out',
+      'a key outside the folder',
       (minted) => ({ ...minted, uploadUrl: minted.uploadUrl.replace('org-a', '..%2f..') }),
       403,
     ],
@@ -104,19 +104,19 @@ describe('an upload', () => {
       415,
     ],
   ])('with %s is refused', async (_what, alter, status) => {
-    const scene = await openScene()
-    const client = await (await scene.startApi()).as(ada)
+    const fixture = await openFixture()
+    const client = await (await fixture.startApi()).as(ada)
     const minted = await client.mint(kbId, 'a.pdf', pdf)
     assert.equal((await send(alter(minted), pdf)).status, status)
-    assert.equal(await scene.ingestion.uploads.head(minted.objectKey), undefined)
-    assert.equal((await scene.ingestion.mill.queues.ingest.statistics()).totals.sent, 0)
-    // The address itself is still good.
+    assert.equal(await fixture.ingestion.uploads.head(minted.objectKey), undefined)
+    assert.equal((await fixture.ingestion.mill.queues.ingest.statistics()).totals.sent, 0)
+    // The original URL is still valid.
     assert.equal((await send(minted, pdf)).status, 200)
   })
 
-  test('that is larger than it may be is cut off, with and without saying so', async () => {
-    const scene = await openScene()
-    const client = await (await scene.startApi({ uploadBytesMax: 1_000 })).as(ada)
+  test('that is too large is cut off, with and without a content length', async () => {
+    const fixture = await openFixture()
+    const client = await (await fixture.startApi({ uploadBytesMax: 1_000 })).as(ada)
     const minted = await client.mint(kbId, 'a.pdf', pdf)
     assert.equal((await send(minted, new Uint8Array(1_001))).status, 413)
     const body = new ReadableStream({
@@ -128,12 +128,12 @@ describe('an upload', () => {
     const headers = { 'content-type': 'application/pdf' }
     const request = { method: 'PUT', headers, body, duplex: 'half' } as const
     assert.equal((await fetch(minted.uploadUrl, request)).status, 413)
-    assert.equal(await scene.ingestion.uploads.head(minted.objectKey), undefined)
+    assert.equal(await fixture.ingestion.uploads.head(minted.objectKey), undefined)
   })
 
-  test('that is broken off is no failure of the server, and may come again', async () => {
-    const scene = await openScene()
-    const client = await (await scene.startApi()).as(ada)
+  test('that is interrupted is not a server error, and can be repeated', async () => {
+    const fixture = await openFixture()
+    const client = await (await fixture.startApi()).as(ada)
     const minted = await client.mint(kbId, 'a.pdf', pdf)
     const headers = { 'content-type': 'application/pdf', expect: '100-continue' }
     const upload = request(minted.uploadUrl, { method: 'PUT', headers })
@@ -141,19 +141,19 @@ describe('an upload', () => {
     await once(upload, 'continue')
     upload.write(pdf, () => upload.destroy())
     await once(upload, 'error')
-    const isTold = () => scene.lines.some(({ message }) => message === 'upload broken off')
-    await until(isTold, 'the log tells of it')
+    const isLogged = () => fixture.lines.some(({ message }) => message === 'upload interrupted')
+    await until(isLogged, 'the interruption is logged')
     assert.deepEqual(
-      scene.lines.filter(({ level }) => level === 'error'),
+      fixture.lines.filter(({ level }) => level === 'error'),
       [],
     )
     assert.equal((await send(minted, pdf)).status, 200)
   })
 
-  test('comes too late after a quarter of an hour', async () => {
+  test('is refused after a quarter of an hour', async () => {
     const ports = virtualPorts()
-    const scene = await openScene({ ports })
-    const client = await (await scene.startApi()).as(ada)
+    const fixture = await openFixture({ ports })
+    const client = await (await fixture.startApi()).as(ada)
     const minted = await client.mint(kbId, 'a.pdf', pdf)
     ports.clock.sleep(15 * 60_000)
     const answer = await send(minted, pdf)
@@ -161,13 +161,13 @@ describe('an upload', () => {
     assert.match(await answer.text(), /expired/)
   })
 
-  test('is taken once', async () => {
-    const scene = await openScene()
-    const client = await (await scene.startApi()).as(ada)
+  test('is accepted once', async () => {
+    const fixture = await openFixture()
+    const client = await (await fixture.startApi()).as(ada)
     const minted = await client.mint(kbId, 'a.pdf', pdf)
     assert.equal((await send(minted, pdf)).status, 200)
     assert.equal((await send(minted, pdf)).status, 409)
-    assert.equal((await scene.ingestion.mill.queues.ingest.statistics()).totals.sent, 1)
+    assert.equal((await fixture.ingestion.mill.queues.ingest.statistics()).totals.sent, 1)
   })
 })
 
@@ -176,28 +176,33 @@ describe('a document', () => {
     ['is encrypted', () => encryptedPdf('secret'), 'a.pdf', /password/],
     ['is broken', () => pdf, 'a.pdf', /damaged/],
     ['is empty', () => new Uint8Array(), 'a.pdf', /empty/],
-    ['is a PDF in the clothes of a DOCX', () => samplePdf(millChapters), 'a.docx', /not what/],
+    [
+      'is a PDF with the extension of a DOCX',
+      () => samplePdf(millChapters),
+      'a.docx',
+      /does not match/,
+    ],
     ['has no text', () => samplePdf([{ title: '', paragraphs: [] }]), 'a.pdf', /no text/],
-  ])('that %s ends at the first attempt, with a reason', async (_what, make, filename, reason) => {
-    const scene = await openScene()
-    const client = await (await scene.startApi()).as(ada)
-    scene.startWorker()
+  ])('that %s fails at the first attempt, with a reason', async (_what, make, filename, reason) => {
+    const fixture = await openFixture()
+    const client = await (await fixture.startApi()).as(ada)
+    fixture.startWorker()
     const documentId = await client.upload(kbId, filename, await make())
     const { status, failure } = await client.ended(kbId, documentId)
     assert.equal(status, 'failed')
     assert.match(failure ?? '', reason)
-    const { ingest } = scene.ingestion.mill.queues
+    const { ingest } = fixture.ingestion.mill.queues
     const { totals, ready, leased, delayed } = await ingest.statistics()
     assert.deepEqual([totals.received, ready + leased + delayed], [1, 0])
-    assert.equal((await ingest.deadLetters?.statistics())?.ready, 0)
+    assert.equal((await ingest.deadLetters.statistics()).ready, 0)
   })
 })
 
 describe('page images', () => {
-  test('are served to the organisation that they belong to, and nothing else is', async () => {
-    const scene = await openScene()
-    const api = await scene.startApi()
-    const { cache } = scene.ingestion
+  test('are served only to their organisation', async () => {
+    const fixture = await openFixture()
+    const api = await fixture.startApi()
+    const { cache } = fixture.ingestion
     await cache.put('org-a/doc/pages/0001.png', new Uint8Array([1]), 'image/png')
     await cache.put('org-a/doc/parse.json', '{}', 'application/json')
     const [own, other] = [await api.as(ada), await api.as(bob)]
@@ -211,15 +216,15 @@ describe('page images', () => {
     assert.equal((await fetch(`${api.url}/api/cache/org-a/doc/pages/0001.png`)).status, 401)
   })
 
-  test('that cannot be read are a failure, which the log names by its code', async () => {
-    const scene = await openScene()
-    const client = await (await scene.startApi()).as(ada)
+  test('that cannot be read return an error, and its code is logged', async () => {
+    const fixture = await openFixture()
+    const client = await (await fixture.startApi()).as(ada)
     const image = 'org-a/doc/pages/0001.png'
-    await mkdir(join(scene.ingestion.environment.INGESTION_DATA, 'cache', image), {
+    await mkdir(join(fixture.ingestion.environment.INGESTION_DATA, 'cache', image), {
       recursive: true,
     })
     assert.equal((await client.ask(`/api/cache/${image}`)).status, 500)
-    assert.deepEqual(scene.lines.at(-1), {
+    assert.deepEqual(fixture.lines.at(-1), {
       level: 'error',
       message: 'request failed',
       fields: { name: 'Error', code: 'EISDIR', path: '/api/cache/*' },
@@ -230,9 +235,9 @@ describe('page images', () => {
 describe('notifications of S3', () => {
   const EVENTS_SECRET = 'e'.repeat(32)
 
-  test('start documents that wait for their object, once, for those who know the secret', async () => {
-    const scene = await openScene({ variables: { EVENTS_SECRET } })
-    const api = await scene.startApi()
+  test('start waiting documents once, and need the secret', async () => {
+    const fixture = await openFixture({ variables: { EVENTS_SECRET } })
+    const api = await fixture.startApi()
     const client = await api.as(ada)
     const { objectKey } = await client.mint(kbId, 'a.pdf', pdf)
     const record = (key: string, eventName = 'ObjectCreated:Put') => ({
@@ -245,12 +250,12 @@ describe('notifications of S3', () => {
     const others = [record(objectKey, 'ObjectRemoved:Delete'), record('org-a/unknown'), record('%')]
     assert.deepEqual(await tell(others), [202, { documents: 0 }])
     assert.deepEqual(await tell([record(objectKey)]), [202, { documents: 1 }])
-    assert.equal((await scene.ingestion.mill.queues.ingest.statistics()).totals.sent, 1)
+    assert.equal((await fixture.ingestion.mill.queues.ingest.statistics()).totals.sent, 1)
   })
 
-  test('may come by way of EventBridge', async () => {
-    const scene = await openScene({ variables: { EVENTS_SECRET } })
-    const api = await scene.startApi()
+  test('can have the format of EventBridge', async () => {
+    const fixture = await openFixture({ variables: { EVENTS_SECRET } })
+    const api = await fixture.startApi()
     const { objectKey } = await (await api.as(ada)).mint(kbId, 'a.pdf', pdf)
     const tell = (type: string, key = objectKey) =>
       notify(api.url, {
@@ -261,7 +266,7 @@ describe('notifications of S3', () => {
     assert.deepEqual(await tell('Object Deleted'), [202, { documents: 0 }])
     assert.deepEqual(await tell('Object Created', 'org-a/unknown'), [202, { documents: 0 }])
     assert.deepEqual(await tell('Object Created'), [202, { documents: 1 }])
-    assert.equal((await scene.ingestion.mill.queues.ingest.statistics()).totals.sent, 1)
+    assert.equal((await fixture.ingestion.mill.queues.ingest.statistics()).totals.sent, 1)
   })
 
   async function notify(url: string, event: unknown, token = EVENTS_SECRET): Promise<unknown[]> {

@@ -23,7 +23,7 @@ function open({ breaker }: ReturnType<typeof breakerAt>): void {
 }
 
 describe('the circuit breaker', () => {
-  test('opens after three failures in a row, and lets nobody through for 30 seconds', () => {
+  test('opens after three failures in a row, and refuses calls for 30 seconds', () => {
     const { breaker, pass } = breakerAt()
     assert.deepEqual([breaker.failed(busy), breaker.failed(busy)], [0, 0])
     assert.equal(breaker.failed(busy), 30_000)
@@ -32,7 +32,7 @@ describe('the circuit breaker', () => {
     assert.equal(breaker.state, 'open')
   })
 
-  test('counts failures in a row only', () => {
+  test('counts only failures in a row', () => {
     const { breaker } = breakerAt()
     breaker.failed(busy)
     breaker.failed(busy)
@@ -41,7 +41,7 @@ describe('the circuit breaker', () => {
     assert.equal(breaker.state, 'closed')
   })
 
-  test('then lets one call through, and is closed by its success', () => {
+  test('then lets one call through, whose success closes it', () => {
     const at = breakerAt()
     open(at)
     at.pass(30_000)
@@ -53,7 +53,7 @@ describe('the circuit breaker', () => {
     assert.equal(at.breaker.state, 'closed')
   })
 
-  test('is opened for twice as long by a probe that fails, ten minutes at most', () => {
+  test('opens for twice as long after a failed probe, at most ten minutes', () => {
     const at = breakerAt()
     open(at)
     const waits = [60_000, 120_000, 240_000, 480_000, 600_000, 600_000]
@@ -66,26 +66,26 @@ describe('the circuit breaker', () => {
     }
   })
 
-  test('waits at least as long as the provider asked for', () => {
+  test('stays open at least as long as the provider asked', () => {
     const { breaker } = breakerAt()
     breaker.failed(busy)
     breaker.failed(busy)
     assert.equal(breaker.failed({ ...busy, retryAfterMs: 90_000 }), 90_000)
   })
 
-  test('opens at once when the account is blocked', () => {
+  test('opens at once if the account is blocked', () => {
     const { breaker } = breakerAt()
     assert.equal(breaker.failed(blocked), 600_000)
   })
 
-  test('is not kept open by calls that were on their way when it opened', () => {
+  test('does not stay open longer because of calls that started before it opened', () => {
     const at = breakerAt()
     open(at)
     at.pass(10_000)
     assert.equal(at.breaker.failed(busy), 20_000)
   })
 
-  test('gives the probe to the next one when it said nothing about the provider', () => {
+  test('lets the next call probe if the first was undecided', () => {
     const at = breakerAt()
     open(at)
     at.pass(30_000)
@@ -113,17 +113,17 @@ describe('an error of the provider', () => {
     assert.deepEqual([trouble?.kind, trouble?.mayBeUnit], [kind, mayBeUnit])
   })
 
-  test('may say how long to wait', () => {
+  test('can contain the time to wait', () => {
     assert.equal(providerTrouble(errorOf(429, { 'retry-after': '7' }))?.retryAfterMs, 7_000)
   })
 
-  test('about the request, or of anybody else, says nothing about the provider', () => {
+  test('about the request, or from another source, does not count', () => {
     assert.equal(providerTrouble(errorOf(400)), undefined)
     assert.equal(providerTrouble(new Error('disk full')), undefined)
     assert.equal(providerTrouble(new Anthropic.APIUserAbortError()), undefined)
   })
 
-  test('that it could not be reached counts as busy', () => {
+  test('of a failed connection counts as busy', () => {
     const error = new Anthropic.APIConnectionError({ message: 'refused' })
     assert.equal(providerTrouble(error)?.kind, 'busy')
   })

@@ -1,7 +1,7 @@
-/** The extractor through Anthropic's own SDK, against a server that speaks its protocol. */
+/** The extractor with Anthropic's SDK, against a local server with the same protocol. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { ClaudeStandIn } from '../demo/claude-stand-in.ts'
+import { ClaudeStub } from '../demo/claude-stub.ts'
 import { claudeExtractor, UnusableAnswer } from '../extractor/claude-extractor.ts'
 import type { Extractor } from '../extractor/extractor.ts'
 import { cacheFloorTokens, prefixTokensAtLeast } from '../extractor/grouping-prompt.ts'
@@ -21,17 +21,17 @@ const unit: Unit = {
 }
 const options = { model: 'claude-haiku-4-5' }
 
-let claude: ClaudeStandIn
+let claude: ClaudeStub
 let extractor: Extractor
 
 beforeEach(async () => {
-  claude = await ClaudeStandIn.start()
+  claude = await ClaudeStub.start()
   extractor = claudeExtractor({ apiKey: 'test', baseUrl: claude.url, retriesMax: 0 })
 })
 afterEach(() => claude[Symbol.asyncDispose]())
 
 describe('the extractor', () => {
-  test('answers the groupings of the model', async () => {
+  test('returns the groupings of the model', async () => {
     const { groupings, model } = await extractor.extract(unit, options)
     assert.deepEqual(
       groupings.map(({ atoms, title }) => [atoms, title]),
@@ -43,7 +43,7 @@ describe('the extractor', () => {
     assert.equal(model, 'claude-haiku-4-5')
   })
 
-  test('sends what never changes first, marked for the cache, and the unit after it', async () => {
+  test('sends the constant prefix first, marked for the cache, and then the unit', async () => {
     await extractor.extract(unit, options)
     await extractor.extract({ ...unit, path: ['Other'] }, options)
     const [first, second] = claude.requests
@@ -52,7 +52,7 @@ describe('the extractor', () => {
     const [block] = first.system
     assert.deepEqual(block?.type === 'text' && block.cache_control, { type: 'ephemeral' })
     assert.deepEqual(first.tool_choice, { type: 'tool', name: 'record_groupings' })
-    // An atom is one line, whatever it contains.
+    // An atom is always one line.
     assert.equal(
       first.messages[0]?.content,
       'Mills\n[7] heading: The wheel\n[8] paragraph: It turns. Always.\n' +
@@ -60,7 +60,7 @@ describe('the extractor', () => {
     )
   })
 
-  test('pays for writing the prefix once, and reads it from the cache after that', async () => {
+  test('writes the prefix to the cache once, and then reads it from there', async () => {
     const { usage: first } = await extractor.extract(unit, options)
     const { usage: second } = await extractor.extract(unit, options)
     assert.ok(first.cacheCreationInputTokens >= cacheFloorTokens)
@@ -71,17 +71,17 @@ describe('the extractor', () => {
     assert.ok(a !== null && b !== null && b < a / 2, `${a} and ${b}`)
   })
 
-  test('has a prefix that is long enough to be cached, by a careful count', () => {
+  test('has a prefix that is long enough to be cached', () => {
     assert.ok(prefixTokensAtLeast() >= cacheFloorTokens, `${prefixTokensAtLeast()} tokens`)
     assert.ok(cacheFloorTokens >= 2_048)
   })
 
-  test('refuses an answer that is not in the form that was asked for', async () => {
+  test('rejects an answer that does not fit the schema', async () => {
     claude.confusedBy = 'They grind.'
     await assert.rejects(extractor.extract(unit, options), UnusableAnswer)
   })
 
-  test('passes the errors of the provider on', async () => {
+  test('passes on the errors of the provider', async () => {
     claude.failNext(529)
     await assert.rejects(extractor.extract(unit, options), { status: 529 })
   })
@@ -95,12 +95,12 @@ describe('the price', () => {
     cacheReadInputTokens: 1_000_000,
   }
 
-  test('counts writing to the cache a quarter more, and reading from it a tenth', () => {
+  test('is a quarter higher for writing to the cache, and a tenth for reading from it', () => {
     assert.equal(costOf('claude-haiku-4-5', usage), 1 + 1.25 + 0.1 + 0.5)
     assert.equal(costOf('claude-haiku-4-5-20251001', usage), 2.85)
   })
 
-  test('of a model that is not in the table is not known', () => {
+  test('of an unknown model is null', () => {
     assert.equal(costOf('another', usage), null)
   })
 })

@@ -1,22 +1,22 @@
-/** A worker that is started for what there is, and ends by itself. */
+/** A worker that exits when no work is left. */
 import assert from 'node:assert/strict'
 import { virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
 import { pauseSwitch } from '../app.ts'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
 import { createIngestionWorker } from '../worker.ts'
-import { ada, kbId, openScene, withTime } from './scene.ts'
+import { ada, kbId, openFixture, withTime } from './fixture.ts'
 
 describe('a worker that drains', () => {
-  test('ends when nothing is left, or when what is left is held', async () => {
+  test('exits when nothing is left, or when a kill switch holds the rest', async () => {
     const ports = virtualPorts()
-    const scene = await openScene({ ports })
-    const { mill, library } = scene.ingestion
-    const client = await (await scene.startApi()).as(ada)
+    const fixture = await openFixture({ ports })
+    const { mill, library } = fixture.ingestion
+    const client = await (await fixture.startApi()).as(ada)
     const documentId = await client.upload(kbId, 'mills.docx', await sampleDocx(millChapters))
     const { extract } = mill.queues
     const run = async (): Promise<void> => {
-      const worker = createIngestionWorker(scene.ingestion)
+      const worker = createIngestionWorker(fixture.ingestion)
       await withTime(ports, worker.drain())
       assert.equal(worker.running, 0)
     }

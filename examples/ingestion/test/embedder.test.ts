@@ -1,11 +1,11 @@
-/** The client of an embedding service, against a server on this machine that speaks its protocol. */
+/** The client of an embedding service, against a local server with the same protocol. */
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
 import { httpEmbedder } from '../embedder/http-embedder.ts'
 import { runEmbed, similarity } from '../stages/run-embed.ts'
 import { EmbeddingsServer } from './embeddings-server.ts'
-import { ada, kbId, openScene } from './scene.ts'
+import { ada, kbId, openFixture } from './fixture.ts'
 
 async function startServer(): Promise<EmbeddingsServer> {
   const server = await EmbeddingsServer.start()
@@ -17,7 +17,7 @@ const embedderOf = ({ url }: EmbeddingsServer, apiKey = 'key') =>
   httpEmbedder({ baseUrl: url, apiKey, model: 'model-1' })
 
 describe('an embedding service', () => {
-  test('returns a vector of length 1 for each text, in their order', async () => {
+  test('returns a vector of length 1 for each text, in the same order', async () => {
     const server = await startServer()
     const texts = ['The water wheel', 'The stones', 'The miller']
     const vectors = await embedderOf(server).embed(texts)
@@ -27,7 +27,7 @@ describe('an embedding service', () => {
     assert.deepEqual(server.requests, [{ model: 'model-1', input: texts }])
   })
 
-  test('is asked for many texts in calls of at most 96', async () => {
+  test('is called with at most 96 texts at a time', async () => {
     const server = await startServer()
     const texts = Array.from({ length: 200 }, (_, index) => `Text ${index}`)
     assert.equal((await embedderOf(server).embed(texts)).length, 200)
@@ -39,7 +39,7 @@ describe('an embedding service', () => {
     assert.equal(server.requests.length, 3)
   })
 
-  test('that refuses, is busy or forgets a text is an error without its words', async () => {
+  test('that refuses, is busy or leaves out a text causes an error without its response', async () => {
     const server = await startServer()
     const refused = embedderOf(server, 'another key').embed(['a'])
     await assert.rejects(refused, { name: 'EmbeddingFailed', message: /returned 401/ })
@@ -51,7 +51,7 @@ describe('an embedding service', () => {
     }
   })
 
-  test('makes documents searchable, and its failure is tried again by the queue', async () => {
+  test('makes documents searchable, and the queue retries its failures', async () => {
     const server = await startServer()
     server.failures.push(new Response('', { status: 503 }))
     const variables = {
@@ -60,15 +60,15 @@ describe('an embedding service', () => {
       EMBEDDINGS_API_KEY: 'key',
       EMBEDDINGS_MODEL: 'model-1',
     }
-    const scene = await openScene({ variables })
-    scene.startWorker()
-    const client = await (await scene.startApi()).as(ada)
+    const fixture = await openFixture({ variables })
+    fixture.startWorker()
+    const client = await (await fixture.startApi()).as(ada)
     const id = await client.upload(kbId, 'mills.docx', await sampleDocx(millChapters))
     assert.equal((await client.ended(kbId, id)).status, 'ready')
     const [best] = await client.search(kbId, 'how are furrows cut?')
     assert.equal(best?.sectionPath, 'The stones')
     assert.equal(server.requests.at(-1)?.input[0], 'how are furrows cut?')
-    // Vectors of another model are left alone.
-    assert.deepEqual([...scene.ingestion.library.searchable(kbId, 'model-2')], [])
+    // Vectors of another model are ignored.
+    assert.deepEqual([...fixture.ingestion.library.searchable(kbId, 'model-2')], [])
   })
 })

@@ -1,4 +1,4 @@
-/** Speaks the protocol of OpenAI's embeddings on this machine, and fails on demand. */
+/** A local server with the protocol of OpenAI's embeddings, which fails on demand. */
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { LocalServer } from '../../shared/local-server.ts'
@@ -11,7 +11,7 @@ const Request = z.strictObject({
 
 export class EmbeddingsServer extends LocalServer {
   readonly requests: z.infer<typeof Request>[] = []
-  /** The next answers, in place of vectors. */
+  /** The next responses, instead of vectors. */
   readonly failures: Response[] = []
 
   static async start(): Promise<EmbeddingsServer> {
@@ -29,10 +29,10 @@ export class EmbeddingsServer extends LocalServer {
       const data = input.map((text, index) => ({
         object: 'embedding',
         index,
-        // Twice as long as they should be: a client must not rely on the length.
+        // Length 2 instead of 1, because a client must not rely on the length.
         embedding: Array.from(runEmbed(text), (value) => 2 * value),
       }))
-      // In another order than that of the texts, which the index is for.
+      // In another order than the texts; clients must use `index`.
       return c.json({ object: 'list', model, data: data.reverse(), usage: { total_tokens: 1 } })
     })
     await server.listening()

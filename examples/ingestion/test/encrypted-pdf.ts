@@ -1,6 +1,6 @@
 /**
- * A PDF that opens with a password only: RC4 with 40 bits, the oldest way of the format (PDF 1.7, section 7.6.3).
- * It is good for nothing but being recognised.
+ * A PDF that opens only with a password: 40-bit RC4, the oldest encryption of the format (PDF 1.7, section 7.6.3).
+ * It only serves to test that encryption is recognised.
  */
 import { createHash } from 'node:crypto'
 

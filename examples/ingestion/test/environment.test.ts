@@ -5,7 +5,7 @@ import { readEnvironment } from '../environment.ts'
 const INGESTION_SECRET = 'x'.repeat(32)
 
 describe('the environment', () => {
-  test('needs a secret and nothing else', () => {
+  test('requires only a secret', () => {
     const settings = readEnvironment({ INGESTION_SECRET, PORT: '' })
     assert.equal(settings.INGESTION_RUNTIME, 'worker')
     assert.equal(settings.INGESTION_EXTRACTOR, 'offline')
@@ -21,7 +21,7 @@ describe('the environment', () => {
     ['EMBEDDINGS_API_KEY', { INGESTION_EMBEDDER: 'http' }],
     ['CACHE_BUCKET', { UPLOADS_BUCKET: 'uploads' }],
     ['S3_ENDPOINT', { S3_ENDPOINT: 'file:///x' }],
-  ])('is refused with a wrong %s, whose value is not repeated', (name, change) => {
+  ])('is refused with a wrong %s, without its value', (name, change) => {
     assert.throws(
       () => readEnvironment({ INGESTION_SECRET, ...change }),
       ({ message }: Error) => message.includes(name) && !message.includes('short'),

@@ -6,12 +6,12 @@ import { checkPolicies, checkQueues } from '../../shared/test/check-export.ts'
 
 const app = join(import.meta.dirname, '../declared-ingestion.ts')
 
-describe('the ingestion, written as a template', () => {
-  test('goes up with its 7 queues, in every format', async () => {
+describe('the exported template', () => {
+  test('deploys the 7 queues, in every format', async () => {
     assert.equal((await checkQueues(app)).length, 7)
   })
 
-  test('has policies for one role on one queue each, and says what stays with Millrace', async () => {
+  test('has one policy per role and queue, and warns about what AWS cannot do', async () => {
     const notes = await checkPolicies(app)
     for (const part of [
       /flows of the app/,

@@ -1,4 +1,4 @@
-/** From atoms to chunks: units, the offline extractor, and what is made of groupings. */
+/** From atoms to chunks: units, the offline extractor, and the use of groupings. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { offlineExtractor } from '../extractor/offline-extractor.ts'
@@ -50,7 +50,7 @@ describe('structure', () => {
 })
 
 describe('units', () => {
-  test('hold every atom once, in order, and begin at headings when they can', () => {
+  test('contain every atom once, in order, and begin at headings if possible', () => {
     const paragraph = 'A sentence of some length. '.repeat(40).trim()
     const atoms = Array.from({ length: 60 }, (_, index) =>
       raw(index % 6 === 0 ? 'heading' : 'paragraph', index % 6 === 0 ? `H${index}` : paragraph, 1),
@@ -65,7 +65,7 @@ describe('units', () => {
     assert.deepEqual(units[1]?.path, [units[1]?.atoms[0]?.text])
   })
 
-  test('are larger rather than more than a thousand', () => {
+  test('get larger instead of more than a thousand', () => {
     const long = 'x'.repeat(2_000)
     const atoms = Array.from({ length: 10_000 }, () => raw('paragraph', long))
     const units = runUnits(runStructure(atoms))
@@ -74,7 +74,7 @@ describe('units', () => {
 })
 
 describe('chunks', () => {
-  test('are made of atoms, whatever a model says about them', () => {
+  test('consist of the atoms, whatever a model returns', () => {
     const chunks = chunksOf(unit(atom(3, 'a'), atom(4, 'b'), atom(5, 'c'), atom(6, 'd')), [
       { atoms: [4, 3], title: 'first', confidence: 0.9 },
       { atoms: [4, 999], title: 'has nothing of its own', confidence: 0.9 },
@@ -90,7 +90,7 @@ describe('chunks', () => {
       [
         [0, 'first', 'a\nb', 0.9],
         [1, 'c', 'c', 0.5],
-        // Nobody mentioned it, so it is kept for somebody to look at.
+        // No grouping mentioned it, so it is kept with a low confidence.
         [2, 'd', 'd', 0.3],
       ],
     )
@@ -106,7 +106,7 @@ describe('chunks', () => {
     assert.equal(chunks[0]?.contentHash, chunks[1]?.contentHash)
   })
 
-  test('know the pages that they reach over', () => {
+  test('have the range of their pages', () => {
     const [chunk] = chunksOf(unit(atom(9, 'a'), atom(10, 'b')), [
       { atoms: [9, 10], title: '', confidence: 1 },
     ])
@@ -115,7 +115,7 @@ describe('chunks', () => {
 })
 
 describe('the offline extractor', () => {
-  test('keeps sections apart and a list with its introduction, the same way every time', async () => {
+  test('separates sections and keeps a list with its introduction, deterministically', async () => {
     const given = unit(
       atom(0, 'The wheel', 'heading', 0),
       atom(1, 'Check:', 'paragraph', 0),
@@ -137,7 +137,7 @@ describe('the offline extractor', () => {
     assert.deepEqual(await runExtract(given, offlineExtractor, options), { chunks, extraction })
   })
 
-  test('cuts what is longer than a screenful', async () => {
+  test('splits long groups', async () => {
     const long = 'A sentence. '.repeat(60).trim()
     const { chunks } = await runExtract(
       unit(atom(0, long), atom(1, long), atom(2, long)),

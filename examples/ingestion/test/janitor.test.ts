@@ -1,67 +1,67 @@
-/** Documents that do not come to an end are found after 40 minutes, and repaired or reported. */
+/** Documents that are stuck for 40 minutes are found, and repaired or reported. */
 import assert from 'node:assert/strict'
 import { type VirtualClock, virtualPorts } from 'millrace/testing'
 import { describe, test } from 'vitest'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
 import { beginIngesting } from '../records/stage-writes.ts'
-import { ada, kbId, openScene, type Scene } from './scene.ts'
+import { ada, type Fixture, kbId, openFixture } from './fixture.ts'
 
 const minuteMs = 60_000
 
-async function stuckAlarm({ ingestion }: Scene): Promise<string | undefined> {
+async function stuckAlarm({ ingestion }: Fixture): Promise<string | undefined> {
   const alarms = await ingestion.mill.alarms.list()
   return alarms.find(({ alarm }) => alarm.endsWith('documents-stuck'))?.state
 }
 
-/** The last minute passes as it does, with all that happens in it; those before it are skipped. */
+/** Skips to the last minute, then advances the clock normally. */
 async function pass(clock: VirtualClock, minutes: number): Promise<void> {
   clock.sleep((minutes - 1) * minuteMs)
   await clock.advance(minuteMs)
 }
 
-function told({ lines }: Scene, message: string): readonly unknown[] {
+function loggedIds({ lines }: Fixture, message: string): readonly unknown[] {
   return lines.filter((line) => line.message === message).map(({ fields }) => fields['documentId'])
 }
 
 describe('the janitor', () => {
-  test('enqueues an upload whose event was lost, ends one that never came, and tells of the rest', async () => {
+  test('enqueues an upload whose event was lost, fails one that never arrived, and reports the rest', async () => {
     const ports = virtualPorts()
     const { clock } = ports
-    const scene = await openScene({ ports })
-    const { library, uploads } = scene.ingestion
-    const client = await (await scene.startApi()).as(ada)
+    const fixture = await openFixture({ ports })
+    const { library, uploads } = fixture.ingestion
+    const client = await (await fixture.startApi()).as(ada)
     const content = await sampleDocx(millChapters)
     const lost = await client.mint(kbId, 'lost.docx', content)
     await uploads.put(lost.objectKey, content, '')
     const never = await client.mint(kbId, 'never.docx', content)
     const begun = await client.mint(kbId, 'begun.docx', content)
     library.transaction((db) => beginIngesting(db, begun.documentId, clock.now()))
-    scene.startWorker()
+    fixture.startWorker()
     await pass(clock, 39)
     assert.equal(library.document(lost.documentId)?.status, 'pending')
     await clock.advance(2 * minuteMs)
     while (library.document(lost.documentId)?.status !== 'ready') await clock.advance(1)
-    assert.deepEqual(told(scene, 'pending document enqueued again'), [lost.documentId])
+    assert.deepEqual(loggedIds(fixture, 'pending document enqueued again'), [lost.documentId])
     assert.deepEqual(
-      new Set(told(scene, 'document stuck while ingesting')),
+      new Set(loggedIds(fixture, 'document stuck while ingesting')),
       new Set([begun.documentId]),
     )
     const given = library.document(never.documentId)
     assert.deepEqual([given?.status, given?.failure], ['failed', 'The file was never uploaded.'])
   })
 
-  test('enqueues a lost upload once, also when nobody takes it', async () => {
+  test('enqueues a lost upload once, even if no worker runs', async () => {
     const ports = virtualPorts()
     const { clock } = ports
-    const scene = await openScene({ ports })
-    const { uploads, mill } = scene.ingestion
-    const client = await (await scene.startApi()).as(ada)
+    const fixture = await openFixture({ ports })
+    const { uploads, mill } = fixture.ingestion
+    const client = await (await fixture.startApi()).as(ada)
     const { objectKey } = await client.mint(kbId, 'lost.docx', new Uint8Array(1))
     await uploads.put(objectKey, new Uint8Array(1), '')
     const sent = async (): Promise<number> => (await mill.queues.ingest.statistics()).totals.sent
-    scene.startWorker({ roles: ['janitor'] })
+    fixture.startWorker({ roles: ['janitor'] })
     await pass(clock, 41)
-    // It looks for the file on a real disk, which takes as long as it takes.
+    // It checks for the file on a real disk, which takes real time.
     while ((await sent()) < 1) await clock.advance(1)
     await clock.advance(2 * minuteMs)
     assert.equal(await sent(), 1)
@@ -71,28 +71,28 @@ describe('the janitor', () => {
     assert.equal(await sent(), 2)
   })
 
-  test('reports a document that is stuck, with the units that are missing, until it is not', async () => {
+  test('reports a stuck document with its missing units, until it is repaired', async () => {
     const ports = virtualPorts()
     const { clock } = ports
-    const scene = await openScene({ ports })
-    const { library, mill } = scene.ingestion
-    const client = await (await scene.startApi()).as(ada)
+    const fixture = await openFixture({ ports })
+    const { library, mill } = fixture.ingestion
+    const client = await (await fixture.startApi()).as(ada)
     const documentId = await client.upload(kbId, 'mills.docx', await sampleDocx(millChapters))
-    scene.startWorker({ roles: ['ingest', 'janitor'] })
+    fixture.startWorker({ roles: ['ingest', 'janitor'] })
     while (library.document(documentId)?.unitsTotal === null) await clock.advance(1)
     await pass(clock, 39)
-    assert.deepEqual(told(scene, 'document stuck while ingesting'), [])
-    assert.notEqual(await stuckAlarm(scene), 'ALARM')
+    assert.deepEqual(loggedIds(fixture, 'document stuck while ingesting'), [])
+    assert.notEqual(await stuckAlarm(fixture), 'ALARM')
 
     await clock.advance(4 * minuteMs)
-    assert.equal(await stuckAlarm(scene), 'ALARM')
-    const line = scene.lines.find(({ message }) => message === 'document stuck while ingesting')
+    assert.equal(await stuckAlarm(fixture), 'ALARM')
+    const line = fixture.lines.find(({ message }) => message === 'document stuck while ingesting')
     assert.deepEqual(line?.fields, { documentId, units_total: 1, missing: 'unit-0001' })
     assert.equal((await mill.flows.extraction.read(documentId))?.isOverdue, true)
 
-    scene.startWorker({ roles: ['extract', 'finalize'] })
+    fixture.startWorker({ roles: ['extract', 'finalize'] })
     while (library.document(documentId)?.status !== 'ready') await clock.advance(1)
     await clock.advance(3 * minuteMs)
-    assert.equal(await stuckAlarm(scene), 'OK')
+    assert.equal(await stuckAlarm(fixture), 'OK')
   })
 })

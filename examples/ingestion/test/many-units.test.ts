@@ -1,36 +1,36 @@
-/** A long document: as many units as pages, few of them at once, and one end. */
+/** A long document: one unit per page, few at once, and one finalize job. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { longChapters, samplePdf } from '../demo/sample-files.ts'
 import { offlineExtractor } from '../extractor/offline-extractor.ts'
-import { ada, kbId, openScene, turn } from './scene.ts'
+import { ada, kbId, openFixture, turn } from './fixture.ts'
 
 const pages = 64
 
 describe('a document of 64 pages', () => {
   test('is extracted in 64 units, three at once over two workers, and finalized once', async () => {
-    const scene = await openScene()
-    const { library, mill } = scene.ingestion
+    const fixture = await openFixture()
+    const { library, mill } = fixture.ingestion
     let running = 0
     let mostAtOnce = 0
     const calls = new Map<string, number>()
-    Object.assign(scene.ingestion, {
+    Object.assign(fixture.ingestion, {
       extractor: {
         async extract(...[unit, options]: Parameters<typeof offlineExtractor.extract>) {
           running += 1
           mostAtOnce = Math.max(mostAtOnce, running)
           calls.set(unit.id, (calls.get(unit.id) ?? 0) + 1)
-          // Gives both workers the time to begin more, if anything let them.
+          // Gives both workers time to start more units, if the ceiling allowed it.
           for (let turns = 0; turns < 20; turns += 1) await turn()
           running -= 1
           return offlineExtractor.extract(unit, options)
         },
       },
     })
-    const client = await (await scene.startApi()).as(ada)
+    const client = await (await fixture.startApi()).as(ada)
     const id = await client.upload(kbId, 'long.pdf', await samplePdf(longChapters(pages)))
-    scene.startWorker()
-    scene.startWorker({ roles: ['extract'] })
+    fixture.startWorker()
+    fixture.startWorker({ roles: ['extract'] })
     const document = await client.ended(kbId, id)
     assert.deepEqual(
       [document.status, document.pages.length, document.unitsTotal, document.unitsDone],
@@ -43,7 +43,7 @@ describe('a document of 64 pages', () => {
     assert.equal(flow?.status, 'finalized')
     assert.deepEqual(flow.units, { total: pages, done: pages, dead: 0, pending: 0 })
     assert.equal((await mill.queues.finalize.statistics()).totals.sent, 1)
-    const ends = scene.lines.filter(({ message }) => message === 'document ready')
+    const ends = fixture.lines.filter(({ message }) => message === 'document ready')
     assert.equal(ends.length, 1)
 
     const content = library.chunksOf(id).map((chunk) => chunk.content)

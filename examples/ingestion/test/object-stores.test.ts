@@ -1,4 +1,4 @@
-/** Objects in files and in S3: both keep what they are given, and take uploads only as they were granted. */
+/** Objects in files and in S3: both store objects, and accept only uploads as granted. */
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -36,7 +36,7 @@ async function s3Store(now?: () => number): Promise<{ store: S3ObjectStore; serv
 }
 
 describe('keys', () => {
-  test('belong to an organisation, and are made by us', () => {
+  test('begin with the organisation, and are built from ids', () => {
     assert.equal(key, 'org-1/kb-1/doc-1/source.pdf')
     assert.equal(cacheKeys(owner).page(7), 'org-1/doc-1/pages/0007.png')
     assert.ok(isObjectKey(key))
@@ -54,7 +54,7 @@ describe('keys', () => {
     'org/x\0',
     'one',
     '',
-  ])('lead nowhere else: %j is none', (text) => {
+  ])('cannot be %j', (text) => {
     assert.equal(isObjectKey(text), false)
   })
 })
@@ -72,7 +72,7 @@ describe.each<[string, () => Promise<ObjectStore>]>([
     assert.deepEqual(await store.head(key), { bytes: 3, contentType: pdf })
   })
 
-  test('that are not there are missing', async () => {
+  test('that do not exist are missing', async () => {
     const store = await open()
     await assert.rejects(store.get(key), ObjectMissing)
     assert.equal(await store.head(key), undefined)
@@ -80,7 +80,7 @@ describe.each<[string, () => Promise<ObjectStore>]>([
 })
 
 describe('an upload into files', () => {
-  test('is there as a whole, once', async () => {
+  test('is complete, and accepted once', async () => {
     const { store, folder } = await fileStore()
     await store.receive(key, Readable.from([Buffer.from('ab'), Buffer.from('c')]), 3)
     assert.equal((await store.get(key)).toString(), 'abc')
@@ -89,7 +89,7 @@ describe('an upload into files', () => {
     assert.deepEqual(await filesIn(folder), ['source.pdf'])
   })
 
-  test('that is too large is cut, and leaves nothing', async () => {
+  test('that is too large is cut off, and leaves nothing', async () => {
     const { store, folder } = await fileStore()
     let taken = 0
     const endless = Readable.from(
@@ -101,11 +101,11 @@ describe('an upload into files', () => {
       })(),
     )
     await assert.rejects(store.receive(key, endless, 10_000), TooLarge)
-    assert.ok(taken < 100, `${taken} pieces were taken`)
+    assert.ok(taken < 100, `${taken} chunks were read`)
     assert.deepEqual(await filesIn(folder), [])
   })
 
-  test('that breaks off leaves nothing', async () => {
+  test('that is interrupted leaves nothing', async () => {
     const { store, folder } = await fileStore()
     const broken = Readable.from(
       (function* () {
@@ -118,7 +118,7 @@ describe('an upload into files', () => {
   })
 })
 
-describe('a signed address', () => {
+describe('a signed URL', () => {
   const grant: UploadGrant = { key, contentType: pdf, bytesMax: 100, expiresAt: 1_000 }
   const signer = new UploadSigner({ secret: 'a', now: () => 999 })
   const query = (signed: string): Record<string, string> =>
@@ -133,14 +133,14 @@ describe('a signed address', () => {
     ['type', { contentType: 'text/html' }],
     ['size', { bytesMax: 101 }],
     ['end', { expiresAt: 1_001 }],
-  ])('is worth nothing with another %s', (_what, change) => {
+  ])('is not valid with another %s', (_what, change) => {
     const { signature = '' } = query(signer.sign(grant))
     const altered = { ...grant, ...change }
     const forged = { ...query(signer.sign(altered)), signature }
     assert.deepEqual(signer.verify(altered.key, forged), { refusal: 'altered' })
   })
 
-  test('is worth nothing without its parts, or signed by somebody else', () => {
+  test('is not valid without its parts, or with a signature by another key', () => {
     assert.deepEqual(signer.verify(key, {}), { refusal: 'altered' })
     const other = new UploadSigner({ secret: 'b', now: () => 999 })
     assert.deepEqual(signer.verify(key, query(other.sign(grant))), { refusal: 'altered' })
@@ -165,7 +165,7 @@ describe('an upload into S3', () => {
     return (await fetch(ticket.url, { method: 'POST', body: form })).status
   }
 
-  test('needs no credentials, and is kept to its type and size', async () => {
+  test('needs no credentials, and must have the granted type and size', async () => {
     const { store } = await s3Store()
     assert.equal(await upload(store, 10), 204)
     assert.deepEqual(await store.head(key), { bytes: 10, contentType: pdf })
@@ -176,13 +176,13 @@ describe('an upload into S3', () => {
     ['is of another type', 10, { 'Content-Type': 'text/html' }, 403],
     ['has another key', 10, { key: 'org-2/x' }, 403],
     ['has another policy', 10, { Policy: 'e30=' }, 403],
-  ])('is refused when it %s', async (_what, size, change, status) => {
+  ])('is refused if it %s', async (_what, size, change, status) => {
     const { store, server } = await s3Store()
     assert.equal(await upload(store, size, change), status)
     assert.equal(server.objects.size, 0)
   })
 
-  test('is refused when it comes too late', async () => {
+  test('is refused after it has expired', async () => {
     const { store, server } = await s3Store(() => Date.now() + 61_000)
     assert.equal(await upload(store, 10), 403)
     assert.equal(server.objects.size, 0)

@@ -1,15 +1,15 @@
-/** From an upload to a search, through the queues and without them. */
+/** From upload to search, with and without the queues. */
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test, vi } from 'vitest'
 import { millChapters, sampleDocx, samplePdf } from '../demo/sample-files.ts'
+import { ada, bob, kbId, openFixture } from './fixture.ts'
 import { credentials, S3Server } from './s3-server.ts'
-import { ada, bob, kbId, openScene } from './scene.ts'
 
 describe.each(['worker', 'inline'] as const)('the runtime %s', (runtime) => {
-  test('brings a PDF and a DOCX to ready, with chunks to search and pages to look at', async () => {
-    const scene = await openScene({ variables: { INGESTION_RUNTIME: runtime } })
-    const api = await scene.startApi()
-    if (runtime === 'worker') scene.startWorker()
+  test('makes a PDF and a DOCX ready, with searchable chunks and page images', async () => {
+    const fixture = await openFixture({ variables: { INGESTION_RUNTIME: runtime } })
+    const api = await fixture.startApi()
+    if (runtime === 'worker') fixture.startWorker()
     const client = await api.as(ada)
     const pdf = await client.upload(kbId, 'mills.pdf', await samplePdf(millChapters))
     const docx = await client.upload(kbId, 'Mühlen.DOCX', await sampleDocx(millChapters))
@@ -40,10 +40,10 @@ describe.each(['worker', 'inline'] as const)('the runtime %s', (runtime) => {
       ].sort(),
     )
     assert.ok(found[0]?.content.includes('as wide as a sheet of paper'))
-    // What one organisation has, another does not see.
+    // Another organisation does not see them.
     const stranger = await api.as(bob)
     assert.deepEqual(await stranger.search('kb-b', 'stones'), [])
-    const ready = scene.lines.filter(({ message }) => message === 'document ready')
+    const ready = fixture.lines.filter(({ message }) => message === 'document ready')
     assert.deepEqual(
       ready.map(({ fields }) => [fields['models'], fields['units'], fields['cost_usd']]),
       Array(2).fill(['offline', 1, 0]),
@@ -54,7 +54,7 @@ describe.each(['worker', 'inline'] as const)('the runtime %s', (runtime) => {
 describe('with buckets', () => {
   const EVENTS_SECRET = 'e'.repeat(32)
 
-  test('a file goes to S3 by a form, and its notification starts the work', async () => {
+  test('a file is uploaded to S3 with a form, and the notification starts processing', async () => {
     const s3 = await S3Server.start()
     onTestFinished(() => s3[Symbol.asyncDispose]())
     vi.stubEnv('AWS_ACCESS_KEY_ID', credentials.accessKeyId)
@@ -66,12 +66,12 @@ describe('with buckets', () => {
       S3_ENDPOINT: s3.url,
       EVENTS_SECRET,
     }
-    const scene = await openScene({ variables })
-    const api = await scene.startApi()
-    scene.startWorker()
+    const fixture = await openFixture({ variables })
+    const api = await fixture.startApi()
+    fixture.startWorker()
     const client = await api.as(ada)
     const documentId = await client.upload(kbId, 'mills.docx', await sampleDocx(millChapters))
-    const { sourceObjectKey } = scene.ingestion.library.document(documentId) ?? {}
+    const { sourceObjectKey } = fixture.ingestion.library.document(documentId) ?? {}
     assert.ok(s3.objects.has(`uploads/${sourceObjectKey}`))
 
     const Records = [{ eventName: 'ObjectCreated:Post', s3: { object: { key: sourceObjectKey } } }]

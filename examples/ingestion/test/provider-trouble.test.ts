@@ -1,70 +1,70 @@
-/** A provider in trouble holds extraction up, and costs no document anything but time. */
+/** A failing provider delays extraction, and no document fails because of it. */
 import assert from 'node:assert/strict'
 import { type VirtualClock, virtualPorts } from 'millrace/testing'
 import { describe, onTestFinished, test } from 'vitest'
 import type { FailureStatus } from '../../shared/messages-api/messages-api-server.ts'
 import { breakerSwitch } from '../app.ts'
-import { ClaudeStandIn } from '../demo/claude-stand-in.ts'
+import { ClaudeStub } from '../demo/claude-stub.ts'
 import { millChapters, sampleDocx } from '../demo/sample-files.ts'
 import { claudeExtractor } from '../extractor/claude-extractor.ts'
-import { ada, kbId, openScene, type Scene } from './scene.ts'
+import { ada, type Fixture, kbId, openFixture } from './fixture.ts'
 
 interface Troubled {
-  readonly scene: Scene
-  readonly claude: ClaudeStandIn
+  readonly fixture: Fixture
+  readonly claude: ClaudeStub
   readonly clock: VirtualClock
   readonly documentId: string
 }
 
-/** A document whose unit meets these failures. */
+/** A document whose unit gets these failures. */
 async function troubled(...failures: readonly FailureStatus[]): Promise<Troubled> {
-  const claude = await ClaudeStandIn.start()
+  const claude = await ClaudeStub.start()
   onTestFinished(() => claude[Symbol.asyncDispose]())
   const ports = virtualPorts()
-  const scene = await openScene({ ports })
-  // The client itself would wait and try again, by the machine's clock.
+  const fixture = await openFixture({ ports })
+  // No retries by the client, because it would wait by the machine's clock.
   const extractor = claudeExtractor({ apiKey: 'test', baseUrl: claude.url, retriesMax: 0 })
-  Object.assign(scene.ingestion, { extractor })
+  Object.assign(fixture.ingestion, { extractor })
   claude.failNext(...failures)
-  const client = await (await scene.startApi()).as(ada)
-  scene.startWorker()
+  const client = await (await fixture.startApi()).as(ada)
+  fixture.startWorker()
   const documentId = await client.upload(kbId, 'mills.docx', await sampleDocx(millChapters))
-  return { scene, claude, clock: ports.clock, documentId }
+  return { fixture, claude, clock: ports.clock, documentId }
 }
 
 async function calls({ claude, clock }: Troubled, count: number): Promise<void> {
   while (claude.requests.length < count) await clock.advance(1)
-  // What follows from the last answer.
+  // Wait for the effects of the last response.
   for (let turn = 0; turn < 50; turn += 1) await clock.advance(1)
 }
 
-async function isHeld({ scene }: Troubled): Promise<boolean> {
-  const switches = await scene.ingestion.mill.switches.list()
+async function isHeld({ fixture }: Troubled): Promise<boolean> {
+  const switches = await fixture.ingestion.mill.switches.list()
   return switches.some(({ value }) => value === breakerSwitch)
 }
 
-async function ready({ scene, clock, documentId }: Troubled): Promise<void> {
-  while (scene.ingestion.library.document(documentId)?.status !== 'ready') await clock.advance(1)
+async function ready({ fixture, clock, documentId }: Troubled): Promise<void> {
+  while (fixture.ingestion.library.document(documentId)?.status !== 'ready') await clock.advance(1)
 }
 
-async function deadLetters({ scene }: Troubled): Promise<number | undefined> {
-  return (await scene.ingestion.mill.queues.extract.deadLetters?.statistics())?.ready
+async function deadLetters({ fixture }: Troubled): Promise<number | undefined> {
+  return (await fixture.ingestion.mill.queues.extract.deadLetters.statistics()).ready
 }
 
 describe('a provider', () => {
-  test('that is busy is left alone, and no attempt is lost', async () => {
+  test('that is busy gets no more calls, and no attempt is used up', async () => {
     const document = await troubled(529, 429, 529, 529)
     await calls(document, 3)
     assert.equal(await isHeld(document), true)
     await document.clock.advance(20_000)
     assert.equal(document.claude.requests.length, 3)
-    // After half a minute one call finds out that nothing is better.
+    // After 30 seconds one call probes, and fails.
     await document.clock.advance(10_000)
     await calls(document, 4)
     assert.equal(await isHeld(document), true)
     await document.clock.advance(40_000)
     assert.equal(document.claude.requests.length, 4)
-    // After a minute more the next one is answered. Four failures, and three would have been too many.
+    // A minute later the next probe succeeds. There were four failures, and three attempts are allowed.
     await document.clock.advance(20_000)
     await ready(document)
     assert.equal(document.claude.requests.length, 5)
@@ -73,7 +73,7 @@ describe('a provider', () => {
   })
 
   test.each([401, 403] as const)(
-    'that answers %d is not asked again for ten minutes',
+    'that returns %d is not called again for ten minutes',
     async (status) => {
       const document = await troubled(status)
       await calls(document, 1)
@@ -86,7 +86,7 @@ describe('a provider', () => {
     },
   )
 
-  test('that fails inside may do so because of the unit, which is tried three times', async () => {
+  test('with an internal error may fail because of the unit, so the unit gets three attempts', async () => {
     const document = await troubled(500, 500, 500)
     await calls(document, 3)
     assert.equal(await deadLetters(document), 1)

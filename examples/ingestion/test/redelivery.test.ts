@@ -1,4 +1,4 @@
-/** Deliveries repeat. Whatever comes twice, late or from a worker that died: one set of chunks, one end. */
+/** Duplicate, late and abandoned deliveries: the result is one set of chunks and one finalize job. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { until } from '../../shared/until.ts'
@@ -7,9 +7,9 @@ import type { Extractor } from '../extractor/extractor.ts'
 import { groupAtoms } from '../extractor/offline-extractor.ts'
 import { extractUnit } from '../pipeline/extract-unit.ts'
 import * as writes from '../records/stage-writes.ts'
-import { ada, kbId, openScene, type Scene } from './scene.ts'
+import { ada, type Fixture, kbId, openFixture } from './fixture.ts'
 
-/** Three units: each chapter is more than half of one. */
+/** Three units: each chapter fills more than half of one. */
 const paragraphsEach = 4
 const chapters = Array.from({ length: 3 }, (_, chapter) => ({
   title: `Chapter ${chapter + 1}`,
@@ -20,7 +20,7 @@ const chapters = Array.from({ length: 3 }, (_, chapter) => ({
   ),
 }))
 
-/** Like a model: asked twice, it answers twice, and not the same. */
+/** Like a model, it gives a different answer each time. */
 function moody(): Extractor {
   let calls = 0
   return {
@@ -44,26 +44,26 @@ function moody(): Extractor {
 }
 
 interface Prepared {
-  readonly scene: Scene
+  readonly fixture: Fixture
   readonly documentId: string
   readonly unitIds: readonly string[]
 }
 
-/** A document whose units are enqueued, and not begun. */
+/** A document whose units are enqueued but not started. */
 async function prepared(): Promise<Prepared> {
-  const scene = await openScene()
-  Object.assign(scene.ingestion, { extractor: moody() })
-  const client = await (await scene.startApi()).as(ada)
+  const fixture = await openFixture()
+  Object.assign(fixture.ingestion, { extractor: moody() })
+  const client = await (await fixture.startApi()).as(ada)
   const documentId = await client.upload(kbId, 'long.docx', await sampleDocx(chapters))
-  const worker = scene.startWorker({ roles: ['ingest'] })
+  const worker = fixture.startWorker({ roles: ['ingest'] })
   await client.until(kbId, documentId, ({ unitsTotal }) => unitsTotal !== null)
   await worker.stop()
   const unitIds: string[] = []
-  for await (const { unit } of scene.ingestion.mill.flows.extraction.missing(documentId)) {
+  for await (const { unit } of fixture.ingestion.mill.flows.extraction.missing(documentId)) {
     unitIds.push(unit)
   }
   assert.equal(unitIds.length, chapters.length)
-  return { scene, documentId, unitIds }
+  return { fixture, documentId, unitIds }
 }
 
 function job({ documentId }: Prepared, unitId: string) {
@@ -71,9 +71,9 @@ function job({ documentId }: Prepared, unitId: string) {
   return { documentId, organizationId, kbId, unitId, extractorModel: 'moody' }
 }
 
-/** Every paragraph is there once, all chunks can be found, and the end came once. */
-async function assertWhole({ scene, documentId }: Prepared): Promise<void> {
-  const { library, mill } = scene.ingestion
+/** Checks that every paragraph exists once, all chunks are searchable, and the document was finalized once. */
+async function assertWhole({ fixture, documentId }: Prepared): Promise<void> {
+  const { library, mill } = fixture.ingestion
   assert.equal(library.document(documentId)?.status, 'ready')
   const content = library.chunksOf(documentId).map((chunk) => chunk.content)
   for (const [chapter] of chapters.entries()) {
@@ -83,9 +83,12 @@ async function assertWhole({ scene, documentId }: Prepared): Promise<void> {
       assert.equal(holders.length, 1, `${marker} stands in ${holders.length} chunks`)
     }
   }
-  assert.equal([...library.searchable(kbId, scene.ingestion.embedder.model)].length, content.length)
+  assert.equal(
+    [...library.searchable(kbId, fixture.ingestion.embedder.model)].length,
+    content.length,
+  )
   assert.equal((await mill.queues.finalize.statistics()).totals.sent, 1)
-  const ends = scene.lines.filter(({ message }) =>
+  const ends = fixture.lines.filter(({ message }) =>
     /^document (?:ready|was finalized)/.test(message),
   )
   assert.deepEqual(
@@ -94,7 +97,7 @@ async function assertWhole({ scene, documentId }: Prepared): Promise<void> {
   )
 }
 
-async function settled({ scene: { ingestion } }: Prepared): Promise<void> {
+async function settled({ fixture: { ingestion } }: Prepared): Promise<void> {
   const { extract, finalize } = ingestion.mill.queues
   await until(async () => {
     const all = await Promise.all([extract.statistics(), finalize.statistics()])
@@ -103,64 +106,64 @@ async function settled({ scene: { ingestion } }: Prepared): Promise<void> {
 }
 
 describe('an extract job', () => {
-  test('that is there twice leaves one set of chunks, and one end', async () => {
+  test('that is enqueued twice leaves one set of chunks, and one finalize job', async () => {
     const document = await prepared()
-    const { scene, unitIds } = document
+    const { fixture, unitIds } = document
     for (const unitId of [...unitIds, ...unitIds]) {
-      await scene.ingestion.mill.queues.extract.send(job(document, unitId))
+      await fixture.ingestion.mill.queues.extract.send(job(document, unitId))
     }
-    scene.startWorker()
-    scene.startWorker({ roles: ['extract'] })
+    fixture.startWorker()
+    fixture.startWorker({ roles: ['extract'] })
     await settled(document)
     await assertWhole(document)
   })
 
-  test('whose worker died is done by another, and what comes late changes nothing', async () => {
+  test('whose worker crashed is done by another, and a late result changes nothing', async () => {
     const document = await prepared()
-    const { scene, documentId } = document
-    const { queues } = scene.ingestion.mill
-    // A worker that takes a job, does the work, and is away too long to say so.
+    const { fixture, documentId } = document
+    const { queues } = fixture.ingestion.mill
+    // A worker that receives a job, does the work, and settles it too late.
     const [held] = await queues.extract.receive({ visibility: '1s' })
     assert.ok(held)
-    const { unitIndex, ...extracted } = await extractUnit(scene.ingestion, held.message)
-    scene.startWorker()
+    const { unitIndex, ...extracted } = await extractUnit(fixture.ingestion, held.message)
+    fixture.startWorker()
     await settled(document)
     await assertWhole(document)
-    const before = scene.ingestion.library.chunksOf(documentId)
+    const before = fixture.ingestion.library.chunksOf(documentId)
     assert.notEqual((await held.acknowledge()).status, 'settled')
-    scene.ingestion.library.transaction((db) =>
+    fixture.ingestion.library.transaction((db) =>
       writes.replaceChunks(db, { documentId, unitIndex }, extracted),
     )
-    assert.deepEqual(scene.ingestion.library.chunksOf(documentId), before)
+    assert.deepEqual(fixture.ingestion.library.chunksOf(documentId), before)
   })
 
-  test('that comes after the end finds nothing to do', async () => {
+  test('that arrives after the end does nothing', async () => {
     const document = await prepared()
-    const { scene, documentId, unitIds } = document
-    scene.startWorker()
+    const { fixture, documentId, unitIds } = document
+    fixture.startWorker()
     await settled(document)
-    const before = scene.ingestion.library.chunksOf(documentId)
-    await scene.ingestion.mill.queues.extract.send(job(document, unitIds[0] ?? ''))
+    const before = fixture.ingestion.library.chunksOf(documentId)
+    await fixture.ingestion.mill.queues.extract.send(job(document, unitIds[0] ?? ''))
     const { organizationId } = ada
-    await scene.ingestion.mill.queues.finalize.send({ documentId, organizationId, kbId })
+    await fixture.ingestion.mill.queues.finalize.send({ documentId, organizationId, kbId })
     await settled(document)
-    assert.deepEqual(scene.ingestion.library.chunksOf(documentId), before)
-    const last = scene.lines.filter(({ message }) => message.endsWith('before'))
+    assert.deepEqual(fixture.ingestion.library.chunksOf(documentId), before)
+    const last = fixture.lines.filter(({ message }) => message.includes('was already'))
     assert.deepEqual(last.map(({ message }) => message).sort(), [
-      'document was finalized before',
-      'unit was extracted before',
+      'document was already finalized',
+      'unit was already extracted',
     ])
   })
 })
 
 describe('an upload', () => {
-  test('whose event comes twice is prepared once', async () => {
+  test('whose event arrives twice is prepared once', async () => {
     const document = await prepared()
-    const { scene, documentId, unitIds } = document
-    const record = scene.ingestion.library.document(documentId)
+    const { fixture, documentId, unitIds } = document
+    const record = fixture.ingestion.library.document(documentId)
     assert.ok(record)
     const { organizationId, sourceObjectKey, sourceExt, extractorModel } = record
-    await scene.ingestion.mill.queues.ingest.send({
+    await fixture.ingestion.mill.queues.ingest.send({
       documentId,
       organizationId,
       kbId,
@@ -168,10 +171,10 @@ describe('an upload', () => {
       sourceExt,
       extractorModel,
     })
-    scene.startWorker()
+    fixture.startWorker()
     await settled(document)
     await assertWhole(document)
-    const flow = await scene.ingestion.mill.flows.extraction.read(documentId)
+    const flow = await fixture.ingestion.mill.flows.extraction.read(documentId)
     assert.deepEqual(
       [flow?.status, flow?.units.total, flow?.units.done],
       ['finalized', unitIds.length, unitIds.length],

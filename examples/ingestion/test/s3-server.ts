@@ -1,6 +1,6 @@
 /**
- * Speaks as much of the protocol of S3 as an upload needs: PutObject, GetObject, HeadObject, and forms with
- * a signed policy, which it checks as S3 does. Objects are kept in memory.
+ * A local server with the part of S3's protocol that uploads need: PutObject, GetObject, HeadObject, and forms
+ * with a signed policy, which it checks as S3 does. Objects are in memory.
  */
 import { createHmac } from 'node:crypto'
 import { type Context, Hono } from 'hono'
@@ -27,7 +27,7 @@ const Policy = z.object({
 type Policy = z.infer<typeof Policy>
 
 export class S3Server implements AsyncDisposable {
-  /** By bucket and key, with / between them. */
+  /** Keys have the form `bucket/key`. */
   readonly objects = new Map<string, StoredObject>()
   readonly #server: LocalServer
   readonly #now: () => number
@@ -67,7 +67,7 @@ export class S3Server implements AsyncDisposable {
       this.objects.set(c.req.path.slice(1), { content, contentType })
       return c.body(null, 200, { etag: '"0"' })
     })
-    // HEAD comes here too; Hono leaves the content out.
+    // Hono handles HEAD here too, without the body.
     app.get('/:bucket/*', (c) => {
       const object = this.objects.get(c.req.path.slice(1))
       if (object === undefined) return fault(c, 404, 'NoSuchKey')
@@ -119,7 +119,7 @@ export class S3Server implements AsyncDisposable {
   }
 }
 
-/** Signature version 4 of a policy: a key that is derived from the secret by the parts of the scope. */
+/** Signature version 4 of a policy, with a key derived from the secret and the scope. */
 function signature(policy: string, credential: string): string {
   const [, date = '', region = '', service = ''] = credential.split('/')
   const sign = (key: string | Buffer, text: string): Buffer =>

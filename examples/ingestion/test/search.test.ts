@@ -1,4 +1,4 @@
-/** Vectors, ranking, links and tiers. */
+/** Vectors, ranking, section links and confidence tiers. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { runEmbed, similarity } from '../stages/run-embed.ts'
@@ -17,38 +17,38 @@ const search = (text: string, limit: number) =>
   runSearch({ text, embedding: runEmbed(text) }, candidates, limit)
 
 describe('an embedding', () => {
-  test('is of length 1, and the same for the same text', () => {
+  test('has length 1, and is the same for the same text', () => {
     const vector = runEmbed('The miller hears the stones.')
     assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-5)
     assert.deepEqual(vector, runEmbed('The miller hears the stones.'))
   })
 
-  test('is nearer to a text that shares words and parts of words', () => {
+  test('is closer to a text that shares words or parts of words', () => {
     const question = runEmbed('wheels and water')
     const [near = 0, far = 0] = candidates.map(({ embedding }) => similarity(question, embedding))
     assert.ok(near > far + 0.1, `${near} and ${far}`)
   })
 
-  test('of a text without words is all zeros, and near to nothing', () => {
+  test('of a text without words is all zeros, and similar to nothing', () => {
     assert.equal(similarity(runEmbed('— … !'), runEmbed(texts[0] ?? '')), 0)
   })
 })
 
 describe('search', () => {
-  test('puts what fits best first, and leaves out what does not fit', () => {
+  test('returns the best match first, and leaves out unrelated chunks', () => {
     const found = search('how are furrows cut into stones', 10)
     assert.equal(found[0]?.candidate.content, texts[1])
     assert.ok(found.every(({ candidate }) => candidate.content !== texts[2]))
   })
 
-  test('answers no more than asked for, and nothing to a question without words', () => {
+  test('returns at most the requested number, and nothing for a question without words', () => {
     assert.equal(search('the', 1).length, 1)
     assert.deepEqual(search('?!', 10), [])
   })
 })
 
 describe('finalizing', () => {
-  test('gives chunks their place in the document, in whatever order units came', () => {
+  test('gives chunks their position in the document, whatever the order of units', () => {
     const sections = [
       { index: 0, parent: null, level: 1, title: 'A', page: 1 },
       { index: 1, parent: 0, level: 2, title: 'A.1', page: 1 },
@@ -65,7 +65,7 @@ describe('finalizing', () => {
     ])
   })
 
-  test('trusts a document as far as its longer chunks can be trusted', () => {
+  test('weights the confidence of a document by the length of its chunks', () => {
     assert.deepEqual([0.8, 0.79, 0.5, 0.49].map(confidenceTier), [
       'high',
       'medium',

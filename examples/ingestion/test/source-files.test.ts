@@ -36,7 +36,7 @@ describe('a PDF', async () => {
     ])
   })
 
-  test('has its headings found by their size, and its lines joined to paragraphs', async () => {
+  test('gets headings from font sizes, and paragraphs from lines', async () => {
     const { sections, atoms } = await structureOf(pdf, 'pdf')
     assert.deepEqual(
       sections.map(({ title, level, page }) => [title, level, page]),
@@ -55,7 +55,7 @@ describe('a PDF', async () => {
 describe('a DOCX', async () => {
   const docx = await sampleDocx(millChapters)
 
-  test('has its headings, lists and tables as the author made them', async () => {
+  test('keeps the headings, lists and tables of the author', async () => {
     const { sections, atoms } = await structureOf(docx, 'docx')
     assert.deepEqual(
       sections.map(({ title, level, page }) => [title, level, page]),
@@ -73,7 +73,7 @@ describe('a DOCX', async () => {
     )
   })
 
-  test('gets pages that are drawn from its text', async () => {
+  test('gets page images that are drawn from its text', async () => {
     const long = [
       { title: 'Long', paragraphs: Array(60).fill('A line of the long text. '.repeat(8)) },
     ]
@@ -82,7 +82,7 @@ describe('a DOCX', async () => {
     const last = await source.draw(source.pages)
     const { width, height } = await loadImage(Buffer.from(last.png))
     assert.deepEqual([width, height], [last.width, last.height])
-    // What is drawn compresses worse than an empty page.
+    // A page with text has a larger PNG than an empty page.
     assert.ok(last.png.byteLength > 5_000)
     const atoms = await runParse(source)
     assert.equal(atoms.length, 61)
@@ -114,14 +114,14 @@ describe('a file that cannot be used', () => {
       'unpacks_too_large',
     ],
     [
-      'a DOCX with more text than anybody reads',
+      'a DOCX with too much text',
       'docx',
       () => zipOf(Buffer.alloc(33 * 2 ** 20, ' ')),
       'unpacks_too_large',
     ],
-    ['a DOCX that says less than it unpacks to', 'docx', () => zipOf(blank, 100), 'broken'],
+    ['a DOCX that declares less than it unpacks to', 'docx', () => zipOf(blank, 100), 'broken'],
     ['without text', 'pdf', () => samplePdf([{ title: '', paragraphs: [] }]), 'no_text'],
-  ])('because it is %s says so', async (_what, ext, make, reason) => {
+  ])('because it is %s fails with the reason', async (_what, ext, make, reason) => {
     const content = await make()
     await assert.rejects(structureOf(content, ext), (error) => {
       assert.ok(error instanceof BadDocument, String(error))
@@ -130,7 +130,7 @@ describe('a file that cannot be used', () => {
     })
   })
 
-  test('is unpacked no further than its directory says', async () => {
+  test('is unpacked only up to the declared size', async () => {
     const limit = 2 ** 30
     const size = { all: blank.byteLength, xml: blank.byteLength }
     assert.deepEqual(await unpackedBytes(zipOf(blank), limit), size)
@@ -141,7 +141,7 @@ describe('a file that cannot be used', () => {
     assert.equal(await unpackedBytes(cut, limit), undefined)
   })
 
-  test('opens with an empty password: then nobody had to be asked for it', async () => {
+  test('opens if its password is empty', async () => {
     await using source = await openSource(encryptedPdf(''), 'pdf')
     assert.equal(source.pages, 1)
   })
@@ -149,21 +149,21 @@ describe('a file that cannot be used', () => {
 
 const blank = Buffer.alloc(2 ** 20, ' ')
 
-/** A ZIP file with one entry, of which its directory says that it has so many bytes. */
-function zipOf(content: Buffer, says: number = content.byteLength): Buffer {
+/** A ZIP file with one entry, whose directory declares the given size. */
+function zipOf(content: Buffer, declaredBytes: number = content.byteLength): Buffer {
   const name = Buffer.from('word/document.xml')
   const packed = deflateRawSync(content)
   const header = Buffer.alloc(30)
   header.write('PK\x03\x04', 'latin1')
   header.writeUInt16LE(8, 8)
   header.writeUInt32LE(packed.byteLength, 18)
-  header.writeUInt32LE(says, 22)
+  header.writeUInt32LE(declaredBytes, 22)
   header.writeUInt16LE(name.byteLength, 26)
   const entry = Buffer.alloc(46)
   entry.write('PK\x01\x02', 'latin1')
   entry.writeUInt16LE(8, 10)
   entry.writeUInt32LE(packed.byteLength, 20)
-  entry.writeUInt32LE(says, 24)
+  entry.writeUInt32LE(declaredBytes, 24)
   entry.writeUInt16LE(name.byteLength, 28)
   const end = Buffer.alloc(22)
   end.write('PK\x05\x06', 'latin1')
@@ -172,7 +172,7 @@ function zipOf(content: Buffer, says: number = content.byteLength): Buffer {
   return Buffer.concat([header, name, packed, entry, name, end])
 }
 
-/** The same file with a directory that claims 4 GB for its first entry. */
+/** The same file, whose directory declares 4 GB for its first entry. */
 function inflated(file: Uint8Array): Uint8Array {
   const copy = Buffer.from(file)
   const entry = copy.indexOf(Buffer.from('PK\x01\x02', 'latin1'))

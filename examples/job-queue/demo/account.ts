@@ -1,4 +1,4 @@
-/** Makes an account and prints a token for it: `account.ts <user> <credits> [user|internal|admin]`. */
+/** Creates an account and prints a token for it: `account.ts <user> <credits> [user|internal|admin]`. */
 import { readEnvironment } from '../environment.ts'
 import { Identity, isRole } from '../identity.ts'
 import { openServices } from '../services/services.ts'

@@ -1,4 +1,4 @@
-/** A real SMTP server on this machine that keeps what it is given: where the example's mail goes. */
+/** A real SMTP server on this machine that receives the example's mail and keeps it in memory. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
@@ -7,16 +7,16 @@ import { SMTPServer } from 'smtp-server'
 
 export interface ReceivedMail {
   readonly to: readonly string[]
-  /** Headers and body as they came over the wire. */
+  /** Headers and body as received. */
   readonly source: string
 }
 
 export class Mailbox {
   readonly received: ReceivedMail[] = []
-  /** While set, deliveries are refused with this text, as a server in trouble does. */
-  trouble: string | undefined
-  /** Called with a message at the door; it is taken in once this answers. */
-  door: () => Promise<void> = async () => undefined
+  /** While set, deliveries are refused with this text. */
+  refusal: string | undefined
+  /** Called before a message is accepted; delays it until the promise resolves. */
+  beforeAccept: () => Promise<void> = async () => undefined
   readonly #server: SMTPServer
   readonly #onReceived = new Set<() => void>()
 
@@ -31,16 +31,16 @@ export class Mailbox {
     })
   }
 
-  /** Starts it on a free port and answers its address. */
+  /** Starts on a free port and resolves to the URL. */
   async start(): Promise<string> {
     const listening = this.#server.listen(0, '127.0.0.1')
     await once(listening, 'listening')
-    // A server that listens on a port has such an address.
+    // The address of a listening TCP server has this type.
     const { port } = listening.address() as AddressInfo
     return `smtp://127.0.0.1:${port}`
   }
 
-  /** Waits until so many messages have come. */
+  /** Waits until this many messages have arrived. */
   async count(messages: number): Promise<void> {
     while (this.received.length < messages) {
       await new Promise<void>((resolve) => this.#onReceived.add(resolve))
@@ -49,8 +49,8 @@ export class Mailbox {
 
   async #take(stream: Readable, to: readonly string[]): Promise<void> {
     const source = await text(stream)
-    await this.door()
-    if (this.trouble !== undefined) throw new Error(this.trouble)
+    await this.beforeAccept()
+    if (this.refusal !== undefined) throw new Error(this.refusal)
     this.received.push({ to, source })
     for (const resolve of this.#onReceived) resolve()
     this.#onReceived.clear()

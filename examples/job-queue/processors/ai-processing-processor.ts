@@ -1,11 +1,11 @@
-/** Runs a language model over a document. The owner's subscription pays before the model is called. */
+/** Runs a language model on a document. The owner pays with a credit before the model is called. */
 import { UnrecoverableError } from 'millrace'
 import type { AiTask, Context } from '../app.ts'
 import type { Services } from '../services/services.ts'
 import { InsufficientCreditsError } from '../services/users-service.ts'
 
 export interface AiResult {
-  /** False when an earlier job had done this task. */
+  /** False if an earlier job already did this task. */
   readonly stored: boolean
 }
 
@@ -13,7 +13,7 @@ export function aiProcessingProcessor({ documents, users, ai, outputs }: Service
   return async ({ document_id, task }: AiTask, context: Context): Promise<AiResult> => {
     const document = documents.find(document_id)
     if (document === undefined) throw new UnrecoverableError('The document has been deleted.')
-    // OCR has not come to it yet: the next attempt may find the text.
+    // OCR has not run yet; a later attempt may find the text.
     if (document.text === null) throw new Error('The document has not been read yet.')
     if (outputs.find(document_id, task) !== undefined) return { stored: false }
     try {

@@ -1,7 +1,7 @@
 /**
- * Writes a course step by step: outline, then lessons and exam of each module, the final exam, and
- * the mastery analysis. Within a chain the library starts the next step; between chains the last step
- * does, through its context. Both happen in the commit that completes the step.
+ * Writes a course step by step: outline, lessons and exam of each module, final exam, mastery analysis. Within
+ * a chain Millrace starts the next step. The last step of a chain starts the next chain through its context. Both
+ * happen in the commit that completes the step.
  */
 import { UnrecoverableError } from 'millrace'
 import type { Context, CourseStep, ModuleStep } from '../app.ts'
@@ -10,17 +10,17 @@ import type { Services } from '../services/services.ts'
 import { InsufficientCreditsError } from '../services/users-service.ts'
 
 export interface StepResult {
-  /** `skipped`: it failed to the last, and the course goes on without it. */
+  /** `skipped`: all attempts failed, and the course continues without this step. */
   readonly outcome: 'written' | 'skipped' | 'course_ended'
 }
 
 interface Step {
-  /** Names the step and what it is about: its credit is taken once. */
+  /** Identifies the step, so that its credit is taken once. */
   readonly key: string
   readonly write: () => Promise<void>
-  /** What follows, where no chain says so. */
+  /** Starts the next chain, if this is the last step of one. */
   readonly next?: () => void
-  /** Without this step there is no course. */
+  /** Without this step the course fails. */
   readonly essential?: boolean
 }
 
@@ -37,7 +37,7 @@ export function courseGenerationProcessor(services: Services) {
     if (module === undefined) throw new UnrecoverableError('The module has been deleted.')
     return module
   }
-  /** The module after this one, or what ends the course after the last. */
+  /** Starts the next module, or the end of the course after the last one. */
   const advance = ({ id, owner }: Course, context: Context, position: number): void => {
     const module = courses.modulesOf(id)[position]
     const course = { course_id: id }
@@ -134,7 +134,7 @@ async function runStep(
       courses.end(course.id, 'failed')
       throw error
     }
-    context.log.warn({ step: step.key }, 'the course goes on without this step')
+    context.log.warn({ step: step.key }, 'the course continues without this step')
     outcome = 'skipped'
   }
   step.next?.()

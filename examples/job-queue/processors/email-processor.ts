@@ -1,4 +1,4 @@
-/** Hands e-mail to the mail service. A server that does not answer is tried again by the queue. */
+/** Sends e-mail. If the mail server fails, the queue retries. */
 import type { Context, SendEmail } from '../app.ts'
 import type { Services } from '../services/services.ts'
 

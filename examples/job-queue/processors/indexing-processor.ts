@@ -1,6 +1,6 @@
 /**
- * Brings the search index up to what a document is now. Whether OCR has run before or not, and in
- * whatever order these jobs run, the index ends up with the document's latest state.
+ * Updates the search index from the current state of a document. The order of these jobs does not matter: the
+ * index always ends with the latest state.
  */
 import type { Context, IndexEntity } from '../app.ts'
 import type { Indexed } from '../services/search-index.ts'
@@ -9,7 +9,8 @@ import type { Services } from '../services/services.ts'
 export function indexingProcessor({ search }: Services) {
   return async ({ entity_id }: IndexEntity, context: Context): Promise<{ indexed: Indexed }> => {
     const indexed = search.indexDocument(entity_id)
-    if (indexed === 'removed') context.log.info({}, 'the document is gone, and its entry too')
+    if (indexed === 'removed')
+      context.log.info({}, 'the document was deleted, so its entry was removed')
     return { indexed }
   }
 }

@@ -1,4 +1,4 @@
-/** Reads the text of an uploaded document, keeps it, and has the document indexed again. */
+/** Reads the text of an uploaded document, stores it, and enqueues indexing. */
 import { UnrecoverableError } from 'millrace'
 import type { Context, OcrDocument } from '../app.ts'
 import type { Services } from '../services/services.ts'
@@ -14,7 +14,7 @@ export function ocrProcessor({ documents, recognition }: Services) {
     if (document === undefined) throw new UnrecoverableError('The document has been deleted.')
     const { text, confidence } = await recognition.read(document.file)
     if (!documents.saveText(document_id, text)) {
-      throw new UnrecoverableError('The document was deleted while it was read.')
+      throw new UnrecoverableError('The document was deleted during OCR.')
     }
     context.enqueue(
       'indexing_queue',

@@ -1,4 +1,4 @@
-/** What language models made of documents: one output per document and task. */
+/** Results of language models: one per document and task. */
 import type { Database } from '../../shared/database.ts'
 
 export class AiOutputs {

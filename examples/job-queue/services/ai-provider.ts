@@ -1,6 +1,6 @@
 /**
- * What the example wants of a language model, and a stand-in that needs none: it fills in templates
- * and counts words, so that the same input gives the same output and no network is used.
+ * The language model interface, and an offline stub that fills in templates and counts words. The same input
+ * always gives the same output.
  */
 import type { ClaudeSettings } from '../../shared/claude.ts'
 
@@ -28,7 +28,7 @@ export interface AiProvider {
   mastery(course: { topic: string; modules: readonly string[] }): Promise<string>
 }
 
-/** Claude with a key, the stand-in without one. What is not configured is not loaded. */
+/** Claude if there is a key, otherwise the stub. The SDK is loaded only if it is used. */
 export async function aiProviderOf(settings: ClaudeSettings | null): Promise<AiProvider> {
   if (settings === null) return offlineProvider
   const { claudeProvider } = await import('./claude-provider.ts')

@@ -1,4 +1,4 @@
-/** The same tasks done by Claude. Answers with several parts are forms, so their shape is checked. */
+/** The same tasks with Claude. Structured answers are checked by a schema. */
 import { z } from 'zod'
 import { Claude, type ClaudeSettings } from '../../shared/claude.ts'
 import type { AiProvider } from './ai-provider.ts'
@@ -25,7 +25,7 @@ const examForm = {
 }
 
 export function claudeProvider(settings: ClaudeSettings): AiProvider {
-  // The queue tries again; there is no need to do it here as well.
+  // The queue retries, so the client retries only once.
   const claude = new Claude(settings, { maxRetries: 1, timeoutMs: 60_000 })
   const write = async (prompt: string): Promise<string> =>
     (await claude.write({ system, prompt, maxTokens: 400 })).answer.trim()
@@ -37,9 +37,9 @@ export function claudeProvider(settings: ClaudeSettings): AiProvider {
     async outline({ topic, modules }) {
       const prompt = `Plan a course of exactly ${modules} modules.\nTopic: ${topic}`
       const { answer } = await claude.fillIn(question(prompt), outlineForm)
-      // More would be paid for and not ordered; fewer would be a course with a hole.
+      // Every module costs credits, and a missing one leaves a gap in the course.
       if (answer.modules.length !== modules)
-        throw new Error('The outline has too many modules, or too few.')
+        throw new Error('The outline has the wrong number of modules.')
       return answer.modules
     },
     async lessons({ topic, title }) {

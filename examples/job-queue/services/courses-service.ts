@@ -1,6 +1,6 @@
 /**
- * Courses and how far their generation has come. Each change of a course and the event that tells
- * browsers of it are one transaction, and doing it twice is doing it once.
+ * Courses and their progress. Each change and the event that reports it to browsers are one transaction. All
+ * changes are idempotent.
  */
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../../shared/database.ts'
@@ -17,7 +17,7 @@ export interface Course {
   readonly status: CourseStatus
 }
 
-/** What has been written so far is JSON; null is missing. */
+/** JSON; null until it is written. */
 export interface CourseModule {
   readonly id: string
   readonly position: number
@@ -95,7 +95,7 @@ export class CoursesService {
     })
   }
 
-  /** The end of a chain: nothing is changed once a course has ended. */
+  /** Ends a course. Does nothing if it has already ended. */
   end(courseId: string, status: Exclude<CourseStatus, 'generating'>, mastery?: string): void {
     this.#database.transaction(() => {
       const sql = "UPDATE course SET status = ?, mastery = ? WHERE id = ? AND status = 'generating'"

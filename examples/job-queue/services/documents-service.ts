@@ -1,6 +1,6 @@
 /**
- * Uploaded documents. The service owns their rows and files and knows nothing of OCR or indexing:
- * others ask it for a document, and hand it the text that they found.
+ * Uploaded documents. This service owns their rows and files. It does not know about OCR or indexing: processors
+ * read documents from it and save the text they found.
  */
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
@@ -15,7 +15,7 @@ export interface Document {
   readonly owner: string
   readonly title: string
   readonly file: string
-  /** Null until OCR has read it. */
+  /** Null until OCR has run. */
   readonly text: string | null
 }
 
@@ -25,7 +25,7 @@ export interface NewDocument {
   readonly content: Readable
 }
 
-/** Uploads in progress; one that was cut off leaves a file that the clean-up removes. */
+/** Uploads in progress. An interrupted one leaves a file that the clean-up removes. */
 export const partialSuffix = '.part'
 
 export class DocumentsService {
@@ -42,7 +42,7 @@ export class DocumentsService {
     return this.#folder
   }
 
-  /** Content goes to the disk, never into a job. */
+  /** Content goes to disk, never into a job. */
   async add({ owner, title, content }: NewDocument): Promise<string> {
     const id = randomUUID()
     const file = join(this.#folder, id)
@@ -59,7 +59,7 @@ export class DocumentsService {
     return this.#database.get<Document>(sql, id)
   }
 
-  /** False when the document is no longer there. */
+  /** False if the document was deleted. */
   saveText(id: string, text: string): boolean {
     return this.#database.run('UPDATE document SET text = ? WHERE id = ?', text, id) === 1
   }

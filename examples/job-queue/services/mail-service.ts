@@ -1,7 +1,7 @@
 /**
- * Sends e-mail. Once a server has taken a message, that is written down, so a job that runs again
- * sends nothing. A crash between the two sends the message again, with the same Message-ID: mail
- * systems recognise it by that.
+ * Sends e-mail. After the server accepts a message, it is recorded, so a job that runs again sends nothing. A
+ * crash between the two sends the message again with the same Message-ID, by which mail systems recognise
+ * duplicates.
  */
 import { createTransport, type Transporter } from 'nodemailer'
 import type { Database } from '../../shared/database.ts'
@@ -9,7 +9,7 @@ import type { Database } from '../../shared/database.ts'
 export type MailTemplate = 'welcome' | 'document_ready' | 'course_ready'
 
 export interface Mail {
-  /** The job that asks for it. */
+  /** The job that sends it. */
   readonly jobId: string
   readonly to: string
   readonly template: MailTemplate
@@ -38,7 +38,7 @@ export class MailService {
     this.#from = from
   }
 
-  /** Whether it was sent now; false when this job had sent it before. */
+  /** Returns false if this job already sent it. */
   async send({ jobId, to, template }: Mail): Promise<boolean> {
     const sent = this.#database.get('SELECT 1 FROM sent_mail WHERE job_id = ?', jobId)
     if (sent !== undefined) return false

@@ -1,4 +1,4 @@
-/** Keeps the notifications of users. A job creates at most one, however often it runs. */
+/** Stores notifications of users. A job creates at most one, even if it runs again. */
 import type { Database } from '../../shared/database.ts'
 
 export interface Notification {
@@ -23,7 +23,7 @@ export class NotificationsService {
     this.#database = database
   }
 
-  /** Whether it was created now; false when this job had created it before. */
+  /** Returns false if this job already created it. */
   create({ jobId, userId, kind, entityId }: NewNotification): boolean {
     const sql = `INSERT INTO notification (job_id, user_id, kind, entity_id, created_at)
       VALUES (?, ?, ?, ?, ?) ON CONFLICT (job_id) DO NOTHING`
@@ -37,7 +37,7 @@ export class NotificationsService {
     return this.#database.all<Notification>(sql, userId)
   }
 
-  /** False when the user has no such notification. */
+  /** False if the user has no such notification. */
   markRead({ id, userId }: { readonly id: number; readonly userId: string }): boolean {
     const sql = 'UPDATE notification SET read_at = ? WHERE id = ? AND user_id = ?'
     return this.#database.run(sql, Date.now(), id, userId) === 1

@@ -1,12 +1,11 @@
 /**
- * Events for browsers, written in the transaction that makes them true and read by every API
- * process. A table rather than a queue, since each process has browsers of its own: a message of a
- * queue would reach one process only, and the browsers of the others would miss it.
+ * Events for browsers, written in the transaction of the change they report. Every API process has its own
+ * browsers, so this is a table that all of them read. A queue would deliver each event to one process only.
  */
 import type { Database } from '../../shared/database.ts'
 
 export interface NewEvent {
-  /** What happened: a second event of the same key is dropped. */
+  /** Identifies the event; a second event with the same key is dropped. */
   readonly key: string
   readonly room: string
   readonly name: string
@@ -14,7 +13,7 @@ export interface NewEvent {
 }
 
 export interface RealtimeEvent extends Omit<NewEvent, 'key'> {
-  /** Rises with every event. */
+  /** Increases with every event. */
   readonly id: number
 }
 
@@ -35,7 +34,7 @@ export class RealtimeEvents {
     this.#database.run(sql, key, room, name, JSON.stringify(data), Date.now())
   }
 
-  /** The id of the newest event, or 0. */
+  /** 0 if there is none. */
   latest(): number {
     const sql = 'SELECT seq FROM sqlite_sequence WHERE name = ?'
     return this.#database.get<{ seq: number }>(sql, 'realtime_event')?.seq ?? 0
@@ -48,14 +47,14 @@ export class RealtimeEvents {
     return this.#database.all<Row>(sql, id).map(eventOf)
   }
 
-  /** Those of one room that a browser has missed. */
+  /** The events of one room after the given id. */
   missed(request: { room: string; after: number; upTo: number }): readonly RealtimeEvent[] {
     const sql = `SELECT id, room, name, data FROM realtime_event
       WHERE room = ? AND id > ? AND id <= ? ORDER BY id`
     return this.#database.all<Row>(sql, request.room, request.after, request.upTo).map(eventOf)
   }
 
-  /** How many were deleted. */
+  /** Returns the number of deleted events. */
   deleteBefore(time: number): number {
     return this.#database.run('DELETE FROM realtime_event WHERE created_at < ?', time)
   }

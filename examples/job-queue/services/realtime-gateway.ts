@@ -1,6 +1,6 @@
 /**
- * Brings events to browsers by Socket.IO. A browser shows its token, asks to follow a course of its
- * own, and may name the last event it has seen; it then gets what it missed and all that comes.
+ * Sends events to browsers with Socket.IO. A browser sends its token, asks to follow one of its courses, and
+ * can name the last event it received. It then gets the events it missed, and all new ones.
  */
 import type { Server as HttpServer } from 'node:http'
 import type { Logger } from 'millrace'
@@ -13,9 +13,9 @@ export interface RealtimeGatewayOptions {
   readonly http: HttpServer
   readonly events: RealtimeEvents
   readonly findCourse: (id: string) => Course | undefined
-  /** The user that a token stands for; undefined when it is not valid. */
+  /** The user of a token; undefined if it is not valid. */
   readonly userOf: (token: string) => Promise<string | undefined>
-  /** How often to look for events of other processes. */
+  /** How often to poll for events of other processes. */
   readonly lookEveryMs?: number
   readonly log: Logger
 }
@@ -27,7 +27,7 @@ export class RealtimeGateway {
   readonly #io: Server
   readonly #options: RealtimeGatewayOptions
   readonly #looking: NodeJS.Timeout
-  /** All events up to this one have been sent out. */
+  /** The id of the last event that was sent. */
   #position: number
 
   constructor(options: RealtimeGatewayOptions) {
@@ -57,7 +57,7 @@ export class RealtimeGateway {
     next(user === undefined ? new Error('unauthorized') : undefined)
   }
 
-  /** Sends what was missed, then joins the room, with nothing in between. */
+  /** Sends the missed events, then joins the room, without a gap between them. */
   #follow(socket: Socket, request: unknown): { readonly ok: boolean } {
     const { success, data } = Follow.safeParse(request)
     const course = success ? this.#options.findCourse(data.course_id) : undefined
@@ -76,7 +76,7 @@ export class RealtimeGateway {
         this.#position = event.id
       }
     } catch {
-      // The next look begins where this one stopped.
+      // The next poll continues from the same position.
       this.#options.log.error({}, 'events could not be read')
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The tables of the example's own data: users, documents, courses and the rest, in one SQLite file beside
- * the store of the jobs. The API process and the workers open it at the same time.
+ * The tables of the example: users, documents, courses and more, in one SQLite file separate from the job
+ * store. The API process and the workers open it at the same time.
  */
 export const schema = `
   CREATE TABLE IF NOT EXISTS user (id TEXT PRIMARY KEY, email TEXT NOT NULL) STRICT;

@@ -1,6 +1,6 @@
 /**
- * Full-text search over documents. An entry is always written from the document as it is at that
- * moment, in one transaction, so it does not matter in which order indexing jobs run.
+ * Full-text search over documents. An entry is always written from the current document, in one transaction,
+ * so indexing jobs can run in any order.
  */
 import type { Database } from '../../shared/database.ts'
 
@@ -9,7 +9,7 @@ export interface Found {
   readonly title: string
 }
 
-/** `removed`: there is no such document any more. */
+/** `removed`: the document was deleted. */
 export type Indexed = 'title' | 'title and text' | 'removed'
 
 interface Row {
@@ -44,16 +44,16 @@ export class SearchIndex {
     })
   }
 
-  /** A full-text table can be changed by row number alone without being read from end to end. */
+  /** The row number of an entry. Changing a full-text row by any other column would scan the table. */
   #rowOf(entityId: string): number {
     this.#database.run('INSERT OR IGNORE INTO search_row (entity_id) VALUES (?)', entityId)
     const sql = 'SELECT id FROM search_row WHERE entity_id = ?'
     return this.#database.get<{ id: number }>(sql, entityId)?.id ?? 0
   }
 
-  /** The owner's documents in which every word occurs, best first. */
+  /** The owner's documents that contain every word, best match first. */
   search({ owner, words }: { readonly owner: string; readonly words: string }): readonly Found[] {
-    // Quoted, a word of the user's is never read as an operator.
+    // Quote each word, so that none is read as an operator.
     const query = words
       .split(/\s+/)
       .filter((word) => word !== '')

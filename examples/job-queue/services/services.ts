@@ -1,4 +1,4 @@
-/** Joins the example's own parts: one database, and the services on top of it. */
+/** Opens the database and the services on top of it. */
 import { join } from 'node:path'
 import { Database } from '../../shared/database.ts'
 import { TextRecognition } from '../../shared/text-recognition.ts'

@@ -1,4 +1,4 @@
-/** Who uses the system, and what their subscription still pays for. */
+/** Users and the credits of their subscriptions. */
 import type { Database } from '../../shared/database.ts'
 
 export interface User {
@@ -6,7 +6,7 @@ export interface User {
   readonly email: string
 }
 
-/** The subscription has no credit left for what was asked. */
+/** The subscription has no credits left. */
 export class InsufficientCreditsError extends Error {
   constructor() {
     super('The subscription has no AI credits left.')
@@ -21,7 +21,7 @@ export class UsersService {
     this.#database = database
   }
 
-  /** Adds a user, or changes one. */
+  /** Adds or updates a user. */
   save({ id, email }: User, aiCredits: number): void {
     this.#database.transaction(() => {
       this.#database.run('INSERT OR REPLACE INTO user (id, email) VALUES (?, ?)', id, email)
@@ -46,8 +46,8 @@ export class UsersService {
   }
 
   /**
-   * Takes one credit for a piece of work. The key names that work: it is paid for once, however
-   * often it is tried. Throws when there is no credit left.
+   * Takes one credit for a piece of work. The key identifies the work, so it is paid for once even if it is
+   * retried. Throws if no credit is left.
    */
   useAiCredit(userId: string, key: string): void {
     const database = this.#database

@@ -1,20 +1,20 @@
-/** The provider that asks Claude, against a server on this machine that speaks its protocol. */
+/** The Claude provider, against a local server with the same protocol. */
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
-import { ClaudeStandIn } from '../demo/claude-stand-in.ts'
+import { ClaudeStub } from '../demo/claude-stub.ts'
 import { aiProviderOf, offlineProvider } from '../services/ai-provider.ts'
-import { openScene, turn } from './scene.ts'
+import { openFixture, turn } from './fixture.ts'
 
-async function startClaude(): Promise<ClaudeStandIn> {
-  const claude = await ClaudeStandIn.start()
+async function startClaude(): Promise<ClaudeStub> {
+  const claude = await ClaudeStub.start()
   onTestFinished(() => claude[Symbol.asyncDispose]())
   return claude
 }
 
-const settingsOf = ({ url }: ClaudeStandIn) => ({ apiKey: 'key', baseUrl: url, model: 'model-1' })
+const settingsOf = ({ url }: ClaudeStub) => ({ apiKey: 'key', baseUrl: url, model: 'model-1' })
 
 describe('Claude as the provider', () => {
-  test('is used with a key, and the stand-in without one', async () => {
+  test('is used if there is a key, and the stub otherwise', async () => {
     assert.equal(await aiProviderOf(null), offlineProvider)
     const claude = await startClaude()
     const ai = await aiProviderOf(settingsOf(claude))
@@ -24,7 +24,7 @@ describe('Claude as the provider', () => {
     assert.equal(request?.model, 'model-1')
   })
 
-  test('plans as many modules as were ordered, and writes their lessons and exams', async () => {
+  test('plans the ordered number of modules, and writes their lessons and exams', async () => {
     const claude = await startClaude()
     const ai = await aiProviderOf(settingsOf(claude))
     const modules = await ai.outline({ topic: 'Mills', modules: 2 })
@@ -45,21 +45,21 @@ describe('Claude as the provider', () => {
     ])
   })
 
-  test('that is overloaded fails the attempt, and the queue tries again', async () => {
+  test('that is overloaded fails the attempt, and the queue retries', async () => {
     const claude = await startClaude()
     const ai = await aiProviderOf(settingsOf(claude))
-    const scene = await openScene({ replace: { ai } })
-    // The client itself tries twice, so the first attempt sees two of them.
+    const fixture = await openFixture({ replace: { ai } })
+    // The client makes two requests per attempt, so the first attempt gets both errors.
     claude.failNext(529, 529)
-    const course = scene.services.courses.create({ owner: 'ada', topic: 'Mills', modules: 1 })
-    const { job_id } = await scene.queue.startCourseGeneration(course, 'ada')
-    scene.startWorker()
-    const job = await scene.mill.jobs.waitFor(job_id)
+    const course = fixture.services.courses.create({ owner: 'ada', topic: 'Mills', modules: 1 })
+    const { job_id } = await fixture.queue.startCourseGeneration(course, 'ada')
+    fixture.startWorker()
+    const job = await fixture.mill.jobs.waitFor(job_id)
     assert.deepEqual([job.status, job.attemptsMade], ['completed', 2])
-    while (scene.services.courses.find(course)?.status === 'generating') await turn()
-    assert.equal(scene.services.courses.find(course)?.status, 'completed')
+    while (fixture.services.courses.find(course)?.status === 'generating') await turn()
+    assert.equal(fixture.services.courses.find(course)?.status, 'completed')
     assert.deepEqual(
-      scene.services.courses.modulesOf(course).map(({ title }) => title),
+      fixture.services.courses.modulesOf(course).map(({ title }) => title),
       ['Part 1'],
     )
   })
@@ -67,13 +67,13 @@ describe('Claude as the provider', () => {
   test('keeps its key out of the log and the job', async () => {
     const claude = await startClaude()
     const ai = await aiProviderOf({ ...settingsOf(claude), apiKey: 'sk-not-for-the-log' })
-    const scene = await openScene({ replace: { ai } })
+    const fixture = await openFixture({ replace: { ai } })
     claude.failNext(401, 401, 401)
-    const course = scene.services.courses.create({ owner: 'ada', topic: 'Mills', modules: 1 })
-    const { job_id } = await scene.queue.startCourseGeneration(course, 'ada')
-    scene.startWorker()
-    const job = await scene.mill.jobs.waitFor(job_id)
+    const course = fixture.services.courses.create({ owner: 'ada', topic: 'Mills', modules: 1 })
+    const { job_id } = await fixture.queue.startCourseGeneration(course, 'ada')
+    fixture.startWorker()
+    const job = await fixture.mill.jobs.waitFor(job_id)
     assert.equal(job.status, 'failed')
-    assert.ok(!JSON.stringify([scene.lines, job]).includes('sk-not-for-the-log'))
+    assert.ok(!JSON.stringify([fixture.lines, job]).includes('sk-not-for-the-log'))
   })
 })

@@ -5,7 +5,7 @@ import { readEnvironment } from '../environment.ts'
 const JWT_SECRET = 'a secret of more than thirty-two characters'
 
 describe('the environment', () => {
-  test('has the defaults of the document', () => {
+  test('has the specified defaults', () => {
     const environment = readEnvironment({ JWT_SECRET })
     assert.deepEqual(
       {
@@ -27,7 +27,7 @@ describe('the environment', () => {
     )
   })
 
-  test('reads what is given', () => {
+  test('reads given values', () => {
     const { attempts, courseLimiterMs } = readEnvironment({
       JWT_SECRET,
       JOB_QUEUE_DEFAULT_ATTEMPTS: '7',
@@ -36,7 +36,7 @@ describe('the environment', () => {
     assert.deepEqual([attempts, courseLimiterMs], [7, 8_000])
   })
 
-  test('names every variable that is missing or wrong, and quotes none', () => {
+  test('is refused with the names of all wrong variables and no values', () => {
     const wrong = {
       JWT_SECRET: 'short-secret',
       JOB_QUEUE_DEFAULT_ATTEMPTS: '0',
@@ -56,7 +56,7 @@ describe('the environment', () => {
     assert.throws(() => readEnvironment({}), /JWT_SECRET/)
   })
 
-  test('accepts the address of a Redis, and keeps it to itself', () => {
+  test('accepts a Redis URL, and does not keep it', () => {
     const REDIS_URL = 'redis://default:hidden@redis.example:6379'
     assert.ok(!JSON.stringify(readEnvironment({ JWT_SECRET, REDIS_URL })).includes('hidden'))
   })

@@ -1,4 +1,4 @@
-/** Browsers on real sockets, in two API processes' worth of gateways over one database. */
+/** Browsers on real sockets, connected to two gateways with one database, as in two API processes. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -10,13 +10,13 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { RealtimeGateway } from '../services/realtime-gateway.ts'
 import { openServices, type Services } from '../services/services.ts'
 
-interface Scene {
+interface Fixture {
   readonly services: Services
-  /** Starts one more gateway and answers its address. */
+  /** Starts another gateway and resolves to its URL. */
   startGateway(): Promise<string>
 }
 
-async function openScene(): Promise<Scene> {
+async function openFixture(): Promise<Fixture> {
   const folder = await temporaryFolder('job-queue-realtime')
   const settings = { smtpUrl: 'smtp://127.0.0.1:1', mailFrom: 'no-reply@academy.example' }
   const services = openServices({ dataDirectory: folder.path, ...settings })
@@ -62,8 +62,8 @@ const follow = (socket: Socket, course_id: string, after = 0): Promise<unknown> 
   socket.emitWithAck('follow', { course_id, after })
 
 describe('a browser', () => {
-  test('hears what happens to its course, whichever API process it is connected to', async () => {
-    const { services, startGateway } = await openScene()
+  test('receives the events of its course from any API process', async () => {
+    const { services, startGateway } = await openFixture()
     const course = services.courses.create({ owner: 'ada', topic: 'Mills', modules: 1 })
     const [one, other] = await Promise.all([startGateway(), startGateway()])
     const sockets = [browser(one, 'token-ada'), browser(other, 'token-ada')]
@@ -75,8 +75,8 @@ describe('a browser', () => {
     }
   })
 
-  test('gets what it has missed, each event once and in order', async () => {
-    const { services, startGateway } = await openScene()
+  test('receives missed events once and in order', async () => {
+    const { services, startGateway } = await openFixture()
     const course = services.courses.create({ owner: 'ada', topic: 'Mills', modules: 1 })
     services.courses.saveOutline(course, [{ title: 'Wheels' }])
     const socket = browser(await startGateway(), 'token-ada')
@@ -96,8 +96,8 @@ describe('a browser', () => {
     assert.equal((await missed)['id'], id)
   })
 
-  test('is refused without a valid token, and for a course of somebody else', async () => {
-    const { services, startGateway } = await openScene()
+  test('is refused without a valid token, and for the course of another user', async () => {
+    const { services, startGateway } = await openFixture()
     const course = services.courses.create({ owner: 'ada', topic: 'Mills', modules: 1 })
     const url = await startGateway()
     const stranger = browser(url, 'wrong')

@@ -1,4 +1,4 @@
-/** The example's own services, on a real database and a real SMTP server. */
+/** The services of the example, on a real database and a real SMTP server. */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, onTestFinished, test } from 'vitest'
@@ -8,13 +8,13 @@ import { offlineProvider } from '../services/ai-provider.ts'
 import { openServices, type Services } from '../services/services.ts'
 import { InsufficientCreditsError } from '../services/users-service.ts'
 
-interface Scene {
+interface Fixture {
   readonly services: Services
   readonly mailbox: Mailbox
   readonly file: (name: string) => string
 }
 
-async function openScene(): Promise<Scene> {
+async function openFixture(): Promise<Fixture> {
   const folder = await temporaryFolder('job-queue-services')
   const mailbox = new Mailbox()
   const smtpUrl = await mailbox.start()
@@ -33,8 +33,8 @@ function addDocument({ documents }: Services, title: string): Promise<string> {
 }
 
 describe('the mail service', () => {
-  test('hands a message to the server, once for each job', async () => {
-    const { services, mailbox } = await openScene()
+  test('sends one message per job', async () => {
+    const { services, mailbox } = await openFixture()
     const mail = { jobId: 'job-1', to: 'ada@example.com', template: 'welcome' } as const
     assert.equal(await services.mail.send(mail), true)
     assert.equal(await services.mail.send(mail), false)
@@ -44,20 +44,20 @@ describe('the mail service', () => {
     assert.match(mailbox.received[0].source, /^Subject: Welcome\r$/m)
   })
 
-  test('fails when the server refuses, and can be asked again', async () => {
-    const { services, mailbox } = await openScene()
+  test('fails if the server refuses, and can be retried', async () => {
+    const { services, mailbox } = await openFixture()
     const mail = { jobId: 'job-1', to: 'ada@example.com', template: 'welcome' } as const
-    mailbox.trouble = 'no room'
+    mailbox.refusal = 'no room'
     await assert.rejects(services.mail.send(mail), /no room/)
-    mailbox.trouble = undefined
+    mailbox.refusal = undefined
     assert.equal(await services.mail.send(mail), true)
     assert.equal(mailbox.received.length, 1)
   })
 })
 
 describe('the notifications service', () => {
-  test('keeps one notification for each job', async () => {
-    const { notifications } = (await openScene()).services
+  test('stores one notification per job', async () => {
+    const { notifications } = (await openFixture()).services
     assert.equal(notifications.create({ jobId: 'j', userId: 'ada', kind: 'message' }), true)
     assert.equal(notifications.create({ jobId: 'j', userId: 'ada', kind: 'message' }), false)
     assert.deepEqual(
@@ -66,8 +66,8 @@ describe('the notifications service', () => {
     )
   })
 
-  test('lets only the user mark a notification as read', async () => {
-    const { notifications } = (await openScene()).services
+  test('lets only its user mark a notification as read', async () => {
+    const { notifications } = (await openFixture()).services
     notifications.create({ jobId: 'j', userId: 'ada', kind: 'message' })
     const id = notifications.listOf('ada')[0]?.id ?? 0
     assert.equal(notifications.markRead({ id, userId: 'bob' }), false)
@@ -77,8 +77,8 @@ describe('the notifications service', () => {
 })
 
 describe('the search index', () => {
-  test('holds the title first, and the text once it is known', async () => {
-    const { services } = await openScene()
+  test('indexes the title first, and the text when it is known', async () => {
+    const { services } = await openFixture()
     const id = await addDocument(services, 'Invoice')
     assert.equal(services.search.indexDocument(id), 'title')
     assert.deepEqual(services.search.search({ owner: 'ada', words: 'wheel' }), [])
@@ -89,8 +89,8 @@ describe('the search index', () => {
     assert.deepEqual(services.search.search({ owner: 'bob', words: 'wheel' }), [])
   })
 
-  test('forgets a document that has been deleted', async () => {
-    const { services } = await openScene()
+  test('removes a deleted document', async () => {
+    const { services } = await openFixture()
     const id = await addDocument(services, 'Invoice')
     services.search.indexDocument(id)
     await services.documents.delete(id)
@@ -98,8 +98,8 @@ describe('the search index', () => {
     assert.deepEqual(services.search.search({ owner: 'ada', words: 'invoice' }), [])
   })
 
-  test('reads operators of the query language as words', async () => {
-    const { services } = await openScene()
+  test('treats query operators as words', async () => {
+    const { services } = await openFixture()
     const id = await addDocument(services, 'This AND that')
     services.search.indexDocument(id)
     assert.equal(services.search.search({ owner: 'ada', words: 'AND' }).length, 1)
@@ -108,8 +108,8 @@ describe('the search index', () => {
 })
 
 describe('a subscription', () => {
-  test('pays once for one piece of work, and refuses when nothing is left', async () => {
-    const { users } = (await openScene()).services
+  test('pays once for each key, and throws if no credit is left', async () => {
+    const { users } = (await openFixture()).services
     users.save({ id: 'ada', email: 'ada@example.com' }, 1)
     users.useAiCredit('ada', 'outline:1')
     users.useAiCredit('ada', 'outline:1')
@@ -122,7 +122,7 @@ describe('a subscription', () => {
 })
 
 describe('the offline provider', () => {
-  test('answers the same for the same input', async () => {
+  test('returns the same output for the same input', async () => {
     const text = 'The wheel turns. The wheel grinds corn and corn alone.'
     assert.equal(await offlineProvider.summarize(text), 'The wheel turns.')
     assert.equal(await offlineProvider.keywords(text), 'corn, wheel, alone, grinds, turns')

@@ -1,4 +1,4 @@
-/** Answers one merged payload: once, however often it is delivered. */
+/** Replies to one merged payload. A repeated delivery sends no second reply. */
 import type { MergedPayload } from '../messages.ts'
 import type { ReplyChannel } from './reply-channel.ts'
 import type { ReplyWriter } from './reply-writer.ts'
@@ -14,10 +14,10 @@ export async function answerPayload(
 ): Promise<void> {
   const { conversation_id, channel_type, sender_id, recipient_id, message_sids } = payload
   const answers = message_sids.join(' ')
-  // An answer is dear to write, and nobody wants to read a second one.
+  // Check first: a model call costs money, and a second reply confuses the customer.
   if (await channel.hasSent(conversation_id, answers)) return
   const body = await writer.write(payload)
-  // It goes back: from the line that was written to, to whoever wrote.
+  // The reply goes from the number or address that the customer wrote to, back to the customer.
   const ends = { sender_id: recipient_id, recipient_id: sender_id }
   await channel.send({ conversation_id, answers, channel_type, ...ends, body })
 }

@@ -1,4 +1,4 @@
-/** Lets Claude write the answer. The model is told what was said and where the conversation stands. */
+/** Lets Claude write the reply, from the merged text and the current step of the conversation. */
 import { Claude, type ClaudeSettings } from '../../shared/claude.ts'
 import type { ReplyWriter } from './reply-writer.ts'
 
@@ -7,7 +7,7 @@ const system =
   'You promise nothing that you were not told.'
 
 export function claudeWriter(settings: ClaudeSettings): ReplyWriter {
-  // The queue tries again; there is no need to do it here as well.
+  // The queue retries, so the client retries only once.
   const claude = new Claude(settings, { maxRetries: 1, timeoutMs: 60_000 })
   return {
     async write({ merged_body, channel_type, full_conversation_context }) {

@@ -1,4 +1,4 @@
-/** A channel that keeps what it should send, in a table, so that the example needs no provider. */
+/** A channel that writes replies to a table instead of sending them, so the example needs no provider. */
 import { Database } from '../../shared/database.ts'
 import type { Answer, ReplyChannel } from './reply-channel.ts'
 
@@ -27,7 +27,7 @@ export class Outbox implements ReplyChannel {
     this.#db.run(sql, conversation_id, answers, channel_type, sender_id, recipient_id, body)
   }
 
-  /** What was sent, oldest first. */
+  /** Oldest first. */
   get sent(): readonly Answer[] {
     return this.#db.all<Answer>('SELECT * FROM answer ORDER BY rowid')
   }

@@ -1,12 +1,12 @@
-/** The way back to the customer. An engine in production calls the providers here. */
+/** Sends replies to customers. In production, implement this with calls to your providers. */
 import type { Channel } from '../messages.ts'
 
 export interface Answer {
   readonly conversation_id: string
-  /** The sids of the messages that it answers: together with the conversation, they make it unique. */
+  /** The ids of the messages that it replies to. With the conversation, they identify the reply. */
   readonly answers: string
   readonly channel_type: Channel
-  /** Our line, and the customer. */
+  /** Our number or address. */
   readonly sender_id: string
   readonly recipient_id: string
   readonly body: string
@@ -14,6 +14,6 @@ export interface Answer {
 
 export interface ReplyChannel {
   hasSent(conversationId: string, answers: string): Promise<boolean>
-  /** A second answer to the same messages is not sent. */
+  /** Sends one reply per set of messages; a repeated call does nothing. */
   send(answer: Answer): Promise<void>
 }

@@ -1,11 +1,11 @@
-/** Writes the answer to what a customer said. */
+/** Writes the reply to a merged payload. */
 import type { MergedPayload } from '../messages.ts'
 
 export interface ReplyWriter {
   write(payload: MergedPayload): Promise<string>
 }
 
-/** Works without a network: says what was understood, and where the conversation stands. */
+/** Works without a network: repeats the customer's text and names the current step. */
 export const offlineWriter: ReplyWriter = {
   write: async ({ merged_body, full_conversation_context: context }) => {
     const said = merged_body.replaceAll(/\s+/g, ' ').trim()

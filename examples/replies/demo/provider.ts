@@ -1,15 +1,15 @@
-/** Calls the webhooks as the providers do, with their signatures. */
+/** Calls the webhooks as Twilio and an e-mail provider do, with valid signatures. */
 import { z } from 'zod'
 import { statusHeader } from '../webhooks/create-api.ts'
 import { emailSignature, emailSignatureHeader } from '../webhooks/email-signature.ts'
 import { twilioSignature } from '../webhooks/twilio-signature.ts'
 
 export interface ProviderSetup {
-  /** Where the webhooks are. */
+  /** The base URL of the webhooks. */
   readonly url: string
   readonly twilioAuthToken: string
   readonly emailSecret: string
-  /** How requests are made. Default: over the network. */
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: (request: Request) => Response | Promise<Response>
   readonly now?: () => number
 }
@@ -31,8 +31,8 @@ export interface EmailMessage {
 
 export interface WebhookAnswer {
   readonly status: number
-  /** What became of the message: `staged`, `duplicate`, or what was wrong with it. */
-  readonly says: string
+  /** `staged`, `duplicate`, or the error code. */
+  readonly outcome: string
   readonly body: string
 }
 
@@ -75,7 +75,7 @@ export class Provider {
     const response = await call(new Request(url + path, { method: 'POST', body, headers }))
     const answer = await response.text()
     const staged = response.headers.get(statusHeader)
-    const says = staged ?? Refusal.parse(JSON.parse(answer)).error
-    return { status: response.status, says, body: answer }
+    const outcome = staged ?? Refusal.parse(JSON.parse(answer)).error
+    return { status: response.status, outcome, body: answer }
   }
 }

@@ -1,13 +1,13 @@
 /**
- * The whole engine on this machine, in a folder of its own: the template brought up, the server that speaks
- * SQS and watches the alarms, the webhooks, and a worker.
+ * The whole system on this machine, in one folder: the deployed template, the server with the SQS endpoint
+ * and the alarms, the webhooks, and a worker.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { millraceFile, runMillrace } from '../../shared/millrace-command.ts'
 import { Program } from '../../shared/program.ts'
 import { Outbox } from '../answering/outbox.ts'
-import { ConversationBook } from '../conversations/conversation-book.ts'
+import { ConversationStore } from '../conversations/conversation-store.ts'
 import { Provider } from './provider.ts'
 import { sampleConversations } from './sample-conversations.ts'
 
@@ -17,7 +17,7 @@ export const template: string = join(example, 'template.yaml')
 export interface SystemSetup {
   readonly folder: string
   readonly onLine?: (line: string) => void
-  /** Besides those that the system needs. */
+  /** Variables for every process, in addition to the required ones. */
   readonly variables?: Variables
 }
 
@@ -41,9 +41,9 @@ interface Parts {
 export class RepliesSystem implements AsyncDisposable {
   /** The SQS endpoint. */
   readonly endpoint: string
-  /** Who calls the webhooks, with the right signatures. */
+  /** Calls the webhooks with valid signatures. */
   readonly provider: Provider
-  readonly book: ConversationBook
+  readonly conversations: ConversationStore
   readonly outbox: Outbox
   readonly #parts: Parts
   #worker: Program
@@ -53,31 +53,31 @@ export class RepliesSystem implements AsyncDisposable {
     this.provider = parts.provider
     this.#parts = parts
     this.#worker = parts.worker
-    this.book = new ConversationBook(join(parts.folder, 'conversations.db'))
+    this.conversations = new ConversationStore(join(parts.folder, 'conversations.db'))
     this.outbox = new Outbox(join(parts.folder, 'answers.db'))
   }
 
   static async start({ folder, onLine, variables: more }: SystemSetup): Promise<RepliesSystem> {
     await mkdir(folder, { recursive: true })
-    const book = new ConversationBook(join(folder, 'conversations.db'))
-    for (const conversation of sampleConversations) book.add(conversation)
-    book.close()
+    const conversations = new ConversationStore(join(folder, 'conversations.db'))
+    for (const conversation of sampleConversations) conversations.add(conversation)
+    conversations.close()
     const variables = { ...secrets, REPLIES_DATA: folder, PORT: '0', ...more }
     const start = (command: readonly string[], own: Variables = {}): Program =>
       new Program({ command, variables: { ...variables, ...own }, ...(onLine && { onLine }) })
     const startWorker = async (own: Variables): Promise<Program> => {
       const program = start([join(example, 'run-worker.ts')], own)
-      await program.said(/^worker ready$/)
+      await program.waitForLine(/^worker ready$/)
       return program
     }
 
     const up = start([millraceFile, 'up', template, '--data', folder])
-    if ((await up.ended) !== 0) throw new Error(`The template did not go up:\n${up.output}`)
+    if ((await up.ended) !== 0) throw new Error(`millrace up failed:\n${up.output}`)
     const server = start([millraceFile, 'serve', '--data', folder, '--port', '0'])
     const webhooks = start([join(example, 'serve-webhooks.ts')])
     const worker = await startWorker({})
-    const [, endpoint = ''] = await server.said(/(http:\/\/[\d.]+:\d+)/)
-    const [, url = ''] = await webhooks.said(/^webhooks (http:\S+)$/)
+    const [, endpoint = ''] = await server.waitForLine(/(http:\/\/[\d.]+:\d+)/)
+    const [, url = ''] = await webhooks.waitForLine(/^webhooks (http:\S+)$/)
     const { TWILIO_AUTH_TOKEN: twilioAuthToken, EMAIL_WEBHOOK_SECRET: emailSecret } = secrets
     const provider = new Provider({ url, twilioAuthToken, emailSecret })
     return new RepliesSystem({
@@ -86,20 +86,20 @@ export class RepliesSystem implements AsyncDisposable {
     })
   }
 
-  /** Puts another worker in place of the one that runs, with other settings. */
+  /** Replaces the running worker by one with other settings. */
   async replaceWorker(variables: Variables): Promise<void> {
     await this.#worker.stop()
     this.#worker = await this.#parts.startWorker(variables)
   }
 
-  /** Runs the `millrace` command on the store, and answers what it printed. */
+  /** Runs the `millrace` command on the store, and resolves to its output. */
   millrace(...args: readonly string[]): Promise<string> {
     return runMillrace([...args, '--data', this.#parts.folder])
   }
 
-  /** Stops everything; the answers are exit codes. */
+  /** Stops all processes, and resolves to their exit codes. */
   async stop(): Promise<readonly (number | null)[]> {
-    this.book.close()
+    this.conversations.close()
     this.outbox.close()
     const { webhooks, server } = this.#parts
     const codes: (number | null)[] = []

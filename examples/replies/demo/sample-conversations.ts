@@ -1,5 +1,5 @@
-/** Who has written before, so that there is something to look up. */
-import type { NewConversation } from '../conversations/conversation-book.ts'
+/** Sample conversations for the demo and the tests. */
+import type { NewConversation } from '../conversations/conversation-store.ts'
 
 const common = {
   project_id: 'project_456',
@@ -7,7 +7,7 @@ const common = {
   project_active: true,
   allowed_channels: ['whatsapp', 'sms', 'email'],
   auto_queue: false,
-  // Ten seconds are a long time to watch; a real conversation leaves this out.
+  // Short for the demo. Leave it out to use the default of ten seconds.
   window_seconds: 2,
 } as const
 
@@ -33,7 +33,7 @@ export const ben: NewConversation = {
   current_step: 'appointment',
 }
 
-/** Writes long letters, and is given the time. */
+/** Writes long e-mails, so the window is longer. */
 export const cleo: NewConversation = {
   ...common,
   window_seconds: 60,
@@ -46,7 +46,7 @@ export const cleo: NewConversation = {
   current_step: 'invoice',
 }
 
-/** Always for a person. */
+/** Always handed to a person. */
 export const dora: NewConversation = {
   ...common,
   conversation_id: 'conv-dora',
@@ -59,7 +59,7 @@ export const dora: NewConversation = {
   auto_queue: true,
 }
 
-/** Its project has ended. */
+/** Its project is not active. */
 export const emil: NewConversation = {
   ...common,
   conversation_id: 'conv-emil',

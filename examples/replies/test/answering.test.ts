@@ -1,4 +1,4 @@
-/** Rules, writers and the way back. */
+/** Rules, reply writers, and the outbox. */
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
 import { textOf } from '../../shared/messages-api/messages-request.ts'
@@ -6,8 +6,8 @@ import { answerPayload } from '../answering/answer-payload.ts'
 import { claudeWriter } from '../answering/claude-writer.ts'
 import { Outbox } from '../answering/outbox.ts'
 import { offlineWriter } from '../answering/reply-writer.ts'
-import { judge } from '../conversations/rules.ts'
-import { ClaudeStandIn } from '../demo/claude-stand-in.ts'
+import { applyRules } from '../conversations/rules.ts'
+import { ClaudeStub } from '../demo/claude-stub.ts'
 import { ada } from '../demo/sample-conversations.ts'
 import { readEnvironment, readWebhookEnvironment } from '../environment.ts'
 import type { MergedPayload } from '../messages.ts'
@@ -34,16 +34,16 @@ function memoryOutbox(): Outbox {
   return outbox
 }
 
-async function startClaude(): Promise<ClaudeStandIn> {
-  const claude = await ClaudeStandIn.start()
+async function startClaude(): Promise<ClaudeStub> {
+  const claude = await ClaudeStub.start()
   onTestFinished(() => claude[Symbol.asyncDispose]())
   return claude
 }
 
 describe('a request for a person', () => {
   const reasonOf = (body: string): string | null => {
-    const verdict = judge({ ...ada, window_seconds: null }, body)
-    return verdict.accepted ? verdict.handoffReason : verdict.because
+    const result = applyRules({ ...ada, window_seconds: null }, body)
+    return result.accepted ? result.handoffReason : result.because
   }
 
   test.each([
@@ -53,20 +53,20 @@ describe('a request for a person', () => {
     'a person, please!',
     'Representative',
     'Hello\noperator please\nthanks',
-  ])('is heard in: %s', (body) => {
+  ])('is recognized in: %s', (body) => {
     assert.equal(reasonOf(body), 'user_requested')
   })
 
   test.each(['The delivery person was kind', 'Which agent sold this house?', ''])(
-    'is not heard in: %s',
+    'is not recognized in: %s',
     (body) => {
       assert.equal(reasonOf(body), null)
     },
   )
 })
 
-describe('an answer', () => {
-  test('is written and sent once, however often the payload is delivered', async () => {
+describe('a reply', () => {
+  test('is written and sent once, even if the payload is delivered again', async () => {
     const channel = memoryOutbox()
     let written = 0
     const writer = {
@@ -113,7 +113,7 @@ describe('an answer', () => {
 })
 
 describe('the environment', () => {
-  test('is the one of the template by default, and answers offline', () => {
+  test('defaults to the parameters of the template and offline replies', () => {
     const { settings, claude } = readEnvironment({ ANTHROPIC_API_KEY: '' })
     assert.deepEqual(settings, {
       projectPrefix: 'ai-multi-comms',
@@ -123,7 +123,7 @@ describe('the environment', () => {
     assert.equal(claude, null)
   })
 
-  test('names all that is wrong, and quotes nothing', () => {
+  test('is refused with all wrong names and no values', () => {
     const wrong = { TWILIO_AUTH_TOKEN: 'hush', ENVIRONMENT_NAME: 'a b', PORT: 'http' }
     assert.throws(
       () => readWebhookEnvironment(wrong),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { ada, ben, cleo, dora } from '../demo/sample-conversations.ts'
-import { from, openScene, second } from './scene.ts'
+import { from, openFixture, second } from './fixture.ts'
 
 const longAda = { ...ada, window_seconds: null }
 
@@ -12,14 +12,14 @@ function context({ customer_name, current_step, thread_id }: typeof ada) {
 }
 
 describe('five messages of one conversation', () => {
-  test('are one payload when the window has ended, with every field of it', async () => {
-    const { provider, book, clock, mill, payloads, passing } = await openScene()
-    book.add(longAda)
+  test('become one payload with all fields when the window ends', async () => {
+    const { provider, conversations, clock, mill, payloads, passing } = await openFixture()
+    conversations.add(longAda)
     mill.worker({ poll: ['triggerDelay'], handle: {} }).start()
     const begin = clock.now()
     for (const number of [1, 2, 3, 4, 5]) {
       const answer = await provider.deliver(from(ada, `SM${number}`, `part ${number}`))
-      assert.deepEqual([answer.status, answer.says], [200, 'staged'])
+      assert.deepEqual([answer.status, answer.outcome], [200, 'staged'])
       await clock.advance(1_900)
       assert.deepEqual(await payloads('whatsapp'), [])
     }
@@ -41,9 +41,9 @@ describe('five messages of one conversation', () => {
     ])
   })
 
-  test('have one trigger, which says nothing but the conversation and waits ten seconds', async () => {
-    const { provider, book, mill, clock } = await openScene()
-    book.add(longAda)
+  test('have one trigger, with only the conversation id, delayed by ten seconds', async () => {
+    const { provider, conversations, mill, clock } = await openFixture()
+    conversations.add(longAda)
     for (const sid of ['SM1', 'SM2']) await provider.deliver(from(ada, sid, 'hello'))
     const { items } = await mill.queues.triggerDelay.peek({ state: 'delayed' })
     assert.deepEqual(
@@ -54,17 +54,17 @@ describe('five messages of one conversation', () => {
     assert.equal(dueAt, clock.now() + 10 * second)
   })
 
-  test('wait as long as their conversation says, where it says so', async () => {
-    const { provider, mill, clock } = await openScene()
+  test('are collected for the window of their conversation, if it has one', async () => {
+    const { provider, mill, clock } = await openFixture()
     await provider.deliver(from(ada, 'SM1', 'hello'))
     const { dueAt } = (await mill.collectors.conversations.inspect('conv-ada')) ?? {}
     assert.equal(dueAt, clock.now() + 2 * second)
   })
 
-  test('are merged by the time of their arrival, also where a slow webhook stages late', async () => {
-    const { provider, watch, payloads, mill, clock, passing } = await openScene()
+  test('are merged in order of arrival, even if a slow webhook stages one late', async () => {
+    const { provider, watch, payloads, mill, clock, passing } = await openFixture()
     const begin = clock.now()
-    // What came at the webhooks first is staged last.
+    // The first message to arrive is staged last.
     for (const [sid, behindMs] of [
       ['SM3', 0],
       ['SM1', 900],
@@ -81,8 +81,8 @@ describe('five messages of one conversation', () => {
     assert.equal(payload?.first_message_received_at, new Date(begin - 900).toISOString())
   })
 
-  test('open the next window when they come after the merge', async () => {
-    const { provider, outbox, startWorker, passing } = await openScene()
+  test('open the next window if they arrive after the merge', async () => {
+    const { provider, outbox, startWorker, passing } = await openFixture()
     startWorker()
     await provider.deliver(from(ada, 'SM1', 'hello'))
     await passing(() => outbox.sent.length === 1)
@@ -96,11 +96,11 @@ describe('five messages of one conversation', () => {
 })
 
 describe('a message that was delivered before', () => {
-  test('is a duplicate while it waits, after it was merged, and is answered with 200', async () => {
-    const { provider, outbox, mill, clock, startWorker, passing } = await openScene()
+  test('is a duplicate before and after the merge, and returns 200', async () => {
+    const { provider, outbox, mill, clock, startWorker, passing } = await openFixture()
     const again = async (): Promise<unknown> => {
-      const { status, says } = await provider.deliver(from(ada, 'SM1', 'hello'))
-      return [status, says]
+      const { status, outcome } = await provider.deliver(from(ada, 'SM1', 'hello'))
+      return [status, outcome]
     }
     assert.deepEqual(await again(), [200, 'staged'])
     assert.deepEqual(await again(), [200, 'duplicate'])
@@ -114,16 +114,16 @@ describe('a message that was delivered before', () => {
 })
 
 describe('each channel', () => {
-  test('has its queue, and its answers go back the way they came', async () => {
-    const { provider, outbox, startWorker, passing } = await openScene()
+  test('has its own queue, and replies use the same channel', async () => {
+    const { provider, outbox, startWorker, passing } = await openFixture()
     startWorker()
     await provider.deliver(from(ada, 'SM-a', 'hello'))
     await provider.deliver(from(ben, 'SM-b', 'hello'))
     const { customer, line } = cleo
-    // Addresses are the same in whatever case.
+    // Addresses are compared without case.
     const mail = { id: '<1@x>', from: customer.toUpperCase(), to: line, text: 'hello' }
-    const { status, says } = await provider.deliverEmail(mail)
-    assert.deepEqual([status, says], [200, 'staged'])
+    const { status, outcome } = await provider.deliverEmail(mail)
+    assert.deepEqual([status, outcome], [200, 'staged'])
     await passing(() => outbox.sent.length === 3)
     const ends = outbox.sent.map(({ channel_type, sender_id, recipient_id }) => [
       channel_type,
@@ -139,8 +139,8 @@ describe('each channel', () => {
 })
 
 describe('a payload for a person', () => {
-  test('says that the customer asked, when one message of several does', async () => {
-    const { provider, startWorker, payloads, passing, outbox } = await openScene()
+  test('has the reason user_requested if one of its messages asks for a person', async () => {
+    const { provider, startWorker, payloads, passing, outbox } = await openFixture()
     startWorker()
     await provider.deliver(from(ben, 'SM1', 'I have a question'))
     await provider.deliver(from(ben, 'SM2', 'Can I talk to a real person?'))
@@ -153,8 +153,8 @@ describe('a payload for a person', () => {
     assert.deepEqual(outbox.sent, [])
   })
 
-  test('says that its conversation is always for people', async () => {
-    const { provider, startWorker, payloads, passing } = await openScene()
+  test('has the reason auto_queued if its conversation is flagged', async () => {
+    const { provider, startWorker, payloads, passing } = await openFixture()
     startWorker()
     await provider.deliver(from(dora, 'SM1', 'hello'))
     await passing(async () => (await payloads('handoff')).length > 0)
@@ -163,13 +163,13 @@ describe('a payload for a person', () => {
 })
 
 describe('a trigger', () => {
-  test('that meets a merge of its conversation is settled silently, and nothing is lost', async () => {
-    const scene = await openScene()
-    const { mill, backend, provider, outbox, lines, startWorker, passing, clock } = scene
+  test('that arrives during a merge of its conversation is acknowledged, and nothing is lost', async () => {
+    const fixture = await openFixture()
+    const { mill, backend, provider, outbox, lines, startWorker, passing, clock } = fixture
     const { triggerDelay } = mill.queues
     await provider.deliver(from(ada, 'SM1', 'hello'))
     await clock.advance(2 * second)
-    // A worker begins with the batch, and dies.
+    // A worker begins the batch and crashes.
     const queue = triggerDelay.name
     const [held] = await backend.receive({ queue, max: 1, waitMs: 0 })
     const batch = await backend.collectors?.begin({
@@ -191,17 +191,17 @@ describe('a trigger', () => {
       outbox.sent.map(({ answers }) => answers),
       ['SM1 SM2'],
     )
-    assert.equal((await triggerDelay.deadLetters?.statistics())?.ready, 0)
-    // Only an alarm has noticed: a message that was older than ten minutes.
+    assert.equal((await triggerDelay.deadLetters.statistics()).ready, 0)
+    // Only the alarm on old messages has fired.
     const troubles = lines.filter(({ level }) => level === 'warn' || level === 'error')
     assert.ok(troubles.every(({ message }) => message.startsWith('alarm ')))
   })
 
-  test('that names no conversation is a dead letter', async () => {
-    const { mill, startWorker, passing } = await openScene()
+  test('without a conversation id is dead-lettered', async () => {
+    const { mill, startWorker, passing } = await openFixture()
     startWorker()
     await mill.queues.triggerDelay.send({ conversation: 'conv-ada' })
     const { deadLetters } = mill.queues.triggerDelay
-    await passing(async () => (await deadLetters?.statistics())?.ready === 1)
+    await passing(async () => (await deadLetters.statistics()).ready === 1)
   })
 })

@@ -6,12 +6,12 @@ import { checkPolicies, checkQueues } from '../../shared/test/check-export.ts'
 
 const app = join(import.meta.dirname, '../declared-replies.ts')
 
-describe('the replies engine, written as a template', () => {
-  test('goes up with its 9 queues, in every format', async () => {
+describe('the exported template', () => {
+  test('deploys the 9 queues, in every format', async () => {
     assert.equal((await checkQueues(app)).length, 9)
   })
 
-  test('has policies for one role on one queue each, and says what stays with Millrace', async () => {
+  test('has one policy per role and queue, and warns about what AWS cannot do', async () => {
     const notes = await checkPolicies(app)
     for (const part of [/collectors of the app/]) assert.match(notes, part)
   })

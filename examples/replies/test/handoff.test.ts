@@ -1,47 +1,47 @@
-/** A conversation that waits for a person, and the person. */
+/** Conversations in the handoff queue, and the people who claim them. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { runCli } from '../../../test/support/cli-process.ts'
 import { ben } from '../demo/sample-conversations.ts'
-import { from, minute, openScene, type Scene } from './scene.ts'
+import { type Fixture, from, minute, openFixture } from './fixture.ts'
 
 const queue = 'ai-multi-comms-human-handoff-queue-dev'
 
-async function inbox({ folder }: Scene, ...args: readonly string[]) {
+async function inbox({ folder }: Fixture, ...args: readonly string[]) {
   const { code, stdout, stderr } = await runCli(['inbox', ...args, '--data', folder, '--json'])
   return { code, stderr, answer: stdout === '' ? null : JSON.parse(stdout) }
 }
 
-async function sceneWithOneWaiting(): Promise<Scene> {
-  const scene = await openScene()
-  const { provider, startWorker, passing, payloads } = scene
+async function fixtureWithOneWaiting(): Promise<Fixture> {
+  const fixture = await openFixture()
+  const { provider, startWorker, passing, payloads } = fixture
   startWorker()
   await provider.deliver(from(ben, 'SM1', 'A person, please!'))
   await passing(async () => (await payloads('handoff')).length === 1)
-  return scene
+  return fixture
 }
 
 describe('a conversation for a person', () => {
-  test('waits until somebody claims and resolves it from the command line', async () => {
-    const scene = await sceneWithOneWaiting()
-    // No worker takes it, however long it waits.
-    await scene.clock.advance(10 * minute)
-    const listed = await inbox(scene, 'list', queue)
+  test('is claimed and resolved from the command line', async () => {
+    const fixture = await fixtureWithOneWaiting()
+    // No worker polls this queue.
+    await fixture.clock.advance(10 * minute)
+    const listed = await inbox(fixture, 'list', queue)
     const [item] = listed.answer.items
     assert.equal(item.message.handoff_reason, 'user_requested')
     assert.equal(item.message.merged_body, 'A person, please!')
-    const claimed = await inbox(scene, 'claim', queue, '--by', 'anna')
+    const claimed = await inbox(fixture, 'claim', queue, '--by', 'anna')
     assert.equal(claimed.answer.claim.by, 'anna')
-    const second = await inbox(scene, 'claim', queue, item.id, '--by', 'ben')
+    const second = await inbox(fixture, 'claim', queue, item.id, '--by', 'ben')
     assert.equal(second.code, 1)
-    assert.equal((await inbox(scene, 'note', queue, item.id, 'calls at noon')).code, 0)
-    assert.equal((await inbox(scene, 'resolve', queue, item.id, '--by', 'anna')).code, 0)
-    assert.deepEqual(await scene.payloads('handoff'), [])
-    assert.deepEqual(scene.outbox.sent, [])
+    assert.equal((await inbox(fixture, 'note', queue, item.id, 'calls at noon')).code, 0)
+    assert.equal((await inbox(fixture, 'resolve', queue, item.id, '--by', 'anna')).code, 0)
+    assert.deepEqual(await fixture.payloads('handoff'), [])
+    assert.deepEqual(fixture.outbox.sent, [])
   })
 
-  test('is claimed and resolved over HTTP, and comes back when an hour has gone by', async () => {
-    const { endpoint, clock } = await sceneWithOneWaiting()
+  test('is claimed and resolved over HTTP, and can be claimed again after an hour', async () => {
+    const { endpoint, clock } = await fixtureWithOneWaiting()
     const call = async (path: string, body?: object): Promise<Response> =>
       fetch(`${endpoint}/inbox/${queue}${path}`, {
         ...(body && { method: 'POST', body: JSON.stringify(body) }),

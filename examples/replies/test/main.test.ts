@@ -9,37 +9,37 @@ const write = join(import.meta.dirname, '..', 'demo', 'write.ts')
 
 describe('writing by hand', () => {
   test.each([
-    ['somebody who is none of the sample conversations', ['zoe', 'Hello']],
+    ['an unknown customer', ['zoe', 'Hello']],
     ['nothing', ['ada']],
-  ])('as %s is one line that says who can', async (_, args) => {
+  ])('with %s prints the usage', async (_, args) => {
     const { code, stdout, stderr } = await startCommand(process.execPath, [write, ...args]).ended
     assert.deepEqual([code, stdout], [2, ''])
-    assert.equal(stderr, 'Expected one of ada, ben, cleo, dora, emil, and what they write.\n')
+    assert.equal(stderr, 'Usage: write.ts <ada|ben|cleo|dora|emil> <text> ...\n')
   })
 })
 
 describe('the example', () => {
-  test('plays its story with one command, and ends well', async () => {
+  test('runs with one command and exits with 0', async () => {
     const { code, stdout, stderr } = await startCommand(process.execPath, [main]).ended
     assert.deepEqual([code, stderr], [0, ''], stdout)
     for (const line of [
-      /one payload, and get one answer: Hello Ada.*"Hello I ordered .* where is it\?"/,
+      /one payload and get one reply: Hello Ada.*"Hello I ordered .* where is it\?"/,
       /^ {2}Claimed \S+ until /m,
       /^ {2}Resolved \S+\.$/m,
       /^The provider delivers .* 200, a duplicate\.$/m,
-      /^Somebody who does not know the secret .* 403\.$/m,
-      /^Somebody writes whom nobody knows: 404/m,
-      /^She has her answer at once\.$/m,
+      /^A call with a forged signature: 403\.$/m,
+      /^A message from an unknown sender: 404/m,
+      /^She gets her reply at once\.$/m,
       /^ {2}ALARM +critical +ai-multi-comms-SMSTargetDLQ-NotEmpty-dev .*depth above 0 for 1m/m,
       /^ {2}Moved 1 of 1: completed\.$/m,
-      /^Ben is answered: .*Thanks for the call!$/m,
+      /^Ben gets his reply: .*Thanks for the call!$/m,
       /SMSTargetDLQ-NotEmpty-dev +ALARM +OK +The latest number is 0/,
       /SMSTargetDLQ-NotEmpty-dev +\w+ +ALARM +The latest number is 1/,
       /exit codes 0, 0, 0$/m,
-      /^Everything is as it should be\.$/m,
+      /^All checks passed\.$/m,
     ]) {
       assert.match(stdout, line)
     }
-    // The alarm is real: two evaluations are waited for, and there is one a minute.
+    // The test waits for two evaluations of a real alarm, one minute apart.
   }, 300_000)
 })

@@ -1,4 +1,4 @@
-/** template.yaml says what the document says, and the app says the same. */
+/** template.yaml matches the specification, and the app matches template.yaml. */
 import assert from 'node:assert/strict'
 import { beforeAll, describe, test } from 'vitest'
 import {
@@ -9,7 +9,7 @@ import {
 } from '../../shared/not-public.ts'
 import { repliesApp } from '../app.ts'
 import { template as file } from '../demo/replies-system.ts'
-import { openScene } from './scene.ts'
+import { openFixture } from './fixture.ts'
 
 function read(parameters: Readonly<Record<string, string>> = {}): Promise<ReadTemplate> {
   return readTemplate({
@@ -31,7 +31,7 @@ const dead = { visibility: 30, retention: 14 * day, target: null }
 const channel = (name: string) =>
   ({ visibility: 300, retention: 4 * day, target: `${name}-target-dlq` }) as const
 
-/** As the document has them. */
+/** As specified. */
 const queues = {
   'trigger-delay-queue': { visibility: 905, retention: 4 * day, target: 'trigger-delay-dlq' },
   'trigger-delay-dlq': dead,
@@ -45,11 +45,11 @@ const queues = {
 } as const
 
 describe('the template', () => {
-  test('is read without a problem', () => {
+  test('is read without warnings', () => {
     assert.deepEqual(template.problems, [])
   })
 
-  test('declares these nine queues', () => {
+  test('declares nine queues', () => {
     const names = stack.queues.map(({ name }) => name)
     assert.deepEqual(
       names.sort(),
@@ -78,7 +78,7 @@ describe('the template', () => {
     assert.equal(prod?.alarms.length, 20)
   })
 
-  test('watches every queue as the document says', () => {
+  test('has the specified alarms on every queue', () => {
     const visible = 'ApproximateNumberOfMessagesVisible'
     const watched = stack.alarms.map(({ queue, metric, statistic, ...alarm }) => {
       const { threshold, periodMs, evaluationPeriods, treatMissingData, comparison } = alarm
@@ -102,7 +102,7 @@ describe('the template', () => {
 })
 
 describe('the app', () => {
-  test('declares the queues of the template, and nothing else', () => {
+  test('declares the same queues as the template', () => {
     const { planned } = resolveQueues(repliesApp(), 'dev')
     const inApp = planned.map(({ queue, settings: { visibilityMs, retentionMs, deadLetter } }) => [
       queue,
@@ -111,7 +111,7 @@ describe('the app', () => {
     const inTemplate = stack.queues.map(({ name, settings }) => [
       name,
       {
-        // What the template leaves out is as SQS has it.
+        // Settings that the template leaves out have the SQS defaults.
         visibilityMs: settings.visibilityMs ?? 30_000,
         retentionMs: settings.retentionMs,
         deadLetter: settings.deadLetter ?? null,
@@ -120,8 +120,8 @@ describe('the app', () => {
     assert.deepEqual(Object.fromEntries(inApp), Object.fromEntries(inTemplate))
   })
 
-  test('joins the stack that went up, and changes nothing of it', async () => {
-    const { backend, lines } = await openScene()
+  test('opens on the deployed stack and changes nothing', async () => {
+    const { backend, lines } = await openFixture()
     for (const { name, settings } of stack.queues) {
       const queue = await backend.readQueue({ queue: name })
       for (const [key, value] of Object.entries(settings)) {

@@ -1,4 +1,4 @@
-/** The webhooks of the three channels. Nothing that is not signed is looked at. */
+/** The webhooks of the three channels. Only signed requests are processed. */
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { Logger } from 'millrace'
@@ -8,7 +8,7 @@ import { type StagingResult, type StagingSetup, stageMessage } from './stage-mes
 import { isTwilioSignature } from './twilio-signature.ts'
 
 export interface WebhookSettings {
-  /** Under which providers know this API; it is part of what they sign. */
+  /** The public base URL, which is part of what providers sign. */
   readonly publicUrl: string
   readonly twilioAuthToken: string
   readonly emailSecret: string
@@ -21,14 +21,14 @@ export interface ApiSetup extends StagingSetup {
 
 const bodyBytesMax = 128 * 1_024
 
-/** Tells a message that was staged from one that had come before. */
+/** `staged` or `duplicate`. */
 export const statusHeader = 'x-message-status'
 
-const silence = '<?xml version="1.0" encoding="UTF-8"?><Response/>'
+const emptyTwiml = '<?xml version="1.0" encoding="UTF-8"?><Response/>'
 const xml = { 'content-type': 'text/xml' } as const
 const form = 'application/x-www-form-urlencoded'
 
-/** What will not become right by being sent again is a 4xx; a 5xx asks for another attempt. */
+/** 4xx if a retry cannot help; 5xx makes the provider retry. */
 const statusOf = {
   staged: 200,
   duplicate: 200,
@@ -94,8 +94,8 @@ async function stage(
   }
   setup.log.info(facts, 'message received')
   c.header(statusHeader, result.status)
-  // Twilio takes nothing but XML for an answer, and reads in it what to say: nothing, for now.
-  return channel === 'email' ? c.json(result) : c.body(silence, 200, xml)
+  // Twilio accepts only XML. An empty document sends no immediate reply.
+  return channel === 'email' ? c.json(result) : c.body(emptyTwiml, 200, xml)
 }
 
 function refuse(

@@ -1,6 +1,6 @@
 /**
- * The signature of e-mail webhooks: `t=<seconds>,v1=<hex>`, where v1 is an HMAC-SHA256 over the time, a
- * point, and the body as it was sent. What was signed more than five minutes ago is not accepted.
+ * The signature of e-mail webhooks: `t=<seconds>,v1=<hex>`, where v1 is an HMAC-SHA256 over the time, a dot
+ * and the body. A signature is valid for five minutes.
  */
 import { createHmac } from 'node:crypto'
 import { isEqual } from './twilio-signature.ts'

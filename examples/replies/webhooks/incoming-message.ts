@@ -1,11 +1,11 @@
-/** What a provider posts, brought into one form. */
+/** Turns what a provider posts into one common form. */
 import { z } from 'zod'
 import type { Channel } from '../messages.ts'
 
 export interface IncomingMessage {
   readonly sid: string
   readonly channel: Channel
-  /** Who wrote, and to whom: telephone numbers with their channel, or addresses. */
+  /** Telephone numbers with their channel, or e-mail addresses. */
   readonly sender: string
   readonly recipient: string
   readonly body: string
@@ -18,8 +18,8 @@ const sid = (most: number) =>
     .regex(/^[\x21-\x7e]+$/)
 
 /**
- * Customers paste all kinds of things. A queue takes what XML 1.0 takes, as SQS does, and one character
- * should not keep a conversation from being answered.
+ * Replaces characters that XML 1.0, and therefore SQS, does not allow. One pasted character must not stop
+ * the whole conversation.
  */
 const sendable = (text: string): string =>
   text.toWellFormed().replaceAll(/[^\t\n\r\u{20}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
@@ -28,7 +28,7 @@ const TwilioForm = z.object({
   MessageSid: sid(64),
   From: z.string().min(1).max(128),
   To: z.string().min(1).max(128),
-  /** Empty for a picture without words. */
+  /** Empty for a picture without text. */
   Body: z.string().max(16_000).transform(sendable),
 })
 
@@ -39,7 +39,7 @@ const EmailPost = z.object({
   text: z.string().max(64_000).transform(sendable),
 })
 
-/** Undefined when fields are missing or wrong. */
+/** Undefined if fields are missing or wrong. */
 export function fromTwilio(
   channel: Extract<Channel, 'whatsapp' | 'sms'>,
   fields: Readonly<Record<string, string>>,

@@ -1,9 +1,9 @@
 /**
- * From a message that somebody wrote to an item of its conversation: looked up, judged by the rules, and
- * staged. Everything that a provider needs to be told is in the answer.
+ * Finds the conversation of an incoming message, applies the rules, and adds the message to the collector.
+ * The result has everything that the webhook returns to the provider.
  */
-import type { ConversationBook, RefusedMessage } from '../conversations/conversation-book.ts'
-import { judge } from '../conversations/rules.ts'
+import type { ConversationStore, RefusedMessage } from '../conversations/conversation-store.ts'
+import { applyRules } from '../conversations/rules.ts'
 import type { RepliesMill } from '../open-replies.ts'
 import type { IncomingMessage } from './incoming-message.ts'
 
@@ -11,30 +11,30 @@ export type StagingResult =
   | { readonly status: 'staged' | 'duplicate'; readonly conversationId: string }
   | {
       readonly status: RefusedMessage['because']
-      /** Null when nobody knows the conversation. */
+      /** Null if the conversation is unknown. */
       readonly conversationId: string | null
     }
 
 export interface StagingSetup {
   readonly mill: RepliesMill
-  readonly book: ConversationBook
+  readonly conversations: ConversationStore
   readonly now: () => Date
 }
 
 export async function stageMessage(
-  { mill, book, now }: StagingSetup,
+  { mill, conversations, now }: StagingSetup,
   message: IncomingMessage,
 ): Promise<StagingResult> {
   const { sid, channel, sender, recipient, body } = message
   const receivedAt = now().toISOString()
-  const conversation = book.find(channel, sender, recipient)
+  const conversation = conversations.find(channel, sender, recipient)
   const refuse = (because: RefusedMessage['because']): StagingResult => {
-    book.noteRefused({ message_sid: sid, channel_type: channel, because, at: receivedAt })
+    conversations.noteRefused({ message_sid: sid, channel_type: channel, because, at: receivedAt })
     return { status: because, conversationId: conversation?.conversation_id ?? null }
   }
   if (conversation === undefined) return refuse('unknown_conversation')
-  const verdict = judge(conversation, body)
-  if (!verdict.accepted) return refuse(verdict.because)
+  const result = applyRules(conversation, body)
+  if (!result.accepted) return refuse(result.because)
   const { project_id, company_id, thread_id, customer_name, current_step } = conversation
   const { window_seconds } = conversation
   const { status } = await mill.collectors.conversations.add(
@@ -46,7 +46,7 @@ export async function stageMessage(
       sender_id: sender,
       recipient_id: recipient,
       received_at: receivedAt,
-      handoff_reason: verdict.handoffReason,
+      handoff_reason: result.handoffReason,
       context: { project_id, company_id, thread_id, customer_name, current_step },
     },
     window_seconds === null ? {} : { window: `${window_seconds}s` as const },

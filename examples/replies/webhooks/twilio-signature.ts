@@ -1,12 +1,12 @@
 /**
- * The signature of WhatsApp and SMS webhooks, as Twilio makes it: HMAC-SHA1, with the account's token, over the
- * public URL followed by the names and values of all form fields, sorted by name. A field that is there more
- * than once counts with each of its values, sorted.
+ * Twilio's signature of WhatsApp and SMS webhooks: an HMAC-SHA1 with the account's token over the public URL,
+ * followed by the names and values of all form fields, sorted by name. A repeated field adds each of its
+ * values, sorted.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 export interface SignedForm {
-  /** As the provider called it, query included. */
+  /** As the provider called it, with the query string. */
   readonly url: string
   readonly fields: readonly (readonly [string, string])[]
 }
@@ -15,13 +15,13 @@ export function twilioSignature(authToken: string, { url, fields }: SignedForm):
   const values = new Map<string, Set<string>>()
   for (const [name, value] of fields) values.set(name, (values.get(name) ?? new Set()).add(value))
   const names = [...values.keys()].sort()
-  const said = names.map((name) => [...(values.get(name) ?? [])].sort().map((one) => name + one))
+  const signed = names.map((name) => [...(values.get(name) ?? [])].sort().map((one) => name + one))
   return createHmac('sha1', authToken)
-    .update(url + said.flat().join(''))
+    .update(url + signed.flat().join(''))
     .digest('base64')
 }
 
-/** Whether the provider signs the port is up to the provider, so both are right. */
+/** Accepts the URL with and without the port, because Twilio may sign either. */
 export function isTwilioSignature(authToken: string, form: SignedForm, given: string): boolean {
   return [form.url, withPort(form.url), withoutPort(form.url)].some((url) =>
     isEqual(twilioSignature(authToken, { ...form, url }), given),
@@ -39,7 +39,7 @@ function withoutPort(url: string): string {
 
 const authority = /^https?:\/\/[^/?#]+/i
 
-/** Takes the same time wherever they differ. */
+/** Compares in constant time. */
 export function isEqual(expected: string, given: string): boolean {
   const [one, other] = [Buffer.from(expected), Buffer.from(given)]
   return one.length === other.length && timingSafeEqual(one, other)

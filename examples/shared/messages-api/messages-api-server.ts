@@ -1,7 +1,7 @@
 /**
- * A server on this machine that speaks the protocol of Anthropic's Messages API, so that examples run
- * without a network and without an account. It checks requests as the service does, answers in its shapes,
- * counts tokens roughly, and fails on demand in its ways. Each example brings the judgement behind the answers.
+ * A local server with the protocol of Anthropic's Messages API, so examples run without a network or an
+ * account. It validates requests, returns responses and errors in the same shapes, counts tokens roughly, and
+ * fails on demand. Each example supplies the content of the replies.
  */
 import { randomUUID } from 'node:crypto'
 import { type Context, Hono } from 'hono'
@@ -18,23 +18,23 @@ const errorTypes = {
   500: 'api_error',
   529: 'overloaded_error',
 } as const
-/** Of the protocol; what this server answers is the same in both. */
+/** Protocol versions. The responses here are the same for both. */
 const versions: readonly string[] = ['2023-06-01', '2026-10-21']
 
 type ErrorStatus = keyof typeof errorTypes
 
 export type FailureStatus = Exclude<ErrorStatus, 400 | 404>
 
-/** The input of the tool that must be called, and what is said when none must be. */
-export interface Judgement {
+/** `input` is for the tool that the request forces; `text` is used if it forces none. */
+export interface StubReply {
   readonly input: object
   readonly text: string
 }
 
 export interface MessagesApiSetup {
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number
-  readonly judge: (request: MessagesRequest) => Judgement | Promise<Judgement>
+  readonly reply: (request: MessagesRequest) => StubReply | Promise<StubReply>
 }
 
 export class MessagesApiServer implements AsyncDisposable {
@@ -58,12 +58,12 @@ export class MessagesApiServer implements AsyncDisposable {
     return this.#server.url
   }
 
-  /** The requests that were in order, oldest first, also those that were then failed on demand. */
+  /** The valid requests, oldest first, including those that failed on demand. */
   get requests(): readonly MessagesRequest[] {
     return this.#requests
   }
 
-  /** The next requests fail like this. */
+  /** Makes the next requests fail with these statuses. */
   failNext(...statuses: readonly FailureStatus[]): void {
     this.#failures.push(...statuses)
   }
@@ -95,7 +95,7 @@ export class MessagesApiServer implements AsyncDisposable {
 
   async #answerTo(request: MessagesRequest): Promise<object> {
     const { model, tool_choice: choice } = request
-    const { input, text } = await this.#setup.judge(request)
+    const { input, text } = await this.#setup.reply(request)
     const content =
       choice?.type === 'tool'
         ? { type: 'tool_use', id: `toolu_${randomUUID()}`, name: choice.name, input }
@@ -119,7 +119,7 @@ export class MessagesApiServer implements AsyncDisposable {
   }
 }
 
-/** Clients have sent the key in the one header or in the other, by their version. */
+/** The header with the key depends on the client's version. */
 function hasKey({ req }: Context): boolean {
   return Boolean(req.header('x-api-key')) || /^Bearer \S/.test(req.header('authorization') ?? '')
 }
@@ -129,6 +129,6 @@ const id = (): Record<string, string> => ({ 'request-id': `req_${randomUUID()}` 
 function refusal(c: Context, status: ErrorStatus, message: string): Response {
   const headers = { ...id(), ...(status === 429 ? { 'retry-after': '0' } : {}) }
   const body = { type: 'error', error: { type: errorTypes[status], message } }
-  // Hono's types know no 529.
+  // Hono's types do not include 529.
   return c.json(body, { status: status as 500, headers })
 }

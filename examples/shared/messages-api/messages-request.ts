@@ -1,4 +1,4 @@
-/** What the Messages API takes, as far as the examples use it. */
+/** The request schema of the Messages API, as far as the examples use it. */
 import { z } from 'zod'
 
 const CacheControl = z.object({ type: z.literal('ephemeral') })
@@ -48,7 +48,7 @@ export const MessagesRequest = z
   )
 export type MessagesRequest = z.infer<typeof MessagesRequest>
 
-/** All that the user has said, as one text. */
+/** The text of all messages of the user. */
 export function textOf({ messages }: MessagesRequest): string {
   return messages
     .flatMap(({ role, content }) => {

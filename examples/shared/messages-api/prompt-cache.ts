@@ -1,6 +1,6 @@
 /**
- * The provider's cache of prompts, as its counters show it: everything up to the last mark is written
- * once and read for five minutes after its last use, if it is long enough.
+ * Counts tokens as the provider's prompt cache does. A long enough prefix up to the last cache mark is written
+ * once, and is read from the cache until five minutes after its last use.
  */
 import type { MessagesRequest } from './messages-request.ts'
 
@@ -11,7 +11,7 @@ export interface TokenCounts {
 }
 
 const keptMs = 5 * 60_000
-/** Of the models that ask for most. */
+/** The highest minimum of all models. */
 const floorTokens = 4_096
 const charsPerToken = 4
 

@@ -1,4 +1,4 @@
-/** Exports an app as `millrace template export` does, and checks that the template is as good as the app. */
+/** Exports an app with `millrace template export` and checks that the template declares the same queues. */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { z } from 'zod'
@@ -7,7 +7,7 @@ import { inTemporaryFolder } from '../../../test/support/temporary-folder.ts'
 
 const formats = ['cloudformation', 'sam', 'serverless'] as const
 
-/** What a role needs to send to a queue, or to receive from it. */
+/** The actions that a role needs to send to a queue, or to receive from it. */
 const grants = [
   ['sqs:SendMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
   [
@@ -19,7 +19,7 @@ const grants = [
   ],
 ]
 
-/** Exactly one statement on exactly one queue: a `*` anywhere, or a second queue, does not fit. */
+/** Exactly one statement on exactly one queue. A `*` or a second queue is refused. */
 const Policy = z.strictObject({
   Type: z.literal('AWS::IAM::ManagedPolicy'),
   Properties: z.strictObject({
@@ -51,7 +51,7 @@ async function run(...args: readonly string[]): Promise<Run> {
   return { stdout, stderr }
 }
 
-/** In every format the template goes up with the queues that the app itself makes; returns their names. */
+/** Deploys the template in every format, compares its queues with those of the app, and returns their names. */
 export async function checkQueues(app: string): Promise<readonly string[]> {
   let own: readonly string[] = []
   await inTemporaryFolder('export', async ({ file }) => {
@@ -72,7 +72,7 @@ export async function checkQueues(app: string): Promise<readonly string[]> {
   return own
 }
 
-/** Every policy is for one role on one queue, and none is there twice. Returns what AWS cannot do. */
+/** Checks that each policy is for one role on one queue, without duplicates. Returns the warnings. */
 export async function checkPolicies(app: string): Promise<string> {
   const { stdout, stderr } = await run('template', 'export', '--app', app, '--json')
   const { Resources: resources } = Template.parse(JSON.parse(stdout))

@@ -1,4 +1,4 @@
-/** What stands in for models: it reads, solves, compares and makes up, each time in the same way. */
+/** The parts of the AI engine that replace models. All are deterministic. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,23 +24,23 @@ const sheet = [
 ]
 
 describe('a guide', () => {
-  test('is read from its PDF, brackets and all', () => {
+  test('is read from its PDF, including brackets', () => {
     assert.deepEqual(pdfText(guidePdf(sheet)), sheet)
   })
 
-  test('may be a PDF that is not compressed, with text in pieces and in hexadecimal', () => {
+  test('can be an uncompressed PDF, with split and hexadecimal text', () => {
     const content = 'BT 72 720 Td [(1. 3x) -20 ( = 1\\065)] TJ 0 -14 Td <32292032202b2032> Tj ET'
     const pdf = `%PDF-1.4\n4 0 obj\n<< /Length ${content.length} >>\nstream\n${content}\nendstream`
     assert.deepEqual(pdfText(Buffer.from(pdf)), ['1. 3x = 15', '2) 2 + 2'])
   })
 
-  test('of another kind is refused', () => {
-    assert.throws(() => pdfText(Buffer.from('PK\u0003\u0004')), /no PDF/)
+  test('that is not a valid PDF is refused', () => {
+    assert.throws(() => pdfText(Buffer.from('PK\u0003\u0004')), /not a PDF/)
     const broken = '%PDF-1.4\n1 0 obj\n<< /Filter /FlateDecode >>\nstream\nnonsense\nendstream'
     assert.throws(() => pdfText(Buffer.from(broken)), /cannot be unpacked/)
   })
 
-  test('has the questions that are numbered and mathematical', () => {
+  test('yields the numbered mathematical questions', () => {
     assert.deepEqual(extractQuestions(sheet), ['3x + 5 = 20', '47 + 38', '2(x - 3) = 14'])
   })
 })
@@ -60,7 +60,7 @@ describe('a solution', () => {
     assert.deepEqual(solveQuestion(statement), steps)
   })
 
-  test('is right in the eyes of the rule engine', () => {
+  test('is correct according to the rule engine', () => {
     for (const { statement } of makeExercises({ seed: 's', errorCodes, count: 50 })) {
       const { isCorrect } = classifyAttempt(statement, solveQuestion(statement))
       assert.ok(isCorrect, statement)
@@ -72,7 +72,7 @@ describe('a solution', () => {
   })
 })
 
-describe('work beside a solution', () => {
+describe('comparing work with a solution', () => {
   const statement = '2(x - 3) = 14'
   const solution = solveQuestion(statement)
   const align = (...lines: readonly string[]) => alignSteps({ statement, solution, lines })
@@ -95,7 +95,7 @@ describe('work beside a solution', () => {
     })
   })
 
-  test('may be a calculation', () => {
+  test('supports calculations', () => {
     const sum = { statement: '2 + 3 * 4', solution: ['2 + 12', '14'] }
     assert.equal(alignSteps({ ...sum, lines: ['2 + 12 = 14'] }).score_0_1, 1)
     assert.equal(alignSteps({ ...sum, lines: ['20'] }).path, 'wrong')
@@ -118,14 +118,14 @@ describe('a photo', () => {
     assert.ok(confidence > 0.3 && confidence <= 1)
   })
 
-  test('that is no picture is refused, and the next one is read', async () => {
+  test('that is not an image is refused, and the next one is read', async () => {
     await assert.rejects(reader.read(Buffer.from('not a picture')), /unsupported image format/)
     assert.deepEqual((await reader.read(await drawPage(['x = 5']))).lines, ['x = 5'])
   })
 })
 
 describe('exercises', () => {
-  test('are the same for the same seed, and others for another', () => {
+  test('are the same for the same seed, and differ for another', () => {
     const order = { errorCodes: ['ADD_CARRY_OMITTED', 'DISTRIBUTE_FIRST_ONLY'], count: 6 }
     const made = makeExercises({ ...order, seed: 'a' })
     assert.deepEqual(makeExercises({ ...order, seed: 'a' }), made)
@@ -137,7 +137,7 @@ describe('exercises', () => {
     ])
   })
 
-  test('invite the mistake that they are made for', () => {
+  test('provoke the requested mistake', () => {
     for (const { statement } of makeExercises({
       seed: 'x',
       errorCodes: ['ADD_CARRY_OMITTED'],

@@ -1,6 +1,6 @@
 /**
- * Lays a student's lines beside the lines of the solution, its checkpoints: how far the work follows,
- * where it first goes wrong, and what it is worth.
+ * Compares a student's lines with the lines of the solution (its checkpoints): how far the work follows them,
+ * where the first error is, and the score.
  */
 import type { Expression, Step } from '../math/expression.ts'
 import { linearForm, sameForm, solve, variablesIn } from '../math/linear-form.ts'
@@ -9,9 +9,9 @@ import { equal } from '../math/rational.ts'
 import { expressionToLatex } from '../math/to-latex.ts'
 
 export interface Alignment {
-  /** `solution`: as the key has it. `other`: right, by another way. Else what is wrong with it. */
+  /** `solution`: as in the key. `other`: correct, in another way. Otherwise: what is wrong. */
   readonly path: 'solution' | 'other' | 'wrong' | 'unfinished' | 'unreadable'
-  /** The first checkpoint that was not reached, counted from 0. */
+  /** The first checkpoint that was not reached, from 0. */
   readonly first_error_checkpoint: number | null
   readonly score_0_1: number
 }
@@ -36,18 +36,18 @@ export function alignSteps({ statement, solution, lines }: WorkBesideSolution): 
   return {
     path: firstWrong < 0 ? 'unfinished' : work[firstWrong] ? 'wrong' : 'unreadable',
     first_error_checkpoint: Math.min(reached, checkpoints.length - 1),
-    // The last checkpoint is the answer, and it was not reached without fault.
+    // The last checkpoint is the answer, which was not reached without an error.
     score_0_1: Math.min(reached, checkpoints.length - 1) / checkpoints.length,
   }
 }
 
 function stepIn(text: string): Step {
   const step = parseStep(text)
-  if (step === undefined) throw new Error('The question or its solution cannot be read.')
+  if (step === undefined) throw new Error('The question or its solution cannot be parsed.')
   return step
 }
 
-/** Whether a line says no more and no less than the question does. */
+/** Whether a line is equivalent to the question. */
 function follows(given: Step, step: Step): boolean {
   const [left, right] = given
   if (right === undefined || given.every((side) => variablesIn(side).length === 0)) {
@@ -69,7 +69,7 @@ function sameLine(checkpoint: Step, step: Step): boolean {
   )
 }
 
-/** `47 + 38 = 85` is as good as `85`. */
+/** Accepts `47 + 38 = 85` as well as `85`. */
 function written(step: Step): string {
   return expressionToLatex(step.at(-1) ?? step[0])
 }

@@ -1,4 +1,4 @@
-/** Objects by their keys. A folder stands for the bucket, and a key never leads out of it. */
+/** A folder instead of a bucket. No key can point outside the folder. */
 import { readFile } from 'node:fs/promises'
 import { join, normalize, sep } from 'node:path'
 
@@ -12,9 +12,10 @@ export function bucketIn(folder: string): Bucket {
   return {
     async read(key) {
       const path = normalize(key)
-      if (path.startsWith('..') || path.startsWith(sep)) throw new Error('The key is not one.')
+      if (path.startsWith('..') || path.startsWith(sep))
+        throw new Error('The object key is not valid.')
       const object = await readFile(join(folder, path)).catch(() => undefined)
-      if (object === undefined) throw new Error('There is no object of this key.')
+      if (object === undefined) throw new Error('The object does not exist.')
       if (object.length > bytesMax) throw new Error('The object is too large.')
       return object
     },

@@ -1,7 +1,7 @@
 /**
- * Takes messages from one queue by long polling, until it is stopped. A message is deleted when it has
- * been dealt with; one that fails is left alone, comes again after its visibility timeout, and is a
- * dead letter after as many receives as its queue allows.
+ * Receives messages from one queue by long polling until it is stopped. It deletes a message after success. A
+ * failed message becomes visible again after its visibility timeout, and is dead-lettered after the queue's
+ * maximum of receives.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -16,14 +16,14 @@ export interface ConsumerSetup {
   readonly queueUrl: string
   /** For the log. */
   readonly name: string
-  /** The name of a kill switch that is on; nothing is tried then. */
+  /** The name of the kill switch that is on, if any. Messages are then not processed. */
   readonly pausedBy: string | undefined
   readonly handle: (body: unknown) => Promise<string>
   readonly log: (line: string) => void
 }
 
 export interface Consumer {
-  /** Finishes what is at hand, and takes nothing more. */
+  /** Finishes the current messages and receives no more. */
   stop(): Promise<void>
 }
 
@@ -71,7 +71,7 @@ async function receive(
 async function deal(setup: ConsumerSetup, { Body, ReceiptHandle }: Message): Promise<void> {
   const { client, queueUrl: QueueUrl, name, pausedBy, handle, log } = setup
   if (pausedBy !== undefined) {
-    log(`${name}: left alone, ${pausedBy} is on`)
+    log(`${name}: not processed, ${pausedBy} is on`)
     return
   }
   try {

@@ -1,6 +1,6 @@
 /**
- * The rows that the AI engine reads and writes in the backend's database, whose tables it never
- * creates. Ids are made from what a row is about, so a message that comes twice writes nothing twice.
+ * The rows that the AI engine reads and writes in the backend's database. The backend creates the tables. Ids are
+ * hashes of what a row is about, so a repeated message writes nothing twice.
  */
 import { createHash } from 'node:crypto'
 import { Database, type Row } from '../../shared/database.ts'
@@ -19,10 +19,10 @@ export interface NewExercise {
 
 export interface EngineDatabase extends Disposable {
   saveQuestions(guideId: string, statements: readonly string[]): void
-  /** Of one guide, or one of them. */
+  /** All questions of a guide, or one of them. */
   questions(guideId: string, questionId: string | null): readonly Question[]
   question(id: string): Question | undefined
-  /** A new version, unless this trace has made one already. */
+  /** Adds a new version, unless this trace already added one. */
   saveSolution(questionId: string, traceId: string, steps: readonly string[]): void
   solution(questionId: string, version: number): readonly string[] | undefined
   saveExercises(traceId: string, exercises: readonly NewExercise[]): void
@@ -41,7 +41,7 @@ export function openEngineDatabase(file: string): EngineDatabase {
         const sql = 'INSERT INTO guide_question VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
         db.run(sql, id, guideId, position, statement)
       }
-      // Last: whoever sees the status finds all questions.
+      // Last, so that a guide with this status has all its questions.
       db.run(`UPDATE guide SET status = 'EXTRACTED' WHERE id = ? AND status = 'INGESTING'`, guideId)
     },
     questions: (guideId, questionId) =>
@@ -50,7 +50,7 @@ export function openEngineDatabase(file: string): EngineDatabase {
         : all('SELECT * FROM guide_question WHERE guide_id = ? AND id = ?', guideId, questionId),
     question: (id) => all('SELECT * FROM guide_question WHERE id = ?', id)[0],
     saveSolution(questionId, traceId, steps) {
-      // One statement: two deliveries at the same time must not make two versions.
+      // One statement, so that two simultaneous deliveries cannot create two versions.
       db.run(
         `INSERT INTO guide_solution SELECT ?, 1 + coalesce(max(version), 0), ?, ?
          FROM guide_solution WHERE guide_question_id = ? ON CONFLICT DO NOTHING`,
@@ -76,7 +76,7 @@ export function openEngineDatabase(file: string): EngineDatabase {
   }
 }
 
-/** A UUID of version 8: made of a hash. */
+/** A UUID of version 8, derived from a hash. */
 function idOf(...about: readonly (string | number)[]): string {
   const hex = createHash('sha256').update(JSON.stringify(about)).digest('hex')
   const parts = [

@@ -1,4 +1,4 @@
-/** All that the AI engine knows of the rest of the system: queue URLs, the database, the bucket. */
+/** The environment of the AI engine: queue URLs, the database and the bucket. It knows nothing else of the backend. */
 import { z } from 'zod'
 
 const url = z.url({ protocol: /^https?$/ })
@@ -16,7 +16,7 @@ const Variables = z.object({
   SQS_ATTEMPT_REPROCESS_URL: url,
   AWS_REGION: z.string().default('us-east-1'),
   DATABASE_FILE: z.string().default('.millrace/tutoring/innova.db'),
-  /** Stands for the S3 bucket: keys are paths below it. */
+  /** A folder instead of the S3 bucket; keys are paths in it. */
   BUCKET_FOLDER: z.string().default('.millrace/tutoring/bucket'),
   LLM_PAUSED: isOn,
   OCR_PAUSED: isOn,

@@ -1,4 +1,4 @@
-/** Finds the questions of a guide: numbered lines whose last part is an expression or an equation. */
+/** Finds the questions of a guide: numbered lines that end with an expression or an equation. */
 import { parseStep } from '../math/parse-step.ts'
 
 const numbered = /^\s*\d{1,3}[.)]\s+(.*)$/
@@ -11,7 +11,7 @@ export function extractQuestions(lines: readonly string[]): readonly string[] {
   })
 }
 
-/** `Solve for x: 3x + 5 = 20` is about what stands behind the colon. */
+/** The question of `Solve for x: 3x + 5 = 20` is the part after the colon. */
 function mathematicsIn(text: string): string | undefined {
   const afterWords = text.replace(/^(?:\p{L}{2,}\s+)+/u, '')
   const candidates = [text, ...text.split(':').slice(1), afterWords]

@@ -1,6 +1,6 @@
 /**
- * The AI engine: a process of its own that consumes queues of the backend and creates none. It knows
- * their URLs and the AWS SDK. Where a real one would call models, this one computes.
+ * The AI engine: a separate process that consumes the backend's queues and creates none. It uses only queue URLs
+ * and the AWS SDK. Where a real engine would call models, this one computes.
  */
 import { once } from 'node:events'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'

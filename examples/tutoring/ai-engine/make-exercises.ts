@@ -1,7 +1,7 @@
-/** Makes exercises in which a certain mistake is easily made. The same seed makes the same exercises. */
+/** Creates exercises that provoke certain mistakes. The same seed creates the same exercises. */
 import { createHash } from 'node:crypto'
 
-/** A whole number from least to most. */
+/** A whole number between least and most. */
 type Draw = (least: number, most: number) => number
 
 const generators: Readonly<Record<string, (draw: Draw) => string>> = {
@@ -38,7 +38,7 @@ function product(draw: Draw): string {
   return `${factor}x = ${factor * draw(2, 12)}`
 }
 
-/** For mistakes that can be made anywhere. */
+/** For mistakes that can happen in any exercise. */
 function equation(draw: Draw): string {
   const [factor, term] = [draw(2, 9), draw(2, 20)]
   return `${factor}x + ${term} = ${factor * draw(2, 12) + term}`
@@ -55,7 +55,7 @@ export interface MadeExercise {
   readonly errorCode: string
 }
 
-/** As many as were ordered, the mistakes in turn. */
+/** As many exercises as ordered, for each mistake in turn. */
 export function makeExercises({ seed, errorCodes, count }: ExerciseOrder): readonly MadeExercise[] {
   return Array.from({ length: count }, (_, index) => {
     const errorCode = errorCodes[index % errorCodes.length] ?? ''

@@ -1,6 +1,6 @@
 /**
- * The text of a PDF, line by line: content streams, plain or deflated, whose fonts have one byte for a
- * character. That is what word processors write for simple sheets; scans have no text at all.
+ * Reads the text of a PDF line by line, from plain or deflated content streams with single-byte fonts. Word
+ * processors write such files for simple sheets. Scans contain no text.
  */
 import { inflateSync } from 'node:zlib'
 
@@ -8,7 +8,7 @@ const streamBytesMax = 5 * 2 ** 20
 
 export function pdfText(pdf: Buffer): readonly string[] {
   const source = pdf.toString('latin1')
-  if (!source.startsWith('%PDF-')) throw new Error('The file is no PDF.')
+  if (!source.startsWith('%PDF-')) throw new Error('The file is not a PDF.')
   const lines: string[] = []
   for (const { 0: found, index } of source.matchAll(/>>\s{0,9}stream\r?\n/g)) {
     const dictionary = source.slice(source.lastIndexOf(' obj', index), index)
@@ -26,11 +26,11 @@ function contentOf(stream: Buffer, dictionary: string): string {
   try {
     return inflateSync(stream, { maxOutputLength: streamBytesMax }).toString('latin1')
   } catch {
-    throw new Error('A part of the PDF cannot be unpacked.')
+    throw new Error('A stream of the PDF cannot be unpacked.')
   }
 }
 
-/** A string in brackets, one in hexadecimal, or an operator that shows text or begins a line. */
+/** A string in brackets or hexadecimal, or an operator that shows text or begins a line. */
 const part =
   /\(((?:\\[\s\S]|[^\\()])*)\)|<([0-9A-Fa-f\s]*)>|(?<![\w*])(Tj|TJ|T\*|Td|TD|Tm|ET|'|")(?![\w*])/g
 

@@ -13,7 +13,7 @@ export interface PhotoReader extends AsyncDisposable {
   read(photo: Buffer): Promise<PhotoText>
 }
 
-/** Mathematics and nothing else: `l` is a 1 and `O` a 0. */
+/** Only mathematics: an `l` is read as 1 and an `O` as 0. */
 const characters = '0123456789x+-=()/*. '
 
 export function photoReader(): PhotoReader {
@@ -28,7 +28,7 @@ export function photoReader(): PhotoReader {
   }
 }
 
-/** `3*4` becomes `3 \cdot 4`, `25/3` becomes `\frac{25}{3}`, and operators get their blanks. */
+/** `3*4` becomes `3 \cdot 4`, `25/3` becomes `\frac{25}{3}`, and operators get spaces. */
 function toLatex(line: string): string {
   return line
     .replace(/\s+/g, '')

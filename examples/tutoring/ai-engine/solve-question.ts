@@ -1,11 +1,11 @@
-/** Solves a question step by step, as a solution key shows it. */
+/** Solves a question step by step, like a solution key. */
 import { binary, type Expression, number } from '../math/expression.ts'
 import { type LinearForm, linearForm, numericValue, variablesIn } from '../math/linear-form.ts'
 import { parseStep } from '../math/parse-step.ts'
 import { divide, isZero, type Rational, subtract, zero } from '../math/rational.ts'
 import { expressionToLatex, formToLatex, numberToLatex } from '../math/to-latex.ts'
 
-/** The lines below the question; the last one is the answer. */
+/** The lines after the question; the last one is the answer. */
 export function solveQuestion(statement: string): readonly string[] {
   const [left, right] = parseStep(statement) ?? []
   if (left === undefined) throw new Error('The question cannot be read.')
@@ -37,7 +37,7 @@ function solveEquation(left: Expression, right: Expression): readonly string[] {
   return lines.filter((line, index) => line !== lines[index - 1])
 }
 
-/** One operation after the other, those that bind strongest first. */
+/** One operation after the other, in order of precedence. */
 function workOut(expression: Expression): readonly string[] {
   const lines: string[] = []
   for (let rest = expression; rest.kind !== 'number'; ) {
@@ -49,7 +49,7 @@ function workOut(expression: Expression): readonly string[] {
   return lines.length > 0 ? lines : [expressionToLatex(expression)]
 }
 
-/** With its first operation on two numbers carried out. */
+/** Computes the first operation on two numbers. */
 function reduced(expression: Expression): Expression | undefined {
   if (expression.kind === 'negative') {
     const value = numericValue(expression)
@@ -68,11 +68,11 @@ function reduced(expression: Expression): Expression | undefined {
 }
 
 function numberOf(value: Rational | undefined): Expression {
-  if (value === undefined) throw new Error('The question asks for a division by zero.')
+  if (value === undefined) throw new Error('The question divides by zero.')
   return number(value)
 }
 
-/** An expression with an unknown, in its shortest form. */
+/** Simplifies an expression with an unknown. */
 function simplified(expression: Expression): string {
   const form = linearForm(expression)
   const [variable = 'x'] = variablesIn(expression)

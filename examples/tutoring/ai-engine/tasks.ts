@@ -1,6 +1,6 @@
 /**
- * What the engine does with the messages of each queue. Each task checks its message itself, since the
- * engine and the backend are deployed at different times; each answers one line for the log.
+ * The tasks of the engine, one per queue. Each checks its message itself, because engine and backend are deployed
+ * separately. Each resolves to one line for the log.
  */
 import { z } from 'zod'
 import { alignSteps } from './align-steps.ts'
@@ -27,7 +27,7 @@ const Ingest = z.object({ guide_id: z.string(), source_pdf_key: z.string() })
 export const ingestGuide: Task = async ({ database, bucket }, body) => {
   const { guide_id, source_pdf_key } = Ingest.parse(body)
   const questions = extractQuestions(pdfText(await bucket.read(source_pdf_key)))
-  if (questions.length === 0) throw new Error('The guide has no question that can be read.')
+  if (questions.length === 0) throw new Error('The guide has no readable question.')
   database.saveQuestions(guide_id, questions)
   return `${questions.length} questions in guide ${short(guide_id)}`
 }
@@ -41,7 +41,7 @@ const Generation = z.object({
 export const generateSolutions: Task = async ({ database }, body) => {
   const { guide_id, guide_question_id, trace_id } = Generation.parse(body)
   const questions = database.questions(guide_id, guide_question_id)
-  if (questions.length === 0) throw new Error('The guide has no such question.')
+  if (questions.length === 0) throw new Error('The guide does not have this question.')
   for (const { id, statement } of questions) {
     database.saveSolution(id, trace_id, solveQuestion(statement))
   }
@@ -62,7 +62,7 @@ export const gradeSubmission: Task = async ({ database, bucket, reader, reproces
   const question = database.question(guide_question_id)
   const solution = database.solution(guide_question_id, solution_version)
   if (question === undefined || solution === undefined)
-    throw new Error('There is no such solution.')
+    throw new Error('The solution does not exist.')
   const pages = await Promise.all(
     message.photo_keys.map(async (key) => reader.read(await bucket.read(key))),
   )
@@ -83,7 +83,7 @@ export const gradeSubmission: Task = async ({ database, bucket, reader, reproces
 
 const Photo = z.object({ attempt_id: z.string(), photo_key: z.string(), trace_id: z.string() })
 
-/** The OCR adapter. It speaks the older generation of messages: an attempt, and what was read. */
+/** The OCR adapter. It sends the older message format: an attempt and the text of its photo. */
 export const readAttemptPhoto: Task = async ({ bucket, reader, reprocess }, body) => {
   const { attempt_id, photo_key, trace_id } = Photo.parse(body)
   const { lines, confidence } = await reader.read(await bucket.read(photo_key))

@@ -1,13 +1,12 @@
 /**
- * The queues of the tutoring system as one typed value. serverless.yml declares the same queues for AWS
- * and for `millrace up`; a test holds the two against each other. What a template has no word for is
- * said here alone: contracts, kill switches and the budget that trips one, and that no body may carry
- * personal data.
+ * The queues of the tutoring system. serverless.yml declares the same queues for AWS and for `millrace up`, and a
+ * test compares the two. Only this file declares what a template cannot: schemas, kill switches, the budget that
+ * turns one on, and that no message may contain personal data.
  */
 import { alarm, defineApp, fifo, queue } from 'millrace'
 import * as messages from './messages.ts'
 
-/** What the model may cost in a day. All processes of a deployment are told the same number. */
+/** The model's budget per day. All processes of a deployment must have the same number. */
 const tokensPerDay = Number(process.env['LLM_TOKENS_PER_DAY'] || 2_000_000)
 
 const day = { retention: '24h', noPersonalData: true } as const
@@ -28,7 +27,7 @@ export const tutoring = defineApp('innova-backend-serverless', {
       deadLetter: { after: 3, queue: 'llmClassifyDlq' },
       obeys: 'LLM_PAUSED',
     }),
-    // Without dead letters, as in the document: OCR_PAUSED makes its messages wait.
+    // Without a dead-letter queue, as specified: OCR_PAUSED holds its messages.
     ocrQueue: queue({
       ...day,
       schema: messages.OcrMessage,
@@ -76,7 +75,7 @@ export const tutoring = defineApp('innova-backend-serverless', {
     submissionGradeDlq: deadLetters,
     exerciseGenerateDlq: deadLetters,
   },
-  // Beyond the threshold, messages go to their dead letters on purpose, as the document says.
+  // Above the limit, messages are diverted to the dead-letter queue, as specified.
   budgets: { llm: { limit: tokensPerDay, per: '1d', trips: 'LLM_PAUSED', mode: 'divert' } },
   alarms: [
     'llmClassifyQueue',

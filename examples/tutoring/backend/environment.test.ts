@@ -6,7 +6,7 @@ import { describe, test } from 'vitest'
 import { readEnvironment } from './environment.ts'
 
 describe('the environment of the backend', () => {
-  test('is by default what .env.example says', () => {
+  test('has the defaults of .env.example', () => {
     const example = parseEnv(readFileSync(join(import.meta.dirname, '../.env.example'), 'utf8'))
     const queues = Object.entries(readEnvironment({})).filter(([name]) => name.startsWith('SQS_'))
     assert.equal(queues.length, 8)
@@ -22,7 +22,7 @@ describe('the environment of the backend', () => {
     assert.equal(readEnvironment({ LLM_PAUSED }).LLM_PAUSED, isPaused)
   })
 
-  test('refuses what it does not understand, without quoting it', () => {
+  test('is refused with the names of all wrong variables and no values', () => {
     const wrong = { LLM_PAUSED: 'perhaps', SQS_OCR_QUEUE_URL: 'ocr-queue', PORT: 'secret' }
     assert.throws(
       () => readEnvironment(wrong),

@@ -1,6 +1,6 @@
 /**
- * What the functions of the backend read from their environment. The names of the queue URLs are those
- * of the document; without them they are where LocalStack, or `npm start`, has them.
+ * The environment of the backend's functions. The names of the queue URLs are specified. Their defaults are those
+ * of LocalStack and `npm start`.
  */
 import { z } from 'zod'
 
@@ -29,7 +29,7 @@ const Variables = z.object({
   ANTHROPIC_BASE_URL: z.url().default('https://api.anthropic.com'),
   ANTHROPIC_MODEL: z.string().min(1).default('claude-sonnet-5-5'),
   LLM_PAUSED: flag,
-  /** The store in which the budget of the model is counted; without one nothing is counted. */
+  /** The store that counts the model's budget. Without one, nothing is counted. */
   LLM_BUDGET_STORE: z
     .string()
     .transform((folder) => folder || undefined)
@@ -46,7 +46,7 @@ export type Environment = z.infer<typeof Variables>
 export function readEnvironment(from: NodeJS.ProcessEnv = process.env): Environment {
   const { success, data, error } = Variables.safeParse(from)
   if (success) return data
-  // Names and rules alone: a value may be a key.
+  // Names and rules only, because a value may be a key.
   const faults = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
   throw new Error(`The environment of the backend is not valid. ${faults.join('; ')}`)
 }

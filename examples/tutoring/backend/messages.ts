@@ -1,6 +1,6 @@
 /**
- * What is said on each queue. The field names, and which of them may be null or missing, are those of
- * the document that the example follows; the schemas add how long and how large a value may be.
+ * The messages of each queue. Field names, null and optional fields are as specified. The schemas add limits on
+ * length and size.
  */
 import { z } from 'zod'
 
@@ -9,7 +9,7 @@ const traceId = z.string().min(1).max(128)
 const latexSteps = z.array(z.string().max(300)).max(60)
 const errorCode = z.string().regex(/^[A-Z][A-Z0-9_]{2,63}$/)
 
-/** A path in the bucket: no way out of it, and nothing that a shell or a URL would take apart. */
+/** A path in the bucket that stays inside it, without characters that are special in a shell or a URL. */
 export const objectKey = z
   .string()
   .max(512)
@@ -44,7 +44,7 @@ export const GuideIngestMessage = z.strictObject({
 })
 export type GuideIngestMessage = z.infer<typeof GuideIngestMessage>
 
-/** api to the AI engine: a guide was approved, or a solution is to be made anew. */
+/** api to the AI engine: a guide was approved, or a solution is to be generated again. */
 export const SolutionGenMessage = z.strictObject({
   guide_id: id,
   /** Null: every question of the guide. */
@@ -74,14 +74,14 @@ export const ExerciseGenerateMessage = z.strictObject({
 export type ExerciseGenerateMessage = z.infer<typeof ExerciseGenerateMessage>
 
 /**
- * The AI engine to attemptReprocessWorker, in two generations: the older one corrects an attempt that
- * exists, the newer one, told by `guide_submission_id`, brings a new attempt into being.
+ * The AI engine to attemptReprocessWorker, in two formats. The older one corrects an existing attempt. The newer
+ * one has a `guide_submission_id` and creates an attempt.
  */
 export const AttemptReprocessMessage = z
   .strictObject({
     attempt_id: id.nullable(),
     latex_steps: latexSteps,
-    /** "gemini" or "anthropic", or whoever else has read the photo. */
+    /** "gemini", "anthropic" or another reader of the photo. */
     provider: z.string().regex(/^[a-z0-9._-]{1,64}$/),
     confidence: z.number().min(0).max(1),
     trace_id: traceId,
@@ -102,7 +102,7 @@ export const AttemptReprocessMessage = z
   )
 export type AttemptReprocessMessage = z.infer<typeof AttemptReprocessMessage>
 
-/** api to the OCR adapter. The document gives this queue no contract; this one is the example's own. */
+/** api to the OCR adapter. The specification defines no schema for this queue. */
 export const OcrMessage = z.strictObject({
   attempt_id: id,
   photo_key: objectKey,

@@ -1,4 +1,4 @@
-/** What every function of the backend starts with: its settings, its stores, and a way to the queues. */
+/** Opens what every function of the backend needs: settings, stores, and a sender for the queues. */
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { type Environment, readEnvironment } from './environment.ts'
 import { type QueueSender, queueSender } from './services/queue-sender.ts'
@@ -14,7 +14,7 @@ export interface Backend extends Disposable {
 export function openBackend(variables: NodeJS.ProcessEnv = process.env): Backend {
   const environment = readEnvironment(variables)
   const stores = openStores(environment)
-  // Credentials are those of the environment, as in Lambda. Where the queues are, their URLs say.
+  // Credentials come from the environment, as in Lambda. The queue URLs contain the endpoint.
   const client = new SQSClient({
     region: variables['AWS_REGION'] ?? 'us-east-1',
     endpoint: new URL(environment.SQS_ATTEMPT_STREAM_URL).origin,

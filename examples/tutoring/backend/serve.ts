@@ -1,4 +1,4 @@
-/** The API on this machine: what Lambda and the gateway are on AWS. */
+/** Serves the API on this machine, in place of Lambda and the gateway. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
@@ -9,7 +9,7 @@ const backend = openBackend()
 const { fetch } = createApi(backend)
 const server = serve({ fetch, hostname: '127.0.0.1', port: backend.environment.PORT })
 await once(server, 'listening')
-// A server that listens on a port has such an address.
+// The address of a listening TCP server has this type.
 const { port } = server.address() as AddressInfo
 console.log(`api http://127.0.0.1:${port}`)
 

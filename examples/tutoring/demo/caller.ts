@@ -1,7 +1,7 @@
-/** Calls the API as a front end does, and waits for what the queues bring about. */
-import { untilWanted } from '../../shared/until.ts'
+/** Calls the API like a front end, and waits for the results of the queues. */
+import { untilMatching } from '../../shared/until.ts'
 
-/** What the API answers, as far as the story looks at it. */
+/** The fields of API responses that the demo reads. */
 export interface Answer {
   readonly [field: string]: unknown
   readonly id: string
@@ -48,14 +48,14 @@ export class Caller {
     })
   }
 
-  /** Looks until it is so. */
+  /** Polls until the response matches. */
   until(path: string, holds: (answer: Answer) => boolean): Promise<Answer> {
-    return untilWanted(() => this.get(path), holds, `${path} is as wanted`)
+    return untilMatching(() => this.get(path), holds, `${path} has the expected response`)
   }
 
   async #ask(path: string, init: RequestInit = {}): Promise<Answer> {
     const response = await fetch(this.#url + path, init)
-    // The API is the example's own; what it lacks, the story does not read.
+    // The API is our own. The demo reads only the fields above.
     return (await response.json()) as Answer
   }
 }

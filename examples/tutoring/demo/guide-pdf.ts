@@ -1,4 +1,4 @@
-/** Writes a small PDF of one page, as a word processor would: compressed text in a standard font. */
+/** Writes a small PDF of one page, with compressed text in a standard font. */
 import { deflateSync } from 'node:zlib'
 
 export function guidePdf(lines: readonly string[]): Buffer {

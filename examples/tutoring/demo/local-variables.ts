@@ -1,7 +1,7 @@
-/** The environment of a program of this system that runs on this machine. */
+/** The environment of a local process of this system. */
 const stack = 'innova-backend-serverless-dev'
 
-/** As serverless.yml and .env.example have them. */
+/** As in serverless.yml and .env.example. */
 const queues = {
   SQS_ATTEMPT_STREAM_URL: 'attempt-stream.fifo',
   SQS_LLM_CLASSIFY_URL: 'llm-classify-queue',

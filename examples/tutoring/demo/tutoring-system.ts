@@ -1,6 +1,6 @@
 /**
- * The whole system on this machine, in a folder of its own: the server with the queues and functions of
- * serverless.yml and of the app, the API, the AI engine, and what stands in for Claude.
+ * The whole system on this machine, in one folder: the server with the queues and functions of serverless.yml and
+ * the app, the API, the AI engine, and a stub of Claude.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -8,27 +8,27 @@ import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { millraceFile, runMillrace } from '../../shared/millrace-command.ts'
 import { Program } from '../../shared/program.ts'
 import { until } from '../../shared/until.ts'
-import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
+import { ClaudeStub } from '../claude-stub/claude-stub.ts'
 import { awsVariables, localVariables, queueUrl } from './local-variables.ts'
 
 const example = join(import.meta.dirname, '..')
-/** Of one stack: what AWS has a word for, and the rest. */
+/** The template declares what AWS supports; the app declares the rest. */
 const declarations = [join(example, 'serverless.yml'), join(example, 'backend/app.ts')]
 
-/** Two questions cost less, and three cost more. */
+/** Enough for two questions, not for three. */
 export const tokensPerDay = 1_500
 
 export interface SystemSetup {
   readonly folder: string
   readonly onLine?: (line: string) => void
-  /** For the functions and the AI engine alike. */
+  /** For the functions and the AI engine. */
   readonly variables?: Readonly<Record<string, string>>
 }
 
 export class TutoringSystem implements AsyncDisposable {
   readonly endpoint: string
   readonly apiUrl: string
-  readonly claude: ClaudeStandIn
+  readonly claude: ClaudeStub
   readonly variables: Readonly<Record<string, string>>
   readonly #folder: string
   readonly #programs: readonly Program[]
@@ -36,7 +36,7 @@ export class TutoringSystem implements AsyncDisposable {
   private constructor(parts: {
     readonly endpoint: string
     readonly apiUrl: string
-    readonly claude: ClaudeStandIn
+    readonly claude: ClaudeStub
     readonly variables: Readonly<Record<string, string>>
     readonly folder: string
     readonly programs: readonly Program[]
@@ -51,7 +51,7 @@ export class TutoringSystem implements AsyncDisposable {
 
   static async start({ folder, onLine, variables: more }: SystemSetup): Promise<TutoringSystem> {
     const data = join(folder, 'store')
-    const claude = await ClaudeStandIn.start()
+    const claude = await ClaudeStub.start()
     const settings = {
       DATABASE_FILE: join(folder, 'innova.db'),
       TELEMETRY_FILE: join(folder, 'telemetry.db'),
@@ -68,17 +68,17 @@ export class TutoringSystem implements AsyncDisposable {
     const server = start(
       [
         ...[millraceFile, 'dev', ...declarations, '--data', data, '--port', '0'],
-        // On AWS a batch may take a minute to fill. Nobody wants to watch that.
+        // On AWS a batch may take a minute to fill, which is too long for a demo.
         ...['--param', 'llmBatchingWindow=1'],
       ],
       settings,
     )
-    const [, endpoint = ''] = await server.said(/listening on (http:\S+)/)
+    const [, endpoint = ''] = await server.waitForLine(/listening on (http:\S+)/)
     const variables = { ...settings, ...localVariables(endpoint), PORT: '0' }
     const api = start([join(example, 'backend/serve.ts')], variables)
     const engine = start([join(example, 'ai-engine/main.ts')], variables)
-    const [, apiUrl = ''] = await api.said(/^api (http:\S+)$/)
-    await engine.said(/consumes \d+ queues/)
+    const [, apiUrl = ''] = await api.waitForLine(/^api (http:\S+)$/)
+    await engine.waitForLine(/consumes \d+ queues/)
     const programs = [api, engine, server]
     return new TutoringSystem({ endpoint, apiUrl, claude, variables, folder, programs })
   }
@@ -87,19 +87,19 @@ export class TutoringSystem implements AsyncDisposable {
     return join(this.#folder, 'store')
   }
 
-  /** As a browser would, with a URL that was signed for it. */
+  /** Writes to the bucket, like a browser with a signed URL. */
   async upload(key: string, object: Buffer): Promise<void> {
     const file = join(this.#folder, 'bucket', key)
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, object)
   }
 
-  /** Runs the `millrace` command on the store of the server, and answers what it printed. */
+  /** Runs the `millrace` command on the store of the server, and resolves to its output. */
   millrace(...args: readonly string[]): Promise<string> {
     return runMillrace([...args, '--data', this.dataDirectory])
   }
 
-  /** Waits until a queue has a message that could be received. */
+  /** Waits until a queue has a message that can be received. */
   async waitForMessages(queue: string): Promise<void> {
     const credentials = {
       accessKeyId: awsVariables.AWS_ACCESS_KEY_ID,
@@ -118,7 +118,7 @@ export class TutoringSystem implements AsyncDisposable {
     client.destroy()
   }
 
-  /** Ends everything in good order; answers the exit codes of the three processes. */
+  /** Stops everything, and resolves to the exit codes of the three processes. */
   async stop(): Promise<readonly (number | null)[]> {
     const codes: (number | null)[] = []
     for (const program of this.#programs) codes.push(await program.stop())

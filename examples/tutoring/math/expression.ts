@@ -1,4 +1,4 @@
-/** What students write: expressions of numbers and one unknown, and equations between them. */
+/** Expressions of numbers and one unknown, and equations between them. */
 import type { Rational } from './rational.ts'
 
 export type Operator = '+' | '-' | '*' | '/'
@@ -16,7 +16,7 @@ export interface Binary {
   readonly right: Expression
 }
 
-/** The sides of `a = b = c`, in order; one side alone is an expression. */
+/** The sides of `a = b = c`, in order. A single side is an expression. */
 export type Step = readonly [Expression, ...Expression[]]
 
 export function number(value: Rational): Expression {

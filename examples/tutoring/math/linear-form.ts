@@ -1,4 +1,4 @@
-/** An expression as `slope · x + constant`, which is all that the exercises here need. */
+/** An expression as `slope · x + constant`. The exercises need nothing else. */
 import type { Expression } from './expression.ts'
 import {
   add,
@@ -18,7 +18,7 @@ export interface LinearForm {
   readonly constant: Rational
 }
 
-/** Undefined when it is not linear, has two unknowns, or divides by zero. */
+/** Undefined if it is not linear, has two unknowns, or divides by zero. */
 export function linearForm(expression: Expression): LinearForm | undefined {
   return new Set(variablesIn(expression)).size > 1 ? undefined : formOf(expression)
 }
@@ -29,7 +29,7 @@ export function numericValue(expression: Expression): Rational | undefined {
   return form && isZero(form.slope) ? form.constant : undefined
 }
 
-/** What the unknown must be for two sides to be equal; undefined when that says nothing about it. */
+/** The value of the unknown that makes both sides equal; undefined if there is none, or more than one. */
 export function solve(left: Expression, right: Expression): Rational | undefined {
   const both = new Set([...variablesIn(left), ...variablesIn(right)])
   const [one, other] = [formOf(left), formOf(right)]

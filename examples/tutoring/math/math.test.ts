@@ -6,7 +6,7 @@ import { parseStep } from './parse-step.ts'
 import { add, divide, equal, multiply, rational, subtract } from './rational.ts'
 import { formToLatex, numberToLatex } from './to-latex.ts'
 
-/** The sides of a line, each brought to its shortest form. */
+/** The sides of a line, each simplified. */
 function sidesOf(text: string): readonly (string | undefined)[] | undefined {
   return parseStep(text)?.map((side) => {
     const form = linearForm(side)
@@ -29,7 +29,7 @@ describe('a line of work', () => {
     ['2 + 3 = 5 = 4 + 1', ['5', '5', '5']],
     ['1.5x − 0.5', ['\\frac{3}{2}x - \\frac{1}{2}']],
     ['$x = \\frac{25}{3}$', ['x', '\\frac{25}{3}']],
-  ])('%s is understood', (text, sides) => {
+  ])('%s is parsed', (text, sides) => {
     assert.deepEqual(sidesOf(text), sides)
   })
 
@@ -45,25 +45,25 @@ describe('a line of work', () => {
     '3 = ',
     '\\sqrt{4}',
     '1..2',
-  ])('%j is not understood', (text) => {
+  ])('%j is refused', (text) => {
     assert.equal(parseStep(text), undefined)
   })
 
-  test('may be nested and long within reason, and no further', () => {
+  test('can be nested and long, up to a limit', () => {
     assert.ok(parseStep(`${'('.repeat(30)}1${')'.repeat(30)}`))
     assert.equal(parseStep(`${'('.repeat(60)}1${')'.repeat(60)}`), undefined)
     assert.equal(parseStep(`${'-'.repeat(60)}1`), undefined)
     assert.equal(parseStep('1'.repeat(301)), undefined)
   })
 
-  test('of any characters is read or refused, and never throws', () => {
+  test('of any characters is parsed or refused, and never throws', () => {
     const unit = fc.constantFrom(...'0123xy+-*/=(){}[].^\\ ', '\\frac', '\\cdot', '$', 'é')
     fc.assert(fc.property(fc.string({ unit }), (text) => void sidesOf(text)))
   })
 })
 
 describe('an expression', () => {
-  test('that is not linear has no form', () => {
+  test('that is not linear has no linear form', () => {
     for (const text of ['x * x', '1 / x', 'x + y', '1 / 0', '1 / (2 - 2)']) {
       assert.deepEqual(sidesOf(text), [undefined], text)
     }
@@ -85,7 +85,7 @@ test('an equation has the solution that makes both sides equal', () => {
   assert.equal(solve(same, again), undefined)
 })
 
-test('fractions keep the laws of arithmetic', () => {
+test('fractions obey the laws of arithmetic', () => {
   const fraction = fc
     .tuple(fc.bigInt(-999n, 999n), fc.bigInt(1n, 999n))
     .map(([top, bottom]) => rational(top, bottom))

@@ -1,6 +1,6 @@
 /**
- * Reads one line of a student's work, written as plain text or as LaTeX: whole and decimal numbers,
- * letters, `+ - * /` in all their spellings, `\frac`, brackets, and multiplication without a sign.
+ * Parses one line of a student's work, in plain text or LaTeX: whole and decimal numbers, letters, `+ - * /` in all
+ * their spellings, `\frac`, brackets, and multiplication without a sign.
  */
 import { binary, type Expression, number, type Operator, type Step } from './expression.ts'
 import { fromDecimal } from './rational.ts'
@@ -8,7 +8,7 @@ import { fromDecimal } from './rational.ts'
 const lengthMax = 300
 const depthMax = 40
 
-/** Undefined when it is something else, such as words or powers. */
+/** Undefined for anything else, such as words or powers. */
 export function parseStep(text: string): Step | undefined {
   if (text.length > lengthMax) return undefined
   const tokens = tokensOf(text)
@@ -49,7 +49,7 @@ function tokensOf(text: string): readonly string[] | undefined {
   return tokens
 }
 
-/** One token after the other; each method answers undefined when its part is not there. */
+/** A recursive descent parser. Each method returns undefined if its part is missing. */
 class Reader {
   readonly #tokens: readonly string[]
   #at = 0
@@ -93,7 +93,7 @@ class Reader {
     }
   }
 
-  /** `3x` and `2(x+1)`; a number never follows another one. */
+  /** `3x` and `2(x+1)`. A number cannot follow another number. */
   #juxtaposed(): Expression | undefined {
     let left = this.#signed()
     while (left !== undefined && /^(?:[a-z(]|\\frac)$/i.test(this.#tokens[this.#at] ?? '')) {

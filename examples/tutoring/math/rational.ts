@@ -1,7 +1,7 @@
-/** Exact fractions: a mark that a student gets must not depend on how a machine rounds. */
+/** Exact fractions, so that a grade does not depend on rounding. */
 export interface Rational {
   readonly top: bigint
-  /** Always positive, and without a common divisor with the top. */
+  /** Always positive, and without a common divisor with `top`. */
   readonly bottom: bigint
 }
 
@@ -25,7 +25,7 @@ export function multiply(left: Rational, right: Rational): Rational {
   return rational(left.top * right.top, left.bottom * right.bottom)
 }
 
-/** Undefined when the divisor is zero. */
+/** Undefined if the divisor is zero. */
 export function divide(left: Rational, right: Rational): Rational | undefined {
   if (isZero(right)) return undefined
   return rational(left.top * right.bottom, left.bottom * right.top)
@@ -47,7 +47,7 @@ export function isWhole({ bottom }: Rational): boolean {
   return bottom === 1n
 }
 
-/** `12.5` and `3` as they are written. */
+/** Parses `12.5` and `3`. */
 export function fromDecimal(text: string): Rational {
   const [whole = '0', decimals = ''] = text.split('.')
   return rational(BigInt(`${whole || '0'}${decimals}`), 10n ** BigInt(decimals.length))

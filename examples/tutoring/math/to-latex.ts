@@ -1,4 +1,4 @@
-/** Numbers and linear forms in LaTeX, as a textbook would print them. */
+/** Numbers and linear forms in LaTeX, as in a textbook. */
 import type { Binary, Expression } from './expression.ts'
 import type { LinearForm } from './linear-form.ts'
 import { absolute, equal, isWhole, isZero, negative, one, type Rational } from './rational.ts'
@@ -24,7 +24,7 @@ function termToLatex(slope: Rational, variable: string): string {
   return `${numberToLatex(slope)}${variable}`
 }
 
-/** An expression as it is written, with no more brackets than it needs. */
+/** An expression with only the necessary brackets. */
 export function expressionToLatex(expression: Expression): string {
   switch (expression.kind) {
     case 'number':

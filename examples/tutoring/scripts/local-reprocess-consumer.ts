@@ -1,7 +1,7 @@
 /**
- * Empties the attempt-reprocess-queue without Lambda: polls it and calls the service of
- * attemptReprocessWorker directly. It ends when the queue has nothing more to give; with `--watch` it
- * goes on until it is stopped.
+ * Consumes the attempt-reprocess-queue without Lambda: it polls the queue and calls the service of
+ * attemptReprocessWorker directly. It exits when the queue is empty; with `--watch` it continues until it is
+ * stopped.
  */
 import { DeleteMessageCommand, type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
 import { messageCodec } from 'millrace'
@@ -21,7 +21,7 @@ async function receive(backend: Backend, signal: AbortSignal): Promise<readonly 
   return Messages
 }
 
-/** A message that fails is left alone and comes again; five receives make it a dead letter. */
+/** A failed message becomes visible again, and is a dead letter after five receives. */
 async function reprocess(backend: Backend, message: Message): Promise<void> {
   const { Body = '', MessageId, ReceiptHandle } = message
   const QueueUrl = backend.environment.SQS_ATTEMPT_REPROCESS_URL
@@ -35,15 +35,15 @@ async function reprocess(backend: Backend, message: Message): Promise<void> {
   }
 }
 
-/** What is missing, and what to do about it; anything else is a defect, and needs its stack. */
+/** Explains missing queues, credentials or servers. Any other error is a defect and keeps its stack. */
 function whyStopped(error: unknown, url: string): string {
   const { name, code, stack, message } = error as NodeJS.ErrnoException
   if (name === 'QueueDoesNotExist') {
     const create = 'npx node src/cli.ts up examples/tutoring/serverless.yml'
-    return `There is no queue ${url}. Create the queues of the template first: ${create}`
+    return `The queue ${url} does not exist. Create the queues of the template first: ${create}`
   }
   if (name === 'CredentialsProviderError') {
-    return 'There are no credentials for the queues. Copy examples/tutoring/.env.example to .env beside it.'
+    return 'AWS credentials are missing. Copy examples/tutoring/.env.example to .env beside it.'
   }
   if (code === 'ECONNREFUSED') {
     return `No server listens at ${new URL(url).origin}. Start one first: npm start`

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'vitest'
 import { handler } from '../backend/handlers/api.ts'
-import { exerciseId, nobody, openScene, studentId } from './scene.ts'
+import { exerciseId, openFixture, studentId, unknownId } from './fixture.ts'
 
 describe('an attempt', () => {
-  test('is classified in the request, and told to telemetry', async () => {
-    const { ask, mill } = await openScene()
+  test('is classified in the request, and sent to telemetry', async () => {
+    const { ask, mill } = await openFixture()
     const work = { studentId, exerciseId, steps: ['75'] }
     const { status, body } = await ask('POST', '/attempts', work)
     assert.deepEqual(
@@ -27,16 +27,16 @@ describe('an attempt', () => {
     assert.equal((await mill.queues.llmClassifyQueue.statistics()).ready, 0)
   })
 
-  test('that no rule explains goes to the language model, by its id alone', async () => {
-    const { attempt, mill } = await openScene()
+  test('that no rule explains goes to the language model, with only its id', async () => {
+    const { attempt, mill } = await openFixture()
     const { id, traceId, status } = await attempt('58')
     assert.equal(status, 'UNCLASSIFIED')
     const [delivery] = await mill.queues.llmClassifyQueue.receive()
     assert.deepEqual(delivery?.message, { attemptId: id, traceId })
   })
 
-  test('may be sent again by a client without an answer, and is one attempt', async () => {
-    const { ask, mill } = await openScene()
+  test('can be sent again by a client that got no response, and is one attempt', async () => {
+    const { ask, mill } = await openFixture()
     const work = { attemptId: randomUUID(), studentId, exerciseId, steps: ['75'] }
     const first = await ask('POST', '/attempts', work)
     const second = await ask('POST', '/attempts', work)
@@ -45,16 +45,16 @@ describe('an attempt', () => {
     assert.equal((await mill.queues.attemptStream.statistics()).ready, 1)
   })
 
-  test('of another student does not take its id', async () => {
-    const { ask } = await openScene()
+  test('of another student cannot reuse the id', async () => {
+    const { ask } = await openFixture()
     const work = { attemptId: randomUUID(), studentId, exerciseId, steps: ['75'] }
     await ask('POST', '/attempts', work)
-    const { status } = await ask('POST', '/attempts', { ...work, studentId: nobody })
+    const { status } = await ask('POST', '/attempts', { ...work, studentId: unknownId })
     assert.equal(status, 409)
   })
 
-  test('is carried through by the trace of its caller', async () => {
-    const { backend } = await openScene()
+  test('keeps the trace id of its caller', async () => {
+    const { backend } = await openFixture()
     const { createApi } = await import('../backend/api/create-api.ts')
     const response = await createApi(backend).request('/attempts', {
       method: 'POST',
@@ -77,10 +77,10 @@ describe('bad input', () => {
     ['/attempts', { steps: 'x' }, ['studentId', 'exerciseId', 'steps']],
     [
       '/guides',
-      { teacherId: nobody, sourcePdfKey: 'x.pdf', courseGradeLevel: 5 },
+      { teacherId: unknownId, sourcePdfKey: 'x.pdf', courseGradeLevel: 5 },
       ['sourcePdfKey'],
     ],
-    ['/submissions', { studentId, guideQuestionId: nobody, photoKeys: [] }, ['photoKeys']],
+    ['/submissions', { studentId, guideQuestionId: unknownId, photoKeys: [] }, ['photoKeys']],
     [
       '/items/generate',
       { subdomainCode: 'ADDITION', gradeLevel: 5, targetErrorCodes: ['NONSENSE'], count: 0 },
@@ -91,8 +91,8 @@ describe('bad input', () => {
       { statement: '', subdomainCode: 'x', gradeLevel: 13 },
       ['statement', 'subdomainCode', 'gradeLevel'],
     ],
-  ])('at %s is refused with all its paths: %j', async (path, body, paths) => {
-    const { ask, mill } = await openScene()
+  ])('at %s is refused with the paths of all wrong fields: %j', async (path, body, paths) => {
+    const { ask, mill } = await openFixture()
     const answer = await ask('POST', path, body)
     assert.deepEqual([answer.status, answer.body['error']], [400, 'invalid_request'])
     const issues = answer.body['issues']
@@ -105,8 +105,8 @@ describe('bad input', () => {
     assert.ok(statistics.every(({ ready }) => ready === 0))
   })
 
-  test('that is personal is refused with its path, and nothing is stored or sent', async () => {
-    const { ask, mill } = await openScene()
+  test('with personal data is refused with its path, and nothing is stored or sent', async () => {
+    const { ask, mill } = await openFixture()
     const sourcePdfKey = 'guides/uploads/ana.perez@example.com.pdf'
     const guide = { teacherId: studentId, sourcePdfKey, courseGradeLevel: 5 }
     const { status, body } = await ask('POST', '/guides', guide)
@@ -116,24 +116,24 @@ describe('bad input', () => {
     assert.equal((await mill.queues.guideIngestQueue.statistics()).ready, 0)
   })
 
-  test.each(['/attempts/x', `/attempts/${nobody}`, `/guides/${nobody}`, '/nowhere'])(
+  test.each(['/attempts/x', `/attempts/${unknownId}`, `/guides/${unknownId}`, '/nowhere'])(
     '%s is not found',
     async (path) => {
-      const { ask } = await openScene()
+      const { ask } = await openFixture()
       assert.deepEqual(await ask('GET', path), { status: 404, body: { error: 'not_found' } })
     },
   )
 
   test('that is too large is cut off', async () => {
-    const { ask } = await openScene()
+    const { ask } = await openFixture()
     const { status } = await ask('POST', '/attempts', { steps: ['x'.repeat(70_000)] })
     assert.equal(status, 400)
   })
 })
 
 describe('guides and submissions', () => {
-  test('go their way one step after the other', async () => {
-    const { ask, mill } = await openScene()
+  test('go through their states in order', async () => {
+    const { ask, mill } = await openFixture()
     const guide = {
       teacherId: studentId,
       sourcePdfKey: 'guides/uploads/1.pdf',
@@ -143,16 +143,16 @@ describe('guides and submissions', () => {
     assert.deepEqual([status, body['status']], [202, 'INGESTING'])
     const [ingest] = await mill.queues.guideIngestQueue.receive()
     assert.equal(ingest?.message.guide_id, body['id'])
-    // Nobody has found any question yet.
+    // No question was extracted yet.
     assert.equal((await ask('POST', `/guides/${body['id']}/approval`)).status, 409)
     assert.equal((await ask('POST', `/guides/${body['id']}/solutions`)).status, 409)
-    const submission = { studentId, guideQuestionId: nobody, photoKeys: ['a.png'] }
+    const submission = { studentId, guideQuestionId: unknownId, photoKeys: ['a.png'] }
     assert.equal((await ask('POST', '/submissions', submission)).status, 404)
   })
 })
 
-test('when the queues are out of reach the answer is 503, and the attempt is there for a retry', async () => {
-  const { ask, backend, variables } = await openScene()
+test('without a connection to the queues the API returns 503, and the attempt can be retried', async () => {
+  const { ask, backend, variables } = await openFixture()
   const { createApi } = await import('../backend/api/create-api.ts')
   const { openBackend } = await import('../backend/open-backend.ts')
   const nowhere = 'http://127.0.0.1:1/000000000000/gone'
@@ -165,8 +165,8 @@ test('when the queues are out of reach the answer is 503, and the attempt is the
   assert.equal((await ask('POST', '/attempts', work)).status, 200)
 })
 
-test('the same API is a Lambda function', async () => {
-  const { variables } = await openScene()
+test('the same API runs as a Lambda function', async () => {
+  const { variables } = await openFixture()
   const { vi } = await import('vitest')
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
   const answer = await handler({

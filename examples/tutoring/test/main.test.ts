@@ -5,7 +5,7 @@ import { describe, test } from 'vitest'
 import { startCommand } from '../../../test/support/cli-process.ts'
 
 describe('the example', () => {
-  test('plays its story with one command, and ends well', async () => {
+  test('runs with one command and exits with 0', async () => {
     const main = join(import.meta.dirname, '../main.ts')
     const { code, stdout, stderr } = await startCommand(process.execPath, [main]).ended
     assert.deepEqual([code, stderr], [0, ''], stdout)
@@ -16,13 +16,13 @@ describe('the example', () => {
       '  2x - 6 = 14, 2x = 20, x = 10: score 1.00, correct',
       '  2x - 3 = 14, 2x = 17, x = \\frac{17}{2}: score 0.00, DISTRIBUTE_FIRST_ONLY',
       '  read: 47 + 38 = 85: correct',
-      '  A fourth one waits in innova-backend-serverless-dev-llm-classify-dlq, and Claude was not asked.',
-      '  An operator lifts it, the dead letter is sent back, and the attempt is CALCULATION_SLIP.',
+      '  A fourth one goes to innova-backend-serverless-dev-llm-classify-dlq, without a call to Claude.',
+      '  An operator lifts the switch and redrives the dead letter: the attempt is CALCULATION_SLIP.',
       'Stopped the API, the AI engine and the server, exit codes 0, 0, 0',
-      'Everything is as it should be.',
+      'All checks passed.',
     ]) {
       assert.ok(stdout.split('\n').includes(line), `${line}\nis missing in\n${stdout}`)
     }
-    assert.match(stdout, /^ {2}It is answered, and LLM_PAUSED is on: set by budget llm, until /m)
+    assert.match(stdout, /^ {2}It is classified, and LLM_PAUSED is on: set by budget llm, until /m)
   })
 })

@@ -54,7 +54,7 @@ const examples = {
 type Key = keyof typeof examples
 const keys = Object.keys(examples) as Key[]
 
-/** Whether a body passes the contract of a queue; the code of the refusal if not. */
+/** `accepted`, or the code of the refusal. */
 async function fate(key: Key, body: unknown): Promise<string> {
   try {
     await messageCodec(tutoring.queues[key]).decode(JSON.stringify(body))
@@ -65,7 +65,7 @@ async function fate(key: Key, body: unknown): Promise<string> {
 }
 
 describe('the seven messages', () => {
-  test('have the fields and types of the document', () => {
+  test('have the specified fields and types', () => {
     expectTypeOf<messages.AttemptStreamMessage>().toEqualTypeOf<{
       attemptId: string
       studentId: string
@@ -120,11 +120,11 @@ describe('the seven messages', () => {
     expectTypeOf<Sent>().toEqualTypeOf<messages.LlmClassifyMessage>()
   })
 
-  test.each(keys)('pass as they are: %s', async (key) => {
+  test.each(keys)('are accepted: %s', async (key) => {
     assert.equal(await fate(key, examples[key]), 'accepted')
   })
 
-  test.each(keys)('are refused with a field more, or one of another type: %s', async (key) => {
+  test.each(keys)('are refused with an extra field or a wrong type: %s', async (key) => {
     const example: Record<string, unknown> = examples[key]
     assert.equal(await fate(key, { ...example, extra: 1 }), 'invalid_message')
     for (const field of Object.keys(example)) {
@@ -132,7 +132,7 @@ describe('the seven messages', () => {
     }
   })
 
-  test.each(keys)('are refused without a field that they need: %s', async (key) => {
+  test.each(keys)('are refused without a required field: %s', async (key) => {
     const example: Record<string, unknown> = examples[key]
     const optional = ['guide_submission_id', 'guide_question_id', 'alignment_summary']
     for (const field of Object.keys(example)) {
@@ -141,7 +141,7 @@ describe('the seven messages', () => {
     }
   })
 
-  test.each(keys)('never carry personal data: %s', async (key) => {
+  test.each(keys)('are refused with personal data: %s', async (key) => {
     for (const personal of [{ student_name: 'Ana' }, { note: 'ana@example.com' }]) {
       const message = { ...examples[key], ...personal }
       await assert.rejects(
@@ -156,11 +156,11 @@ describe('a reprocess message', () => {
   const { attempt_id: _, ...rest } = examples.attemptReprocessQueue
   const { guide_submission_id, guide_question_id, alignment_summary, ...legacy } = rest
 
-  test('of the older generation has an attempt and no guide', async () => {
+  test('of the older format has an attempt and no guide', async () => {
     assert.equal(await fate('attemptReprocessQueue', { ...legacy, attempt_id: id }), 'accepted')
   })
 
-  test('must be about something', async () => {
+  test('must have an attempt or a submission', async () => {
     const message = { ...legacy, attempt_id: null }
     assert.equal(await fate('attemptReprocessQueue', message), 'invalid_message')
   })
@@ -180,7 +180,7 @@ test('one to three photos belong to a submission', async () => {
 })
 
 test.each(['../secrets', '/etc/passwd', 'guides/uploads/../../x', 'guides//x', 'other/guide.pdf'])(
-  '%s is no key of a guide',
+  '%s is not a valid guide key',
   async (source_pdf_key) => {
     const message = { ...examples.guideIngestQueue, source_pdf_key }
     assert.equal(await fate('guideIngestQueue', message), 'invalid_message')

@@ -10,11 +10,11 @@ import { Program } from '../../shared/program.ts'
 import { until } from '../../shared/until.ts'
 import { tutoring } from '../backend/app.ts'
 import { awsVariables, queueUrl } from '../demo/local-variables.ts'
-import { openScene } from './scene.ts'
+import { openFixture } from './fixture.ts'
 
 const example = join(import.meta.dirname, '..')
 const message = { attemptId: 'f4a4e1de-6a0e-4a4e-8c51-0a4c0d2f9a11', traceId: 't-1' }
-/** For the attempt-reprocess-queue, which obeys no switch. */
+/** For the attempt-reprocess-queue, which no switch applies to. */
 const otherMessage = {
   attempt_id: message.attemptId,
   latex_steps: [],
@@ -26,7 +26,7 @@ const otherMessage = {
 const template = join(example, 'serverless.yml')
 const app = join(example, 'backend/app.ts')
 
-/** What `millrace dev` runs, with the template and the app on one store. */
+/** The same as `millrace dev`, with the template and the app on one store. */
 async function openStack(
   environment: Readonly<Record<string, string>> = {},
   templates: readonly string[] = [template, app],
@@ -73,23 +73,23 @@ const deadLettersOf = async ({ queues }: Mill<typeof tutoring>): Promise<number>
   (await queues.llmClassifyDlq.statistics()).ready
 
 describe('the switch LLM_PAUSED', () => {
-  test('diverts to the dead letters what would have been paid for', async () => {
+  test('diverts messages to the dead-letter queue', async () => {
     const { mill, reports } = await openStack()
     await mill.switches.divert({ name: 'LLM_PAUSED' }, { by: 'test' })
     await mill.queues.llmClassifyQueue.send(message)
-    await until(async () => (await deadLettersOf(mill)) === 1, 'the message is dead')
+    await until(async () => (await deadLettersOf(mill)) === 1, 'the message is dead-lettered')
     const { items } = await mill.queues.llmClassifyDlq.peek()
     assert.match(items[0]?.deadLetterOrigin?.reason ?? '', /LLM_PAUSED/)
     assert.deepEqual(reports, [])
   })
 
-  test('holds messages in their queue, and lets them go when it is lifted', async () => {
+  test('holds messages in their queue until it is lifted', async () => {
     const { mill, reports } = await openStack()
     await mill.switches.hold({ name: 'LLM_PAUSED' }, { by: 'test' })
     await mill.queues.llmClassifyQueue.send(message)
-    // Another queue of the same server is not held, and is served meanwhile.
+    // Another queue of the same server continues.
     await mill.queues.attemptReprocessQueue.send(otherMessage)
-    await until(() => reports.length === 1, 'the other queue is served')
+    await until(() => reports.length === 1, 'the other queue is processed')
     assert.match(reports.join(), /attemptReprocessWorker/)
     assert.equal((await mill.queues.llmClassifyQueue.statistics()).ready, 1)
     await mill.switches.lift({ name: 'LLM_PAUSED' }, { by: 'test' })
@@ -97,21 +97,21 @@ describe('the switch LLM_PAUSED', () => {
     assert.match(reports.at(-1) ?? '', /llmClassifierWorker/)
   })
 
-  test('is still obeyed when the template goes up again', async () => {
+  test('still applies after the template is deployed again', async () => {
     const { mill, dev, up, reports } = await openStack()
     await mill.switches.divert({ name: 'LLM_PAUSED' }, { by: 'test' })
     await dev.stop()
     const again = await up()
     onTestFinished(() => again.stop())
     await mill.queues.llmClassifyQueue.send(message)
-    await until(async () => (await deadLettersOf(mill)) === 1, 'the message is dead')
+    await until(async () => (await deadLettersOf(mill)) === 1, 'the message is dead-lettered')
     assert.deepEqual(reports, [])
   })
 })
 
 describe('the switch OCR_PAUSED', () => {
-  test('holds photos, whose queue has no dead letters, and grading goes to its own', async () => {
-    const { mill } = await openScene()
+  test('holds photos, whose queue has no dead-letter queue, and diverts grading', async () => {
+    const { mill } = await openFixture()
     const { ocrQueue, submissionGradeQueue, submissionGradeDlq } = mill.queues
     await mill.switches.divert({ name: 'OCR_PAUSED' }, { by: 'test' })
     const id = message.attemptId
@@ -131,11 +131,11 @@ describe('the switch OCR_PAUSED', () => {
 })
 
 describe('the variable', () => {
-  test('LLM_PAUSED=true of the server holds messages, and uses up no receive', async () => {
+  test('LLM_PAUSED=true of the server holds messages without using up receives', async () => {
     const { mill, dev, reports } = await openStack({ LLM_PAUSED: 'true' })
     await mill.queues.llmClassifyQueue.send(message)
     await mill.queues.attemptReprocessQueue.send(otherMessage)
-    await until(() => reports.length === 1, 'the other queue is served')
+    await until(() => reports.length === 1, 'the other queue is processed')
     await dev.stop()
     const { items } = await mill.queues.llmClassifyQueue.peek()
     assert.deepEqual(
@@ -144,27 +144,27 @@ describe('the variable', () => {
     )
   })
 
-  test('LLM_PAUSED=true of the function makes it leave messages alone until they are dead letters', async () => {
-    // As on AWS, where only the function knows: without the app, no queue obeys the name.
+  test('LLM_PAUSED=true of the function makes it fail messages until they are dead letters', async () => {
+    // As on AWS, where only the function knows the switch: without the app, no queue obeys it.
     const { mill, dev, reports } = await openStack({ LLM_PAUSED: 'true' }, [template])
-    // The queue of the document hides a message for six minutes each time.
+    // In the specified queue, a message is invisible for six minutes each time.
     await hideForOneSecond(dev.url, 'llm-classify-queue')
     await mill.queues.llmClassifyQueue.send(message)
-    await until(async () => (await deadLettersOf(mill)) === 1, 'the message is dead')
-    // A slow machine may still be at the third when the fourth receive finds that it was the last.
+    await until(async () => (await deadLettersOf(mill)) === 1, 'the message is dead-lettered')
+    // The fourth receive dead-letters it, possibly while the third invocation still runs.
     await until(() => reports.length >= 3, 'the last invocation has ended')
     assert.equal(reports.length, 3)
   })
 
-  test('OCR_PAUSED=true makes the AI engine leave photos alone', async () => {
-    const { ask, attempt, variables, mill } = await openScene()
+  test('OCR_PAUSED=true makes the AI engine skip photos', async () => {
+    const { ask, attempt, variables, mill } = await openFixture()
     const { id } = await attempt('75')
     await ask('POST', `/attempts/${id}/photo`, { photoKey: 'a.png' })
     const engine = new Program({
       command: [join(example, 'ai-engine/main.ts')],
       variables: { ...variables, OCR_PAUSED: 'true' },
     })
-    await engine.said(/ocr: left alone, OCR_PAUSED is on/)
+    await engine.waitForLine(/ocr: not processed, OCR_PAUSED is on/)
     assert.equal(await engine.stop(), 0)
     assert.equal((await mill.queues.ocrQueue.statistics()).leased, 1)
   })

@@ -1,4 +1,4 @@
-/** serverless.yml says what the document says, and the app says the same. */
+/** serverless.yml matches the specification, and the app matches serverless.yml. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ type QueueRow = readonly [
   dead: string | null,
   receives: number | null,
 ]
-/** As the document has them. All of them keep messages for a day. */
+/** As specified. All of them keep messages for a day. */
 const queues: QueueRow[] = [
   ['AttemptStreamQueue', 'attempt-stream.fifo', 'fifo', 60, null, null],
   ['LlmClassifyQueue', 'llm-classify-queue', 'standard', 360, 'llm-classify-dlq', 3],
@@ -58,7 +58,7 @@ const queues: QueueRow[] = [
 ]
 
 describe('the template', () => {
-  test('is read without a problem', () => {
+  test('is read without warnings', () => {
     assert.deepEqual(template.problems, [])
   })
 
@@ -73,7 +73,7 @@ describe('the template', () => {
     assert.deepEqual(settings.deadLetter ?? null, target)
   })
 
-  test('declares eight queues, one of them FIFO, and six for dead letters, kept for 14 days', () => {
+  test('declares eight queues, one of them FIFO, and six dead-letter queues that keep messages for 14 days', () => {
     assert.equal(stack.queues.length, 14)
     const dead = stack.queues.filter(({ logicalId }) => logicalId.endsWith('DLQ'))
     assert.equal(dead.length, 6)
@@ -85,7 +85,7 @@ describe('the template', () => {
     )
   })
 
-  test('feeds the workers of the backend, and leaves the others to the AI engine', () => {
+  test('has event sources for the backend, and leaves the other queues to the AI engine', () => {
     const name = (of: string): string => `${prefix}-${of}`
     assert.deepEqual(
       stack.eventSources.map((source) => [source.function, source.queue, source.batchingWindowMs]),
@@ -98,7 +98,7 @@ describe('the template', () => {
     assert.ok(stack.eventSources.every(({ reportsBatchItemFailures }) => reportsBatchItemFailures))
   })
 
-  test('gives each function time that fits its queue: six timeouts and the window', () => {
+  test('has visibility timeouts of six function timeouts plus the batching window', () => {
     for (const { queue, function: name, batchingWindowMs } of stack.eventSources) {
       const timeoutMs = stack.functions.find((one) => one.name === name)?.timeoutMs ?? Infinity
       const visibilityMs =
@@ -107,7 +107,7 @@ describe('the template', () => {
     }
   })
 
-  test('tells every function the URLs of the queues, as .env.example has them', () => {
+  test('passes the queue URLs of .env.example to every function', () => {
     const local = parseEnv(readFileSync(join(example, '.env.example'), 'utf8'))
     const urls = Object.entries(local).filter(([name]) => name.startsWith('SQS_'))
     assert.equal(urls.length, 8)
@@ -117,7 +117,7 @@ describe('the template', () => {
     }
   })
 
-  test('has an alarm on every dead-letter queue that is not empty', () => {
+  test('has an alarm on every dead-letter queue', () => {
     const watched = stack.alarms.map(({ queue, metric, threshold, comparison }) => [
       queue,
       metric,
@@ -129,7 +129,7 @@ describe('the template', () => {
     assert.deepEqual(watched.sort(), expected.sort())
   })
 
-  test('follows the stage in all names, and takes the window as a parameter', async () => {
+  test('uses the stage in all names, and takes the window as a parameter', async () => {
     const { stack: prod } = await read({ llmBatchingWindow: '1' }, 'prod')
     assert.ok(prod?.queues.every(({ name }) => name.startsWith('innova-backend-serverless-prod-')))
     const windows = prod?.eventSources.map(({ batchingWindowMs }) => batchingWindowMs)
@@ -137,13 +137,13 @@ describe('the template', () => {
   })
 })
 
-test('the app declares the queues of the template, and nothing else', () => {
+test('the app declares the same queues as the template', () => {
   const { planned } = resolveQueues(tutoring, 'dev')
   const inTemplate = stack.queues.map(({ name, settings }) => [
     name,
     {
       type: settings.type ?? 'standard',
-      // What the template leaves out is as SQS has it.
+      // Settings that the template leaves out have the SQS defaults.
       visibilityMs: settings.visibilityMs ?? 30_000,
       retentionMs: settings.retentionMs,
       deadLetter: settings.deadLetter ?? null,

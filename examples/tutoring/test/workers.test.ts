@@ -1,4 +1,4 @@
-/** The functions that queues feed: what they do with batches, repetitions, failures and pauses. */
+/** The functions that queues invoke: batches, redeliveries, failures and pauses. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { SQSEvent, SQSRecord } from 'aws-lambda'
@@ -6,7 +6,7 @@ import { describe, test } from 'vitest'
 import { llmClassifierWorker } from '../backend/handlers/llm-classifier-worker.ts'
 import { telemetryWorker } from '../backend/handlers/telemetry-worker.ts'
 import { announceAttempt } from '../backend/services/announce-attempt.ts'
-import { failed, nobody, openScene } from './scene.ts'
+import { failed, openFixture, unknownId } from './fixture.ts'
 
 /** One event with the records of several. */
 const together = (...events: readonly SQSEvent[]): SQSEvent => ({
@@ -23,8 +23,8 @@ const withBody = (record: SQSRecord | undefined, body: object | string): SQSReco
 }
 
 describe('telemetryWorker', () => {
-  test('stores a message once, however often it is delivered', async () => {
-    const { attempt, take, backend } = await openScene()
+  test('stores a message once, even if it is delivered again', async () => {
+    const { attempt, take, backend } = await openFixture()
     const { telemetry } = backend.stores
     const { id } = await attempt('75')
     const event = await take('SQS_ATTEMPT_STREAM_URL')
@@ -35,13 +35,13 @@ describe('telemetryWorker', () => {
     assert.equal(telemetry.ofAttempt(String(id)).length, 1)
   })
 
-  test('stores a message once, also when it was sent again long after', async () => {
-    const { attempt, take, backend, mill } = await openScene()
+  test('stores a message once, even if it is sent again much later', async () => {
+    const { attempt, take, backend, mill } = await openFixture()
     const { stores, sender } = backend
     const { id } = await attempt('75')
     const worker = telemetryWorker(stores.telemetry)
     await worker(await take('SQS_ATTEMPT_STREAM_URL'))
-    // Purging a queue makes it forget which messages it has had, as five minutes do.
+    // A purge clears the deduplication of the queue, as five minutes would.
     await mill.queues.attemptStream.purge()
     const stored = stores.attempts.get(String(id))
     assert.ok(stored !== undefined)
@@ -53,14 +53,14 @@ describe('telemetryWorker', () => {
   })
 
   test('keeps the order of an attempt', async () => {
-    const { attempt, take, backend, classifying } = await openScene()
+    const { attempt, take, backend, classifying } = await openFixture()
     const { id } = await attempt('58')
     await llmClassifierWorker({ ...classifying, isPaused: false })(
       await take('SQS_LLM_CLASSIFY_URL'),
     )
     const event = await take('SQS_ATTEMPT_STREAM_URL')
     assert.equal(event.Records.length, 2)
-    // Even if the batches came in another order, what is read is in order.
+    // Even if batches arrive in another order, events are read in order.
     const worker = telemetryWorker(backend.stores.telemetry)
     for (const record of event.Records.toReversed()) await worker({ Records: [record] })
     const events = backend.stores.telemetry.ofAttempt(String(id))
@@ -73,8 +73,8 @@ describe('telemetryWorker', () => {
     )
   })
 
-  test('stops a group at its first failure, and goes on with the others', async () => {
-    const { attempt, take, backend, logged } = await openScene()
+  test('stops a group at its first failure, and continues with the others', async () => {
+    const { attempt, take, backend, logged } = await openFixture()
     const [one, other] = [await attempt('75'), await attempt('75')]
     const { Records } = await take('SQS_ATTEMPT_STREAM_URL')
     const ofOne = Records.find(({ attributes }) => attributes.MessageGroupId === one['id'])
@@ -92,8 +92,8 @@ describe('telemetryWorker', () => {
 })
 
 describe('llmClassifierWorker', () => {
-  test('writes what the model says, with its source, and tells telemetry', async () => {
-    const { attempt, take, backend, classifying, mill } = await openScene()
+  test('stores the result of the model with its source, and sends it to telemetry', async () => {
+    const { attempt, take, backend, classifying, mill } = await openFixture()
     const { id } = await attempt('58')
     const worker = llmClassifierWorker({ ...classifying, isPaused: false })
     assert.deepEqual(failed(await worker(await take('SQS_LLM_CLASSIFY_URL'))), [])
@@ -102,8 +102,8 @@ describe('llmClassifierWorker', () => {
     assert.equal((await mill.queues.attemptStream.statistics()).ready, 2)
   })
 
-  test('does not ask twice about a message that is delivered twice', async () => {
-    const { attempt, take, classifying, claude, mill } = await openScene()
+  test('does not call the model again for a redelivered message', async () => {
+    const { attempt, take, classifying, claude, mill } = await openFixture()
     await attempt('58')
     const event = await take('SQS_LLM_CLASSIFY_URL')
     const worker = llmClassifierWorker({ ...classifying, isPaused: false })
@@ -113,8 +113,8 @@ describe('llmClassifierWorker', () => {
     assert.equal((await mill.queues.attemptStream.statistics()).ready, 2)
   })
 
-  test('sends the model mathematics, and nothing about the student', async () => {
-    const { attempt, take, classifying, claude } = await openScene()
+  test('sends only mathematics to the model, and nothing about the student', async () => {
+    const { attempt, take, classifying, claude } = await openFixture()
     const { id, studentId } = await attempt('58')
     await llmClassifierWorker({ ...classifying, isPaused: false })(
       await take('SQS_LLM_CLASSIFY_URL'),
@@ -124,11 +124,11 @@ describe('llmClassifierWorker', () => {
     for (const private_ of [id, studentId]) assert.ok(!sent.includes(String(private_)))
   })
 
-  test('answers which messages failed, and does the others', async () => {
-    const { attempt, take, backend, classifying } = await openScene()
+  test('returns the failed messages, and handles the others', async () => {
+    const { attempt, take, backend, classifying } = await openFixture()
     const { id } = await attempt('58')
     const { Records } = await take('SQS_LLM_CLASSIFY_URL')
-    const missing = withBody(Records[0], { attemptId: nobody, traceId: 't' })
+    const missing = withBody(Records[0], { attemptId: unknownId, traceId: 't' })
     const broken = withBody(Records[0], 'not json')
     const worker = llmClassifierWorker({ ...classifying, isPaused: false })
     const response = await worker({ Records: [missing, ...Records, broken] })
@@ -136,8 +136,8 @@ describe('llmClassifierWorker', () => {
     assert.equal(backend.stores.attempts.get(String(id))?.classifierSource, 'LLM')
   })
 
-  test('fails a message when the service stays overloaded, and does it the next time', async () => {
-    const { attempt, take, backend, classifying, claude } = await openScene()
+  test('fails a message if the service stays overloaded, and succeeds the next time', async () => {
+    const { attempt, take, backend, classifying, claude } = await openFixture()
     const { id } = await attempt('58')
     const event = await take('SQS_LLM_CLASSIFY_URL')
     claude.failNext(529, 500, 529)
@@ -148,8 +148,8 @@ describe('llmClassifierWorker', () => {
     assert.equal(backend.stores.attempts.get(String(id))?.classifierSource, 'LLM')
   })
 
-  test('leaves all messages alone while LLM_PAUSED is set', async () => {
-    const { attempt, take, classifying, claude } = await openScene()
+  test('fails all messages while LLM_PAUSED is set', async () => {
+    const { attempt, take, classifying, claude } = await openFixture()
     await attempt('58')
     await attempt('86')
     const event = await take('SQS_LLM_CLASSIFY_URL')

@@ -1,4 +1,4 @@
-/** Exercises and attempts: the rule engine answers at once, and what it cannot explain is sent on. */
+/** Exercises and attempts. The rule engine classifies at once; the rest goes to the language model. */
 import { randomUUID } from 'node:crypto'
 import { Hono } from 'hono'
 import { classifyAttempt } from '../rules/classify-attempt.ts'
@@ -21,7 +21,7 @@ export function attemptRoutes({ stores, sender }: ApiParts): Hono<ApiTypes> {
       if (existing.studentId !== studentId || existing.exerciseId !== exerciseId) {
         throw requests.problem('conflict')
       }
-      // The client got no answer, so perhaps nobody was told either.
+      // The client got no response, so perhaps the messages were not sent either.
       await announceAttempt(sender, existing)
       return c.json(viewOf(existing))
     }
@@ -86,7 +86,7 @@ function newAttempt({ id, studentId, exercise, steps, traceId }: NewWork): Attem
   }
 }
 
-/** An attempt as callers see it: with the code of its error, and whether somebody is still at it. */
+/** An attempt as callers see it: with its error code, and whether it is still being processed. */
 export function viewOf(attempt: Attempt): object {
   const tag = attempt.errorTagId === null ? undefined : errorTagOf(attempt.errorTagId)
   const status = isUnclassified(attempt) ? 'UNCLASSIFIED' : 'CLASSIFIED'

@@ -1,6 +1,6 @@
 /**
- * The API of the backend. The same app is a Lambda function behind an HTTP API and a local server.
- * Who may call it is for the gateway in front of it, which is not part of the example.
+ * The API of the backend, as a Lambda function behind an HTTP API and as a local server. The gateway in front of
+ * it authenticates callers; it is not part of the example.
  */
 import { randomUUID } from 'node:crypto'
 import { SQSServiceException } from '@aws-sdk/client-sqs'

@@ -1,4 +1,4 @@
-/** Guides of teachers and submissions of students; the AI engine does the work behind them. */
+/** Guides of teachers and submissions of students, which the AI engine processes. */
 import { randomUUID } from 'node:crypto'
 import { Hono } from 'hono'
 import type { Guide, GuideSubmission } from '../stores/guides.ts'
@@ -46,7 +46,7 @@ export function guideRoutes({ stores, sender }: ApiParts): Hono<ApiTypes> {
 
   app.post('/guides/:id/approval', async (c) => {
     const { id } = requests.found(guides.get(requests.idIn(c)))
-    // Questions that nobody could read cannot be approved.
+    // A guide without extracted questions cannot be approved.
     if (!guides.approve(id)) throw requests.problem('conflict')
     await generate(id, null, c.get('traceId'))
     return c.json({ ...guides.get(id), traceId: c.get('traceId') }, 202)
@@ -73,7 +73,7 @@ function submissionRoutes({ stores: { guides, attempts }, sender }: ApiParts): H
     const { studentId, guideQuestionId, photoKeys } = await requests.read(c, requests.NewSubmission)
     const question = requests.found(guides.question(guideQuestionId))
     const solutionVersion = question.solutions.at(-1)?.version
-    // There is nothing yet that the work could be compared with.
+    // Without a solution, the work cannot be graded.
     if (solutionVersion === undefined) throw requests.problem('conflict')
     const submission: GuideSubmission = {
       id: randomUUID(),

@@ -1,4 +1,4 @@
-/** What the API takes, and how it refuses everything else. */
+/** The request schemas of the API, and its errors. */
 import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
@@ -16,7 +16,7 @@ export const NewItem = z.strictObject({
 })
 
 export const NewAttempt = z.strictObject({
-  /** Of the client's choice, so that it may ask again when it got no answer. */
+  /** Chosen by the client, so that it can repeat the request. */
   attemptId: id.optional(),
   studentId: id,
   exerciseId: id,
@@ -31,7 +31,7 @@ export const NewGuide = z.strictObject({
   courseGradeLevel: gradeLevel,
 })
 
-/** Null or left out: every question of the guide. */
+/** Null or missing: every question of the guide. */
 export const SolutionRequest = z.strictObject({ guideQuestionId: id.nullable().default(null) })
 
 export const NewSubmission = z.strictObject({
@@ -72,7 +72,7 @@ const statuses = {
   internal: 500,
 } as const satisfies Record<ProblemCode, number>
 
-/** Ends a request. Texts name fields and rules, and never a value. */
+/** Ends a request with an error. Messages name fields and rules, never values. */
 export function problem(error: ProblemCode, issues?: Problem['issues']): HTTPException {
   const body: Problem = { error, ...(issues && { issues }) }
   return new HTTPException(statuses[error], {
@@ -80,7 +80,7 @@ export function problem(error: ProblemCode, issues?: Problem['issues']): HTTPExc
   })
 }
 
-/** The body of a request, or a problem that names all that is wrong with it. */
+/** The body of a request. Throws an error that names all wrong fields. */
 export async function read<Schema extends z.ZodType>(
   c: Context,
   schema: Schema,
@@ -98,7 +98,7 @@ export async function read<Schema extends z.ZodType>(
   throw problem('invalid_request', issues)
 }
 
-/** An id in a path that is no UUID names nothing. */
+/** An id in a path that is not a UUID is not found. */
 export function idIn(c: Context): string {
   const { success, data } = id.safeParse(c.req.param('id'))
   if (!success) throw problem('not_found')

@@ -1,4 +1,4 @@
-/** attemptReprocessWorker: takes in what the AI engine has read from photos. */
+/** attemptReprocessWorker: stores what the AI engine has read from photos. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { messageCodec } from 'millrace'
 import { tutoring } from '../app.ts'

@@ -1,12 +1,12 @@
 /**
- * Goes through the records of a batch and answers which of them failed: those come again, and the
- * others are done. Logs say which message failed and why, and never what was in it.
+ * Handles the records of a batch and returns those that failed. Failed records are retried; the others are
+ * done. Logs contain the message id and the reason, never the body.
  */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 
 export type RecordHandler = (record: SQSRecord) => Promise<void>
 
-/** All at once: in a standard queue no record waits for another. */
+/** All at once, because a standard queue has no order. */
 export async function eachRecord(
   { Records }: SQSEvent,
   handle: RecordHandler,
@@ -15,7 +15,7 @@ export async function eachRecord(
   return failuresOf(Records.filter((_, index) => !fates[index]))
 }
 
-/** One after the other: what stands behind a failed record of its group has to wait for it. */
+/** One after the other. After a failure, later records of the same group must wait. */
 export async function inOrder(
   { Records }: SQSEvent,
   handle: RecordHandler,
@@ -31,9 +31,9 @@ export async function inOrder(
   return failuresOf(failed)
 }
 
-/** While a kill switch is on, nothing is tried; after enough receives the messages are dead letters. */
+/** While a kill switch is on, all records fail. After enough receives they are dead letters. */
 export function refuseAll({ Records }: SQSEvent, name: string): SQSBatchResponse {
-  console.warn(`${name} is on: ${Records.length} messages are left alone`)
+  console.warn(`${name} is on: ${Records.length} messages are not processed`)
   return failuresOf(Records)
 }
 

@@ -1,4 +1,4 @@
-/** llmClassifierWorker: asks Claude about attempts that no rule explains. LLM_PAUSED stops it. */
+/** llmClassifierWorker: lets Claude classify attempts that no rule explains. LLM_PAUSED stops it. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { messageCodec } from 'millrace'
 import { tutoring } from '../app.ts'

@@ -1,4 +1,4 @@
-/** telemetryWorker: stores what happened to attempts, in order and once. */
+/** telemetryWorker: stores the events of attempts in order and once. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { messageCodec } from 'millrace'
 import { tutoring } from '../app.ts'
@@ -24,7 +24,7 @@ export function telemetryWorker(telemetry: Telemetry): Worker {
 
 let worker: Worker | undefined
 
-/** Stores are opened with the first event, and kept for those that follow. */
+/** The stores are opened for the first event and stay open. */
 export const handler: Worker = (event) => {
   worker ??= telemetryWorker(openBackend().stores.telemetry)
   return worker(event)

@@ -18,7 +18,7 @@ describe('a right answer', () => {
     ['2(x - 3) = 14', ['2x - 6 = 14', '2x = 20', 'x = 10']],
     ['3x = 2', ['x = \\frac{2}{3}']],
     ['3x + 2x', ['5x']],
-  ])('of %s is recognised, by any way: %j', (exercise, lines) => {
+  ])('of %s is recognised, however it was found: %j', (exercise, lines) => {
     const { isCorrect, errorCode, wrongLine } = classifyAttempt(exercise, lines)
     assert.deepEqual([isCorrect, errorCode, wrongLine], [true, null, null])
   })
@@ -51,7 +51,7 @@ describe('a mistake', () => {
     assert.equal(codeOf(exercise, line), code)
   })
 
-  test('is looked for in the first line that does not follow, however the work goes on', () => {
+  test('is searched in the first wrong line only', () => {
     const lines = ['3x = 15', 'x = 12', 'x = 5']
     assert.deepEqual(classifyAttempt('3x + 5 = 20', lines), {
       isCorrect: false,
@@ -60,7 +60,7 @@ describe('a mistake', () => {
     })
   })
 
-  test('may be that the work stops too early', () => {
+  test('can be that the work is not finished', () => {
     assert.equal(codeOf('3x + 5 = 20', '3x = 15'), 'NOT_FINISHED')
     assert.equal(codeOf('2 + 3 \\cdot 4', '2 + 12'), 'NOT_FINISHED')
   })
@@ -79,7 +79,7 @@ describe('an attempt that no rule explains', () => {
     assert.deepEqual([isCorrect, errorCode], [false, null])
   })
 
-  test('of any text ends with a verdict', () => {
+  test('of any text gets a result', () => {
     const line = fc.string({ unit: fc.constantFrom(...'0123x+-*/=() ', '\\frac'), maxLength: 40 })
     fc.assert(
       fc.property(line, fc.array(line, { maxLength: 5 }), (exercise, lines) => {
@@ -91,7 +91,7 @@ describe('an attempt that no rule explains', () => {
   })
 })
 
-test('sums with a carry are told from sums without one', () => {
+test('sums with a carry are distinguished from sums without', () => {
   const digits = fc.integer({ min: 0, max: 9_999 })
   fc.assert(
     fc.property(digits, digits, (left, right) => {

@@ -1,7 +1,7 @@
 /**
- * The rule engine: follows a student's lines from the exercise on and stops at the first one that does
- * not follow from the line before. If a known mistake leads from one to the other, the attempt
- * has its error tag at once; if none does, somebody has to look at it who understands more.
+ * The rule engine: follows a student's lines from the exercise and stops at the first line that does not follow
+ * from the line before. If a known mistake explains that line, the attempt gets its error tag at once. Otherwise
+ * the language model classifies it.
  */
 import type { Binary, Expression, Step } from '../../math/expression.ts'
 import { linearForm, numericValue, sameForm, solve, variablesIn } from '../../math/linear-form.ts'
@@ -13,9 +13,9 @@ import type { ErrorCode } from './taxonomy.ts'
 
 export interface Verdict {
   readonly isCorrect: boolean
-  /** Null for right answers, and where no rule applies. */
+  /** Null for correct answers, and if no rule applies. */
   readonly errorCode: ErrorCode | null
-  /** The first wrong line, counted from 0; null when no line is known to be wrong. */
+  /** The first wrong line, from 0; null if no line is known to be wrong. */
   readonly wrongLine: number | null
 }
 
@@ -112,7 +112,7 @@ function expressionMistake(before: Expression, after: Expression): ErrorCode | u
   return found?.code
 }
 
-/** The whole with one of its parts done wrong, in every way. */
+/** All versions of the expression with one part done wrong. */
 function replacements(
   whole: Expression,
   ways: (part: Binary) => readonly Expression[],

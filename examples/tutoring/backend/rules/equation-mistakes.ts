@@ -1,6 +1,6 @@
 /**
- * Mistakes that are made between two equations. Each takes an equation and answers what a student who
- * makes this mistake might write below it.
+ * Mistakes between two equations. Each takes an equation and returns what a student who makes this mistake might
+ * write on the next line.
  */
 import { binary, type Expression, number } from '../../math/expression.ts'
 import { linearForm, numericValue } from '../../math/linear-form.ts'
@@ -42,12 +42,12 @@ function invertDivision(equation: Equation): readonly Equation[] {
 
 interface Removal {
   readonly term: Expression
-  /** The side that the term stood on, without it. */
+  /** The side of the term, without it. */
   readonly from: Expression
   readonly to: Expression
 }
 
-/** Every way to take one term away from one of the sides. */
+/** Every way to remove one term from one side. */
 function removals([left, right]: Equation): readonly Removal[] {
   return [...removalsFrom(left, right), ...removalsFrom(right, left)]
 }

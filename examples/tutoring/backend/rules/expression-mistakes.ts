@@ -1,13 +1,13 @@
 /**
- * Mistakes that are made within an expression. Each takes a part of it and answers what a student who
- * makes this mistake would write in its place.
+ * Mistakes within an expression. Each takes a part of it and returns what a student who makes this mistake would
+ * write instead.
  */
 import { type Binary, binary, type Expression, number } from '../../math/expression.ts'
 import { linearForm, numericValue } from '../../math/linear-form.ts'
 import { absolute, add, isWhole, isZero, rational } from '../../math/rational.ts'
 import type { Mistake } from './taxonomy.ts'
 
-/** In the order in which they are tried: the more particular ones first. */
+/** In the order in which they are tried, the most specific first. */
 export const expressionMistakes: readonly Mistake<Binary, Expression>[] = [
   { code: 'FRACTION_ADD_ACROSS', wrong: addAcross },
   { code: 'DISTRIBUTE_FIRST_ONLY', wrong: distributeFirstOnly },
@@ -80,7 +80,7 @@ function naturals({ left, right }: Binary): readonly [bigint, bigint] | undefine
 
 type Column = (top: number, bottom: number) => number
 
-/** Works on two numbers column by column, each without regard to the others. */
+/** Computes column by column, without carrying. */
 function byColumns(part: Binary, column: Column): readonly Expression[] {
   const numbers = naturals(part)
   if (numbers === undefined) return []

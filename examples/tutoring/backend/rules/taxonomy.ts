@@ -1,7 +1,6 @@
 /**
- * The error tags: what can be wrong with an attempt. Rules find those with a rule; the others are for
- * whoever reads the whole work, which is a language model or a person. Ids never change, since
- * telemetry and messages carry them for years.
+ * The error tags: what can be wrong with an attempt. Rules find some of them. The others need a language model or
+ * a person. Ids never change, because telemetry and messages refer to them.
  */
 export interface ErrorTag {
   readonly id: string
@@ -129,7 +128,7 @@ export const errorTags = [
 
 export type ErrorCode = (typeof errorTags)[number]['code']
 
-/** A mistake that rules can recognise: what somebody who makes it writes in the place of what is right. */
+/** A mistake that rules can recognise: what a student who makes it writes instead. */
 export interface Mistake<Right, Wrong> {
   readonly code: ErrorCode
   readonly wrong: (right: Right) => readonly Wrong[]
@@ -143,7 +142,7 @@ export function isErrorCode(code: string): code is ErrorCode {
 
 export function errorTagId(code: ErrorCode): string {
   const tag = errorTags.find((one) => one.code === code)
-  if (tag === undefined) throw new Error(`There is no error tag ${code}.`)
+  if (tag === undefined) throw new Error(`Unknown error tag: ${code}.`)
   return tag.id
 }
 

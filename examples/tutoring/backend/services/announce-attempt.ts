@@ -1,7 +1,6 @@
 /**
- * Tells the rest of the system about an attempt: telemetry always, and the language model when no rule
- * has an explanation. What is told depends on the attempt alone, so telling it again after a crash says
- * nothing new, and the receivers recognise it.
+ * Sends the messages about an attempt: always to telemetry, and to the language model if no rule explains it.
+ * They depend only on the attempt, so sending them again after a crash is safe: receivers recognise duplicates.
  */
 import type { Attempt } from '../stores/attempts.ts'
 import type { CheckedMessage, QueueSender } from './queue-sender.ts'

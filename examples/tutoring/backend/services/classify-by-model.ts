@@ -1,4 +1,4 @@
-/** What llmClassifierWorker does with one message: loads the attempt, asks the model, writes the answer. */
+/** What llmClassifierWorker does with one message: loads the attempt, calls the model, stores the result. */
 import type { LlmClassifyMessage } from '../messages.ts'
 import { errorTagId } from '../rules/taxonomy.ts'
 import type { Attempt } from '../stores/attempts.ts'
@@ -15,7 +15,7 @@ export interface ClassifyingParts {
   readonly meter: Pick<TokenMeter, 'spend'>
 }
 
-/** A message that comes again costs no second question: the attempt has its answer by then. */
+/** A redelivered message costs no second call, because the attempt is already classified. */
 export async function classifyByModel(
   { stores, sender, classifier, meter }: ClassifyingParts,
   { attemptId }: LlmClassifyMessage,
@@ -26,7 +26,7 @@ export async function classifyByModel(
       exercise: statementFor(stores, attempt),
       lines: attempt.latexSteps,
     })
-    // First of all: it is paid for, whatever becomes of the answer.
+    // First, because the tokens are paid for whatever happens next.
     await meter.spend(tokens)
     const tag = { errorTagId: errorTagId(errorCode), classifierSource: 'LLM' } as const
     stores.attempts.classify(attemptId, { ...tag, confidence })
@@ -48,6 +48,7 @@ export function statementFor({ exercises, guides }: Stores, attempt: Attempt): s
   const exercise = exerciseId === null ? undefined : exercises.get(exerciseId)
   const question = guideQuestionId === null ? undefined : guides.question(guideQuestionId)
   const statement = exercise?.statement ?? question?.statement
-  if (statement === undefined) throw new Error('The attempt is about nothing that exists.')
+  if (statement === undefined)
+    throw new Error('The exercise or question of the attempt does not exist.')
   return statement
 }

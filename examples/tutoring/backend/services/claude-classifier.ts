@@ -1,7 +1,6 @@
 /**
- * Asks Claude which error tag explains an attempt. The answer is a form whose schema allows nothing but codes
- * of the taxonomy. What is sent is the exercise and the student's lines; who the student is, the model is
- * never told.
+ * Asks Claude which error tag explains an attempt. The schema of the answer allows only codes of the taxonomy. The
+ * prompt contains the exercise and the student's lines, and nothing about the student.
  */
 import { z } from 'zod'
 import { Claude } from '../../../shared/claude.ts'
@@ -16,7 +15,7 @@ export interface ModelAnswer {
   readonly errorCode: ErrorCode
   /** 0 to 1. */
   readonly confidence: number
-  /** What the question and the answer cost. */
+  /** The tokens of the call. */
   readonly tokens: number
 }
 
@@ -30,7 +29,7 @@ export interface ClaudeVariables {
   readonly ANTHROPIC_MODEL: string
 }
 
-/** Three tries and the waits between them fit into the 50 seconds of the function. */
+/** Three requests with their waits fit into the 50 seconds of the function. */
 const limits = { maxRetries: 2, timeoutMs: 12_000 } as const
 
 const form = {

@@ -1,6 +1,6 @@
 /**
- * Reports what the model has cost. The budget is declared in the app and counted in the store of Millrace, so
- * all functions spend from one budget, and the answer that reaches its limit turns LLM_PAUSED on for all.
+ * Reports the tokens of model calls. The app declares the budget and the store counts it, so all functions share
+ * one budget. The call that reaches the limit turns on LLM_PAUSED for all.
  */
 import { open } from 'millrace'
 import { tutoring } from '../app.ts'
@@ -10,16 +10,16 @@ export interface TokenMeter {
   close(): Promise<void>
 }
 
-/** On AWS there is no such store. There a bill, and the variable LLM_PAUSED, do what the budget does here. */
+/** On AWS there is no such store. There, set the variable LLM_PAUSED by hand. */
 const unmetered: TokenMeter = {
   spend: async () => undefined,
   close: async () => undefined,
 }
 
-/** The folder of the store is the one that the server was started with. */
+/** `data` is the folder that the server was started with. */
 export async function openTokenMeter(storeFolder: string | undefined): Promise<TokenMeter> {
   if (storeFolder === undefined) return unmetered
-  // The server beside it sees to alarms and upkeep, and tells of them.
+  // The server already runs alarms and maintenance.
   const mill = await open(tutoring, { data: storeFolder, onNotice: () => undefined })
   return {
     async spend(tokens) {

@@ -1,7 +1,6 @@
 /**
- * Sends to the queues of the app through the AWS SDK: the backend knows URLs, and not who is behind them.
- * A message is checked against its contract before it is handed out, so that what breaks it is refused
- * before anything is stored.
+ * Sends to the queues of the app with the AWS SDK. The backend knows only queue URLs. A message is checked
+ * against its schema before anything is stored or sent.
  */
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs'
 import { type MessageInput, messageCodec } from 'millrace'
@@ -21,13 +20,13 @@ const urls = {
 export type SentQueue = keyof typeof urls
 export type MessageFor<Queue extends SentQueue> = MessageInput<(typeof tutoring.queues)[Queue]>
 
-/** A message that fits its contract, and is not sent yet. */
+/** A message that was checked and is not sent yet. */
 export interface CheckedMessage {
   send(): Promise<void>
 }
 
 export interface QueueSender {
-  /** Throws `invalid_message` where the message does not fit, or carries personal data. */
+  /** Throws `invalid_message` if the message does not fit the schema or contains personal data. */
   check<Queue extends SentQueue>(
     queue: Queue,
     message: MessageFor<Queue>,

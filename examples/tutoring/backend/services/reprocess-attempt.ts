@@ -1,7 +1,7 @@
 /**
- * What attemptReprocessWorker does with one message of the AI engine. A message with a submission makes
- * a new attempt, once for each submission; one of the older generation corrects the attempt that it
- * names, once for each trace.
+ * What attemptReprocessWorker does with one message of the AI engine. A message with a submission creates an
+ * attempt, once per submission. A message of the older format corrects the attempt that it names, once per
+ * trace.
  */
 import { randomUUID } from 'node:crypto'
 import type { AttemptReprocessMessage } from '../messages.ts'
@@ -26,7 +26,7 @@ export async function reprocessAttempt(
     message.guide_submission_id === undefined
       ? correctAttempt(stores, message)
       : attemptOfSubmission(stores, message, message.guide_submission_id)
-  // Also when it was stored by an earlier delivery, which may have ended before it told anybody.
+  // Also if an earlier delivery stored it, because that one may have crashed before it sent the messages.
   await announceAttempt(sender, attempt)
   return attempt
 }
@@ -34,7 +34,7 @@ export async function reprocessAttempt(
 function correctAttempt(stores: Stores, message: AttemptReprocessMessage): Attempt {
   const before = stores.attempts.get(message.attempt_id ?? '')
   if (before === undefined) throw new Error('The attempt of this message does not exist.')
-  // Done already; what has been found out about it since then must stay.
+  // Already done. Do not overwrite later results.
   if (before.traceId === message.trace_id) return before
   const corrected = withReading(stores, { ...before, inputMode: 'PHOTO' }, message)
   stores.attempts.replace(corrected)
@@ -72,11 +72,11 @@ function attemptOfSubmission(
   return stores.attempts.ofSubmission(submissionId) ?? attempt
 }
 
-/** The attempt with what was read from its photo, classified anew. */
+/** The attempt with the text of its photo, classified again. */
 function withReading(stores: Stores, attempt: Attempt, message: AttemptReprocessMessage): Attempt {
   const { latex_steps, provider, confidence, alignment_summary, trace_id } = message
   const verdict = classifyAttempt(statementFor(stores, attempt), latex_steps)
-  // Whoever has compared the work with the solution knows better than the rules.
+  // The comparison with the solution is more precise than the rules.
   const isCorrect = alignment_summary ? alignment_summary.score_0_1 === 1 : verdict.isCorrect
   const { errorCode } = verdict
   return {

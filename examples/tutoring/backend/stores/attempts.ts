@@ -1,4 +1,4 @@
-/** Attempts: what a student wrote, and what is known about it. */
+/** Attempts: what a student wrote, and its classification. */
 
 import type { Database, Row } from '../../../shared/database.ts'
 import type { AttemptReprocessMessage, ClassifierSource } from '../messages.ts'
@@ -18,22 +18,22 @@ export interface Attempt {
   readonly isCorrect: boolean
   readonly errorTagId: string | null
   readonly classifierSource: ClassifierSource
-  /** How sure the reader of the photo or the model was; null for what was typed and ruled. */
+  /** The confidence of the photo reader or the model; null for typed work that a rule classified. */
   readonly confidence: number | null
   readonly provider: string | null
   readonly alignmentSummary: AlignmentSummary | null
-  /** Of the request or message that changed it last. */
+  /** The trace of the last change. */
   readonly traceId: string
 }
 
 export interface Attempts {
   get(id: string): Attempt | undefined
   ofSubmission(guideSubmissionId: string): Attempt | undefined
-  /** False, and nothing changed, when there is one of this id, or of its submission. */
+  /** False, without a change, if the id or its submission already exists. */
   add(attempt: Attempt): boolean
-  /** False when there is none of this id. */
+  /** False if the id does not exist. */
   replace(attempt: Attempt): boolean
-  /** False, and nothing changed, when somebody has classified it already. */
+  /** False, without a change, if it is already classified. */
   classify(id: string, as: Classification): boolean
 }
 
@@ -65,7 +65,7 @@ const add = `
 
 const replace = `UPDATE attempt SET ${columns.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`
 
-/** A classification that came first stays: a message that is delivered twice must not undo it. */
+/** An earlier classification is kept: a redelivered message must not undo it. */
 const classify = `
   UPDATE attempt SET error_tag_id = ?, classifier_source = ?, confidence = ?
   WHERE id = ? AND error_tag_id IS NULL AND is_correct = 0`
@@ -104,7 +104,7 @@ function valuesOf(attempt: Attempt): readonly (string | number | null)[] {
 
 function toAttempt(row: Row | undefined): Attempt | undefined {
   if (row === undefined) return undefined
-  // The table is written by the statements above alone.
+  // Only the statements above write this table, so the types are known.
   return {
     id: row['id'],
     studentId: row['student_id'],

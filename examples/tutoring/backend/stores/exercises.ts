@@ -1,4 +1,4 @@
-/** The exercises: those of the course, and those that the AI engine makes for certain mistakes. */
+/** Exercises of the course, and those that the AI engine generated for certain mistakes. */
 import type { Database, Row } from '../../../shared/database.ts'
 
 export interface Exercise {

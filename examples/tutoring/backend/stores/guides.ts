@@ -1,7 +1,7 @@
-/** Guides of teachers, the questions that the AI engine finds in them, solutions, and submissions. */
+/** Guides of teachers, their questions, solutions, and submissions of students. */
 import type { Database, Row } from '../../../shared/database.ts'
 
-/** EXTRACTED is set by the AI engine, when it has written the questions. */
+/** The AI engine sets EXTRACTED after it has written the questions. */
 export type GuideStatus = 'INGESTING' | 'EXTRACTED' | 'APPROVED'
 
 export interface Guide {
@@ -38,7 +38,7 @@ export interface GuideSubmission {
 export interface Guides {
   add(guide: Guide): void
   get(id: string): Guide | undefined
-  /** False when the guide is missing, or its questions are not there yet. */
+  /** False if the guide does not exist, or has no questions yet. */
   approve(id: string): boolean
   questionsOf(guideId: string): readonly GuideQuestion[]
   question(id: string): GuideQuestion | undefined
@@ -110,7 +110,7 @@ function toGuide(row: Row | undefined): Guide | undefined {
       teacherId: String(row['teacher_id']),
       sourcePdfKey: String(row['source_pdf_key']),
       courseGradeLevel: Number(row['course_grade_level']),
-      // The backend and the AI engine write no other word.
+      // The backend and the AI engine write only these values.
       status: row['status'] as GuideStatus,
     }
   )

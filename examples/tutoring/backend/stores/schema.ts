@@ -1,4 +1,4 @@
-/** The tables of the backend. The AI engine reads and writes some of them, and creates none. */
+/** The tables of the backend. The AI engine uses some of them, and creates none. */
 export const schema = `
   CREATE TABLE IF NOT EXISTS exercise (
     id TEXT PRIMARY KEY, statement TEXT NOT NULL, subdomain_code TEXT NOT NULL,

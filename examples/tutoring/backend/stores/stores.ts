@@ -1,4 +1,4 @@
-/** Everything that the backend keeps. */
+/** All stores of the backend. */
 import { Database } from '../../../shared/database.ts'
 import { type Attempts, attemptsIn } from './attempts.ts'
 import { type Exercises, exercisesIn } from './exercises.ts'

@@ -1,6 +1,6 @@
 /**
- * What happened to attempts, in the order in which it happened. A message is stored once, however
- * often it is delivered or sent: its deduplication id is a hash of its contents and the key of its row.
+ * The events of attempts, in order. A message is stored once, even if it is delivered or sent again: the key of
+ * its row is the deduplication id, a hash of its content.
  */
 
 import { Database, type Row } from '../../../shared/database.ts'
@@ -14,10 +14,10 @@ const schema = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS telemetry_by_attempt ON telemetry (attempt_id, sequence);`
 
-/** How the queue tells messages apart and orders them. */
+/** Identifies and orders the messages of the queue. */
 export interface StreamPosition {
   readonly deduplicationId: string
-  /** 20 digits, so that the order of texts is the order of numbers. */
+  /** 20 digits, so that text order is number order. */
   readonly sequence: string
 }
 
@@ -26,7 +26,7 @@ export interface TelemetryEvent extends AttemptStreamMessage {
 }
 
 export interface Telemetry extends Disposable {
-  /** False when it was there already. */
+  /** False if it was already stored. */
   add(message: AttemptStreamMessage, position: StreamPosition): boolean
   ofAttempt(attemptId: string): readonly TelemetryEvent[]
 }

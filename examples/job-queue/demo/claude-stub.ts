@@ -1,14 +1,14 @@
-/** Stands for Claude on this machine: fills in the forms of the provider with the offline provider's words. */
+/** A stub of Claude on this machine, which returns the offline provider's text in the requested schema. */
 import { MessagesApiServer } from '../../shared/messages-api/messages-api-server.ts'
 import { type MessagesRequest, textOf } from '../../shared/messages-api/messages-request.ts'
 
-export class ClaudeStandIn extends MessagesApiServer {
-  static start(): Promise<ClaudeStandIn> {
-    return new ClaudeStandIn({ port: 0, judge }).listening()
+export class ClaudeStub extends MessagesApiServer {
+  static start(): Promise<ClaudeStub> {
+    return new ClaudeStub({ port: 0, reply }).listening()
   }
 }
 
-function judge(request: MessagesRequest): { readonly input: object; readonly text: string } {
+function reply(request: MessagesRequest): { readonly input: object; readonly text: string } {
   const [task = '', ...lines] = textOf(request).split('\n')
   const subject = lines.find((line) => line !== '') ?? ''
   const modules = Number(/exactly (\d+) modules/.exec(task)?.[1] ?? 0)

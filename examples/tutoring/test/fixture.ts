@@ -1,4 +1,4 @@
-/** The backend in one process, as a test needs it: real server, queues, database, and what is Claude's. */
+/** The backend in one process: real server, queues and database, and a stub of Claude. */
 import { join } from 'node:path'
 import { type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
 import type { SQSEvent, SQSRecord } from 'aws-lambda'
@@ -13,46 +13,46 @@ import { type Backend, openBackend } from '../backend/open-backend.ts'
 import type { ClassifyingParts } from '../backend/services/classify-by-model.ts'
 import { claudeClassifier } from '../backend/services/claude-classifier.ts'
 import { openTokenMeter } from '../backend/services/llm-budget.ts'
-import { ClaudeStandIn } from '../claude-stand-in/claude-stand-in.ts'
+import { ClaudeStub } from '../claude-stub/claude-stub.ts'
 import { awsVariables, localVariables } from '../demo/local-variables.ts'
 
 export type QueueVariable = Extract<keyof Environment, `SQS_${string}`>
 
 export interface Answered {
   readonly status: number
-  // Tests read what they expect; what is missing fails there.
+  // Not checked: tests assert the fields that they expect.
   readonly body: Record<string, unknown>
 }
 
-export interface Scene {
+export interface Fixture {
   readonly mill: Mill<typeof tutoring>
   readonly backend: Backend
   readonly endpoint: string
-  /** Where the store is. */
+  /** The folder of the store. */
   readonly folder: string
-  /** As programs of the same system would be given it. */
+  /** The environment of other processes of the same system. */
   readonly variables: Readonly<Record<string, string>>
-  readonly claude: ClaudeStandIn
+  readonly claude: ClaudeStub
   readonly classifying: ClassifyingParts
   /** What functions and the API have logged. */
   readonly logged: readonly string[]
   ask(method: string, path: string, body?: unknown): Promise<Answered>
-  /** Receives what a queue has now, as Lambda would hand it to a function. */
+  /** Receives the messages of a queue as a Lambda event. */
   take(queue: QueueVariable): Promise<SQSEvent>
-  /** An exercise, and an attempt at it. */
+  /** Creates an exercise and an attempt at it. */
   attempt(line: string, more?: object): Promise<Record<string, unknown>>
 }
 
 export const studentId = 'f4a4e1de-6a0e-4a4e-8c51-0a4c0d2f9a11'
 export const exerciseId = '0b9d2a44-7a52-4b27-9d0b-5b7c2a8f3e21'
-export const nobody = '00000000-0000-4000-8000-000000000000'
+export const unknownId = '00000000-0000-4000-8000-000000000000'
 
-export async function openScene(): Promise<Scene> {
+export async function openFixture(): Promise<Fixture> {
   const folder = await temporaryFolder('tutoring')
   const data = folder.file('store')
   const server = await serve({ port: 0, data: data })
   const mill = await open(tutoring, { data, onNotice: () => undefined })
-  const claude = await ClaudeStandIn.start()
+  const claude = await ClaudeStub.start()
   for (const [name, value] of Object.entries(awsVariables)) vi.stubEnv(name, value)
   const variables = {
     ...localVariables(server.url),
@@ -106,7 +106,7 @@ export async function openScene(): Promise<Scene> {
   }
 }
 
-function asking(backend: Backend): Scene['ask'] {
+function asking(backend: Backend): Fixture['ask'] {
   const api = createApi(backend)
   return async (method, path, body) => {
     const sent = typeof body === 'string' || body === undefined ? body : JSON.stringify(body)
@@ -135,7 +135,7 @@ function toRecord({
     messageId: MessageId,
     receiptHandle: ReceiptHandle,
     body: Body,
-    // The SDK and Lambda name the same attributes; only the types are others.
+    // The SDK and Lambda have the same attributes; only the types differ.
     attributes: Attributes as unknown as SQSRecord['attributes'],
     messageAttributes: {},
     md5OfBody: '',
@@ -145,7 +145,7 @@ function toRecord({
   }
 }
 
-/** The ids that a partial batch response names. */
+/** The message ids in a partial batch response. */
 export function failed(response: {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[]
 }): readonly string[] {

@@ -1,4 +1,4 @@
-/** What happens in `main.ts`, step by step, as students, teachers and an operator would do it. */
+/** The steps of the demo, as students, teachers and an operator perform them. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { drawPage } from '../../shared/draw-page.ts'
@@ -6,18 +6,18 @@ import { type Answer, Caller } from './caller.ts'
 import { guidePdf } from './guide-pdf.ts'
 import { type TutoringSystem, tokensPerDay } from './tutoring-system.ts'
 
-export type Tell = (line: string) => void
+export type Print = (line: string) => void
 
 interface Stage {
   readonly system: TutoringSystem
   readonly api: Caller
-  readonly tell: Tell
+  readonly print: Print
   readonly studentId: string
 }
 
-export async function playStory(system: TutoringSystem, tell: Tell): Promise<void> {
+export async function runScenario(system: TutoringSystem, print: Print): Promise<void> {
   const api = new Caller(system.apiUrl)
-  const stage: Stage = { system, api, tell, studentId: randomUUID() }
+  const stage: Stage = { system, api, print, studentId: randomUUID() }
   const sum = await api.post('/items', item('47 + 38', 'ADDITION'))
   await attemptsByRule(stage, sum)
   await attemptsByModel(stage, sum)
@@ -32,14 +32,14 @@ function item(statement: string, subdomainCode: string): object {
   return { statement, subdomainCode, gradeLevel: 5 }
 }
 
-async function attemptsByRule({ api, tell, studentId }: Stage, { id }: Answer): Promise<void> {
-  tell('A student works on 47 + 38. The rule engine answers in the request itself.')
+async function attemptsByRule({ api, print, studentId }: Stage, { id }: Answer): Promise<void> {
+  print('A student works on 47 + 38. The rule engine answers in the request itself.')
   for (const steps of [['47 + 38 = 85'], ['75']]) {
     const attemptId = randomUUID()
     const work = { attemptId, studentId, exerciseId: id, steps }
     const { isCorrect, errorCode } = await api.post('/attempts', work)
-    tell(`  ${steps.join(', ')}: ${isCorrect ? 'correct' : errorCode}`)
-    // As a client does that got no answer.
+    print(`  ${steps.join(', ')}: ${isCorrect ? 'correct' : errorCode}`)
+    // Like a client that got no response.
     await api.post('/attempts', work)
     const { telemetry } = await api.until(
       `/attempts/${attemptId}`,
@@ -47,12 +47,14 @@ async function attemptsByRule({ api, tell, studentId }: Stage, { id }: Answer): 
     )
     assert.equal(telemetry.length, 1)
   }
-  tell('  Each was sent twice, and is in the telemetry once.')
+  print('  Each was sent twice, and is in the telemetry once.')
 }
 
 async function attemptsByModel(stage: Stage, exercise: Answer): Promise<void> {
-  const { api, tell, system } = stage
-  tell('Two answers that no rule explains go to Claude, in one batch. Its first answer is a 429.')
+  const { api, print, system } = stage
+  print(
+    'Two answers that no rule explains go to Claude, in one batch. The first request gets a 429.',
+  )
   system.claude.failNext(429)
   const attempts = [await answer(stage, exercise, '58'), await answer(stage, exercise, '86')]
   for (const { id, latexSteps } of attempts) {
@@ -60,7 +62,7 @@ async function attemptsByModel(stage: Stage, exercise: Answer): Promise<void> {
     const events = done.telemetry.map(
       ({ classifierSource, errorTagId }) => `${classifierSource} ${errorTagId ? 'tagged' : 'open'}`,
     )
-    tell(`  ${latexSteps.join()}: ${done.errorCode}; telemetry in order: ${events.join(', ')}`)
+    print(`  ${latexSteps.join()}: ${done.errorCode}; telemetry in order: ${events.join(', ')}`)
   }
 }
 
@@ -69,21 +71,21 @@ async function answer(stage: Stage, exercise: Answer, line: string): Promise<Ans
   return api.post('/attempts', { studentId, exerciseId: exercise.id, steps: [line] })
 }
 
-async function refusedPersonalData({ api, tell }: Stage): Promise<void> {
+async function refusedPersonalData({ api, print }: Stage): Promise<void> {
   const sourcePdfKey = 'guides/uploads/ana.perez@example.com.pdf'
   const guide = { teacherId: randomUUID(), sourcePdfKey, courseGradeLevel: 5 }
   const { error, issues } = await api.post('/guides', guide)
   assert.equal(error, 'invalid_message')
-  tell(`A file named after a person is refused: ${issues[0]?.path}: ${issues[0]?.message}`)
+  print(`A file named after a person is refused: ${issues[0]?.path}: ${issues[0]?.message}`)
 }
 
 async function guideAndSubmissions(stage: Stage): Promise<void> {
-  const { api, tell, system, studentId } = stage
+  const { api, print, system, studentId } = stage
   const sourcePdfKey = 'guides/uploads/guide-4.pdf'
   const lines = ['Guide 4', '1. Solve for x: 2(x - 3) = 14', '2. Calculate 12 + 3 * 5']
   await system.upload(sourcePdfKey, guidePdf(lines))
-  tell(
-    'A teacher uploads a guide as a PDF, looks at what the AI engine has found, and approves it.',
+  print(
+    'A teacher uploads a guide as a PDF, checks the questions that the AI engine found, and approves it.',
   )
   const guide = { teacherId: randomUUID(), sourcePdfKey, courseGradeLevel: 5 }
   const { id } = await api.post('/guides', guide)
@@ -93,10 +95,10 @@ async function guideAndSubmissions(stage: Stage): Promise<void> {
     one.questions.every(({ solutions }) => solutions.length === 1),
   )
   for (const { statement, solutions } of questions) {
-    tell(`  ${statement}: ${solutions.at(-1)?.latexSteps.join(', ')}`)
+    print(`  ${statement}: ${solutions.at(-1)?.latexSteps.join(', ')}`)
   }
 
-  tell('Students photograph their answers to the first question.')
+  print('Students photograph their answers to the first question.')
   const works = [
     ['2x - 6 = 14', '2x = 20', 'x = 10'],
     ['2x - 3 = 14', '2x = 17', 'x = 17/2'],
@@ -108,7 +110,7 @@ async function guideAndSubmissions(stage: Stage): Promise<void> {
     const sent = await api.post('/submissions', submission)
     const { attempt } = await api.until(`/submissions/${sent.id}`, (one) => one.attempt !== null)
     assert.equal(attempt?.inputMode, 'PHOTO_GUIDE')
-    tell(`  ${attempt.latexSteps.join(', ')}: ${gradeOf(attempt)}`)
+    print(`  ${attempt.latexSteps.join(', ')}: ${gradeOf(attempt)}`)
   }
 }
 
@@ -118,16 +120,16 @@ function gradeOf({ alignmentSummary, isCorrect, errorCode }: Answer): string {
 }
 
 async function photoOfAnAttempt(stage: Stage, exercise: Answer): Promise<void> {
-  const { api, tell, system } = stage
-  tell('A student adds a photo to an attempt. The OCR adapter speaks the older kind of message.')
+  const { api, print, system } = stage
+  print('A student adds a photo to an attempt. The OCR adapter sends the older message format.')
   const { id } = await answer(stage, exercise, '75')
   await system.upload('attempts/1.png', await drawPage(['47 + 38 = 85']))
   await api.post(`/attempts/${id}/photo`, { photoKey: 'attempts/1.png' })
   const read = await api.until(`/attempts/${id}`, ({ inputMode }) => inputMode === 'PHOTO')
-  tell(`  read: ${read.latexSteps.join(', ')}: ${read.isCorrect ? 'correct' : read.errorCode}`)
+  print(`  read: ${read.latexSteps.join(', ')}: ${read.isCorrect ? 'correct' : read.errorCode}`)
 }
 
-async function generatedItems({ api, tell }: Stage): Promise<void> {
+async function generatedItems({ api, print }: Stage): Promise<void> {
   const targetErrorCodes = ['ADD_CARRY_OMITTED', 'DISTRIBUTE_FIRST_ONLY']
   const order = { subdomainCode: 'PRACTICE', gradeLevel: 5, targetErrorCodes, count: 4 }
   await api.post('/items/generate', order)
@@ -135,16 +137,14 @@ async function generatedItems({ api, tell }: Stage): Promise<void> {
     '/items?subdomainCode=PRACTICE',
     (one) => one.items.length === 4,
   )
-  tell(`Exercises for two mistakes: ${items.map(({ statement }) => statement).join('; ')}`)
+  print(`Exercises for two mistakes: ${items.map(({ statement }) => statement).join('; ')}`)
 }
 
-/** The model's budget for the day is spent. What needs it waits in dead letters, until a person decides. */
+/** The model's budget is spent. Messages that need the model are diverted until an operator decides. */
 async function spentBudget(stage: Stage, exercise: Answer): Promise<void> {
-  const { api, tell, system } = stage
+  const { api, print, system } = stage
   const deadLetters = 'innova-backend-serverless-dev-llm-classify-dlq'
-  tell(
-    `The model may cost ${tokensPerDay} tokens a day, for this story. A third question is too many.`,
-  )
+  print(`The budget in this demo is ${tokensPerDay} tokens a day. A third question exceeds it.`)
   const last = await answer(stage, exercise, '58')
   await api.until(`/attempts/${last.id}`, ({ errorCode }) => errorCode !== null)
   const [paused] = JSON.parse(await system.millrace('switch', 'list', '--json')).switches
@@ -152,16 +152,18 @@ async function spentBudget(stage: Stage, exercise: Answer): Promise<void> {
     [paused?.value, paused?.mode, paused?.by],
     ['LLM_PAUSED', 'divert', 'budget llm'],
   )
-  tell(`  It is answered, and ${paused.value} is on: set by ${paused.by}, until ${paused.until}.`)
+  print(
+    `  It is classified, and ${paused.value} is on: set by ${paused.by}, until ${paused.until}.`,
+  )
 
   const questions = system.claude.requests.length
   const { id } = await answer(stage, exercise, '86')
   await system.waitForMessages('llm-classify-dlq')
   assert.equal(system.claude.requests.length, questions)
-  tell(`  A fourth one waits in ${deadLetters}, and Claude was not asked.`)
+  print(`  A fourth one goes to ${deadLetters}, without a call to Claude.`)
 
   await system.millrace('switch', 'lift', '--name', 'LLM_PAUSED', '--note', 'more credit')
   await system.millrace('dlq', 'redrive', deadLetters, '--yes')
   const { errorCode } = await api.until(`/attempts/${id}`, (one) => one.errorCode !== null)
-  tell(`  An operator lifts it, the dead letter is sent back, and the attempt is ${errorCode}.`)
+  print(`  An operator lifts the switch and redrives the dead letter: the attempt is ${errorCode}.`)
 }

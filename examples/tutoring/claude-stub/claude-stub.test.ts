@@ -1,21 +1,21 @@
-/** The classifier, through Anthropic's own SDK, against a server that speaks its protocol. */
+/** The classifier with Anthropic's SDK, against the stub. */
 import assert from 'node:assert/strict'
 import Anthropic from '@anthropic-ai/sdk'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { z } from 'zod'
 import { claudeClassifier, type ErrorClassifier } from '../backend/services/claude-classifier.ts'
-import { ClaudeStandIn } from './claude-stand-in.ts'
+import { ClaudeStub } from './claude-stub.ts'
 
 const Answer = z.object({
   type: z.string(),
   error: z.object({ type: z.string(), message: z.string() }).optional(),
 })
 
-let claude: ClaudeStandIn
+let claude: ClaudeStub
 let classifier: ErrorClassifier
 
 beforeEach(async () => {
-  claude = await ClaudeStandIn.start()
+  claude = await ClaudeStub.start()
   classifier = claudeClassifier({
     ANTHROPIC_API_KEY: 'test',
     ANTHROPIC_BASE_URL: claude.url,
@@ -30,7 +30,7 @@ describe('the classifier', () => {
     ['47 + 38', ['86'], 'CALCULATION_SLIP'],
     ['3x + 5 = 20', ['x = 71'], 'CONCEPT_NOT_UNDERSTOOD'],
     ['47 + 38', ['eighty-five'], 'UNREADABLE'],
-  ])('has an answer for %s: %j', async (exercise, lines, code) => {
+  ])('classifies %s: %j', async (exercise, lines, code) => {
     const { errorCode, confidence } = await classifier.classify({ exercise, lines })
     assert.equal(errorCode, code)
     assert.ok(confidence > 0 && confidence <= 1)
@@ -45,14 +45,14 @@ describe('the classifier', () => {
     assert.ok(Array.isArray(schema?.['enum']) && schema['enum'].includes('CALCULATION_SLIP'))
   })
 
-  test.each([429, 529, 500] as const)('tries again after a %d', async (status) => {
+  test.each([429, 529, 500] as const)('retries after a %d', async (status) => {
     claude.failNext(status)
     const { errorCode } = await classifier.classify({ exercise: '47 + 38', lines: ['58'] })
     assert.equal(errorCode, 'DIGITS_TRANSPOSED')
     assert.equal(claude.requests.length, 2)
   })
 
-  test('gives up after three tries', async () => {
+  test('rejects after three requests', async () => {
     claude.failNext(429, 429, 429)
     const failing = classifier.classify({ exercise: '47 + 38', lines: ['58'] })
     await assert.rejects(failing, Anthropic.RateLimitError)
@@ -77,7 +77,7 @@ describe('the server', () => {
     return [answer.status, type, error?.type]
   }
 
-  test('answers what the service would answer', async () => {
+  test('returns the response of the real service', async () => {
     assert.deepEqual(await ask({}), [200, 'message', undefined])
   })
 
@@ -85,9 +85,9 @@ describe('the server', () => {
     ['no model', { model: undefined }],
     ['no max_tokens', { max_tokens: undefined }],
     ['no messages', { messages: [] }],
-    ['an assistant who speaks first', { messages: [{ role: 'assistant', content: 'hi' }] }],
+    ['an assistant message first', { messages: [{ role: 'assistant', content: 'hi' }] }],
     ['a tool without a schema', { tools: [{ name: 'a' }] }],
-    ['a choice of a tool that is not there', { tool_choice: { type: 'tool', name: 'a' } }],
+    ['a choice of a missing tool', { tool_choice: { type: 'tool', name: 'a' } }],
   ])('refuses a request with %s', async (_what, change) => {
     assert.deepEqual(await ask(change), [400, 'error', 'invalid_request_error'])
   })

@@ -1,9 +1,9 @@
-/** Conversations and their projects, in a SQLite file of the example's own. */
+/** Conversations and their projects, in a separate SQLite file. */
 import { Database } from '../../shared/database.ts'
 import type { Channel } from '../messages.ts'
 import type { Refusal } from './rules.ts'
 
-/** A message that was not accepted: which and why, without what was written. */
+/** A refused message: its id and the reason, without its text. */
 export interface RefusedMessage {
   readonly message_sid: string
   readonly channel_type: Channel
@@ -14,8 +14,9 @@ export interface RefusedMessage {
 export interface Conversation {
   readonly conversation_id: string
   readonly channel_type: Channel
-  /** The customer's number or address, and ours. */
+  /** The customer's number or address. */
   readonly customer: string
+  /** Our number or address. */
   readonly line: string
   readonly project_id: string
   readonly company_id: string
@@ -24,9 +25,9 @@ export interface Conversation {
   readonly current_step: string
   readonly project_active: boolean
   readonly allowed_channels: readonly Channel[]
-  /** All of it goes to a person. */
+  /** Every message goes to a person. */
   readonly auto_queue: boolean
-  /** How long it is collected; null for the default. */
+  /** How long messages are collected; null for the default. */
   readonly window_seconds: number | null
 }
 
@@ -45,7 +46,7 @@ const schema = `
     PRIMARY KEY (channel_type, message_sid)
   ) STRICT;`
 
-export class ConversationBook {
+export class ConversationStore {
   readonly #db: Database
 
   constructor(file: string) {
@@ -58,17 +59,17 @@ export class ConversationBook {
     this.#db.run(sql, conversation_id, channel_type, customer, line, JSON.stringify(details))
   }
 
-  /** Who writes from where to where tells which conversation it is. */
+  /** Channel, sender and recipient identify the conversation. */
   find(channel: Channel, customer: string, line: string): Conversation | undefined {
     const sql = 'SELECT * FROM conversation WHERE channel_type = ? AND customer = ? AND line = ?'
     const row = this.#db.get(sql, channel, customer, line)
     if (row === undefined) return undefined
     const { details, ...keys } = row
-    // Written by `add`, and by nobody else.
+    // Only `add` writes these rows, so the type is known.
     return { window_seconds: null, ...JSON.parse(String(details)), ...keys } as Conversation
   }
 
-  /** For whoever wonders where a message went. The first refusal of a message is kept. */
+  /** Records why a message was refused. The first refusal of a message is kept. */
   noteRefused({ message_sid, channel_type, because, at }: RefusedMessage): void {
     const sql = 'INSERT OR IGNORE INTO refused_message VALUES (?, ?, ?, ?)'
     this.#db.run(sql, message_sid, channel_type, because, at)

@@ -1,4 +1,4 @@
-/** What happens at the academy in `main.ts`, step by step. Each step ends when it can be seen to be done. */
+/** The steps of the demo. Each waits until its result is visible. */
 import { MillraceError } from 'millrace'
 import { until } from '../shared/until.ts'
 import { type AiRequest, submitAiJob, submitVideo } from './api.ts'
@@ -13,45 +13,45 @@ const exam = { tenantId: 1, sourceDomain: 'exams', sourceId: '123' } as const
 
 const lesson = { video_id: 123, file_key: files.lesson, tenant_code: 'hakwonplus' } as const
 
-/** The jobs that work: one video, and every kind of AI job in its default tier or a chosen one. */
-export async function submitGoodWork(academy: OpenAcademy, say: Say): Promise<readonly string[]> {
+/** Jobs that succeed: one video, and every AI job type in its default tier or a chosen one. */
+export async function submitGoodJobs(academy: OpenAcademy, print: Say): Promise<readonly string[]> {
   const ids = [await submitVideo(academy, lesson)]
-  say(`submitted VIDEO ${files.lesson} as ${ids[0]}`)
+  print(`submitted VIDEO ${files.lesson} as ${ids[0]}`)
   const requests: readonly AiRequest[] = [
     { ...exam, jobType: 'OCR', fileKey: files.page },
     { ...exam, jobType: 'OMR', fileKey: files.sheet },
     { ...exam, jobType: 'STATUS_DETECTION', fileKey: files.sheet },
     { ...exam, jobType: 'OCR', fileKey: files.page, tier: 'premium' },
   ]
-  for (const request of requests) ids.push(await submit(academy, request, say))
+  for (const request of requests) ids.push(await submit(academy, request, print))
   return ids
 }
 
-/** Jobs whose files are not what they should be. */
-export async function submitBadWork(academy: OpenAcademy, say: Say): Promise<readonly string[]> {
+/** Jobs with bad files. */
+export async function submitBadJobs(academy: OpenAcademy, print: Say): Promise<readonly string[]> {
   const broken = { ...lesson, video_id: 124, file_key: files.broken }
   const video = await submitVideo(academy, broken)
-  say(`submitted VIDEO ${files.broken} as ${video}: its upload broke off`)
+  print(`submitted VIDEO ${files.broken} as ${video}: its upload was interrupted`)
   const wrongPage = { ...exam, jobType: 'OMR', fileKey: files.wrongPage } as const
-  return [video, await submit(academy, wrongPage, say)]
+  return [video, await submit(academy, wrongPage, print)]
 }
 
-/** The lite tier runs OCR alone, so this is refused before anything is stored. */
-export async function askTooMuchOfLite(academy: OpenAcademy, say: Say): Promise<void> {
+/** The lite tier allows only OCR, so this job is refused before anything is stored. */
+export async function submitOmrToLite(academy: OpenAcademy, print: Say): Promise<void> {
   try {
     await submitAiJob(academy, { ...exam, jobType: 'OMR', fileKey: files.sheet, tier: 'lite' })
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error
-    say(`refused OMR in the tier lite: ${error.message}`)
+    print(`refused OMR in the lite tier: ${error.message}`)
     return
   }
-  throw new Error('The lite tier has accepted an OMR job.')
+  throw new Error('The lite tier accepted an OMR job.')
 }
 
-/** As a client does that got no answer. The worker finds the job done, and skips it. */
-export async function sendLessonAgain(academy: OpenAcademy, say: Say): Promise<void> {
+/** Like a client that got no response. The worker finds the job completed and skips it. */
+export async function sendLessonAgain(academy: OpenAcademy, print: Say): Promise<void> {
   const id = await submitVideo(academy, lesson)
-  say(`submitted ${id} a second time`)
+  print(`submitted ${id} a second time`)
   const { video } = academy.mill.queues
   await until(async () => {
     const { ready, leased } = await video.statistics()
@@ -59,22 +59,22 @@ export async function sendLessonAgain(academy: OpenAcademy, say: Say): Promise<v
   }, 'the second delivery has ended')
 }
 
-export async function waitForDeadLetters(academy: OpenAcademy, say: Say): Promise<void> {
+export async function waitForDeadLetters(academy: OpenAcademy, print: Say): Promise<void> {
   for (const { name, deadLetters } of queuesOf(academy)) {
     await until(async () => (await deadLetters.statistics()).ready > 0, `${name} has a dead letter`)
     for (const { deadLetterOrigin: deadLetter } of (await deadLetters.peek()).items) {
-      say(`dead letter of ${name} in ${deadLetters.name}: ${deadLetter?.reason}`)
+      print(`dead letter of ${name} in ${deadLetters.name}: ${deadLetter?.reason}`)
     }
   }
 }
 
-export async function repairAndReplay(academy: OpenAcademy, say: Say): Promise<void> {
+export async function repairAndRedrive(academy: OpenAcademy, print: Say): Promise<void> {
   await repairInputs(academy.storage)
-  say('the two files were uploaded again')
+  print('uploaded the two files again')
   for (const { name, deadLetters } of queuesOf(academy)) {
-    const replay = await deadLetters.redrive({ perSecond: 10 })
-    const { moved } = await replay.finished()
-    say(`replayed ${moved} dead letter to ${name}`)
+    const redrive = await deadLetters.redrive({ perSecond: 10 })
+    const { moved } = await redrive.finished()
+    print(`redrove ${moved} dead letter to ${name}`)
   }
 }
 
@@ -87,13 +87,13 @@ export async function waitForCompletion(
   return ids.flatMap((id) => records.get(id) ?? [])
 }
 
-async function submit(academy: OpenAcademy, request: AiRequest, say: Say): Promise<string> {
+async function submit(academy: OpenAcademy, request: AiRequest, print: Say): Promise<string> {
   const { jobId, tier } = await submitAiJob(academy, request)
-  say(`submitted ${request.jobType} ${request.fileKey} to the tier ${tier} as ${shortId(jobId)}`)
+  print(`submitted ${request.jobType} ${request.fileKey} to the ${tier} tier as ${shortId(jobId)}`)
   return jobId
 }
 
-/** The two queues in which something dies. */
+/** The two queues with dead letters. */
 function queuesOf({ mill: { queues } }: OpenAcademy) {
   return [queues.video, queues.basic].flatMap(({ name, deadLetters }) =>
     deadLetters === null ? [] : [{ name, deadLetters }],

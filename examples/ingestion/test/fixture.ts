@@ -1,4 +1,4 @@
-/** The system in one process, as a test needs it: real store, files, HTTP and worker. */
+/** The system in one process: real store, files, HTTP and worker. */
 
 import type { Logger, Worker } from 'millrace'
 import type { VirtualPorts } from 'millrace/testing'
@@ -17,10 +17,10 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-export interface Scene {
+export interface Fixture {
   readonly ingestion: Ingestion
   readonly lines: readonly LogLine[]
-  /** As processes of the same system would be given it. */
+  /** The environment of other processes of the same system. */
   readonly variables: Readonly<Record<string, string>>
   startWorker(options?: IngestionWorkerOptions): Worker
   startApi(options?: { readonly uploadBytesMax?: number }): Promise<{
@@ -33,13 +33,13 @@ export const ada: Caller = { userId: 'ada', organizationId: 'org-a' }
 export const bob: Caller = { userId: 'bob', organizationId: 'org-b' }
 export const kbId = 'kb-a'
 
-export interface SceneOptions {
+export interface FixtureOptions {
   readonly variables?: Readonly<Record<string, string>>
-  /** Time that the test moves. Default: that of the machine. */
+  /** A virtual clock. Default: the machine's clock. */
   readonly ports?: VirtualPorts
 }
 
-export async function openScene(options: SceneOptions = {}): Promise<Scene> {
+export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const folder = await temporaryFolder('ingestion')
   const variables = {
     INGESTION_DATA: folder.path,
@@ -83,7 +83,7 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   }
 }
 
-/** Lets time pass until it is done. */
+/** Advances the clock until the promise settles. */
 export async function withTime<Answer>(
   { clock }: VirtualPorts,
   work: Promise<Answer>,
@@ -97,12 +97,12 @@ export async function withTime<Answer>(
   return done
 }
 
-/** Lets everything else go on for a turn of the event loop. */
+/** Waits for one turn of the event loop. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A log that keeps its lines. */
+/** A logger that records its lines. */
 function recording(lines: LogLine[]): Logger {
   const at =
     (level: keyof Logger) =>

@@ -1,31 +1,31 @@
-/** Stands for Claude on this machine: it groups what stands under one heading. */
+/** A stub of Claude on this machine. It groups the atoms under each heading. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Judgement, MessagesApiServer } from '../../shared/messages-api/messages-api-server.ts'
+import { MessagesApiServer, type StubReply } from '../../shared/messages-api/messages-api-server.ts'
 import { type MessagesRequest, textOf } from '../../shared/messages-api/messages-request.ts'
 
-/** A model takes its time, so that requests meet. */
+/** A delay, so that requests overlap. */
 const thinkingMs = 20
 
-export class ClaudeStandIn extends MessagesApiServer {
-  /** As long as a unit has these words, the answer is not in the form that was asked for. */
+export class ClaudeStub extends MessagesApiServer {
+  /** While set, units that contain this text get an answer that does not fit the schema. */
   confusedBy: string | undefined
   #running = 0
   #mostAtOnce = 0
 
-  static start(port = 0): Promise<ClaudeStandIn> {
-    const standIn: ClaudeStandIn = new ClaudeStandIn({
+  static start(port = 0): Promise<ClaudeStub> {
+    const stub: ClaudeStub = new ClaudeStub({
       port,
-      judge: (request) => standIn.#judge(request),
+      reply: (request) => stub.#reply(request),
     })
-    return standIn.listening()
+    return stub.listening()
   }
 
-  /** How many requests it had at once, at the most. */
+  /** The highest number of simultaneous requests so far. */
   get mostAtOnce(): number {
     return this.#mostAtOnce
   }
 
-  async #judge(request: MessagesRequest): Promise<Judgement> {
+  async #reply(request: MessagesRequest): Promise<StubReply> {
     this.#running += 1
     this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#running)
     await pause(thinkingMs)

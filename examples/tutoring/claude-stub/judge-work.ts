@@ -1,6 +1,6 @@
 /**
- * The judgement that stands in for the model's: it compares the last line of the work with the right
- * answer. It is no match for a language model, and it is always the same for the same work.
+ * Classifies work in place of the model: it compares the last line with the correct answer. It is much weaker than
+ * a language model, but deterministic.
  */
 import type { Step } from '../math/expression.ts'
 import { numericValue, solve } from '../math/linear-form.ts'
@@ -12,7 +12,7 @@ export interface Judgement {
   readonly confidence: number
 }
 
-/** Takes the prompt of the classifier: `Exercise: …` in one line, and the work below it. */
+/** Takes the prompt of the classifier: `Exercise: …` on the first line, and the work below. */
 export function judgeWork(prompt: string): Judgement {
   const [first = '', , ...work] = prompt.split('\n')
   const expected = answerOf(parseStep(first.replace(/^Exercise:/, '')))
@@ -39,7 +39,7 @@ function digitsOf({ top, bottom }: Rational): string {
   return [...`${absolute(top)}${bottom}`].sort().join('')
 }
 
-/** Within a tenth of the right answer. */
+/** Within a tenth of the correct answer. */
 function isClose(expected: Rational, given: Rational): boolean {
   const { top, bottom } = subtract(expected, given)
   if (isZero(expected)) return absolute(top) <= bottom

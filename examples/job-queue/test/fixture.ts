@@ -1,4 +1,4 @@
-/** The system in one process, as a test needs it: real store, database, SMTP server, HTTP and worker. */
+/** The system in one process: real store, database, SMTP server, HTTP and worker. */
 
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -37,40 +37,40 @@ export type Ask = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Answer>
 
-export interface Scene {
+export interface Fixture {
   readonly mill: JobQueueMill
   readonly services: Services
   readonly queue: JobQueueService
   readonly mailbox: Mailbox
   readonly lines: readonly LogLine[]
-  /** As processes of the same system would be given it. */
+  /** The environment of other processes of the same system. */
   readonly variables: Readonly<Record<string, string>>
   readonly environment: Environment
   readonly backend: Backend
   /** The file of the job store. */
   readonly store: string
   startWorker(): Worker
-  /** Starts the API and answers how to ask it as somebody. */
+  /** Starts the API, and resolves to a function that sends requests as a given caller. */
   startApi(): Promise<{ readonly url: string; as(caller: Caller): Promise<Ask> }>
 }
 
-export interface SceneOptions {
+export interface FixtureOptions {
   readonly variables?: Readonly<Record<string, string>>
-  /** Parts that a test wants to hold in its own hands. */
+  /** Replaces parts of the system. */
   readonly replace?: Partial<Services>
-  /** How long a call waits for a store that others hold. */
+  /** How long a call waits for a locked store. */
   readonly busyTimeoutMs?: number
 }
 
-/** Part of everything secret in a scene, so that one search finds any leak. */
-export const secretMark = 'do-not-tell'
+/** Part of every secret in the tests, so that one search finds any leak. */
+export const secretMark = 'must-not-leak'
 
 export const ada: Caller = { userId: 'ada', role: 'user' }
 export const bob: Caller = { userId: 'bob', role: 'user' }
 export const staff: Caller = { userId: 'staff', role: 'internal' }
 export const admin: Caller = { userId: 'root', role: 'admin' }
 
-export async function openScene(options: SceneOptions = {}): Promise<Scene> {
+export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const folder = await temporaryFolder('job-queue')
   const mailbox = new Mailbox()
   const variables = {
@@ -141,7 +141,7 @@ function asking(url: string, token: string): Ask {
   }
 }
 
-/** A log that keeps its lines. */
+/** A logger that records its lines. */
 export function recording(lines: LogLine[]): Logger {
   const at =
     (level: keyof Logger) =>
@@ -151,12 +151,12 @@ export function recording(lines: LogLine[]): Logger {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** Lets everything else go on for a turn of the event loop. */
+/** Waits for one turn of the event loop. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Adds a document whose content is its title. */
-export function addDocument({ services: { documents } }: Scene, title: string): Promise<string> {
+export function addDocument({ services: { documents } }: Fixture, title: string): Promise<string> {
   return documents.add({ owner: 'ada', title, content: Readable.from([title]) })
 }

@@ -1,24 +1,24 @@
-/** Finds connected dark areas in a picture, with the size of the box around each. */
+/** Finds connected dark areas in an image, with their bounding boxes. */
 import type { GreyImage } from './grey-image.ts'
 
-export interface Blot {
+export interface DarkArea {
   readonly left: number
   readonly top: number
   readonly width: number
   readonly height: number
-  /** Dark points in the box. */
+  /** Dark pixels in the box. */
   readonly area: number
 }
 
-/** Darker than the threshold is dark; points that touch at a side belong together. */
-export function findBlots(
+/** A pixel below the threshold is dark. Pixels that share a side are connected. */
+export function findDarkAreas(
   { points, width, height }: GreyImage,
   threshold: number,
-): readonly Blot[] {
+): readonly DarkArea[] {
   const seen = new Uint8Array(points.length)
   const isNew = (index: number): boolean =>
     seen[index] === 0 && (points[index] ?? threshold) < threshold
-  const blots: Blot[] = []
+  const areas: DarkArea[] = []
   const waiting: number[] = []
   const visit = (index: number): void => {
     if (!isNew(index)) return
@@ -42,7 +42,7 @@ export function findBlots(
       if (y > 0) visit(index - width)
       if (y < height - 1) visit(index + width)
     }
-    blots.push({ left, top, width: right - left + 1, height: bottom - top + 1, area })
+    areas.push({ left, top, width: right - left + 1, height: bottom - top + 1, area })
   }
-  return blots
+  return areas
 }

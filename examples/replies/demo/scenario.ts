@@ -1,50 +1,48 @@
-/** What the demo shows, in the order in which it would happen. */
+/** The steps of the demo, in order. */
 import assert from 'node:assert/strict'
 import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { until } from '../../shared/until.ts'
-import { ClaudeStandIn } from './claude-stand-in.ts'
+import { ClaudeStub } from './claude-stub.ts'
 import type { RepliesSystem } from './replies-system.ts'
 import { ada, ben, cleo } from './sample-conversations.ts'
 
-type Tell = (line: string) => void
+type Print = (line: string) => void
 
 const inbox = 'ai-multi-comms-human-handoff-queue-dev'
 const triggerQueue = 'ai-multi-comms-trigger-delay-queue-dev'
 const smsDeadLetters = 'ai-multi-comms-sms-target-dlq-dev'
 const smsAlarm = 'ai-multi-comms-SMSTargetDLQ-NotEmpty-dev'
 
-export async function playStory(system: RepliesSystem, tell: Tell): Promise<void> {
-  await fiveMessages(system, tell)
-  await askForPerson(system, tell)
-  await using claude = await ClaudeStandIn.start()
-  await breakDown(system, claude, tell)
-  await badCalls(system, tell)
-  await triggerByHand(system, tell)
-  await hearAlarm(system, tell)
-  await repair(system, tell)
+export async function runScenario(system: RepliesSystem, print: Print): Promise<void> {
+  await fiveMessages(system, print)
+  await askForPerson(system, print)
+  await using claude = await ClaudeStub.start()
+  await breakDown(system, claude, print)
+  await badCalls(system, print)
+  await triggerByHand(system, print)
+  await hearAlarm(system, print)
+  await repair(system, print)
 }
 
-async function fiveMessages({ provider, outbox }: RepliesSystem, tell: Tell): Promise<void> {
+async function fiveMessages({ provider, outbox }: RepliesSystem, print: Print): Promise<void> {
   const texts = ['Hello', 'I ordered on Monday', 'number 4711', 'it has not come', 'where is it?']
   const sids = texts.map((_, index) => `SM-ada-${index + 1}`)
-  tell(
-    'Ada writes five messages by WhatsApp. Her window is 2 seconds, for this story; usual are 10.',
-  )
+  print('Ada writes five messages by WhatsApp. Her window is 2 seconds; the default is 10.')
   for (const [index, sid] of sids.entries()) {
     const { status } = await provider.deliver({ ...by(ada), sid, body: texts[index] ?? '' })
     assert.equal(status, 200)
   }
-  await until(() => outbox.sent.length > 0, 'Ada was answered')
+  await until(() => outbox.sent.length > 0, 'Ada has a reply')
   const [answer] = outbox.sent
   assert.equal(answer?.answers, sids.join(' '))
-  tell(`They become one payload, and get one answer: ${answer.body}`)
+  print(`They become one payload and get one reply: ${answer.body}`)
 }
 
-async function askForPerson(system: RepliesSystem, tell: Tell): Promise<void> {
-  tell('Ben asks for a person by SMS. His message waits in the human handoff queue.')
+async function askForPerson(system: RepliesSystem, print: Print): Promise<void> {
+  print('Ben asks for a person by SMS. His message waits in the human handoff queue.')
   const body = 'I would like to talk to a person'
   await system.provider.deliver({ ...by(ben), sid: 'SM-ben-1', body })
-  // The server has the same as an API: this is what a screen would ask for.
+  // The server has the same over HTTP, for a user interface.
   const waiting = async (): Promise<readonly { readonly id: string }[]> => {
     const response = await fetch(`${system.endpoint}/inbox/${inbox}`)
     return JSON.parse(await response.text()).items
@@ -53,56 +51,59 @@ async function askForPerson(system: RepliesSystem, tell: Tell): Promise<void> {
   const [item] = await waiting()
   assert.ok(item !== undefined)
   const anna = ['--by', 'anna']
-  await run(system, tell, ['inbox', 'claim', inbox, ...anna])
-  await run(system, tell, ['inbox', 'note', inbox, item.id, 'waits for a call at noon', ...anna])
-  await run(system, tell, ['inbox', 'resolve', inbox, item.id, ...anna, '--note', 'called back'])
+  await run(system, print, ['inbox', 'claim', inbox, ...anna])
+  await run(system, print, ['inbox', 'note', inbox, item.id, 'waits for a call at noon', ...anna])
+  await run(system, print, ['inbox', 'resolve', inbox, item.id, ...anna, '--note', 'called back'])
   assert.equal((await waiting()).length, 0)
 }
 
-async function badCalls({ provider, outbox, book }: RepliesSystem, tell: Tell): Promise<void> {
+async function badCalls(
+  { provider, outbox, conversations }: RepliesSystem,
+  print: Print,
+): Promise<void> {
   const repeated = await provider.deliver({ ...by(ada), sid: 'SM-ada-1', body: 'Hello' })
-  assert.deepEqual([repeated.status, repeated.says], [200, 'duplicate'])
-  tell('The provider delivers the first message of Ada again: 200, a duplicate.')
+  assert.deepEqual([repeated.status, repeated.outcome], [200, 'duplicate'])
+  print("The provider delivers Ada's first message again: 200, a duplicate.")
   const forged = await provider.post('/webhooks/sms', 'Body=hi', {
     'content-type': 'application/x-www-form-urlencoded',
     'x-twilio-signature': 'AAAA',
   })
-  assert.deepEqual([forged.status, forged.says], [403, 'signature_wrong'])
-  tell('Somebody who does not know the secret calls the webhook: 403.')
+  assert.deepEqual([forged.status, forged.outcome], [403, 'signature_wrong'])
+  print('A call with a forged signature: 403.')
   const stranger = { ...by(ben), from: '+15550100042' }
   const unknown = await provider.deliver({ ...stranger, sid: 'SM-x', body: 'Hi' })
-  assert.deepEqual([unknown.status, unknown.says], [404, 'unknown_conversation'])
-  assert.equal(book.refused.length, 1)
-  tell('Somebody writes whom nobody knows: 404, and a line in the book of refused messages.')
+  assert.deepEqual([unknown.status, unknown.outcome], [404, 'unknown_conversation'])
+  assert.equal(conversations.refused.length, 1)
+  print('A message from an unknown sender: 404, and the refusal is recorded.')
   assert.equal(outbox.sent.length, 1)
 }
 
-async function triggerByHand(system: RepliesSystem, tell: Tell): Promise<void> {
+async function triggerByHand(system: RepliesSystem, print: Print): Promise<void> {
   const { provider, outbox, endpoint } = system
   const { customer: from, line: to, conversation_id } = cleo
   await provider.deliverEmail({ id: '<1@example.com>', from, to, text: 'Where is my invoice?' })
-  tell('Cleo writes an e-mail. Her window is a minute, but an operator sends a trigger by hand.')
+  print('Cleo writes an e-mail. Her window is a minute, but an operator sends a trigger by hand.')
   await sqs(endpoint).send(
     new SendMessageCommand({
       QueueUrl: urlOf(endpoint, triggerQueue),
       MessageBody: JSON.stringify({ conversation_id }),
     }),
   )
-  await until(() => outbox.sent.length === 2, 'Cleo was answered')
-  tell('She has her answer at once.')
+  await until(() => outbox.sent.length === 2, 'Cleo has a reply')
+  print('She gets her reply at once.')
 }
 
 /** The model fails until a payload is a dead letter. */
-async function breakDown(system: RepliesSystem, claude: ClaudeStandIn, tell: Tell): Promise<void> {
+async function breakDown(system: RepliesSystem, claude: ClaudeStub, print: Print): Promise<void> {
   await system.replaceWorker({
     ANTHROPIC_API_KEY: 'any',
     ANTHROPIC_BASE_URL: claude.url,
-    // Five seconds are a long time to watch.
+    // Short for the demo; the default is five seconds.
     REPLIES_RETRY_MS: '100',
   })
-  // Each of the three attempts asks twice.
+  // The client retries once, so each of the three attempts makes two requests.
   claude.failNext(500, 500, 500, 500, 500, 500)
-  tell('Now Claude answers (a stand-in on this machine), and fails. Ben writes again.')
+  print('Claude (a stub on this machine) writes the replies now, and fails. Ben writes again.')
   const { provider, endpoint } = system
   await provider.deliver({ ...by(ben), sid: 'SM-ben-2', body: 'Thanks for the call!' })
   const deadLetters = async (): Promise<string | undefined> => {
@@ -115,45 +116,45 @@ async function breakDown(system: RepliesSystem, claude: ClaudeStandIn, tell: Tel
     return Attributes?.['ApproximateNumberOfMessages']
   }
   await until(async () => (await deadLetters()) === '1', 'the payload is a dead letter')
-  tell('After three receives his message is a dead letter. Nobody has to look: the alarm will.')
+  print('After three receives his message is a dead letter. The alarm will report it.')
 }
 
-/** Alarms are evaluated five seconds after each minute, as a server does it for anybody. */
-async function hearAlarm(system: RepliesSystem, tell: Tell): Promise<void> {
-  tell(`The server evaluates ${smsAlarm} after each minute. Waiting for that ...`)
+/** The server evaluates alarms five seconds after each minute. */
+async function hearAlarm(system: RepliesSystem, print: Print): Promise<void> {
+  print(`The server evaluates ${smsAlarm} after each minute. Waiting ...`)
   await untilAlarmIs(system, 'ALARM')
-  await run(system, tell, ['alarm', 'list', '--state', 'ALARM'])
+  await run(system, print, ['alarm', 'list', '--state', 'ALARM'])
 }
 
-/** One line of the runbook, and what follows from it. */
-async function repair(system: RepliesSystem, tell: Tell): Promise<void> {
+/** Runs one command of the runbook; the reply is sent and the alarm clears. */
+async function repair(system: RepliesSystem, print: Print): Promise<void> {
   const { outbox } = system
-  await run(system, tell, ['dlq', 'redrive', smsDeadLetters, '--yes'])
-  await until(() => outbox.sent.length === 3, 'Ben was answered')
-  tell(`Ben is answered: ${outbox.sent.at(-1)?.body}`)
-  tell('The dead-letter queue is empty again. Waiting for the next evaluation ...')
+  await run(system, print, ['dlq', 'redrive', smsDeadLetters, '--yes'])
+  await until(() => outbox.sent.length === 3, 'Ben has a reply')
+  print(`Ben gets his reply: ${outbox.sent.at(-1)?.body}`)
+  print('The dead-letter queue is empty again. Waiting for the next evaluation ...')
   await untilAlarmIs(system, 'OK')
-  await run(system, tell, ['alarm', 'history', smsAlarm])
+  await run(system, print, ['alarm', 'history', smsAlarm])
 }
 
-/** A minute, the five seconds after it, and some more for a slow machine. */
-const alarmPatienceMs = 120_000
+/** One minute, the five seconds after it, and a margin for slow machines. */
+const alarmTimeoutMs = 120_000
 
 async function untilAlarmIs({ endpoint }: RepliesSystem, state: string): Promise<void> {
   const isSo = async (): Promise<boolean> => {
     const response = await fetch(`${endpoint}/alarms/${smsAlarm}`)
     return JSON.parse(await response.text()).state === state
   }
-  await until(isSo, `the alarm is ${state}`, alarmPatienceMs)
+  await until(isSo, `the alarm is ${state}`, alarmTimeoutMs)
 }
 
-async function run(system: RepliesSystem, tell: Tell, args: readonly string[]): Promise<void> {
+async function run(system: RepliesSystem, print: Print, args: readonly string[]): Promise<void> {
   const typed = args.map((arg) => (arg.includes(' ') ? `'${arg}'` : arg))
-  tell(`$ millrace ${typed.join(' ')}`)
-  for (const line of (await system.millrace(...args)).split('\n')) tell(`  ${line}`)
+  print(`$ millrace ${typed.join(' ')}`)
+  for (const line of (await system.millrace(...args)).split('\n')) print(`  ${line}`)
 }
 
-/** The server is an SQS endpoint: whatever speaks to SQS speaks to it. */
+/** The server is an SQS endpoint, so the AWS SDK can send to it. */
 function sqs(endpoint: string): SQSClient {
   const credentials = { accessKeyId: 'any', secretAccessKey: 'any' }
   return new SQSClient({ endpoint, region: 'us-east-1', credentials })

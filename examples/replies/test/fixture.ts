@@ -1,6 +1,6 @@
 /**
- * The engine in one process, on a clock that the test moves: the template brought up, a server that watches
- * the alarms, the webhooks, and a worker where the test wants one.
+ * The system in one process, on a virtual clock: the deployed template, a server that evaluates alarms, the
+ * webhooks, and a worker if the test starts one.
  */
 import assert from 'node:assert/strict'
 import type { Worker } from 'millrace'
@@ -13,7 +13,7 @@ import { collectingLogger, type LogLine, withTime } from '../../../test/support/
 import { bringUp, openSqlite, planUp, readSources } from '../../shared/not-public.ts'
 import { Outbox } from '../answering/outbox.ts'
 import { offlineWriter, type ReplyWriter } from '../answering/reply-writer.ts'
-import { ConversationBook } from '../conversations/conversation-book.ts'
+import { ConversationStore } from '../conversations/conversation-store.ts'
 import { createRepliesWorker } from '../create-worker.ts'
 import { Provider, type TextMessage } from '../demo/provider.ts'
 import { template } from '../demo/replies-system.ts'
@@ -25,7 +25,7 @@ import { createApi } from '../webhooks/create-api.ts'
 export const second = 1_000
 export const minute: number = 60 * second
 
-/** A minute is evaluated so long after it has ended. */
+/** The server evaluates a minute this long after its end. */
 const evaluationDelayMs = 5 * second
 
 export const secrets = {
@@ -33,38 +33,38 @@ export const secrets = {
   emailSecret: 'a-secret-for-the-tests',
 } as const
 
-/** Under which providers know the webhooks. */
+/** The base URL that providers sign. */
 export const publicUrl = 'https://replies.example.org'
 
 type TargetQueue = 'whatsapp' | 'sms' | 'email' | 'handoff'
 
-export interface Scene {
+export interface Fixture {
   readonly mill: RepliesMill
   readonly clock: VirtualClock
-  /** The store, for what only other programs would do with it. */
+  /** Direct access to the store. */
   readonly backend: Backend
-  /** Where the store is, for the command line. */
+  /** The folder of the store, for the command line. */
   readonly folder: string
   /** The server's own address. */
   readonly endpoint: string
   readonly provider: Provider
-  readonly book: ConversationBook
+  readonly conversations: ConversationStore
   readonly outbox: Outbox
   readonly lines: readonly LogLine[]
-  /** The time that the webhooks go by; a test may put them behind. */
+  /** The clock of the webhooks; a test may set it back. */
   readonly watch: { behindMs: number }
   startWorker(writer?: ReplyWriter): Worker
-  /** The states of alarms, by their names, as the server tells them. */
+  /** The states of alarms by name, as the server reports them. */
   alarms(): Promise<ReadonlyMap<string, string>>
-  /** What lies in a queue, checked field by field. */
+  /** The messages in a queue, checked against the schema. */
   payloads(queue: TargetQueue): Promise<readonly MergedPayload[]>
-  /** Lets time pass in small steps until it is so. */
+  /** Advances the clock in small steps until the condition holds. */
   passing(holds: () => boolean | Promise<boolean>): Promise<void>
 }
 
-export async function openScene(): Promise<Scene> {
+export async function openFixture(): Promise<Fixture> {
   const folder = await temporaryFolder('replies')
-  // About now, because the command line goes by the clock of the machine; with a whole minute.
+  // Close to now, because the command line uses the machine's clock; rounded to a minute.
   const startAt = Math.floor(Date.now() / minute) * minute
   const ports = virtualPorts(1, { startAt })
   const { clock } = ports
@@ -74,8 +74,8 @@ export async function openScene(): Promise<Scene> {
   const backend = await openSqlite({ file: folder.file('millrace.db'), ports })
   await bringTemplateUp(backend, server.url)
   const mill = await openReplies({ data: folder.path, ports, log })
-  const book = new ConversationBook(folder.file('conversations.db'))
-  for (const conversation of sampleConversations) book.add(conversation)
+  const conversations = new ConversationStore(folder.file('conversations.db'))
+  for (const conversation of sampleConversations) conversations.add(conversation)
   const outbox = new Outbox(folder.file('answers.db'))
   const workers: Worker[] = []
   onTestFinished(async () => {
@@ -83,16 +83,16 @@ export async function openScene(): Promise<Scene> {
     await withTime(clock, mill.close())
     await withTime(clock, server.stop())
     await backend.close()
-    book.close()
+    conversations.close()
     outbox.close()
     await folder.remove()
   })
   const watch = { behindMs: 0 }
   const now = (): Date => new Date(clock.now() - watch.behindMs)
-  const api = createApi({ mill, book, log, now, settings: { publicUrl, ...secrets } })
+  const api = createApi({ mill, conversations, log, now, settings: { publicUrl, ...secrets } })
   const { fetch } = api
   return {
-    ...{ mill, clock, backend, book, outbox, lines, watch },
+    ...{ mill, clock, backend, conversations, outbox, lines, watch },
     folder: folder.path,
     endpoint: server.url,
     provider: new Provider({ url: publicUrl, ...secrets, fetch, now: () => clock.now() }),
@@ -110,7 +110,7 @@ export async function openScene(): Promise<Scene> {
       const ended = Math.floor((clock.now() - evaluationDelayMs) / minute) * minute
       for (;;) {
         const shown = await shownAlarms(server.url)
-        // The server reads the alarms of a stack from a disk, which has its own time.
+        // Reading the alarms of a stack from disk takes real time.
         const isEvaluated = shown.every(
           ({ evaluated_at: at }) => at === null || Date.parse(at) >= ended,
         )
@@ -123,18 +123,18 @@ export async function openScene(): Promise<Scene> {
   }
 }
 
-/** The same, a few seconds after an evaluation that found all alarms of the template in order. */
-export async function openWatchedScene(): Promise<Scene> {
-  const scene = await openScene()
-  const { clock, alarms } = scene
+/** The same, a few seconds after an evaluation in which all alarms of the template were OK. */
+export async function openWatchedFixture(): Promise<Fixture> {
+  const fixture = await openFixture()
+  const { clock, alarms } = fixture
   await clock.advance(2 * evaluationDelayMs)
   const inOrder = async (): Promise<number> =>
     [...(await alarms())].filter(([name, state]) => ofTemplate.test(name) && state === 'OK').length
   while ((await inOrder()) < 20) await clock.advance(minute)
-  return scene
+  return fixture
 }
 
-/** Alarms of the app are called by their queues. */
+/** The app names its alarms after the queues. */
 const ofTemplate = /-[A-Z]\w+-dev$/
 
 interface ShownAlarm {
@@ -156,7 +156,7 @@ async function bringTemplateUp(backend: Backend, endpoint: string) {
   await bringUp(backend, planned)
 }
 
-/** A message of somebody who is in the book. */
+/** A message from a sample customer. */
 export function from(
   { customer, line, channel_type }: (typeof sampleConversations)[number],
   sid: string,
