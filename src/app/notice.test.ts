@@ -72,11 +72,11 @@ test.each<[Notice, string]>([
   ],
   [
     { kind: 'clock', what: 'ahead', offsetMs: 432_000_003, believedAfterMs: 300_000 },
-    'The wall clock is 5d ahead of the time that has passed. Check the clock: the store will use it after 5m.',
+    'The wall clock is 5d ahead of the elapsed time. Check the clock: the store will use it after 5m.',
   ],
   [
     { kind: 'clock', what: 'believed', offsetMs: -3_999, believedAfterMs: 300_000 },
-    'The wall clock is 4s behind the time that has passed. This has lasted for 5m, so the store now uses it.',
+    'The wall clock is 4s behind the elapsed time. This has lasted for 5m, so the store now uses it.',
   ],
   [
     {

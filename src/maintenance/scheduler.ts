@@ -94,7 +94,7 @@ export class Scheduler extends Service {
     this.#storeError = undefined
     if (error !== undefined) throw error
     await this.#renew(due.now)
-    // A schedule that catches up on missed ticks may be due again at once.
+    // A schedule with missed ticks may be due again at once.
     const nextInMs = due.nextAt === null ? undefined : due.nextAt - due.now
     return { more: begun.length > 0, ...(nextInMs !== undefined && { nextInMs }) }
   }

@@ -78,7 +78,9 @@ export function warnOfOwnAlarms({ app, warnings }: ExportPlan): void {
     if (isOnSqs(alarm)) continue
     const of = alarm.queue ?? alarm.flow ?? alarm.value
     const figure = figures[alarm.metric] ?? alarm.metric.replaceAll('_', ' ')
-    warnings.push(`The alarm on the ${figure} of '${of}' is left out: SQS has no such metric.`)
+    warnings.push(
+      `The alarm on the ${figure} of '${of}' is left out: SQS does not have this metric.`,
+    )
   }
 }
 

@@ -137,14 +137,10 @@ function proseOf(source: string): string {
   ].join('\n\n')
 }
 
-/** The folders of `src` that are not in plain words yet. Take one out when it is. */
-const unedited: RegExp =
-  /^src\/(?:maintenance|observability|operations|server|sqs|stacks|surfaces|templates|testing)\//
-
 describe('the comments and strings of the source', () => {
   test('use customary words', () => {
     const offenders = files
-      .filter((file) => file.startsWith('src/') && !unedited.test(file))
+      .filter((file) => file.startsWith('src/'))
       .flatMap((file) =>
         retiredIn(proseOf(readRepositoryFile(file))).map((line) => `${file}: ${line}`),
       )

@@ -242,7 +242,7 @@ describe('a template made from an app', () => {
     assert.deepEqual(warnings, [
       'academy-dev-video: SQS does not support its ceilings on concurrency and rate.',
       'academy-dev-lite: SQS does not support its kill switches.',
-      "The alarm on the error rate of '*' is left out: SQS has no such metric.",
+      "The alarm on the error rate of '*' is left out: SQS does not have this metric.",
     ])
     for (const warning of warnings) assert.ok(text.includes(`# Note: ${warning}`))
   })

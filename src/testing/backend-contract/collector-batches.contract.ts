@@ -179,7 +179,7 @@ function describeContention(suite: ContractSuite): void {
 }
 
 function describeLostHolders(suite: ContractSuite): void {
-  suite.test('a batch whose holder has gone comes again with its trigger', async (scene) => {
+  suite.test('a batch whose worker is gone is delivered again with its trigger', async (scene) => {
     await openCollector(scene)
     const { receipt } = await running(scene, 'a')
     await collect(scene, 'ann', ['b'])

@@ -155,7 +155,7 @@ function describeGroupLock(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies(queue), ['one', 'three', 'four'])
   })
 
-  suite.test('a head that is handed back comes again while others are in flight', async (scene) => {
+  suite.test('a released head is delivered again while others are in flight', async (scene) => {
     const [one] = await leasedHead(scene, ['one', 'two', 'three'], 2)
     assert.ok(one)
     await scene.sendToGroup(queue, 'other', 'free')
@@ -163,26 +163,29 @@ function describeGroupLock(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies(queue), ['free', 'one'])
   })
 
-  suite.test('a group that came back is behind those that were not served', async (scene) => {
-    await scene.fifoQueue(queue)
-    for (const body of ['a1', 'b1', 'b2', 'c1', 'a2']) {
-      await scene.sendToGroup(queue, body.slice(0, 1), body)
-    }
-    const first = await scene.receiveBodies(queue, { max: 3, visibilityMs: 0 })
-    assert.deepEqual(first, ['a1', 'a2', 'b1'])
-    await scene.sendToGroup(queue, 'c', 'c2')
-    await scene.advance(second)
-    await scene.sendToGroup(queue, 'd', 'd1')
-    assert.deepEqual(await scene.receiveBodies(queue, { max: 7 }), [
-      'c1',
-      'c2',
-      'a1',
-      'a2',
-      'b1',
-      'b2',
-      'd1',
-    ])
-  })
+  suite.test(
+    'a group that became ready again is behind those that were not served',
+    async (scene) => {
+      await scene.fifoQueue(queue)
+      for (const body of ['a1', 'b1', 'b2', 'c1', 'a2']) {
+        await scene.sendToGroup(queue, body.slice(0, 1), body)
+      }
+      const first = await scene.receiveBodies(queue, { max: 3, visibilityMs: 0 })
+      assert.deepEqual(first, ['a1', 'a2', 'b1'])
+      await scene.sendToGroup(queue, 'c', 'c2')
+      await scene.advance(second)
+      await scene.sendToGroup(queue, 'd', 'd1')
+      assert.deepEqual(await scene.receiveBodies(queue, { max: 7 }), [
+        'c1',
+        'c2',
+        'a1',
+        'a2',
+        'b1',
+        'b2',
+        'd1',
+      ])
+    },
+  )
 
   suite.test('a lease cut short restarts its group at the head', async (scene) => {
     const [one] = await leasedHead(scene, ['one', 'two'])
@@ -294,11 +297,14 @@ function describeGivingWay(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies(queue), ['three'])
   })
 
-  suite.test('a message before one that died comes again when its lease lapses', async (scene) => {
-    await leasedBeforeDeath(scene)
-    await scene.advance(11 * second)
-    assert.deepEqual(await scene.receiveBodies(queue), ['one'])
-  })
+  suite.test(
+    'a message before a dead letter is delivered again when its lease expires',
+    async (scene) => {
+      await leasedBeforeDeath(scene)
+      await scene.advance(11 * second)
+      assert.deepEqual(await scene.receiveBodies(queue), ['one'])
+    },
+  )
 
   suite.test('messages that have expired do not make a receive smaller', async (scene) => {
     await scene.fifoQueue(queue, { retentionMs: minute })

@@ -109,7 +109,7 @@ function describeNoting(suite: ContractSuite): void {
   })
 
   suite.test('is refused without sense', async (scene) => {
-    // @ts-expect-error there is no such kind
+    // @ts-expect-error this kind does not exist
     await rejects(note(scene, [], { kind: 'lost' }), 'invalid_argument')
     await rejects(note(scene, [], { confirmAfterMs: -1 }), 'invalid_argument')
     await rejects(findingsOf(scene).list({ limit: 0 }), 'invalid_argument')

@@ -71,16 +71,13 @@ export function describeFlowEnds(all: ContractSuite): void {
       assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
-    suite.test(
-      'a flow ends with the last unit also when that is the one given up',
-      async (scene) => {
-        await createFlowQueues(scene)
-        await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
-        await settleNext(scene)
-        await settleNext(scene, bury)
-        assert.deepEqual(await endMessages(scene), ['book is done'])
-      },
-    )
+    suite.test('a flow ends with the last unit, even if that unit has failed', async (scene) => {
+      await createFlowQueues(scene)
+      await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
+      await settleNext(scene)
+      await settleNext(scene, bury)
+      assert.deepEqual(await endMessages(scene), ['book is done'])
+    })
   })
 
   suite.describe('a deadline', () => {
@@ -158,17 +155,17 @@ export function describeFlowEnds(all: ContractSuite): void {
 
   suite.describe('cancelling a flow', () => {
     suite.test(
-      'ends it at once and takes its messages back, but for those in hand',
+      'ends it at once and removes its messages, except those in flight',
       async (scene) => {
         await createFlowQueues(scene)
         const later: Emitted = { queue: 'work', message: { body: 'later', delayMs: minute } }
         await openFlow(scene, [...unitsOf('a', 'b'), { id: 'later', work: later }, { id: 'bare' }])
-        await scene.send('work', 'of nobody')
+        await scene.send('work', 'without an owner')
         const held = await scene.receiveOne('work')
         assert.equal((await flowsOf(scene).cancel(pages)).status, 'cancelled')
         await scene.sweep()
         assert.deepEqual(await scene.counts('work'), { ready: 1, leased: 1, delayed: 0 })
-        assert.deepEqual(await scene.peekBodies('work', 'ready'), ['of nobody'])
+        assert.deepEqual(await scene.peekBodies('work', 'ready'), ['without an owner'])
         assert.deepEqual(await unitStates(scene), {
           a: 'pending',
           b: 'dead',
@@ -255,7 +252,7 @@ export function describeFlowEnds(all: ContractSuite): void {
       assert.deepEqual(await endMessages(scene), ['book is done', 'book has failed'])
     })
 
-    suite.test('lets go of the former message, whatever becomes of it', async (scene) => {
+    suite.test('releases the former message, however it ends', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
       await settleNext(scene, bury)
@@ -350,19 +347,21 @@ export function describeFlowEnds(all: ContractSuite): void {
       assert.equal((await readFlow(scene)).failure, null)
     })
 
-    suite.needing('reopen').test('is sent once, whoever opens the store again', async (scene) => {
-      await createFlowQueues(scene)
-      await openFlow(scene, unitsOf('a', 'b'))
-      await settleNext(scene)
-      await scene.reopen()
-      await settleNext(scene)
-      await scene.reopen()
-      await scene.sweep()
-      assert.deepEqual(await endMessages(scene), ['book is done'])
-      assert.deepEqual(
-        (await readUnits(scene)).map(({ state }) => state),
-        ['done', 'done'],
-      )
-    })
+    suite
+      .needing('reopen')
+      .test('is sent once, whichever process opens the store again', async (scene) => {
+        await createFlowQueues(scene)
+        await openFlow(scene, unitsOf('a', 'b'))
+        await settleNext(scene)
+        await scene.reopen()
+        await settleNext(scene)
+        await scene.reopen()
+        await scene.sweep()
+        assert.deepEqual(await endMessages(scene), ['book is done'])
+        assert.deepEqual(
+          (await readUnits(scene)).map(({ state }) => state),
+          ['done', 'done'],
+        )
+      })
   })
 }

@@ -187,7 +187,7 @@ export function describeFlowInterleavings(all: ContractSuite): void {
   })
 
   const switching = suite.needing('killSwitches')
-  switching.test('a unit whose message a switch diverts is given up', async (scene) => {
+  switching.test('a unit whose message a switch diverts fails', async (scene) => {
     await createFlowQueues(scene)
     const work = { queue: 'work', message: { body: 'a', group: 'x' } }
     await openFlow(scene, [{ id: 'a', work }])

@@ -113,18 +113,15 @@ export function describeFlowMessages(all: ContractSuite): void {
       assert.equal((await readFlow(scene)).failure?.reason, 'Its message has expired.')
     })
 
-    suite.test(
-      'it is given up by an acknowledgement that comes after the retention',
-      async (scene) => {
-        await createFlowQueues(scene)
-        await scene.backend.changeQueue({ queue: 'work', changes: { retentionMs: hour } })
-        await openFlow(scene, unitsOf('a'))
-        const { receipt } = await scene.receiveOne('work', { visibilityMs: 2 * hour })
-        await scene.advance(hour)
-        assert.equal((await settleWith(scene, receipt)).status, 'gone')
-        assert.deepEqual(await fate(scene), ['dead', 'Its message has expired.', 'open'])
-      },
-    )
+    suite.test('it fails by an acknowledgement after the retention', async (scene) => {
+      await createFlowQueues(scene)
+      await scene.backend.changeQueue({ queue: 'work', changes: { retentionMs: hour } })
+      await openFlow(scene, unitsOf('a'))
+      const { receipt } = await scene.receiveOne('work', { visibilityMs: 2 * hour })
+      await scene.advance(hour)
+      assert.equal((await settleWith(scene, receipt)).status, 'gone')
+      assert.deepEqual(await fate(scene), ['dead', 'Its message has expired.', 'open'])
+    })
 
     suite.test('it is dead when the queue is purged or deleted', async (scene) => {
       await createFlowQueues(scene)
@@ -283,7 +280,7 @@ export function describeFlowMessages(all: ContractSuite): void {
     })
 
     jobSuite.test(
-      'it is given up when the job fails, and goes on when the job is tried again',
+      'it fails when the job fails, and continues when the job is retried',
       async (scene) => {
         await createFlowQueues(scene)
         await openFlow(scene, [{ id: 'a', work }])
@@ -301,18 +298,15 @@ export function describeFlowMessages(all: ContractSuite): void {
       },
     )
 
-    jobSuite.test(
-      'it is given up when a job fails that has no dead-letter queue',
-      async (scene) => {
-        await createFlowQueues(scene)
-        await scene.queue('bare')
-        await openFlow(scene, [{ id: 'a', work: { ...work, queue: 'bare' } }])
-        await settleNext(scene, bury, { queue: 'bare' })
-        assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
-      },
-    )
+    jobSuite.test('it fails when a job without a dead-letter queue fails', async (scene) => {
+      await createFlowQueues(scene)
+      await scene.queue('bare')
+      await openFlow(scene, [{ id: 'a', work: { ...work, queue: 'bare' } }])
+      await settleNext(scene, bury, { queue: 'bare' })
+      assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
+    })
 
-    jobSuite.test('it is given up when the last attempt of the job is lost', async (scene) => {
+    jobSuite.test('it fails when the last attempt of the job is lost', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, [{ id: 'a', work }])
       await scene.receiveOne('work', { visibilityMs: second })
@@ -322,7 +316,7 @@ export function describeFlowMessages(all: ContractSuite): void {
     })
 
     jobSuite.test(
-      'it is given up when the job is cancelled, and goes on with its repetition',
+      'it fails when the job is cancelled, and continues with its retry',
       async (scene) => {
         await createFlowQueues(scene)
         await openFlow(scene, [{ id: 'a', work }])

@@ -142,7 +142,7 @@ export function describeFlowSettling(all: ContractSuite): void {
     })
   })
 
-  suite.describe('a flow that stands for a unit of another', () => {
+  suite.describe('a child flow of a unit', () => {
     suite.test('makes it done when the message of its end was acknowledged', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, [{ id: 'a' }], { finalize: messageTo('ends', 'book') })
@@ -215,7 +215,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       assert.equal((await scene.counts('work')).ready, 0)
     })
 
-    suite.test('is refused when there is no such unit, or its flow has ended', async (scene) => {
+    suite.test('is refused when the unit does not exist, or its flow has ended', async (scene) => {
       await createFlowQueues(scene)
       const child = (unit: object) =>
         openFlow(scene, [], { ...chapters, parent: { ...parent, ...unit } })
@@ -233,7 +233,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       { ...opening(unitsOf('x', 'y'), { ...chapters, ...changes }), takesOver: true },
     ]
 
-    suite.test('stands for the unit of the delivery that opens it', async (scene) => {
+    suite.test('takes over the unit of the delivery that opens it', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'), { finalize: messageTo('ends', 'book') })
       const flows = taking({ finalize: messageTo('work', 'bind') })
@@ -249,7 +249,7 @@ export function describeFlowSettling(all: ContractSuite): void {
 
     suite.test('is one, and only for a message that works on a unit', async (scene) => {
       await createFlowQueues(scene)
-      await scene.send('work', 'of nobody')
+      await scene.send('work', 'without an owner')
       const { receipt } = await scene.receiveOne('work')
       assertRefused(await settleWith(scene, receipt, { flows: taking() }), 'invalid_argument')
       const two = [...taking(), ...taking({ id: 'second' })]
@@ -261,7 +261,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       assert.equal((await settleWith(scene, receipt)).status, 'settled')
     })
 
-    suite.test('does not take over from one that stands for something else', async (scene) => {
+    suite.test('does not take over a flow that has another parent', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
       await openFlow(scene, [{ id: 'x' }], { ...chapters })
@@ -286,7 +286,7 @@ export function describeFlowSettling(all: ContractSuite): void {
     )
 
     suite.test(
-      'stands for a step that was taken back only when that lets it once more',
+      'takes over a step that was taken back only when the step allows it again',
       async (scene) => {
         await createFlowQueues(scene)
         const steps = [...unitsOf('a'), { id: 'b' }, { id: 'c' }]

@@ -79,10 +79,10 @@ export function describeFlows(all: ContractSuite): void {
     suite.test('a delivery says which unit it works on', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
-      await scene.send('work', 'of nobody')
+      await scene.send('work', 'without an owner')
       const deliveries = await receiveAll(scene)
       assert.deepEqual(deliveries.get('a')?.unit, { ...pages, unit: 'a' })
-      assert.equal(deliveries.get('of nobody')?.unit, null)
+      assert.equal(deliveries.get('without an owner')?.unit, null)
     })
 
     suite.test(

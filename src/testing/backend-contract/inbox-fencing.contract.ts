@@ -94,7 +94,7 @@ function describeFifoQueues(suite: ContractSuite): void {
     assert.equal((await claim(scene, 'cleo', { queue, id: a2 })).message.body, 'a2')
   })
 
-  suite.test('in a FIFO queue what is given back comes before those behind it', async (scene) => {
+  suite.test('in a FIFO queue a released message comes before those behind it', async (scene) => {
     await scene.fifoQueue(queue, { visibilityMs: hour })
     const [a1 = ''] = await scene.sendToGroup(queue, 'a', 'a1', 'a2')
     await claim(scene, 'anna', { queue })

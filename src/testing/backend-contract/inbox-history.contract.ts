@@ -14,7 +14,7 @@ export function describeInboxHistory(all: ContractSuite): void {
 
 function describeHistory(suite: ContractSuite): void {
   suite.test(
-    'is told from the first claim to the decision, with times and notes',
+    'is recorded from the first claim to the decision, with times and notes',
     async (scene) => {
       const [id = ''] = await createInbox(scene, 'first')
       const inboxes = inboxesOf(scene)

@@ -200,7 +200,7 @@ function describeChosenMessages(suite: ContractSuite): void {
 
   suite
     .needing('killSwitches')
-    .test('a message in a lane is claimed by its id once it may be', async (scene) => {
+    .test('a blocked message is claimed by its id once it may be', async (scene) => {
       await createInbox(scene)
       const [id = ''] = await scene.send('inbox', { body: 'x1', group: 'x' })
       await turnOn(scene, 'tenant', 'x')
@@ -285,7 +285,7 @@ function describeEnds(suite: ContractSuite): void {
       assert.deepEqual(await endMessages(scene), ['book is done'])
     })
 
-  suite.test('what is given back waits in its old place, and was never received', async (scene) => {
+  suite.test('a released message waits in its old place, and was never received', async (scene) => {
     const [id = ''] = await createInbox(scene, 'first', 'second')
     await claim(scene, 'anna')
     const result = await inboxesOf(scene).giveBack({

@@ -63,7 +63,7 @@ export function describeJobIdempotency(all: ContractSuite): void {
       assert.equal((await enqueue(scene, { idempotency })).status, 'created')
     })
 
-    suite.test('a waiting job may stand for later ones', async (scene) => {
+    suite.test('a waiting job may coalesce later ones', async (scene) => {
       await scene.queue('q')
       const coalesce = { ...idempotency, coalesce: true }
       const { id } = await enqueue(scene, { idempotency: coalesce })

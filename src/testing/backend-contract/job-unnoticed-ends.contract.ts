@@ -151,7 +151,7 @@ function describeExpiry(suite: ContractSuite): void {
     assert.equal((await readJob(scene, id)).status, 'failed')
   })
 
-  suite.test('a job that has expired stands for no other', async (scene) => {
+  suite.test('a job that has expired coalesces no other', async (scene) => {
     await scene.queue('q', { retentionMs: minute })
     const idempotency = { key: 'k', lifetimeMs: 10 * minute, coalesce: true }
     await enqueue(scene, { idempotency })
@@ -187,7 +187,7 @@ function describeTurns(suite: ContractSuite): void {
     await scene.queue('q', { ceilings, retentionMs: minute })
     await enqueue(scene, { tenant: 'a', payload: '"a1"' })
     await enqueue(scene, { tenant: 'a', payload: '"a2"' })
-    // The second of the tenant waits in its lane from here on.
+    // The second of the tenant is blocked from here on.
     await runOnce(scene, { kind: 'acknowledge' })
     await scene.advance(minute - second)
     await enqueue(scene, { tenant: 'a', payload: '"a3"' })

@@ -90,7 +90,7 @@ function describeLife(suite: ContractSuite): void {
     assert.equal((await scene.statistics('q')).totals.acknowledged, 4)
   })
 
-  suite.test('a message that is no job is delivered as such', async (scene) => {
+  suite.test('a message that is not a job is delivered as one', async (scene) => {
     await scene.queue('q')
     await scene.send('q', 'plain')
     assert.equal((await scene.receiveOne('q')).job, null)
@@ -199,14 +199,14 @@ function describeAttempts(suite: ContractSuite): void {
     const dead = await scene.queueWithDeadLetters('q', 5)
     await scene.queue('alone')
     const { id } = await enqueue(scene)
-    await runOnce(scene, { kind: 'deadLetter', reason: 'no such page' })
+    await runOnce(scene, { kind: 'deadLetter', reason: 'not a page' })
     const alone = only(await jobsOf(scene).enqueue({ queue: 'alone', jobs: [ocrJob] }))
     const { receipt } = await scene.receiveOne('alone')
-    const burial = { kind: 'deadLetter', reason: 'no such page' } as const
+    const burial = { kind: 'deadLetter', reason: 'not a page' } as const
     assert.equal((await scene.settle('alone', receipt, burial)).status, 'settled')
     for (const one of [id, alone.id]) {
       const { status, error } = await readJob(scene, one)
-      assert.deepEqual([status, error], ['failed', 'no such page'])
+      assert.deepEqual([status, error], ['failed', 'not a page'])
     }
     assert.equal((await scene.counts(dead)).ready, 1)
     assert.deepEqual(await scene.counts('alone'), { ready: 0, leased: 0, delayed: 0 })

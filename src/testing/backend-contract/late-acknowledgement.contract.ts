@@ -16,7 +16,7 @@ async function leasedOne(scene: Scene): Promise<Delivery> {
 
 function describeLateAcknowledgement(suite: ContractSuite): void {
   suite.test(
-    'on a standard queue a late acknowledgement counts while nobody else took it',
+    'on a standard queue a late acknowledgement counts while no other receiver has the message',
     async (scene) => {
       const { receipt } = await leasedOne(scene)
       await scene.advance(11 * second)
@@ -77,7 +77,7 @@ function describeLateAcknowledgement(suite: ContractSuite): void {
     },
   )
 
-  suite.test('a late retry, release or burial changes nothing', async (scene) => {
+  suite.test('a late retry, release or dead-letter changes nothing', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5, { visibilityMs: 10 * second })
     await scene.send('q', 'body')
     const { receipt } = await scene.receiveOne('q')

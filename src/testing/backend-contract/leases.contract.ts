@@ -139,7 +139,7 @@ function describeRefusals(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('q'), ['body'])
   })
 
-  suite.test('the receipt of a message that was handed back is stale', async (scene) => {
+  suite.test('the receipt of a released message is stale', async (scene) => {
     await scene.queue('q')
     for (const outcome of [
       { kind: 'retry', delayMs: 0 },
@@ -239,18 +239,15 @@ function describeStates(suite: ContractSuite): void {
     assert.deepEqual(await states(scene, receipt, later), ['gone', 'gone'])
   })
 
-  suite.test(
-    'a lease that was handed back is stale, and one of a purged message gone',
-    async (scene) => {
-      const { receipt } = await leasedOne(scene)
-      await scene.settle('q', receipt, { kind: 'retry', delayMs: minute })
-      assert.deepEqual(await states(scene, receipt), ['stale'])
-      await scene.advance(minute)
-      const { receipt: purged } = await scene.receiveOne('q')
-      await scene.backend.purgeQueue({ queue: 'q' })
-      assert.deepEqual(await states(scene, purged), ['gone'])
-    },
-  )
+  suite.test('a released lease is stale, and one of a purged message is gone', async (scene) => {
+    const { receipt } = await leasedOne(scene)
+    await scene.settle('q', receipt, { kind: 'retry', delayMs: minute })
+    assert.deepEqual(await states(scene, receipt), ['stale'])
+    await scene.advance(minute)
+    const { receipt: purged } = await scene.receiveOne('q')
+    await scene.backend.purgeQueue({ queue: 'q' })
+    assert.deepEqual(await states(scene, purged), ['gone'])
+  })
 
   suite.test('a receipt of another queue names nothing here', async (scene) => {
     const { receipt } = await leasedOne(scene, 'other')

@@ -34,7 +34,7 @@ async function work(scene: Scene, seconds: number): Promise<void> {
 }
 
 function describeMoves(suite: ContractSuite): void {
-  suite.test('without a destination each message goes back to where it died', async (scene) => {
+  suite.test('without a destination each message returns to its source queue', async (scene) => {
     await scene.queue('dead')
     for (const name of ['a', 'b']) {
       await scene.queue(name, { deadLetter: { queue: 'dead', maxReceives: 3 } })
@@ -242,7 +242,7 @@ function describeProgress(suite: ContractSuite): void {
     assert.equal(here.ready + there.ready, 2)
   })
 
-  suite.needing('reopen').test('a task goes on after a restart', async (scene) => {
+  suite.needing('reopen').test('a task continues after a restart', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     await bury(scene, 'q', ...bodies)
     await scene.backend.startMoveTask({ source: dead, movesPerSecond: 2 })

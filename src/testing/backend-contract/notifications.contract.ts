@@ -56,12 +56,12 @@ function describeDelivery(suite: ContractSuite): void {
     assert.ok(first && last)
     const store = alarmsOf(scene)
     await store.settleNotification({ id: first.id, outcome: 'delivered' })
-    await store.settleNotification({ id: last.id, outcome: 'given_up', error: 'nobody there' })
+    await store.settleNotification({ id: last.id, outcome: 'given_up', error: 'no listener' })
     await scene.advance(day)
     assert.deepEqual(await take(scene), [])
   })
 
-  suite.test('come again when they failed, after the time asked for', async (scene) => {
+  suite.test('are retried after a failure, at the time asked for', async (scene) => {
     await notify(scene, hook)
     const { id, key } = only(await take(scene))
     const store = alarmsOf(scene)
@@ -93,7 +93,7 @@ function describeDelivery(suite: ContractSuite): void {
     assert.deepEqual(await bodies(), ['"apart ALARM" true', '"apart ALARM" false'])
     await store.settleNotification({ id: toOther.id, outcome: 'delivered' })
     assert.deepEqual(await bodies(), ['"told OK" false'])
-    await store.settleNotification({ id: first.id, outcome: 'given_up', error: 'nobody there' })
+    await store.settleNotification({ id: first.id, outcome: 'given_up', error: 'no listener' })
     assert.deepEqual(await bodies(), ['"told OK" true'])
   })
 

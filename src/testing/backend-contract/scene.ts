@@ -148,7 +148,7 @@ export class Scene {
     for (let slice = 0; slice < 10_000; slice += 1) {
       if (!(await this.backend.sweep()).more) return
     }
-    assert.fail('upkeep did not come to an end')
+    assert.fail('maintenance did not end')
   }
 }
 

@@ -235,7 +235,7 @@ function describeControls(suite: ContractSuite): void {
     assert.equal((await store.pause({ schedule, by: 'ben' }))?.pausedBy, 'anna')
   })
 
-  suite.test('go on with the tick that a resume names', async (scene) => {
+  suite.test('continue with the tick that a resume names', async (scene) => {
     const dueAt = await scheduled(scene)
     const store = schedulesOf(scene)
     await store.pause({ schedule, by: 'anna' })
@@ -278,7 +278,7 @@ function describeDeclarations(suite: ContractSuite): void {
     assert.deepEqual(await schedulesOf(scene).ensure(request), before)
   })
 
-  suite.test('go on by another rule, with the counts they had', async (scene) => {
+  suite.test('continue by another rule, with the counts they had', async (scene) => {
     const dueAt = await scheduled(scene)
     await tick(scene, dueAt)
     const request = { schedule, scope, rule: 'every 1h', nextAt: dueAt + hour }

@@ -172,7 +172,7 @@ function describeContents(suite: ContractSuite): void {
     assertRefused(await scene.sendOne('q', { body: '' }), 'invalid_argument')
   })
 
-  suite.test('all other characters come back as they were', async (scene) => {
+  suite.test('all other characters are received as they were sent', async (scene) => {
     await scene.queue('q')
     const bodies = [
       '\t\n\r',
@@ -236,7 +236,7 @@ function describeContents(suite: ContractSuite): void {
 
 function describeAttributes(suite: ContractSuite): void {
   suite.test(
-    'attributes come back with type and value, binary ones byte by byte',
+    'attributes are received with type and value, binary ones byte by byte',
     async (scene) => {
       await scene.queue('q')
       const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)

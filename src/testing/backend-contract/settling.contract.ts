@@ -144,7 +144,7 @@ function describeOutcomes(suite: ContractSuite): void {
 
 function describeDeadLettering(suite: ContractSuite): void {
   suite.test(
-    'a buried message lies in the dead-letter queue at once, with its reason',
+    'a dead-lettered message is in the dead-letter queue at once, with its reason',
     async (scene) => {
       const dead = await scene.queueWithDeadLetters('q', 5)
       const [id] = await scene.send('q', 'poison')
@@ -165,7 +165,7 @@ function describeDeadLettering(suite: ContractSuite): void {
   )
 
   suite.test(
-    'burying without a dead-letter queue is refused, and the lease goes on',
+    'dead-lettering without a dead-letter queue is refused, and the lease continues',
     async (scene) => {
       const { receipt } = await leasedOne(scene)
       assertRefused(
@@ -177,7 +177,7 @@ function describeDeadLettering(suite: ContractSuite): void {
     },
   )
 
-  suite.test('a stale receipt buries nothing', async (scene) => {
+  suite.test('a stale receipt dead-letters nothing', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5, { visibilityMs: 10 * second })
     await scene.send('q', 'body')
     const old = await scene.receiveOne('q')

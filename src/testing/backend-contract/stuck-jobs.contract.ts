@@ -69,24 +69,21 @@ function describeWaiting(suite: ContractSuite): void {
     assert.deepEqual(await ids(scene), [id])
   })
 
-  suite.test(
-    'are not those that are in hand, that wait for a retry, or that ended',
-    async (scene) => {
-      await scene.queue('q', { visibilityMs: 4 * hour })
-      for (const outcome of [
-        undefined,
-        { kind: 'retry', delayMs: 4 * hour },
-        { kind: 'acknowledge' },
-      ] as const) {
-        await enqueue(scene)
-        const { receipt } = await scene.receiveOne('q')
-        if (outcome !== undefined) await scene.settle('q', receipt, outcome)
-      }
-      await scene.send('q', 'no job at all')
-      await scene.advance(2 * hour)
-      assert.deepEqual(await ids(scene), [])
-    },
-  )
+  suite.test('are not those that run, wait for a retry, or have ended', async (scene) => {
+    await scene.queue('q', { visibilityMs: 4 * hour })
+    for (const outcome of [
+      undefined,
+      { kind: 'retry', delayMs: 4 * hour },
+      { kind: 'acknowledge' },
+    ] as const) {
+      await enqueue(scene)
+      const { receipt } = await scene.receiveOne('q')
+      if (outcome !== undefined) await scene.settle('q', receipt, outcome)
+    }
+    await scene.send('q', 'no job at all')
+    await scene.advance(2 * hour)
+    assert.deepEqual(await ids(scene), [])
+  })
 
   suite.needing('fifo').test('are not those behind one of their group', async (scene) => {
     await scene.fifoQueue('q.fifo', { visibilityMs: 4 * hour })
@@ -105,7 +102,7 @@ function describeWaiting(suite: ContractSuite): void {
       await scene.queue('q')
       await rejects(look(scene, { olderThanMs: 0 }), 'invalid_argument')
       await rejects(look(scene, { limit: 0 }), 'invalid_argument')
-      // @ts-expect-error there is no such status to be stuck in
+      // @ts-expect-error a job cannot be stuck in this status
       await rejects(look(scene, { status: 'completed' }), 'invalid_argument')
     },
   )
@@ -131,7 +128,7 @@ function describeHeld(suite: ContractSuite): void {
     assert.equal((await ids(scene)).length, 1)
   })
 
-  suite.test('are those of a lane that has been open for so long', async (scene) => {
+  suite.test('are blocked jobs that could have run for so long', async (scene) => {
     await scene.queue('q')
     const { id } = await enqueue(scene)
     await turnOn(scene, 'type', 'OCR')
@@ -156,7 +153,7 @@ function describeHeld(suite: ContractSuite): void {
   })
 
   suite.test(
-    'are not those whose type or tenant has work in hand under a ceiling',
+    'are not those whose type or tenant has running work under a ceiling',
     async (scene) => {
       await scene.queue('q', {
         visibilityMs: 4 * hour,
