@@ -45,7 +45,7 @@ await paid?.acknowledge()
 // A message can be returned to the inbox, with a note.
 const second = await inbox.claim({ by: 'anna' })
 if (second.status === 'claimed') {
-  await inbox.giveBack(second.item.id, { by: 'anna', note: 'too much for me' })
+  await inbox.release(second.item.id, { by: 'anna', note: 'too much for me' })
   for (const { by, event, note } of await inbox.history(second.item.id)) {
     console.log(`${by} ${event} it${note === null ? '' : `: ${note}`}`)
   }

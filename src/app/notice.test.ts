@@ -35,8 +35,8 @@ test('the log says in words what became of a message that was refused', () => {
   const nothing = (): void => undefined
   const error = (fields: object): void => void lines.push(fields)
   const tell = logOf({ debug: nothing, info: nothing, warn: nothing, error })
-  tell({ ...refused, fate: 'buried' })
-  tell({ ...refused, fate: 'left' })
+  tell({ ...refused, fate: 'dead_lettered' })
+  tell({ ...refused, fate: 'kept' })
   const told = { kind: 'delivery_refused', queue: 'q', id: '7', attempt: 2 }
   const { message } = refused.error
   assert.deepEqual(lines, [
@@ -51,11 +51,11 @@ test.each<[Notice, string]>([
     'A worker for video, mail was created but never started: call worker.start() or await worker.run().',
   ],
   [
-    { ...refused, fate: 'buried' },
+    { ...refused, fate: 'dead_lettered' },
     'Message 7 of q, received 2 times, was dead-lettered: The message does not match its contract.',
   ],
   [
-    { ...refused, fate: 'left' },
+    { ...refused, fate: 'kept' },
     'Message 7 of q, received 2 times, stays in the queue: The message does not match its contract.',
   ],
   [

@@ -130,7 +130,7 @@ function lineOf(notice: Notice): Line {
 }
 
 function outcomeOf(fate: RefusedDelivery['fate']): string {
-  return fate === 'buried' ? 'dead-lettered' : 'kept in the queue'
+  return fate === 'dead_lettered' ? 'dead-lettered' : 'kept in the queue'
 }
 
 interface Failure {
@@ -181,7 +181,7 @@ function describe(notice: Notice): string {
       return `A worker for ${notice.queues.join(', ')} was created but never started: ${howToStart}.`
     case 'delivery_refused': {
       const { queue, id, receiveCount, fate, error } = notice
-      const place = fate === 'buried' ? 'was dead-lettered' : 'stays in the queue'
+      const place = fate === 'dead_lettered' ? 'was dead-lettered' : 'stays in the queue'
       const received = counted(receiveCount, 'time')
       return `Message ${id} of ${queue}, received ${received}, ${place}: ${error.message}`
     }

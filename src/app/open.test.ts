@@ -143,7 +143,7 @@ describe('a message from elsewhere that does not match the contract', () => {
       /message.fileKey: got a number, expected string/,
     )
     const [notice] = notices
-    assert.ok(notice?.kind === 'delivery_refused' && notice.fate === 'buried')
+    assert.ok(notice?.kind === 'delivery_refused' && notice.fate === 'dead_lettered')
   })
 
   test('becomes a process warning when nobody listens', async () => {

@@ -40,7 +40,7 @@ export const inboxChecks: Checks<InboxStore> = {
     const count = request.emits?.length ?? 0
     if (count > 0) checkRange(into, 'emits.length', count, limits.messagesPerCall)
   },
-  giveBack: checkHeld,
+  release: checkHeld,
   history: (into, request) => checkId(into, request.id),
   used: null,
 }

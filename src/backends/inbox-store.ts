@@ -19,7 +19,7 @@ export interface InboxStore {
   /** Done: the message is acknowledged, and the decision is kept. */
   resolve(request: ResolveInboxItem): Promise<InboxResult>
   /** Releases the message; the claim does not count as a receive. */
-  giveBack(request: EndInboxItem): Promise<InboxResult>
+  release(request: EndInboxItem): Promise<InboxResult>
   /** What happened to a message, oldest first; also after it was resolved, for as long as it is kept. */
   history(request: InboxItemId): Promise<readonly InboxEvent[]>
   /** The queues that were used as inboxes, by name; cheap, however full they are. */
@@ -32,10 +32,10 @@ export interface InboxItemId extends QueueName {
 }
 
 /**
- * `waiting`: can be claimed. `claimed`: a person has it. `elsewhere`: a receiver without a name has
+ * `waiting`: can be claimed. `claimed`: a person has it. `leased`: a receiver without a name has
  * it, or it waits for its retry. `delayed`: not there yet, and in no list.
  */
-export type InboxItemState = 'waiting' | 'claimed' | 'elsewhere' | 'delayed'
+export type InboxItemState = 'waiting' | 'claimed' | 'leased' | 'delayed'
 
 export interface ListInboxItems extends QueueName {
   /** Only what this person has. */
@@ -56,7 +56,7 @@ export interface InboxCounts {
   readonly claimed: number
   /** Of those claimed; 0 when no person was named. */
   readonly mine: number
-  readonly elsewhere: number
+  readonly leased: number
 }
 
 export interface ClaimInboxItem extends QueueName {
@@ -140,7 +140,7 @@ export type InboxEventName =
   | 'renewed'
   | 'noted'
   | 'resolved'
-  | 'returned'
+  | 'released'
   | 'lapsed'
   | 'gone'
 

@@ -70,7 +70,7 @@ export interface FlowHandle<
   /** Marks units as done. For units without a message or job, or whose work was done elsewhere. */
   mark(id: string, unit: string | readonly string[]): Promise<FlowRecord>
   /** Abandons a unit. The reason is stored and shown, so it must not quote a message. */
-  giveUp(id: string, unit: string, reason: string): Promise<FlowRecord>
+  failUnit(id: string, unit: string, reason: string): Promise<FlowRecord>
   /** Ends an open flow. Removes the messages of its units that no receiver has leased. */
   cancel(id: string): Promise<FlowRecord>
   /**
@@ -128,7 +128,7 @@ export function createFlowHandle(setup: OpeningSetup, flow: NamedFlow): UntypedF
       const marks = units.map((one) => ({ unit: one, state: 'done' as const }))
       return store().mark({ flow: name, id, marks })
     },
-    giveUp: async (id, unit, reason) =>
+    failUnit: async (id, unit, reason) =>
       store().mark({ flow: name, id, marks: [{ unit, state: 'dead', reason }] }),
     cancel: async (id) => store().cancel({ flow: name, id }),
     resume: async (id, unit, work) => {

@@ -55,6 +55,6 @@ export function inboxEventView({ event, by, note, at }: InboxEvent): InboxEventV
 }
 
 export function inboxCountsView(counts: InboxCounts): InboxCountsView {
-  const { waiting, claimed, mine, elsewhere } = counts
-  return { mine, unassigned: waiting, all: waiting + claimed + elsewhere }
+  const { waiting, claimed, mine, leased } = counts
+  return { mine, unassigned: waiting, all: waiting + claimed + leased }
 }

@@ -57,7 +57,7 @@ export interface Inbox<Message = unknown> {
   /** Acknowledges the message. Its history is kept for 90 days. */
   resolve(id: string, options: ResolveItemOptions): Promise<HandledItem<Message>>
   /** Ends the claim. The message waits again in its old place, and the receive does not count. */
-  giveBack(id: string, options: EndItemOptions): Promise<HandledItem<Message>>
+  release(id: string, options: EndItemOptions): Promise<HandledItem<Message>>
   /** The history of a message, oldest first, also after it was resolved. */
   history(id: string): Promise<readonly InboxEvent[]>
 }
@@ -105,7 +105,7 @@ export interface ResolveItemOptions extends EndItemOptions {
 
 export interface InboxItem<Message = unknown> {
   readonly id: string
-  /** `elsewhere`: leased by an unnamed receiver. `delayed`: not ready yet, and in no list. */
+  /** `leased`: leased by an unnamed receiver. `delayed`: not ready yet, and in no list. */
   readonly state: InboxItemState
   /** Undefined if the body does not match the contract. */
   readonly message: Message | undefined
@@ -199,9 +199,9 @@ export function createInbox(setup: InboxSetup): Inbox {
       const emitted = await Promise.all(emits.map((message) => message.toEmitted()))
       return handledOf(await store().resolve({ queue, id, ...others, emits: emitted }), schema)
     },
-    giveBack: async (id, options) => {
+    release: async (id, options) => {
       refuseUnknownOptions(options, endOptions)
-      return handledOf(await store().giveBack({ queue, id, ...options }), schema)
+      return handledOf(await store().release({ queue, id, ...options }), schema)
     },
     history: async (id) => store().history({ queue, id }),
   }

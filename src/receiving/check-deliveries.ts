@@ -16,8 +16,8 @@ export interface RefusedDelivery {
   readonly queue: string
   readonly id: string
   readonly receiveCount: number
-  /** `buried`: it is in the dead-letter queue. `left`: it is delivered again when its lease expires. */
-  readonly fate: 'buried' | 'left'
+  /** `dead_lettered`: it is in the dead-letter queue. `kept`: it is delivered again when its lease expires. */
+  readonly fate: 'dead_lettered' | 'kept'
   readonly error: MillraceError
 }
 
@@ -54,7 +54,7 @@ export async function checkDeliveries(
       continue
     }
     const refused = await refuse(setup, delivery, read)
-    if (refused.fate === 'left' && group !== null) heldGroups.add(group)
+    if (refused.fate === 'kept' && group !== null) heldGroups.add(group)
     setup.onRefused(refused)
   }
   return kept
@@ -75,17 +75,17 @@ async function refuse(
   { status, error }: Exclude<ReadMessage, { readonly status: 'read' }>,
 ): Promise<RefusedDelivery> {
   const refused = { queue, id, receiveCount }
-  if (status === 'unknown') return { ...refused, fate: 'left', error }
+  if (status === 'unknown') return { ...refused, fate: 'kept', error }
   try {
     const reason = `invalid_message: ${error.message}`.slice(0, limits.reasonLength.max)
     const { status } = await client.settle({ queue, receipt }, { kind: 'deadLetter', reason })
-    return { ...refused, fate: status === 'settled' ? 'buried' : 'left', error }
+    return { ...refused, fate: status === 'settled' ? 'dead_lettered' : 'kept', error }
   } catch (cause) {
     const expected = cause instanceof MillraceError && cause.code === 'dead_letter_missing'
     const { message, violations } = error
     return {
       ...refused,
-      fate: 'left',
+      fate: 'kept',
       error: expected
         ? error
         : new MillraceError('invalid_message', { message, violations, cause }),

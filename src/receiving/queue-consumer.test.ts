@@ -209,7 +209,7 @@ describe('a body that does not match the contract', () => {
     assert.ok(outcome?.kind === 'deadLetter')
     assert.match(outcome.reason, text)
     assert.ok(!outcome.reason.includes('pa55word'))
-    assert.equal(refused[0]?.fate, 'buried')
+    assert.equal(refused[0]?.fate, 'dead_lettered')
     assert.equal(refused[0]?.error.code, 'invalid_message')
   })
 
@@ -221,7 +221,7 @@ describe('a body that does not match the contract', () => {
     })
     assert.deepEqual(await consumer.receive(), [])
     const [{ error: reason, ...report } = assert.fail()] = refused
-    assert.deepEqual(report, { queue: 'q', id: 'id-0', receiveCount: 4, fate: 'left' })
+    assert.deepEqual(report, { queue: 'q', id: 'id-0', receiveCount: 4, fate: 'kept' })
     assert.match(reason.message, /^message: got a number, expected object$/)
   })
 
@@ -233,7 +233,7 @@ describe('a body that does not match the contract', () => {
       },
     })
     assert.equal((await consumer.receive()).length, 1)
-    assert.equal(refused[0]?.fate, 'left')
+    assert.equal(refused[0]?.fate, 'kept')
     assert.ok(refused[0]?.error.cause instanceof MillraceError)
   })
 
@@ -243,7 +243,7 @@ describe('a body that does not match the contract', () => {
       settle: () => ({ status: 'lapsed' }),
     })
     await consumer.receive()
-    assert.equal(refused[0]?.fate, 'left')
+    assert.equal(refused[0]?.fate, 'kept')
   })
 
   test('is not judged by a schema that fails itself', async () => {
@@ -256,7 +256,7 @@ describe('a body that does not match the contract', () => {
     const { consumer, refused, settles } = scene({ declared, deliveries: [{ body: '"x"' }] })
     assert.deepEqual(await consumer.receive(), [])
     assert.deepEqual(settles, [])
-    assert.equal(refused[0]?.fate, 'left')
+    assert.equal(refused[0]?.fate, 'kept')
     assert.equal(refused[0]?.error.cause, cause)
   })
 })

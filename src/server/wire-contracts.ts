@@ -76,7 +76,7 @@ export class WireContracts {
     const beganMs = clock.monotonic()
     const left = new LeftMessages(clock)
     const noteRefused = (refused: RefusedDelivery): void => {
-      if (refused.fate === 'left') left.note(refused.id)
+      if (refused.fate === 'kept') left.note(refused.id)
       onRefused(refused)
     }
     const check = { client: this.#client, queue, declared, onRefused: noteRefused }

@@ -77,7 +77,7 @@ describe('a unit that is given up', () => {
     const units = [{ id: 'a' }, { id: 'b' }]
     await mill.flows.extraction.open('d', { units, finalize: endOf('d') })
     await mill.flows.extraction.mark('d', 'a')
-    const given = await mill.flows.extraction.giveUp('d', 'b', 'nobody knows how')
+    const given = await mill.flows.extraction.failUnit('d', 'b', 'nobody knows how')
     assert.deepEqual(given.failure, { unit: 'b', reason: 'nobody knows how' })
     assert.equal((await mill.flows.extraction.mark('d', 'b')).status, 'finalized')
     assert.equal((await mill.queues.finalize.statistics()).ready, 1)
@@ -126,7 +126,7 @@ describe('a job that is a unit', () => {
   test('is done once more with the work that is given, where the flow remembers none', async () => {
     const { mill } = await openScene(library)
     await mill.flows.extraction.open('d', { units: pagesOf('d', 1), finalize: endOf('d') })
-    await mill.flows.extraction.giveUp('d', 'page-1', 'wrong page')
+    await mill.flows.extraction.failUnit('d', 'page-1', 'wrong page')
     await assert.rejects(mill.flows.extraction.resume('d', 'page-1'), { code: 'invalid_argument' })
     const message = { documentId: 'd', page: 7 }
     await mill.flows.extraction.resume('d', 'page-1', { message })

@@ -158,7 +158,7 @@ describe('the comments and strings of the source', () => {
   )
 
   test.each([
-    "const state = 'given_up', fate = 'buried'",
+    "const state = 'given_up', fate = 'dead_lettered'",
     '/** See `comesAgain`. */',
     "run('wait', () => giveUp())",
     'nobody()',

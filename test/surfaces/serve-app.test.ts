@@ -172,7 +172,7 @@ describe('a server without an app', () => {
       '/inbox/{queue}/{id}/note',
       '/inbox/{queue}/{id}/renew',
       '/inbox/{queue}/{id}/resolve',
-      '/inbox/{queue}/{id}/return',
+      '/inbox/{queue}/{id}/release',
       '/metrics',
       '/metrics/per-queue',
       '/openapi.json',

@@ -97,7 +97,7 @@ export const inboxOperations: Operations<InboxStore> = {
   renew: changes(renewClaim),
   note: changes(noteOnMessage),
   resolve: changes(resolveMessage),
-  giveBack: changes(releaseMessage),
+  release: changes(releaseMessage),
   history: changes(inboxHistory),
   used: reads(listInboxes),
 }

@@ -1,4 +1,4 @@
-/** `millrace inbox claim`, `renew`, `note`, `resolve` and `return`. */
+/** `millrace inbox claim`, `renew`, `note`, `resolve` and `release`. */
 import {
   type ClaimedItem,
   claimRefusal,
@@ -68,7 +68,7 @@ export async function noteOnItem(
 
 export async function endItem(
   { flags, output, shell }: Call<EndFlags>,
-  action: 'resolve' | 'giveBack',
+  action: 'resolve' | 'release',
   place: readonly string[],
 ): Promise<void> {
   const [queue = '', id = ''] = place
@@ -76,7 +76,7 @@ export async function endItem(
   const wanted = { ...person(flags), ...(note !== undefined && { note }) }
   const { result } = await inInbox({ flags, shell }, queue, (inbox) => inbox[action](id, wanted))
   handled(result, queue, id)
-  const done = action === 'resolve' ? 'resolved' : 'returned'
+  const done = action === 'resolve' ? 'resolved' : 'released'
   if (flags.json) return output.json({ queue, id, by: wanted.by, [done]: true })
   output.line(action === 'resolve' ? `Resolved ${printable(id)}.` : `Returned ${printable(id)}.`)
 }

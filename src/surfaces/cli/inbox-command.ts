@@ -72,13 +72,16 @@ function addEnds(shell: Shell, inbox: Command): void {
   run(shell, resolve, (call: Call<never>, ...place: readonly never[]) =>
     endItem(call, 'resolve', place),
   )
-  const returning = {
-    usage: 'return <queue> <id>',
+  const releasing = {
+    usage: 'release <queue> <id>',
     description: 'End your claim, so that others can claim the message.',
   }
-  const returnCommand = personCommand(inbox, returning).option('--note <text>', 'why you return it')
-  run(shell, returnCommand, (call: Call<never>, ...place: readonly never[]) =>
-    endItem(call, 'giveBack', place),
+  const releaseCommand = personCommand(inbox, releasing).option(
+    '--note <text>',
+    'why you release it',
+  )
+  run(shell, releaseCommand, (call: Call<never>, ...place: readonly never[]) =>
+    endItem(call, 'release', place),
   )
 }
 

@@ -76,7 +76,7 @@ function itemTable({ shell }: Call<ListFlags>, items: readonly InboxItemView[]):
 }
 
 function holderOf({ state, claim }: InboxItemView): string | null {
-  return state === 'elsewhere' ? '(no name)' : (claim?.by ?? null)
+  return state === 'leased' ? '(no name)' : (claim?.by ?? null)
 }
 
 function textOf(message: unknown): string {

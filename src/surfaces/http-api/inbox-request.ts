@@ -10,7 +10,7 @@ import { type FieldKinds, readFields } from './read-fields.ts'
 import { type Query, readPageSize, readQuery } from './read-query.ts'
 
 /** The last part of the path. */
-export type InboxAction = 'claim' | 'renew' | 'note' | 'resolve' | 'return'
+export type InboxAction = 'claim' | 'renew' | 'note' | 'resolve' | 'release'
 
 /** All fields of action bodies. Each action accepts some of them. */
 export interface InboxFields {
@@ -26,7 +26,7 @@ const fieldsOf: Readonly<Record<InboxAction, FieldKinds>> = {
   renew: { by: 'text', for: 'text', token: 'number' },
   note: { by: 'text', note: 'text' },
   resolve: { by: 'text', note: 'text', token: 'number' },
-  return: { by: 'text', note: 'text', token: 'number' },
+  release: { by: 'text', note: 'text', token: 'number' },
 }
 
 export type InboxRequest = InboxFields & { readonly by: string }

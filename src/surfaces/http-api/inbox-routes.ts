@@ -65,7 +65,7 @@ export function inboxRoutes(api: Hono<ApiEnv>, context: InboxContext): void {
 
 type ItemAction = Exclude<InboxAction, 'claim'>
 
-const itemActions: readonly ItemAction[] = ['renew', 'note', 'resolve', 'return']
+const itemActions: readonly ItemAction[] = ['renew', 'note', 'resolve', 'release']
 
 type Act = (inbox: Inbox, id: string, request: InboxRequest) => Promise<HandledItem>
 
@@ -76,7 +76,7 @@ const act: Readonly<Record<ItemAction, Act>> = {
     return inbox.note(id, { by, note })
   },
   resolve: (inbox, id, request) => inbox.resolve(id, request),
-  return: (inbox, id, request) => inbox.giveBack(id, request),
+  release: (inbox, id, request) => inbox.release(id, request),
 }
 
 const operatorsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {

@@ -14,7 +14,14 @@ import {
 import { type OpenApiSchema, type OpenApiSchemas, object, optional } from './openapi-schemas.ts'
 import type { ProblemCode } from './problems.ts'
 
-export type InboxOperationName = 'list' | 'read' | 'claim' | 'renew' | 'note' | 'resolve' | 'return'
+export type InboxOperationName =
+  | 'list'
+  | 'read'
+  | 'claim'
+  | 'renew'
+  | 'note'
+  | 'resolve'
+  | 'release'
 
 const queue = pathParameter('queue', 'The key of the queue in the app, or its name.')
 const id = pathParameter('id', 'The id of the message.')
@@ -101,9 +108,9 @@ export const inboxOperations: Readonly<Record<InboxOperationName, DescribeRouteO
     body: 'EndItem',
     done: { 204: { description: 'The item is resolved.' } },
   }),
-  return: byHolder({
-    operationId: 'returnInboxItem',
-    summary: 'Return an item, so that others can claim it',
+  release: byHolder({
+    operationId: 'releaseInboxItem',
+    summary: 'Release an item, so that others can claim it',
     body: 'EndItem',
     done: shown,
   }),
@@ -133,7 +140,7 @@ export const inboxSchemas: OpenApiSchemas = {
   EndItem: body({ by, note: optional(text), token }),
   InboxItem: object({
     id: text,
-    state: { type: 'string', enum: ['waiting', 'claimed', 'elsewhere', 'delayed'] },
+    state: { type: 'string', enum: ['waiting', 'claimed', 'leased', 'delayed'] },
     message: {},
     attributes: {
       type: 'object',
@@ -165,7 +172,7 @@ export const inboxSchemas: OpenApiSchemas = {
       items: object({
         event: {
           type: 'string',
-          enum: ['claimed', 'renewed', 'noted', 'resolved', 'returned', 'lapsed', 'gone'],
+          enum: ['claimed', 'renewed', 'noted', 'resolved', 'released', 'lapsed', 'gone'],
         },
         by: text,
         at: time,

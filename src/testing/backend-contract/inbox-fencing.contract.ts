@@ -12,7 +12,7 @@ export function describeInboxFencing(all: ContractSuite): void {
 }
 
 function describeFencing(suite: ContractSuite): void {
-  const actions = ['renew', 'resolve', 'giveBack'] as const
+  const actions = ['renew', 'resolve', 'release'] as const
 
   for (const action of actions) {
     suite.test(`${action} is for the holder of a live claim alone`, async (scene) => {
@@ -98,7 +98,7 @@ function describeFifoQueues(suite: ContractSuite): void {
     await scene.fifoQueue(queue, { visibilityMs: hour })
     const [a1 = ''] = await scene.sendToGroup(queue, 'a', 'a1', 'a2')
     await claim(scene, 'anna', { queue })
-    await inboxesOf(scene).giveBack({ queue, id: a1, by: 'anna' })
+    await inboxesOf(scene).release({ queue, id: a1, by: 'anna' })
     assert.deepEqual(await scene.receiveBodies(queue, { max: 1 }), ['a1'])
   })
 

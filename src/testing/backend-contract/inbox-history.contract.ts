@@ -24,7 +24,7 @@ function describeHistory(suite: ContractSuite): void {
       await scene.advance(minute)
       await inboxes.note({ ...entry, note: 'asks for a refund' })
       await scene.advance(minute)
-      await inboxes.giveBack({ ...entry, note: 'not my field' })
+      await inboxes.release({ ...entry, note: 'not my field' })
       await claim(scene, 'ben')
       await scene.advance(minute)
       await inboxes.resolve({ ...entry, by: 'ben', note: 'refunded' })
@@ -32,7 +32,7 @@ function describeHistory(suite: ContractSuite): void {
       assert.deepEqual(await historyOf(scene, id), [
         { event: 'claimed', at, by: 'anna', note: null },
         { event: 'noted', at: at + minute, by: 'anna', note: 'asks for a refund' },
-        { event: 'returned', at: at + 2 * minute, by: 'anna', note: 'not my field' },
+        { event: 'released', at: at + 2 * minute, by: 'anna', note: 'not my field' },
         { event: 'claimed', at: at + 2 * minute, by: 'ben', note: null },
         { event: 'resolved', at: at + 3 * minute, by: 'ben', note: 'refunded' },
       ])
@@ -102,7 +102,7 @@ function describeHistory(suite: ContractSuite): void {
       await leave(scene)
       assert.deepEqual(await listedItems(scene), [])
       const counts = await inboxesOf(scene).counts({ queue: 'inbox', by: 'anna' })
-      assert.deepEqual(counts, { waiting: 0, claimed: 0, mine: 0, elsewhere: 0 })
+      assert.deepEqual(counts, { waiting: 0, claimed: 0, mine: 0, leased: 0 })
       assert.deepEqual(await eventsOf(scene, id), [
         ['claimed', 'anna'],
         ['gone', 'anna'],
@@ -171,14 +171,14 @@ function describeKeeping(suite: ContractSuite): void {
       for (let times = 0; times < 505; times += 1) {
         const by = `person ${times}`
         calls.push(inboxes.claim({ queue: 'inbox', by }))
-        calls.push(inboxes.giveBack({ queue: 'inbox', id, by }))
+        calls.push(inboxes.release({ queue: 'inbox', id, by }))
       }
       await Promise.all(calls)
       const [note, oldest, ...others] = await eventsOf(scene, id)
       assert.deepEqual(note, ['noted', 'ben'])
       assert.deepEqual(oldest, ['claimed', 'person 5'])
       assert.equal(others.length, 999)
-      assert.deepEqual(others.at(-1), ['returned', 'person 504'])
+      assert.deepEqual(others.at(-1), ['released', 'person 504'])
     },
   )
 
@@ -221,7 +221,7 @@ function describeRefusals(suite: ContractSuite): void {
       { note: '\ud800' },
     ]) {
       await rejects(inboxes.resolve({ ...good, ...wrong }), 'invalid_argument')
-      await rejects(inboxes.giveBack({ ...good, ...wrong }), 'invalid_argument')
+      await rejects(inboxes.release({ ...good, ...wrong }), 'invalid_argument')
     }
     for (const leaseMs of [0, 999, 12 * hour + 1, 1.5]) {
       await rejects(inboxes.renew({ ...good, leaseMs }), 'invalid_argument')

@@ -39,7 +39,7 @@ export async function listedItems(
   const { items } = await inboxesOf(scene).list({ queue: 'inbox', limit: 100, ...options })
   return items.map(({ message, state, claim: held }) => [
     message.body,
-    state === 'elsewhere' ? 'elsewhere' : (held?.by ?? null),
+    state === 'leased' ? 'leased' : (held?.by ?? null),
   ])
 }
 

@@ -65,12 +65,12 @@ function describeClaims(suite: ContractSuite): void {
     await scene.receiveOne('inbox')
     await claim(scene, 'anna')
     assert.deepEqual(await listedItems(scene), [
-      ['first', 'elsewhere'],
+      ['first', 'leased'],
       ['second', 'anna'],
       ['third', null],
     ])
     const counts = await inboxesOf(scene).counts({ queue: 'inbox', by: 'anna' })
-    assert.deepEqual(counts, { waiting: 1, claimed: 1, mine: 1, elsewhere: 1 })
+    assert.deepEqual(counts, { waiting: 1, claimed: 1, mine: 1, leased: 1 })
   })
 
   suite.test('lists tell what waits, what is claimed, and by whom, oldest first', async (scene) => {
@@ -102,7 +102,7 @@ function describeClaims(suite: ContractSuite): void {
     assert.deepEqual(await listedItems(scene, { by: 'ben', state: 'waiting' }), [])
     assert.deepEqual(await listedItems(scene, { by: 'cleo' }), [])
     const nobody = await inboxesOf(scene).counts({ queue: 'inbox' })
-    assert.deepEqual(nobody, { waiting: 2, claimed: 3, mine: 0, elsewhere: 0 })
+    assert.deepEqual(nobody, { waiting: 2, claimed: 3, mine: 0, leased: 0 })
   })
 
   suite.test('lists are read page by page, whatever the state', async (scene) => {
@@ -288,7 +288,7 @@ function describeEnds(suite: ContractSuite): void {
   suite.test('a released message waits in its old place, and was never received', async (scene) => {
     const [id = ''] = await createInbox(scene, 'first', 'second')
     await claim(scene, 'anna')
-    const result = await inboxesOf(scene).giveBack({
+    const result = await inboxesOf(scene).release({
       queue: 'inbox',
       id,
       by: 'anna',

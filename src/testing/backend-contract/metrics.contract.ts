@@ -10,7 +10,7 @@ export function describeMetrics(all: ContractSuite): void {
   suite.describe('metrics by the minute', () => {
     suite.test('a minute has what was counted in it, and levels at its end', async (scene) => {
       await scene.queueWithDeadLetters('q', 5)
-      await scene.send('q', 'done', 'buried', 'held', 'waiting', {
+      await scene.send('q', 'done', 'dead_lettered', 'held', 'waiting', {
         body: 'later',
         delayMs: 5 * minute,
       })

@@ -36,7 +36,7 @@ export function describeStatistics(suite: ContractSuite): void {
 
     suite.test('totals only rise', async (scene) => {
       const dead = await scene.queueWithDeadLetters('q', 1)
-      await scene.send('q', 'acknowledged', 'buried', 'released')
+      await scene.send('q', 'acknowledged', 'dead_lettered', 'released')
       const [first, next, last] = await scene.receive('q')
       assert.ok(first && next && last)
       await scene.acknowledge('q', first.receipt)

@@ -94,7 +94,7 @@ class Run {
       this.claimChosen,
       this.renew,
       this.resolve,
-      this.giveBack,
+      this.release,
       this.note,
       this.receive,
       this.endReceive,
@@ -146,9 +146,9 @@ class Run {
     if (refusal === undefined) one.decided += 1
   }
 
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     const { one, request, refusal } = this.#asHolder()
-    const result = await this.inboxes.giveBack(request)
+    const result = await this.inboxes.release(request)
     assert.equal(result.status, refusal ?? 'done')
     if (refusal !== undefined || one.lease === undefined) return
     one.lease.ended = true
@@ -198,7 +198,7 @@ class Run {
     const expected = this.known.flatMap((one) => {
       if (one.decided > 0) return []
       const live = this.live(one)
-      const state = live === undefined ? 'waiting' : live.by === null ? 'elsewhere' : 'claimed'
+      const state = live === undefined ? 'waiting' : live.by === null ? 'leased' : 'claimed'
       return [[one.id, state, live?.by ?? null, one.received]]
     })
     const shown = items.map(({ message, state, claim }) => [

@@ -94,7 +94,10 @@ describe('the doctor', () => {
     assert.deepEqual(problems, [])
     assert.doesNotMatch((await run('up', app)).stderr, /left out/)
     const exported = await run('template', 'export', '--app', app)
-    assert.match(exported.stderr, /value of 'basket value' is left out: SQS does not have this metric/)
+    assert.match(
+      exported.stderr,
+      /value of 'basket value' is left out: SQS does not have this metric/,
+    )
     await good('doctor', app)
   })
 

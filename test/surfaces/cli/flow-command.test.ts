@@ -22,7 +22,7 @@ async function withFlows(): Promise<Flows> {
   await mill.flows.extraction.open('open', { units: pagesOf('open', 3), finalize })
   await mill.flows.extraction.mark('open', 'page-2')
   await mill.flows.strict.open('broken', { units: pagesOf('b', 2), finalize, failed: finalize })
-  await mill.flows.strict.giveUp('broken', 'page-1', 'unreadable')
+  await mill.flows.strict.failUnit('broken', 'page-1', 'unreadable')
   return { ...scene, mill }
 }
 
@@ -133,7 +133,7 @@ describe('flows', () => {
     const payload = { documentId: 'd', page: 1 }
     const units = [{ id: 'a', type: 'SCAN', payload }] as const
     await mill.flows.scans.open('s', { units, finalize: endOf('d') })
-    await mill.flows.scans.giveUp('s', 'a', 'unreadable')
+    await mill.flows.scans.failUnit('s', 'a', 'unreadable')
     const text = await good('flow', 'resume', 'library-dev-scans', 's')
     assert.equal(text, 'Resumed library-dev-scans s with 0 of 1 unit done.\n')
     assert.equal((await mill.flows.scans.read('s'))?.units.pending, 1)

@@ -87,8 +87,8 @@ describe('an inbox', () => {
       await good('inbox', 'claim', 'handoff', id, ...asAnna),
       /^Claimed .* until .*Z\.$/m,
     )
-    const returned = await read('inbox', 'return', 'handoff', id, '--note', 'busy', ...asAnna)
-    assert.deepEqual(returned, { queue: 'handoff', id, by: 'anna', returned: true })
+    const returned = await read('inbox', 'release', 'handoff', id, '--note', 'busy', ...asAnna)
+    assert.deepEqual(returned, { queue: 'handoff', id, by: 'anna', released: true })
     const { item } = await read('inbox', 'show', 'handoff', id)
     assert.deepEqual([item.state, item.receive_count, item.claim], ['waiting', 0, null])
   })
@@ -113,14 +113,14 @@ describe('an inbox', () => {
       1,
       /^error: anna has claimed the message until \S+Z\.$/m,
     )
-    for (const action of ['renew', 'resolve', 'return']) {
+    for (const action of ['renew', 'resolve', 'release']) {
       assertRefused(
         await run('inbox', action, ...asBen),
         1,
         /^error: anna has claimed this message\.$/m,
       )
     }
-    await good('inbox', 'return', 'handoff', id, ...asAnna)
+    await good('inbox', 'release', 'handoff', id, ...asAnna)
     const again = await run('inbox', 'resolve', 'handoff', id, ...asAnna)
     assertRefused(again, 1, /You have not claimed this message/)
   })
@@ -145,7 +145,7 @@ describe('an inbox', () => {
       ['renew', 'handoff', 'x'],
       ['note', 'handoff', 'x', 'text'],
       ['resolve', 'handoff', 'x'],
-      ['return', 'handoff', 'x'],
+      ['release', 'handoff', 'x'],
     ]) {
       assertRefused(await run('inbox', ...args), 3, /The message x does not exist in handoff/)
     }

@@ -107,7 +107,7 @@ const matrix: Readonly<Record<string, Row>> = {
   'POST /inbox/{queue}/{id}/renew': inboxes(200),
   'POST /inbox/{queue}/{id}/note': inboxes(200),
   'POST /inbox/{queue}/{id}/resolve': inboxes(204),
-  'POST /inbox/{queue}/{id}/return': inboxes(200),
+  'POST /inbox/{queue}/{id}/release': inboxes(200),
   'GET /alarms': inboxes(200),
   'GET /alarms/{name}': inboxes(200),
   'GET /alarms/{name}/history': inboxes(200),

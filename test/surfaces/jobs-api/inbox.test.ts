@@ -150,7 +150,7 @@ describe('an inbox over HTTP', () => {
     const all = [
       ['a', 'claimed'],
       ['b', 'claimed'],
-      ['c', 'elsewhere'],
+      ['c', 'leased'],
       ['d', 'waiting'],
     ]
     assert.deepEqual(await tab(''), { ...counts, items: all })
@@ -172,7 +172,7 @@ describe('an inbox over HTTP', () => {
     assert.equal(status, 409)
     const { code, holder, until } = problem
     assert.deepEqual([code, holder, until], ['item_taken', 'anna', body.claim.until])
-    for (const action of ['renew', 'resolve', 'return']) {
+    for (const action of ['renew', 'resolve', 'release']) {
       const refused = await post(`/${id}/${action}`)
       assert.equal(refused.status, 409)
       assert.deepEqual([refused.body.code, refused.body.holder], ['claim_not_yours', 'anna'])
@@ -184,7 +184,7 @@ describe('an inbox over HTTP', () => {
     const { send, as, post } = await serveDesk()
     const [id] = await send(refund)
     await post('/claim')
-    const returned = await post(`/${id}/return`, { note: 'not my field' })
+    const returned = await post(`/${id}/release`, { note: 'not my field' })
     const { state, claim, receive_count } = returned.body
     assert.deepEqual([returned.status, state, claim, receive_count], [200, 'waiting', null, 0])
     const { body } = await as(keys.operator, `/${id}`)
@@ -199,7 +199,7 @@ describe('an inbox over HTTP', () => {
     assert.deepEqual([first.status, again.status], [200, 204])
     const { id, claim } = first.body
     await timed.clock.advance(3_600_000)
-    for (const action of ['renew', 'resolve', 'return']) {
+    for (const action of ['renew', 'resolve', 'release']) {
       const { status, body } = await timed.post(`/${id}/${action}`)
       assert.deepEqual([status, body.code], [409, 'claim_over'])
     }
@@ -244,11 +244,11 @@ describe('an inbox over HTTP', () => {
 
   test('knows a queue by its key and its name, and no queue of others', async () => {
     const { call, backend } = await serveDesk()
-    await backend.createQueue({ queue: 'elsewhere' })
+    await backend.createQueue({ queue: 'leased' })
     for (const name of ['handoff', 'client-dev-handoff']) {
       assert.equal((await call(`/inbox/${name}`, { key: keys.operator })).status, 200)
     }
-    for (const name of ['elsewhere', 'nothing', 'constructor']) {
+    for (const name of ['leased', 'nothing', 'constructor']) {
       const { status, body } = await call(`/inbox/${name}`, { key: keys.operator })
       assert.deepEqual([status, body.errors[0].field], [404, 'queue'])
     }
@@ -262,7 +262,7 @@ describe('an inbox over HTTP', () => {
       await post('/nothing/renew'),
       await post('/nothing/note', { note: 'x' }),
       await post('/nothing/resolve'),
-      await post('/nothing/return'),
+      await post('/nothing/release'),
     ]) {
       assert.deepEqual([answer.status, answer.body.code], [404, 'item_not_found'])
     }

@@ -81,6 +81,6 @@ export function countInboxMessages(tx: StoreTransaction, request: CountInboxItem
     waiting: tx.counted(queue, 'ready'),
     claimed,
     mine: by === undefined ? 0 : (tx.one(sql.countClaimedBy, queue.generation, by)?.count ?? 0),
-    elsewhere: tx.counted(queue, 'leased') - claimed,
+    leased: tx.counted(queue, 'leased') - claimed,
   }
 }

@@ -99,7 +99,7 @@ export function recordOf(tx: StoreTransaction, queue: Queue, row: MessageRow): I
 function stateOf({ state }: MessageRow, claim: ClaimRow | undefined): InboxItemState {
   if (state === delayed) return 'delayed'
   if (state !== leased) return 'waiting'
-  return claim === undefined ? 'elsewhere' : 'claimed'
+  return claim === undefined ? 'leased' : 'claimed'
 }
 
 /** When the lease of a message ends, whether or not its retention ends before that. */
@@ -161,7 +161,7 @@ export function resolveMessage(tx: StoreTransaction, request: ResolveInboxItem):
 }
 
 export function releaseMessage(tx: StoreTransaction, request: EndInboxItem): InboxResult {
-  return settle(tx, request, { kind: 'release' }, 'returned')
+  return settle(tx, request, { kind: 'release' }, 'released')
 }
 
 /** Settles the message as any receiver does, with all effects. */
@@ -169,7 +169,7 @@ function settle(
   tx: StoreTransaction,
   request: ResolveInboxItem,
   outcome: Outcome,
-  event: 'resolved' | 'returned',
+  event: 'resolved' | 'released',
 ): InboxResult {
   const held = heldBy(tx, request)
   if ('status' in held) return held

@@ -15,7 +15,7 @@ import { skippedMoves } from './0014-skipped-moves.ts'
 import { keptBatchesAndAlarmRenewals } from './0015-kept-batches-and-alarm-renewals.ts'
 import { plainNames } from './0016-plain-names.ts'
 import { stacks } from './0017-stacks.ts'
-import { pacedMoves } from './0018-paced-moves.ts'
+import { pacedMovesAndReleases } from './0018-paced-moves-and-releases.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -36,5 +36,5 @@ export const migrations: readonly string[] = [
   keptBatchesAndAlarmRenewals,
   plainNames,
   stacks,
-  pacedMoves,
+  pacedMovesAndReleases,
 ]

@@ -1,5 +1,0 @@
-/** Where the rate of a move task counts from: a task that was left does not make up for all of the time. */
-export const pacedMoves = `
-ALTER TABLE move_task ADD COLUMN paced_from INTEGER NOT NULL DEFAULT 0;
-UPDATE move_task SET paced_from = started_at;
-`
