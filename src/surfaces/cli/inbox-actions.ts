@@ -78,7 +78,7 @@ export async function endItem(
   handled(result, queue, id)
   const done = action === 'resolve' ? 'resolved' : 'released'
   if (flags.json) return output.json({ queue, id, by: wanted.by, [done]: true })
-  output.line(action === 'resolve' ? `Resolved ${printable(id)}.` : `Returned ${printable(id)}.`)
+  output.line(action === 'resolve' ? `Resolved ${printable(id)}.` : `Released ${printable(id)}.`)
 }
 
 function inInbox<T>(
