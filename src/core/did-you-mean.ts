@@ -7,9 +7,13 @@ export function didYouMean(given: string, known: readonly string[]): string {
   return nearest === undefined ? '' : `; did you mean '${nearest.word}'?`
 }
 
-/** Edit distance, except that a word cut short or carried on (`visibility`) counts as near. */
+/**
+ * Edit distance. A word cut short or carried on (`visibility`) counts as near, and so does the key of a
+ * full name: `orders` for `shop-dev-orders`.
+ */
 function distanceOf(given: string, word: string): number {
   if (given.length >= 3 && (word.startsWith(given) || given.startsWith(word))) return 1
+  if (word.endsWith(`-${given}`)) return 1
   let previous = Array.from({ length: word.length + 1 }, (_, index) => index)
   for (let row = 1; row <= given.length; row += 1) {
     const current = [row]

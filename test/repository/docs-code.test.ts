@@ -1,7 +1,7 @@
 /**
  * The TypeScript in the documentation is code like any other: every block marked `ts` is type-checked
- * against the sources, and a block that begins with `// run` also runs. A block may name its file in
- * its first line (`// academy.ts`); other blocks of the same page then import it.
+ * against the sources, and a block marked `ts run`, or that begins with `// run`, also runs. A block may name
+ * its file in its first line (`// academy.ts`); other blocks of the same page then import it.
  */
 import assert from 'node:assert/strict'
 import { type ExecFileException, execFile } from 'node:child_process'
@@ -67,12 +67,17 @@ async function pages(): Promise<readonly { readonly page: string; readonly text:
 }
 
 function blocksOf(page: string, text: string): readonly Block[] {
-  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => {
-    const code = match[1] ?? ''
+  return [...text.matchAll(/^```ts( run)?\n(.*?)^```$/gms)].map((match) => {
+    const [, mark, code = ''] = match
     const line = text.slice(0, match.index).split('\n').length + 1
     const [, name = `line-${line}.ts`] = /^\/\/ ([a-z0-9-]+\.ts)\n/.exec(code) ?? []
     const file = join(folder, page.replaceAll(/[^\w-]/g, '_'), name)
-    return { place: `${page}:${line}`, file, code, runs: code.startsWith('// run\n') }
+    return {
+      place: `${page}:${line}`,
+      file,
+      code,
+      runs: mark !== undefined || code.startsWith('// run\n'),
+    }
   })
 }
 

@@ -73,7 +73,7 @@ function assertRefused(ended: Ended, code: number, line: RegExp): void {
 describe('a switch that the command turns', () => {
   test('stops a worker process within a second, also one that starts later, until it is lifted', async () => {
     const place = await placeWithStore()
-    await using mill = await open(tutor, place)
+    await using mill = await open(tutor, { data: place.data })
     const second = { timeout: '1s' } as const
     const first = await startWorker(place)
     await mill.jobs.waitFor(await enqueue(mill, 'before'))
@@ -148,12 +148,15 @@ describe('a switch that the command turns', () => {
     const { run } = await placeWithStore()
     assert.deepEqual((await run('list')).stderr, 'No switch is on.\n')
     const held = await run('hold', '--tenant', 'acme', '--by', 'anna', '--note', 'two\nlines')
-    assert.equal(held.stdout, 'Holding tenant acme until it is lifted.\n')
+    assert.equal(held.stdout, 'Holding tenant acme until the switch is lifted.\n')
     const [heading = '', row = '', ...others] = (await run('list')).stdout.trimEnd().split('\n')
     assert.deepEqual(heading.split(/ {2,}/), ['SCOPE', 'VALUE', 'MODE', 'BY', 'SET AT', 'NOTE'])
     assert.match(row, /^tenant {2}acme {3}hold {2}anna {2}\S+Z {2,}two\uFFFDlines$/)
     assert.deepEqual(others, [])
-    assert.equal((await run('lift', '--tenant', 'acme')).stdout, 'Lifted tenant acme.\n')
+    assert.equal(
+      (await run('lift', '--tenant', 'acme')).stdout,
+      'Lifted the switch on tenant acme.\n',
+    )
   })
 })
 
@@ -182,7 +185,7 @@ describe('the command refuses', () => {
 
   test('to divert plain messages that have nowhere to go', async () => {
     const place = await placeWithStore()
-    await using mill = await open(tutor, place)
+    await using mill = await open(tutor, { data: place.data })
     await mill.queues.notes.send('a note')
     const ended = await place.run('divert', '--queue', mill.queues.notes.name)
     assertRefused(ended, 1, /no dead-letter queue/)

@@ -55,6 +55,7 @@ export function alarmCommand(parent: Command, shell: Shell): void {
   const show = {
     usage: 'show <alarm>',
     description: 'Show one alarm with its condition and actions.',
+    examples: ['alarm show orders-dlq-not-empty'],
   }
   run(shell, storeCommand(command, show), showAlarm)
   const history = storeCommand(command, {

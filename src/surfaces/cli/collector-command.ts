@@ -34,18 +34,18 @@ interface ListFlags extends StoreFlags {
 export function collectorCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'collector',
-    description: 'Show the items that collectors have staged, and merge them early.',
+    description: 'Show the items that wait in collectors, and merge them early.',
   })
   run(shell, listCommand(command), list)
   const showing = {
     usage: 'show <collector> <key>',
-    description: 'Show the items staged under a key, in the order of merging.',
+    description: 'Show the items that wait under a key, in the order of merging.',
     examples: ['collector show replies-dev-conversations abc123 --json'],
   }
   run(shell, storeCommand(command, showing), show)
   const flushing = {
     usage: 'flush <collector> <key>',
-    description: 'Merge a key now, without waiting for the end of its window.',
+    description: 'Merge the items of a key now, without waiting for the end of its window.',
     examples: ['collector flush replies-dev-conversations abc123'],
   }
   run(shell, storeCommand(command, flushing), flush)
@@ -54,7 +54,7 @@ export function collectorCommand(parent: Command, shell: Shell): void {
 function listCommand(parent: Command): Command {
   return storeCommand(parent, {
     usage: 'list',
-    description: 'List the keys with staged, running or kept items.',
+    description: 'List keys with items: staged (waiting), running, or kept after a dead letter.',
     examples: ['collector list', 'collector list --collector replies-dev-conversations --json'],
   })
     .option('--collector <name>', 'only keys of this collector')

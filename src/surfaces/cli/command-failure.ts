@@ -16,7 +16,6 @@ export class CommandFailure extends Error {
 const missing: readonly ErrorCode[] = [
   'queue_not_found',
   'move_task_not_found',
-  'flow_not_found',
   'unit_not_found',
   'schedule_not_found',
 ]
@@ -25,6 +24,9 @@ const missing: readonly ErrorCode[] = [
 export function failureOf(error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error
   const { code, message } = error
+  if (code === 'flow_not_found') {
+    return new CommandFailure(exitCodes.notFound, `${message} Run 'millrace flow list' to see all.`)
+  }
   if (code === 'invalid_argument') return new CommandFailure(exitCodes.usage, message)
   return new CommandFailure(missing.includes(code) ? exitCodes.notFound : exitCodes.failed, message)
 }

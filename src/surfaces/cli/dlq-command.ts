@@ -43,7 +43,7 @@ export function dlqCommand(parent: Command, shell: Shell): void {
     shell,
     storeCommand(dlq, {
       usage: 'show <queue>',
-      description: 'Show the source queues of dead letters, and why they failed.',
+      description: 'Count dead letters by source queue and by reason.',
       examples: ['dlq show orders-dlq'],
     }),
     show,
@@ -53,8 +53,8 @@ export function dlqCommand(parent: Command, shell: Shell): void {
     shell,
     storeCommand(dlq, {
       usage: 'follow <queue>',
-      description:
-        'Watch the running redrive of a dead-letter queue, and help to move its messages.',
+      description: 'Show the progress of a running redrive. This process moves messages too.',
+      examples: ['dlq follow orders-dlq'],
     }).option('--jsonl', progressLines),
     followRedrive,
   )
@@ -62,7 +62,8 @@ export function dlqCommand(parent: Command, shell: Shell): void {
     shell,
     storeCommand(dlq, {
       usage: 'tasks <queue>',
-      description: 'List the redrives of a dead-letter queue, newest first.',
+      description: 'List the redrives of a dead-letter queue with their task ids, newest first.',
+      examples: ['dlq tasks orders-dlq'],
     }).option('--limit <number>', 'maximum number to show', wholeNumberIn(limits.pageSize), 10),
     tasks,
   )
@@ -70,7 +71,7 @@ export function dlqCommand(parent: Command, shell: Shell): void {
     shell,
     storeCommand(dlq, {
       usage: 'cancel <task>',
-      description: 'Stop a redrive. Messages that were already moved are not moved back.',
+      description: "Stop a redrive by its task id (see 'dlq tasks'). Moved messages stay moved.",
     }),
     cancelRedrive,
   )

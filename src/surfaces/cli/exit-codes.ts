@@ -13,7 +13,7 @@ export const exitCodes = {
   partlyDone: 5,
   /** The store does not exist or cannot be opened, or the server cannot be reached. */
   cannotOpen: 6,
-  interrupted: interruptedExitCode,
+  interrupted: interruptedExitCode as typeof interruptedExitCode,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]

@@ -54,13 +54,14 @@ export function flowCommand(parent: Command, shell: Shell): void {
   const showing = {
     usage: 'show <flow> <id>',
     description: 'Show the progress of a flow.',
-    examples: ['flow show ingestion-dev-extraction d-17'],
+    examples: ['flow show library-dev-extraction d-17'],
   }
   run(shell, storeCommand(command, showing), show)
   run(shell, unitsCommand(command), units)
   const cancelling = {
     usage: 'cancel <flow> <id>',
-    description: 'Cancel an open flow, and remove its work that has not started.',
+    description: 'Cancel an open flow, and delete its messages that no worker has received.',
+    examples: ['flow cancel library-dev-extraction d-17 --yes'],
   }
   run(
     shell,
@@ -70,7 +71,7 @@ export function flowCommand(parent: Command, shell: Shell): void {
   const resuming = {
     usage: 'resume <flow> <id> [unit]',
     description:
-      'Send the work of a failed unit again (default: the unit at which the flow stopped).',
+      'Send the message of a dead unit again (default: the unit at which the flow stopped).',
     examples: ['flow resume academy-dev-course c-5', 'flow resume academy-dev-course c-5 outline'],
   }
   run(shell, storeCommand(command, resuming), resume)
@@ -80,7 +81,7 @@ function listCommand(parent: Command): Command {
   const text = {
     usage: 'list',
     description: 'List flows, newest first.',
-    examples: ['flow list --status failed', 'flow list --flow ingestion-dev --overdue --json'],
+    examples: ['flow list --status failed', 'flow list --flow library-dev --overdue --json'],
   }
   return paged(storeCommand(parent, text))
     .option('--flow <name>', 'only flows whose name starts with this')
@@ -96,7 +97,7 @@ function unitsCommand(parent: Command): Command {
   const text = {
     usage: 'units <flow> <id>',
     description: 'List the units of a flow, in order.',
-    examples: ['flow units ingestion-dev-extraction d-17 --state pending'],
+    examples: ['flow units library-dev-extraction d-17 --state pending'],
   }
   return paged(storeCommand(parent, text)).option(
     '--state <state>',
@@ -199,8 +200,7 @@ async function resume(
     const before = await requireFlow(flows, { flow, id })
     const place = unit ?? before.failure?.unit
     if (!place) {
-      const message =
-        'The flow has not stopped at a unit. Name the unit whose work is to be sent again.'
+      const message = 'The flow has not stopped at a unit. Name the unit to send again.'
       throw new CommandFailure(exitCodes.usage, message)
     }
     const key = { flow, id, unit: place }
@@ -243,8 +243,8 @@ function withAdvice(error: unknown): never {
     error instanceof MillraceError && error.violations.some(({ field }) => field === 'work')
   if (!needsWork) throw error
   const message =
-    'The flow does not keep the work of its units. Declare it with keepWork, or call resume in the ' +
-    'app and pass the work.'
+    'The flow does not keep the messages of its units. Declare it with keepWork, or call resume in ' +
+    'the app and pass the message.'
   throw new CommandFailure(exitCodes.usage, message)
 }
 

@@ -30,7 +30,7 @@ export function flowSheet(flow: FlowView, { bold }: Bold): string {
     ['units', `${units.total}`],
     ['done', `${units.done}`],
     ['pending', `${units.pending}`],
-    ['failed', `${units.dead}`],
+    ['dead', `${units.dead}`],
     ['stopped at', failure?.unit ?? null],
     ['because', failure?.reason ?? null],
     ['parent', parent && `${parent.unit} of ${parent.flow} ${parent.id}`],

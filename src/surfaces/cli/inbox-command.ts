@@ -36,7 +36,7 @@ export function inboxCommand(parent: Command, shell: Shell): void {
       lasting(
         personCommand(inbox, {
           usage: 'claim <queue> [id]',
-          description: 'Claim a message for yourself (default: the oldest one that is free).',
+          description: 'Claim a message for yourself (default: the oldest unclaimed one).',
         }),
       ),
     ),
@@ -102,7 +102,7 @@ function personCommand(parent: Command, text: CommandText): Command {
 function lasting(command: Command): Command {
   return command.option(
     '--for <duration>',
-    "how long, from now (default: the queue's visibility timeout)",
+    "how long the claim lasts from now (default: the queue's visibility timeout)",
     durationIn(limits.inboxLeaseMs),
   )
 }

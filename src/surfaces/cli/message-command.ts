@@ -23,7 +23,7 @@ export function messageCommand(parent: Command, shell: Shell): void {
     shell,
     storeCommand(message, {
       usage: 'delete <queue> <receipts...>',
-      description: 'Delete received messages by their receipts.',
+      description: "Delete received messages by their receipts, which 'message receive' prints.",
     }),
     deleteMessages,
   )
@@ -46,7 +46,7 @@ function sendCommand(parent: Command): Command {
     .option('--lines', 'send each line of the file or stdin as a message')
     .option(
       '--attribute <name=value>',
-      "attribute (repeatable); add a type to the name: 'n:Number=1'",
+      "string attribute (repeatable); for a number: 'size:Number=1'",
       attribute,
     )
     .option('--group <name>', 'message group of a FIFO queue, or tenant of a standard queue')
@@ -62,7 +62,8 @@ function sendCommand(parent: Command): Command {
 function receiveCommand(parent: Command): Command {
   return storeCommand(parent, {
     usage: 'receive <queue>',
-    description: 'Receive messages, and hide them from other receivers for a time.',
+    description:
+      'Receive messages. Other receivers do not get them until the visibility timeout ends.',
     examples: [
       'message receive orders --max 10 --wait 20s',
       'message receive orders --delete --body',
@@ -76,12 +77,12 @@ function receiveCommand(parent: Command): Command {
     )
     .option(
       '--wait <duration>',
-      'how long to wait for the first message',
+      'how long to wait for the first message (default: not at all)',
       durationIn(limits.receiveWaitMs),
     )
     .option(
       '--visibility <duration>',
-      'how long to hide the messages',
+      "how long to hide the messages (default: the queue's visibility timeout)",
       durationIn(limits.visibilityMs),
     )
     .option('--delete', 'delete the messages after printing them')
@@ -96,7 +97,10 @@ function peekCommand(parent: Command): Command {
     examples: ['message peek orders --limit 20', 'message peek orders --state delayed --json'],
   })
     .addOption(
-      new Option('--state <state>', `only messages in this state: ${peekStates.join(', ')}`)
+      new Option(
+        '--state <state>',
+        `only messages in this state: ${peekStates.join(', ')}; leased means in flight`,
+      )
         .default('ready')
         .argParser(oneOf(peekStates)),
     )

@@ -14,7 +14,8 @@ interface MetricsFlags extends StoreFlags {
 export function metricsCommand(parent: Command, shell: Shell): void {
   const command = storeCommand(parent, {
     usage: 'metrics',
-    description: 'Show the latest value of each metric that apps and their janitors recorded.',
+    description:
+      'Show the latest value of each custom metric: of apps, and of the check for stuck jobs.',
     examples: ['metrics', 'metrics --prefix shop-dev-janitor_ --json'],
   }).option('--prefix <text>', 'only metrics whose name starts with this', '')
   run(shell, command, showValues)

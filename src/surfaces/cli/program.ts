@@ -69,9 +69,11 @@ export async function runProgram(shell: Shell, args: readonly string[]): Promise
 
 function newProgram(shell: Shell): Command {
   return new Command('millrace')
-    .description('Durable queues, jobs and pipelines in one file, with no service to install.')
+    .description(
+      'Durable queues, jobs and pipelines in one SQLite file, with no service to install.',
+    )
     .version(version)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 30 })
     .configureOutput({
       writeOut: (text) => shell.out.write(text),
       writeErr: (text) => shell.err.write(text),
@@ -81,6 +83,13 @@ function newProgram(shell: Shell): Command {
         .env('MILLRACE_COLOR')
         .default('auto')
         .argParser(oneOf(colourChoices)),
+    )
+    .addHelpText(
+      'after',
+      `
+Names in the store are {app}-{stage}-{key}, such as shop-dev-orders. The stage
+is dev unless you set another. 'millrace queue list' shows all queues, and
+'millrace <command> <verb> --help' shows the options of a verb.`,
     )
     .exitOverride()
     .hook('preAction', (_program, command) => applySettingsFiles(command, shell))

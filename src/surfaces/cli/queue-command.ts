@@ -108,7 +108,7 @@ function createCommand(parent: Command): Command {
       'queue create telemetry.fifo --content-deduplication',
     ],
   })
-  return addSettingOptions(command)
+  return addSettingOptions(command, { isNew: true })
     .option('--fifo', "create a FIFO queue; its name must end with '.fifo'")
     .option('--tag <name=value>', 'set a tag (repeatable)', pair)
 }
@@ -119,13 +119,14 @@ function setCommand(parent: Command): Command {
     description: 'Change settings of a queue. Other settings keep their values.',
     examples: ['queue set orders --visibility 10m', 'queue set orders --no-dlq'],
   })
-  return addSettingOptions(command)
+  return addSettingOptions(command, { isNew: false })
     .option('--no-dlq', 'remove the dead-letter queue')
     .option('--no-content-deduplication', 'FIFO: require a deduplication id with every message')
 }
 
 function dangerCommand(parent: Command, verb: string, description: string): Command {
-  return storeCommand(parent, { usage: `${verb} <queue>`, description })
+  const examples = [`queue ${verb} orders --dry-run`, `queue ${verb} orders --yes`]
+  return storeCommand(parent, { usage: `${verb} <queue>`, description, examples })
     .option('--yes', 'do not ask for confirmation')
     .option('--dry-run', 'show what would be deleted, and change nothing')
 }

@@ -1,7 +1,8 @@
 /** The settings of a queue as options of a command: `--visibility 5m --dlq orders-dlq`. */
 import { type Command, Option } from 'commander'
+import { formatDuration } from '../../core/durations.ts'
 import { limits } from '../../core/limits.ts'
-import type { QueueSettings } from '../../core/queue-settings.ts'
+import { defaultQueueSettings, type QueueSettings } from '../../core/queue-settings.ts'
 import { CommandFailure } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import { durationIn, oneOf, wholeNumberIn } from './option-values.ts'
@@ -20,38 +21,54 @@ export interface QueueSettingFlags {
 
 export type QueueChanges = Partial<Omit<QueueSettings, 'type'>>
 
-export function addSettingOptions(command: Command): Command {
+/** @param isNew whether the queue is created, so that an omitted setting has its default */
+export function addSettingOptions(
+  command: Command,
+  { isNew }: { readonly isNew: boolean },
+): Command {
   const scopes = ['queue', 'group'] as const
+  const { visibilityMs, retentionMs, delayMs, receiveWaitMs, messageBytesMax } =
+    defaultQueueSettings
+  const lasting = (text: string, ms: number): string =>
+    isNew ? `${text} (default: ${ms === 0 ? 'none' : formatDuration(ms)})` : text
   return command
     .optionsGroup('Settings:')
     .option(
       '--visibility <duration>',
-      'how long a received message is hidden',
+      lasting('how long a received message is hidden, such as 5m', visibilityMs),
       durationIn(limits.visibilityMs),
     )
-    .option('--retention <duration>', 'how long messages are kept', durationIn(limits.retentionMs))
-    .option('--delay <duration>', 'how long messages are delayed', durationIn(limits.delayMs))
+    .option(
+      '--retention <duration>',
+      lasting('how long messages are kept', retentionMs),
+      durationIn(limits.retentionMs),
+    )
+    .option(
+      '--delay <duration>',
+      lasting('how long a new message waits before it can be received', delayMs),
+      durationIn(limits.delayMs),
+    )
     .option(
       '--wait <duration>',
-      'how long a receive waits for messages',
+      lasting('how long a receive waits for messages', receiveWaitMs),
       durationIn(limits.receiveWaitMs),
     )
     .option(
       '--max-bytes <number>',
-      'maximum size of a message in bytes',
+      `maximum size of a message in bytes${isNew ? ` (default: ${messageBytesMax})` : ''}`,
       wholeNumberIn(limits.messageBytesMax),
     )
     .option('--dlq <queue>', 'dead-letter queue, for messages received too often')
     .option(
       '--max-receives <number>',
-      'receives before a message is dead-lettered (default: 3)',
+      'receives before a message is dead-lettered, with --dlq (default: 3)',
       wholeNumberIn(limits.maxReceives),
     )
     .option('--content-deduplication', 'FIFO: use the hash of the body as deduplication id')
     .addOption(
       new Option(
         '--deduplication-scope <scope>',
-        `FIFO: deduplicate per ${scopes.join(' or ')}`,
+        `FIFO: deduplicate within the ${scopes.join(' or the ')}`,
       ).argParser(oneOf(scopes)),
     )
     .optionsGroup('Options:')

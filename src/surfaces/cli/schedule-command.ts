@@ -50,16 +50,21 @@ export function scheduleCommand(parent: Command, shell: Shell): void {
   run(shell, storeCommand(command, listing), list)
   const asking = {
     usage: 'next <schedule>',
-    description: 'Show the next ticks of a schedule.',
+    description: 'Show the next times at which a schedule fires (its ticks).',
     examples: ['schedule next reports-dev-nightly --count 5'],
   }
   const next = storeCommand(command, asking)
   run(shell, next.option('--count <number>', 'number of ticks, 1 to 1000', Number, 1), showNext)
-  const pausing = { usage: 'pause <schedule>', description: 'Pause a schedule.' }
+  const pausing = {
+    usage: 'pause <schedule>',
+    description: 'Pause a schedule: it fires no more until you resume it.',
+    examples: ['schedule pause reports-dev-nightly'],
+  }
   run(shell, signedCommand(command, pausing), pause)
   const resuming = {
     usage: 'resume <schedule>',
     description: 'Resume a schedule from its next tick.',
+    examples: ['schedule resume reports-dev-nightly'],
   }
   run(shell, signedCommand(command, resuming), resume)
   run(shell, runCommand(command), runNow)
@@ -75,8 +80,8 @@ function signedCommand(parent: Command, text: CommandText): Command {
 function runCommand(parent: Command): Command {
   return signedCommand(parent, {
     usage: 'run <schedule>',
-    description: 'Send the message of a schedule now. Its ticks do not change.',
-    examples: ['schedule run nightly --app src/app.ts'],
+    description: 'Send the message of a schedule now, besides its ticks. Needs the app.',
+    examples: ['schedule run reports-dev-nightly --app src/app.ts'],
   })
     .addOption(
       new Option('--app <module>', 'file that exports the app with this schedule').env(

@@ -17,14 +17,18 @@ interface Flags extends ListenFlags, PlaceFlags {
 export function serveCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'serve',
-    description: 'Start the server.',
+    description: 'Serve a store to AWS SDKs, and with --app to HTTP clients, until Ctrl-C.',
+    examples: ['serve', 'serve --app src/app.ts --port 4600'],
   })
   addListenOptions(command)
     .addOption(
       new Option('--app <module>', 'file that exports the app to serve').env('MILLRACE_APP'),
     )
     .addOption(
-      new Option('--user-queues <keys>', 'queues to which users may add jobs, comma separated')
+      new Option(
+        '--user-queues <keys>',
+        'queues to which the role user may add jobs, comma separated',
+      )
         .env('MILLRACE_USER_QUEUES')
         .argParser((text) => text.split(',').filter((key) => key !== '')),
     )

@@ -42,9 +42,10 @@ export function switchCommand(parent: Command, shell: Shell): void {
   for (const mode of switchModes) {
     const effect =
       mode === 'hold'
-        ? 'Hold work: it stays in its queue until the switch is lifted.'
-        : 'Divert work: it goes to its dead-letter queue.'
-    const text = { usage: mode, description: effect }
+        ? 'Hold messages and jobs: they stay in their queue until you lift the switch.'
+        : 'Divert messages and jobs to their dead-letter queue until you lift the switch.'
+    const examples = [`switch ${mode} --queue shop-dev-orders --for 1h --note 'provider is down'`]
+    const text = { usage: mode, description: effect, examples }
     const turning = targetCommand(command, text).option(
       '--for <duration>',
       'lift the switch after this time, such as 1h',
@@ -52,7 +53,12 @@ export function switchCommand(parent: Command, shell: Shell): void {
     )
     run(shell, turning, (call: Call<TargetFlags>) => set(call, mode))
   }
-  run(shell, targetCommand(command, { usage: 'lift', description: 'Turn a switch off.' }), lift)
+  const lifting = {
+    usage: 'lift',
+    description: 'Turn off the switch on a queue, type, tier, tenant or name.',
+    examples: ['switch lift --queue shop-dev-orders'],
+  }
+  run(shell, targetCommand(command, lifting), lift)
   const historyText = {
     usage: 'history',
     description: 'Show who turned which switches on and off, newest first.',
@@ -68,11 +74,11 @@ export function switchCommand(parent: Command, shell: Shell): void {
 
 function targetCommand(parent: Command, text: CommandText): Command {
   return storeCommand(parent, text)
-    .option('--queue <name>', 'work of this queue')
+    .option('--queue <name>', 'messages and jobs of this queue')
     .option('--type <type>', 'jobs of this type')
     .option('--tier <tier>', 'jobs of this tier')
-    .option('--tenant <tenant>', 'work of this tenant')
-    .option('--name <name>', 'work declared to obey this switch name, such as LLM_PAUSED')
+    .option('--tenant <tenant>', 'messages and jobs of this tenant')
+    .option('--name <name>', 'all that the app declares to obey this name, such as LLM_PAUSED')
     .option('--by <who>', 'your name, to record (default: your user name)')
     .option('--note <text>', 'reason to record')
 }
@@ -111,7 +117,9 @@ async function set(
   const view = switchView(record)
   if (flags.json) return output.json(view)
   const effect = mode === 'hold' ? 'Holding' : 'Diverting'
-  output.line(`${effect} ${scope} ${printable(value)} until ${view.until ?? 'it is lifted'}.`)
+  output.line(
+    `${effect} ${scope} ${printable(value)} until ${view.until ?? 'the switch is lifted'}.`,
+  )
 }
 
 async function lift({ flags, output, shell }: Call<TargetFlags>): Promise<void> {
@@ -125,7 +133,7 @@ async function lift({ flags, output, shell }: Call<TargetFlags>): Promise<void> 
     throw new CommandFailure(exitCodes.notFound, message)
   }
   if (flags.json) return output.json({ scope, value, lifted: true })
-  output.line(`Lifted ${scope} ${printable(value)}.`)
+  output.line(`Lifted the switch on ${scope} ${printable(value)}.`)
 }
 
 function targetOf(flags: TargetFlags): { readonly scope: Scope; readonly value: string } {

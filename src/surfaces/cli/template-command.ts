@@ -51,7 +51,7 @@ function exportCommand(parent: Command): Command {
       'template export --app src/app.ts --format cloudformation --json',
     ],
   })
-    .requiredOption('--app <module>', 'file that exports the app')
+    .requiredOption('--app <module>', 'file that exports the app (required)')
     .addOption(
       new Option('--format <format>', `format of the template: ${formats.join(', ')}`)
         .default('cloudformation')

@@ -149,7 +149,12 @@ describe('flows', () => {
 describe('the command refuses', () => {
   test.each<[string, readonly string[], number, RegExp]>([
     ['a flow that there is not', ['show', extraction, 'nobody'], 3, /The flow does not exist/],
-    ['units of a flow that there is not', ['units', 'other', 'open'], 3, /flow does not exist/],
+    [
+      'units of a flow that there is not',
+      ['units', 'other', 'open'],
+      3,
+      /Run 'millrace flow list'/,
+    ],
     [
       'to resume a unit that there is not',
       ['resume', strict, 'broken', 'x'],

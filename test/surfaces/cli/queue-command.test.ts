@@ -143,6 +143,13 @@ describe('a queue that is shown', () => {
     const end = await run('queue', 'show', 'ordres')
     assertRefused(end, 3, /^error: The queue 'ordres' does not exist; did you mean 'orders'\?$/m)
   })
+
+  test('is offered by its full name when only its key is given', async () => {
+    const { run, good } = await withOrders()
+    await good('queue', 'create', 'shop-dev-invoices')
+    const end = await run('queue', 'show', 'invoices')
+    assertRefused(end, 3, /'invoices' does not exist; did you mean 'shop-dev-invoices'\?$/m)
+  })
 })
 
 describe('a queue that is changed', () => {
