@@ -14,7 +14,7 @@ if (problem !== undefined) {
 }
 
 // Halves the start time of the next call. Not in a shared folder, because Node runs the cached code.
-// Deno lacks this cache.
+// Deno does not have this cache.
 const { XDG_CACHE_HOME: cache, HOME: home } = process.env
 if (cache || home)
   modules.enableCompileCache?.(join(cache || join(home ?? '', '.cache'), 'millrace'))
