@@ -1,6 +1,6 @@
 /**
  * The TypeScript in the documentation is code like any other: every block marked `ts` is type-checked
- * against the sources, and a block marked `ts run`, or that begins with `// run`, also runs. A block may name
+ * against the sources, and a block marked `ts run` also runs. A block may name
  * its file in its first line (`// academy.ts`); other blocks of the same page then import it.
  */
 import assert from 'node:assert/strict'
@@ -76,7 +76,7 @@ function blocksOf(page: string, text: string): readonly Block[] {
       place: `${page}:${line}`,
       file,
       code,
-      runs: mark !== undefined || code.startsWith('// run\n'),
+      runs: mark !== undefined,
     }
   })
 }
