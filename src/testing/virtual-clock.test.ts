@@ -3,6 +3,15 @@ import { describe, test } from 'vitest'
 import { seededIds, seededRandomness, VirtualClock, virtualPorts } from './virtual-clock.ts'
 
 describe('the virtual clock', () => {
+  test('moves by a duration as by milliseconds', async () => {
+    const clock = new VirtualClock()
+    const start = clock.now()
+    await clock.advance('1h30m')
+    clock.sleep('1m')
+    clock.jumpWall({ seconds: 5 })
+    assert.equal(clock.now() - start, 5_400_000 + 60_000 + 5_000)
+  })
+
   test('stands still until it is advanced', async () => {
     const clock = new VirtualClock({ startAt: 5_000 })
     assert.deepEqual([clock.now(), clock.monotonic()], [5_000, 0])

@@ -2,6 +2,8 @@
  * Time that moves only when a test moves it. Wall time and monotonic time are kept apart, so that a test can
  * set the wall clock back while durations continue as on a real machine.
  */
+
+import { type Duration, durationMs } from '../core/durations.ts'
 import type { Clock, Ids, Ports, Randomness, Timers, Uptime } from '../core/ports.ts'
 
 interface PendingTimer {
@@ -72,7 +74,8 @@ export class VirtualClock implements Clock, Timers {
   }
 
   /** Moves both clocks and fires what falls due on the way, each timer at its own time. */
-  async advance(ms: number): Promise<void> {
+  async advance(time: number | Duration): Promise<void> {
+    const ms = msOf(time)
     if (!(ms >= 0)) throw new RangeError(`advance: got ${ms}, expected 0 or more milliseconds`)
     const until = this.#monotonicMs + ms
     await settleTurns()
@@ -89,17 +92,18 @@ export class VirtualClock implements Clock, Timers {
   }
 
   /** Moves both clocks and fires nothing, as a handler does that blocks the event loop. */
-  block(ms: number): void {
-    this.#moveTo(this.#monotonicMs + ms)
+  block(time: number | Duration): void {
+    this.#moveTo(this.#monotonicMs + msOf(time))
   }
 
   /** Moves wall time alone, in either direction, as a correction of the system's clock does. */
-  jumpWall(ms: number): void {
-    this.#wallMs += ms
+  jumpWall(time: number | Duration): void {
+    this.#wallMs += msOf(time)
   }
 
   /** The machine sleeps: wall time and uptime pass, monotonic time and timers stand still. */
-  sleep(ms: number): void {
+  sleep(time: number | Duration): void {
+    const ms = msOf(time)
     this.#sleptMs += ms
     this.#wallMs += ms
   }
@@ -164,4 +168,9 @@ async function settleTurns(): Promise<void> {
   for (let turn = 0; turn < turnsToSettle; turn += 1) {
     await new Promise<void>((resolve) => setImmediate(resolve))
   }
+}
+
+/** A number is milliseconds. */
+function msOf(time: number | Duration): number {
+  return typeof time === 'number' ? time : durationMs(time)
 }

@@ -16,7 +16,7 @@ import {
   schedule,
   triggers,
 } from '../../src/index.ts'
-import { createJobsApi, serve, startDev } from '../../src/server.ts'
+import { createJobsApi, type RunningServer, serve, startDev } from '../../src/server.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -58,6 +58,9 @@ afterAll(async () => {
 // biome-ignore lint/suspicious/noExplicitAny: it stands for code without types.
 const untyped = (options: object): any => options
 
+const served = (options: object): Promise<RunningServer> =>
+  serve(untyped({ port: 0, data: folder.file('served'), ...options }))
+
 /** The call, the field that is refused, and the option that was meant. */
 type Case = [name: string, call: () => unknown, field: string, meant: string]
 
@@ -69,6 +72,27 @@ const cases: readonly Case[] = [
     () => serve(untyped({ port: 0, data: folder.file('s'), connections: { drai: '1s' } })),
     'connections.drai',
     'drain',
+  ],
+  ['serve auth', () => served({ auth: { apikeys: [] } }), 'auth.apikeys', 'apiKeys'],
+  [
+    'serve auth, JWT',
+    () => served({ auth: { jwt: { secret: 's'.repeat(32), audiance: 'shop' } } }),
+    'auth.jwt.audiance',
+    'audience',
+  ],
+  [
+    'serve auth, API key',
+    () =>
+      served({ auth: { apiKeys: [{ name: 'a', role: 'admin', key: 'k'.repeat(16), ownr: 'b' }] } }),
+    'auth.apiKeys[0].ownr',
+    'owner',
+  ],
+  [
+    'serve access keys',
+    () =>
+      served({ accessKeys: [{ accessKeyId: 'a', secretAccessKey: 's'.repeat(16), acount: '1' }] }),
+    'accessKeys[0].acount',
+    'account',
   ],
   ['startDev', () => startDev(untyped({ template: [] })), 'template', 'templates'],
   [

@@ -73,7 +73,7 @@ describe('the code', () => {
 })
 
 describe('the repository', () => {
-  test('names no place on the machine of whoever wrote it', () => {
+  test('names no place on the machine of its author', () => {
     const place = /(?<![\w.~*])\/(?:root|work|home\/\w+|Users\/\w+)\//
     assert.deepEqual(
       offenders(textFiles, (line) => place.test(line)),
@@ -107,6 +107,18 @@ describe('the repository', () => {
 })
 
 describe('the documentation', () => {
+  test('has lines of at most 110 columns, outside of tables and code', () => {
+    const isPage = (file: string): boolean => /^(?:[A-Z]+|docs\/.*)\.md$/.test(file)
+    const long = pages.filter(isPage).flatMap((page) => {
+      const prose = readRepositoryFile(page).replaceAll(/^ *```.*?^ *```$/gms, '')
+      return prose
+        .split('\n')
+        .filter((line) => line.length > 110 && !line.startsWith('|'))
+        .map((line) => `${page}: ${line.slice(0, 60)}`)
+    })
+    assert.deepEqual(long, [])
+  })
+
   test('has no link into the void', () => {
     const dead = pages.flatMap((page) =>
       linksOf(page)

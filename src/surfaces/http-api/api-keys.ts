@@ -3,6 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { checkLength, checkOneOf, type Violations } from '../../core/checks.ts'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
 import { type Caller, type Role, roles } from './caller.ts'
 
 export interface ApiKey {
@@ -17,6 +18,14 @@ export interface ApiKey {
   readonly owner?: string
 }
 
+const keyOptions: OptionNames<ApiKey> = {
+  name: true,
+  role: true,
+  key: true,
+  keySha256: true,
+  owner: true,
+}
+
 interface KnownKey {
   readonly digest: Buffer
   readonly caller: Caller
@@ -27,6 +36,9 @@ const keyPattern = new RegExp(`^[\\x21-\\x7E]{${keyLengthMin},}$`)
 
 /** Checks the keys, and returns a function that finds the caller of a key. */
 export function apiKeyCallers(keys: readonly ApiKey[]): (key: string) => Caller | undefined {
+  for (const [index, key] of keys.entries()) {
+    refuseUnknownOptions(key, keyOptions, `auth.apiKeys[${index}].`)
+  }
   refuseKeys(keys)
   const known = keys.map(knownKey)
   return (key) => {

@@ -1,6 +1,7 @@
 /** Authenticates callers by API key or bearer token. */
 import type { MiddlewareHandler } from 'hono'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
 import type { Clock } from '../../core/ports.ts'
 import type { ApiEnv } from './api-env.ts'
 import { type ApiKey, apiKeyCallers } from './api-keys.ts'
@@ -43,9 +44,12 @@ export function authenticate(
 /** The default, so that a route must explicitly admit the role `metrics`. */
 const isNotScraper = ({ role }: Caller): boolean => role !== 'metrics'
 
+const authOptions: OptionNames<ApiAuth> = { apiKeys: true, jwt: true }
+
 type CredentialsCheck = (headers: Headers) => Promise<Caller>
 
 function credentialsCheck(auth: ApiAuth, clock: Pick<Clock, 'now'>): CredentialsCheck {
+  refuseUnknownOptions(auth, authOptions, 'auth.')
   const { apiKeys = [], jwt } = auth
   if (apiKeys.length === 0 && jwt === undefined) {
     const allowed = "API keys, a JWT setting, or 'none' to trust every caller"

@@ -6,6 +6,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../../core/options.ts'
 import type { Clock } from '../../core/ports.ts'
 import { isLoopback } from '../local-request.ts'
 import { ApiProblem } from './api-problem.ts'
@@ -22,6 +23,16 @@ export interface JwtAuth {
   readonly audience?: string
   /** The claim with the role. Tokens without it have the role `user`. Default: `role`. */
   readonly roleClaim?: string
+}
+
+/** A misspelt `audience` would accept the tokens of other services. */
+const jwtOptions: OptionNames<JwtAuth> = {
+  secret: true,
+  publicKey: true,
+  jwksUrl: true,
+  issuer: true,
+  audience: true,
+  roleClaim: true,
 }
 
 /** Resolves with the caller of a token, or undefined if the token is not valid. */
@@ -42,6 +53,7 @@ const edwardsAlgorithms: readonly string[] = ['EdDSA', 'Ed25519']
 const clockToleranceS = 5
 
 export function tokenVerifier(jwt: JwtAuth, clock: Pick<Clock, 'now'>): VerifyToken {
+  refuseUnknownOptions(jwt, jwtOptions, 'auth.jwt.')
   const { issuer, audience, roleClaim = 'role' } = jwt
   const verify = verifierOf(jwt)
   return async (token) => {

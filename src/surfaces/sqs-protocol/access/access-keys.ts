@@ -1,6 +1,7 @@
 /** The access keys that may sign requests to the SQS endpoint, and their accounts. */
 import type { Violations } from '../../../core/checks.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
+import { type OptionNames, refuseUnknownOptions } from '../../../core/options.ts'
 import type { Credential, CredentialLookup } from './verify-signature.ts'
 
 export interface AccessKey {
@@ -14,6 +15,13 @@ export interface AccessKey {
   readonly sessionToken?: string
 }
 
+const keyOptions: OptionNames<AccessKey> = {
+  accessKeyId: true,
+  secretAccessKey: true,
+  account: true,
+  sessionToken: true,
+}
+
 const secretLengthMin = 16
 
 /** Checks the keys, and returns a function that finds the secret of a key. */
@@ -21,6 +29,9 @@ export function accessKeyLookup(
   keys: readonly AccessKey[],
   defaultAccount: string,
 ): CredentialLookup {
+  for (const [index, key] of keys.entries()) {
+    refuseUnknownOptions(key, keyOptions, `accessKeys[${index}].`)
+  }
   refuseKeys(keys)
   const known = new Map<string, Credential>(
     keys.map(({ accessKeyId, account = defaultAccount, ...secrets }) => [
