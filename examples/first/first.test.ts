@@ -53,7 +53,7 @@ const programs: Readonly<Record<string, readonly string[]>> = {
     'otto cannot claim it: anna has it.',
     'Pay 20 euros to Ada.',
     'anna claimed it',
-    'anna returned it: too much for me',
+    'anna released it: too much for me',
     'Waiting: 1',
   ],
 }

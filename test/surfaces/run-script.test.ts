@@ -112,7 +112,7 @@ describe('npm start', () => {
   test('refuses what it does not know', async () => {
     const { code, stderr } = await startCommand(process.execPath, [script, 'begin']).ended
     assert.equal(code, 2)
-    assert.match(stderr, /usage/)
+    assert.match(stderr, /Usage/)
   })
 })
 

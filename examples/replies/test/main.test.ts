@@ -31,7 +31,7 @@ describe('the example', () => {
       /^A message from an unknown sender: 404/m,
       /^She gets her reply at once\.$/m,
       /^ {2}ALARM +critical +ai-multi-comms-SMSTargetDLQ-NotEmpty-dev .*depth above 0 for 1m/m,
-      /^ {2}Moved 1 of 1: completed\.$/m,
+      /^ {2}Moved 1 of 1 message: completed\.$/m,
       /^Ben gets his reply: .*Thanks for the call!$/m,
       /SMSTargetDLQ-NotEmpty-dev +ALARM +OK +The latest number is 0/,
       /SMSTargetDLQ-NotEmpty-dev +\w+ +ALARM +The latest number is 1/,
