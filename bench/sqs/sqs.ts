@@ -74,6 +74,8 @@ export async function benchSqs({ isQuick }: BenchOptions): Promise<Report> {
       'So single sends are about equal; sends in tens are slower, because the sync takes most of their time',
       'Claiming or deleting ten messages costs about one HTTP request, client and server together (see engine)',
       'So two cores reach about half of the bare rate in tens; with a slower processor the share is higher',
+      'Through the AWS SDK the client uses a whole core, and the bare rate itself varies by 10 % within a run',
+      'So those rows are near their target, above or below it; a million waiting messages are not the cause',
     ],
     rows: [
       ...(await rowsOf(join(folder, 'empty'), size, 0)),
