@@ -46,6 +46,8 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
       'Enqueueing with 1 in flight misses its target, for two reasons:',
       'A commit writes four pages (message, index, counters, bookkeeping), a bare insert two: about 20 µs',
       'The schema, the options, the transaction and waking other processes: about 45 µs',
+      'Worker rates vary by 20 % between runs of the same code: 108 to 154 % of graphile-worker in nine runs',
+      'The latest runs are the slower ones, 108 to 114 %; the cause is not known yet',
     ],
     rows,
   }
