@@ -87,13 +87,6 @@ const cases: readonly Case[] = [
     'auth.apiKeys[0].ownr',
     'owner',
   ],
-  [
-    'serve access keys',
-    () =>
-      served({ accessKeys: [{ accessKeyId: 'a', secretAccessKey: 's'.repeat(16), acount: '1' }] }),
-    'accessKeys[0].acount',
-    'account',
-  ],
   ['startDev', () => startDev(untyped({ template: [] })), 'template', 'templates'],
   [
     'createJobsApi',

@@ -1,7 +1,6 @@
 /** The access keys that may sign requests to the SQS endpoint, and their accounts. */
 import type { Violations } from '../../../core/checks.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
-import { type OptionNames, refuseUnknownOptions } from '../../../core/options.ts'
 import type { Credential, CredentialLookup } from './verify-signature.ts'
 
 export interface AccessKey {
@@ -15,23 +14,16 @@ export interface AccessKey {
   readonly sessionToken?: string
 }
 
-const keyOptions: OptionNames<AccessKey> = {
-  accessKeyId: true,
-  secretAccessKey: true,
-  account: true,
-  sessionToken: true,
-}
-
 const secretLengthMin = 16
 
-/** Checks the keys, and returns a function that finds the secret of a key. */
+/**
+ * Checks the keys, and returns a function that finds the secret of a key. Other fields are ignored: a program may share
+ * the object with an AWS client, which adds its own.
+ */
 export function accessKeyLookup(
   keys: readonly AccessKey[],
   defaultAccount: string,
 ): CredentialLookup {
-  for (const [index, key] of keys.entries()) {
-    refuseUnknownOptions(key, keyOptions, `accessKeys[${index}].`)
-  }
   refuseKeys(keys)
   const known = new Map<string, Credential>(
     keys.map(({ accessKeyId, account = defaultAccount, ...secrets }) => [
