@@ -69,11 +69,11 @@ describe('work with a job row', () => {
   })
 
   test('changes nothing if another worker has taken over the job', async () => {
-    const overtaken = work(attempt(1), async () => {
+    const late = work(attempt(1), async () => {
       await work(attempt(2), async () => 'theirs')
       return 'mine'
     })
-    await assert.rejects(overtaken, /taken over the job/)
+    await assert.rejects(late, /taken over the job/)
     assert.equal(records.get(job.jobId)?.result, 'theirs')
   })
 })

@@ -45,7 +45,7 @@ describe('personal data', () => {
     assert.deepEqual((await mill.jobs.list('work')).items, [])
   })
 
-  test('that somebody else has sent is dead-lettered at receive', async () => {
+  test('that another program has sent is dead-lettered at receive', async () => {
     const other = await open(careless, { data: folder.path })
     await other.queues.grades.sendMany([personal, { id: 'g-2' }])
     await other.close()

@@ -107,7 +107,7 @@ test.each<[Notice, string]>([
     'Try 1 of the tick of nightly at 1970-01-01T00:00:00.000Z failed: no payload today. Next try in 1000 ms.',
   ],
   [firing, 'The alarm q-dlq-not-empty is in ALARM: 1 message.'],
-])('a notice that nobody listens to becomes a warning (%#)', (notice, text) => {
+])('a notice without a listener becomes a warning (%#)', (notice, text) => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => warned.mockRestore())
   warnOf(notice)

@@ -146,7 +146,7 @@ describe('a message from elsewhere that does not match the contract', () => {
     assert.ok(notice?.kind === 'delivery_refused' && notice.fate === 'dead_lettered')
   })
 
-  test('becomes a process warning when nobody listens', async () => {
+  test('becomes a process warning without a listener', async () => {
     const backend = await freshBackend()
     await using mill = await open(academy, { backend })
     await backend.send({ queue: mill.queues.frames.name, messages: [{ body: 'pa55word' }] })
@@ -314,7 +314,7 @@ describe('the place of the store', () => {
   })
 })
 
-describe('the upkeep', () => {
+describe('maintenance', () => {
   test('runs while the app is open, and reports when it fails', async () => {
     const ports = virtualPorts()
     const backend = await freshBackend()
@@ -340,7 +340,7 @@ describe('the upkeep', () => {
     assert.equal(slices, 1)
   })
 
-  test('leaves a backend open that somebody else opened', async () => {
+  test('leaves a backend open that the caller opened', async () => {
     const backend = await freshBackend()
     const mill = await open(academy, { backend })
     await mill.close()

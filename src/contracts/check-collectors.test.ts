@@ -76,12 +76,12 @@ describe('a collector', () => {
       "triggers: got 'whatsapp', expected the key of a queue declared with triggers({...})",
     ],
     [
-      'a trigger that nobody can read',
+      'a trigger that cannot be read',
       { trigger: () => ({}) },
       'keyOf: got nothing, expected trigger and keyOf together',
     ],
     [
-      'a reader of triggers that nobody writes',
+      'a reader of triggers that are not written',
       { keyOf: () => 'x' },
       'trigger: got nothing, expected trigger and keyOf together',
     ],

@@ -57,7 +57,7 @@ describe('a declared flow', () => {
     ['units', { units: 'extracts' }, "the key of a declared queue; did you mean 'extract'?"],
     ['units', {}, 'the key of a declared queue'],
     ['units', { units: 'ticks' }, 'the key of a declared queue'],
-    ['finalize', { units, finalize: 'nobody' }, 'the key of a declared queue'],
+    ['finalize', { units, finalize: 'missing' }, 'the key of a declared queue'],
     ['failed', { units, failed: 5, onUnitFailure: 'fail' }, 'the key of a declared queue'],
     ['onUnitFailure', { units, onUnitFailure: 'retry' }, 'one of wait, fail, finalize'],
     ['onDeadline', { units, deadline: '1h', onDeadline: 'wait' }, 'one of report, fail, finalize'],
@@ -75,7 +75,7 @@ describe('a declared flow', () => {
     assert.match(found['flows.mild.failed'] ?? '', /onUnitFailure: 'fail' or onDeadline: 'fail'/)
   })
 
-  test('says nothing that nobody understands', () => {
+  test('has readable texts only', () => {
     const found = refusals({ flows: { odd: { kind: 'flow', options: { units, finalise: 'x' } } } })
     assert.match(found['flows.odd.finalise'] ?? '', /did you mean 'finalize'/)
   })

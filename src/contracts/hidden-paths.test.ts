@@ -14,7 +14,7 @@ const bank = jobs({
   },
 })
 
-describe('what nobody is shown', () => {
+describe('hidden paths', () => {
   test('is declared for the messages of a queue', () => {
     const marked = { secret: ['card'], personal: ['phone', 'email'] }
     const { queues } = defineApp('app', { queues: { a: queue(marked), b: fifo(marked) } })

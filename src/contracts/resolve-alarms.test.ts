@@ -80,7 +80,7 @@ describe('the alarms of an app', () => {
     assert.equal(resolve(rate)[0]?.rule.statistic, 'average')
   })
 
-  test('are on every dead-letter queue that nobody watches, and critical there', () => {
+  test('are on every dead-letter queue without its own alarm, and critical there', () => {
     const byDefault = resolve(shop).filter(({ declared }) => declared === null)
     assert.deepEqual(
       byDefault.map(({ rule }) => [rule.of, rule.severity, rule.threshold, rule.missingData]),

@@ -27,7 +27,7 @@ describe('the wait between attempts', () => {
     assert.equal(backoffMs({ ...policy, fromMs: 3, factor: 1.5 }, 2, 0), 5)
   })
 
-  test('is five seconds after the first attempt when nobody says otherwise', () => {
+  test('is five seconds after the first attempt by default', () => {
     assert.equal(backoffMs(defaultBackoff, 1, 1), 5_000)
     assert.equal(backoffMs(defaultBackoff, 100, 1), 3_600_000)
   })

@@ -21,7 +21,7 @@ describe('a weighted rotation', () => {
     assert.equal(turns(6, members), 'abcabc')
   })
 
-  it('gives all turns to the only one that is willing, and owes the other nothing afterwards', () => {
+  it('gives all turns to the only one that is willing, and makes up for none afterwards', () => {
     const rotation = new WeightedRotation<{ name: string; weight: number }>()
     const a = { name: 'a', weight: 3 }
     const b = { name: 'b', weight: 1 }
@@ -42,7 +42,7 @@ describe('a weighted rotation', () => {
     assert.closeTo([...after].filter((name) => name === 'a').length, 90, 1)
   })
 
-  it('answers nobody when nobody is willing', () => {
+  it('returns none when none is willing', () => {
     assert.isUndefined(new WeightedRotation().next([]))
   })
 })

@@ -18,7 +18,7 @@ describe('a tick that is made in time', () => {
   })
 })
 
-describe('ticks that nobody was there to make', () => {
+describe('missed ticks', () => {
   const due = { rule, dueAt: 10 * minute, now: 15 * minute + 100 }
 
   test('are made up for once, by the latest', () => {

@@ -6,7 +6,7 @@ import { defineApp } from '../contracts/define-app.ts'
 import { queue } from '../contracts/queue-declaration.ts'
 
 describe('the status of a job', () => {
-  test('follows its message, whoever settles it', async () => {
+  test('follows its message, whichever program settles it', async () => {
     const { mill, settleOne } = await openJobs()
     const { id } = await mill.jobs.enqueue('basic', 'OCR', { examId: 'e-1' })
     await settleOne({ kind: 'retry', delayMs: 0, error: 'no toner' })
@@ -105,7 +105,7 @@ describe('cancelling and retrying', () => {
 })
 
 describe('cancelling a job that runs', () => {
-  test('takes the lease from whoever runs it', async () => {
+  test('takes the lease from the worker that runs it', async () => {
     const { mill, backend } = await openJobs()
     const { id } = await mill.jobs.enqueue('basic', 'OCR', { examId: 'e' })
     const { name } = mill.queues.basic
@@ -140,7 +140,7 @@ describe('waiting for a job', () => {
     assert.deepEqual([status, error], ['failed', 'unreadable'])
   })
 
-  test('is refused at the deadline, and the job goes on', async () => {
+  test('is refused at the deadline, and the job continues', async () => {
     const { mill, clock } = await openJobs()
     const { id } = await mill.jobs.enqueue('basic', 'OCR', { examId: 'e' })
     const startedAt = clock.monotonic()

@@ -31,7 +31,7 @@ const done: SweepReport = { changed: 0, more: false }
 const broken = new MillraceError('store_failed')
 
 describe('the sweeper', () => {
-  test('asks for a slice of upkeep every second', async () => {
+  test('sweeps every second', async () => {
     const { clock, sweeper, slices } = scene(() => done)
     sweeper.start()
     await clock.advance(3_500)
@@ -39,7 +39,7 @@ describe('the sweeper', () => {
     await sweeper.stop()
   })
 
-  test('goes on at once while there is more to do', async () => {
+  test('continues at once while there is more to do', async () => {
     const { clock, sweeper, slices } = scene((slice) => ({ changed: 9, more: slice < 3 }))
     sweeper.start()
     await clock.advance(2_000)

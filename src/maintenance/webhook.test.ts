@@ -122,7 +122,7 @@ describe('a webhook', () => {
     })
   })
 
-  test('is given up when somebody says so, at whatever point', async () => {
+  test('is aborted by its signal, at any point', async () => {
     const { port } = await listen(() => undefined)
     const controller = new AbortController()
     const posted = post(`http://127.0.0.1:${port}/`, { signal: controller.signal })

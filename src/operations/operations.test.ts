@@ -31,7 +31,7 @@ async function openAcademy(): Promise<Scene> {
 }
 
 /** Puts messages into the dead-letter queue of the videos. */
-async function bury(mill: Mill<typeof academy>, count: number): Promise<void> {
+async function makeDeadLetters(mill: Mill<typeof academy>, count: number): Promise<void> {
   const videos = Array.from({ length: count }, (_, videoId) => ({ videoId }))
   await mill.queues.video.sendMany(videos)
   for (const delivery of await mill.queues.video.receive({ max: count })) {
@@ -78,7 +78,7 @@ describe('an operator', () => {
 
   test('sees why a message died, and where', async () => {
     const { mill } = await openAcademy()
-    await bury(mill, 1)
+    await makeDeadLetters(mill, 1)
     const [dead] = (await deadLettersOf(mill).peek()).items
     assert.equal(dead?.deadLetterOrigin?.source, mill.queues.video.name)
     assert.equal(dead.deadLetterOrigin.reason, 'no such file')
@@ -88,7 +88,7 @@ describe('an operator', () => {
 describe('a redrive', () => {
   test('sends dead letters back to their queue, and tells when it is done', async () => {
     const { mill, clock } = await openAcademy()
-    await bury(mill, 5)
+    await makeDeadLetters(mill, 5)
     const redrive = await deadLettersOf(mill).redrive()
     const finished = redrive.finished()
     await clock.advance(5_000)
@@ -100,7 +100,7 @@ describe('a redrive', () => {
 
   test('keeps to its rate, shows its progress, and can be cancelled', async () => {
     const { mill, clock } = await openAcademy()
-    await bury(mill, 50)
+    await makeDeadLetters(mill, 50)
     const redrive = await deadLettersOf(mill).redrive({ perSecond: 2 })
     await clock.advance(5_000)
     const { moved, status } = await redrive.progress()
@@ -116,9 +116,9 @@ describe('a redrive', () => {
     assert.equal(back.ready + left.ready, 50)
   })
 
-  test('goes on when whoever waited for it gives up', async () => {
+  test('continues when the wait for it is aborted', async () => {
     const { mill, clock } = await openAcademy()
-    await bury(mill, 3)
+    await makeDeadLetters(mill, 3)
     const redrive = await deadLettersOf(mill).redrive({ perSecond: 1 })
     const giveUp = new AbortController()
     const waiting = redrive.finished({ signal: giveUp.signal })
@@ -131,7 +131,7 @@ describe('a redrive', () => {
 
   test('can go to another queue, and is refused when that does not exist', async () => {
     const { mill, clock } = await openAcademy()
-    await bury(mill, 2)
+    await makeDeadLetters(mill, 2)
     const deadLetters = deadLettersOf(mill)
     await assert.rejects(deadLetters.redrive({ to: 'nowhere' }), { code: 'queue_not_found' })
     await deadLetters.redrive({ to: mill.queues.mail.name })

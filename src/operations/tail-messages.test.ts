@@ -131,7 +131,7 @@ describe('a tail of a queue', () => {
     assert.deepEqual(bodies, ['younger', 'old'])
   })
 
-  test('goes on behind a long backlog', async () => {
+  test('continues behind a long backlog', async () => {
     const { send, tail } = await tailScene()
     const many = Array.from({ length: 700 }, (_, at) => `b${at}`)
     await send(...many)

@@ -198,7 +198,7 @@ describe('a body that does not match the contract', () => {
   test.each([
     ['is not JSON', '<video/>', /message: got a body that is not JSON, expected JSON/],
     ['misses a field', '{"file":"pa55word"}', /message.fileKey: got nothing, expected string/],
-  ])('is buried when it %s', async (_why, body, text) => {
+  ])('is dead-lettered when it %s', async (_why, body, text) => {
     const { consumer, settles, refused } = scene({ deliveries: [{ body }, {}] })
     const deliveries = await consumer.receive({ max: 2 })
     assert.deepEqual(

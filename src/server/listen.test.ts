@@ -127,7 +127,7 @@ describe('a listener with as many connections as it may have', () => {
     await resting.said(/<\/b>/)
   })
 
-  test('lets go of one that rests when nobody is silent', async () => {
+  test('closes an idle one when no connection is silent', async () => {
     const scene = await listening({ connectionsMax: 1 })
     const resting = await scene.client()
     resting.write(get('/a'))

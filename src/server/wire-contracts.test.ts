@@ -51,13 +51,16 @@ const bodiesOf = (deliveries: readonly Delivery[]): readonly string[] =>
   deliveries.map(({ body }) => body)
 
 describe('a receive that meets bodies which it must leave in the queue', () => {
-  test.each([0, 3_000])('goes on to the good ones behind them, waiting %d ms', async (waitMs) => {
-    const { store, refused, put } = await wireScene()
-    await put(bad, bad, bad, good)
-    const received = await store.receive({ queue: 'pii', max: 1, waitMs })
-    assert.deepEqual(bodiesOf(received), [good])
-    assert.equal(refused.length, 3)
-  })
+  test.each([0, 3_000])(
+    'continues with the good ones behind them, waiting %d ms',
+    async (waitMs) => {
+      const { store, refused, put } = await wireScene()
+      await put(bad, bad, bad, good)
+      const received = await store.receive({ queue: 'pii', max: 1, waitMs })
+      assert.deepEqual(bodiesOf(received), [good])
+      assert.equal(refused.length, 3)
+    },
+  )
 
   test('waits for good ones as long as it was to wait', async () => {
     const { store, refused, clock, put } = await wireScene({ receiveWaitMs: 20_000 })
@@ -81,7 +84,7 @@ describe('a receive that meets bodies which it must leave in the queue', () => {
     assert.deepEqual(await receiving, [])
   })
 
-  test('goes on when a lease that is shorter than its wait lapses', async () => {
+  test('continues when a lease shorter than its wait expires', async () => {
     const { store, refused, clock, put } = await wireScene({ visibilityMs: 1_000 })
     await put(bad)
     const receiving = store.receive({ queue: 'pii', max: 1, waitMs: 20_000 })

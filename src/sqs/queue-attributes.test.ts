@@ -219,7 +219,7 @@ describe('the policies about dead letters', () => {
     assert.deepEqual(read({ RedrivePolicy: '' }, settings), { deadLetter: null })
   })
 
-  test('show who is allowed only when somebody has said it', () => {
+  test('show who is allowed only if it was set', () => {
     const RedriveAllowPolicy = '{"redrivePermission":"allowAll"}'
     const settings = read({ RedriveAllowPolicy })
     assert.equal(settings.deadLetterSources, 'all')

@@ -41,7 +41,7 @@ import {
   emptyQueue,
   findHeld,
   inState,
-  isInHand,
+  isLeased,
   type ModelMessage,
   type ModelQueue,
   openMessages,
@@ -176,7 +176,7 @@ export class ReferenceModel {
       if (message === undefined) return { status: refusal }
       const isLateButFine = anyLease && queue.record.settings.type === 'standard'
       if (refusal !== undefined && !isLateButFine) return { status: refusal }
-      if (refusal === 'stale' && isInHand(message)) return { status: refusal, isHeld: true }
+      if (refusal === 'stale' && isLeased(message)) return { status: refusal, isHeld: true }
       const leaseExpiresAt = this.#now + visibilityMs
       if (leaseExpiresAt > message.leasedAt + leaseMsMax) {
         return refusedWith('invalid_argument')
@@ -283,7 +283,7 @@ export class ReferenceModel {
       if (open.length === 0) break
       for (const message of open) {
         if (deliveries.length === claim.max) break
-        if (this.#diesNow(queue, message)) this.#bury(queue, message, null)
+        if (this.#diesNow(queue, message)) this.#deadLetter(queue, message, null)
         else deliveries.push(this.#lease(queue, message, claim.visibilityMs))
       }
     }
@@ -369,7 +369,7 @@ export class ReferenceModel {
       return
     }
     if (outcome.kind === 'deadLetter') {
-      this.#bury(queue, message, outcome.reason)
+      this.#deadLetter(queue, message, outcome.reason)
       return
     }
     message.token = null
@@ -382,7 +382,7 @@ export class ReferenceModel {
     if (message.receiveCount === 0) message.firstReceivedAt = null
   }
 
-  #bury(queue: ModelQueue, message: ModelMessage, reason: string | null): void {
+  #deadLetter(queue: ModelQueue, message: ModelMessage, reason: string | null): void {
     const target = this.#require(queue.record.settings.deadLetter?.queue ?? '')
     remove(queue, message)
     queue.totals.deadLettered += 1

@@ -195,7 +195,7 @@ export type Held =
   | { readonly refusal: 'gone'; readonly message?: undefined }
 
 /** Whether a receiver has it; one that waits for its retry has no holder. */
-export function isInHand({ state, token }: ModelMessage): boolean {
+export function isLeased({ state, token }: ModelMessage): boolean {
   return state === 'leased' && token !== null
 }
 
@@ -213,7 +213,7 @@ export function refuseLate(
   if (outcome.kind !== 'acknowledge' || queue.record.settings.type === 'fifo') return refused
   if (refusal === 'lapsed') return undefined
   if (!outcome.anyLease || message === undefined) return refused
-  return isInHand(message) ? { ...refused, isHeld: true } : undefined
+  return isLeased(message) ? { ...refused, isHeld: true } : undefined
 }
 
 export function refusedWith(code: ErrorCode): {

@@ -23,7 +23,7 @@ const nowhere = { canFail: false }
 
 const threw = (error: unknown): AttemptEnd => ({ how: 'threw', error })
 const chose = (outcome: ReturnType<typeof release>): AttemptEnd => ({ how: 'chose', outcome })
-const buried = (reason: string): object => ({ kind: 'deadLetter', reason })
+const deadLettered = (reason: string): object => ({ kind: 'deadLetter', reason })
 const retried = (error: string, delayMs = waitMs): object => ({ kind: 'retry', delayMs, error })
 
 const done: AttemptEnd = { how: 'returned', result: '{"pages":3}' }
@@ -31,7 +31,7 @@ const nothing: AttemptEnd = { how: 'returned', result: undefined }
 const abandoned: AttemptEnd = { how: 'abandoned' }
 const unrecoverable = threw(new UnrecoverableError('no topsecret'))
 const tooLong = 'The handler exceeded its timeout.'
-const nobody = 'A value of type undefined was thrown.'
+const nothingThrown = 'A value of type undefined was thrown.'
 
 describe('the end of an attempt', () => {
   test.each<readonly [string, AttemptEnd, Partial<AttemptCircumstances>, object]>([
@@ -44,7 +44,7 @@ describe('the end of an attempt', () => {
 
     ['an error', threw(new Error('no topsecret')), {}, retried('no [hidden]')],
     ['an error that is none', threw('just text'), {}, retried('just text')],
-    ['an error in the last attempt', threw(new Error('no')), last, buried('no')],
+    ['an error in the last attempt', threw(new Error('no')), last, deadLettered('no')],
     ['an error, nothing counts attempts', threw(new Error('no')), endless, retried('no')],
     [
       'an error in the last receive, no dead letters',
@@ -52,7 +52,7 @@ describe('the end of an attempt', () => {
       { ...last, ...nowhere },
       retried('no', 3_000),
     ],
-    ['an unrecoverable error', unrecoverable, {}, buried('no [hidden]')],
+    ['an unrecoverable error', unrecoverable, {}, deadLettered('no [hidden]')],
     ['an unrecoverable error, no dead letters', unrecoverable, nowhere, retried('no [hidden]')],
 
     ['an error after a timeout', threw(new Error('x')), { abortKind: 'timeout' }, retried(tooLong)],
@@ -60,7 +60,7 @@ describe('the end of an attempt', () => {
       'a timeout in the last attempt',
       abandoned,
       { ...last, abortKind: 'timeout' },
-      buried(tooLong),
+      deadLettered(tooLong),
     ],
     [
       'an unrecoverable error after a timeout',
@@ -86,7 +86,7 @@ describe('the end of an attempt', () => {
       { abortKind: 'shutdown' },
       { kind: 'release' },
     ],
-    // The store will refuse these: whoever has the lease now says what becomes of it.
+    // The store will refuse these: the present holder of the lease decides.
     [
       'an error after a cancellation',
       threw(new Error('x')),
@@ -94,7 +94,7 @@ describe('the end of an attempt', () => {
       retried('x'),
     ],
     ['an error without a lease', threw(new Error('x')), { abortKind: 'lease_lost' }, retried('x')],
-    ['nothing, without a lease', abandoned, { abortKind: 'lease_lost' }, retried(nobody)],
+    ['nothing, without a lease', abandoned, { abortKind: 'lease_lost' }, retried(nothingThrown)],
 
     ['release', chose(release()), {}, { kind: 'release' }],
     ['release in the last attempt', chose(release()), last, { kind: 'release' }],
@@ -105,9 +105,9 @@ describe('the end of an attempt', () => {
       {},
       retried('The handler returned retryIn().', 0),
     ],
-    ['retryIn in the last attempt', chose(retryIn('7s', 'later')), last, buried('later')],
+    ['retryIn in the last attempt', chose(retryIn('7s', 'later')), last, deadLettered('later')],
     ['retryIn, nothing counts', chose(retryIn('7s', 'later')), endless, retried('later', 7_000)],
-    ['deadLetter', chose(deadLetter('no topsecret')), {}, buried('no [hidden]')],
+    ['deadLetter', chose(deadLetter('no topsecret')), {}, deadLettered('no [hidden]')],
     ['deadLetter, but there are none', chose(deadLetter('no')), nowhere, retried('no')],
     [
       'deadLetter in the last receive, but there are none',

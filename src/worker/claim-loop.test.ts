@@ -308,7 +308,7 @@ describe('a job on its last attempt whose attempt before was lost', () => {
     ])
   })
 
-  test('is not waited for when somebody else has taken it', async () => {
+  test('is not waited for when another worker has taken it', async () => {
     const { mill, backend, clock, worker, until } = await openLast()
     const { name } = mill.queues.basic
     await mill.jobs.enqueueMany('basic', [
@@ -318,7 +318,7 @@ describe('a job on its last attempt whose attempt before was lost', () => {
     await backend.receive({ queue: name, max: 1, visibilityMs: 1_000 })
     await clock.advance(1_500)
     worker.start()
-    // The other one runs for a second; meanwhile the last chance is given to somebody else.
+    // The other one runs for a second; meanwhile the last chance goes to another worker.
     await until('b runs', () => worker.running === 1)
     const [taken] = await backend.receive({ queue: name, max: 1 })
     assert.equal(taken?.job?.attempt, 2)

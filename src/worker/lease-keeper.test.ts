@@ -187,7 +187,7 @@ describe('a lease that is lost', () => {
     assert.equal(held.loss, 'lease_lost')
   })
 
-  test('because somebody else was given the message is told as lost', async () => {
+  test('because another worker got the message is reported as lost', async () => {
     const { hold, ports, backend } = await openKeeper()
     const held = await hold()
     ports.clock.sleep(visibilityMs + 1)
@@ -209,7 +209,7 @@ describe('a lease that is lost', () => {
     assert.equal(scene.keeper.mayLive(held), false)
   })
 
-  test('is kept after all when the store comes back in time', async () => {
+  test('is kept after all when the store recovers in time', async () => {
     const scene = await openKeeper()
     const held = await scene.hold()
     scene.fault = new MillraceError('store_failed')
@@ -245,7 +245,7 @@ describe('a guard', () => {
     }
   }
 
-  test('is told of every lease, its renewals and its end', async () => {
+  test('gets every lease, its renewals and its end', async () => {
     const guard = guardOf(() => 0)
     const { hold, keeper, ports } = await openKeeper(visibilityMs, guard)
     const held = await hold()

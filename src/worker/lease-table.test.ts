@@ -59,7 +59,7 @@ describe('a table of leases', () => {
     assert.equal(reader.read(0)?.receipt, lease.receipt)
   })
 
-  test('goes on when its versions have run over', () => {
+  test('continues when its versions have wrapped around', () => {
     const { writer, reader, shared } = views()
     const ints = new Int32Array(shared)
     Atomics.store(ints, firstVersion, 2 ** 31 - 2)
@@ -70,7 +70,7 @@ describe('a table of leases', () => {
     assert.equal(reader.read(0), undefined)
   })
 
-  test('keeps the end of a lease from somebody who has read the one before it', () => {
+  test('keeps the end of a lease from a reader of the one before it', () => {
     const { writer, reader } = views()
     writer.write(0, lease)
     const { version } = reader.read(0) ?? assert.fail()

@@ -111,7 +111,7 @@ describe('settlements', () => {
     )
   })
 
-  test('are given up when the lease cannot be alive any more', async () => {
+  test('are abandoned when the lease has expired', async () => {
     const { settler, calls, clock } = settling(() =>
       Promise.reject(new MillraceError('store_failed')),
     )

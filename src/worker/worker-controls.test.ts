@@ -37,7 +37,7 @@ type Controls = typeof app
 type Context = HandlerContext<Controls['queues']>
 const by = { by: 'anna' }
 
-/** Receives that found nothing cost the store, so nobody may repeat them for nothing. */
+/** Receives that found nothing cost the store, so a worker must not repeat them needlessly. */
 function counting(calls: { receives: number }): (backend: Backend) => Backend {
   return (backend) => ({
     ...backend,
@@ -145,7 +145,7 @@ describe('a kill switch', () => {
     const { mill } = await openScene(app)
     await mill.switches.hold({ queue: 'basic' }, { by: 'anna', note: 'disk' })
     await mill.switches.divert({ name: 'LLM_PAUSED' }, { by: 'ben' })
-    assert.equal(await mill.switches.lift({ tenant: 'nobody' }, by), false)
+    assert.equal(await mill.switches.lift({ tenant: 'unknown' }, by), false)
     const on = await mill.switches.list()
     assert.deepEqual(
       on

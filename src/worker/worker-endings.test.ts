@@ -142,14 +142,14 @@ describe('a handler that takes too long', () => {
     assert.equal((await mill.jobs.get(id))?.status, 'completed')
   })
 
-  test('and does not stop is given up, and what it says later changes nothing', async () => {
+  test('and does not stop is abandoned, and its later result changes nothing', async () => {
     const late = gate<string>()
     const runs: number[] = []
     const { mill, clock, settle, worker } = await press(async (_, context) => {
       runs.push(context.attempt)
       if (runs.length > 1) return 'the second'
       const answer = await late.opened
-      context.enqueue('basic', 'SLOW', 'from the one that was given up')
+      context.enqueue('basic', 'SLOW', 'from the abandoned one')
       return answer
     })
     const { id } = await mill.jobs.enqueue('basic', 'PRINT', null)
@@ -242,7 +242,7 @@ describe('a job that is cancelled while it runs', () => {
   })
 })
 
-describe('a job that was given to somebody else', () => {
+describe('a job that another worker got', () => {
   test('is lost for the worker that had it: its handler is told, and changes nothing', async () => {
     const reasons: unknown[] = []
     const events: string[] = []
@@ -257,7 +257,7 @@ describe('a job that was given to somebody else', () => {
     const { id } = await mill.jobs.enqueue('basic', 'SLOW', null)
     await settle()
     const queue = mill.queues.basic.name
-    // The store is moved on as if nobody had renewed: the machine sleeps.
+    // The store is moved on as if no worker had renewed: the machine sleeps.
     clock.sleep(31_000)
     await backend.sweep()
     const [delivery] = await backend.receive({ queue, max: 1 })

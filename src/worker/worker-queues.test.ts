@@ -54,7 +54,7 @@ describe('a queue of plain messages', () => {
       [2_000, 7, null, 2, 3, id],
       [6_000, 7, null, 3, 3, id],
     ])
-    // With its last receive it is a dead letter: nobody has to receive it once more for that.
+    // With its last receive it is a dead letter: that needs no further receive.
     const letters = await mill.queues.frames.deadLetters?.peek()
     assert.deepEqual(
       letters?.items.map(({ deadLetterOrigin: origin }) => origin?.reason),

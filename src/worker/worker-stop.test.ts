@@ -230,7 +230,7 @@ describe('starting and stopping', () => {
     assert.equal(process.listenerCount('SIGTERM'), 0)
   })
 
-  test('is done by mill.close(), before the store is let go', async () => {
+  test('is done by mill.close(), before the store is closed', async () => {
     const done = gate()
     const { mill, worker, settle, clock, statusOf, backend } = await shop(() => done.opened)
     worker.start()

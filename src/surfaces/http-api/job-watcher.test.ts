@@ -49,7 +49,7 @@ describe('a watched job', () => {
     follower.leave()
   })
 
-  test('is not set back by a reading that was overtaken', async () => {
+  test('is not set back by an older reading', async () => {
     const newer: Job = { ...pending, progress: 0.5, updatedAt: 2 }
     const { watcher } = watching(async () => newer)
     const first = watcher.follow(newer)
@@ -78,7 +78,7 @@ describe('a watched job', () => {
     }
   })
 
-  test('lets go of a wait that is given up', async () => {
+  test('releases a wait that is aborted', async () => {
     const { clock, watcher } = watching(async () => pending)
     const follower = watcher.follow(pending)
     const given = new AbortController()

@@ -163,8 +163,8 @@ function describeDeclaring(suite: ContractSuite): void {
   suite.test('names outside their limits are refused', async (scene) => {
     await rejects(declareRules(scene, alarmRule('')), 'invalid_argument')
     await rejects(declareRules(scene, alarmRule('x'.repeat(256))), 'invalid_argument')
-    const nobody = alarmsOf(scene).declareAlarms({ owner: '', rules: [] })
-    await rejects(nobody, 'invalid_argument')
+    const withoutName = alarmsOf(scene).declareAlarms({ owner: '', rules: [] })
+    await rejects(withoutName, 'invalid_argument')
     await rejects(alarmsOf(scene).readAlarm({ alarm: '' }), 'invalid_argument')
   })
 }

@@ -57,8 +57,8 @@ function describeLateArrivals(suite: ContractSuite): void {
     const { receipt, items } = await running(scene, 'a')
     await scene.advance(second)
     await collect(scene, 'ann', ['b'])
-    const { staged, running: inHand } = (await readKey(scene, 'ann')) ?? {}
-    assert.deepEqual([staged, inHand], [1, 1])
+    const { staged, running: inBatch } = (await readKey(scene, 'ann')) ?? {}
+    assert.deepEqual([staged, inBatch], [1, 1])
     assert.equal((await endBatch(scene, 'ann', receipt, items)).status, 'settled')
     await scene.advance(windowMs - 1)
     assert.deepEqual(await scene.receive(triggers), [])

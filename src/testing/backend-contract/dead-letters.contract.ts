@@ -38,8 +38,8 @@ function describeOwnTarget(suite: ContractSuite): void {
       await wearOut(scene, 'q', 4)
       const { receipt, receiveCount, deadLetterOrigin: deadLetter } = await scene.receiveOne('q')
       assert.deepEqual([receiveCount, deadLetter], [5, null])
-      const bury = { kind: 'deadLetter', reason: 'unreadable' } as const
-      assertRefused(await scene.settle('q', receipt, bury), 'dead_letter_missing')
+      const unreadable = { kind: 'deadLetter', reason: 'unreadable' } as const
+      assertRefused(await scene.settle('q', receipt, unreadable), 'dead_letter_missing')
       assert.equal((await scene.acknowledge('q', receipt)).status, 'settled')
       assert.equal((await scene.statistics('q')).totals.deadLettered, 0)
     },

@@ -25,8 +25,13 @@ async function crowded(scene: Scene, inFlight: number): Promise<readonly Deliver
 function describeNoise(suite: ContractSuite): void {
   suite.test('are served before one that has most of what is in flight', async (scene) => {
     await crowded(scene, 30)
-    await scene.send('q', ...ofTenant('quiet', 'q1', 'q2'), 'nobody')
-    assert.deepEqual(await scene.receiveBodies('q', { max: 4 }), ['q1', 'q2', 'nobody', 'loud30'])
+    await scene.send('q', ...ofTenant('quiet', 'q1', 'q2'), 'no tenant')
+    assert.deepEqual(await scene.receiveBodies('q', { max: 4 }), [
+      'q1',
+      'q2',
+      'no tenant',
+      'loud30',
+    ])
     assert.deepEqual(await scene.receiveBodies('q', { max: 2 }), ['loud31', 'loud32'])
     await scene.send('q', ...ofTenant('other', 'o1'))
     assert.deepEqual(await scene.receiveBodies('q', { max: 2 }), ['o1', 'loud33'])
@@ -110,9 +115,9 @@ function describeCalm(suite: ContractSuite): void {
   suite.test('count no lease that has lapsed, was released or was dead-lettered', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 5, { visibilityMs: 10 * second })
     await scene.send('q', ...ofTenant('loud', ...bodies('loud', 40)))
-    const [handedBack, buried] = await scene.receive('q', { max: 30 })
-    await scene.settle('q', handedBack?.receipt ?? '', { kind: 'retry', delayMs: 0 })
-    await scene.settle('q', buried?.receipt ?? '', { kind: 'deadLetter', reason: 'no' })
+    const [released, deadLettered] = await scene.receive('q', { max: 30 })
+    await scene.settle('q', released?.receipt ?? '', { kind: 'retry', delayMs: 0 })
+    await scene.settle('q', deadLettered?.receipt ?? '', { kind: 'deadLetter', reason: 'no' })
     await scene.send('q', ...ofTenant('quiet', 'q1'))
     assert.deepEqual(await scene.receiveBodies('q', { max: 1 }), ['loud0'])
     await scene.advance(11 * second)

@@ -18,7 +18,7 @@ import { jobsOf } from './job-scene.ts'
 import { hour, minute, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
+const unreadable: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
 export function describeFlowEnds(all: ContractSuite): void {
   const suite = all.needing('flows', 'peek')
@@ -27,7 +27,7 @@ export function describeFlowEnds(all: ContractSuite): void {
     suite.test('a flow that waits is open until it is brought back', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'wait' })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await settleNext(scene)
       const waiting = await readFlow(scene)
       assert.deepEqual(waiting.failure, { unit: 'a', reason: 'unreadable' })
@@ -42,7 +42,7 @@ export function describeFlowEnds(all: ContractSuite): void {
     suite.test('with `fail`, the flow fails at once, whatever is pending', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail', sealed: false })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       const failed = await readFlow(scene)
       assert.deepEqual(
         [failed.status, failed.failure],
@@ -60,7 +60,7 @@ export function describeFlowEnds(all: ContractSuite): void {
     suite.test('with `finalize`, the flow ends without the unit', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       assert.deepEqual(await endMessages(scene), [])
       await settleNext(scene)
       const record = await readFlow(scene)
@@ -75,7 +75,7 @@ export function describeFlowEnds(all: ContractSuite): void {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
       await settleNext(scene)
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       assert.deepEqual(await endMessages(scene), ['book is done'])
     })
   })
@@ -240,7 +240,7 @@ export function describeFlowEnds(all: ContractSuite): void {
     suite.test('sends the work of a unit again, once', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail', keepsWork: false })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       const work = messageTo('work', 'a again')
       for (let time = 0; time < 2; time += 1) {
         const { status, failure } = await flowsOf(scene).resume({ ...pages, unit: 'a', work })
@@ -255,7 +255,7 @@ export function describeFlowEnds(all: ContractSuite): void {
     suite.test('releases the former message, however it ends', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await flowsOf(scene).resume({ ...pages, unit: 'a', work: messageTo('work', 'a again') })
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead' })
       assert.deepEqual(await unitStates(scene), { a: 'pending' })
@@ -266,7 +266,7 @@ export function describeFlowEnds(all: ContractSuite): void {
     suite.test('sends what the flow remembers, and leaves the other units alone', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { keepsWork: true })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await settleNext(scene)
       const { units: counted } = await flowsOf(scene).resume({ ...pages, unit: 'a' })
       assert.deepEqual(counted, { total: 2, done: 1, dead: 0, pending: 1 })
@@ -278,7 +278,7 @@ export function describeFlowEnds(all: ContractSuite): void {
     suite.test('needs a message where the flow remembers none', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await rejects(flowsOf(scene).resume({ ...pages, unit: 'a' }), 'invalid_argument')
       const work = messageTo('nowhere', 'a')
       await rejects(flowsOf(scene).resume({ ...pages, unit: 'a', work }), 'queue_not_found')
@@ -293,7 +293,7 @@ export function describeFlowEnds(all: ContractSuite): void {
       const next = (unit: string) => [{ ...pages, unit, work: messageTo('work', unit) }]
       await settleNext(scene, { kind: 'acknowledge' }, { starts: next('2') })
       await settleNext(scene, { kind: 'acknowledge' }, { starts: next('3') })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       assert.deepEqual((await readFlow(scene)).failure, { unit: '3', reason: 'unreadable' })
       const again = await flowsOf(scene).resume({ ...pages, unit: '2' })
       assert.deepEqual(
@@ -314,7 +314,7 @@ export function describeFlowEnds(all: ContractSuite): void {
         await createFlowQueues(scene)
         const steps = [...unitsOf('1'), { id: '2' }]
         await openFlow(scene, steps, { onUnitFailure: 'fail', keepsWork: true })
-        await settleNext(scene, bury)
+        await settleNext(scene, unreadable)
         const starts = [{ ...pages, unit: '2', work: messageTo('work', '2') }]
         await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead', starts })
         assert.deepEqual(

@@ -22,7 +22,7 @@ import { jobsOf } from './job-scene.ts'
 import { day, hour, minute, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
+const unreadable: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
 /** What happens when two changes of a flow arrive in an unexpected order. */
 export function describeFlowInterleavings(all: ContractSuite): void {
@@ -45,7 +45,7 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'fail' })
       const held = await receiveAll(scene)
       await flowsOf(scene).cancel(pages)
-      await settleWith(scene, held.get('a')?.receipt ?? '', { outcome: bury })
+      await settleWith(scene, held.get('a')?.receipt ?? '', { outcome: unreadable })
       await scene.sweep()
       await settleWith(scene, held.get('b')?.receipt ?? '')
       assert.deepEqual(await unitStates(scene), { a: 'dead', b: 'done' })
@@ -60,7 +60,7 @@ export function describeFlowInterleavings(all: ContractSuite): void {
     suite.test('is not ended again by a dead letter that is moved back later', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a', 'b'), { onUnitFailure: 'finalize' })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await settleNext(scene)
       assert.deepEqual(await endMessages(scene), ['book is done'])
       await scene.backend.startMoveTask({ source: 'work-dead' })
@@ -157,7 +157,7 @@ export function describeFlowInterleavings(all: ContractSuite): void {
       await createFlowQueues(scene)
       const steps = [...unitsOf('1'), { id: '2' }]
       await openFlow(scene, steps, { onUnitFailure: 'fail', keepsWork: true, inOrder: true })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await settleNext(scene, acknowledge, { queue: 'work-dead' })
       assert.deepEqual(await unitStates(scene), { 1: 'done', 2: 'pending' })
       const resume = flowsOf(scene).resume({ ...pages, unit: '2' })

@@ -18,7 +18,7 @@ import { jobsOf } from './job-scene.ts'
 import { day, hour, minute, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
+const unreadable: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 
 /** The state of the only unit, why it is dead, and whether the flow is done. */
 async function fate(scene: Scene): Promise<unknown> {
@@ -65,7 +65,7 @@ export function describeFlowMessages(all: ContractSuite): void {
       const { receipt } = await scene.receiveOne('work', { visibilityMs: second })
       await scene.advance(minute)
       const later = await scene.receiveOne('work')
-      for (const outcome of [{ kind: 'acknowledge' }, bury] as const) {
+      for (const outcome of [{ kind: 'acknowledge' }, unreadable] as const) {
         assert.equal((await settleWith(scene, receipt, { outcome })).status, 'stale')
       }
       assert.deepEqual(await fate(scene), ['pending', null, 'open'])
@@ -85,7 +85,7 @@ export function describeFlowMessages(all: ContractSuite): void {
     suite.test('it is dead when the message is dead-lettered', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
     })
 
@@ -193,7 +193,7 @@ export function describeFlowMessages(all: ContractSuite): void {
     suite.test('it has work again when its dead letter is moved back', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await scene.backend.startMoveTask({ source: 'work-dead' })
       await scene.sweep()
       assert.deepEqual(await fate(scene), ['pending', null, 'open'])
@@ -207,7 +207,7 @@ export function describeFlowMessages(all: ContractSuite): void {
     suite.test('it is done when its dead letter is acknowledged', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'work-dead' })
       assert.deepEqual(await fate(scene), ['done', null, 'finalized'])
       assert.deepEqual((await readFlow(scene)).units, { total: 1, done: 1, dead: 0, pending: 0 })
@@ -216,7 +216,7 @@ export function describeFlowMessages(all: ContractSuite): void {
     suite.test('a dead letter that goes leaves it dead', async (scene) => {
       await createFlowQueues(scene)
       await openFlow(scene, unitsOf('a'))
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await scene.backend.purgeQueue({ queue: 'work-dead' })
       await scene.sweep()
       assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
@@ -235,7 +235,7 @@ export function describeFlowMessages(all: ContractSuite): void {
         { id: 'a', work },
         { id: 'b', work },
       ])
-      await settleNext(scene, bury, { queue: 'order.fifo' })
+      await settleNext(scene, unreadable, { queue: 'order.fifo' })
       await settleNext(scene, { kind: 'acknowledge' }, { queue: 'order.fifo' })
       const [letter] = await scene.peek('order-dead.fifo', 'ready')
       assert.equal((await readUnits(scene))[0]?.messageId, letter?.id)
@@ -284,7 +284,7 @@ export function describeFlowMessages(all: ContractSuite): void {
       async (scene) => {
         await createFlowQueues(scene)
         await openFlow(scene, [{ id: 'a', work }])
-        await settleNext(scene, bury)
+        await settleNext(scene, unreadable)
         assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
         const [failed] = (await jobsOf(scene).list({ queue: 'work', limit: 10 })).items
         const retried = await jobsOf(scene).retry({ id: failed?.id ?? '' })
@@ -302,7 +302,7 @@ export function describeFlowMessages(all: ContractSuite): void {
       await createFlowQueues(scene)
       await scene.queue('bare')
       await openFlow(scene, [{ id: 'a', work: { ...work, queue: 'bare' } }])
-      await settleNext(scene, bury, { queue: 'bare' })
+      await settleNext(scene, unreadable, { queue: 'bare' })
       assert.deepEqual(await fate(scene), ['dead', 'unreadable', 'open'])
     })
 

@@ -17,7 +17,7 @@ import {
 import { assertRefused, hour, minute, only, rejects, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
 
-const bury: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
+const unreadable: Outcome = { kind: 'deadLetter', reason: 'unreadable' }
 const chapters = { ...pages, flow: 'app-dev-chapters' } as const
 const parent = { ...pages, unit: 'a' } as const
 
@@ -169,7 +169,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       await createFlowQueues(scene)
       await openFlow(scene, [{ id: 'a' }, { id: 'b' }])
       await openFlow(scene, unitsOf('x'), { ...chapters, parent, onUnitFailure: 'fail' })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       const second_ = { ...chapters, id: 'second' }
       await openFlow(scene, [{ id: 'y' }], { ...second_, parent: { ...pages, unit: 'b' } })
       await flowsOf(scene).cancel(second_)
@@ -182,7 +182,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       await createFlowQueues(scene)
       await openFlow(scene, [{ id: 'a' }, { id: 'b' }])
       await openFlow(scene, unitsOf('x'), { ...chapters, parent, onUnitFailure: 'fail' })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       await flowsOf(scene).cancel(pages)
       await rejects(flowsOf(scene).resume({ ...chapters, unit: 'x' }), 'flow_finished')
     })
@@ -192,7 +192,7 @@ export function describeFlowSettling(all: ContractSuite): void {
       await openFlow(scene, [{ id: 'a' }])
       const { finalize: _, ...child } = opening(unitsOf('x'), { ...chapters, parent })
       await flowsOf(scene).open({ ...child, onUnitFailure: 'fail' })
-      await settleNext(scene, bury)
+      await settleNext(scene, unreadable)
       assert.deepEqual(await unitStates(scene), { a: 'dead' })
       await flowsOf(scene).resume({ ...chapters, unit: 'x', work: messageTo('work', 'x') })
       assert.deepEqual(await unitStates(scene), { a: 'pending' })

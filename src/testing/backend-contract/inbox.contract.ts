@@ -101,8 +101,8 @@ function describeClaims(suite: ContractSuite): void {
     ])
     assert.deepEqual(await listedItems(scene, { by: 'ben', state: 'waiting' }), [])
     assert.deepEqual(await listedItems(scene, { by: 'cleo' }), [])
-    const nobody = await inboxesOf(scene).counts({ queue: 'inbox' })
-    assert.deepEqual(nobody, { waiting: 2, claimed: 3, mine: 0, leased: 0 })
+    const withoutName = await inboxesOf(scene).counts({ queue: 'inbox' })
+    assert.deepEqual(withoutName, { waiting: 2, claimed: 3, mine: 0, leased: 0 })
   })
 
   suite.test('lists are read page by page, whatever the state', async (scene) => {

@@ -270,7 +270,7 @@ function describeRecords(suite: ContractSuite): void {
       await rejects(set(wrong), 'invalid_argument')
     }
     await rejects(turnOn(scene, 'queue', 'missing'), 'queue_not_found')
-    const nobody = { scope: 'type', value: 'OCR', by: '' } as const
-    await rejects(switchesOf(scene).lift(nobody), 'invalid_argument')
+    const withoutName = { scope: 'type', value: 'OCR', by: '' } as const
+    await rejects(switchesOf(scene).lift(withoutName), 'invalid_argument')
   })
 }

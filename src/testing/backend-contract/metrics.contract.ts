@@ -14,10 +14,10 @@ export function describeMetrics(all: ContractSuite): void {
         body: 'later',
         delayMs: 5 * minute,
       })
-      const [done, buried] = await scene.receive('q', { max: 3, visibilityMs: hour })
-      assert.ok(done && buried)
+      const [done, deadLettered] = await scene.receive('q', { max: 3, visibilityMs: hour })
+      assert.ok(done && deadLettered)
       await scene.acknowledge('q', done.receipt)
-      await scene.settle('q', buried.receipt, { kind: 'deadLetter', reason: 'broken' })
+      await scene.settle('q', deadLettered.receipt, { kind: 'deadLetter', reason: 'broken' })
       await nextMinute(scene)
       const { minute: at, ...figures } = only(await minutesOf(scene, 'q'))
       assert.equal(at % minute, 0)

@@ -12,7 +12,11 @@ export function describeMoveTasks(suite: ContractSuite): void {
   })
 }
 
-async function bury(scene: Scene, queue: string, ...bodies: readonly string[]): Promise<string[]> {
+async function makeDeadLetters(
+  scene: Scene,
+  queue: string,
+  ...bodies: readonly string[]
+): Promise<string[]> {
   const ids = await scene.send(queue, ...bodies)
   for (const { receipt } of await scene.receive(queue, { max: bodies.length })) {
     await scene.settle(queue, receipt, { kind: 'deadLetter', reason: 'test' })
@@ -39,8 +43,8 @@ function describeMoves(suite: ContractSuite): void {
     for (const name of ['a', 'b']) {
       await scene.queue(name, { deadLetter: { queue: 'dead', maxReceives: 3 } })
     }
-    await bury(scene, 'a', 'from a')
-    await bury(scene, 'b', 'from b')
+    await makeDeadLetters(scene, 'a', 'from a')
+    await makeDeadLetters(scene, 'b', 'from b')
     const task = await scene.backend.startMoveTask({ source: 'dead' })
     assert.deepEqual(
       [task.source, task.destination, task.movesPerSecond, task.toMove],
@@ -57,7 +61,7 @@ function describeMoves(suite: ContractSuite): void {
   suite.test('with a destination all messages go there', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     await scene.queue('elsewhere')
-    await bury(scene, 'q', 'one', 'two')
+    await makeDeadLetters(scene, 'q', 'one', 'two')
     await scene.send(dead, 'sent straight here')
     await scene.backend.startMoveTask({ source: dead, destination: 'elsewhere' })
     await scene.sweep()
@@ -68,7 +72,7 @@ function describeMoves(suite: ContractSuite): void {
 
   suite.test('a moved message starts anew: new id, new time, no receives', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 1)
-    const [id] = await bury(scene, 'q', 'again')
+    const [id] = await makeDeadLetters(scene, 'q', 'again')
     const before = only(await scene.receive(dead, { visibilityMs: 0 }))
     await scene.advance(minute)
     await scene.backend.startMoveTask({ source: dead })
@@ -86,7 +90,7 @@ function describeMoves(suite: ContractSuite): void {
 
   suite.test('messages in flight stay in the source', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
-    await bury(scene, 'q', 'held', 'free')
+    await makeDeadLetters(scene, 'q', 'held', 'free')
     await scene.receiveOne(dead, { visibilityMs: 10 * minute })
     await scene.backend.startMoveTask({ source: dead })
     await scene.sweep()
@@ -97,9 +101,9 @@ function describeMoves(suite: ContractSuite): void {
   suite.test('expired messages are neither moved nor counted as to be moved', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     await scene.backend.changeQueue({ queue: dead, changes: { retentionMs: minute } })
-    await bury(scene, 'q', 'old')
+    await makeDeadLetters(scene, 'q', 'old')
     await scene.advance(minute + second)
-    await bury(scene, 'q', 'young')
+    await makeDeadLetters(scene, 'q', 'young')
     const { toMove } = await scene.backend.startMoveTask({ source: dead })
     assert.equal(toMove, 1)
     await scene.sweep()
@@ -108,7 +112,7 @@ function describeMoves(suite: ContractSuite): void {
 
   suite.test('a waiting receive is woken by a moved message', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
-    await bury(scene, 'q', 'again')
+    await makeDeadLetters(scene, 'q', 'again')
     const answer = scene.receive('q', { waitMs: 20 * second })
     await scene.advance(second)
     await scene.backend.startMoveTask({ source: dead })
@@ -122,7 +126,7 @@ function describeMoves(suite: ContractSuite): void {
   suite.test('large messages are moved whole', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     const body = 'large '.repeat(20_000)
-    await bury(scene, 'q', body)
+    await makeDeadLetters(scene, 'q', body)
     await scene.backend.startMoveTask({ source: dead })
     await scene.sweep()
     assert.ok((await scene.receiveOne('q')).body === body)
@@ -155,7 +159,7 @@ function describeProgress(suite: ContractSuite): void {
     'a task with a rate moves that many a second, and shows its progress',
     async (scene) => {
       const dead = await scene.queueWithDeadLetters('q', 3)
-      await bury(scene, 'q', ...bodies)
+      await makeDeadLetters(scene, 'q', ...bodies)
       const task = await scene.backend.startMoveTask({ source: dead, movesPerSecond: 2 })
       assert.deepEqual([task.status, task.movesPerSecond, task.toMove], ['running', 2, 10])
       await work(scene, 2)
@@ -172,7 +176,7 @@ function describeProgress(suite: ContractSuite): void {
 
   suite.test('a task that was left for a while continues at its rate', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
-    await bury(scene, 'q', ...bodies)
+    await makeDeadLetters(scene, 'q', ...bodies)
     await scene.backend.startMoveTask({ source: dead, movesPerSecond: 2 })
     await scene.sweep()
     await scene.advance(60 * second)
@@ -186,7 +190,7 @@ function describeProgress(suite: ContractSuite): void {
 
   suite.test('a cancelled task stops where it is, and nothing is lost', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
-    await bury(scene, 'q', ...bodies)
+    await makeDeadLetters(scene, 'q', ...bodies)
     const { id } = await scene.backend.startMoveTask({ source: dead, movesPerSecond: 2 })
     await work(scene, 1)
     const cancelling = await scene.backend.cancelMoveTask({ id })
@@ -207,7 +211,7 @@ function describeProgress(suite: ContractSuite): void {
 
   suite.test('a task that must find the way fails at a message that never died', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
-    await bury(scene, 'q', 'died')
+    await makeDeadLetters(scene, 'q', 'died')
     await scene.send(dead, 'sent straight here', 'and this too')
     await scene.backend.startMoveTask({ source: dead })
     await scene.sweep()
@@ -222,7 +226,7 @@ function describeProgress(suite: ContractSuite): void {
   suite.test('a task fails when its destination goes, and the rest stays', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
     await scene.queue('elsewhere')
-    await bury(scene, 'q', ...bodies)
+    await makeDeadLetters(scene, 'q', ...bodies)
     await scene.backend.startMoveTask({ source: dead, destination: 'elsewhere', movesPerSecond: 1 })
     await scene.backend.deleteQueue({ queue: 'elsewhere' })
     await work(scene, 2)
@@ -234,9 +238,9 @@ function describeProgress(suite: ContractSuite): void {
 
   suite.test('dead letters that arrive while a task runs are not lost', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
-    await bury(scene, 'q', 'early')
+    await makeDeadLetters(scene, 'q', 'early')
     await scene.backend.startMoveTask({ source: dead, movesPerSecond: 1 })
-    await bury(scene, 'q', 'late')
+    await makeDeadLetters(scene, 'q', 'late')
     await work(scene, 5)
     const [here, there] = [await scene.counts('q'), await scene.counts(dead)]
     assert.equal(here.ready + there.ready, 2)
@@ -244,7 +248,7 @@ function describeProgress(suite: ContractSuite): void {
 
   suite.needing('reopen').test('a task continues after a restart', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
-    await bury(scene, 'q', ...bodies)
+    await makeDeadLetters(scene, 'q', ...bodies)
     await scene.backend.startMoveTask({ source: dead, movesPerSecond: 2 })
     await work(scene, 1)
     await scene.reopen()
@@ -283,10 +287,10 @@ function describeSkips(suite: ContractSuite): void {
     'messages without a queue to go back to are skipped, counted and stay; the others move',
     async (scene) => {
       await withGoneSource(scene)
-      await bury(scene, 'gone', 'one', 'two')
-      await bury(scene, 'kept', 'three')
+      await makeDeadLetters(scene, 'gone', 'one', 'two')
+      await makeDeadLetters(scene, 'kept', 'three')
       await scene.send('dead', 'sent straight here')
-      await bury(scene, 'kept', 'four')
+      await makeDeadLetters(scene, 'kept', 'four')
       await scene.backend.deleteQueue({ queue: 'gone' })
       const { skipped: none } = await scene.backend.startMoveTask({ source: 'dead' })
       assert.deepEqual(none, { queue_not_found: 0, origin_unknown: 0 })
@@ -303,8 +307,8 @@ function describeSkips(suite: ContractSuite): void {
   suite.test('a skipped message costs nothing of the rate, and is counted once', async (scene) => {
     await withGoneSource(scene)
     const many = Array.from({ length: 10 }, (_, index) => `m${index}`)
-    await bury(scene, 'gone', ...many)
-    await bury(scene, 'kept', 'a', 'b', 'c')
+    await makeDeadLetters(scene, 'gone', ...many)
+    await makeDeadLetters(scene, 'kept', 'a', 'b', 'c')
     await scene.backend.deleteQueue({ queue: 'gone' })
     await scene.backend.startMoveTask({ source: 'dead', movesPerSecond: 1 })
     await scene.sweep()
@@ -321,8 +325,8 @@ function describeSkips(suite: ContractSuite): void {
     'a later task moves what was skipped, once the queue is there again',
     async (scene) => {
       await withGoneSource(scene)
-      await bury(scene, 'gone', 'one')
-      await bury(scene, 'kept', 'two')
+      await makeDeadLetters(scene, 'gone', 'one')
+      await makeDeadLetters(scene, 'kept', 'two')
       await scene.backend.deleteQueue({ queue: 'gone' })
       await scene.backend.startMoveTask({ source: 'dead' })
       await scene.sweep()
@@ -339,9 +343,13 @@ function describeSkips(suite: ContractSuite): void {
   suite.test('many skipped messages at the head are passed once', async (scene) => {
     await withGoneSource(scene)
     for (let batch = 0; batch < 50; batch += 1) {
-      await bury(scene, 'gone', ...Array.from({ length: 10 }, (_, index) => `m${batch}.${index}`))
+      await makeDeadLetters(
+        scene,
+        'gone',
+        ...Array.from({ length: 10 }, (_, index) => `m${batch}.${index}`),
+      )
     }
-    await bury(scene, 'kept', 'last')
+    await makeDeadLetters(scene, 'kept', 'last')
     await scene.backend.deleteQueue({ queue: 'gone' })
     await scene.backend.startMoveTask({ source: 'dead' })
     await scene.sweep()
@@ -368,7 +376,7 @@ function describeRefusals(suite: ContractSuite): void {
 
   suite.test('a source has one task at a time', async (scene) => {
     const dead = await scene.queueWithDeadLetters('q', 3)
-    await bury(scene, 'q', 'one', 'two', 'three')
+    await makeDeadLetters(scene, 'q', 'one', 'two', 'three')
     await scene.backend.startMoveTask({ source: dead, movesPerSecond: 1 })
     await rejects(scene.backend.startMoveTask({ source: dead }), 'move_task_running')
     await work(scene, 5)

@@ -155,10 +155,13 @@ function describeDeadLettering(suite: ContractSuite): void {
       })
       assert.equal(result.status, 'settled')
       assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
-      const buried = await scene.receiveOne(dead)
-      assert.deepEqual([buried.id, buried.body, buried.sentAt], [id, 'poison', sentAt])
-      assert.equal(buried.deadLetterOrigin?.source, 'q')
-      assert.equal(buried.deadLetterOrigin?.reason, 'cannot be read')
+      const deadLettered = await scene.receiveOne(dead)
+      assert.deepEqual(
+        [deadLettered.id, deadLettered.body, deadLettered.sentAt],
+        [id, 'poison', sentAt],
+      )
+      assert.equal(deadLettered.deadLetterOrigin?.source, 'q')
+      assert.equal(deadLettered.deadLetterOrigin?.reason, 'cannot be read')
       const { totals } = await scene.statistics('q')
       assert.deepEqual([totals.deadLettered, totals.acknowledged], [1, 0])
     },

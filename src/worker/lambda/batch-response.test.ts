@@ -29,7 +29,7 @@ describe('the response of a function that reports failures', () => {
     assert.deepEqual(judged(response), { failed: [], problem: null })
   })
 
-  test('names the messages that must come again', () => {
+  test('names the messages to retry', () => {
     assert.deepEqual(judged(failures('a3', 'b1', 'b1')), { failed: ['a3', 'b1'], problem: null })
   })
 

@@ -1,5 +1,5 @@
 /**
- * One invocation of a handler in its thread: the context, the ways in which a handler can respond, and the
+ * One invocation of a handler in its thread: the context, how a handler can respond, and the
  * end of those that never do. Older runtimes of Lambda respond once the event loop is empty. Node 24 and
  * later only support promises.
  */

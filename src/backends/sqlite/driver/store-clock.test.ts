@@ -93,7 +93,7 @@ describe('the clock of a store', () => {
     ])
   })
 
-  test('goes on at the same pace when a jump that it followed is taken back; wall time returns', async () => {
+  test('continues at the same pace when a jump that it followed is taken back; wall time returns', async () => {
     const { clock, process, start } = machine()
     const one = process()
     one.now()
@@ -136,7 +136,7 @@ describe('the clock of a store', () => {
 })
 
 describe('a process that starts', () => {
-  test('has the time that passed while nobody had the store open', async () => {
+  test('has the time that passed while no process had the store open', async () => {
     const { clock, process, start } = machine()
     process().commit()
     await clock.advance(minute)

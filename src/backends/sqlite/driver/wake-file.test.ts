@@ -9,8 +9,8 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('a wakeFile', () => {
-  test('that rings while its listener rests is heard when the rest is over, not at the next poll', async () => {
+describe('a wake file', () => {
+  test('that is written while its listener pauses wakes it after the pause, not at the next poll', async () => {
     const folder = await temporaryFolder('wakeFile')
     const ports = virtualPorts()
     let version = 0

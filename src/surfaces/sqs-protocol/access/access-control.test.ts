@@ -100,9 +100,9 @@ describe('an endpoint without keys, on a loopback address', () => {
     assert.equal(local.authenticate(request).account, '111122223333')
   })
 
-  test('takes those who say nothing for somebody at home', () => {
-    const nobody = { accessKeyId: 'anonymous', ...home }
-    assert.deepEqual(local.authenticate({ ...headWith({ host: 'localhost' }), body }), nobody)
+  test('treats a request without credentials as one of the home account', () => {
+    const anonymous = { accessKeyId: 'anonymous', ...home }
+    assert.deepEqual(local.authenticate({ ...headWith({ host: 'localhost' }), body }), anonymous)
   })
 })
 

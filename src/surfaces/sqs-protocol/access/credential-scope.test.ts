@@ -20,7 +20,7 @@ const scope = {
   terminator: 'aws4_request',
 }
 
-describe('the scope of a request that nobody verifies', () => {
+describe('the scope of an unverified request', () => {
   test('is read from the header', () => {
     const rest = 'SignedHeaders=host, Signature=0'
     assert.deepEqual(inHeader(`AWS4-HMAC-SHA256 Credential=${credential}, ${rest}`), scope)
