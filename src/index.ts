@@ -5,6 +5,7 @@
  */
 import './app/require-node.ts'
 
+export type { EncryptionKey } from './app/encryption-keys.ts'
 export type { Notice } from './app/notice.ts'
 export type {
   BackupOptions,

@@ -51,6 +51,7 @@ const openOptions: OptionNames<OpenOptions> = {
   log: true,
   allowPrivateWebhooks: true,
   busyTimeout: true,
+  encryptionKeys: true,
 }
 const backupOptions: OptionNames<BackupOptions> = { onProgress: true, signal: true }
 
@@ -152,7 +153,7 @@ export async function openApp<const Opened extends App>(
 
 /** A backend that the caller passed in stays open. The caller closes it. */
 async function backendOf(
-  { backend, data, busyTimeout }: OpenOptions,
+  { backend, data, busyTimeout, encryptionKeys }: OpenOptions,
   ports: Ports,
   onNotice: (notice: Notice) => void,
 ): Promise<AppBackend> {
@@ -162,6 +163,7 @@ async function backendOf(
     data: data ?? (process.env['MILLRACE_DATA'] || serverDefaults.data),
     create: true,
     ports,
+    encryptionKeys,
     ...(busyTimeout && { busyTimeoutMs: durationMs(busyTimeout, 'busyTimeout') }),
     onClockChange: (change) => onNotice({ kind: 'clock', ...change }),
   })

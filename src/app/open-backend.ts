@@ -11,6 +11,7 @@ import {
   prepareDataDirectory,
   removeEmpty,
 } from './data-directory.ts'
+import { type EncryptionKey, requireKeys } from './encryption-keys.ts'
 
 export interface OpenBackendOptions {
   readonly data: string
@@ -18,6 +19,8 @@ export interface OpenBackendOptions {
   readonly create?: boolean
   /** How long calls wait for other processes that write. Default: that of the backend. */
   readonly busyTimeoutMs?: number
+  /** Seals content with the first of these keys. Default: MILLRACE_ENCRYPTION_KEYS, or none. */
+  readonly encryptionKeys?: readonly EncryptionKey[] | undefined
   /** Clock, timers, random numbers and ids. Default: those of the system. */
   readonly ports?: Ports
   /** Called when the wall clock jumps or returns, and when the store accepts a jump. */
@@ -30,10 +33,15 @@ export interface OpenedBackend extends AsyncDisposable {
 }
 
 export async function openBackend(options: OpenBackendOptions): Promise<OpenedBackend> {
-  const { data, create = false, ...others } = options
+  const { data, create = false, encryptionKeys, ...others } = options
+  const encryption = requireKeys(encryptionKeys)
   const directory = await (create ? prepareDataDirectory : existingDataDirectory)(data)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
-  const backend = await openSqlite({ file: directory.file, ...others })
+  const backend = await openSqlite({
+    file: directory.file,
+    ...others,
+    ...(encryption && { encryption }),
+  })
   return { backend, directory, [Symbol.asyncDispose]: () => backend.close() }
 }
 

@@ -24,6 +24,7 @@ import type { QueueProducer } from '../producer/queue-producer.ts'
 import type { QueueConsumer } from '../receiving/queue-consumer.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
+import type { EncryptionKey } from './encryption-keys.ts'
 import type { Notice } from './notice.ts'
 
 export async function open<const Opened extends App>(
@@ -56,6 +57,11 @@ export interface OpenOptions {
    * (`allow` or `refuse`), or false.
    */
   readonly allowPrivateWebhooks?: boolean
+  /**
+   * Seals all content in the store with the first of these keys, and opens what any of them has sealed. Default:
+   * MILLRACE_ENCRYPTION_KEYS (`id:key`, comma separated), or none.
+   */
+  readonly encryptionKeys?: readonly EncryptionKey[]
   /** How long a call waits for other processes that write to the store. Default 1m. */
   readonly busyTimeout?: Duration
 }

@@ -16,6 +16,7 @@ import type { FindingStore } from './finding-store.ts'
 import type { EmittedFlow, EmittedStart, FlowStore, MarkUnits, UnitKey } from './flow-store.ts'
 import type { InboxStore } from './inbox-store.ts'
 import type { DeliveredJob, EnqueuedJob, JobStore } from './job-store.ts'
+import type { KeyStore } from './key-store.ts'
 import type { MetricStore } from './metric-store.ts'
 import type { OtherThread } from './other-thread.ts'
 import type { ScheduleStore } from './schedule-store.ts'
@@ -60,6 +61,8 @@ export interface Backend {
   readonly inboxes: InboxStore | null
   /** Stacks that were brought up. */
   readonly stacks: StackStore | null
+  /** The keys that texts are sealed with. */
+  readonly keys: KeyStore | null
   /** How another thread of this process reaches the same store; null where none can. */
   readonly otherThread: OtherThread | null
 

@@ -43,6 +43,7 @@ export function checkedBackend(backend: Backend): Backend {
     alarms: backend.alarms && checkedStore(backend.alarms, alarmChecks),
     inboxes: backend.inboxes && checkedStore(backend.inboxes, inboxChecks),
     stacks: backend.stacks && checkedStore(backend.stacks, stackChecks),
+    keys: backend.keys,
     otherThread: backend.otherThread,
 
     ...checkedStore<CheckedCalls>(backend, callChecks),

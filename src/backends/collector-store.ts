@@ -44,6 +44,8 @@ export interface NewItem {
   readonly body: string
   /** Items are merged in this order, and in that of their arrival where it is the same. */
   readonly order: number
+  /** The size of the body in the clear, if it is sealed. */
+  readonly bytes?: number
 }
 
 export interface AddItems extends CollectorKey {

@@ -5,6 +5,7 @@
 import type { BackoffPolicy } from '../core/backoff.ts'
 import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
 import type { JobStatus } from '../core/job-state.ts'
+import type { SealedContent } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { LeaseRefusal, Page } from './stored-message.ts'
 
@@ -53,6 +54,8 @@ export interface NewJob extends JobLabels {
   readonly idempotency?: Idempotency
   /** How long to wait between attempts. Default: the worker decides. */
   readonly backoff?: BackoffPolicy
+  /** Set if the payload is sealed. */
+  readonly sealed?: SealedContent
 }
 
 export interface Idempotency {

@@ -52,22 +52,9 @@ const encoder = new TextEncoder()
 
 /** Why a queue would refuse this message, or undefined when it takes it. */
 export function refuseMessage(message: NewMessage, rules: MessageRules): MillraceError | undefined {
-  const { body, attributes, systemAttributes, delayMs, group, deduplicationId } = message
-  if (typeof body !== 'string' || body === '') {
-    return invalid(
-      'body',
-      typeof body === 'string' ? 'an empty string' : describeGiven(body),
-      'a non-empty string',
-    )
-  }
-  if (hasForbiddenCharacter(body)) {
-    return invalid(
-      'body',
-      'a character outside the set',
-      'the characters of XML 1.0',
-      'invalid_message',
-    )
-  }
+  const { attributes, systemAttributes, delayMs, group, deduplicationId } = message
+  const refusal = message.sealed === undefined ? refuseBody(message) : undefined
+  if (refusal !== undefined) return refusal
   const isPlain = attributes === undefined && systemAttributes === undefined && group === undefined
   const mayBePlain = rules.delayMs === 0 && delayMs === undefined
   if (isPlain && mayBePlain && deduplicationId === undefined) {
@@ -92,8 +79,33 @@ export function refuseMessage(message: NewMessage, rules: MessageRules): Millrac
   return refuseForType(message, rules) ?? refuseForSize(message, rules.messageBytesMax)
 }
 
+function refuseBody({ body }: NewMessage): MillraceError | undefined {
+  if (typeof body !== 'string' || body === '') {
+    return invalid(
+      'body',
+      typeof body === 'string' ? 'an empty string' : describeGiven(body),
+      'a non-empty string',
+    )
+  }
+  if (!hasForbiddenCharacter(body)) return undefined
+  return invalid(
+    'body',
+    'a character outside the set',
+    'the characters of XML 1.0',
+    'invalid_message',
+  )
+}
+
+/** Whether any queue may take the body and the attributes, apart from their size. */
+export function isContentValid(message: NewMessage): boolean {
+  const violations: Violations = []
+  if (message.attributes !== undefined) checkAttributes(violations, message.attributes)
+  return violations.length === 0 && refuseBody(message) === undefined
+}
+
 /** Bytes that count towards the size limit: the body, and names, types and values of attributes. */
-export function messageBytes({ body, attributes }: NewMessage): number {
+export function messageBytes({ body, attributes, sealed }: NewMessage): number {
+  if (sealed !== undefined) return sealed.bytes
   let bytes = textBytes(body)
   for (const [name, { type, value }] of Object.entries(attributes ?? {})) {
     bytes += textBytes(name) + textBytes(type)

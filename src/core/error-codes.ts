@@ -118,6 +118,18 @@ export const errorCodes = {
     retryable: false,
     message: 'The store cannot be opened in this directory.',
   },
+  encryption_key_missing: {
+    retryable: false,
+    message: 'The store is sealed with a key that is not given.',
+  },
+  encryption_key_wrong: {
+    retryable: false,
+    message: 'The store is sealed with another key of this id.',
+  },
+  encryption_failed: {
+    retryable: false,
+    message: 'A sealed text in the store cannot be opened: it is damaged, or was changed.',
+  },
   store_replaced: {
     retryable: false,
     message:

@@ -9,6 +9,16 @@ export interface NewMessage {
   /** Required on FIFO queues; the tenant on standard queues. */
   readonly group?: string
   readonly deduplicationId?: string
+  /** Set if the body is sealed. */
+  readonly sealed?: SealedContent
+}
+
+/** What a store must know about content that it cannot read. */
+export interface SealedContent {
+  /** The size of the content in the clear, which counts towards limits. */
+  readonly bytes: number
+  /** By which equal contents are recognised: one per key that may be in use. The first is stored. */
+  readonly fingerprints: readonly string[]
 }
 
 export interface MessageAttribute {

@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
-import { openSqlite } from '../../src/backends/sqlite/index.ts'
+import { openSqlite, type SqliteOptions } from '../../src/backends/sqlite/index.ts'
 import {
   type ContractHarness,
   describeBackendContract,
@@ -10,13 +11,23 @@ import {
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 
-describeBackendContract({ name: 'SQLite', describe, test, open: openHarness })
+type StoreOptions = Pick<SqliteOptions, 'encryption'>
 
-async function openHarness(): Promise<ContractHarness> {
+describeBackendContract({ name: 'SQLite', describe, test, open: () => openHarness({}) })
+
+const encryption = [{ id: 'contract', key: randomBytes(32) }] as const
+describeBackendContract({
+  name: 'SQLite with an encryption key',
+  describe,
+  test,
+  open: () => openHarness({ encryption }),
+})
+
+async function openHarness(options: StoreOptions): Promise<ContractHarness> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-contract-'))
   const ports = virtualPorts()
   const file = join(folder, 'store.db')
-  const open = () => openSqlite({ file, ports })
+  const open = () => openSqlite({ file, ports, ...options })
   let backend = await open()
   return {
     backend,

@@ -6,6 +6,7 @@ import type { ClockChange } from '../../core/clock-change.ts'
 import { type Ports, systemPorts } from '../../core/ports.ts'
 import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
+import { type CipherKeys, sealWith } from '../sealing/seal-with.ts'
 import { storageError } from './driver/storage-fault.ts'
 import { SqliteBackend } from './sqlite-backend.ts'
 
@@ -15,14 +16,18 @@ export interface SqliteOptions {
   readonly ports?: Ports
   /** How long operations wait for other processes before they fail. Default: one minute. */
   readonly busyTimeoutMs?: number
+  /** Seals content with the first of these keys, and opens what any of them has sealed. Default: none. */
+  readonly encryption?: CipherKeys
   /** Called when the wall clock jumps, returns, or when the store follows it. */
   readonly onClockChange?: (change: ClockChange) => void
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
-  const { file, ports = systemPorts, busyTimeoutMs = 60_000, onClockChange } = options
+  const { file, ports = systemPorts, busyTimeoutMs = 60_000, encryption, onClockChange } = options
+  const keys = encryption?.map(({ id }) => id) ?? []
   try {
-    return checkedBackend(new SqliteBackend({ file, ports, busyTimeoutMs, onClockChange }))
+    const backend = new SqliteBackend({ file, ports, busyTimeoutMs, keys, onClockChange })
+    return checkedBackend(encryption === undefined ? backend : await sealWith(backend, encryption))
   } catch (error) {
     throw storageError(error)
   }

@@ -46,6 +46,7 @@ import type { FindingStore } from '../finding-store.ts'
 import type { FlowStore } from '../flow-store.ts'
 import type { InboxStore } from '../inbox-store.ts'
 import type { JobStore } from '../job-store.ts'
+import type { KeyStore } from '../key-store.ts'
 import type { MetricStore } from '../metric-store.ts'
 import type { ScheduleStore } from '../schedule-store.ts'
 import type { StackStore } from '../stack-store.ts'
@@ -95,6 +96,7 @@ import {
   collectorOperations,
   flowOperations,
   inboxOperations,
+  keyOperations,
   scheduleOperations,
   stackOperations,
   switchOperations,
@@ -105,6 +107,8 @@ export interface SqliteBackendOptions {
   readonly file: string
   readonly ports: Ports
   readonly busyTimeoutMs: number
+  /** The ids of the keys that texts can be opened with. */
+  readonly keys: readonly string[]
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
@@ -120,6 +124,7 @@ export class SqliteBackend implements Backend {
   readonly alarms: AlarmStore
   readonly inboxes: InboxStore
   readonly stacks: StackStore
+  readonly keys: KeyStore
   readonly otherThread: OtherThread
   readonly #writer: Writer
   readonly #waitingReceives: WaitingReceives
@@ -130,7 +135,8 @@ export class SqliteBackend implements Backend {
   readonly #emptyReceives = new EmptyReceives()
   #closed: Promise<void> | undefined
 
-  constructor({ file, ports, busyTimeoutMs, onClockChange }: SqliteBackendOptions) {
+  constructor(options: SqliteBackendOptions) {
+    const { file, ports, busyTimeoutMs, keys, onClockChange } = options
     this.#ids = ports.ids
     const clock = new StoreClock({
       clock: ports.clock,
@@ -138,7 +144,16 @@ export class SqliteBackend implements Backend {
       // Not from within the transaction that has noticed it.
       onChange: onClockChange && ((change) => ports.timers.soon(() => onClockChange(change))),
     })
-    const openSession = (): Session => new Session(openDatabase(file), clock, ports.ids)
+    const openSession = (): Session => {
+      const session = new Session(openDatabase(file), clock, ports.ids, keys)
+      try {
+        session.readStore()
+      } catch (error) {
+        session.close()
+        throw error
+      }
+      return session
+    }
     // Opened first: nothing is put beside a file that turns out not to be a store.
     const session = openSession()
     this.#fairness = new LockFairness(wakeFileOf(file), ports.clock)
@@ -172,6 +187,7 @@ export class SqliteBackend implements Backend {
     this.schedules = boundStore(this.#writer, scheduleOperations)
     this.findings = findingStore(this.#writer)
     this.stacks = boundStore(this.#writer, stackOperations)
+    this.keys = { sealing: null, ...boundStore(this.#writer, keyOperations) }
     this.metrics = metricStore(this.#writer, this.#emptyReceives)
     this.#waitingReceives = new WaitingReceives({
       ports,

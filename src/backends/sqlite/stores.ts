@@ -4,6 +4,7 @@ import type { AlarmStore } from '../alarm-store.ts'
 import type { CollectorStore } from '../collector-store.ts'
 import type { FlowStore } from '../flow-store.ts'
 import type { InboxStore } from '../inbox-store.ts'
+import type { KeyStore } from '../key-store.ts'
 import type { ScheduleStore } from '../schedule-store.ts'
 import type { StackStore } from '../stack-store.ts'
 import type { SwitchStore } from '../switch-store.ts'
@@ -37,6 +38,8 @@ import {
 import { claimMessage } from './inbox/inbox-claiming.ts'
 import { listInboxes } from './inbox/inbox-events.ts'
 import { countInboxMessages, listInboxMessages } from './inbox/inbox-listing.ts'
+import { addKey, listKeys as listEncryptionKeys, removeKey } from './keys/keys.ts'
+import { rewriteTexts } from './keys/rewriting.ts'
 import {
   dueSchedules,
   ensureSchedule,
@@ -100,6 +103,13 @@ export const inboxOperations: Operations<InboxStore> = {
   release: changes(releaseMessage),
   history: changes(inboxHistory),
   used: reads(listInboxes),
+}
+
+export const keyOperations: Operations<Omit<KeyStore, 'sealing'>> = {
+  list: reads(listEncryptionKeys),
+  add: changes(addKey),
+  remove: changes(removeKey),
+  rewrite: changes(rewriteTexts),
 }
 
 export const scheduleOperations: Operations<ScheduleStore> = {

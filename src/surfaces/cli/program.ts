@@ -35,9 +35,10 @@ const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     metrics: async () => (await import('./metrics-command.ts')).metricsCommand,
     alarm: async () => (await import('./alarm-command.ts')).alarmCommand,
   },
-  'Back up:': {
+  'Back up and seal:': {
     backup: async () => (await import('./backup-command.ts')).backupCommand,
     restore: async () => (await import('./restore-command.ts')).restoreCommand,
+    rekey: async () => (await import('./rekey-command.ts')).rekeyCommand,
   },
   'Shell:': {
     completion: async () => (await import('./completion-command.ts')).completionCommand,

@@ -239,6 +239,9 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   store_foreign: 'internal',
   store_too_new: 'internal',
   store_unusable: 'internal',
+  encryption_key_missing: 'internal',
+  encryption_key_wrong: 'internal',
+  encryption_failed: 'internal',
   file_exists: 'internal',
   address_unavailable: 'internal',
 }

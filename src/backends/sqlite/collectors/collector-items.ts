@@ -42,8 +42,7 @@ export interface ItemRow {
 }
 
 export function insertItem(tx: StoreTransaction, { number }: KeyRow, item: NewItem): void {
-  const { id, order, body } = item
-  const bytes = Buffer.byteLength(body)
+  const { id, order, body, bytes = Buffer.byteLength(body) } = item
   // Any number that rises is enough.
   const arrival = tx.nextSequence()
   tx.run(sql.insert, number, order, arrival, id, tx.now, bytes, body)

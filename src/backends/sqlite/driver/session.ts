@@ -2,6 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Ids } from '../../../core/ports.ts'
+import { requireKeys } from '../keys/known-keys.ts'
 import { MessageIds } from '../messages/message-ids.ts'
 import { type Queue, QueueCache } from '../queues/queue-cache.ts'
 import { boundLog } from './database.ts'
@@ -36,8 +37,12 @@ export class Session extends Statements {
   /** The look at the disk that the connection's limit comes from. */
   #limitedBy: number | undefined
 
-  constructor(db: DatabaseSync, clock: StoreClock, ids: Ids) {
+  readonly #keys: readonly string[] | undefined
+
+  /** `keys`: those that this process can open texts with; undefined if it reads none. */
+  constructor(db: DatabaseSync, clock: StoreClock, ids: Ids, keys?: readonly string[]) {
     super(db)
+    this.#keys = keys
     this.ids = ids
     this.clock = clock
     this.queues = new QueueCache(this)
@@ -113,7 +118,10 @@ export class Session extends Statements {
   readStore(): StoreRow {
     const store = this.one(readStore)
     if (store === undefined) throw new Error('The store has lost its only row of bookkeeping.')
-    this.queues.follow(store.queues_version)
+    const { queues_version: version } = store
+    // A new key raises the version too.
+    if (this.#keys !== undefined && !this.queues.isAt(version)) requireKeys(this, this.#keys)
+    this.queues.follow(version)
     return store
   }
 }

@@ -6,10 +6,10 @@
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emitted, NewMessage } from '../../backend.ts'
 import type { NewJob } from '../../job-store.ts'
+import { decodeAttributes, encodeAttributes } from '../../message-attributes.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { type StoredJob, storeJob } from '../jobs/enqueueing.ts'
 import { refuseEmitted } from '../messages/emitting.ts'
-import { decodeAttributes, encodeAttributes } from '../messages/message-rows.ts'
 import { type Stored, storeMessage } from '../messages/sending.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 

@@ -95,7 +95,7 @@ export function storeJob(
       scopeOf(queue, job),
       idempotency.key,
       stored.sequence,
-      fingerprintOf(job),
+      fingerprintsOf(job)[0] ?? '',
       tx.now + idempotency.lifetimeMs,
     )
   }
@@ -120,17 +120,24 @@ function findEarlier(
     const waits = tx.one(sql.isWaiting, sequence, queue.generation, cutoff) !== undefined
     return waits ? { status: 'coalesced', id, sequence } : undefined
   }
-  if (found.fingerprint !== fingerprintOf(job)) return 'conflict'
+  if (!fingerprintsOf(job).includes(found.fingerprint)) return 'conflict'
   return { status: 'duplicate', id, sequence }
 }
 
 /** The message that carries a job. */
-export function messageOf({ payload, delayMs, tenant, deduplicationId }: NewJob): NewMessage {
-  if (delayMs === undefined && tenant === undefined && deduplicationId === undefined) {
+export function messageOf(job: NewJob): NewMessage {
+  const { payload, delayMs, tenant, deduplicationId, sealed } = job
+  if (
+    delayMs === undefined &&
+    tenant === undefined &&
+    deduplicationId === undefined &&
+    sealed === undefined
+  ) {
     return { body: payload }
   }
   return {
     body: payload,
+    ...(sealed !== undefined && { sealed }),
     ...(delayMs !== undefined && { delayMs }),
     ...(tenant !== undefined && { group: tenant }),
     ...(deduplicationId !== undefined && { deduplicationId }),
@@ -141,6 +148,6 @@ function scopeOf(queue: Queue, { type, owner }: NewJob): string {
   return JSON.stringify([queue.name, type, owner ?? null])
 }
 
-function fingerprintOf({ payload }: NewJob): string {
-  return hash('sha256', canonicalJson(payload), 'base64')
+function fingerprintsOf({ payload, sealed }: NewJob): readonly string[] {
+  return sealed?.fingerprints ?? [hash('sha256', canonicalJson(payload), 'base64')]
 }

@@ -3,13 +3,8 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { MessageState } from '../../../core/message.ts'
 import { formatReceipt } from '../../../core/receipt.ts'
-import type {
-  DeadLetterOrigin,
-  Delivery,
-  MessageAttribute,
-  NewMessage,
-  PeekedMessage,
-} from '../../backend.ts'
+import type { DeadLetterOrigin, Delivery, PeekedMessage } from '../../backend.ts'
+import { decodeAttributes } from '../../message-attributes.ts'
 import type { Session } from '../driver/session.ts'
 import {
   arrayQuery,
@@ -146,45 +141,6 @@ export const renumberLargeBody: Statement = change(
 
 export function isLargeBody(body: string): boolean {
   return body.length > inlineLengthMax
-}
-
-interface StoredAttributes {
-  /** Name, type, value; bytes are base64 with a fourth member that says so. */
-  readonly own?: readonly (readonly [string, string, string, 1?])[]
-  readonly system?: Readonly<Record<string, string>>
-}
-
-export function encodeAttributes({ attributes, systemAttributes }: NewMessage): string | null {
-  if (attributes === undefined && systemAttributes === undefined) return null
-  const stored: StoredAttributes = {
-    ...(attributes && { own: Object.entries(attributes).map(encodeAttribute) }),
-    ...(systemAttributes && { system: systemAttributes }),
-  }
-  return JSON.stringify(stored)
-}
-
-function encodeAttribute([name, { type, value }]: [string, MessageAttribute]): readonly [
-  string,
-  string,
-  string,
-  1?,
-] {
-  if (typeof value === 'string') return [name, type, value]
-  return [name, type, Buffer.from(value).toString('base64'), 1]
-}
-
-const noAttributes = { attributes: {}, systemAttributes: {} } as const
-
-export function decodeAttributes(
-  text: string | null,
-): Pick<Delivery, 'attributes' | 'systemAttributes'> {
-  if (text === null) return noAttributes
-  const stored: StoredAttributes = JSON.parse(text)
-  const own = (stored.own ?? []).map(([name, type, value, isBytes]) => [
-    name,
-    { type, value: isBytes === 1 ? new Uint8Array(Buffer.from(value, 'base64')) : value },
-  ])
-  return { attributes: Object.fromEntries(own), systemAttributes: stored.system ?? {} }
 }
 
 export interface Lease {

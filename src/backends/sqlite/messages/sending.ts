@@ -6,12 +6,13 @@ import { delayOf, refuseMessage } from '../../../core/check-message.ts'
 import { deduplicationWindowMs } from '../../../core/limits.ts'
 import type { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../../backend.ts'
+import { encodeAttributes } from '../../message-attributes.ts'
 import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { groupGained } from './groups.ts'
 import { hold } from './holding.ts'
-import { delayed, encodeAttributes, isLargeBody, ready, unleasedToken } from './message-rows.ts'
+import { delayed, isLargeBody, ready, unleasedToken } from './message-rows.ts'
 
 /** Messages and jobs that one statement stores; each call of a statement has its price. */
 const messagesAtOnce = 10
@@ -285,8 +286,8 @@ function insertFull(
   if (apart) session.run(sql.storeLargeBody, sequence, message.body)
 }
 
-function idForDeduplication(message: NewMessage): string {
-  return message.deduplicationId ?? hash('sha256', message.body)
+function idForDeduplication({ deduplicationId, sealed, body }: NewMessage): string {
+  return deduplicationId ?? sealed?.fingerprints[0] ?? hash('sha256', body)
 }
 
 function scopeOf(queue: Queue, message: NewMessage): string {
@@ -299,13 +300,16 @@ function findDuplicate(
   message: NewMessage,
   deduplicationId: string,
 ): { readonly sequence: number } | undefined {
-  return tx.one(
-    sql.findDuplicate,
-    queue.generation,
-    scopeOf(queue, message),
-    deduplicationId,
-    tx.now,
-  )
+  const scope = scopeOf(queue, message)
+  const find = (id: string): { readonly sequence: number } | undefined =>
+    tx.one(sql.findDuplicate, queue.generation, scope, id, tx.now)
+  const found = find(deduplicationId)
+  if (found !== undefined || message.deduplicationId !== undefined) return found
+  for (const earlier of message.sealed?.fingerprints.slice(1) ?? []) {
+    const before = find(earlier)
+    if (before !== undefined) return before
+  }
+  return undefined
 }
 
 function remember(

@@ -38,9 +38,13 @@ export class QueueCache {
     this.#statements = statements
   }
 
+  isAt(version: number): boolean {
+    return version === this.#version
+  }
+
   /** Forgets what was cached under another version of the queues. */
   follow(version: number): void {
-    if (version === this.#version) return
+    if (this.isAt(version)) return
     this.forget()
     this.#version = version
   }
