@@ -2,10 +2,9 @@
  * Encryption keys as a program or the environment gives them. The variable MILLRACE_ENCRYPTION_KEYS has the form
  * `id:key`, comma separated. A variable, because other users can see a command line.
  */
-import type { CipherKey } from '../backends/sealing/cipher.ts'
-import type { CipherKeys } from '../backends/sealing/seal-with.ts'
 import { describeGiven, type Violations } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import type { CipherKey, CipherKeys } from '../sealing/cipher.ts'
 
 export interface EncryptionKey {
   /** 1 to 32 letters, digits and `_ . -`. It is stored in the clear. */

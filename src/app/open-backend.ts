@@ -34,13 +34,13 @@ export interface OpenedBackend extends AsyncDisposable {
 
 export async function openBackend(options: OpenBackendOptions): Promise<OpenedBackend> {
   const { data, create = false, encryptionKeys, ...others } = options
-  const encryption = requireKeys(encryptionKeys)
+  const keys = requireKeys(encryptionKeys)
   const directory = await (create ? prepareDataDirectory : existingDataDirectory)(data)
   const { openSqlite } = await import('../backends/sqlite/index.ts')
   const backend = await openSqlite({
     file: directory.file,
     ...others,
-    ...(encryption && { encryption }),
+    ...(keys && { sealing: (await import('../sealing/seal-with.ts')).sealingWith(keys) }),
   })
   return { backend, directory, [Symbol.asyncDispose]: () => backend.close() }
 }

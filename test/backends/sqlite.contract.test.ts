@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { openSqlite, type SqliteOptions } from '../../src/backends/sqlite/index.ts'
+import { sealingWith } from '../../src/sealing/seal-with.ts'
 import {
   type ContractHarness,
   describeBackendContract,
@@ -11,16 +12,16 @@ import {
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { assertSoundStore } from '../support/store-inspection.ts'
 
-type StoreOptions = Pick<SqliteOptions, 'encryption'>
+type StoreOptions = Pick<SqliteOptions, 'sealing'>
 
 describeBackendContract({ name: 'SQLite', describe, test, open: () => openHarness({}) })
 
-const encryption = [{ id: 'contract', key: randomBytes(32) }] as const
+const sealing = sealingWith([{ id: 'contract', key: randomBytes(32) }])
 describeBackendContract({
   name: 'SQLite with an encryption key',
   describe,
   test,
-  open: () => openHarness({ encryption }),
+  open: () => openHarness({ sealing }),
 })
 
 async function openHarness(options: StoreOptions): Promise<ContractHarness> {

@@ -31,6 +31,7 @@ export const importRules: readonly ImportRule[] = [
   },
   { part: 'backends', parts: ['core'], outside: [] },
   { part: 'backends/sqlite', parts: ['core', 'backends'], outside: ['node:'] },
+  { part: 'sealing', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'templates', parts: ['core', 'contracts', 'sqs'], outside: ['node:', 'yaml'] },
   { part: 'producer', parts: ['core', 'contracts', 'backends'], outside: [] },
@@ -105,7 +106,8 @@ export const importRules: readonly ImportRule[] = [
       'worker',
       'operations',
     ],
-    lazily: ['backends/sqlite'],
+    lazily: ['backends/sqlite', 'sealing'],
+    types: ['sealing'],
     outside: ['node:'],
   },
   {

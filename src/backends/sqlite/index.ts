@@ -6,7 +6,6 @@ import type { ClockChange } from '../../core/clock-change.ts'
 import { type Ports, systemPorts } from '../../core/ports.ts'
 import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
-import { type CipherKeys, sealWith } from '../sealing/seal-with.ts'
 import { storageError } from './driver/storage-fault.ts'
 import { SqliteBackend } from './sqlite-backend.ts'
 
@@ -16,18 +15,24 @@ export interface SqliteOptions {
   readonly ports?: Ports
   /** How long operations wait for other processes before they fail. Default: one minute. */
   readonly busyTimeoutMs?: number
-  /** Seals content with the first of these keys, and opens what any of them has sealed. Default: none. */
-  readonly encryption?: CipherKeys
+  /** Seals content before it reaches the store. Default: none. */
+  readonly sealing?: Sealing
   /** Called when the wall clock jumps, returns, or when the store follows it. */
   readonly onClockChange?: (change: ClockChange) => void
 }
 
+export interface Sealing {
+  /** The keys that content can be opened with. */
+  readonly keyIds: readonly string[]
+  wrap(backend: Backend): Promise<Backend>
+}
+
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
-  const { file, ports = systemPorts, busyTimeoutMs = 60_000, encryption, onClockChange } = options
-  const keys = encryption?.map(({ id }) => id) ?? []
+  const { file, ports = systemPorts, busyTimeoutMs = 60_000, sealing, onClockChange } = options
+  const keys = sealing?.keyIds ?? []
   try {
     const backend = new SqliteBackend({ file, ports, busyTimeoutMs, keys, onClockChange })
-    return checkedBackend(encryption === undefined ? backend : await sealWith(backend, encryption))
+    return checkedBackend(sealing === undefined ? backend : await sealing.wrap(backend))
   } catch (error) {
     throw storageError(error)
   }

@@ -28,8 +28,8 @@ async function sealAgain(call: Call<StoreFlags>): Promise<void> {
       return rekey(backend, { signal: stopping.signal })
     })
     if (flags.json) return output.json(report)
-    const { sealed, seen, key, removed } = report
-    output.line(`Sealed ${sealed} of ${seen} texts with the key '${key}'.`)
+    const { sealed, key, removed } = report
+    output.line(`Sealed ${sealed} texts with the key '${key}'.`)
     for (const id of removed) output.line(`The key '${id}' is not needed any more.`)
   } catch (error) {
     if (!stopping.signal.aborted) throw error

@@ -66,11 +66,14 @@ export function rewriteTexts(tx: StoreTransaction, request: RewriteTexts): Rewri
   if (column === undefined) return { seen: 0, rewritten: 0 }
   const rows =
     keys.length === 0 ? tx.all(column.first, limit) : tx.all(column.after, ...keys, limit)
+  let seen = 0
   let rewritten = 0
   for (const row of rows) {
     const text = row['text']
-    const replaced = typeof text === 'string' ? rewrite(text, column.form) : undefined
-    if (replaced === undefined || typeof text !== 'string') continue
+    if (typeof text !== 'string') continue
+    seen += 1
+    const replaced = rewrite(text, column.form)
+    if (replaced === undefined) continue
     tx.run(column.update, replaced, ...keysOf(row, column), text)
     rewritten += 1
   }
@@ -79,7 +82,7 @@ export function rewriteTexts(tx: StoreTransaction, request: RewriteTexts): Rewri
   const next: Position =
     last === undefined || rows.length < limit ? [index + 1] : [index, ...keysOf(last, column)]
   const isEnd = next[0] >= columns.length
-  return { seen: rows.length, rewritten, ...(!isEnd && { next: JSON.stringify(next) }) }
+  return { seen, rewritten, ...(!isEnd && { next: JSON.stringify(next) }) }
 }
 
 function keysOf(row: Row, { width }: Column): readonly SQLInputValue[] {

@@ -1,6 +1,6 @@
 /** Opens all sealed texts in what a store returns. */
 import { hash } from 'node:crypto'
-import { decodeAttributes } from '../message-attributes.ts'
+import { decodeAttributes } from '../backends/message-attributes.ts'
 import { type Cipher, isFingerprint } from './cipher.ts'
 import { sealedAttributes } from './seal-requests.ts'
 

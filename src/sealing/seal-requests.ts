@@ -1,13 +1,19 @@
 /** Which parts of a request are content, and how each of them is sealed. */
 import { hash } from 'node:crypto'
-import { canonicalJson } from '../../core/canonical-json.ts'
-import { isContentValid, messageBytes } from '../../core/check-message.ts'
-import type { NewMessage } from '../../core/message.ts'
-import type { Emitted, EmittedJob, EmittedMessage, Outcome, Settlement } from '../backend.ts'
-import type { AddItems } from '../collector-store.ts'
-import type { MarkUnits, NewUnit, OpenFlow } from '../flow-store.ts'
-import type { NewJob } from '../job-store.ts'
-import { encodeAttributes } from '../message-attributes.ts'
+import type {
+  Emitted,
+  EmittedJob,
+  EmittedMessage,
+  Outcome,
+  Settlement,
+} from '../backends/backend.ts'
+import type { AddItems } from '../backends/collector-store.ts'
+import type { MarkUnits, NewUnit, OpenFlow } from '../backends/flow-store.ts'
+import type { NewJob } from '../backends/job-store.ts'
+import { encodeAttributes } from '../backends/message-attributes.ts'
+import { canonicalJson } from '../core/canonical-json.ts'
+import { isContentValid, messageBytes } from '../core/check-message.ts'
+import type { NewMessage } from '../core/message.ts'
 import type { Cipher } from './cipher.ts'
 
 /** The system attribute that holds all attributes of a sealed message. */

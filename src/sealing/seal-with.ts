@@ -1,15 +1,23 @@
 /** Puts encryption on a store that was opened, after checking that the keys are those of the store. */
-import { MillraceError } from '../../core/millrace-error.ts'
-import { supported } from '../../core/supported.ts'
-import type { Backend } from '../backend.ts'
-import { Cipher, type CipherKey, keyCheck } from './cipher.ts'
+
+import type { Backend } from '../backends/backend.ts'
+import { MillraceError } from '../core/millrace-error.ts'
+import { supported } from '../core/supported.ts'
+import { Cipher, type CipherKey, type CipherKeys, keyCheck } from './cipher.ts'
 import { sealedBackend } from './sealed-backend.ts'
 
-/** The first key seals. The others only open texts that they have sealed. */
-export type CipherKeys = readonly [CipherKey, ...CipherKey[]]
+/** How a store is opened with keys. */
+export function sealingWith(keys: CipherKeys): Sealing {
+  return { keyIds: keys.map(({ id }) => id), wrap: (backend) => sealWith(backend, keys) }
+}
+
+interface Sealing {
+  readonly keyIds: readonly string[]
+  wrap(backend: Backend): Promise<Backend>
+}
 
 /** Closes the store and throws `encryption_key_wrong` if a key is not the one that the store knows. */
-export async function sealWith(backend: Backend, keys: CipherKeys): Promise<Backend> {
+async function sealWith(backend: Backend, keys: CipherKeys): Promise<Backend> {
   try {
     await recordKeys(backend, keys)
   } catch (error) {

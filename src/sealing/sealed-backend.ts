@@ -3,13 +3,13 @@
  * flows, notes. The store behind it sees sealed texts only, so this works for every store. Names, ids, groups,
  * tenants, owners, keys, labels and times stay readable, because stores look things up by them.
  */
-import type { Backend, Delivery } from '../backend.ts'
-import type { CollectorStore } from '../collector-store.ts'
-import type { FlowStore } from '../flow-store.ts'
-import type { InboxStore } from '../inbox-store.ts'
-import type { JobStore } from '../job-store.ts'
-import type { ContentForm, KeyStore } from '../key-store.ts'
-import type { ScheduleStore } from '../schedule-store.ts'
+import type { Backend, Delivery } from '../backends/backend.ts'
+import type { CollectorStore } from '../backends/collector-store.ts'
+import type { FlowStore } from '../backends/flow-store.ts'
+import type { InboxStore } from '../backends/inbox-store.ts'
+import type { JobStore } from '../backends/job-store.ts'
+import type { ContentForm, KeyStore } from '../backends/key-store.ts'
+import type { ScheduleStore } from '../backends/schedule-store.ts'
 import type { Cipher } from './cipher.ts'
 import { opened } from './open-results.ts'
 import { resealed } from './reseal.ts'

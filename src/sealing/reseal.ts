@@ -1,5 +1,5 @@
 /** Seals stored texts with the present key: those of an earlier key, and those from before there was one. */
-import type { ContentForm } from '../key-store.ts'
+import type { ContentForm } from '../backends/key-store.ts'
 import type { Cipher } from './cipher.ts'
 import { sealedAttributes } from './seal-requests.ts'
 

@@ -11,7 +11,7 @@ import {
   hkdfSync,
   randomFillSync,
 } from 'node:crypto'
-import { MillraceError } from '../../core/millrace-error.ts'
+import { MillraceError } from '../core/millrace-error.ts'
 
 export interface CipherKey {
   /** 1 to 32 letters, digits and `_ . -`. It is stored with every text that the key seals. */
@@ -19,6 +19,9 @@ export interface CipherKey {
   /** 32 bytes. */
   readonly key: Uint8Array
 }
+
+/** The first key seals. The others only open texts that they have sealed. */
+export type CipherKeys = readonly [CipherKey, ...CipherKey[]]
 
 const mark = '\u0001v1:'
 /** Begins a fingerprint. */
@@ -44,7 +47,7 @@ export class Cipher {
   readonly #nonces = Buffer.alloc(nonceBytes * noncesAtOnce)
   #nextNonce = noncesAtOnce
 
-  constructor(keys: readonly [CipherKey, ...CipherKey[]]) {
+  constructor(keys: CipherKeys) {
     this.#sealing = keyOf(keys[0])
     this.#keys = new Map(keys.map((key) => [key.id, keyOf(key)]))
   }
