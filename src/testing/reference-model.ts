@@ -143,7 +143,9 @@ export class ReferenceModel {
 
   send({ queue: name, messages, allOrNothing = false }: Send): readonly SendResult[] {
     const queue = this.#require(name)
-    const refusals = messages.map((message) => refuseMessage(message, queue.record.settings))
+    const refusals = messages.map((message) =>
+      refuseMessage(message, queue.record.settings, this.#now),
+    )
     const first = refusals.find((refusal) => refusal !== undefined)
     if (allOrNothing && first !== undefined) throw first
     return messages.map((message, index) => {
@@ -346,7 +348,7 @@ export class ReferenceModel {
     for (const emit of emits) {
       const to = this.#lookUp(emit.queue)
       if (to === undefined) return refusedWith('queue_not_found')
-      const error = refuseMessage(emit.message, to.record.settings)
+      const error = refuseMessage(emit.message, to.record.settings, this.#now)
       if (error !== undefined) return { status: 'refused', error }
     }
     const { refusal, message } = held
