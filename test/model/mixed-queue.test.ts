@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import type { Page, PeekedMessage } from '../../src/backends/backend.ts'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { seed } from '../support/seed.ts'
 import { Chances } from './chances.ts'
@@ -201,12 +202,15 @@ class MixedRun {
     if (!this.#chances.is(0.2)) return
     for (const side of sides) {
       const { backend } = this.#stores.store(side)
-      const page = await backend.peek({ queue: this.#queue, state: 'ready', limit: 1_000 })
-      assert.deepEqual(
-        page.items.map(({ body }) => body),
-        ready.map(({ body }) => body),
-        `${side}: peek`,
-      )
+      const seen: string[] = []
+      for (let after: string | undefined = '0-0'; after !== undefined; ) {
+        const request = { queue: this.#queue, state: 'ready', limit: 2, after } as const
+        const page: Page<PeekedMessage> = await backend.peek(request)
+        seen.push(...page.items.map(({ body }) => body))
+        after = page.next
+      }
+      const bodies = ready.map(({ body }) => body)
+      assert.deepEqual(seen, bodies, `${side}: peek`)
     }
   }
 }
