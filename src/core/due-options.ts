@@ -25,7 +25,7 @@ export interface Due {
 const pastMsMax = 60_000
 
 /** Throws `invalid_argument` for a time in the past or too far away, and for both options together. */
-export function dueOf({ delay, runAt }: DueOptions, { now }: Pick<Clock, 'now'>, prefix = ''): Due {
+export function dueOf({ delay, runAt }: DueOptions, clock: Pick<Clock, 'now'>, prefix = ''): Due {
   if (runAt === undefined) {
     return delay === undefined
       ? {}
@@ -34,7 +34,7 @@ export function dueOf({ delay, runAt }: DueOptions, { now }: Pick<Clock, 'now'>,
   if (delay !== undefined) {
     throw refused(`${prefix}runAt`, 'both runAt and delay', 'only one of them')
   }
-  return { runAt: timeOf(runAt, now(), `${prefix}runAt`) }
+  return { runAt: timeOf(runAt, clock.now(), `${prefix}runAt`) }
 }
 
 function timeOf(runAt: unknown, now: number, field: string): number {

@@ -9,6 +9,7 @@ const forUsers = [
   'attempts_made',
   'created_at',
   'error_message',
+  'expires_at',
   'finished_at',
   'id',
   'job_type',
@@ -16,6 +17,7 @@ const forUsers = [
   'progress',
   'result',
   'retry_of',
+  'run_at',
   'started_at',
   'status',
   'updated_at',
@@ -147,7 +149,7 @@ describe('a job over HTTP', () => {
     assert.deepEqual([promoted.status, promoted.body.run_at], [200, null])
     for (const body of [{}, { run_at: 'soon' }, { run_at: '1999-01-01' }, { delay: '4000d' }]) {
       const refused = await act('reschedule', body)
-      assert.deepEqual([refused.status, refused.body.code], [422, 'invalid_request'])
+      assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_request'])
       assert.match(refused.body.errors[0].field, /^(run_at|delay)$/)
     }
     await scene.claim()
