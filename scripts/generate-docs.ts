@@ -26,7 +26,8 @@ const backends: readonly Capabilities[] = [sqliteCapabilities]
 
 const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   visibilityMs: 'Visibility timeout of a queue, a receive, an extension or a retry',
-  delayMs: 'Delay of a queue or a message',
+  delayMs: 'Delay of a queue, or of a message sent over the SQS protocol',
+  messageDelayMs: 'Delay of a message or a job, or time until its `runAt`',
   retentionMs: 'Retention of a queue',
   receiveWaitMs: 'Wait time of a receive (long polling)',
   messageBytesMax: 'Message size limit of a queue, body and attributes together',
@@ -50,6 +51,7 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   jobAttempts: 'Attempts of a job',
   ownerLength: 'Owner of a job',
   idempotencyKeyLength: 'Idempotency key of a job',
+  jobExpiryMs: '`expiresAfter` of a job',
   idempotencyMs: 'Lifetime of an idempotency key',
   jobLabelLength: `Labels of a job: ${jobLabelNames.map((name) => `\`${name}\``).join(', ')} (each)`,
   tagsPerJob: 'Tags of a job',

@@ -112,6 +112,7 @@ export {
 } from './contracts/schedule-declaration.ts'
 export type { DefaultTiers, Tier, Tiers } from './contracts/tier-declaration.ts'
 export type { AlarmMetricName, AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
+export type { DueOptions } from './core/due-options.ts'
 export type { Duration } from './core/durations.ts'
 export { type ErrorCode, errorCodes } from './core/error-codes.ts'
 export type { HandlerFigures } from './core/handler-figures.ts'

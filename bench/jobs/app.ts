@@ -1,6 +1,14 @@
 /** The app of the job benchmarks: one queue, one type, and a validated payload of 200 bytes. */
 import { z } from 'zod'
-import { type App, defineApp, type JobsQueue, jobs, type Mill, open } from '../../src/index.ts'
+import {
+  type App,
+  defineApp,
+  type JobOptions,
+  type JobsQueue,
+  jobs,
+  type Mill,
+  open,
+} from '../../src/index.ts'
 import { perSecond } from '../report.ts'
 
 const Payload = z.string().max(1_000)
@@ -34,8 +42,12 @@ export async function enqueueSingles(
 }
 
 /** 1,000 per call. */
-export async function enqueueBulk(mill: BenchMill, count: number): Promise<void> {
-  const entry = { type: 'OCR', payload, owner: 'user-1' } as const
+export async function enqueueBulk(
+  mill: BenchMill,
+  count: number,
+  options: Pick<JobOptions, 'delay'> = {},
+): Promise<void> {
+  const entry = { type: 'OCR', payload, owner: 'user-1', ...options } as const
   const entries = Array.from({ length: 1_000 }, () => entry)
   for (let done = 0; done < count; done += entries.length) {
     await mill.jobs.enqueueMany('bench', entries)
@@ -52,6 +64,21 @@ export async function timed(count: number, run: () => Promise<void>): Promise<nu
   const startedMs = performance.now()
   await run()
   return perSecond(count, performance.now() - startedMs)
+}
+
+/** Runs them in turn, starting with another one each time. Results are in the order of the stores. */
+export async function inTurns(
+  mills: readonly BenchMill[],
+  round: number,
+  run: (mill: BenchMill) => Promise<number>,
+): Promise<readonly number[]> {
+  const rates: number[] = []
+  for (let turn = 0; turn < mills.length; turn += 1) {
+    const index = (round + turn) % mills.length
+    const mill = mills[index]
+    if (mill !== undefined) rates[index] = await run(mill)
+  }
+  return rates
 }
 
 /** Waits until this many jobs were completed in the store, and resolves to the number. */

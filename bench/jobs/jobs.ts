@@ -9,6 +9,7 @@ import { type EnqueueSize, enqueueRows } from './enqueue.ts'
 import { type LifeCycleSize, lifeCycleRows } from './life-cycle.ts'
 import { type PickupSize, pickupRows } from './pickup.ts'
 import { residentRows } from './resident.ts'
+import { type ScheduledSize, scheduledRows } from './scheduled.ts'
 import { type StepsSize, stepRows } from './steps.ts'
 import { type WorkerRatesSize, workerRateRows } from './worker-rates.ts'
 
@@ -17,6 +18,7 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
   const groups: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
     cycle: (folder) => lifeCycleRows(folder, size.cycle),
     steps: (folder) => stepRows(folder, size.steps),
+    scheduled: (folder) => scheduledRows(folder, size.scheduled),
     enqueue: (folder) => enqueueRows(folder, size.enqueue),
     worker: (folder) => workerRateRows(folder, size.worker),
     pickup: (folder) => pickupRows(folder, size.pickup),
@@ -56,6 +58,7 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
 interface Size {
   readonly cycle: LifeCycleSize
   readonly steps: StepsSize
+  readonly scheduled: ScheduledSize
   readonly enqueue: EnqueueSize
   readonly worker: WorkerRatesSize
   readonly pickup: PickupSize
@@ -64,6 +67,7 @@ interface Size {
 const full: Size = {
   cycle: { rounds: 9, batch: 40_000 },
   steps: { rounds: 9, batch: 20_000, history: 1_000_000 },
+  scheduled: { rounds: 9, batch: 20_000, scheduled: 1_000_000, pages: 100 },
   enqueue: { rounds: 45, singles: 250, bulk: 5_000 },
   worker: { rounds: 9, batch: 20_000 },
   pickup: { idle: 1_000, loadSeconds: 20 },
@@ -71,6 +75,7 @@ const full: Size = {
 const quick: Size = {
   cycle: { rounds: 3, batch: 10_000 },
   steps: { rounds: 2, batch: 10_000, history: 20_000 },
+  scheduled: { rounds: 2, batch: 10_000, scheduled: 20_000, pages: 20 },
   enqueue: { rounds: 15, singles: 100, bulk: 5_000 },
   worker: { rounds: 3, batch: 5_000 },
   pickup: { idle: 100, loadSeconds: 3 },

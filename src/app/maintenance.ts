@@ -92,7 +92,7 @@ function samplerOf(setup: StoreMaintenanceSetup): Service | undefined {
 function schedulerOf(setup: AppMaintenanceSetup): Service | undefined {
   const { app, stage, resolved, backend, ports, log, onNotice } = setup
   const { queues } = resolved
-  const schedules = planSchedules({ app, stage, queues, backend, ids: ports.ids })
+  const schedules = planSchedules({ app, stage, queues, backend, ports })
   if (backend.schedules === null) return undefined
   return new Scheduler({
     store: backend.schedules,

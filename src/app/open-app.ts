@@ -74,7 +74,7 @@ export async function openApp<const Opened extends App>(
     refuseFlows(app, backend)
     refuseCollectors(app, backend)
     await ensureQueues(backend, resolved)
-    await ensureSchedules({ app, stage, queues: resolved.queues, backend, ids: ports.ids })
+    await ensureSchedules({ app, stage, queues: resolved.queues, backend, ports })
     await alarmWatch?.declare()
     maintenance = startAppMaintenance({
       app,
@@ -94,7 +94,7 @@ export async function openApp<const Opened extends App>(
     throw error
   }
 
-  const emitter = createEmitter({ app, backend, queues: resolved.queues, ids: ports.ids })
+  const emitter = createEmitter({ app, backend, queues: resolved.queues, ports })
   const scope = { app: app.name, stage }
   const flows = createFlows<Opened['queues'], Opened>({ app, scope, backend, emitter })
   const { queues } = resolved
@@ -128,7 +128,7 @@ export async function openApp<const Opened extends App>(
       stage,
       queues: resolved.queues,
       backend,
-      ids: ports.ids,
+      ports,
       log,
     }),
     inbox: (key) => inboxOf({ resolved, backend, heldNames }, key),
@@ -198,7 +198,7 @@ function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues
   const onRefused = (refused: RefusedDelivery): void =>
     onNotice({ kind: 'delivery_refused', ...refused })
   const handles = resolved.queues.map(({ key, name, declared }) => {
-    const parts = { backend, name, declared, onRefused, heldNames }
+    const parts = { backend, name, declared, onRefused, heldNames, clock: ports.clock }
     const target = resolved.planned.find((planned) => planned.queue === name)?.settings.deadLetter
     const handle = {
       name,

@@ -39,5 +39,6 @@ export interface Capabilities {
   readonly stacks: boolean
   /** The store can be copied while it is in use. */
   readonly backups: boolean
+  /** The longest delay of a message. */
   readonly delayMsMax: number
 }

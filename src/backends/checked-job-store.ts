@@ -12,7 +12,7 @@ import {
 import { checkJobLabels } from '../core/job-labels.ts'
 import { limits } from '../core/limits.ts'
 import { type Checks, check, checkedStore, checkPage, refusal } from './checking.ts'
-import type { EnqueueJobs, JobStore, NewJob } from './job-store.ts'
+import type { EnqueueJobs, JobStore, NewJob, RescheduleJob } from './job-store.ts'
 
 export function checkedJobStore(store: JobStore): JobStore {
   return {
@@ -36,6 +36,11 @@ const jobChecks: Checks<CheckedCalls> = {
   list: checkPage,
   cancel: checkJobId,
   retry: checkJobId,
+  reschedule: (into, request) => {
+    checkJobId(into, request)
+    checkDue(into, request)
+  },
+  promote: checkJobId,
   attempts: checkJobId,
   stuck: (into, request) => {
     checkOneOf(into, 'status', request.status, ['pending', 'processing'])
@@ -55,18 +60,30 @@ function checkJobId(into: Violations, { id }: { readonly id: unknown }): void {
   into.push({ field: 'id', given: describeGiven(id), allowed: 'the id of a job, a string' })
 }
 
+/** Whether a time is too far away depends on the clock of the store, which checks it. */
+function checkDue(into: Violations, { delayMs, runAt }: RescheduleJob): void {
+  if ((delayMs === undefined) === (runAt === undefined)) {
+    const given = delayMs === undefined ? 'none' : 'both'
+    into.push({ field: 'runAt', given, allowed: 'either runAt or delayMs' })
+  }
+  if (delayMs !== undefined) checkRange(into, 'delayMs', delayMs, limits.messageDelayMs)
+}
+
 function checkJobs(into: Violations, { jobs }: EnqueueJobs): void {
   checkRange(into, 'jobs: count', jobs.length, limits.messagesPerCall)
   for (const job of jobs) checkJob(into, job)
 }
 
 export function checkJob(into: Violations, job: NewJob): void {
-  const { type, maxAttempts, owner, idempotency, backoff } = job
+  const { type, maxAttempts, owner, idempotency, backoff, expiresAfterMs } = job
   checkText(into, 'type', type, limits.jobTypeLength)
   checkRange(into, 'maxAttempts', maxAttempts, limits.jobAttempts)
   if (owner !== undefined) checkText(into, 'owner', owner, limits.ownerLength)
   checkJobLabels(into, '', job)
   if (backoff !== undefined) checkBackoffPolicy(into, 'backoff', backoff)
+  if (expiresAfterMs !== undefined) {
+    checkRange(into, 'expiresAfterMs', expiresAfterMs, limits.jobExpiryMs)
+  }
   if (idempotency === undefined) return
   checkText(into, 'idempotency.key', idempotency.key, limits.idempotencyKeyLength)
   checkRange(into, 'idempotency.lifetimeMs', idempotency.lifetimeMs, limits.idempotencyMs)

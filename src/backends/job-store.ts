@@ -26,6 +26,13 @@ export interface JobStore {
   cancel(request: JobId): Promise<JobRecord>
   /** Enqueues a failed or cancelled job once more, as a new job. */
   retry(request: JobId): Promise<EnqueuedJob>
+  /**
+   * Lets a job that waits be due after this delay, counted from now, or at this time; `promote` lets it be
+   * due now. Its limit to wait counts from then on. Rejects with `job_running` while it is being run, and
+   * with `job_finished` after that. A FIFO queue has no delays per job, but its jobs can be promoted.
+   */
+  reschedule(request: RescheduleJob): Promise<JobRecord>
+  promote(request: JobId): Promise<JobRecord>
   /** How each attempt ended, oldest first. */
   attempts(request: JobId): Promise<readonly JobAttempt[]>
   /**
@@ -41,12 +48,22 @@ export interface JobId {
   readonly id: string
 }
 
+export interface RescheduleJob extends JobId {
+  readonly delayMs?: number
+  /** Instead of a delay, in milliseconds since 1970. */
+  readonly runAt?: number
+}
+
 export interface NewJob extends JobLabels {
   readonly type: string
   /** JSON. */
   readonly payload: string
   readonly maxAttempts: number
   readonly delayMs?: number
+  /** The time at which it is due, instead of a delay; in milliseconds since 1970, by the clock of the store. */
+  readonly runAt?: number
+  /** How long after it is due it fails, if it still waits then. Default: never. */
+  readonly expiresAfterMs?: number
   readonly owner?: string
   /** The group of its message. Required on FIFO queues, where jobs of one group run one after the other. */
   readonly tenant?: string
@@ -115,6 +132,10 @@ export interface JobRecord extends KeptLabels {
   readonly backoff: BackoffPolicy | null
   /** 0 to 1, as last reported. */
   readonly progress: number
+  /** When it becomes due: after its delay, or for its retry. Null if it is due, runs or has finished. */
+  readonly runAt: number | null
+  /** When it fails, if it still waits then. Null without a limit, and for a finished job. */
+  readonly expiresAt: number | null
   readonly createdAt: number
   readonly startedAt: number | null
   readonly finishedAt: number | null

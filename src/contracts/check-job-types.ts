@@ -3,6 +3,7 @@ import { checkLength, checkRange, describeGiven, type Violations } from '../core
 import { limits } from '../core/limits.ts'
 import { controlChecks } from './check-controls.ts'
 import {
+  checkDuration,
   checkEach,
   checkFlag,
   checkFunction,
@@ -15,6 +16,7 @@ const typeKeys: readonly string[] = [
   'schema',
   'result',
   'attempts',
+  'expiresAfter',
   'secret',
   'personal',
   'noPersonalData',
@@ -52,6 +54,7 @@ function checkJobType(into: Violations, field: string, declared: unknown): void 
   checkEach(into, field, declared, {
     result: checkSchema,
     attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),
+    expiresAfter: (to, at, value) => checkDuration(to, at, value, limits.jobExpiryMs),
     secret: checkPaths,
     personal: checkPaths,
     noPersonalData: checkFlag,

@@ -48,6 +48,7 @@ const fifoKeys: readonly string[] = [...standardKeys, ...fifoOnly].filter(
 const jobsKeys: readonly string[] = [
   'types',
   'attempts',
+  'expiresAfter',
   'idempotencyFor',
   'keepFinished',
   ...commonKeys,
@@ -107,6 +108,7 @@ function checkJobsOptions(into: Violations, field: string, options: Fields): voi
   checkJobTypes(into, `${field}.types`, options['types'])
   checkEach(into, field, options, {
     attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),
+    expiresAfter: (to, at, value) => checkDuration(to, at, value, limits.jobExpiryMs),
     idempotencyFor: (to, at, value) => checkDuration(to, at, value, limits.idempotencyMs),
     keepFinished: checkKeepFinished,
   })

@@ -116,7 +116,7 @@ describe('what is wrong with a queue of jobs', () => {
     [
       { types: { OCR: { schema: Ocr, attempt: 2 } } },
       'queues.basic.types.OCR.attempt: got an unknown option, expected one of schema, result, ' +
-        'attempts, secret, personal, noPersonalData, run, concurrency, obeys, backoff, timeout; ' +
+        'attempts, expiresAfter, secret, personal, noPersonalData, run, concurrency, obeys, backoff, timeout; ' +
         "did you mean 'attempts'?",
     ],
     [

@@ -27,6 +27,8 @@ export interface JobType<
   readonly attempts?: number
   /** The waits between attempts. Default: the queue's `backoff`. */
   readonly backoff?: Backoff
+  /** How long after it is due a job may wait, 1s to ten years. Default: the queue's `expiresAfter`. */
+  readonly expiresAfter?: Duration
   /** How long its handler may run. Default: the queue's `timeout`. */
   readonly timeout?: Duration
   /** How many jobs of this type may run at once, in all workers together. Default: no ceiling. */
@@ -51,6 +53,11 @@ export interface JobsOptions<Types extends JobTypes = JobTypes>
   readonly types: Types
   /** How many times a job may run, 1 to 1000. Default 3. */
   readonly attempts?: number
+  /**
+   * A job fails if it still waits this long after it became due, 1s to ten years. Default: jobs wait for
+   * ever. `retention` does not concern jobs, only plain messages in the queue.
+   */
+  readonly expiresAfter?: Duration
   /** How long an idempotency key is remembered, 1s to 90d. Default 24h. */
   readonly idempotencyFor?: Duration
   /** How long finished jobs are kept. */
@@ -195,6 +202,11 @@ export function declaredRunOf(queue: JobsQueue, name: string): DeclaredRun | und
 /** How many times a job runs if its own options do not set it. */
 export function attemptsOf({ options }: JobsQueue, type: JobType): number {
   return type.attempts ?? options.attempts ?? options.deadLetter?.after ?? defaultJobAttempts
+}
+
+/** How long a job may wait if its own options do not say so. Undefined: for ever. */
+export function expiresAfterOf({ options }: JobsQueue, type: JobType): Duration | undefined {
+  return type.expiresAfter ?? options.expiresAfter
 }
 
 /** Whether it has the marker of a schema. The schemas of some libraries are functions. */

@@ -13,8 +13,11 @@ const standard: MessageRules = {
 const shortLived = { ...standard, retentionMs: 60_000 }
 const fifo: MessageRules = { ...standard, type: 'fifo' }
 
+const now = 1_700_000_000_000
+const tenYears = 315_576_000_000
+
 const refusal = (message: unknown, rules = standard): string | undefined => {
-  const error = refuseMessage(message as NewMessage, rules)
+  const error = refuseMessage(message as NewMessage, rules, now)
   return error && [error.code, ...error.violations.map(({ field }) => field)].join(' ')
 }
 const attributes = (name: string, attribute: unknown): unknown => ({
@@ -29,6 +32,9 @@ describe('a message is taken', () => {
     ['with a delay below the retention', { body: 'x', delayMs: 59_999 }, shortLived],
     ['with no delay of its own', { body: 'x', delayMs: 0 }, { ...shortLived, delayMs: 60_000 }],
     ['in any language', { body: 'größe 漢字 👍\t\r\n' }, standard],
+    ['with a delay of years', { body: 'x', delayMs: tenYears }, shortLived],
+    ['with a time in years', { body: 'x', runAt: now + tenYears }, shortLived],
+    ['with a time in the past', { body: 'x', runAt: 1 }, standard],
     ['with a delay and a group', { body: 'x', delayMs: 900_000, group: 'tenant-1' }, standard],
     ['with system attributes', { body: 'x', systemAttributes: { sender: 'me' } }, standard],
     ['with an attribute', attributes('trace.id', text('abc')), standard],
@@ -74,8 +80,32 @@ describe('a message is refused', () => {
     ],
     [
       'with too long a delay',
-      { body: 'x', delayMs: 900_001 },
+      { body: 'x', delayMs: tenYears + 1 },
       standard,
+      'invalid_argument delayMs',
+    ],
+    [
+      'with a time too far away',
+      { body: 'x', runAt: now + tenYears + 1 },
+      standard,
+      'invalid_argument runAt',
+    ],
+    [
+      'with a time and a delay',
+      { body: 'x', runAt: now, delayMs: 1 },
+      standard,
+      'invalid_argument runAt',
+    ],
+    [
+      'with a time on a FIFO queue',
+      { body: 'x', group: 'g', deduplicationId: 'd', runAt: now },
+      fifo,
+      'invalid_argument runAt',
+    ],
+    [
+      'with a time that is as far away as the retention',
+      { body: 'x', runAt: now + 60_000 },
+      shortLived,
       'invalid_argument delayMs',
     ],
     ['with an empty group', { body: 'x', group: '' }, standard, 'invalid_argument group'],
@@ -143,6 +173,7 @@ describe('a message is refused', () => {
     const error = refuseMessage(
       { body: 'x', attributes: { a: { type: 'Number', value: 'pa55word' } } },
       standard,
+      now,
     )
     assert.ok(!JSON.stringify([error?.message, error?.violations]).includes('pa55word'))
   })

@@ -24,12 +24,20 @@ export interface MessageRules {
   readonly retentionMs: number
 }
 
-/** How long a message of a queue waits before it can be received. */
+/** How long a message of a queue waits before it can be received, if it is sent now. */
 export function delayOf(
-  { delayMs }: Pick<NewMessage, 'delayMs'>,
+  { delayMs, runAt }: Pick<NewMessage, 'delayMs' | 'runAt'>,
   rules: Pick<MessageRules, 'type' | 'delayMs'>,
+  now: number,
 ): number {
-  return rules.type === 'fifo' ? rules.delayMs : (delayMs ?? rules.delayMs)
+  if (rules.type === 'fifo') return rules.delayMs
+  if (runAt !== undefined) return Math.max(0, runAt - now)
+  return delayMs ?? rules.delayMs
+}
+
+/** Whether a delay is longer than SQS allows: retention then begins when the delay ends. */
+export function isLongDelay(delayMs: number): boolean {
+  return delayMs > limits.delayMs.max
 }
 
 /** Anything outside the character set of XML 1.0, lone surrogates included. */
@@ -50,22 +58,30 @@ export const idPattern: RegExp = /^[\x21-\x7E]+$/
 
 const encoder = new TextEncoder()
 
-/** Why a queue would refuse this message, or undefined when it takes it. */
-export function refuseMessage(message: NewMessage, rules: MessageRules): MillraceError | undefined {
-  const { attributes, systemAttributes, delayMs, group, deduplicationId } = message
+/**
+ * Why a queue would refuse this message, or undefined when it takes it.
+ *
+ * @param now the time of the store
+ * @param isJob whether the message is that of a job, which retention does not concern
+ */
+export function refuseMessage(
+  message: NewMessage,
+  rules: MessageRules,
+  now: number,
+  isJob = false,
+): MillraceError | undefined {
+  const { attributes, systemAttributes, delayMs, runAt, group, deduplicationId } = message
   const refusal = message.sealed === undefined ? refuseBody(message) : undefined
   if (refusal !== undefined) return refusal
   const isPlain = attributes === undefined && systemAttributes === undefined && group === undefined
-  const mayBePlain = rules.delayMs === 0 && delayMs === undefined
+  const mayBePlain = rules.delayMs === 0 && delayMs === undefined && runAt === undefined
   if (isPlain && mayBePlain && deduplicationId === undefined) {
     return refuseForType(message, rules) ?? refuseForSize(message, rules.messageBytesMax)
   }
   const violations: Violations = []
-  if (delayMs !== undefined) checkRange(violations, 'delayMs', delayMs, limits.delayMs)
-  if (violations.length === 0) {
-    const { retentionMs } = rules
-    checkDelayFits(violations, 'delayMs', { delayMs: delayOf(message, rules), retentionMs })
-  }
+  if (delayMs !== undefined) checkRange(violations, 'delayMs', delayMs, limits.messageDelayMs)
+  if (runAt !== undefined) checkRunAt(violations, message, now)
+  if (violations.length === 0 && !isJob) checkDelay(violations, delayOf(message, rules, now), rules)
   if (attributes !== undefined) checkAttributes(violations, attributes)
   if (systemAttributes !== undefined) {
     checkStringRecord(violations, 'systemAttributes', systemAttributes)
@@ -101,6 +117,18 @@ export function isContentValid(message: NewMessage): boolean {
   const violations: Violations = []
   if (message.attributes !== undefined) checkAttributes(violations, message.attributes)
   return violations.length === 0 && refuseBody(message) === undefined
+}
+
+function checkRunAt(into: Violations, { runAt, delayMs }: NewMessage, now: number): void {
+  if (delayMs !== undefined) {
+    into.push({ field: 'runAt', given: 'both', allowed: 'runAt or delayMs, not both' })
+  }
+  checkRange(into, 'runAt', runAt, { min: 0, max: now + limits.messageDelayMs.max, unit: 'ms' })
+}
+
+/** The retention of a message begins when it is sent or, after a long delay, when that ends. */
+function checkDelay(into: Violations, delayMs: number, { retentionMs }: MessageRules): void {
+  if (!isLongDelay(delayMs)) checkDelayFits(into, 'delayMs', { delayMs, retentionMs })
 }
 
 /** Bytes that count towards the size limit: the body, and names, types and values of attributes. */
@@ -150,13 +178,13 @@ function refuseForType(message: NewMessage, rules: MessageRules): MillraceError 
 }
 
 function checkAgainstType(into: Violations, message: NewMessage, rules: MessageRules): void {
-  const { delayMs, deduplicationId } = message
+  const { delayMs, runAt, deduplicationId } = message
+  const allowed = 'none on a FIFO queue, whose delay is a setting of the queue'
   if (rules.type === 'fifo' && delayMs !== undefined && delayMs > 0) {
-    into.push({
-      field: 'delayMs',
-      given: String(delayMs),
-      allowed: 'none on a FIFO queue, whose delay is a setting of the queue',
-    })
+    into.push({ field: 'delayMs', given: String(delayMs), allowed })
+  }
+  if (rules.type === 'fifo' && runAt !== undefined) {
+    into.push({ field: 'runAt', given: String(runAt), allowed })
   }
   if (rules.type === 'standard' && deduplicationId !== undefined) {
     into.push({

@@ -61,6 +61,10 @@ export const errorCodes = {
     retryable: false,
     message: 'The job has finished and cannot be changed.',
   },
+  job_running: {
+    retryable: true,
+    message: 'The job is being run. Only a job that waits can be moved to another time.',
+  },
   job_not_finished: {
     retryable: false,
     message: 'Only a failed or cancelled job can be retried.',

@@ -10,7 +10,10 @@ export interface Range {
 
 export const limits = {
   visibilityMs: { min: 0, max: 43_200_000, unit: 'ms' },
+  /** Setting of a queue, and of a message on the SQS wire. */
   delayMs: { min: 0, max: 900_000, unit: 'ms' },
+  /** Of a message or job that the library sends: ten years. */
+  messageDelayMs: { min: 0, max: 315_576_000_000, unit: 'ms' },
   retentionMs: { min: 60_000, max: 1_209_600_000, unit: 'ms' },
   receiveWaitMs: { min: 0, max: 20_000, unit: 'ms' },
   /** Setting of a queue: how large a message may be, body and attributes together. */
@@ -34,6 +37,8 @@ export const limits = {
   jobAttempts: { min: 1, max: 1_000, unit: 'attempts' },
   ownerLength: { min: 1, max: 256, unit: 'characters' },
   idempotencyKeyLength: { min: 1, max: 256, unit: 'characters' },
+  /** From when a job is due until it fails if it still waits. */
+  jobExpiryMs: { min: 1_000, max: 315_576_000_000, unit: 'ms' },
   idempotencyMs: { min: 1_000, max: 7_776_000_000, unit: 'ms' },
   /** Of a job's tier, its trace id and each of its tags. */
   jobLabelLength: { min: 1, max: 256, unit: 'characters' },

@@ -6,6 +6,11 @@ export interface NewMessage {
   readonly systemAttributes?: Readonly<Record<string, string>>
   /** Overrides the delay of a standard queue. */
   readonly delayMs?: number
+  /**
+   * The time from which it can be received, instead of a delay; in milliseconds since 1970, by the clock of
+   * the store. A time in the past means at once.
+   */
+  readonly runAt?: number
   /** Required on FIFO queues; the tenant on standard queues. */
   readonly group?: string
   readonly deduplicationId?: string

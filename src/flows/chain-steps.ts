@@ -66,11 +66,12 @@ export async function stepWork(
 ): Promise<Emitted> {
   try {
     if (type !== undefined) return await emitter.work(queue, { type, payload, options })
-    const { delay, tenant } = options
+    const { delay, runAt, tenant } = options
     return await emitter.work(queue, {
       message: payload,
       options: {
         ...(delay !== undefined && { delay }),
+        ...(runAt !== undefined && { runAt }),
         ...(tenant !== undefined && { tenant }),
       },
     })

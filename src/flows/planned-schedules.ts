@@ -5,7 +5,7 @@ import { type NamedQueue, scopedName } from '../contracts/resolve-names.ts'
 import type { MissedTicks, ScheduleOptions, TickFacts } from '../contracts/schedule-declaration.ts'
 import { ruleOf, type ScheduleRule } from '../contracts/schedule-rule.ts'
 import { scopeText } from '../contracts/scope-text.ts'
-import type { Ids } from '../core/ports.ts'
+import type { Ports } from '../core/ports.ts'
 import { createEmitter, type Emitter } from '../jobs/emitter.ts'
 
 export interface PlannedSchedule {
@@ -33,7 +33,7 @@ export interface SchedulePlan {
   readonly stage: string
   readonly queues: readonly NamedQueue[]
   readonly backend: Backend
-  readonly ids: Ids
+  readonly ports: Pick<Ports, 'clock' | 'ids'>
 }
 
 export function planSchedules(plan: SchedulePlan): readonly PlannedSchedule[] {

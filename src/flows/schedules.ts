@@ -71,7 +71,7 @@ export function createSchedules<Opened>(setup: SchedulesSetup): Schedules<Opened
 function handleOf(
   planned: PlannedSchedule,
   store: ScheduleStore,
-  { ids, log }: Pick<SchedulesSetup, 'ids' | 'log'>,
+  { ports, log }: Pick<SchedulesSetup, 'ports' | 'log'>,
 ): ScheduleHandle {
   const { key, name, rule } = planned
   const control = scheduleControl(store, name)
@@ -97,7 +97,7 @@ function handleOf(
     runNow: async (options) => {
       const by = actorOf(options)
       const at = new Date(await store.now())
-      const emission = await planned.emission({ at, id: `${name}@run-${ids.next()}` })
+      const emission = await planned.emission({ at, id: `${name}@run-${ports.ids.next()}` })
       const result = await store.runNow({ schedule: name, by, emission })
       if (result.status === 'taken' || result.id === null) {
         throw new MillraceError('schedule_not_found')

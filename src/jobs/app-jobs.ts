@@ -20,6 +20,7 @@ import {
   tierFor,
 } from '../contracts/tier-declaration.ts'
 import { checkOneOf, describeGiven, type Violations } from '../core/checks.ts'
+import { type DueOptions, dueOf } from '../core/due-options.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { type JobStatus, jobStatuses } from '../core/job-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -88,6 +89,13 @@ export interface AppJobs<Queues extends DeclaredQueues = DeclaredQueues> {
   /** Enqueues a failed or cancelled job again, as a new job. */
   retry(id: string): Promise<EnqueuedJob>
   /**
+   * Lets a job that waits be due after a delay, counted from now, or at a time. Its `expiresAfter` counts
+   * from then on. Rejects with `job_running` while the job runs, and with `job_finished` after that.
+   */
+  reschedule(id: string, when: DueOptions): Promise<Job>
+  /** Lets a job that waits for its time or its retry be due now. Rejects like `reschedule`. */
+  promote(id: string): Promise<Job>
+  /**
    * Resolves with the job when it has completed, failed or was cancelled. Rejects with `wait_timed_out` after
    * the timeout.
    */
@@ -110,6 +118,8 @@ const listOptions: OptionNames<ListJobsOptions> = {
   after: true,
 }
 
+const dueOptions: OptionNames<DueOptions> = { delay: true, runAt: true }
+
 interface NamedJobsQueue extends NamedQueue {
   readonly declared: JobsQueue
 }
@@ -128,7 +138,7 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
     let producer = producers.get(key)
     if (producer === undefined) {
       const { name, declared } = named(key)
-      producer = createJobProducer({ store: stored(), name, declared })
+      producer = createJobProducer({ store: stored(), name, declared, clock: ports.clock })
       producers.set(key, producer)
     }
     return producer
@@ -176,6 +186,13 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
     attempts: async (id) => stored().attempts({ id }),
     cancel: async (id) => jobFrom(await stored().cancel({ id })),
     retry: async (id) => stored().retry({ id }),
+    reschedule: async (id, when) => {
+      refuseUnknownOptions(when, dueOptions)
+      const due = dueOf(when, ports.clock)
+      if (due.delayMs === undefined && due.runAt === undefined) throw noTime()
+      return jobFrom(await stored().reschedule({ id, ...due }))
+    },
+    promote: async (id) => jobFrom(await stored().promote({ id })),
     waitFor: async (id, options) => waitForJob({ store: stored(), ports }, id, options),
   }
   // Keys and types are those of this app. The cast only adds their declared types.
@@ -253,6 +270,10 @@ function refuseStatus(status: JobStatus | undefined): void {
   const violations: Violations = []
   checkOneOf(violations, 'status', status, jobStatuses)
   if (violations.length > 0) throw MillraceError.invalid(violations)
+}
+
+function noTime(): MillraceError {
+  return MillraceError.invalid([{ field: 'runAt', given: 'none', allowed: 'runAt or delay' }])
 }
 
 function noJobsQueue(key: unknown, queues: readonly NamedQueue[]): MillraceError {

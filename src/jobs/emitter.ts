@@ -16,7 +16,7 @@ import { isRecord } from '../contracts/setting-checks.ts'
 import { type TieredApp, tierFor } from '../contracts/tier-declaration.ts'
 import { describeGiven } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { Ids } from '../core/ports.ts'
+import type { Ports } from '../core/ports.ts'
 import { createProducer, type UntypedProducer } from '../producer/queue-producer.ts'
 import type {
   AnySendOptions,
@@ -73,12 +73,12 @@ export interface EmitterSetup {
   readonly app: TieredApp
   readonly backend: Pick<Backend, 'send' | 'jobs'>
   readonly queues: readonly NamedQueue[]
-  readonly ids: Ids
+  readonly ports: Pick<Ports, 'clock' | 'ids'>
 }
 
 /** The emitter for the queues of an app, by their keys. */
-export function createEmitter({ app, backend, queues, ids }: EmitterSetup): Emitter {
-  const lines = new Map(queues.map((queue) => [queue.key, lineOf(queue, backend)]))
+export function createEmitter({ app, backend, queues, ports }: EmitterSetup): Emitter {
+  const lines = new Map(queues.map((queue) => [queue.key, lineOf(queue, backend, ports)]))
   const lineTo = (key: string): Line => {
     const line = lines.get(key)
     if (line !== undefined) return line
@@ -103,7 +103,7 @@ export function createEmitter({ app, backend, queues, ids }: EmitterSetup): Emit
       const { message, type, payload, options = {} } = requireWork(given, jobs !== null)
       if (jobs !== null) return emitter.job(key, type ?? '', payload, options)
       // If it were dropped as a duplicate, its unit would never end.
-      const own = queue.declared.type === 'fifo' ? { deduplicationId: ids.next() } : {}
+      const own = queue.declared.type === 'fifo' ? { deduplicationId: ports.ids.next() } : {}
       return emitter.message(key, message, { ...options, ...own })
     },
   }
@@ -117,14 +117,20 @@ interface Line {
   readonly jobs: JobProducer | null
 }
 
-function lineOf(queue: NamedQueue, backend: EmitterSetup['backend']): Line {
+function lineOf(
+  queue: NamedQueue,
+  backend: EmitterSetup['backend'],
+  { clock }: EmitterSetup['ports'],
+): Line {
   const { name, declared } = queue
   const store = backend.jobs
   return {
     queue,
-    messages: createProducer({ backend, name, declared }),
+    messages: createProducer({ backend, name, declared, clock }),
     jobs:
-      isJobsQueue(declared) && store !== null ? createJobProducer({ store, name, declared }) : null,
+      isJobsQueue(declared) && store !== null
+        ? createJobProducer({ store, name, declared, clock })
+        : null,
   }
 }
 

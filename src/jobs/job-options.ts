@@ -4,12 +4,14 @@ import { checkBackoff } from '../contracts/check-controls.ts'
 import {
   attemptsOf,
   defaultIdempotencyFor,
+  expiresAfterOf,
   type JobsQueue,
   type JobType,
 } from '../contracts/jobs-declaration.ts'
 import type { Backoff } from '../contracts/queue-declaration.ts'
 import { backoffOf } from '../contracts/resolve-controls.ts'
 import { checkRange, checkText, type Violations } from '../core/checks.ts'
+import { type DueOptions, dueOf } from '../core/due-options.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import {
   checkJobLabels,
@@ -21,9 +23,10 @@ import {
 import { limits, type Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
+import type { Clock } from '../core/ports.ts'
 
 /** The options of one job. */
-export interface JobOptions extends JobLabels {
+export interface JobOptions extends JobLabels, DueOptions {
   /**
    * Makes `enqueue` return the existing job for a repeated key of the same queue, type and owner; 1 to 256
    * characters.
@@ -37,8 +40,11 @@ export interface JobOptions extends JobLabels {
   readonly owner?: string
   /** The tenant that the job counts for; 1 to 128 letters, digits and punctuation marks. */
   readonly tenant?: string
-  /** Overrides the queue's delay. At most 15m. */
-  readonly delay?: Duration
+  /**
+   * The job fails if it still waits this long after it became due, 1s to ten years. A running attempt may
+   * finish. Default: the `expiresAfter` of its type or queue; without one it waits for ever.
+   */
+  readonly expiresAfter?: Duration
   /** How many times the job may run, 1 to 1000. Default: the `attempts` of its type or queue. */
   readonly attempts?: number
   /** The waits between attempts. Default: the `backoff` of its type or queue. */
@@ -62,6 +68,8 @@ const jobOptions: OptionNames<JobOptions> = {
   owner: true,
   tenant: true,
   delay: true,
+  runAt: true,
+  expiresAfter: true,
   attempts: true,
   backoff: true,
   ...jobLabelOptions,
@@ -72,6 +80,7 @@ export const togetherOptions: OptionNames<EnqueueTogether> = { tx: true }
 export interface DeclaredJob {
   readonly queue: JobsQueue
   readonly type: JobType
+  readonly clock: Clock
 }
 
 type JobSettings = Omit<NewJob, 'type' | 'payload'>
@@ -79,19 +88,25 @@ type JobSettings = Omit<NewJob, 'type' | 'payload'>
 /** The options in the form of the port, without type and payload. */
 export function jobSettings(
   options: JobOptions,
-  { queue, type }: DeclaredJob,
+  { queue, type, clock }: DeclaredJob,
   prefix: string,
 ): JobSettings {
   refuseUnknownOptions(options, jobOptions, prefix)
   refuseOptions(options, prefix)
-  const { owner, tenant, delay, attempts, backoff } = options
+  const { owner, tenant, delay, runAt, attempts, backoff } = options
+  const { expiresAfter = expiresAfterOf(queue, type) } = options
   // Every job passes here, so skip options that are not given.
   const settings: { -readonly [Key in keyof JobSettings]: JobSettings[Key] } = {
     maxAttempts: attempts ?? attemptsOf(queue, type),
   }
   if (owner !== undefined) settings.owner = owner
   if (tenant !== undefined) settings.tenant = tenant
-  if (delay !== undefined) settings.delayMs = durationMs(delay, `${prefix}delay`, limits.delayMs)
+  if (delay !== undefined || runAt !== undefined) {
+    Object.assign(settings, dueOf(options, clock, prefix))
+  }
+  if (expiresAfter !== undefined) {
+    settings.expiresAfterMs = durationMs(expiresAfter, `${prefix}expiresAfter`, limits.jobExpiryMs)
+  }
   if (backoff !== undefined) settings.backoff = backoffOf(backoff)
   if (hasLabels(options)) Object.assign(settings, givenLabels(options))
   const idempotency = idempotencyOf(options, queue)

@@ -15,10 +15,12 @@ import { describeGiven } from '../core/checks.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { refuseUnknownOptions } from '../core/options.ts'
+import type { Clock } from '../core/ports.ts'
 import { inCallerNames } from '../core/rename-fields.ts'
 import { allOrThrow } from '../producer/all-or-throw.ts'
 import { encodeMessage } from '../producer/encode-message.ts'
 import {
+  type DeclaredJob,
   type EnqueueOptions,
   type EnqueueTogether,
   type JobOptions,
@@ -56,9 +58,12 @@ export interface JobProducerSetup {
   /** The queue's name on the backend. */
   readonly name: string
   readonly declared: JobsQueue
+  /** Decides whether a `runAt` lies in the past. */
+  readonly clock: Clock
 }
 
-export function createJobProducer({ store, name: queue, declared }: JobProducerSetup): JobProducer {
+export function createJobProducer(setup: JobProducerSetup): JobProducer {
+  const { store, name: queue } = setup
   type Entry = JobOfType<string, unknown>
   const storedNow = (jobs: readonly NewJob[], transaction: object): readonly EnqueuedJob[] => {
     try {
@@ -68,7 +73,7 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
     }
   }
   const enqueueOne = async (entry: Entry): Promise<EnqueuedJob> => {
-    const checked = prepareJob(declared, entry).check()
+    const checked = prepareJob(setup, entry).check()
     const job = checked instanceof Promise ? await checked : checked
     try {
       return only(await store.enqueue({ queue, jobs: [job] }))
@@ -79,7 +84,7 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
   const enqueueAll = async (entries: readonly Entry[]): Promise<readonly EnqueuedJob[]> => {
     if (entries.length === 0) return []
     const checks = entries.map((entry, index) =>
-      settledNow(() => named(index, (prefix) => prepareJob(declared, entry, prefix).check())),
+      settledNow(() => named(index, (prefix) => prepareJob(setup, entry, prefix).check())),
     )
     const jobs = await allChecked(checks)
     try {
@@ -89,7 +94,7 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
     }
   }
   const enqueueOneNow = (entry: Entry, transaction: object): EnqueuedJob => {
-    const job = prepareJob(declared, entry).checkNow()
+    const job = prepareJob(setup, entry).checkNow()
     return only(storedNow([job], transaction))
   }
   const enqueueAllNow = (
@@ -98,7 +103,7 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
   ): readonly EnqueuedJob[] => {
     if (entries.length === 0) return []
     const checks = entries.map((entry, index) =>
-      settledNow(() => named(index, (prefix) => prepareJob(declared, entry, prefix).checkNow())),
+      settledNow(() => named(index, (prefix) => prepareJob(setup, entry, prefix).checkNow())),
     )
     return storedNow(allOrThrow(checks), transaction)
   }
@@ -114,13 +119,14 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
       return tx === undefined ? enqueueAll(entries) : Promise.resolve(enqueueAllNow(entries, tx))
     },
     prepare: async (type, payload, options = {}) =>
-      prepareJob(declared, { ...options, type, payload }).check(),
+      prepareJob(setup, { ...options, type, payload }).check(),
   }
 }
 
 /** The caller's option names by the field names of the store. */
 const jobNames: ReadonlyMap<string, string> = new Map([
   ['delayMs', 'delay'],
+  ['expiresAfterMs', 'expiresAfter'],
   ['group', 'tenant'],
 ])
 
@@ -135,27 +141,28 @@ const refusedKeys: readonly string[] = ['__proto__']
 const encodingRules = { refusedKeys }
 
 function prepareJob(
-  declared: JobsQueue,
+  { declared, clock }: JobProducerSetup,
   { type, payload, ...options }: JobOfType<string, unknown>,
   prefix = '',
 ): PreparedJob {
   const declaredType = jobTypeOf(declared, type)
   if (declaredType === undefined) throw unknownType(declared, type, `${prefix}type`)
-  const settings = jobSettings(options, { queue: declared, type: declaredType }, prefix)
+  const job: DeclaredJob = { queue: declared, type: declaredType, clock }
+  const settings = jobSettings(options, job, prefix)
   const field = prefix === '' ? 'payload' : `${prefix}payload`
   const encoded = encodeMessage(payload, field, encodingRules)
   // Check what JSON preserves of the payload, because the handler gets only that.
   const value: unknown = JSON.parse(encoded)
   const contract = jobContractOf(declared, declaredType)
-  const job: NewJob = Object.assign(settings, { type, payload: encoded })
+  const prepared: NewJob = Object.assign(settings, { type, payload: encoded })
   return {
     check: () => {
       const checked = validateMaybeAsync(contract, value, field)
-      return checked instanceof Promise ? checked.then(() => job) : job
+      return checked instanceof Promise ? checked.then(() => prepared) : prepared
     },
     checkNow: () => {
       validateMessageSync(contract, value, field)
-      return job
+      return prepared
     },
   }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Backend, Send, SendResult } from '../backends/backend.ts'
 import { type DeclaredQueue, fifo, queue } from '../contracts/queue-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { virtualPorts } from '../testing/virtual-clock.ts'
 import { createProducer, type UntypedProducer } from './queue-producer.ts'
 
 const Video = z.object({ fileKey: z.string(), at: z.date().optional() })
@@ -29,7 +30,8 @@ function scene(declared: DeclaredQueue, answers?: readonly SendResult[]): Scene 
       )
     },
   }
-  return { producer: createProducer({ backend, name: 'app-dev-q', declared }), sends }
+  const setup = { backend, name: 'app-dev-q', declared, clock: virtualPorts().clock }
+  return { producer: createProducer(setup), sends }
 }
 
 describe('sending one message', () => {

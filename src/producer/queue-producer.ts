@@ -5,6 +5,7 @@
 import type { Backend, EmittedMessage, NewMessage, SendResult } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import type { Clock } from '../core/ports.ts'
 import { inCallerNames } from '../core/rename-fields.ts'
 import { allOrThrow } from './all-or-throw.ts'
 import { checkedEncoder } from './checked-encoder.ts'
@@ -69,9 +70,12 @@ export interface ProducerSetup {
   /** The queue's name on the backend. */
   readonly name: string
   readonly declared: DeclaredQueue
+  /** Decides whether a `runAt` lies in the past. */
+  readonly clock: Clock
 }
 
-export function createProducer({ backend, name, declared }: ProducerSetup): UntypedProducer {
+export function createProducer(setup: ProducerSetup): UntypedProducer {
+  const { backend, name, declared, clock } = setup
   const encode = checkedEncoder(declared)
   const prepare = async (
     message: unknown,
@@ -79,7 +83,7 @@ export function createProducer({ backend, name, declared }: ProducerSetup): Unty
     field?: string,
   ): Promise<NewMessage> => {
     checkSendOptions(declared, options, field === undefined ? '' : `${field}.options.`)
-    return newMessage(await encode(message, field), options)
+    return newMessage(await encode(message, field), options, clock)
   }
   const names = callerNames(declared)
   const store = async (messages: readonly NewMessage[]): Promise<readonly Sent[]> => {

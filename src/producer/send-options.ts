@@ -1,13 +1,11 @@
 /** Options of a send. Standard and FIFO queues have different ones. */
 import type { MessageAttribute, NewMessage } from '../backends/backend.ts'
 import type { DeclaredQueue, FifoQueue } from '../contracts/queue-declaration.ts'
-import { type Duration, durationMs } from '../core/durations.ts'
-import { limits } from '../core/limits.ts'
+import { type DueOptions, dueOf } from '../core/due-options.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
+import type { Clock } from '../core/ports.ts'
 
-export interface StandardSendOptions {
-  /** Overrides the queue's delay. At most 15m. */
-  readonly delay?: Duration
+export interface StandardSendOptions extends DueOptions {
   /** The tenant that the message counts for. SQS clients see it as the message group. */
   readonly tenant?: string
   readonly attributes?: Readonly<Record<string, MessageAttribute>>
@@ -38,6 +36,7 @@ export type AnySendOptions = StandardSendOptions & Partial<FifoSendOptions>
 
 const standardOptions: OptionNames<StandardSendOptions> = {
   delay: true,
+  runAt: true,
   tenant: true,
   attributes: true,
 }
@@ -65,11 +64,11 @@ export function callerNames({ type }: DeclaredQueue): ReadonlyMap<string, string
 const fifoNames: ReadonlyMap<string, string> = new Map([['delayMs', 'delay']])
 const standardNames: ReadonlyMap<string, string> = new Map([...fifoNames, ['group', 'tenant']])
 
-export function newMessage(body: string, options: AnySendOptions): NewMessage {
-  const { delay, tenant, group = tenant, deduplicationId, attributes } = options
+export function newMessage(body: string, options: AnySendOptions, clock: Clock): NewMessage {
+  const { tenant, group = tenant, deduplicationId, attributes } = options
   return {
     body,
-    ...(delay === undefined ? {} : { delayMs: durationMs(delay, 'delay', limits.delayMs) }),
+    ...dueOf(options, clock),
     ...(group === undefined ? {} : { group }),
     ...(deduplicationId === undefined ? {} : { deduplicationId }),
     ...(attributes === undefined ? {} : { attributes }),

@@ -143,6 +143,8 @@ function jobSeals(sealer: Sealer): Seals<JobStore> {
     list: null,
     cancel: null,
     retry: null,
+    reschedule: null,
+    promote: null,
     attempts: null,
     stuck: null,
     reportProgress: null,

@@ -28,7 +28,7 @@ import type {
   SettleResult,
   StartMoveTask,
 } from '../backends/backend.ts'
-import { refuseMessage } from '../core/check-message.ts'
+import { delayOf, refuseMessage } from '../core/check-message.ts'
 import { deduplicationWindowMs, leaseMsMax } from '../core/limits.ts'
 import type { MessageState } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -50,6 +50,7 @@ import {
   refuseLate,
   remove,
   requireQueue,
+  sentMessage,
   stored,
 } from './reference-queue.ts'
 
@@ -123,12 +124,12 @@ export class ReferenceModel {
   queueStatistics({ queue: name }: QueueName): QueueStatistics {
     const queue = this.#require(name)
     const count = (state: MessageState): number => inState(queue, state).length
-    const oldest = Math.min(...inState(queue, 'ready').map(({ sentAt }) => sentAt))
+    const [oldest] = inState(queue, 'ready')
     return {
       ready: count('ready'),
       leased: count('leased'),
       delayed: count('delayed'),
-      oldestReadyAgeMs: count('ready') === 0 ? null : this.#now - oldest,
+      oldestReadyAgeMs: oldest === undefined ? null : this.#now - oldest.keptFrom,
       totals: { ...queue.totals },
     }
   }
@@ -143,7 +144,9 @@ export class ReferenceModel {
 
   send({ queue: name, messages, allOrNothing = false }: Send): readonly SendResult[] {
     const queue = this.#require(name)
-    const refusals = messages.map((message) => refuseMessage(message, queue.record.settings))
+    const refusals = messages.map((message) =>
+      refuseMessage(message, queue.record.settings, this.#now),
+    )
     const first = refusals.find((refusal) => refusal !== undefined)
     if (allOrNothing && first !== undefined) throw first
     return messages.map((message, index) => {
@@ -240,7 +243,7 @@ export class ReferenceModel {
   }
 
   #store(queue: ModelQueue, message: NewMessage): SendResult {
-    const { type, deduplicationScope, delayMs: queueDelayMs } = queue.record.settings
+    const { type, deduplicationScope } = queue.record.settings
     const fifo = type === 'fifo'
     const deduplicationId = fifo ? (message.deduplicationId ?? hash('sha256', message.body)) : null
     const scope = deduplicationScope === 'group' ? (message.group ?? '') : ''
@@ -253,21 +256,10 @@ export class ReferenceModel {
         return { status: 'duplicate', ...twin.first }
       }
     }
-    const delayMs = fifo ? queueDelayMs : (message.delayMs ?? queueDelayMs)
+    const delayMs = delayOf(message, queue.record.settings, this.#now)
     const identity = this.#nextIdentity()
-    queue.messages.push({
-      ...identity,
-      message,
-      deduplicationId,
-      sentAt: this.#now,
-      state: delayMs > 0 ? 'delayed' : 'ready',
-      visibleAt: this.#now + delayMs,
-      token: null,
-      leasedAt: 0,
-      receiveCount: 0,
-      firstReceivedAt: null,
-      deadLetterOrigin: null,
-    })
+    const times = { now: this.#now, delayMs }
+    queue.messages.push(sentMessage(message, { ...identity, deduplicationId }, times))
     if (deduplicationId !== null) {
       const until = this.#now + deduplicationWindowMs
       queue.remembered.push({ scope, id: deduplicationId, first: identity, until })
@@ -346,7 +338,7 @@ export class ReferenceModel {
     for (const emit of emits) {
       const to = this.#lookUp(emit.queue)
       if (to === undefined) return refusedWith('queue_not_found')
-      const error = refuseMessage(emit.message, to.record.settings)
+      const error = refuseMessage(emit.message, to.record.settings, this.#now)
       if (error !== undefined) return { status: 'refused', error }
     }
     const { refusal, message } = held
@@ -392,6 +384,7 @@ export class ReferenceModel {
     if (target.record.settings.type === 'fifo') {
       message.sequence = this.#next('sequence')
       message.sentAt = this.#now
+      message.keptFrom = this.#now
       message.deduplicationId = message.id
     }
     target.messages.push(message)

@@ -111,7 +111,8 @@ export class ReferenceMoveTasks {
       const target = destination === undefined ? undefined : queueNamed(queues, destination)
       if (target !== undefined) {
         remove(source, next)
-        const identity = { ...this.#model.nextIdentity(), sentAt: this.#model.now() }
+        const now = this.#model.now()
+        const identity = { ...this.#model.nextIdentity(), sentAt: now, keptFrom: now }
         target.messages.push(movedMessage(next, identity))
         task.moved += 1
       } else if (task.destination === null) {

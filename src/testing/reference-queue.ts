@@ -10,6 +10,7 @@ import type {
   RefusedLease,
   Settlement,
 } from '../backends/backend.ts'
+import { isLongDelay } from '../core/check-message.ts'
 import type { ErrorCode } from '../core/error-codes.ts'
 import type { MessageState } from '../core/message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -23,6 +24,8 @@ export interface ModelMessage {
   readonly message: NewMessage
   deduplicationId: string | null
   sentAt: number
+  /** When its retention begins: when it was sent or, after a long delay, when that ended. */
+  keptFrom: number
   state: MessageState
   /** When a leased or delayed message can be received again. */
   visibleAt: number
@@ -91,10 +94,27 @@ export function canDieInto(
   return true
 }
 
+/** A message that was sent just now. */
+export function sentMessage(
+  message: NewMessage,
+  identity: Pick<ModelMessage, 'id' | 'sequence' | 'deduplicationId'>,
+  { now, delayMs }: { readonly now: number; readonly delayMs: number },
+): ModelMessage {
+  return {
+    ...identity,
+    message,
+    sentAt: now,
+    keptFrom: now + (isLongDelay(delayMs) ? delayMs : 0),
+    state: delayMs > 0 ? 'delayed' : 'ready',
+    visibleAt: now + delayMs,
+    ...{ token: null, leasedAt: 0, receiveCount: 0, firstReceivedAt: null, deadLetterOrigin: null },
+  }
+}
+
 /** A message that a move task takes out of a dead-letter queue: it starts again. */
 export function movedMessage(
   message: ModelMessage,
-  identity: Pick<ModelMessage, 'id' | 'sequence' | 'sentAt'>,
+  identity: Pick<ModelMessage, 'id' | 'sequence' | 'sentAt' | 'keptFrom'>,
 ): ModelMessage {
   const untouched = { receiveCount: 0, firstReceivedAt: null, deadLetterOrigin: null, token: null }
   return { ...message, ...identity, ...untouched }
@@ -148,13 +168,13 @@ function forgetEmptyGroups({ messages, returnedAt }: ModelQueue): void {
 /** Ends what is due: retention, leases, delays. */
 export function catchUp(queue: ModelQueue, now: number): void {
   const { retentionMs } = queue.record.settings
-  for (const { message, sentAt, visibleAt } of inState(queue, 'leased')) {
+  for (const { message, keptFrom, visibleAt } of inState(queue, 'leased')) {
     const { group = '' } = message
     const before = queue.returnedAt.get(group) ?? 0
-    const cameBack = visibleAt <= now && visibleAt < sentAt + retentionMs
+    const cameBack = visibleAt <= now && visibleAt < keptFrom + retentionMs
     if (cameBack) queue.returnedAt.set(group, Math.max(before, visibleAt))
   }
-  const kept = queue.messages.filter(({ sentAt }) => sentAt + retentionMs > now)
+  const kept = queue.messages.filter(({ keptFrom }) => keptFrom + retentionMs > now)
   queue.totals.expired += queue.messages.length - kept.length
   queue.messages = kept
   forgetEmptyGroups(queue)

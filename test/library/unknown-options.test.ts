@@ -133,6 +133,7 @@ const cases: readonly Case[] = [
     'idempotencykey',
     'idempotencyKey',
   ],
+  ['reschedule', () => mill.jobs.reschedule('id', untyped({ runat: 1 })), 'runat', 'runAt'],
   [
     'enqueueMany',
     () => mill.jobs.enqueueMany('work', [untyped({ type: 'PRINT', payload: 1, ownr: 'a' })]),

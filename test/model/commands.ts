@@ -50,6 +50,8 @@ export interface MessageDraft {
   readonly group: string
   readonly deduplicationId: string
   readonly delayMs: number | undefined
+  /** Says when it is due instead of how long it waits. */
+  readonly byTime?: boolean
   readonly flaw: 'none' | 'tooLarge' | 'character' | 'noGroup' | 'noId'
 }
 
@@ -99,7 +101,10 @@ export const message: fc.Arbitrary<MessageDraft> = fc.record({
   body: fc.constantFrom('x', 'y', 'z'),
   group: fc.constantFrom('g1', 'g1', 'g2', 'g3'),
   deduplicationId: fc.constantFrom('d1', 'd2', 'd3', 'd4', 'd5', 'd6', 'd7', 'd8'),
-  delayMs: fc.constantFrom(undefined, undefined, undefined, 0, second, 5 * second),
+  delayMs: fc.constantFrom(
+    ...[undefined, undefined, undefined, undefined, 0, second, 5 * second, 16 * minute],
+  ),
+  byTime: fc.constantFrom(false, false, false, true),
   flaw: fc.constantFrom(
     ...Array.from({ length: 20 }, () => 'none' as const),
     ...(['tooLarge', 'character', 'noGroup', 'noId'] as const),
@@ -183,7 +188,7 @@ export const single: fc.Arbitrary<SingleCommand> = fc.oneof(
           weight: 5,
           arbitrary: fc.constantFrom(1, 500, second, 2 * second, 3 * second, 11 * second),
         },
-        { weight: 1, arbitrary: fc.constantFrom(minute, 5 * minute) },
+        { weight: 1, arbitrary: fc.constantFrom(minute, 5 * minute, 16 * minute) },
       ),
     }),
   },
@@ -237,17 +242,22 @@ function canBeShared({ kind }: SingleCommand): boolean {
 }
 
 /** What a draft means on a queue of this type. */
-export function newMessage(draft: MessageDraft, isFifo: boolean): NewMessage {
-  const { flaw, delayMs } = draft
+export function newMessage(draft: MessageDraft, isFifo: boolean, now: number): NewMessage {
+  const { flaw, delayMs, byTime = false } = draft
   const flawed = { tooLarge: 'x'.repeat(2_000), character: 'x\u0000', none: draft.body }
   const body = flaw === 'noGroup' || flaw === 'noId' ? draft.body : flawed[flaw]
   // On a standard queue a group is a tenant, of whom the store counts what is in flight.
   const hasGroup = isFifo ? flaw !== 'noGroup' : draft.group !== 'g1'
   const group = hasGroup && { group: draft.group }
-  if (!isFifo) return { body, ...group, ...(delayMs !== undefined && { delayMs }) }
+  if (!isFifo) return { body, ...group, ...dueIn(delayMs, byTime ? now : undefined) }
   return {
     body,
     ...group,
     ...(flaw !== 'noId' && { deduplicationId: draft.deduplicationId }),
   }
+}
+
+function dueIn(delayMs: number | undefined, now?: number): Partial<NewMessage> {
+  if (delayMs === undefined) return {}
+  return now === undefined ? { delayMs } : { runAt: now + delayMs }
 }

@@ -201,7 +201,8 @@ class EngineRun {
     messages,
     allOrNothing,
   }: Extract<Command, { kind: 'send' }>): Promise<void> {
-    const drafts = messages.map((draft) => newMessage(draft, queue.endsWith('.fifo')))
+    const { now } = this.#model
+    const drafts = messages.map((draft) => newMessage(draft, queue.endsWith('.fifo'), now))
     const request = { queue, messages: drafts, allOrNothing }
     await this.#both(
       (backend) => backend.send(request),
@@ -276,7 +277,7 @@ class EngineRun {
         outcome,
         emits: emits.map((emit) => ({
           queue: emit.queue,
-          message: newMessage(emit.message, emit.queue.endsWith('.fifo')),
+          message: newMessage(emit.message, emit.queue.endsWith('.fifo'), this.#model.now),
         })),
       })),
     })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { JobAttempt } from '../../src/backends/job-store.ts'
 import { isFinished, jobStatuses } from '../../src/core/job-state.ts'
-import { errors, type JobModel, type ModelJob, type ModelQueue, names } from './job-model.ts'
+import { type JobModel, type ModelJob, type ModelQueue, names } from './job-model.ts'
 import type { JobStores, Side } from './job-stores.ts'
 
 export interface Compared {
@@ -27,7 +27,8 @@ export async function compareJobs(compared: Compared): Promise<void> {
   }
 }
 
-async function compareRecord({ stores, side }: Compared, job: ModelJob): Promise<void> {
+async function compareRecord(compared: Compared, job: ModelJob): Promise<void> {
+  const { stores, side, model } = compared
   const record = await stores.store(side).jobs.read({ id: stores.idOf(job, side) })
   assert.ok(record !== undefined, `${side}: ${job.name} is unknown`)
   const { status, attemptsMade, error, result, progress, startedAt, createdAt } = job
@@ -36,11 +37,14 @@ async function compareRecord({ stores, side }: Compared, job: ModelJob): Promise
       ...{ status: record.status, attemptsMade: record.attemptsMade, error: record.error },
       ...{ result: record.result, progress: record.progress, startedAt: record.startedAt },
       ...{ createdAt: record.createdAt, retryOf: record.retryOf },
+      ...{ runAt: record.runAt, expiresAt: record.expiresAt },
       finishedAt: hasExactEnd(job) ? record.finishedAt : null,
     },
     {
       ...{ status, attemptsMade, error, result, progress, startedAt, createdAt },
       retryOf: job.retryOf === null ? null : stores.idOf(job.retryOf, side),
+      runAt: status === 'pending' && job.readyAt > model.now ? job.readyAt : null,
+      expiresAt: isFinished(status) || job.expiresAfterMs === null ? null : job.expiresAt,
       finishedAt: hasExactEnd(job) ? job.finishedAt : null,
     },
     `${side}: ${job.name}`,
@@ -71,9 +75,9 @@ export async function compareLists({ stores, side, model, queues }: Compared): P
   }
 }
 
-/** What has expired, or was purged, ends in the record when it is noticed, at the latest. */
-function hasExactEnd({ error, wasDiscarded }: ModelJob): boolean {
-  return error !== errors.expired && !wasDiscarded
+/** What was purged ends in the record when that is noticed, at the latest. */
+function hasExactEnd({ wasDiscarded }: ModelJob): boolean {
+  return !wasDiscarded
 }
 
 function withoutEnds(attempts: readonly JobAttempt[]): readonly JobAttempt[] {
@@ -95,8 +99,8 @@ function countsOf(
   for (const job of model.jobs) {
     if (job.queue !== queue || isFinished(job.status)) continue
     if (job.readyAt <= model.now) counts.ready += 1
-    else if (job.attemptsMade > 0) counts.leased += 1
-    else counts.delayed += 1
+    else if (job.isDelayed) counts.delayed += 1
+    else counts.leased += 1
   }
   return counts
 }

@@ -38,6 +38,7 @@ export interface PreparedJob {
   readonly tenant: string | null
   readonly tier: string | null
   readonly delayMs: number
+  readonly expiresAfterMs: number | null
 }
 
 export interface ModelKey {
@@ -63,6 +64,10 @@ export interface ModelJob extends PreparedJob {
   finishedAt: number | null
   /** It can be claimed from then on, as far as its lease, its delay or its retry is concerned. */
   readyAt: number
+  /** Until then it waits for a time that was asked for, not for a retry. */
+  isDelayed: boolean
+  /** It fails then, unless it is being run. */
+  expiresAt: number
   /** The latest, also when it has lapsed; undefined when it was handed back. */
   lease: ModelLease | undefined
   /** Its message lies in the dead-letter queue. */
@@ -114,15 +119,19 @@ export class JobModel {
   applyElapsedTime(): void {
     for (const job of this.jobs) {
       if (isFinished(job.status)) continue
-      const expiresAt = job.createdAt + job.queue.retentionMs
       const { lease } = job
       const hasLapsed =
         job.status === 'processing' && lease !== undefined && lease.until <= this.now
-      if (hasLapsed && lease.until < expiresAt) this.#lapse(job, lease)
-      if (!isFinished(job.status) && expiresAt <= this.now) {
-        this.#end(job, { status: 'failed', error: errors.expired, at: expiresAt })
-      }
+      if (hasLapsed) this.#lapse(job, lease)
+      if (job.status === 'pending') this.#expire(job, hasLapsed ? lease.until : 0)
     }
+  }
+
+  /** Ends a job that has passed its limit and waits, since then. */
+  #expire(job: ModelJob, since: number): void {
+    const { expiresAt } = job
+    if (expiresAt > this.now) return
+    this.#end(job, { status: 'failed', error: errors.expired, at: Math.max(expiresAt, since) })
   }
 
   enqueue(queue: ModelQueue, draft: PreparedJob, key: ModelKey | undefined): Enqueued {
@@ -181,6 +190,7 @@ export class JobModel {
     job.status = 'processing'
     job.lease = { startedAt: this.now, until: this.now + visibilityMs }
     job.readyAt = job.lease.until
+    job.isDelayed = false
     job.queue.claims.push(this.now)
     this.applyElapsedTime()
   }
@@ -232,6 +242,14 @@ export class JobModel {
     this.#end(job, { status: 'cancelled', error: null, at: this.now })
   }
 
+  /** Lets it be due at this time. A job that is due already stays as it is, if that is now. */
+  reschedule(job: ModelJob, dueAt: number): void {
+    if (dueAt <= this.now && job.readyAt <= this.now) return
+    job.readyAt = dueAt
+    job.isDelayed = dueAt > this.now
+    job.expiresAt = dueAt + (job.expiresAfterMs ?? Number.POSITIVE_INFINITY)
+  }
+
   purge(queue: ModelQueue): void {
     for (const job of this.jobs) {
       if (job.queue !== queue || isFinished(job.status)) continue
@@ -246,13 +264,15 @@ export class JobModel {
   }
 
   #add(queue: ModelQueue, draft: PreparedJob, retryOf: ModelJob | null): ModelJob {
-    const { type, payload, maxAttempts, tenant, tier, delayMs } = draft
+    const { type, payload, maxAttempts, tenant, tier, delayMs, expiresAfterMs } = draft
     const order = this.jobs.length + 1
+    const readyAt = this.now + delayMs
     const job: ModelJob = {
-      ...{ type, payload, maxAttempts, tenant, tier, delayMs },
+      ...{ type, payload, maxAttempts, tenant, tier, delayMs, expiresAfterMs, readyAt },
       ...{ name: `job ${order}`, queue, retryOf, createdAt: this.now, order },
       ...{ status: 'pending', attemptsMade: 0, history: [], error: null, result: null },
-      ...{ progress: 0, startedAt: null, finishedAt: null, readyAt: this.now + delayMs },
+      ...{ progress: 0, startedAt: null, finishedAt: null, isDelayed: delayMs > 0 },
+      expiresAt: readyAt + (expiresAfterMs ?? Number.POSITIVE_INFINITY),
       ...{ lease: undefined, isDeadLetter: false, wasDiscarded: false },
     }
     this.jobs.push(job)
@@ -279,6 +299,7 @@ export class JobModel {
     job.status = 'pending'
     job.lease = undefined
     job.readyAt = this.now + delayMs
+    this.#expire(job, this.now)
   }
 
   #end(

@@ -3,7 +3,7 @@
  * every step, the other one never does unless told: what they answer must not tell which is which.
  */
 import assert from 'node:assert/strict'
-import type { JobStore, NewJob } from '../../src/backends/job-store.ts'
+import type { JobRecord, JobStore, NewJob } from '../../src/backends/job-store.ts'
 import type { SwitchTarget } from '../../src/backends/switch-store.ts'
 import { isFinished } from '../../src/core/job-state.ts'
 import { MillraceError } from '../../src/core/millrace-error.ts'
@@ -91,7 +91,10 @@ export class JobRun {
         () => this.#advance(this.#chances.pick([1, second, 2 * second, 11 * second, 30 * second])),
       ],
       [2, () => this.#advance(minute)],
+      [2, () => this.#advance(20 * minute)],
       [3, () => this.#cancel()],
+      [4, () => this.#reschedule()],
+      [3, () => this.#promote()],
       [3, () => this.#retry()],
       [3, () => this.#setSwitch()],
       [3, () => this.#liftSwitch()],
@@ -142,7 +145,10 @@ export class JobRun {
         ? this.#chances.pick(['t1', 't2'])
         : this.#chances.pick([null, null, 't1', 't2']),
       tier: this.#chances.pick([null, null, 'lite']),
-      delayMs: queue.isFifo ? 0 : this.#chances.pick([0, 0, 0, 2 * second, 20 * second]),
+      delayMs: queue.isFifo
+        ? 0
+        : this.#chances.pick([0, 0, 0, 2 * second, 20 * second, 20 * minute]),
+      expiresAfterMs: this.#chances.pick([null, null, second, 15 * second, minute]),
       ...fixed,
     }
     const key = this.#chances.is(0.3)
@@ -152,12 +158,15 @@ export class JobRun {
           coalesce: this.#chances.is(0.6),
         }
       : undefined
-    const { type, payload, maxAttempts, tenant, tier, delayMs } = draft
+    const { type, payload, maxAttempts, tenant, tier, delayMs, expiresAfterMs } = draft
+    const runAt = this.#model.now + delayMs
+    const due = this.#chances.is(0.5) ? { delayMs } : { runAt }
     const job: NewJob = {
       ...{ type, payload, maxAttempts },
       ...(tenant !== null && { tenant }),
       ...(tier !== null && { tier }),
-      ...(delayMs > 0 && { delayMs }),
+      ...(delayMs > 0 && due),
+      ...(expiresAfterMs !== null && { expiresAfterMs }),
       ...(queue.isFifo && { deduplicationId: `${this.#stores.jobsKnown}` }),
       ...(key !== undefined && { idempotency: key }),
     }
@@ -210,6 +219,42 @@ export class JobRun {
       assert.equal(codeOf(answers[side]), isFit ? undefined : 'job_not_finished', side)
     }
     if (isFit) this.#bind(this.#model.again(job), answers)
+  }
+
+  async #reschedule(): Promise<void> {
+    const job = this.#anyJob()
+    if (job === undefined) return
+    const delayMs = this.#chances.pick([0, second, 30 * second, 20 * minute])
+    const dueAt = this.#model.now + delayMs
+    const due = this.#chances.is(0.5) ? { delayMs } : { runAt: dueAt }
+    this.steps.push(`reschedule ${job.name} by ${delayMs}`)
+    const refusal = job.queue.isFifo ? 'invalid_argument' : undefined
+    const isDone = await this.#move(job, refusal, (jobs, id) => jobs.reschedule({ id, ...due }))
+    if (isDone) this.#model.reschedule(job, dueAt)
+  }
+
+  async #promote(): Promise<void> {
+    const job = this.#anyJob()
+    if (job === undefined) return
+    this.steps.push(`promote ${job.name}`)
+    const isDone = await this.#move(job, undefined, (jobs, id) => jobs.promote({ id }))
+    if (isDone) this.#model.reschedule(job, this.#model.now)
+  }
+
+  /** Whether the job was moved, which only a job that waits can be. */
+  async #move(
+    job: ModelJob,
+    refusal: string | undefined,
+    run: (jobs: JobStore, id: string) => Promise<JobRecord>,
+  ): Promise<boolean> {
+    const { status } = job
+    const answers = await this.#stores.both(({ jobs }, side) =>
+      outcomeOf(() => run(jobs, this.#stores.idOf(job, side))),
+    )
+    const running = status === 'processing' ? 'job_running' : refusal
+    const expected = isFinished(status) ? 'job_finished' : running
+    for (const side of sides) assert.equal(codeOf(answers[side]), expected, side)
+    return expected === undefined
   }
 
   async #setSwitch(): Promise<void> {

@@ -292,6 +292,24 @@ const waitLonger: fc.Arbitrary<readonly Command[]> = fc
     ),
   )
 
+/** Messages with long delays lie among others, and die, while the retention changes. */
+const waitForLong: fc.Arbitrary<readonly Command[]> = story(
+  [{ kind: 'change', queue: 'a', settings: { ...forAMinute, delayMs: 0 } }],
+  { weight: 8, arbitrary: anySend(['a', 'b']) },
+  { weight: 4, arbitrary: anyReceive(['a', 'b']) },
+  { weight: 2, arbitrary: anySettlement },
+  { weight: 3, arbitrary: anyAdvance },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(15 * minute, 16 * minute, 30 * minute).map((ms) => ({
+      ...{ kind: 'advance', ms },
+    })),
+  },
+  { weight: 2, arbitrary: anyChange(['a', 'b'], retention) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'sweep' }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'peek', queue: 'a' }) },
+)
+
 /** By how often they are told. */
 export const stories: readonly fc.WeightedArbitrary<readonly Command[]>[] = [
   { weight: 4, arbitrary: handover },
@@ -302,6 +320,7 @@ export const stories: readonly fc.WeightedArbitrary<readonly Command[]>[] = [
   { weight: 1, arbitrary: loseDeadLetters },
   { weight: 1, arbitrary: holdOn },
   { weight: 1, arbitrary: waitLonger },
+  { weight: 2, arbitrary: waitForLong },
 ]
 
 const commandsMax = 40

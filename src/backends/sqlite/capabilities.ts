@@ -21,5 +21,5 @@ export const sqliteCapabilities: Capabilities = {
   inboxes: true,
   stacks: true,
   backups: true,
-  delayMsMax: limits.delayMs.max,
+  delayMsMax: limits.messageDelayMs.max,
 }

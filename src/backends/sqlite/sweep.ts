@@ -11,7 +11,7 @@ import { endGoneClaims } from './inbox/inbox.ts'
 import { forgetInboxEvents, inboxSlice } from './inbox/inbox-events.ts'
 import { forgetFinishedJobs } from './jobs/job-forgetting.ts'
 import { finishJob } from './jobs/job-history.ts'
-import { endDue, expireBlocked, expireReady, sliceRows } from './messages/elapsed-time.ts'
+import { endDue, expireWaiting, sliceRows } from './messages/elapsed-time.ts'
 import { dropLargeBody, removeMessage } from './messages/message-rows.ts'
 import { advanceMoveTasks } from './messages/move-tasks.ts'
 import { liftExpired } from './switches/switches.ts'
@@ -73,8 +73,7 @@ function sweepAll(tx: StoreTransaction): SweepReport {
   for (const { name } of tx.all(sql.busyQueues)) {
     const queue = tx.queue(name)
     add(endDue(tx, queue), sliceRows)
-    add(expireReady(tx, queue), sliceRows)
-    add(expireBlocked(tx, queue), sliceRows)
+    add(expireWaiting(tx, queue), sliceRows)
     if (more) return { changed: total, more }
   }
   total += liftExpired(tx)

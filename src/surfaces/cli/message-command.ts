@@ -54,7 +54,7 @@ function sendCommand(parent: Command): Command {
     .option(
       '--delay <duration>',
       'delay before the message can be received',
-      durationIn(limits.delayMs),
+      durationIn(limits.messageDelayMs),
     )
     .option('--jsonl', 'print one line of JSON per message')
 }

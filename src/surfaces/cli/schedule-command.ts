@@ -171,7 +171,7 @@ async function runNow({ flags, output, shell }: Call<RunFlags>, schedule: string
   })
   const { name, id } = await inStore({ flags, shell }, async (store) => {
     const { queues } = resolveQueues(app, stage)
-    const setup = { app, stage, queues, ids: shell.ports.ids, log: silentLogger }
+    const setup = { app, stage, queues, ports: shell.ports, log: silentLogger }
     const handles: Readonly<Record<string, ScheduleHandle>> = createSchedules({
       ...setup,
       backend: store.backend,

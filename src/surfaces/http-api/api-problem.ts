@@ -58,6 +58,8 @@ const apiFields: ReadonlyMap<string, string> = new Map([
   ['idempotencyKey', 'idempotency_key'],
   ['idempotency.key', 'idempotency_key'],
   ['delayMs', 'delay'],
+  ['runAt', 'run_at'],
+  ['expiresAfter', 'expires_after'],
   ['forMs', 'for'],
   ['leaseMs', 'for'],
   ['group', 'tenant'],

@@ -6,6 +6,7 @@ import { snakeCase } from '../../core/snake-case.ts'
 import type { EnqueueOptions } from '../../jobs/job-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, isTrusted } from './caller.ts'
+import { type DueFields, dueFields, dueFrom } from './due-request.ts'
 import type { KnownQueue } from './jobs-context.ts'
 import { type FieldKinds, readFields } from './read-fields.ts'
 
@@ -30,7 +31,8 @@ const fields: FieldKinds = {
   owner: 'text',
   tenant: 'text',
   ...Object.fromEntries(jobLabelNames.map((name) => [snakeCase(name), jobLabels[name].kind])),
-  delay: 'text',
+  ...dueFields,
+  expires_after: 'text',
   attempts: 'number',
 }
 
@@ -42,13 +44,13 @@ const kindsForUsers: FieldKinds = Object.fromEntries(
 )
 
 /** The fields, after `readFields` has checked their types. */
-interface Fields extends Partial<LabelsView> {
+interface Fields extends Partial<LabelsView>, DueFields {
   readonly type?: string
   readonly payload?: unknown
   readonly idempotency_key?: string
   readonly owner?: string
   readonly tenant?: string
-  readonly delay?: Duration
+  readonly expires_after?: Duration
   readonly attempts?: number
 }
 
@@ -70,7 +72,7 @@ function onlyTypeOf({ declared }: KnownQueue): string | undefined {
 }
 
 function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined): EnqueueOptions {
-  const { tenant, delay, attempts } = given
+  const { tenant, expires_after: expiresAfter, attempts } = given
   const idempotencyKey = idempotencyKeyOf(given.idempotency_key, keyHeader)
   // The default owner of a service's job is the service. A job from an admin has no owner by default.
   const owner = given.owner ?? caller.owner
@@ -79,7 +81,8 @@ function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined)
     ...(owner !== null && { owner }),
     ...(tenant !== undefined && { tenant }),
     ...labelsFrom(given),
-    ...(delay !== undefined && { delay }),
+    ...dueFrom(given),
+    ...(expiresAfter !== undefined && { expiresAfter }),
     ...(attempts !== undefined && { attempts }),
   }
 }

@@ -1,13 +1,21 @@
-/** Reads and cancels jobs: GET /jobs, GET /jobs/:id, GET /jobs/:id/attempts, POST /jobs/:id/cancel. */
+/**
+ * Reads, cancels and moves jobs: GET /jobs, GET /jobs/:id, GET /jobs/:id/attempts, and POST
+ * /jobs/:id/cancel, /reschedule and /promote.
+ */
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
 import type { ApiEnv } from './api-env.ts'
+import { readReschedule } from './due-request.ts'
 import { attemptView, jobView } from './job-view.ts'
 import { type JobsContext, visibleJob } from './jobs-context.ts'
 import { listJobs, readListRequest } from './list-jobs.ts'
 import { operations } from './openapi-operations.ts'
+import { readJsonBody } from './read-json-body.ts'
 
 export function jobRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
+  const { settings } = context
+  const { timers } = settings.ports
+
   api.get('/jobs', describeRoute(operations.list), async (c) => {
     const caller = c.get('caller')
     const { items, next = null } = await listJobs(context, caller, readListRequest(c.req.queries()))
@@ -30,5 +38,18 @@ export function jobRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
     const caller = c.get('caller')
     const { id } = await visibleJob(context, caller, c.req.param('id'))
     return c.json(jobView(context, caller, await context.jobs.cancel(id)))
+  })
+
+  api.post('/jobs/:id/reschedule', describeRoute(operations.reschedule), async (c) => {
+    const caller = c.get('caller')
+    const { id } = await visibleJob(context, caller, c.req.param('id'))
+    const when = readReschedule(await readJsonBody(c.req.raw, { ...settings, timers }))
+    return c.json(jobView(context, caller, await context.jobs.reschedule(id, when)))
+  })
+
+  api.post('/jobs/:id/promote', describeRoute(operations.promote), async (c) => {
+    const caller = c.get('caller')
+    const { id } = await visibleJob(context, caller, c.req.param('id'))
+    return c.json(jobView(context, caller, await context.jobs.promote(id)))
   })
 }

@@ -47,6 +47,8 @@ function commonView(job: Job): View {
     created_at: isoTime(job.createdAt),
     started_at: isoTime(job.startedAt),
     finished_at: isoTime(job.finishedAt),
+    run_at: isoTime(job.runAt),
+    expires_at: isoTime(job.expiresAt),
     updated_at: isoTime(job.updatedAt),
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../operations/metrics/metric-data.ts'
 import type { MetricSpan } from '../../operations/metrics/metrics.ts'
 import { type Query, readQuery } from './read-query.ts'
+import { readTime } from './read-time.ts'
 
 export interface MetricRequest {
   readonly span: MetricSpan
@@ -40,16 +41,6 @@ function readSpan(into: Violations, from: string | undefined, to: string | undef
   }
   const start = readTime(into, 'from', from)
   return to === undefined ? { from: start } : { from: start, to: readTime(into, 'to', to) }
-}
-
-/** Dates and times, with a zone or in UTC. Numbers are rejected, because their unit is ambiguous. */
-const timePattern = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
-
-function readTime(into: Violations, field: string, text: string): Date {
-  const time = new Date(timePattern.test(text) ? text : Number.NaN)
-  if (!Number.isNaN(time.getTime())) return time
-  into.push({ field, given: describeGiven(text), allowed: 'a time such as 2026-01-31T12:00:00Z' })
-  return new Date(0)
 }
 
 function readPeriod(into: Violations, text: string | undefined): number | undefined {

@@ -14,6 +14,8 @@ export type OperationName =
   | 'read'
   | 'attempts'
   | 'cancel'
+  | 'reschedule'
+  | 'promote'
   | 'retry'
   | 'events'
   | 'switches'
@@ -139,6 +141,28 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
     responses: {
       200: answer('The cancelled job.', 'Job'),
       ...refusals(...ofOneJob, 'job_finished'),
+    },
+  },
+  reschedule: {
+    operationId: 'rescheduleJob',
+    summary: 'Let a job that waits be due at a time, or after a delay',
+    parameters: [jobId],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Reschedule' } } },
+    },
+    responses: {
+      200: answer('The job with its new time.', 'Job'),
+      ...refusals(...ofOneJob, 'invalid_request', ...ofBodies, 'job_finished', 'job_running'),
+    },
+  },
+  promote: {
+    operationId: 'promoteJob',
+    summary: 'Let a job that waits be due now',
+    parameters: [jobId],
+    responses: {
+      200: answer('The job, which is due.', 'Job'),
+      ...refusals(...ofOneJob, 'job_finished', 'job_running'),
     },
   },
   retry: {

@@ -55,6 +55,8 @@ export const apiSchemas: OpenApiSchemas = {
     created_at: time,
     started_at: timeOrNull,
     finished_at: timeOrNull,
+    run_at: timeOrNull,
+    expires_at: timeOrNull,
     updated_at: time,
     error_message: textOrNull,
     result: optional({}),
@@ -66,6 +68,10 @@ export const apiSchemas: OpenApiSchemas = {
     idempotency_key: optional(textOrNull),
     payload: optional({}),
   }),
+  Reschedule: {
+    ...object({ delay: optional(duration), run_at: optional(time) }),
+    additionalProperties: false,
+  },
   JobPage: object({
     jobs: { type: 'array', items: { $ref: '#/components/schemas/Job' } },
     next: textOrNull,
@@ -153,6 +159,8 @@ const newJobFields: Readonly<Record<string, Optional>> = {
   tenant: optional(text),
   ...labelFields(text),
   delay: optional(duration),
+  run_at: optional(time),
+  expires_after: optional(duration),
   attempts: optional({ type: 'integer', minimum: 1 }),
 }
 

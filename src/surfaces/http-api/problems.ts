@@ -33,6 +33,7 @@ export type ProblemCode =
   | 'body_timeout'
   | 'conflict'
   | 'job_finished'
+  | 'job_running'
   | 'job_not_finished'
   | 'too_large'
   | 'address_too_long'
@@ -138,7 +139,12 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
   job_finished: {
     status: 409,
     title: 'The job has finished.',
-    detail: 'A finished job cannot be cancelled.',
+    detail: 'A finished job cannot be cancelled or moved to another time.',
+  },
+  job_running: {
+    status: 409,
+    title: 'The job is being run.',
+    detail: 'Only a job that waits can be moved to another time. Cancel it, or wait until it ends.',
   },
   job_not_finished: {
     status: 409,
@@ -202,6 +208,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
 
   job_not_found: 'job_not_found',
   job_finished: 'job_finished',
+  job_running: 'job_running',
   job_not_finished: 'job_not_finished',
   idempotency_conflict: 'idempotency_conflict',
 

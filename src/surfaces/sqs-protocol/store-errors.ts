@@ -67,6 +67,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   tier_refused: unexpected,
   job_not_found: unexpected,
   job_finished: unexpected,
+  job_running: unexpected,
   job_not_finished: unexpected,
   wait_timed_out: unexpected,
   idempotency_conflict: unexpected,

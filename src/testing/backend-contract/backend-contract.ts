@@ -32,6 +32,7 @@ import { describeInboxes } from './inbox.contract.ts'
 import { describeInboxFencing } from './inbox-fencing.contract.ts'
 import { describeInboxHistory } from './inbox-history.contract.ts'
 import { describeJobEmits } from './job-emits.contract.ts'
+import { describeJobExpiry } from './job-expiry.contract.ts'
 import { describeJobHistory } from './job-history.contract.ts'
 import { describeJobIdempotency } from './job-idempotency.contract.ts'
 import { describeUnnoticedJobEnds } from './job-unnoticed-ends.contract.ts'
@@ -39,6 +40,7 @@ import { describeJobs } from './jobs.contract.ts'
 import { describeKillSwitches } from './kill-switches.contract.ts'
 import { describeLateAcknowledgements } from './late-acknowledgement.contract.ts'
 import { describeLeases } from './leases.contract.ts'
+import { describeLongDelays } from './long-delays.contract.ts'
 import { describeLongPolling } from './long-polling.contract.ts'
 import { describeMetricFigures } from './metric-figures.contract.ts'
 import { describeMetrics } from './metrics.contract.ts'
@@ -49,6 +51,7 @@ import { describePurge } from './purge.contract.ts'
 import { describeQueues } from './queues.contract.ts'
 import { describeReceiveAttempts } from './receive-attempts.contract.ts'
 import { describeReceiving } from './receiving.contract.ts'
+import { describeRescheduling } from './rescheduling.contract.ts'
 import { describeRetention } from './retention.contract.ts'
 import { describeSchedules } from './schedules.contract.ts'
 import { describeSending } from './sending.contract.ts'
@@ -83,6 +86,7 @@ const behaviours = [
   describeDeadLetters,
   describeMoveTasks,
   describeRetention,
+  describeLongDelays,
   describePurge,
   describePeek,
   describeStatistics,
@@ -91,6 +95,8 @@ const behaviours = [
   describeJobEmits,
   describeJobHistory,
   describeUnnoticedJobEnds,
+  describeJobExpiry,
+  describeRescheduling,
   describeCeilings,
   describeKillSwitches,
   describeHeldMessages,

@@ -4,6 +4,7 @@
  * they say so.
  */
 import assert from 'node:assert/strict'
+import type { NewJob } from '../../backends/job-store.ts'
 import { attemptOutcomes, enqueue, jobsOf, readJob, runOnce } from './job-scene.ts'
 import { minute, only, rejects, type Scene, second } from './scene.ts'
 import type { ContractSuite } from './suite.ts'
@@ -12,8 +13,11 @@ const leaseMs = 10 * second
 const lost = 'The last attempt ended without an answer.'
 
 /** A job whose only attempt has lapsed a second ago; returns its id and its receipt. */
-async function lapsedForGood(scene: Scene): Promise<{ id: string; receipt: string }> {
-  const { id } = await enqueue(scene, { maxAttempts: 1 })
+async function lapsedForGood(
+  scene: Scene,
+  options: Partial<NewJob> = {},
+): Promise<{ id: string; receipt: string }> {
+  const { id } = await enqueue(scene, { maxAttempts: 1, ...options })
   const { receipt } = await scene.receiveOne('q')
   await scene.advance(leaseMs + second)
   return { id, receipt }
@@ -122,10 +126,9 @@ function describeLapses(suite: ContractSuite): void {
 }
 
 function describeExpiry(suite: ContractSuite): void {
-  suite.test('a job that died before its retention ended is a dead letter', async (scene) => {
-    const settings = { visibilityMs: leaseMs, retentionMs: minute }
-    const dead = await scene.queueWithDeadLetters('q', 100, settings)
-    const { id } = await lapsedForGood(scene)
+  suite.test('a job that died before it expired is a dead letter', async (scene) => {
+    const dead = await scene.queueWithDeadLetters('q', 100, { visibilityMs: leaseMs })
+    const { id } = await lapsedForGood(scene, { expiresAfterMs: minute })
     await scene.advance(minute)
     await scene.sweep()
     assert.equal((await readJob(scene, id)).error, lost)
@@ -133,8 +136,8 @@ function describeExpiry(suite: ContractSuite): void {
   })
 
   suite.test('an attempt that lapsed before that is remembered as lapsed', async (scene) => {
-    await scene.queue('q', { visibilityMs: leaseMs, retentionMs: minute })
-    const { id } = await enqueue(scene)
+    await scene.queue('q', { visibilityMs: leaseMs })
+    const { id } = await enqueue(scene, { expiresAfterMs: minute })
     await scene.receiveOne('q')
     await scene.advance(2 * minute)
     assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'lapsed', null]])
@@ -143,8 +146,8 @@ function describeExpiry(suite: ContractSuite): void {
   })
 
   suite.test('a job that has expired is not completed', async (scene) => {
-    await scene.queue('q', { visibilityMs: 5 * minute, retentionMs: minute })
-    const { id } = await enqueue(scene)
+    await scene.queue('q', { visibilityMs: leaseMs })
+    const { id } = await enqueue(scene, { expiresAfterMs: minute })
     const { receipt } = await scene.receiveOne('q')
     await scene.advance(minute)
     assert.equal((await scene.acknowledge('q', receipt)).status, 'gone')
@@ -152,9 +155,9 @@ function describeExpiry(suite: ContractSuite): void {
   })
 
   suite.test('a job that has expired coalesces no other', async (scene) => {
-    await scene.queue('q', { retentionMs: minute })
+    await scene.queue('q')
     const idempotency = { key: 'k', lifetimeMs: 10 * minute, coalesce: true }
-    await enqueue(scene, { idempotency })
+    await enqueue(scene, { idempotency, expiresAfterMs: minute })
     await scene.advance(minute)
     assert.equal((await enqueue(scene, { idempotency })).status, 'created')
   })
@@ -184,9 +187,9 @@ function describeTurns(suite: ContractSuite): void {
   gated.test('what has expired takes no tenant’s turn', async (scene) => {
     const none = { running: null, runningPerTenant: null, runningPerType: {}, rate: null }
     const ceilings = { ...none, runningPerTenant: 1 }
-    await scene.queue('q', { ceilings, retentionMs: minute })
+    await scene.queue('q', { ceilings })
     await enqueue(scene, { tenant: 'a', payload: '"a1"' })
-    await enqueue(scene, { tenant: 'a', payload: '"a2"' })
+    await enqueue(scene, { tenant: 'a', payload: '"a2"', expiresAfterMs: minute })
     // The second of the tenant is blocked from here on.
     await runOnce(scene, { kind: 'acknowledge' })
     await scene.advance(minute - second)

@@ -330,13 +330,13 @@ function describeControl(suite: ContractSuite): void {
   })
 
   suite.test('purging a queue cancels its jobs, and expiry fails them', async (scene) => {
-    await scene.queue('q', { retentionMs: minute })
+    await scene.queue('q')
     const purged = await enqueue(scene)
     await scene.backend.purgeQueue({ queue: 'q' })
     assert.equal((await readJob(scene, purged.id)).status, 'cancelled')
     await scene.sweep()
     assert.equal((await readJob(scene, purged.id)).status, 'cancelled')
-    const expired = await enqueue(scene)
+    const expired = await enqueue(scene, { expiresAfterMs: minute })
     await scene.advance(2 * minute)
     await scene.sweep()
     assert.equal((await readJob(scene, expired.id)).status, 'failed')

@@ -75,6 +75,32 @@ function refuses(run: () => unknown, code: ErrorCode, saying = /./): void {
 }
 
 describe("jobs in the caller's own transaction", () => {
+  test('do not expire after the first one of the queue was rolled back', async () => {
+    const ports = virtualPorts()
+    const { backend, connect, enqueue, ready } = await openScene(ports)
+    const retentionMs = 60_000
+    await backend.changeQueue({ queue: 'q', changes: { retentionMs } })
+    const db = connect()
+    db.exec('BEGIN')
+    enqueue(db, {})
+    enqueue(db, {})
+    db.exec('ROLLBACK')
+    await backend.changeQueue({ queue: 'q', changes: { visibilityMs: 1_000 } })
+    db.exec('BEGIN')
+    enqueue(db, {})
+    db.exec('COMMIT')
+    await backend.send({ queue: 'q', messages: [{ body: 'plain' }] })
+    assert.equal(await ready(), 2)
+    await ports.clock.advance(retentionMs)
+    assert.equal(await ready(), 1)
+    while ((await backend.sweep()).more);
+    const { items } = await backend.peek({ queue: 'q', state: 'ready', limit: 10 })
+    assert.deepEqual(
+      items.map(({ body }) => body),
+      [job.payload],
+    )
+  })
+
   test('exist together with what the caller wrote, once it commits', async () => {
     const { connect, enqueue, jobs, ready } = await openScene()
     const db = connect()

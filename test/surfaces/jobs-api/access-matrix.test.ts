@@ -93,6 +93,8 @@ const matrix: Readonly<Record<string, Row>> = {
   'GET /jobs/{id}/attempts': ofOneJob(200),
   'GET /jobs/{id}/events': ofOneJob(200),
   'POST /jobs/{id}/cancel': ofOneJob(200),
+  'POST /jobs/{id}/reschedule': ofOneJob(200),
+  'POST /jobs/{id}/promote': ofOneJob(200),
   'POST /jobs/{id}/retry': ofOneJob(202),
   'GET /switches': adminOnly(200),
   'GET /switches/events': adminOnly(200),
@@ -181,6 +183,7 @@ async function callRoute(scene: Scene, route: string, call: Call, id: string): P
     .replace('{name}', 'deep')
   const bodies: Readonly<Record<string, object>> = {
     'POST /jobs/{queue}': { type: 'OCR', payload: { examId: 'e-2' } },
+    'POST /jobs/{id}/reschedule': { delay: '1d' },
     'PUT /switches/{scope}/{value}': { mode: 'hold' },
     'POST /inbox/{queue}/{id}/note': { note: 'seen' },
     'POST /alarms/{name}/state': { state: 'ALARM' },

@@ -9,6 +9,7 @@ const forUsers = [
   'attempts_made',
   'created_at',
   'error_message',
+  'expires_at',
   'finished_at',
   'id',
   'job_type',
@@ -16,6 +17,7 @@ const forUsers = [
   'progress',
   'result',
   'retry_of',
+  'run_at',
   'started_at',
   'status',
   'updated_at',
@@ -127,6 +129,37 @@ describe('a job over HTTP', () => {
     assert.equal(retried.headers.get('location'), `/jobs/${retried.body.job_id}`)
     const { body } = await scene.call(`/jobs/${retried.body.job_id}`, { key: keys.alice })
     assert.deepEqual([body.status, body.retry_of], ['pending', id])
+  })
+
+  test('is moved to another time while it waits', async () => {
+    const scene = await serveAcademy()
+    const id = await scene.enqueue({ owner: 'alice' })
+    const act = (action: string, body?: object): Promise<Answer> =>
+      scene.call(`/jobs/${id}/${action}`, {
+        method: 'POST',
+        key: keys.alice,
+        ...(body && { body }),
+      })
+    const run_at = new Date(Date.now() + 86_400_000).toISOString()
+    const later = await act('reschedule', { run_at })
+    assert.deepEqual([later.status, later.body.status, later.body.run_at], [200, 'pending', run_at])
+    const delayed = await act('reschedule', { delay: '30d' })
+    assert.ok(delayed.body.run_at > run_at)
+    const promoted = await act('promote')
+    assert.deepEqual([promoted.status, promoted.body.run_at], [200, null])
+    for (const body of [{}, { run_at: 'soon' }, { run_at: '1999-01-01' }, { delay: '4000d' }]) {
+      const refused = await act('reschedule', body)
+      assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_request'])
+      assert.match(refused.body.errors[0].field, /^(run_at|delay)$/)
+    }
+    await scene.claim()
+    for (const [action, body] of [['promote'], ['reschedule', { delay: '1m' }]] as const) {
+      const running = await act(action, body)
+      assert.deepEqual([running.status, running.body.code], [409, 'job_running'])
+    }
+    await act('cancel')
+    const finished = await act('promote')
+    assert.deepEqual([finished.status, finished.body.code], [409, 'job_finished'])
   })
 
   test('of another app in the same store does not exist here', async () => {

@@ -68,7 +68,12 @@ describe('a body that is refused', () => {
     ['attempts that are not whole', { ...ocr, attempts: 1.5 }, 'attempts'],
     ['attempts as text', { ...ocr, attempts: '3' }, 'attempts'],
     ['a delay that is none', { ...ocr, delay: private_ }, 'delay'],
-    ['a delay that is too long', { ...ocr, delay: '16m' }, 'delay'],
+    ['a delay that is too long', { ...ocr, delay: '4000d' }, 'delay'],
+    ['a time that is none', { ...ocr, run_at: private_ }, 'run_at'],
+    ['a time in the past', { ...ocr, run_at: '2001-01-01T00:00:00Z' }, 'run_at'],
+    ['a time too far away', { ...ocr, run_at: '9999-01-01T00:00:00Z' }, 'run_at'],
+    ['a limit that is none', { ...ocr, expires_after: private_ }, 'expires_after'],
+    ['a limit that is too short', { ...ocr, expires_after: '1ms' }, 'expires_after'],
     ['a delay as a number', { ...ocr, delay: 5 }, 'delay'],
   ])('has %s: invalid_request that names the field', async (_name, body, field) => {
     const scene = await serveAcademy()

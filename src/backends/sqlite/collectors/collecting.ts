@@ -36,7 +36,7 @@ export function refuseItems(tx: StoreTransaction, request: AddItems): MillraceEr
     const allowed = 'a standard queue, where each message has a delay of its own'
     return MillraceError.invalid([{ field: 'trigger.queue', given: 'a FIFO queue', allowed }])
   }
-  return refuseInQueue(queue, { ...message, delayMs: request.windowMs })
+  return refuseInQueue(tx, queue, { ...message, delayMs: request.windowMs })
 }
 
 export function addItems(tx: StoreTransaction, request: AddItems): readonly AddedItem[] {

@@ -6,7 +6,7 @@
 import type { TriggerState } from '../../collector-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
-import { hold, retentionCutoff } from '../messages/holding.ts'
+import { type ExpiringRow, expiryOf, hold } from '../messages/expiry.ts'
 import { delayed, leased, unleasedToken } from '../messages/message-rows.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import { storeMessage } from '../messages/sending.ts'
@@ -17,7 +17,7 @@ import { type KeyRow, settingsOf } from './collector-keys.ts'
 const unheld = `WHERE sequence = ? AND generation = ?
   AND (state = ${delayed} OR (state = ${leased} AND token = ${unleasedToken}))`
 const find = `
-  SELECT sequence, generation, state, due_at, held_until, token, sent_at, receive_count,
+  SELECT sequence, generation, state, due_at, held_until, token, sent_at, expires_at, receive_count,
     group_name
   FROM message WHERE sequence`
 
@@ -35,14 +35,13 @@ const sql = {
     RETURNING sequence, state, group_name, body IS NULL AS apart`),
 }
 
-interface TriggerRow {
+interface TriggerRow extends ExpiringRow {
   readonly sequence: number
   readonly generation: number
   readonly state: number
   readonly due_at: number
   readonly held_until: number | null
   readonly token: number
-  readonly sent_at: number
   readonly receive_count: number
   readonly group_name: string | null
 }
@@ -87,7 +86,7 @@ function triggerAs(view: StoreView, queue: Queue, row: TriggerRow | undefined): 
     // Anywhere else it was purged with its queue, and only the sweep has not come by yet.
     return row.generation === deadLetters?.generation ? { state: 'dead', dueAt: null, row } : none
   }
-  if (row.sent_at <= retentionCutoff(queue, view.now)) return none
+  if (expiryOf(queue, row, false) <= view.now) return none
   const dueAt = row.held_until ?? row.due_at
   const isDue = (row.state !== delayed && row.state !== leased) || dueAt <= view.now
   if (!isDue && row.state === leased && row.token !== unleasedToken) {
@@ -131,7 +130,7 @@ function moveTrigger(tx: StoreTransaction, queue: Queue, trigger: Trigger, dueAt
     hurryTrigger(tx, queue, trigger)
     return
   }
-  const { dueAt: lookAt, heldUntil } = hold(queue, row.sent_at, dueAt)
+  const { dueAt: lookAt, heldUntil } = hold(dueAt, expiryOf(queue, row, false))
   tx.run(sql.postpone, lookAt, heldUntil, row.sequence, queue.generation)
   tx.wroteRow(queue)
 }

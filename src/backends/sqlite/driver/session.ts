@@ -30,6 +30,8 @@ export class Session extends Statements {
   /** Where tenants take turns: the bucket that was served last, by queue. */
   readonly turns: Map<number, string> = new Map()
   readonly clock: StoreClock
+  /** Set where a transaction that changed queues may be rolled back without notice: read them each time. */
+  mistrustsQueues = false
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #rollback: StatementSync

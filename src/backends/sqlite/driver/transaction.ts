@@ -61,8 +61,10 @@ export function withinTransaction<T>(session: Session, apply: (tx: StoreTransact
   db.exec(`SAVEPOINT ${savepoint}`)
   try {
     const tx = joined(session)
+    if (session.mistrustsQueues) session.queues.forget()
     const result = apply(tx)
     tx.finish()
+    if (tx.hasChangedQueues) session.mistrustsQueues = true
     db.exec(`RELEASE ${savepoint}`)
     return result
   } catch (error) {

@@ -7,7 +7,6 @@ import type { NewMessage } from '../../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { retentionCutoff } from '../messages/holding.ts'
 import {
   isPlain,
   type PlainJob,
@@ -27,19 +26,20 @@ const sql = {
   isWaiting: query<unknown>(`
     SELECT 1 FROM message
     WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
-      AND sent_at > ?`),
+      AND (expires_at IS NULL OR expires_at > ?)`),
 }
 
 export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonly EnqueuedJob[] {
   const queue = tx.queue(request.queue)
   const messages = request.jobs.map(messageOf)
   for (const message of messages) {
-    const refusal = refuseInQueue(queue, message)
+    const refusal = refuseInQueue(tx, queue, message, true)
     if (refusal !== undefined) throw refusal
   }
   const isPlainJob = (job: NewJob, index: number): boolean => {
     const message = messages[index]
-    return job.idempotency === undefined && message !== undefined && isPlain(queue, message)
+    if (job.idempotency !== undefined || job.expiresAfterMs !== undefined) return false
+    return message !== undefined && isPlain(queue, message)
   }
   if (request.jobs.length > 1 && request.jobs.every(isPlainJob)) {
     const stored = storePlainJobs(tx, queue, request.jobs.map(plainJobOf))
@@ -86,9 +86,9 @@ export function storeJob(
   const earlier = findEarlier(tx, queue, job)
   if (earlier === 'conflict') throw new MillraceError('idempotency_conflict')
   if (earlier !== undefined) return earlier
-  const { type, owner = null, idempotency } = job
-  const details = encodeDetails(job, retryOf)
-  const stored = storeMessage(tx, queue, message, { job: { type, owner, details }, unit })
+  const { type, owner = null, idempotency, expiresAfterMs } = job
+  const columns = { type, owner, details: encodeDetails(job, retryOf), expiresAfterMs }
+  const stored = storeMessage(tx, queue, message, { job: columns, unit })
   if (idempotency !== undefined && stored.status === 'created') {
     tx.run(
       sql.rememberKey,
@@ -116,8 +116,7 @@ function findEarlier(
   const sequence = found.number
   const id = tx.session.messageIds.of(sequence)
   if (idempotency.coalesce) {
-    const cutoff = retentionCutoff(queue, tx.now)
-    const waits = tx.one(sql.isWaiting, sequence, queue.generation, cutoff) !== undefined
+    const waits = tx.one(sql.isWaiting, sequence, queue.generation, tx.now) !== undefined
     return waits ? { status: 'coalesced', id, sequence } : undefined
   }
   if (!fingerprintsOf(job).includes(found.fingerprint)) return 'conflict'
@@ -126,19 +125,17 @@ function findEarlier(
 
 /** The message that carries a job. */
 export function messageOf(job: NewJob): NewMessage {
-  const { payload, delayMs, tenant, deduplicationId, sealed } = job
-  if (
-    delayMs === undefined &&
-    tenant === undefined &&
-    deduplicationId === undefined &&
-    sealed === undefined
-  ) {
+  const { payload, delayMs, runAt, tenant, deduplicationId, sealed } = job
+  const isDueAtOnce = delayMs === undefined && runAt === undefined
+  const isBare = tenant === undefined && deduplicationId === undefined && sealed === undefined
+  if (isDueAtOnce && isBare) {
     return { body: payload }
   }
   return {
     body: payload,
     ...(sealed !== undefined && { sealed }),
     ...(delayMs !== undefined && { delayMs }),
+    ...(runAt !== undefined && { runAt }),
     ...(tenant !== undefined && { group: tenant }),
     ...(deduplicationId !== undefined && { deduplicationId }),
   }

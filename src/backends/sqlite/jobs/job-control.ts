@@ -17,15 +17,18 @@ import { done, unitByNumber } from '../flows/flow-units.ts'
 import { receiptFor, refusalOf } from '../messages/leases.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import { storeJob } from './enqueueing.ts'
+import { decodeDetails } from './job-details.ts'
 import { endDueJob } from './job-elapsed-time.ts'
 import { finishJob } from './job-history.ts'
-import { readJob } from './job-reading.ts'
+import { requireJob } from './job-reading.ts'
 
 const sql = {
   removeLive: query<CancelledRow>(`
     DELETE FROM message WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL
     RETURNING sequence, state, group_name, body IS NULL AS apart, unit`),
-  unitOf: query<{ unit: number | null }>('SELECT unit FROM finished_job WHERE number = ?'),
+  finished: query<{ unit: number | null; details: string }>(
+    'SELECT unit, details FROM finished_job WHERE number = ?',
+  ),
   noteProgress: change(`
     INSERT INTO job_progress (number, progress, changed_at)
     SELECT sequence, ?, ? FROM message
@@ -72,6 +75,7 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
     ...(queue.settings.type === 'fifo' && { deduplicationId: tx.session.ids.next() }),
     ...givenLabels(job),
     ...(job.backoff !== null && { backoff: job.backoff }),
+    ...expiryAgain(tx, id),
   }
   const unit = unitToWorkOn(tx, id)
   const { status, id: newId, sequence } = storeJob(tx, queue, again, { retryOf: id, unit })
@@ -79,10 +83,18 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
   return { status, id: newId }
 }
 
+/** The limit to wait that a finished job had. */
+function expiryAgain(tx: StoreTransaction, id: string): Pick<NewJob, 'expiresAfterMs'> {
+  const number = tx.session.messageIds.sequenceOf(id) ?? 0
+  const { details } = tx.one(sql.finished, number) ?? {}
+  const expiresAfterMs = details === undefined ? undefined : decodeDetails(details).expires
+  return expiresAfterMs === undefined ? {} : { expiresAfterMs }
+}
+
 /** The unit that a job worked on, if that is not done. */
 function unitToWorkOn(tx: StoreTransaction, id: string): number | undefined {
   const number = tx.session.messageIds.sequenceOf(id) ?? 0
-  const { unit } = tx.one(sql.unitOf, number) ?? {}
+  const { unit } = tx.one(sql.finished, number) ?? {}
   const row = unit === null || unit === undefined ? undefined : unitByNumber(tx, unit)
   return row === undefined || row.state === done ? undefined : row.number
 }
@@ -100,10 +112,4 @@ export function reportProgress(tx: StoreTransaction, request: ReportProgress): P
   }
   tx.wroteRow(queue)
   return { status: 'noted' }
-}
-
-function requireJob(tx: StoreTransaction, id: string): JobRecord {
-  const job = readJob(tx, id)
-  if (job === undefined) throw new MillraceError('job_not_found')
-  return job
 }

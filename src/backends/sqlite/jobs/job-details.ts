@@ -13,17 +13,30 @@ export interface JobDetails extends JobLabels {
   readonly key?: string
   readonly retryOf?: string
   readonly backoff?: BackoffPolicy
+  /** `expiresAfterMs` of a job that has one. */
+  readonly expires?: number
 }
 
 /** Jobs that are enqueued together often have equal options, and share one text. */
-let latest: { type: string; max: number; owner: string | undefined; text: string } | undefined
+let latest: Latest | undefined
+
+interface Latest extends Pick<JobDetails, 'type' | 'max'> {
+  readonly owner: string | undefined
+  readonly expires: number | undefined
+  readonly text: string
+}
 
 export function encodeDetails(job: NewJob, retryOf?: string): string {
-  const { type, maxAttempts: max, owner } = job
+  const { type, maxAttempts: max, owner, expiresAfterMs: expires } = job
   if (!isBrief(job, retryOf)) return encodeFully(job, retryOf)
-  if (latest?.type === type && latest.max === max && latest.owner === owner) return latest.text
+  const isLatest =
+    latest?.type === type &&
+    latest.max === max &&
+    latest.owner === owner &&
+    latest.expires === expires
+  if (latest !== undefined && isLatest) return latest.text
   const text = encodeFully(job, retryOf)
-  latest = { type, max, owner, text }
+  latest = { type, max, owner, expires, text }
   return text
 }
 
@@ -37,7 +50,7 @@ function isBrief(job: NewJob, retryOf: string | undefined): boolean {
 }
 
 function encodeFully(job: NewJob, retryOf: string | undefined): string {
-  const { type, maxAttempts: max, owner, idempotency, backoff } = job
+  const { type, maxAttempts: max, owner, idempotency, backoff, expiresAfterMs: expires } = job
   // Undefined members are left out of the JSON.
   return JSON.stringify({
     type,
@@ -47,6 +60,7 @@ function encodeFully(job: NewJob, retryOf: string | undefined): string {
     key: idempotency?.key,
     retryOf,
     backoff,
+    expires,
   })
 }
 

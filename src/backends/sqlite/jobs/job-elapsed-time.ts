@@ -1,12 +1,12 @@
 /**
- * Brings a job up to date before it is read. The sweep is late to notice that a lease has lapsed, that
- * retention has ended or that a queue was purged; a reader must not see the difference.
+ * Brings a job up to date before it is read. The sweep is late to notice that a lease has lapsed, that a
+ * job has expired or that a queue was purged; a reader must not see the difference.
  */
 
 import { query } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { applyElapsedTime, type ElapsedRow, elapsedColumns } from '../messages/elapsed-time.ts'
-import { retentionCutoff } from '../messages/holding.ts'
+import { isRunning } from '../messages/expiry.ts'
 import { delayed, leased } from '../messages/message-rows.ts'
 import { discardMessage } from '../sweep.ts'
 
@@ -48,8 +48,8 @@ function findJob(view: StoreView, id: string): FoundRow | undefined {
 
 function isJobOver(view: StoreView, row: FoundRow): boolean {
   const { now } = view
-  const queue = row.queue === null ? undefined : view.findQueue(row.queue)
-  if (queue === undefined) return false
+  if (row.queue === null) return false
   const isHeld = row.state === leased || row.state === delayed
-  return (isHeld && row.due_at <= now) || row.sent_at <= retentionCutoff(queue, now)
+  if (isHeld && row.due_at <= now) return true
+  return row.expires_at !== null && row.expires_at <= now && !isRunning(row)
 }

@@ -9,13 +9,12 @@ import type { JobAttempt } from '../../job-store.ts'
 import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { retentionCutoff } from '../messages/holding.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 
 /** Rows that a worker claimed with one statement: their tokens are as far apart as their numbers. */
 export const leasedTogether = `
   sequence BETWEEN ? AND ? AND generation = ? AND token = ? + sequence AND state = 1 AND due_at > ?
-  AND sent_at > ? AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`
+  AND body IS NOT NULL AND group_name IS NULL AND unit IS NULL`
 
 const finishWhere = (rows: string): string => `
   INSERT INTO finished_job (
@@ -33,10 +32,11 @@ const finish = finishWhere('sequence = ?')
 const sql = {
   finish: change(finish),
   finishTogether: change(finishWhere(leasedTogether)),
-  // A job that has expired, or whose last lease lapsed, has ended although the sweep has not noticed.
+  // A job whose last lease lapsed, or that has expired since, has ended although the sweep has not noticed.
   finishHeld: change(`
-    ${finish} AND generation = ? AND token = ? AND sent_at > ?
-      AND ((state = 1 AND due_at > ?) OR receive_count < (job ->> '$.max'))`),
+    ${finish} AND generation = ? AND token = ?
+      AND ((state = 1 AND due_at > ?)
+        OR (receive_count < (job ->> '$.max') AND (expires_at IS NULL OR expires_at > ?)))`),
   finishLive: change(`
     ${finish} AND generation = ? AND token = ? AND state = 1 AND due_at > ?`),
   addAttempt: change(`
@@ -53,7 +53,6 @@ export type LeasedTogether = readonly [
   generation: number,
   tokenOffset: number,
   now: number,
-  retentionCutoff: number,
 ]
 
 /** Ends all jobs of the rows; returns how many there were. */
@@ -91,7 +90,7 @@ export function finishLeasedJob(tx: StoreTransaction, lease: Lease, ending: Endi
   const fence = [receipt.sequence, queue.generation, receipt.token] as const
   const values = valuesOf(tx, ending)
   const isFinished = mayHaveLapsed
-    ? tx.changed(sql.finishHeld, ...values, ...fence, retentionCutoff(queue, tx.now), tx.now)
+    ? tx.changed(sql.finishHeld, ...values, ...fence, tx.now, tx.now)
     : tx.changed(sql.finishLive, ...values, ...fence, tx.now)
   if (isFinished) tx.wroteRow()
   return isFinished

@@ -10,7 +10,8 @@ import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Page } from '../../backend.ts'
 import type { JobRecord, ListJobs } from '../../job-store.ts'
 import { type Query, query, upTo } from '../driver/statements.ts'
-import type { StoreView } from '../driver/transaction.ts'
+import { readCounts, type StoreView } from '../driver/transaction.ts'
+import { blocked, delayed, leased, unleasedToken } from '../messages/message-rows.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import {
   type FinishedRow,
@@ -24,7 +25,7 @@ import {
 /** Sequence numbers that a page with filters looks at: some tens of milliseconds. */
 const numbersPerPage = 50_000
 
-/** Up to this many jobs that are not ready are sorted here; more are searched by number. */
+/** Up to this many jobs of a state that are not ready are sorted here; more are searched by number. */
 const unreadyMax = 2_000
 
 const live = (index: string, where: string): Query<LiveRow> =>
@@ -35,14 +36,16 @@ const live = (index: string, where: string): Query<LiveRow> =>
       AND (? IS NULL OR m.job_type = ?) AND (? IS NULL OR m.job_owner = ?)
     ORDER BY m.sequence DESC ${upTo}`)
 const inRange = 'm.sequence < ? AND m.sequence >= ?'
+const isProcessing = `m.state = ${leased} AND m.token <> ${unleasedToken}`
 
 const sql = {
   ready: live('INDEXED BY message_ready', `m.state = 0 AND ${inRange}`),
   unreadyNumbers: query<{ sequence: number }>(`
     SELECT sequence FROM message INDEXED BY message_due
-    WHERE generation = ? AND state > 0 LIMIT ${unreadyMax + 1}`),
+    WHERE generation = ? AND state = ? AND state > 0 LIMIT ${unreadyMax + 1}`),
   live: live('NOT INDEXED', 'm.sequence = ?'),
-  unready: live('NOT INDEXED', `m.state > 0 AND ${inRange}`),
+  processing: live('NOT INDEXED', `${inRange} AND ${isProcessing}`),
+  waiting: live('NOT INDEXED', `${inRange} AND m.state > 0 AND NOT (${isProcessing})`),
   finished: query<FinishedRow>(`
     SELECT * FROM finished_job INDEXED BY finished_job_by_queue
     WHERE queue = ? AND status = ? AND number < ? AND number >= ?
@@ -56,17 +59,21 @@ export function listJobs(view: StoreView, request: ListJobs): Page<JobRecord> {
   const { status, limit } = request
   const wanted = status === undefined ? jobStatuses : [status]
   const wantsLive = wanted.includes('pending') || wanted.includes('processing')
-  const unready = wantsLive ? unreadyNumbers(view, queue) : []
+  const unready = wantsLive ? unreadyNumbers(view, queue, wanted) : []
   const search: Search = {
     ...{ view, queue, wanted, limit, filters: filtersOf(request) },
     range: rangeOf(view, request, unready === undefined),
   }
-  const found = [
+  const others = newestFirst([
     ...(wanted.includes('pending') ? readyJobs(search) : []),
-    ...(wantsLive ? unreadyJobs(search, unready) : []),
     ...wanted.flatMap((one) => (isFinished(one) ? finishedJobs(search, one) : [])),
-  ]
-  found.sort((left, right) => (left.id < right.id ? 1 : -1))
+  ])
+  const found = newestFirst([
+    ...others,
+    ...(unready === undefined
+      ? searchUnready(search, others[limit])
+      : pickUnready(search, unready)),
+  ])
   const items = found.slice(0, limit)
   const last = items.at(-1)
   if (found.length > limit && last !== undefined) return { items, next: last.id }
@@ -90,22 +97,42 @@ function readyJobs({ view, queue, range, filters, limit }: Search): readonly Job
   return rows.map((row) => liveRecord(view, row))
 }
 
-/** The jobs of a queue that are leased, delayed or blocked; undefined when there are very many. */
-function unreadyNumbers(view: StoreView, queue: Queue): readonly number[] | undefined {
-  const rows = view.all(sql.unreadyNumbers, queue.generation)
-  return rows.length > unreadyMax ? undefined : rows.map(({ sequence }) => sequence)
+function newestFirst(jobs: JobRecord[]): readonly JobRecord[] {
+  return jobs.sort((left, right) => (left.id < right.id ? 1 : -1))
 }
 
-function unreadyJobs(search: Search, numbers: readonly number[] | undefined): readonly JobRecord[] {
+/** Jobs of a queue that are leased, delayed or blocked, as far as wanted; undefined if there are very many. */
+function unreadyNumbers(
+  view: StoreView,
+  queue: Queue,
+  wanted: readonly JobStatus[],
+): readonly number[] | undefined {
+  const states = wanted.includes('pending') ? [leased, delayed, blocked] : [leased]
+  if (states.includes(delayed) && readCounts(view.session, queue).delayed > unreadyMax) {
+    return undefined
+  }
+  const found = states.map((state) => view.all(sql.unreadyNumbers, queue.generation, state))
+  if (found.some((rows) => rows.length > unreadyMax)) return undefined
+  return found.flat().map(({ sequence }) => sequence)
+}
+
+/** Searches the range, down to the last of the other jobs on the page: older ones are not shown. */
+function searchUnready(search: Search, last: JobRecord | undefined): readonly JobRecord[] {
+  const { view, queue, range, filters, wanted, limit } = search
+  const [before, from] = range
+  const lowest = last === undefined ? from : (view.session.messageIds.sequenceOf(last.id) ?? from)
+  const values = [queue.generation, before, lowest, ...filters, limit + 1]
+  const rows = [
+    ...(wanted.includes('pending') ? view.all(sql.waiting, ...values) : []),
+    ...(wanted.includes('processing') ? view.all(sql.processing, ...values) : []),
+  ]
+  return rows.map((row) => liveRecord(view, row))
+}
+
+function pickUnready(search: Search, numbers: readonly number[]): readonly JobRecord[] {
   const { view, queue, range, filters, wanted, limit } = search
   const [before, from] = range
   const isWanted = (row: LiveRow): boolean => wanted.includes(statusOf(row))
-  if (numbers === undefined) {
-    // The range is short, so all of it can be read.
-    const values = [queue.generation, ...range, ...filters, numbersPerPage]
-    const rows = view.all(sql.unready, ...values).filter(isWanted)
-    return rows.slice(0, limit + 1).map((row) => liveRecord(view, row))
-  }
   const found: JobRecord[] = []
   for (const number of numbers.toSorted((left, right) => right - left)) {
     if (number >= before || number < from) continue

@@ -2,16 +2,19 @@
 
 import { keptLabels } from '../../../core/job-labels.ts'
 import type { JobStatus } from '../../../core/job-state.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
 import type { JobAttempt, JobRecord } from '../../job-store.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
-import { leased, unleasedToken } from '../messages/message-rows.ts'
+import { isRunning } from '../messages/expiry.ts'
+import { delayed, leased } from '../messages/message-rows.ts'
 import { decodeDetails } from './job-details.ts'
 
 export const liveColumns = `
   m.sequence AS number, q.name AS queue, m.state, m.token, m.job_type AS type, m.job_owner AS owner,
   m.group_name, m.job AS details, m.receive_count AS attempts, m.sent_at AS created_at, m.leased_at,
-  coalesce(m.first_received_at, m.leased_at) AS started_at,
+  coalesce(m.first_received_at, m.leased_at) AS started_at, m.expires_at,
+  coalesce(m.held_until, m.due_at) AS due_at,
   coalesce(m.body, (SELECT b.body FROM message_body b WHERE b.sequence = m.sequence)) AS payload`
 
 const sql = {
@@ -48,6 +51,9 @@ export interface LiveRow {
   readonly created_at: number
   readonly leased_at: number
   readonly started_at: number
+  readonly expires_at: number | null
+  /** When its lease or its delay ends; of no meaning for a job that is ready. */
+  readonly due_at: number
 }
 
 export interface FinishedRow {
@@ -75,6 +81,13 @@ export function readJob(view: StoreView, id: string): JobRecord | undefined {
   if (end !== undefined) return finishedRecord(view, end)
   const row = view.one(sql.live, number)
   return row === undefined ? undefined : liveRecord(view, row)
+}
+
+/** Throws `job_not_found`. */
+export function requireJob(view: StoreView, id: string): JobRecord {
+  const job = readJob(view, id)
+  if (job === undefined) throw new MillraceError('job_not_found')
+  return job
 }
 
 export function readAttempts(view: StoreView, id: string): readonly JobAttempt[] {
@@ -119,9 +132,15 @@ function lastAttempt(end: FinishedRow): JobAttempt {
   }
 }
 
-export function statusOf({ queue, state, token }: LiveRow): JobStatus {
-  if (queue === null) return 'cancelled'
-  return state === leased && token !== unleasedToken ? 'processing' : 'pending'
+export function statusOf(row: LiveRow): JobStatus {
+  if (row.queue === null) return 'cancelled'
+  return isRunning(row) ? 'processing' : 'pending'
+}
+
+/** When a job that waits for its time or its retry becomes due. */
+function runAtOf(row: LiveRow, now: number): number | null {
+  const waits = row.state === delayed || row.state === leased
+  return waits && statusOf(row) === 'pending' && row.due_at > now ? row.due_at : null
 }
 
 export function liveRecord(view: StoreView, row: LiveRow): JobRecord {
@@ -137,6 +156,8 @@ export function liveRecord(view: StoreView, row: LiveRow): JobRecord {
     progress: reported?.progress ?? 0,
     startedAt: row.attempts > 0 ? row.started_at : null,
     finishedAt: null,
+    runAt: runAtOf(row, view.now),
+    expiresAt: row.expires_at,
     updatedAt: Math.max(...times, reported?.changed_at ?? 0, failure?.ended_at ?? 0),
   }
 }
@@ -152,6 +173,8 @@ export function finishedRecord(view: StoreView, row: FinishedRow): JobRecord {
     progress: row.status === 'completed' ? 1 : (reported?.progress ?? 0),
     startedAt: row.started_at,
     finishedAt: row.finished_at,
+    runAt: null,
+    expiresAt: null,
     updatedAt: row.finished_at,
   }
 }
@@ -163,7 +186,16 @@ type CommonRow = Pick<
 
 type CommonFields = Omit<
   JobRecord,
-  'queue' | 'status' | 'result' | 'error' | 'progress' | 'startedAt' | 'finishedAt' | 'updatedAt'
+  | 'queue'
+  | 'status'
+  | 'result'
+  | 'error'
+  | 'progress'
+  | 'startedAt'
+  | 'finishedAt'
+  | 'runAt'
+  | 'expiresAt'
+  | 'updatedAt'
 >
 
 function commonFields(view: StoreView, row: CommonRow): CommonFields {

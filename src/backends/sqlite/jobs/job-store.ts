@@ -11,6 +11,7 @@ import { cancelJob, reportProgress, retryJob } from './job-control.ts'
 import { endDueJob, isJobDue } from './job-elapsed-time.ts'
 import { listJobs } from './job-listing.ts'
 import { readAttempts, readJob } from './job-reading.ts'
+import { promoteJob, rescheduleJob } from './rescheduling.ts'
 import { stuckJobs } from './stuck-jobs.ts'
 
 export function jobStore(writer: Writer, callers: CallerTransactions): JobStore {
@@ -36,6 +37,8 @@ export function jobStore(writer: Writer, callers: CallerTransactions): JobStore 
     },
     cancel: ({ id }) => writer.submit((tx) => cancelJob(tx, id)),
     retry: ({ id }) => writer.add((tx) => retryJob(tx, id)),
+    reschedule: (request) => writer.submit((tx) => rescheduleJob(tx, request)),
+    promote: ({ id }) => writer.submit((tx) => promoteJob(tx, id)),
     attempts: ({ id }) => readUpToDate(id, (view) => readAttempts(view, id)),
     stuck: (request) => readNow(writer, (view) => stuckJobs(view, request)),
     reportProgress: (request) => writer.submit((tx) => reportProgress(tx, request)),

@@ -22,7 +22,8 @@ const readyMax = 500
 const leasedMax = 5_000
 const bucketsMax = 50
 
-const columns = `${contentColumns}, due_at`
+/** A blocked message keeps the time since when it could be received in `held_until`. */
+const columns = `${contentColumns}, coalesce(held_until, due_at) AS since`
 
 const sql = {
   // A message that returned to ready keeps the end of its last lease or delay as the time it was due.
@@ -39,7 +40,7 @@ const sql = {
     )`),
   blocked: query<WaitingRow>(`
     SELECT ${columns} FROM message
-    WHERE sequence = ? AND state = ${blocked} AND job_type IS NOT NULL AND sent_at <= ?`),
+    WHERE sequence = ? AND state = ${blocked} AND job_type IS NOT NULL AND held_until <= ?`),
   leased: query<Found>(`
     SELECT sequence, job_type AS type, leased_at AS since FROM (
       SELECT * FROM message INDEXED BY message_due
@@ -51,7 +52,7 @@ const sql = {
 }
 
 interface WaitingRow extends ContentRow {
-  readonly due_at: number
+  readonly since: number
 }
 
 interface Found {
@@ -83,7 +84,7 @@ function waiting(view: StoreView, queue: Queue, look: Look): readonly Found[] {
   const { cutoff } = look
   const found = [
     ...view.all(sql.ready, queue.generation, cutoff).map((row) => ({
-      ...{ row, since: row.due_at },
+      ...{ row, since: row.since },
     })),
     ...inBuckets(view, queue, cutoff),
   ]
@@ -106,7 +107,7 @@ function inBuckets(
   let buckets = 0
   for (const { head } of bucketsOf(view.session, queue)) {
     const row = view.one(sql.blocked, head, cutoff)
-    if (row !== undefined) found.push({ row, since: Math.max(row.sent_at, turnedAt) })
+    if (row !== undefined) found.push({ row, since: Math.max(row.since, turnedAt) })
     buckets += 1
     if (buckets === bucketsMax) break
   }

@@ -27,11 +27,15 @@ const sql = {
   pick: arrayQuery<ContentValues>(`
     SELECT ${contentColumns} FROM message INDEXED BY message_bucket
     WHERE generation = ? AND bucket = ? ORDER BY sequence ${upTo}`),
+  // Blocked messages are read in the order of sending; since when they could be received is kept beside.
   block: change(`
-    UPDATE message SET state = ${blocked}, bucket = ?, due_at = ?, held_until = NULL
+    UPDATE message SET
+      state = ${blocked}, bucket = ?, due_at = sent_at,
+      held_until = CASE state WHEN ${blocked} THEN held_until ELSE due_at END
     WHERE sequence = ? AND (state = 0 OR state = ${blocked})`),
   unblock: change(`
-    UPDATE message SET state = 0, bucket = NULL, held_until = NULL
+    UPDATE message SET
+      state = 0, bucket = NULL, due_at = coalesce(held_until, due_at), held_until = NULL
     WHERE sequence IN (
       SELECT sequence FROM message INDEXED BY message_bucket
       WHERE generation = ? AND bucket > '${runningBucket}' AND sequence <= ? ${upTo}
@@ -89,9 +93,9 @@ export function inBucket(
   return contents(session, sql.pick, queue.generation, bucket, count)
 }
 
-/** Puts a message into a bucket, until the bucket opens or its retention ends. */
+/** Puts a message into a bucket, until the bucket opens or the message expires. */
 export function block(tx: StoreTransaction, queue: Queue, row: ContentRow, bucket: string): void {
-  tx.run(sql.block, bucket, row.sent_at + queue.settings.retentionMs, row.sequence)
+  tx.run(sql.block, bucket, row.sequence)
   tx.wroteRow(queue)
 }
 

@@ -11,6 +11,7 @@ import { endUnit } from '../flows/flow-ends.ts'
 import { messageRenamed } from '../flows/flow-units.ts'
 import { finishJob } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
+import { ownExpiryOf } from './expiry.ts'
 import { groupGained } from './groups.ts'
 import {
   blocked,
@@ -28,8 +29,8 @@ import { leaseEnded } from './tenants.ts'
 const move = `
   UPDATE message SET
     sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
-    state = 0, held_until = NULL, token = ${unleasedToken}, job_type = NULL, job_owner = NULL,
-    bucket = NULL
+    expires_at = ?, state = 0, held_until = NULL, token = ${unleasedToken}, job_type = NULL,
+    job_owner = NULL, bucket = NULL
   WHERE sequence = ? AND generation = ?`
 
 const sql = {
@@ -130,8 +131,9 @@ export function moveLeasedMessage(
 }
 
 /**
- * On standard queues retention runs on from the first send and the message keeps its place. On FIFO
- * queues it is a new arrival, and its own id takes the place of the deduplication id.
+ * On standard queues a message keeps its place, and its retention runs on from its sending. On FIFO
+ * queues it is a new arrival, and its own id takes the place of the deduplication id. A job may have
+ * waited for longer than the dead-letter queue keeps anything, so its retention begins with its failure.
  */
 function movedValues(
   tx: StoreTransaction,
@@ -139,20 +141,46 @@ function movedValues(
   target: Queue,
   row: ContentRow,
   { reason, at }: Death,
-): [number, number, string | null, number, string | null, string, number, number] {
+): MovedValues {
   const fifo = target.settings.type === 'fifo'
   const id = row.id ?? tx.session.messageIds.of(row.sequence)
   const origin: DeadLetterOrigin = { source: queue.name, at, reason }
+  const sequence = fifo ? tx.nextSequence() : row.sequence
+  const sentAt = fifo ? tx.now : row.sent_at
+  const keptFrom = fifo ? sentAt : retentionStart(queue, row, at)
   return [
-    fifo ? tx.nextSequence() : row.sequence,
+    sequence,
     target.generation,
     fifo ? id : row.id,
-    fifo ? tx.now : row.sent_at,
+    sentAt,
     fifo ? id : row.deduplication_id,
     JSON.stringify(origin),
+    ownExpiryOf(tx, target, { sequence, sentAt, keptFrom }),
     row.sequence,
     queue.generation,
   ]
+}
+
+type MovedValues = [
+  sequence: number,
+  generation: number,
+  id: string | null,
+  sentAt: number,
+  deduplicationId: string | null,
+  origin: string,
+  expiresAt: number | null,
+  sequenceBefore: number,
+  generationBefore: number,
+]
+
+/** When the retention of a dead letter begins. */
+function retentionStart(
+  { settings }: Queue,
+  { job, sent_at, expires_at }: Pick<ContentRow, 'job' | 'sent_at' | 'expires_at'>,
+  diedAt: number,
+): number {
+  if (job !== null) return diedAt
+  return expires_at === null ? sent_at : expires_at - settings.retentionMs
 }
 
 interface FinishedMove {

@@ -1,5 +1,5 @@
 /**
- * What time does to messages: leases lapse, delays end, retention runs out. A receive applies it to its
+ * What time does to messages: leases lapse, delays end, messages expire. A receive applies it to its
  * own queue first, the sweeper to all queues.
  */
 
@@ -10,8 +10,8 @@ import { leaseLapsed } from '../inbox/inbox-events.ts'
 import { finishJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { moveUsedUp } from './dead-lettering.ts'
+import { expiryOf, isRunning, retentionCutoff } from './expiry.ts'
 import { groupChanged } from './groups.ts'
-import { expiredAt, retentionCutoff } from './holding.ts'
 import { hasUsedUpReceives } from './leases.ts'
 import {
   blocked,
@@ -33,9 +33,9 @@ export const sliceRows = 1_000
 /** Slices that one receive does before it looks for messages. */
 const receiveSlicesMax = 4
 
-/** The columns that are needed to end a lease, delay or retention. */
+/** The columns that are needed to end a lease or a delay, or to let a message expire. */
 export const elapsedColumns = `sequence, state, sent_at, due_at, group_name, body IS NULL AS apart,
-  job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit`
+  job_type IS NOT NULL AS is_job, token, receive_count, leased_at, unit, expires_at`
 
 /**
  * One state at a time: with a list of states, or a union, SQLite builds a table on every call, which
@@ -50,13 +50,24 @@ export function dueIn(state: number, columns: string = elapsedColumns): string {
 const sql = {
   dueLeased: query<ElapsedRow>(`${dueIn(leased)} ${upTo}`),
   dueDelayed: query<ElapsedRow>(`${dueIn(delayed)} ${upTo}`),
-  dueBlocked: query<ElapsedRow>(`${dueIn(blocked)} ${upTo}`),
   makeReady: change(`
     UPDATE message SET state = 0, held_until = NULL, bucket = NULL WHERE sequence = ?`),
   content: query<ContentRow>(`SELECT ${contentColumns} FROM message WHERE sequence = ?`),
   oldestReady: query<ElapsedRow>(`
     SELECT ${elapsedColumns} FROM message INDEXED BY message_ready
     WHERE generation = ? AND state = 0 ORDER BY sequence LIMIT 1`),
+  // The time at which a blocked message is due is that of its sending.
+  oldestBlocked: query<ElapsedRow>(`
+    SELECT ${elapsedColumns} FROM message INDEXED BY message_due
+    WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at LIMIT 1`),
+  ownExpired: query<ElapsedRow>(`${ownExpired(elapsedColumns)} ${upTo}`),
+}
+
+/** Messages that wait and have passed their own expiry. Leases and delays end at their own times. */
+export function ownExpired(columns: string): string {
+  return `
+    SELECT ${columns} FROM message INDEXED BY message_own_expiry
+    WHERE generation = ? AND expires_at <= ? AND (state = ${ready} OR state = ${blocked})`
 }
 
 export interface ElapsedRow {
@@ -71,9 +82,10 @@ export interface ElapsedRow {
   readonly receive_count: number
   readonly leased_at: number
   readonly unit: number | null
+  readonly expires_at: number | null
 }
 
-/** Ends lapsed leases, delays and retention in a queue; returns how many rows it changed. */
+/** Ends lapsed leases and delays in a queue; returns how many rows it changed. */
 export function endDue(tx: StoreTransaction, queue: Queue): number {
   const ended = endDueIn(tx, queue, sql.dueLeased)
   return ended === sliceRows
@@ -89,15 +101,19 @@ function endDueIn(tx: StoreTransaction, queue: Queue, due: Query<ElapsedRow>): n
 
 /**
  * Does to a message what time has done to it, in the order in which it happened. A lease that lapsed
- * before the retention ended has lapsed, noticed in between or not: a job may have failed by that.
+ * before the message expired has lapsed, noticed in between or not: a job may have failed by that. A job
+ * that is being run does not expire before its lease has lapsed.
  */
 export function applyElapsedTime(tx: StoreTransaction, queue: Queue, row: ElapsedRow): void {
-  const hasExpired = row.sent_at <= retentionCutoff(queue, tx.now)
+  const isJob = row.is_job === 1
+  const expiresAt = expiryOf(queue, row, isJob)
+  const runs = isJob && isRunning(row)
   const isHeld = row.state === leased || row.state === delayed
-  const hasReturned =
-    isHeld && row.due_at <= tx.now && row.due_at < row.sent_at + queue.settings.retentionMs
+  const hasReturned = isHeld && row.due_at <= tx.now && (runs || row.due_at < expiresAt)
   const stays = !hasReturned || returnToReady(tx, queue, row)
-  if (stays && hasExpired) expire(tx, queue, hasReturned ? { ...row, state: ready } : row)
+  if (!stays || expiresAt > tx.now || (runs && !hasReturned)) return
+  if (hasReturned) expire(tx, queue, { ...row, state: ready }, Math.max(expiresAt, row.due_at))
+  else expire(tx, queue, row, expiresAt)
 }
 
 /** The end of a lease or a delay; false when that was the end of a job. */
@@ -128,25 +144,28 @@ function endAttempt(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boolea
 /** Ends all that is due in a queue; the sweeper keeps this short. */
 export function endAllDue(tx: StoreTransaction, queue: Queue): void {
   while (endDue(tx, queue) === sliceRows);
-  while (expireReady(tx, queue) === sliceRows);
-  while (expireBlocked(tx, queue) === sliceRows);
+  while (expireWaiting(tx, queue) === sliceRows);
 }
 
 /** Whether the queue holds anything that is due. */
 export function hasDue(view: StoreView, queue: Queue): boolean {
   const { session, now } = view
-  const isAnyDue = [sql.dueLeased, sql.dueDelayed, sql.dueBlocked].some(
+  const isAnyDue = [sql.dueLeased, sql.dueDelayed, sql.ownExpired].some(
     (due) => session.one(due, queue.generation, now, 1) !== undefined,
   )
-  if (isAnyDue) return true
-  const oldest = session.one(sql.oldestReady, queue.generation)
-  return oldest !== undefined && oldest.sent_at <= retentionCutoff(queue, now)
+  return (
+    isAnyDue ||
+    [sql.oldestReady, sql.oldestBlocked].some((oldest) => {
+      const row = session.one(oldest, queue.generation)
+      return row !== undefined && hasRetentionEnded(queue, row, now)
+    })
+  )
 }
 
 /** As much of it as one call may do; the sweeper does the rest. */
 export function endDueForRead(tx: StoreTransaction, queue: Queue): void {
   for (let slices = receiveSlicesMax; slices > 0; slices -= 1) {
-    const counts = [endDue(tx, queue), expireReady(tx, queue), expireBlocked(tx, queue)]
+    const counts = [endDue(tx, queue), expireWaiting(tx, queue)]
     if (Math.max(...counts) < sliceRows) return
   }
 }
@@ -156,39 +175,56 @@ export function endDueForReceive(tx: StoreTransaction, queue: Queue): void {
   let slices = receiveSlicesMax
   while (slices-- > 0 && endDue(tx, queue) === sliceRows);
   // On a FIFO queue an expired head must not decide which group comes first.
-  while (queue.settings.type === 'fifo' && slices-- > 0 && expireReady(tx, queue) === sliceRows);
+  while (queue.settings.type === 'fifo' && slices-- > 0 && expireWaiting(tx, queue) === sliceRows);
 }
 
-/** Removes ready messages whose retention has ended, oldest first; at most one slice. */
-export function expireReady(tx: StoreTransaction, queue: Queue): number {
-  const cutoff = retentionCutoff(queue, tx.now)
+/** Removes messages that have expired while they were ready or blocked; at most about a slice. */
+export function expireWaiting(tx: StoreTransaction, queue: Queue): number {
+  const counts = [
+    expireOldest(tx, queue, sql.oldestReady),
+    expireOldest(tx, queue, sql.oldestBlocked),
+    expireOwn(tx, queue),
+  ]
+  return Math.min(
+    sliceRows,
+    counts.reduce((sum, count) => sum + count, 0),
+  )
+}
+
+/** Messages without their own expiry lie before all others, and expire in their order. */
+function expireOldest(tx: StoreTransaction, queue: Queue, oldest: Query<ElapsedRow>): number {
   for (let count = 0; count < sliceRows; count += 1) {
-    const row = tx.one(sql.oldestReady, queue.generation)
-    if (row === undefined || row.sent_at > cutoff) return count
-    expire(tx, queue, row)
+    const row = tx.one(oldest, queue.generation)
+    if (row === undefined || !hasRetentionEnded(queue, row, tx.now)) return count
+    expire(tx, queue, row, tx.now)
   }
   return sliceRows
 }
 
-/** The same for messages that wait in buckets. */
-export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
-  const rows = tx.all(sql.dueBlocked, queue.generation, tx.now, sliceRows)
-  for (const row of rows) expire(tx, queue, row)
+function hasRetentionEnded(queue: Queue, row: ElapsedRow, now: number): boolean {
+  return row.sequence < queue.ownExpiryFrom && row.sent_at <= retentionCutoff(queue, now)
+}
+
+function expireOwn(tx: StoreTransaction, queue: Queue): number {
+  if (queue.ownExpiryFrom === Number.MAX_SAFE_INTEGER) return 0
+  const rows = tx.all(sql.ownExpired, queue.generation, tx.now, sliceRows)
+  for (const row of rows) expire(tx, queue, row, row.expires_at ?? tx.now)
   return rows.length
 }
 
-/** Removes a message whose retention has ended. */
+/**
+ * Removes a message that has expired.
+ *
+ * @param at when a job failed by it
+ */
 export function expire(
   tx: StoreTransaction,
   queue: Queue,
-  row: Pick<
-    ElapsedRow,
-    'sequence' | 'state' | 'sent_at' | 'group_name' | 'apart' | 'is_job' | 'unit'
-  >,
+  row: Pick<ElapsedRow, 'sequence' | 'state' | 'group_name' | 'apart' | 'is_job' | 'unit'>,
+  at: number,
 ): void {
   if (row.is_job === 1) {
     const error = 'The job expired before it was done.'
-    const at = expiredAt(queue, row.sent_at)
     finishJob(tx, row.sequence, { queue: queue.name, status: 'failed', error, at })
   }
   if (!tx.changed(removeMessage, row.sequence)) return

@@ -16,7 +16,9 @@ export interface StoredEmit {
 export function refuseEmitted(tx: StoreTransaction, emitted: Emitted): MillraceError | undefined {
   const queue = tx.findQueue(emitted.queue)
   if (queue === undefined) return queueNotFound(emitted.queue)
-  return refuseInQueue(queue, 'job' in emitted ? messageOf(emitted.job) : emitted.message)
+  return 'job' in emitted
+    ? refuseInQueue(tx, queue, messageOf(emitted.job), true)
+    : refuseInQueue(tx, queue, emitted.message)
 }
 
 /** Throws when the queue cannot take it. */

@@ -9,7 +9,7 @@ import { change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { runningBucket } from './buckets.ts'
-import { hold } from './holding.ts'
+import { holdLeased } from './expiry.ts'
 import { blocked, leased, type MessageRow, ready, unleasedToken } from './message-rows.ts'
 import { tenantsLeased } from './tenants.ts'
 
@@ -62,7 +62,7 @@ export function hideUnheld(
   if (row.leased_at < until - leaseMsMax) return false
   const canBeReceived = row.state !== leased || row.due_at <= tx.now
   if (until <= tx.now && canBeReceived) return true
-  const { dueAt, heldUntil } = hold(queue, row.sent_at, until)
+  const { dueAt, heldUntil } = holdLeased(queue, row, false, until)
   const message = [row.sequence, queue.generation] as const
   if (tx.changed(sql.move, dueAt, heldUntil, token, ...message, tx.now)) {
     tx.wroteRow(queue)

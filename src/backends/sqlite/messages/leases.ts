@@ -5,14 +5,8 @@ import { query } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { retentionCutoff } from './holding.ts'
-import {
-  type ContentRow,
-  leased,
-  type MessageRow,
-  messageColumns,
-  unleasedToken,
-} from './message-rows.ts'
+import { expiryOf, isRunning } from './expiry.ts'
+import { type ContentRow, leased, type MessageRow, messageColumns } from './message-rows.ts'
 
 const findMessage = query<MessageRow>(`SELECT ${messageColumns} FROM message WHERE sequence = ?`)
 
@@ -51,11 +45,14 @@ export function findRow(view: StoreView, queue: Queue, receipt: Receipt): Messag
   return hasEnded(queue, row, view.now) ? undefined : row
 }
 
-/** Whether retention, or the last lease of a job, is over although the sweep has not noticed. */
+/** Whether it has expired, or the last lease of a job is over, although the sweep has not noticed. */
 function hasEnded(queue: Queue, row: MessageRow, now: number): boolean {
-  if (row.sent_at <= retentionCutoff(queue, now)) return true
-  const hasLapsed = row.state === leased && row.due_at <= now && row.token !== unleasedToken
-  return hasLapsed && row.job !== null && hasUsedUpReceives(queue, row)
+  const isJob = row.job !== null
+  const hasExpired = expiryOf(queue, row, isJob) <= now
+  if (!isJob) return hasExpired
+  const hasLapsed = isRunning(row) && row.due_at <= now
+  if (hasExpired && (hasLapsed || !isRunning(row))) return true
+  return hasLapsed && hasUsedUpReceives(queue, row)
 }
 
 /** Why the lease cannot be used, by its row; the statement that changes the row decides. */

@@ -7,8 +7,8 @@ import type { Queue } from '../queues/queue-cache.ts'
 import { block, kindOf, runningBucket } from './buckets.ts'
 import { divert, moveUsedUp } from './dead-lettering.ts'
 import { expire } from './elapsed-time.ts'
+import { expiryOf, holdLeased } from './expiry.ts'
 import type { Gate } from './gates.ts'
-import { hold, retentionCutoff } from './holding.ts'
 import { hasUsedUpReceives } from './leases.ts'
 import { blocked, type ContentRow, deliveryFromRow, ready } from './message-rows.ts'
 import { type NoisyTenants, tenantsLeased } from './tenants.ts'
@@ -50,7 +50,7 @@ export interface Claim {
 
 /** Never received before, and sure to outlive its lease: the case that is leased in bulk. */
 export function isNewAndLasting(queue: Queue, row: ContentRow, { leaseExpiresAt }: Claim): boolean {
-  return row.receive_count === 0 && row.sent_at + queue.settings.retentionMs > leaseExpiresAt
+  return row.receive_count === 0 && expiryOf(queue, row, row.job !== null) > leaseExpiresAt
 }
 
 /** Leases rows that are all that is ready up to the last of them, with one statement. */
@@ -91,13 +91,11 @@ export function leaseOrSetAside(
 
 /** Takes a message out of the way that must never be delivered: expired, or out of receives. */
 export function isSetAside(tx: StoreTransaction, queue: Queue, row: ContentRow): boolean {
-  if (row.sent_at <= retentionCutoff(queue, tx.now)) {
-    expire(tx, queue, {
-      ...row,
-      state: ready,
-      apart: row.body === null ? 1 : 0,
-      is_job: row.job === null ? 0 : 1,
-    })
+  const isJob = row.job !== null
+  const expiresAt = expiryOf(queue, row, isJob)
+  if (expiresAt <= tx.now) {
+    const apart = row.body === null ? 1 : 0
+    expire(tx, queue, { ...row, state: ready, apart, is_job: isJob ? 1 : 0 }, expiresAt)
     return true
   }
   return hasUsedUpReceives(queue, row) && moveUsedUp(tx, queue, row)
@@ -124,7 +122,7 @@ function stop(
 
 function lease(tx: StoreTransaction, queue: Queue, row: ContentRow, claim: Claim): Delivery {
   const token = tx.nextToken()
-  const { dueAt, heldUntil } = hold(queue, row.sent_at, claim.leaseExpiresAt)
+  const { dueAt, heldUntil } = holdLeased(queue, row, row.job !== null, claim.leaseExpiresAt)
   const values = [dueAt, token, heldUntil, row.receive_count + 1, tx.now] as const
   if (claim.gate === undefined) tx.run(sql.lease, ...values, row.sequence)
   else tx.run(sql.leaseGated, ...values, queue.countsRunning ? runningBucket : null, row.sequence)

@@ -54,13 +54,14 @@ export interface ContentRow {
   readonly job: string | null
   /** The unit of a flow that it works on. */
   readonly unit: number | null
+  readonly expires_at: number | null
 }
 
 /** In the order of `contentFromValues`. */
 export const contentColumns = `sequence, receive_count,
   coalesce(first_received_at, leased_at) AS first_received_at, sent_at, id, group_name,
   deduplication_id, origin, attributes, body,
-  CASE WHEN job_type IS NOT NULL THEN job END AS job, unit`
+  CASE WHEN job_type IS NOT NULL THEN job END AS job, unit, expires_at`
 
 /**
  * A row that was read as an array. SQLite's rows arrive as objects without a fixed shape, which are
@@ -80,6 +81,7 @@ function contentFromValues(values: ContentValues): ContentRow {
     body: values[9],
     job: values[10],
     unit: values[11],
+    expires_at: values[12],
   }
 }
 
@@ -105,6 +107,7 @@ export type ContentValues = readonly [
   body: string | null,
   job: string | null,
   unit: number | null,
+  expiresAt: number | null,
 ]
 
 const pickReady: Query<ContentValues> = arrayQuery(`

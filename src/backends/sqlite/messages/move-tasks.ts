@@ -23,6 +23,7 @@ import { finishJob } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { unblock } from './buckets.ts'
 import { endAllDue } from './elapsed-time.ts'
+import { ownExpiryOf, withOwnExpiry } from './expiry.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { renumberLargeBody, unleasedToken } from './message-rows.ts'
 
@@ -73,8 +74,8 @@ const sql = {
   move: change(`
     UPDATE message SET
       sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
-      first_received_at = NULL, token = ${unleasedToken}, origin = NULL,
-      job_type = ?, job_owner = ?, job = ?
+      first_received_at = NULL, token = ${unleasedToken}, origin = NULL, delayed_until = NULL,
+      expires_at = ?, job_type = ?, job_owner = ?, job = ?
     WHERE sequence = ? AND generation = ? AND state = 0`),
 }
 
@@ -253,12 +254,15 @@ function moveRows(tx: StoreTransaction, { source, task, rows, quota }: Rows): Sl
 function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedRow): void {
   const sequence = tx.nextSequence()
   if (row.lives === 1) finishJob(tx, row.sequence, { ...movedAway, queue: source.name })
-  const { type, owner, details } = newJobOf(tx, row)
+  const { type, owner, details, expires } = newJobOf(tx, row)
   tx.run(
     sql.move,
     sequence,
     target.generation,
     tx.now,
+    type === null
+      ? ownExpiryOf(tx, target, { sequence, sentAt: tx.now, keptFrom: tx.now })
+      : jobExpiry(tx, target, sequence, expires),
     type,
     owner,
     details,
@@ -278,14 +282,29 @@ function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedR
 }
 
 /** The failed job stays as it is; what is sent back is a new job that names it. */
-function newJobOf(
-  tx: StoreTransaction,
-  { job, sequence }: MovedRow,
-): { type: string | null; owner: string | null; details: string | null } {
-  if (job === null) return { type: null, owner: null, details: null }
+function newJobOf(tx: StoreTransaction, { job, sequence }: MovedRow): MovedJob {
+  if (job === null) return { type: null, owner: null, details: null, expires: undefined }
   const failed = decodeDetails(job)
-  const details = { ...failed, retryOf: tx.session.messageIds.of(sequence) }
-  return { type: failed.type, owner: failed.owner ?? null, details: JSON.stringify(details) }
+  const { type, owner = null, expires } = failed
+  const details = JSON.stringify({ ...failed, retryOf: tx.session.messageIds.of(sequence) })
+  return { type, owner, details, expires }
+}
+
+interface MovedJob {
+  readonly type: string | null
+  readonly owner: string | null
+  readonly details: string | null
+  readonly expires: number | undefined
+}
+
+function jobExpiry(
+  tx: StoreTransaction,
+  target: Queue,
+  sequence: number,
+  expires: number | undefined,
+): number | null {
+  withOwnExpiry(tx, target, sequence)
+  return expires === undefined ? null : tx.now + expires
 }
 
 /** The queue for a message, or why there is none. */

@@ -48,18 +48,14 @@ export function peekMessages(tx: StoreTransaction, request: Peek): Page<PeekedMe
   return { items, next: `${at}-${last.sequence}` }
 }
 
-/**
- * Ready messages and those that wait in buckets, in the one order that they have outside. In the store
- * the latter are in the order of their retention, which is that of sending.
- */
+/** Ready messages and those that wait in buckets, in the one order that they have outside. */
 export function readyRows(
   { session }: StoreTransaction,
-  { generation, settings }: Queue,
+  { generation }: Queue,
   after: Cursor,
   count: number,
 ): readonly MessageRow[] {
-  const expiresAfter = after.at + settings.retentionMs
-  const values = [generation, blocked, expiresAfter, after.sequence, count] as const
+  const values = [generation, blocked, after.at, after.sequence, count] as const
   return [
     ...session.all(sql.ready, generation, after.sequence, count),
     ...session.all(sql.waiting, ...values),

@@ -8,7 +8,7 @@ import type { Delivery } from '../../backend.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { hold } from './holding.ts'
+import { holdLeased } from './expiry.ts'
 import { deliveryFromRow, type MessageRow, messageColumns } from './message-rows.ts'
 
 const sql = {
@@ -49,7 +49,7 @@ export function recallAttempt(
   const leaseExpiresAt = tx.now + visibilityMs
   const deliveries = rows.map((row) => {
     const { token } = row
-    const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
+    const { dueAt, heldUntil } = holdLeased(queue, row, row.job !== null, leaseExpiresAt)
     tx.run(sql.renew, dueAt, heldUntil, row.sequence, token)
     tx.wroteRow()
     return deliveryFromRow(row, tx.session, {

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import type { SQLInputValue } from 'node:sqlite'
-import { delayOf, refuseMessage } from '../../../core/check-message.ts'
+import { delayOf, isLongDelay, refuseMessage } from '../../../core/check-message.ts'
 import { deduplicationWindowMs } from '../../../core/limits.ts'
 import type { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../../backend.ts'
@@ -10,8 +10,8 @@ import { encodeAttributes } from '../../message-attributes.ts'
 import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
+import { hold, latest, ownExpiryOf, withOwnExpiry } from './expiry.ts'
 import { groupGained } from './groups.ts'
-import { hold } from './holding.ts'
 import { delayed, isLargeBody, ready, unleasedToken } from './message-rows.ts'
 
 /** Messages and jobs that one statement stores; each call of a statement has its price. */
@@ -40,8 +40,9 @@ const sql = {
   insert: change(`
     INSERT INTO message (
       sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
-      group_name, deduplication_id, attributes, body, job_type, job_owner, job, unit
-    ) VALUES (?, ?, ?, ?, ${unleasedToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      expires_at, delayed_until, group_name, deduplication_id, attributes, body, job_type, job_owner,
+      job, unit
+    ) VALUES (?, ?, ?, ?, ${unleasedToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
   insertPlain: plainMessages(1),
   insertPlainMany: plainMessages(messagesAtOnce),
   insertPlainJob: plainJobs(1),
@@ -62,15 +63,15 @@ export function sendMessages(tx: StoreTransaction, request: Send): readonly Send
   const queue = tx.queue(request.queue)
   if (request.allOrNothing) {
     for (const message of request.messages) {
-      const refusal = refuseInQueue(queue, message)
+      const refusal = refuseInQueue(tx, queue, message)
       if (refusal !== undefined) throw refusal
     }
   }
   const results: SendResult[] = []
   let batch: NewMessage[] = []
   for (const message of request.messages) {
-    const error = request.allOrNothing ? undefined : refuseInQueue(queue, message)
-    if (error === undefined && isPlain(queue, message)) {
+    const error = request.allOrNothing ? undefined : refuseInQueue(tx, queue, message)
+    if (error === undefined && isOrdinary(tx, queue) && isPlain(queue, message)) {
       batch.push(message)
       if (batch.length < messagesAtOnce) continue
       results.push(...storePlainMessages(tx, queue, batch))
@@ -84,6 +85,11 @@ export function sendMessages(tx: StoreTransaction, request: Send): readonly Send
   }
   results.push(...batch.map((waiting) => storeMessage(tx, queue, waiting)))
   return results
+}
+
+/** Whether new messages of the queue expire by its retention, and store nothing about it. */
+function isOrdinary(tx: StoreTransaction, queue: Queue): boolean {
+  return tx.lastSequence < latest(tx, queue).ownExpiryFrom
 }
 
 /** Stores as many plain messages as one statement takes. */
@@ -106,8 +112,13 @@ function storePlainMessages(
   return stored
 }
 
-export function refuseInQueue(queue: Queue, message: NewMessage): MillraceError | undefined {
-  return refuseMessage(message, queue.settings)
+export function refuseInQueue(
+  { now }: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  isJob = false,
+): MillraceError | undefined {
+  return refuseMessage(message, queue.settings, now, isJob)
 }
 
 /** What makes a message a tracked job. */
@@ -115,6 +126,8 @@ export interface JobColumns {
   readonly type: string
   readonly owner: string | null
   readonly details: string
+  /** How long after it is due it fails, if it still waits then. */
+  readonly expiresAfterMs?: number | undefined
 }
 
 /** What is stored with a message besides what its sender says. */
@@ -149,7 +162,8 @@ export function storeMessage(
     }
   }
   const sequence = tx.nextSequence()
-  insert(tx, queue, message, { sequence, deduplicationId, job, unit })
+  const place = job === undefined ? latest(tx, queue) : withOwnExpiry(tx, queue, sequence)
+  insert(tx, place, message, { sequence, deduplicationId, job, unit })
   if (deduplicationId !== null) remember(tx, queue, message, sequence, deduplicationId)
   tx.count(queue, 'sent', 1)
   return sent(tx, 'created', sequence)
@@ -169,8 +183,12 @@ interface Identity {
 function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identity: Identity): void {
   const { settings, generation } = queue
   const { group, attributes, systemAttributes } = message
-  const delayMs = delayOf(message, settings)
+  const delayMs = delayOf(message, settings, tx.now)
+  const { sequence, job } = identity
+  const hasExpiry =
+    job === undefined ? sequence >= queue.ownExpiryFrom : job.expiresAfterMs !== undefined
   const hasExtras =
+    hasExpiry ||
     group !== undefined ||
     attributes !== undefined ||
     systemAttributes !== undefined ||
@@ -212,10 +230,11 @@ export interface PlainJob extends JobColumns {
 
 /** Whether a message is stored with nothing but its body. */
 export function isPlain({ settings }: Queue, message: NewMessage): boolean {
-  const { group, attributes, systemAttributes, delayMs = settings.delayMs } = message
+  const { group, attributes, systemAttributes, delayMs = settings.delayMs, runAt } = message
   return (
     settings.type === 'standard' &&
     delayMs === 0 &&
+    runAt === undefined &&
     group === undefined &&
     attributes === undefined &&
     systemAttributes === undefined &&
@@ -230,6 +249,7 @@ export function storePlainJobs(
   jobs: readonly PlainJob[],
 ): readonly Stored[] {
   const { now, session } = tx
+  withOwnExpiry(tx, queue, tx.lastSequence + 1)
   const together = jobs.length - (jobs.length % jobsAtOnce)
   const stored: Stored[] = []
   let values: SQLInputValue[] = []
@@ -257,13 +277,22 @@ export function storePlainJobs(
   return stored
 }
 
+interface DelayedIdentity extends Identity {
+  readonly delayMs: number
+}
+
 function insertFull(
-  { now, session }: StoreTransaction,
+  tx: StoreTransaction,
   queue: Queue,
   message: NewMessage,
-  { sequence, deduplicationId, job, unit, delayMs }: Identity & { readonly delayMs: number },
+  identity: DelayedIdentity,
 ): void {
-  const { dueAt, heldUntil } = hold(queue, now, now + delayMs)
+  const { now, session } = tx
+  const { sequence, deduplicationId, job, unit, delayMs } = identity
+  const until = now + delayMs
+  const expiresAt = newExpiry(tx, queue, identity)
+  const retentionEnds = job === undefined ? now + queue.settings.retentionMs : null
+  const { dueAt, heldUntil } = hold(until, expiresAt ?? retentionEnds ?? Number.POSITIVE_INFINITY)
   const apart = isLargeBody(message.body)
   session.run(
     sql.insert,
@@ -274,6 +303,8 @@ function insertFull(
     now,
     now,
     heldUntil,
+    expiresAt,
+    isLongDelay(delayMs) ? until : null,
     message.group ?? null,
     deduplicationId,
     encodeAttributes(message),
@@ -284,6 +315,20 @@ function insertFull(
     unit ?? null,
   )
   if (apart) session.run(sql.storeLargeBody, sequence, message.body)
+}
+
+/** A job's limit counts from when it is due. So does the retention of a message with a long delay. */
+function newExpiry(
+  tx: StoreTransaction,
+  queue: Queue,
+  { sequence, job, delayMs }: DelayedIdentity,
+): number | null {
+  const { now } = tx
+  if (job !== undefined) {
+    return job.expiresAfterMs === undefined ? null : now + delayMs + job.expiresAfterMs
+  }
+  const keptFrom = isLongDelay(delayMs) ? now + delayMs : now
+  return ownExpiryOf(tx, queue, { sequence, sentAt: now, keptFrom })
 }
 
 function idForDeduplication({ deduplicationId, sealed, body }: NewMessage): string {

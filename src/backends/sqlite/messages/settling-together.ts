@@ -9,7 +9,6 @@ import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { finishTogether, type LeasedTogether, leasedTogether } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { retentionCutoff } from './holding.ts'
 
 const sql = {
   remove: change(`DELETE FROM message WHERE ${leasedTogether}`),
@@ -54,9 +53,8 @@ export function completeTogether(
 ): ReadonlySet<number> {
   if (receipt === undefined) return new Set()
   const { sequence, token } = receipt
-  const cutoff = retentionCutoff(queue, tx.now)
   const last = sequence + count - 1
-  const rows: LeasedTogether = [sequence, last, queue.generation, token - sequence, tx.now, cutoff]
+  const rows: LeasedTogether = [sequence, last, queue.generation, token - sequence, tx.now]
   const ending = { queue: queue.name, status: 'completed', result: resultOf(settlement) } as const
   const finished = finishTogether(tx, rows, ending)
   tx.count(queue, 'leased', -finished)

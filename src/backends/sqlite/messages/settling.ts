@@ -22,15 +22,23 @@ import { endUnit } from '../flows/flow-ends.ts'
 import { finishLeasedJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { deadLetterQueue, moveLeasedMessage, removeFinished } from './dead-lettering.ts'
-import { hold, retentionCutoff } from './holding.ts'
+import { expire } from './elapsed-time.ts'
+import { type ExpiringRow, expiryOf, hold, holdLeased } from './expiry.ts'
 import { hideUnheld, isForAnyLease, isHeld, isUnheld } from './late-receipts.ts'
 import { findRow, leaseRefusal, receiptFor, refusalOf } from './leases.ts'
-import { countNameOf, dropLargeBody, leased, unleasedToken } from './message-rows.ts'
+import {
+  countNameOf,
+  dropLargeBody,
+  leased,
+  type MessageRow,
+  ready,
+  unleasedToken,
+} from './message-rows.ts'
 import { refuseParts, storeParts } from './settlement-parts.ts'
 import { completeTogether, countTogether, type Received } from './settling-together.ts'
 import { leaseEnded } from './tenants.ts'
 
-const deleted = 'RETURNING state, sent_at, group_name, body IS NULL AS apart, unit'
+const deleted = 'RETURNING state, sent_at, expires_at, group_name, body IS NULL AS apart, unit'
 const live = 'WHERE sequence = ? AND generation = ? AND token = ? AND state = 1 AND due_at > ?'
 
 const sql = {
@@ -80,7 +88,7 @@ function extendLease(
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return { status: 'gone' }
   const leaseExpiresAt = tx.now + visibilityMs
-  const { dueAt, heldUntil } = hold(queue, row.sent_at, leaseExpiresAt)
+  const { dueAt, heldUntil } = holdLeased(queue, row, row.job !== null, leaseExpiresAt)
   const { sequence, token } = receipt
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (tx.changed(sql.extend, ...values, leaseExpiresAt - leaseMsMax)) {
@@ -188,9 +196,8 @@ function settleLease(
   }
 }
 
-interface DeletedRow {
+interface DeletedRow extends ExpiringRow {
   readonly state: number
-  readonly sent_at: number
   readonly group_name: string | null
   readonly apart: 0 | 1
   readonly unit: number | null
@@ -228,7 +235,7 @@ function acknowledge(
   tx.count(queue, countNameOf(deleted.state), -1)
   if (deleted.state === leased) leaseEnded(tx, queue, deleted.group_name)
   if (fifo) tx.gainedReady(queue)
-  const hasExpired = deleted.sent_at <= retentionCutoff(queue, tx.now)
+  const hasExpired = !isJob && expiryOf(queue, deleted, false) <= tx.now
   tx.count(queue, hasExpired ? 'expired' : 'acknowledged', 1)
   const { unit } = deleted
   if (!hasExpired) return { unit }
@@ -256,12 +263,14 @@ function delayUntilRetry(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  { delayMs, error }: { readonly delayMs: number; readonly error?: string },
+  { delayMs, error }: { readonly delayMs: number; readonly error?: string | undefined },
 ): LeaseEnd {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
+  const expiresAt = expiryOf(queue, row, row.job !== null)
+  if (expiresAt <= tx.now) return returnToReady(tx, queue, receipt, { countReceive: true, error })
   const { sequence, token } = receipt
-  const { dueAt, heldUntil } = hold(queue, row.sent_at, tx.now + delayMs)
+  const { dueAt, heldUntil } = hold(tx.now + delayMs, expiresAt)
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!tx.changed(sql.holdBack, ...values)) return leaseRefusal(tx, row, receipt) ?? 'stale'
   tx.count(queue, 'failedAttempts', 1)
@@ -289,7 +298,15 @@ function returnToReady(
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
   leaseEnded(tx, queue, row.group_name, tx.now)
+  if (expiryOf(queue, row, row.job !== null) <= tx.now) expireReturned(tx, queue, row)
   return ended
+}
+
+/** A job may run past its limit, but not wait for another attempt. */
+function expireReturned(tx: StoreTransaction, queue: Queue, row: MessageRow): void {
+  const apart = row.body === null ? 1 : 0
+  const isJob = row.job === null ? 0 : 1
+  expire(tx, queue, { ...row, state: ready, apart, is_job: isJob }, tx.now)
 }
 
 function deadLetterLeased(

@@ -17,6 +17,7 @@ import { plainNames } from './0016-plain-names.ts'
 import { stacks } from './0017-stacks.ts'
 import { pacedMovesAndReleases } from './0018-paced-moves-and-releases.ts'
 import { encryptionKeys } from './0019-encryption-keys.ts'
+import { ownExpiry } from './0020-own-expiry.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -39,4 +40,5 @@ export const migrations: readonly string[] = [
   stacks,
   pacedMovesAndReleases,
   encryptionKeys,
+  ownExpiry,
 ]

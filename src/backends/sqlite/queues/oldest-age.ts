@@ -1,13 +1,13 @@
 /**
  * The age of a queue's oldest message as SQS reports it: messages in flight count, those that were
- * received three times or more do not, and a dead letter's age begins when it was moved. It is about
- * right: no more than the first messages of each state are looked at, in the order of their index.
+ * received three times or more do not, and a dead letter's age begins when it was moved. A long delay does
+ * not count. It is about right: no more than the first messages of each state are looked at, in the order of their index.
  */
 
 import type { QueueLevels } from '../../metric-store.ts'
 import { type Query, query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
-import { retentionCutoff } from '../messages/holding.ts'
+import { retentionCutoff } from '../messages/expiry.ts'
 import { blocked, leased } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
 import { deadLettersToCome } from './statistics.ts'
@@ -22,20 +22,26 @@ const inReadyOrder = 'INDEXED BY message_ready WHERE generation = ? AND state = 
 const inDueOrder = (state: number): string =>
   `INDEXED BY message_due
     WHERE generation = ? AND state = ${state} AND state > 0 ORDER BY due_at`
+/** Two parameters: the end of the retention of messages sent now, and the time. */
+const hasExpired = `CASE
+  WHEN expires_at IS NULL THEN job_type IS NULL AND sent_at <= ?
+  ELSE expires_at <= ? END`
+const sentAt = 'coalesce(delayed_until, sent_at)'
+const columns = 'sent_at, delayed_until, expires_at, job_type, receive_count, origin'
 const since = (found: string): Query<{ since: number | null }> =>
   query(`
     SELECT min(CASE
-      WHEN sent_at <= ? THEN NULL
+      WHEN ${hasExpired} THEN NULL
       WHEN origin IS NOT NULL THEN origin ->> '$.at'
-      WHEN receive_count < ${receivesMax} THEN sent_at
+      WHEN receive_count < ${receivesMax} THEN ${sentAt}
     END) AS since
-    FROM (SELECT sent_at, receive_count, origin FROM message ${found} LIMIT ${lookMax})`)
+    FROM (SELECT ${columns} FROM message ${found} LIMIT ${lookMax})`)
 
 const sql = {
-  // Nearly always the oldest, since this order is that of sending.
+  // Nearly always the oldest, since this order is that of sending. After a long delay, it may not be.
   firstReady: query<{ since: number | null }>(`
-    SELECT CASE WHEN sent_at > ? AND origin IS NULL AND receive_count < ${receivesMax}
-      THEN sent_at END AS since
+    SELECT CASE WHEN NOT (${hasExpired}) AND origin IS NULL AND delayed_until IS NULL
+      AND receive_count < ${receivesMax} THEN sent_at END AS since
     FROM message ${inReadyOrder} LIMIT 1`),
   ready: since(inReadyOrder),
   leased: since(inDueOrder(leased)),
@@ -51,7 +57,7 @@ export function oldestAge(
   const { now } = view
   const cutoff = retentionCutoff(queue, now)
   const first = (look: Query<{ since: number | null }>): number | null =>
-    view.one(look, cutoff, queue.generation)?.since ?? null
+    view.one(look, cutoff, now, queue.generation)?.since ?? null
   const found = [
     ready > 0 ? (first(sql.firstReady) ?? first(sql.ready)) : null,
     ready > 0 ? first(sql.blocked) : null,

@@ -22,6 +22,8 @@ export interface Queue {
   readonly isLimited: boolean
   /** There is a ceiling on what runs at once, so leases are counted. */
   readonly countsRunning: boolean
+  /** From this sequence number on, its messages that are no jobs have their own expiry. */
+  readonly ownExpiryFrom: number
 }
 
 const byName = query<Readonly<Record<string, unknown>>>('SELECT * FROM queue WHERE name = ?')
@@ -96,6 +98,7 @@ export function queueFromRow(row: Readonly<Record<string, unknown>>): Queue {
     purgedAt: row['purged_at'] === null ? null : Number(row['purged_at']),
     isLimited: countsRunning || rate !== null,
     countsRunning,
+    ownExpiryFrom: Number(row['own_expiry_from'] ?? Number.MAX_SAFE_INTEGER),
   }
 }
 

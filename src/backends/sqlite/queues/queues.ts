@@ -24,23 +24,28 @@ import { endAllDue, endDueForRead } from '../messages/elapsed-time.ts'
 import { blocked, unleasedToken } from '../messages/message-rows.ts'
 import { type Queue, queueFromRow, queueRecord } from './queue-cache.ts'
 
+/** Of a message that is no job; its parameter is the retention. */
+const retentionEnds = 'coalesce(expires_at, sent_at + ?)'
+
 const sql = {
   markRunning: change(`
     UPDATE message SET bucket = '${runningBucket}'
     WHERE generation = ? AND state = 1 AND state > 0 AND token <> ?`),
-  // Blocked messages are read in the order in which they are due.
-  prolongBlocked: change(`
-    UPDATE message SET due_at = sent_at + ?, held_until = NULL
-    WHERE generation = ? AND state = ${blocked} AND state > 0`),
+  // The retention of these ends by their own time.
+  moveExpiry: change(`
+    UPDATE message INDEXED BY message_own_expiry SET expires_at = expires_at + ?
+    WHERE generation = ? AND expires_at IS NOT NULL AND job_type IS NULL`),
   // A lease that outlasts the old retention stays as long as promised.
   prolongHeld: change(`
     UPDATE message SET
-      due_at = min(held_until, sent_at + ?),
-      held_until = nullif(max(held_until, sent_at + ?), sent_at + ?)
-    WHERE generation = ? AND state > 0 AND state < ${blocked} AND held_until IS NOT NULL`),
+      due_at = min(held_until, ${retentionEnds}),
+      held_until = nullif(max(held_until, ${retentionEnds}), ${retentionEnds})
+    WHERE generation = ? AND state > 0 AND state < ${blocked} AND held_until IS NOT NULL
+      AND job_type IS NULL`),
   shortenDue: change(`
-    UPDATE message SET held_until = coalesce(held_until, due_at), due_at = sent_at + ?
-    WHERE generation = ? AND state > 0 AND due_at > sent_at + ?`),
+    UPDATE message SET held_until = coalesce(held_until, due_at), due_at = ${retentionEnds}
+    WHERE generation = ? AND state > 0 AND state < ${blocked} AND due_at > ${retentionEnds}
+      AND job_type IS NULL`),
   insert: query<{ id: number }>(`
     INSERT INTO queue (name, generation, settings, tags, dead_letter, created_at, changed_at)
     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`),
@@ -101,8 +106,8 @@ export function updateSettings(tx: StoreTransaction, request: ChangeQueue): Queu
     // Expired messages stay expired, even if retention is longer now.
     endAllDue(tx, queue)
     const { retentionMs } = settings
+    moveExpiry(tx, queue, retentionMs)
     tx.run(sql.prolongHeld, retentionMs, retentionMs, retentionMs, queue.generation)
-    tx.run(sql.prolongBlocked, retentionMs, queue.generation)
   }
   const isShorter = settings.retentionMs < queue.settings.retentionMs
   // A message that had returned from a lease stays ready.
@@ -115,10 +120,15 @@ export function updateSettings(tx: StoreTransaction, request: ChangeQueue): Queu
   }
   if (isShorter) {
     // Leased and delayed messages may now expire before their next check.
+    moveExpiry(tx, queue, settings.retentionMs)
     tx.run(sql.shortenDue, settings.retentionMs, queue.generation, settings.retentionMs)
     endDueForRead(tx, saved)
   }
   return queueRecord(saved)
+}
+
+function moveExpiry(tx: StoreTransaction, queue: Queue, retentionMs: number): void {
+  tx.run(sql.moveExpiry, retentionMs - queue.settings.retentionMs, queue.generation)
 }
 
 export function updateTags(tx: StoreTransaction, request: TagQueue): QueueRecord {

@@ -9,43 +9,43 @@ import type { QueueStatistics } from '../../backend.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
 import { readCounts } from '../driver/transaction.ts'
-import { dueIn } from '../messages/elapsed-time.ts'
-import { retentionCutoff } from '../messages/holding.ts'
+import { dueIn, ownExpired } from '../messages/elapsed-time.ts'
+import { type ExpiringRow, expiryOf, isRunning } from '../messages/expiry.ts'
 import { hasUsedUpReceives } from '../messages/leases.ts'
-import {
-  blocked,
-  delayed,
-  leased,
-  ready as readyState,
-  unleasedToken,
-} from '../messages/message-rows.ts'
+import { blocked, delayed, leased, ready as readyState } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
+
+const columns = `sequence, state, sent_at, expires_at, delayed_until, job_type IS NOT NULL AS is_job`
 
 const sql = {
   dueLeased: query<DueLease>(
     dueIn(
       leased,
-      `state, sent_at, due_at, token, receive_count,
+      `${columns}, due_at, token, receive_count,
       CASE WHEN job_type IS NOT NULL THEN job END AS job`,
     ),
   ),
-  dueDelayed: query<DueRow>(dueIn(delayed)),
-  oldest: query<{ sent_at: number }>(`
-    SELECT sent_at FROM message INDEXED BY message_ready
+  dueDelayed: query<DueRow>(dueIn(delayed, columns)),
+  oldest: query<DueRow>(`
+    SELECT ${columns} FROM message INDEXED BY message_ready
     WHERE generation = ? AND state = 0 ORDER BY sequence`),
-  // In the order of their retention, which is that of sending.
-  oldestBlocked: query<{ sent_at: number }>(`
-    SELECT sent_at FROM message INDEXED BY message_due
-    WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at`),
+  // In the order of sending.
+  oldestBlocked: query<DueRow>(`
+    SELECT ${columns} FROM message INDEXED BY message_due
+    WHERE generation = ? AND state = ${blocked} AND state > 0 ORDER BY due_at, sequence`),
+  ownExpired: query<{ readonly count: number }>(ownExpired('count(*) AS count')),
   // Only what is leased can have lost its last attempt.
   sources: query<{ readonly name: string }>(`
     SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
     WHERE dead_letter = ? AND leased > 0`),
 }
 
-interface DueRow {
+interface DueRow extends ExpiringRow {
+  readonly sequence: number
   readonly state: number
-  readonly sent_at: number
+  /** The end of a long delay, which does not count for the age. */
+  readonly delayed_until: number | null
+  readonly is_job: 0 | 1
 }
 
 interface DueLease extends DueRow {
@@ -58,13 +58,12 @@ interface DueLease extends DueRow {
 
 export function readStatistics(view: StoreView, queue: Queue): QueueStatistics {
   const { now } = view
-  const cutoff = retentionCutoff(queue, now)
   const counts = readCounts(view.session, queue)
   let ready = counts.ready
   let inFlight = counts.leased
   let held = counts.delayed
   let expired = counts.expired
-  let oldestSentAt = Number.POSITIVE_INFINITY
+  let oldest: DueRow | undefined
   // Where the counter is zero, there is nothing to read.
   const lapsed = inFlight > 0 ? view.all(sql.dueLeased, queue.generation, now) : []
   const ended = lapsed.filter((row) => hasEndedJob(queue, row))
@@ -75,35 +74,39 @@ export function readStatistics(view: StoreView, queue: Queue): QueueStatistics {
     ...deadLettersToCome(view, queue),
   ]
   for (const row of due) {
-    const hasExpired = row.sent_at <= cutoff
+    const hasExpired = expiryOf(queue, row, row.is_job === 1) <= now
     if (row.state === leased) inFlight -= 1
     if (row.state === delayed) held -= 1
     if (hasExpired) {
       expired += 1
     } else {
       ready += 1
-      oldestSentAt = Math.min(oldestSentAt, row.sent_at)
+      oldest = firstOf(oldest, row)
     }
   }
   const orders = counts.ready > 0 ? [sql.oldest, sql.oldestBlocked] : []
-  for (const oldest of orders) {
-    for (const row of view.session.each(oldest, queue.generation)) {
-      const sentAt = row.sent_at
-      if (sentAt > cutoff) {
-        oldestSentAt = Math.min(oldestSentAt, sentAt)
+  for (const order of orders) {
+    for (const row of view.session.each(order, queue.generation)) {
+      if (expiryOf(queue, row, row.is_job === 1) > now) {
+        oldest = firstOf(oldest, row)
         break
       }
+      // The others are counted below, also those that lie behind messages that have not expired.
+      if (row.expires_at !== null) continue
       ready -= 1
       expired += 1
     }
   }
+  const own = counts.ready > 0 ? (view.one(sql.ownExpired, queue.generation, now)?.count ?? 0) : 0
+  ready -= own
+  expired += own
   const { deadLetter } = queue.settings
   const hasTarget = deadLetter !== null && view.findQueue(deadLetter.queue) !== undefined
   return {
     ready,
     leased: inFlight,
     delayed: held,
-    oldestReadyAgeMs: ready > 0 ? now - oldestSentAt : null,
+    oldestReadyAgeMs: oldest === undefined ? null : now - (oldest.delayed_until ?? oldest.sent_at),
     totals: {
       ...totalsOf(counts),
       deadLettered: counts.deadLettered + (hasTarget ? ended.length : 0),
@@ -112,26 +115,35 @@ export function readStatistics(view: StoreView, queue: Queue): QueueStatistics {
   }
 }
 
+/** The one that was sent first. */
+function firstOf(one: DueRow | undefined, other: DueRow): DueRow {
+  return one !== undefined && one.sequence < other.sequence ? one : other
+}
+
 /** Whether a lease that lapsed was the last attempt of a job, as the sweep will find. */
 function hasEndedJob(queue: Queue, row: DueLease): boolean {
   return (
     row.job !== null &&
-    row.token !== unleasedToken &&
-    row.due_at < row.sent_at + queue.settings.retentionMs &&
+    isRunning(row) &&
     hasUsedUpReceives(queue, { job: row.job, receive_count: row.receive_count })
   )
 }
 
 /** Jobs that have lost their last attempt in other queues, and belong to this one since `due_at`. */
-export function deadLettersToCome(
-  view: StoreView,
-  { name }: Queue,
-): readonly (DueRow & Pick<DueLease, 'due_at'>)[] {
-  return view.all(sql.sources, name).flatMap((source) => {
+export function deadLettersToCome(view: StoreView, target: Queue): readonly DeadLetterToCome[] {
+  return view.all(sql.sources, target.name).flatMap((source) => {
     const queue = view.queue(source.name)
     const lapsed = view.all(sql.dueLeased, queue.generation, view.now)
     return lapsed
       .filter((row) => hasEndedJob(queue, row))
-      .map(({ sent_at, due_at }) => ({ state: readyState, sent_at, due_at }))
+      .map((row) => ({ ...row, state: readyState, is_job: 0, expires_at: expiryIn(target, row) }))
   })
+}
+
+interface DeadLetterToCome extends DueRow {
+  readonly due_at: number
+}
+
+function expiryIn({ settings }: Queue, row: DueLease): number {
+  return row.due_at + settings.retentionMs
 }
