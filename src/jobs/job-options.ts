@@ -1,12 +1,7 @@
 /** The options of a job. */
 import type { Idempotency, NewJob } from '../backends/job-store.ts'
 import { checkBackoff } from '../contracts/check-controls.ts'
-import {
-  attemptsOf,
-  defaultIdempotencyFor,
-  type JobsQueue,
-  type JobType,
-} from '../contracts/jobs-declaration.ts'
+import { attemptsOf, type JobsQueue, type JobType } from '../contracts/jobs-declaration.ts'
 import type { Backoff } from '../contracts/queue-declaration.ts'
 import { backoffOf } from '../contracts/resolve-controls.ts'
 import { checkRange, checkText, type Violations } from '../core/checks.ts'
@@ -101,9 +96,11 @@ export function jobSettings(
 
 function idempotencyOf(
   { idempotencyKey: key, coalesce = false }: JobOptions,
-  { options: { idempotencyFor = defaultIdempotencyFor } }: JobsQueue,
+  { options: { idempotencyFor } }: JobsQueue,
 ): Idempotency | undefined {
-  return key === undefined ? undefined : { key, lifetimeMs: durationMs(idempotencyFor), coalesce }
+  if (key === undefined) return undefined
+  if (idempotencyFor === undefined) return { key, coalesce }
+  return { key, lifetimeMs: durationMs(idempotencyFor), coalesce }
 }
 
 function refuseOptions(options: JobOptions, prefix: string): void {

@@ -154,7 +154,9 @@ export class JobRun {
       : undefined
     const { type, payload, maxAttempts, tenant, tier, delayMs } = draft
     const job: NewJob = {
-      ...{ type, payload, maxAttempts },
+      ...{ type, payload },
+      // The store must know the default itself.
+      ...(maxAttempts !== (queue.deadLetters === null ? 3 : 1) && { maxAttempts }),
       ...(tenant !== null && { tenant }),
       ...(tier !== null && { tier }),
       ...(delayMs > 0 && { delayMs }),

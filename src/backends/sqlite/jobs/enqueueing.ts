@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../core/canonical-json.ts'
+import { attemptsIn, defaultIdempotencyMs } from '../../../core/job-defaults.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage } from '../../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
@@ -42,15 +43,20 @@ export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonl
     return job.idempotency === undefined && message !== undefined && isPlain(queue, message)
   }
   if (request.jobs.length > 1 && request.jobs.every(isPlainJob)) {
-    const stored = storePlainJobs(tx, queue, request.jobs.map(plainJobOf))
+    const plain = request.jobs.map((job) => plainJobOf(queue, job))
+    const stored = storePlainJobs(tx, queue, plain)
     return stored.map(({ status, id }) => ({ status, id }))
   }
   return request.jobs.map((job, index) => enqueueJob(tx, queue, job, { message: messages[index] }))
 }
 
-function plainJobOf(job: NewJob): PlainJob {
+function plainJobOf(queue: Queue, job: NewJob): PlainJob {
   const { type, owner = null, payload: body } = job
-  return { type, owner, body, details: encodeDetails(job) }
+  return { type, owner, body, details: encodeDetails(job, maxAttemptsOf(queue, job)) }
+}
+
+function maxAttemptsOf({ settings }: Queue, { maxAttempts }: NewJob): number {
+  return maxAttempts ?? attemptsIn(settings)
 }
 
 interface EnqueueOptions {
@@ -87,7 +93,7 @@ export function storeJob(
   if (earlier === 'conflict') throw new MillraceError('idempotency_conflict')
   if (earlier !== undefined) return earlier
   const { type, owner = null, idempotency } = job
-  const details = encodeDetails(job, retryOf)
+  const details = encodeDetails(job, maxAttemptsOf(queue, job), retryOf)
   const stored = storeMessage(tx, queue, message, { job: { type, owner, details }, unit })
   if (idempotency !== undefined && stored.status === 'created') {
     tx.run(
@@ -96,7 +102,7 @@ export function storeJob(
       idempotency.key,
       stored.sequence,
       fingerprintOf(job),
-      tx.now + idempotency.lifetimeMs,
+      tx.now + (idempotency.lifetimeMs ?? defaultIdempotencyMs),
     )
   }
   return stored
@@ -125,8 +131,10 @@ function findEarlier(
 }
 
 /** The message that carries a job. */
-export function messageOf({ payload, delayMs, tenant, deduplicationId }: NewJob): NewMessage {
-  if (delayMs === undefined && tenant === undefined && deduplicationId === undefined) {
+export function messageOf(job: NewJob): NewMessage {
+  const { payload, delayMs, tenant, deduplicationId, attributes, systemAttributes } = job
+  const isPlain = delayMs === undefined && tenant === undefined && deduplicationId === undefined
+  if (isPlain && attributes === undefined && systemAttributes === undefined) {
     return { body: payload }
   }
   return {
@@ -134,6 +142,8 @@ export function messageOf({ payload, delayMs, tenant, deduplicationId }: NewJob)
     ...(delayMs !== undefined && { delayMs }),
     ...(tenant !== undefined && { group: tenant }),
     ...(deduplicationId !== undefined && { deduplicationId }),
+    ...(attributes !== undefined && { attributes }),
+    ...(systemAttributes !== undefined && { systemAttributes }),
   }
 }
 

@@ -18,11 +18,11 @@ export interface JobDetails extends JobLabels {
 /** Jobs that are enqueued together often have equal options, and share one text. */
 let latest: { type: string; max: number; owner: string | undefined; text: string } | undefined
 
-export function encodeDetails(job: NewJob, retryOf?: string): string {
-  const { type, maxAttempts: max, owner } = job
-  if (!isBrief(job, retryOf)) return encodeFully(job, retryOf)
+export function encodeDetails(job: NewJob, max: number, retryOf?: string): string {
+  const { type, owner } = job
+  if (!isBrief(job, retryOf)) return encodeFully(job, max, retryOf)
   if (latest?.type === type && latest.max === max && latest.owner === owner) return latest.text
-  const text = encodeFully(job, retryOf)
+  const text = encodeFully(job, max, retryOf)
   latest = { type, max, owner, text }
   return text
 }
@@ -36,8 +36,8 @@ function isBrief(job: NewJob, retryOf: string | undefined): boolean {
   )
 }
 
-function encodeFully(job: NewJob, retryOf: string | undefined): string {
-  const { type, maxAttempts: max, owner, idempotency, backoff } = job
+function encodeFully(job: NewJob, max: number, retryOf: string | undefined): string {
+  const { type, owner, idempotency, backoff } = job
   // Undefined members are left out of the JSON.
   return JSON.stringify({
     type,

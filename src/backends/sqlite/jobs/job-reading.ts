@@ -2,9 +2,11 @@
 
 import { keptLabels } from '../../../core/job-labels.ts'
 import type { JobStatus } from '../../../core/job-state.ts'
-import type { JobAttempt, JobRecord } from '../../job-store.ts'
+import type { JobAttempt, JobRecord, ReadReceipt, ReceiptFacts } from '../../job-store.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
+import { unitKeyOf } from '../flows/flow-units.ts'
+import { receiptFor } from '../messages/leases.ts'
 import { leased, unleasedToken } from '../messages/message-rows.ts'
 import { decodeDetails } from './job-details.ts'
 
@@ -23,6 +25,9 @@ const sql = {
     LEFT JOIN queue q ON q.generation = m.generation
     LEFT JOIN discarded_generation d ON d.generation = m.generation
     WHERE m.sequence = ? AND m.job_type IS NOT NULL`),
+  unit: query<{ unit: number | null }>(
+    'SELECT unit FROM message WHERE sequence = ? AND generation = ?',
+  ),
   attempts: query<AttemptRow>(`
     SELECT attempt, started_at, ended_at, outcome, error FROM job_attempt
     WHERE number = ? ORDER BY attempt`),
@@ -75,6 +80,16 @@ export function readJob(view: StoreView, id: string): JobRecord | undefined {
   if (end !== undefined) return finishedRecord(view, end)
   const row = view.one(sql.live, number)
   return row === undefined ? undefined : liveRecord(view, row)
+}
+
+export function readReceipt(view: StoreView, request: ReadReceipt): ReceiptFacts | undefined {
+  const queue = view.queue(request.queue)
+  const receipt = receiptFor(queue, request.receipt)
+  if (receipt === undefined) return undefined
+  const { sequence } = receipt
+  const { unit = null } = view.one(sql.unit, sequence, queue.generation) ?? {}
+  const key = unit === null ? null : unitKeyOf(view.session, unit)
+  return { id: view.session.messageIds.of(sequence), unit: key }
 }
 
 export function readAttempts(view: StoreView, id: string): readonly JobAttempt[] {
