@@ -194,9 +194,12 @@ async function openServedApp(
 }
 
 function contractsOf(mill: Mill | null, app: App | undefined): readonly QueueContract[] {
-  return Object.entries(app?.queues ?? {}).map(([key, declared]) => ({
+  if (app === undefined) return []
+  return Object.entries(app.queues).map(([key, declared]) => ({
+    key,
     name: mill?.queues[key]?.name ?? key,
     declared,
+    app,
   }))
 }
 

@@ -120,6 +120,7 @@ export const importRules: readonly ImportRule[] = [
       'observability',
       'contracts',
       'backends',
+      'jobs',
       'receiving',
       'maintenance',
       'worker',
