@@ -79,7 +79,7 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'surfaces',
     parts: [],
-    types: ['core', 'contracts', 'backends', 'operations'],
+    types: ['core', 'contracts', 'backends', 'operations', 'worker'],
     outside: ['node:'],
   },
   {
@@ -136,7 +136,7 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'surfaces/http-api',
     parts: ['version.ts', 'core', 'contracts', 'observability', 'jobs', 'operations', 'surfaces'],
-    types: ['backends'],
+    types: ['backends', 'worker'],
     outside: [
       'node:',
       '@hono/node-server',

@@ -67,10 +67,7 @@ function jobsOf(outgoing: readonly Outgoing[]): readonly NewJob[] {
   return outgoing.flatMap(({ job, message }) => (job === undefined ? [] : jobOf(job, message)))
 }
 
-async function enqueue(
-  context: ActionContext,
-  jobs: readonly NewJob[],
-): Promise<readonly Sent[]> {
+async function enqueue(context: ActionContext, jobs: readonly NewJob[]): Promise<readonly Sent[]> {
   const { jobs: store } = context.store
   if (store === null) throw new MillraceError('unsupported')
   return store.enqueue({ queue: context.queue().name, jobs })
