@@ -67,7 +67,7 @@ export type Reported =
   | { readonly status: LeaseRefusal; readonly job: JobStatus }
 
 export interface JobReportsSetup {
-  readonly backend: Backend
+  readonly backend: Pick<Backend, 'jobs' | 'readQueue' | 'leaseStates' | 'extend' | 'settle'>
   readonly ports: Pick<Ports, 'randomness'>
   /** The declared queue with this name in the store; undefined if no app declares it. */
   readonly find: (name: string) => ReportedQueue | undefined
@@ -104,6 +104,11 @@ export function createJobReports(setup: JobReportsSetup): JobReports {
     outcome: Outcome,
     emitted: EmittedList = {},
   ): Promise<Reported> => {
+    // The store accepts a late acknowledgement while no other receiver has the message. A report must be in
+    // time, because the attempt already counts as lost.
+    const { queue, receipt } = leased.lease
+    const [state = 'gone'] = await backend.leaseStates({ queue, receipts: [receipt] })
+    if (state !== 'live') return refused(leased.job.id, state)
     const { status } = await client.settle(leased.lease, outcome, emitted).catch((error) => {
       throw inCallerNames(error, reportNames)
     })
