@@ -7,8 +7,7 @@ import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
 import type { JobStatus } from '../core/job-state.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
-import type { UnitKey } from './flow-store.ts'
-import type { LeaseRefusal, Page } from './stored-message.ts'
+import type { LeaseRefusal, Page, UnitKey } from './stored-message.ts'
 
 export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */

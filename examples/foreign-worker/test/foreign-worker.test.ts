@@ -77,7 +77,10 @@ describe('the worker', () => {
     assert.equal(progress, 0.1)
     const deadline = async (): Promise<number> =>
       (await mill.queues.pages.peek({ state: 'leased' })).items[0]?.dueAt ?? 0
-    await until(async () => (await deadline()) > Number(startedAt) + 3_000, 'the lease is extended twice')
+    await until(
+      async () => (await deadline()) > Number(startedAt) + 3_000,
+      'the lease is extended twice',
+    )
     arrive()
     const job = await mill.jobs.waitFor(id)
     assert.deepEqual(

@@ -64,7 +64,11 @@ describe('sending', () => {
     )
     const { status, ...others } = await read(...sent, '{}')
     assert.deepEqual([status, Object.keys(others)], ['created', ['id']])
-    assertRefused(await run(...sent, 'two boxes'), 1, /body: got text that is not JSON, expected JSON/)
+    assertRefused(
+      await run(...sent, 'two boxes'),
+      1,
+      /body: got text that is not JSON, expected JSON/,
+    )
     assertRefused(await run('message', 'send', 'orders', '{}', '--type', ''), 2, /--type: got ''/)
     const { stdout } = await start([...sent, '--lines'], { stdin: '1\n2\nx y\n' }).ended
     assert.match(stdout, /2 sent, 0 duplicates, 1 refused/)
