@@ -32,8 +32,9 @@ if (command === 'start') {
   process.exitCode = await test()
 } else if (command === 'example' && /^[a-z-]+$/.test(args[0] ?? '')) {
   install()
-  // The example prints what to do if ffmpeg is still missing.
+  // The example prints what to do if its program is still missing.
   if (args[0] === 'academy') installPrograms(['ffmpeg'])
+  if (args[0] === 'foreign-worker') installPrograms(['python3-boto3'])
   process.exitCode = await run(`examples/${args[0]}/main.ts`, args.slice(1))
 } else if (command === 'consume:reprocess') {
   install()

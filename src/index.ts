@@ -215,6 +215,15 @@ export type { QueueConsumer, ReceiveOptions } from './receiving/queue-consumer.t
 export type { TypedDelivery } from './receiving/typed-delivery.ts'
 export { type AbortKind, AbortReason } from './worker/abort-reason.ts'
 export type { HandlerContext } from './worker/handler-context.ts'
+export type {
+  CompletionReport,
+  ExtensionReport,
+  FailureReport,
+  JobReports,
+  ProgressReport,
+  Reported,
+  ReportedError,
+} from './worker/job-reports.ts'
 export type { Middleware } from './worker/middleware.ts'
 export {
   deadLetter,

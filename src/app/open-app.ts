@@ -29,6 +29,7 @@ import { createBudgets, createSwitches } from '../operations/switches.ts'
 import { createProducer } from '../producer/queue-producer.ts'
 import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
 import { createConsumer } from '../receiving/queue-consumer.ts'
+import { createJobReports } from '../worker/job-reports.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
 import { appAlarmOwner, watchAppAlarms } from './app-alarms.ts'
@@ -39,7 +40,7 @@ import { type Maintenance, startAppMaintenance } from './maintenance.ts'
 import { alarmListener, type Notice, noticesTo } from './notice.ts'
 import type { BackupOptions, DeadLetterHandle, Mill, OpenOptions } from './open.ts'
 import { openBackend } from './open-backend.ts'
-import { openWorker } from './open-worker.ts'
+import { observerOf, openWorker } from './open-worker.ts'
 import { UnstartedWorkers } from './unstarted-workers.ts'
 
 const openOptions: OptionNames<OpenOptions> = {
@@ -116,6 +117,13 @@ export async function openApp<const Opened extends App>(
     storeFile,
     queues: handlesOf<Opened>({ resolved, backend, ports, onNotice, heldNames }),
     jobs: createAppJobs<Opened['queues']>({ app, backend, ports, log, queues: resolved.queues }),
+    reports: createJobReports({
+      backend,
+      ports,
+      find: (name) => queues.find((queue) => queue.name === name),
+      successor: flows.emits.successor,
+      observe: observerOf({ backend, log, tally }, undefined),
+    }),
     flows: flows.flows,
     chains: flows.chains,
     collectors: collecting.collectors,

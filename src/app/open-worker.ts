@@ -104,8 +104,9 @@ function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
   }
 }
 
-function observerOf(
-  { backend, log, tally }: OpenWorkerSetup,
+/** Logs and counts the events of attempts; undefined if nothing listens. */
+export function observerOf(
+  { backend, log, tally }: Pick<OpenWorkerSetup, 'backend' | 'log' | 'tally'>,
   onEvent: ((event: WorkerEvent) => void) | undefined,
 ): ((event: WorkerEvent) => void) | undefined {
   const isLogged = log !== silentLogger

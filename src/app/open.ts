@@ -22,6 +22,7 @@ import type { Redrive, RedriveOptions } from '../operations/redrive.ts'
 import type { Budgets, Switches } from '../operations/switches.ts'
 import type { QueueProducer } from '../producer/queue-producer.ts'
 import type { QueueConsumer } from '../receiving/queue-consumer.ts'
+import type { JobReports } from '../worker/job-reports.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
 import type { EncryptionKey } from './encryption-keys.ts'
@@ -102,6 +103,8 @@ export interface Mill<Opened extends App = App> extends AsyncDisposable {
   readonly queues: { readonly [Key in keyof Opened['queues']]: HandleOf<Opened['queues'][Key]> }
   /** Tracked jobs of the queues declared with `jobs`. */
   readonly jobs: AppJobs<Opened['queues']>
+  /** Progress, results and failures of jobs that another program has received, by their receipts. */
+  readonly reports: JobReports
   /** Fan-out and fan-in: work split into units, and a final step after all units have ended. */
   readonly flows: FlowHandles<Opened['queues'], Opened>
   /** Steps that run one after the other. */

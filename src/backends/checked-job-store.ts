@@ -52,6 +52,7 @@ const jobChecks: Checks<CheckedCalls> = {
   },
   reportProgress: (into, request) =>
     checkNumber(into, 'progress', request.progress, { min: 0, max: 1 }),
+  readReceipt: null,
 }
 
 /** A text that is not an id is the id of no job, which is not an error. */
@@ -77,7 +78,7 @@ function checkJobs(into: Violations, { jobs }: EnqueueJobs): void {
 export function checkJob(into: Violations, job: NewJob): void {
   const { type, maxAttempts, owner, idempotency, backoff, expiresAfterMs } = job
   checkText(into, 'type', type, limits.jobTypeLength)
-  checkRange(into, 'maxAttempts', maxAttempts, limits.jobAttempts)
+  if (maxAttempts !== undefined) checkRange(into, 'maxAttempts', maxAttempts, limits.jobAttempts)
   if (owner !== undefined) checkText(into, 'owner', owner, limits.ownerLength)
   checkJobLabels(into, '', job)
   if (backoff !== undefined) checkBackoffPolicy(into, 'backoff', backoff)
@@ -85,6 +86,8 @@ export function checkJob(into: Violations, job: NewJob): void {
     checkRange(into, 'expiresAfterMs', expiresAfterMs, limits.jobExpiryMs)
   }
   if (idempotency === undefined) return
-  checkText(into, 'idempotency.key', idempotency.key, limits.idempotencyKeyLength)
-  checkRange(into, 'idempotency.lifetimeMs', idempotency.lifetimeMs, limits.idempotencyMs)
+  const { key, lifetimeMs } = idempotency
+  checkText(into, 'idempotency.key', key, limits.idempotencyKeyLength)
+  if (lifetimeMs === undefined) return
+  checkRange(into, 'idempotency.lifetimeMs', lifetimeMs, limits.idempotencyMs)
 }

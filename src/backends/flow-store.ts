@@ -4,7 +4,9 @@
  * it dead. The last mark ends the flow in that commit, and only one can be the last.
  */
 import type { Emitted } from './emitted.ts'
-import type { Page } from './stored-message.ts'
+import type { FlowKey, Page, UnitKey } from './stored-message.ts'
+
+export type { FlowKey, UnitKey } from './stored-message.ts'
 
 export interface FlowStore {
   /** Opens a flow with its first units. An existing flow stays as it is: `duplicate`. */
@@ -29,17 +31,6 @@ export interface FlowStore {
   units(request: ListUnits): Promise<Page<UnitRecord>>
   /** How many are open and how many of those are overdue, by the name of their declaration. */
   counts(): Promise<readonly FlowCounts[]>
-}
-
-export interface FlowKey {
-  /** The name of the flow's declaration, such as `ingestion-dev-extraction`. */
-  readonly flow: string
-  /** The caller's id of this flow: a document, an order. */
-  readonly id: string
-}
-
-export interface UnitKey extends FlowKey {
-  readonly unit: string
 }
 
 export interface NewUnit {

@@ -5,9 +5,9 @@
 import type { BackoffPolicy } from '../core/backoff.ts'
 import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
 import type { JobStatus } from '../core/job-state.ts'
-import type { SealedContent } from '../core/message.ts'
+import type { NewMessage, SealedContent } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
-import type { LeaseRefusal, Page } from './stored-message.ts'
+import type { LeaseRefusal, Page, UnitKey } from './stored-message.ts'
 
 export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */
@@ -42,6 +42,11 @@ export interface JobStore {
   stuck(request: FindStuck): Promise<readonly StuckJob[]>
   /** Fenced like a settlement: only the holder of the lease reports. */
   reportProgress(request: ReportProgress): Promise<ProgressResult>
+  /**
+   * Which job a receipt is for; undefined for a receipt that this queue cannot have given out. A receipt is
+   * for one job for ever, whatever became of its lease.
+   */
+  readReceipt(request: ReadReceipt): Promise<ReceiptFacts | undefined>
 }
 
 export interface JobId {
@@ -54,11 +59,12 @@ export interface RescheduleJob extends JobId {
   readonly runAt?: number
 }
 
-export interface NewJob extends JobLabels {
+export interface NewJob extends JobLabels, Pick<NewMessage, 'attributes' | 'systemAttributes'> {
   readonly type: string
   /** JSON. */
   readonly payload: string
-  readonly maxAttempts: number
+  /** Default: the receives after which the queue dead-letters a message, or 3. */
+  readonly maxAttempts?: number
   readonly delayMs?: number
   /** The time at which it is due, instead of a delay; in milliseconds since 1970, by the clock of the store. */
   readonly runAt?: number
@@ -78,8 +84,8 @@ export interface NewJob extends JobLabels {
 export interface Idempotency {
   /** Unique per queue, type and owner. */
   readonly key: string
-  /** How long the key is remembered, whatever becomes of the job. */
-  readonly lifetimeMs: number
+  /** How long the key is remembered, whatever becomes of the job. Default: a day. */
+  readonly lifetimeMs?: number
   /** Returns the key's job if it still waits, instead of comparing payloads. */
   readonly coalesce?: boolean
 }
@@ -183,6 +189,18 @@ export interface ReportProgress {
   readonly receipt: string
   /** 0 to 1. */
   readonly progress: number
+}
+
+export interface ReadReceipt {
+  readonly queue: string
+  readonly receipt: string
+}
+
+export interface ReceiptFacts {
+  /** The id of the job. */
+  readonly id: string
+  /** The unit of a flow that the job works on, while it is not finished. */
+  readonly unit: UnitKey | null
 }
 
 export type ProgressResult =

@@ -76,3 +76,14 @@ export interface PeekedMessage extends StoredMessage {
   /** When a leased or delayed message can be received again. */
   readonly dueAt: number | null
 }
+
+export interface FlowKey {
+  /** The name of the flow's declaration, such as `ingestion-dev-extraction`. */
+  readonly flow: string
+  /** The caller's id of this flow: a document, an order. */
+  readonly id: string
+}
+
+export interface UnitKey extends FlowKey {
+  readonly unit: string
+}

@@ -5,6 +5,7 @@
 import type { JobsQueue, JobType } from './jobs-declaration.ts'
 import { type PersonalDataKind, personalData } from './personal-data.ts'
 import type { DeclaredQueue, MessageSchema } from './queue-declaration.ts'
+import type { TieredApp } from './tier-declaration.ts'
 
 /** Undefined if every JSON value is valid. */
 export function contractOf({ options }: DeclaredQueue): MessageSchema | undefined {
@@ -44,8 +45,10 @@ function withoutPersonalData(schema: MessageSchema | undefined): MessageSchema {
   }
 }
 
-/** A queue of an app, with its name in the store. */
+/** A queue of an app, with its key in the app and its name in the store. */
 export interface QueueContract {
+  readonly key: string
   readonly name: string
   readonly declared: DeclaredQueue
+  readonly app: TieredApp
 }

@@ -5,6 +5,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
+import { defaultJobAttempts } from '../core/job-defaults.ts'
 import type { HandlerReturn } from './handler-outcome.ts'
 import type { JobContext } from './job-context.ts'
 import type {
@@ -122,9 +123,6 @@ type PayloadSchema<Type> = Type extends MessageSchema
   : Type extends { readonly schema: infer Payload extends MessageSchema }
     ? Payload
     : never
-
-export const defaultJobAttempts = 3
-export const defaultIdempotencyFor: Duration = '24h'
 
 /**
  * Job types that may declare a handler next to their schema. The schemas are inferred one by one: otherwise

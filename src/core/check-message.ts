@@ -50,7 +50,7 @@ const suspiciousUnit = new RegExp(
   `[${unitRange(0x0, 0x8)}${unitRange(0xb, 0xc)}${unitRange(0xe, 0x1f)}${unitRange(0xd800, 0xdfff)}${unitRange(0xfffe, 0xffff)}]`,
 )
 export const attributeNamePattern: RegExp = /^[\p{L}\p{N}_.-]+$/u
-export const reservedNamePattern: RegExp = /^(aws|amazon)\./i
+export const reservedNamePattern: RegExp = /^(aws|amazon|millrace)\./i
 const attributeType = /^(String|Number|Binary)(\.[^\s]{1,249})?$/
 export const attributeNumberPattern: RegExp = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$/
 /** Letters, digits and the printable punctuation of ASCII. */
@@ -220,7 +220,8 @@ function checkAttributeName(into: Violations, name: string): void {
     into.push({
       field: 'attributes: name',
       given: describeGiven(name),
-      allowed: "letters, digits, _ - and single dots inside; not starting with 'aws.' or 'amazon.'",
+      allowed:
+        "letters, digits, _ - and single dots inside; not starting with 'aws.', 'amazon.' or 'millrace.'",
     })
   }
 }

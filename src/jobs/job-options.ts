@@ -3,7 +3,6 @@ import type { Idempotency, NewJob } from '../backends/job-store.ts'
 import { checkBackoff } from '../contracts/check-controls.ts'
 import {
   attemptsOf,
-  defaultIdempotencyFor,
   expiresAfterOf,
   type JobsQueue,
   type JobType,
@@ -116,9 +115,11 @@ export function jobSettings(
 
 function idempotencyOf(
   { idempotencyKey: key, coalesce = false }: JobOptions,
-  { options: { idempotencyFor = defaultIdempotencyFor } }: JobsQueue,
+  { options: { idempotencyFor } }: JobsQueue,
 ): Idempotency | undefined {
-  return key === undefined ? undefined : { key, lifetimeMs: durationMs(idempotencyFor), coalesce }
+  if (key === undefined) return undefined
+  if (idempotencyFor === undefined) return { key, coalesce }
+  return { key, lifetimeMs: durationMs(idempotencyFor), coalesce }
 }
 
 function refuseOptions(options: JobOptions, prefix: string): void {

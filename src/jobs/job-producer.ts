@@ -7,6 +7,7 @@ import { jobContractOf } from '../contracts/contract-of.ts'
 import {
   type JobInput,
   type JobsQueue,
+  type JobType,
   type JobTypeName,
   jobTypeOf,
 } from '../contracts/jobs-declaration.ts'
@@ -138,15 +139,14 @@ interface PreparedJob {
 
 /** A handler that copies such a payload key by key would change the prototype of its copy. */
 const refusedKeys: readonly string[] = ['__proto__']
-const encodingRules = { refusedKeys }
+export const encodingRules = { refusedKeys }
 
 function prepareJob(
   { declared, clock }: JobProducerSetup,
   { type, payload, ...options }: JobOfType<string, unknown>,
   prefix = '',
 ): PreparedJob {
-  const declaredType = jobTypeOf(declared, type)
-  if (declaredType === undefined) throw unknownType(declared, type, `${prefix}type`)
+  const declaredType = requireType(declared, type, `${prefix}type`)
   const job: DeclaredJob = { queue: declared, type: declaredType, clock }
   const settings = jobSettings(options, job, prefix)
   const field = prefix === '' ? 'payload' : `${prefix}payload`
@@ -211,9 +211,12 @@ function only([enqueued]: readonly EnqueuedJob[]): EnqueuedJob {
   return enqueued
 }
 
-function unknownType(declared: JobsQueue, type: unknown, field: string): MillraceError {
+/** Throws `invalid_argument`, with the types of the queue. */
+export function requireType(declared: JobsQueue, name: string, field: string): JobType {
+  const type = jobTypeOf(declared, name)
+  if (type !== undefined) return type
   const known = Object.keys(declared.options.types)
-  const hint = typeof type === 'string' ? didYouMean(type, known) : ''
+  const hint = typeof name === 'string' ? didYouMean(name, known) : ''
   const allowed = `one of ${known.join(', ')}${hint}`
-  return MillraceError.invalid([{ field, given: describeGiven(type), allowed }])
+  throw MillraceError.invalid([{ field, given: describeGiven(name), allowed }])
 }

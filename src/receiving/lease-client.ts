@@ -13,6 +13,7 @@ import type {
   Settlement,
   SettleResult,
 } from '../backends/backend.ts'
+import type { EmittedStart } from '../backends/flow-store.ts'
 import type { EnqueuedJob } from '../backends/job-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 
@@ -38,6 +39,7 @@ export interface LeaseReference {
 export interface EmittedList {
   readonly emits?: readonly EmittedMessage[]
   readonly jobs?: readonly EmittedJob[]
+  readonly starts?: readonly EmittedStart[]
 }
 
 type LeaseStore = Pick<Backend, 'extend' | 'settle'>
@@ -57,13 +59,14 @@ export class LeaseClient {
   async settle(
     { queue, receipt }: LeaseReference,
     outcome: Outcome,
-    { emits = [], jobs = [] }: EmittedList = {},
+    { emits = [], jobs = [], starts = [] }: EmittedList = {},
   ): Promise<Settled> {
     const settlement: Settlement = {
       receipt,
       outcome,
       ...(emits.length > 0 && { emits }),
       ...(jobs.length > 0 && { jobs }),
+      ...(starts.length > 0 && { starts }),
     }
     return answerOf<SettleResult>(await this.#backend.settle({ queue, settlements: [settlement] }))
   }

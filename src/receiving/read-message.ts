@@ -2,6 +2,7 @@
 import type { MessageSchema } from '../contracts/queue-declaration.ts'
 import { validateMaybeAsync } from '../contracts/validate-message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
+import { parseJson } from '../producer/parse-json.ts'
 
 export type ReadMessage =
   | { readonly status: 'read'; readonly message: unknown }
@@ -19,10 +20,9 @@ export function readMessage(
 ): ReadMessage | Promise<ReadMessage> {
   let parsed: unknown
   try {
-    parsed = JSON.parse(body)
-  } catch {
-    const violation = { field: 'message', given: 'a body that is not JSON', allowed: 'JSON' }
-    return { status: 'unfit', error: MillraceError.invalid([violation], 'invalid_message') }
+    parsed = parseJson(body)
+  } catch (cause) {
+    return asUnread(cause)
   }
   if (schema === undefined) return { status: 'read', message: parsed }
   try {

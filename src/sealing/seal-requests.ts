@@ -37,17 +37,11 @@ export class Sealer {
   message(message: NewMessage): NewMessage {
     // The store refuses it, with the same error as one without a key.
     if (!isContentValid(message)) return message
-    const { body, attributes, systemAttributes, ...others } = message
+    const { body } = message
     const isComparedByContent = message.group !== undefined && message.deduplicationId === undefined
-    const system = attributes && {
-      ...systemAttributes,
-      [sealedAttributes]: this.text(encodeAttributes({ body, attributes }) ?? ''),
-    }
     return {
-      ...others,
+      ...this.#withAttributes(message),
       body: this.text(body),
-      ...(systemAttributes && { systemAttributes }),
-      ...(system && { systemAttributes: system }),
       sealed: {
         bytes: messageBytes(message),
         fingerprints: isComparedByContent ? this.#cipher.fingerprints(body) : [],
@@ -56,13 +50,25 @@ export class Sealer {
   }
 
   job(job: NewJob): NewJob {
-    const { payload, idempotency, tenant, deduplicationId } = job
-    if (!isContentValid({ body: payload })) return job
+    const { payload, attributes, idempotency, tenant, deduplicationId } = job
+    const message = { body: payload, ...(attributes && { attributes }) }
+    if (!isContentValid(message)) return job
     const isCompared =
       idempotency !== undefined || (tenant !== undefined && deduplicationId === undefined)
     const fingerprints = isCompared ? this.#fingerprintsOf(payload) : []
-    const sealed = { bytes: Buffer.byteLength(payload), fingerprints }
-    return { ...job, payload: this.text(payload), sealed }
+    const sealed = { bytes: messageBytes(message), fingerprints }
+    return { ...this.#withAttributes(job), payload: this.text(payload), sealed }
+  }
+
+  /** All attributes become one sealed text. */
+  #withAttributes<Content extends Pick<NewMessage, 'attributes' | 'systemAttributes'>>(
+    content: Content,
+  ): Content {
+    if (content.attributes === undefined) return content
+    const { attributes, ...others } = content
+    const text = this.text(encodeAttributes({ body: '', attributes }) ?? '')
+    const systemAttributes = { ...content.systemAttributes, [sealedAttributes]: text }
+    return { ...(others as Content), systemAttributes }
   }
 
   /** The last one recognises jobs that were enqueued before the store had a key. */

@@ -148,6 +148,7 @@ function jobSeals(sealer: Sealer): Seals<JobStore> {
     attempts: null,
     stuck: null,
     reportProgress: null,
+    readReceipt: null,
   }
 }
 

@@ -24,6 +24,7 @@ import { createMetricReader } from '../operations/metrics/metrics.ts'
 import { isLoopback } from '../surfaces/local-request.ts'
 import type { Services } from '../surfaces/services.ts'
 import { limitHeapGrowth } from '../worker/heap-growth.ts'
+import { createJobReports } from '../worker/job-reports.ts'
 import type { ConnectionOptions } from './connection-limits.ts'
 import { HeldReceives } from './held-receives.ts'
 import { listen } from './listen.ts'
@@ -128,6 +129,8 @@ export async function serveWith(
       mill,
       store: contracts.store,
       setContracts: (queues) => contracts.set(queues),
+      reports:
+        mill?.reports ?? createJobReports({ backend, ports, find: (name) => contracts.find(name) }),
       inbox: (name) => createInbox({ backend: held.store, name }),
       metrics: mill?.metrics ?? createMetricReader({ backend, clock: ports.clock }),
       alarms: createAlarms({ backend, onChange }),
@@ -194,9 +197,12 @@ async function openServedApp(
 }
 
 function contractsOf(mill: Mill | null, app: App | undefined): readonly QueueContract[] {
-  return Object.entries(app?.queues ?? {}).map(([key, declared]) => ({
+  if (app === undefined) return []
+  return Object.entries(app.queues).map(([key, declared]) => ({
+    key,
     name: mill?.queues[key]?.name ?? key,
     declared,
+    app,
   }))
 }
 

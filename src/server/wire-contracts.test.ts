@@ -36,7 +36,8 @@ async function wireScene(settings: Partial<QueueSettings> = {}): Promise<WireSce
     refused.push(one)
   }
   const contracts = new WireContracts({ backend, clock: ports.clock, onRefused })
-  contracts.set([{ name: 'pii', declared: queue({ noPersonalData: true }) }])
+  const declared = queue({ noPersonalData: true })
+  contracts.set([{ key: 'pii', name: 'pii', declared, app: {} }])
   return {
     store: contracts.store,
     clock: ports.clock,

@@ -4,12 +4,15 @@
  * into the queue, it is dead-lettered at receive, as for workers.
  */
 import type { Backend, Delivery, Receive, Send, SendResult } from '../backends/backend.ts'
+import type { EnqueuedJob, EnqueueJobs, JobStore, NewJob } from '../backends/job-store.ts'
 import { isTriggersQueue } from '../contracts/collector-declaration.ts'
 import { contractOf, type QueueContract } from '../contracts/contract-of.ts'
-import { isJobsQueue } from '../contracts/jobs-declaration.ts'
+import { isJobsQueue, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import type { DeclaredQueue } from '../contracts/queue-declaration.ts'
-import type { MillraceError } from '../core/millrace-error.ts'
+import { describeGiven } from '../core/checks.ts'
+import { MillraceError } from '../core/millrace-error.ts'
 import type { Clock } from '../core/ports.ts'
+import { declaredJob, readPayload } from '../jobs/declared-job.ts'
 import { checkDeliveries, type RefusedDelivery } from '../receiving/check-deliveries.ts'
 import { LeaseClient } from '../receiving/lease-client.ts'
 import { readDelivery } from '../receiving/read-delivery.ts'
@@ -28,14 +31,18 @@ export class WireContracts {
   readonly store: Backend
   readonly #setup: WireContractsSetup
   readonly #client: LeaseClient
+  /** Queues whose messages are checked, and all declared queues, by their names. */
   #queues: ReadonlyMap<string, DeclaredQueue> = new Map()
+  #declared: ReadonlyMap<string, QueueContract> = new Map()
 
   constructor(setup: WireContractsSetup) {
     const { backend } = setup
     this.#setup = setup
     this.#client = new LeaseClient(backend)
+    const { jobs } = backend
     this.store = {
       ...backend,
+      jobs: jobs && { ...jobs, enqueue: (request) => this.#enqueue(jobs, request) },
       send: (request) => {
         const declared = this.#queues.get(request.queue)
         return declared === undefined ? backend.send(request) : this.#send(declared, request)
@@ -51,6 +58,18 @@ export class WireContracts {
   set(queues: readonly QueueContract[]): void {
     const checked = queues.filter(({ declared }) => hasContract(declared))
     this.#queues = new Map(checked.map(({ name, declared }) => [name, declared]))
+    this.#declared = new Map(queues.map((queue) => [queue.name, queue]))
+  }
+
+  /** The declared queue with this name in the store. */
+  find(name: string): QueueContract | undefined {
+    return this.#declared.get(name)
+  }
+
+  async #enqueue(store: JobStore, request: EnqueueJobs): Promise<readonly EnqueuedJob[]> {
+    const queue = this.#declared.get(request.queue)
+    const jobs = await Promise.all(request.jobs.map((job) => checkedJob(queue, job)))
+    return store.enqueue({ ...request, jobs })
   }
 
   async #send(declared: DeclaredQueue, request: Send): Promise<readonly SendResult[]> {
@@ -136,8 +155,26 @@ function hasContract(declared: DeclaredQueue): boolean {
   return isJobsQueue(declared) || contractOf(declared) !== undefined
 }
 
-/** Returns the error of a message, or undefined. Jobs cannot be sent: they are enqueued with a type. */
+/** Jobs in queues that no app declares can have any type and payload. */
+async function checkedJob(queue: QueueContract | undefined, job: NewJob): Promise<NewJob> {
+  if (queue === undefined) {
+    readPayload(job.payload)
+    return job
+  }
+  const { declared } = queue
+  if (isJobsQueue(declared)) return declaredJob({ ...queue, declared }, job)
+  const allowed = 'none, because the app declares this queue without job types'
+  throw MillraceError.invalid([{ field: 'type', given: describeGiven(job.type), allowed }])
+}
+
+/** Returns the error of a message, or undefined. A message in a queue of jobs lacks a type. */
 async function errorOf(declared: DeclaredQueue, body: string): Promise<MillraceError | undefined> {
+  if (isJobsQueue(declared)) return missingType(declared)
   const read = await readDelivery(declared, { body, job: null })
   return read.status === 'read' ? undefined : read.error
+}
+
+function missingType({ options }: JobsQueue): MillraceError {
+  const allowed = `one of ${Object.keys(options.types).join(', ')}, because this is a queue of jobs`
+  return MillraceError.invalid([{ field: 'type', given: 'nothing', allowed }])
 }

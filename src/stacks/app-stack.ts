@@ -48,5 +48,6 @@ export function appStack({ app, stage, file }: AppStackRequest): AppStack {
   const problems = plan.warnings.map(
     (message): TemplateProblem => ({ severity: 'warning', path: 'alarms', message, at }),
   )
-  return { stack, problems, exports: {}, files: [file], contracts: queues }
+  const contracts = queues.map(({ key, name, declared }) => ({ key, name, declared, app }))
+  return { stack, problems, exports: {}, files: [file], contracts }
 }

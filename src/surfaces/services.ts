@@ -9,6 +9,7 @@ import type { Alarms } from '../operations/alarms/alarms.ts'
 import type { Inbox } from '../operations/inbox.ts'
 import type { MetricReader } from '../operations/metrics/metrics.ts'
 import type { Switches } from '../operations/switches.ts'
+import type { JobReports } from '../worker/job-reports.ts'
 
 export interface Services {
   /** Resolves when the store can be used; rejects with the reason when it cannot. */
@@ -22,6 +23,8 @@ export interface Services {
    * environment has on. Messages of declared queues are checked against their contracts.
    */
   readonly store: Backend
+  /** Reports on jobs of the store by the programs that run them. */
+  readonly reports: JobReports
   /** The inbox of a queue, declared by an app or not. */
   inbox(queue: string): Inbox
   /** Metrics of all queues of the store. */
@@ -40,6 +43,7 @@ export interface ServedApp {
   readonly queues: Readonly<Record<string, { readonly name: string }>>
   /** Typed by the declaration. Requests are checked against it on arrival. */
   readonly jobs: object
+  readonly reports: JobReports
   readonly switches: Switches
   readonly metrics: MetricReader
   readonly alarms: Alarms

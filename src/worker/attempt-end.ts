@@ -8,7 +8,12 @@ import { type HandlerOutcome, outcomeKind } from './outcomes.ts'
 export type AttemptEnd =
   | { readonly how: 'returned'; readonly result: string | undefined }
   | { readonly how: 'chose'; readonly outcome: HandlerOutcome }
-  | { readonly how: 'threw'; readonly error: unknown }
+  | {
+      readonly how: 'threw'
+      readonly error: unknown
+      /** `false`: it must not run again. A delay replaces the wait of the backoff. */
+      readonly retry?: false | { readonly delayMs: number }
+    }
   /** The handler kept running after it was asked to stop. */
   | { readonly how: 'abandoned' }
 
@@ -34,7 +39,7 @@ export function outcomeOf(end: AttemptEnd, circumstances: AttemptCircumstances):
     case 'chose':
       return chosen(end.outcome, circumstances)
     case 'threw':
-      return afterFailure(end.error, circumstances)
+      return afterFailure(end.error, circumstances, end.retry)
     case 'abandoned':
       return afterFailure(undefined, circumstances)
   }
@@ -57,7 +62,11 @@ function chosen(outcome: HandlerOutcome, circumstances: AttemptCircumstances): O
   }
 }
 
-function afterFailure(error: unknown, circumstances: AttemptCircumstances): Outcome {
+function afterFailure(
+  error: unknown,
+  circumstances: AttemptCircumstances,
+  retry?: false | { readonly delayMs: number },
+): Outcome {
   const { abortKind, hide, canFail } = circumstances
   // The worker stopped it, so it is not the handler's failure.
   if (abortKind === 'shutdown') return { kind: 'release' }
@@ -66,8 +75,9 @@ function afterFailure(error: unknown, circumstances: AttemptCircumstances): Outc
     return again(waitMs(circumstances), text, circumstances)
   }
   const summary = errorSummary(error, hide)
-  if (isUnrecoverable(error) && canFail) return { kind: 'deadLetter', reason: summary }
-  return again(waitMs(circumstances), summary, circumstances)
+  const isFinal = retry === false || isUnrecoverable(error)
+  if (isFinal && canFail) return { kind: 'deadLetter', reason: summary }
+  return again(retry ? retry.delayMs : waitMs(circumstances), summary, circumstances)
 }
 
 /** Retries, unless this was the last attempt. */

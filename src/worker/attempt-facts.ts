@@ -1,6 +1,7 @@
 /** The facts about a delivery, for its handler and for the events of the worker. */
 import type { Delivery, Outcome } from '../backends/backend.ts'
 import { labelsOf, noLabels } from '../core/job-labels.ts'
+import type { TransitionFacts } from '../observability/transition-log.ts'
 import type { Facts } from './handler-context.ts'
 import type { Source } from './source.ts'
 import type { WorkerEvent, WorkerEventName } from './worker-event.ts'
@@ -27,7 +28,7 @@ export type EventDetails = Partial<
 
 export function eventOf(
   event: WorkerEventName,
-  facts: Facts,
+  facts: TransitionFacts,
   { durationMs = 0, waitedMs = null, error = null, retryInMs = null }: EventDetails = {},
 ): WorkerEvent {
   const { queue, type, id, attempt, maxAttempts, traceId } = facts

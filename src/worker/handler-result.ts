@@ -12,7 +12,7 @@ const encoder = new TextEncoder()
 /** Synchronous unless the schema is asynchronous. Throws if the result does not fit its contract. */
 export function endOf(
   returned: unknown,
-  { result: schema }: Work,
+  { result: schema }: Pick<Work, 'result'>,
 ): AttemptEnd | Promise<AttemptEnd> {
   if (isOutcome(returned)) return { how: 'chose', outcome: returned }
   let value = returned ?? undefined

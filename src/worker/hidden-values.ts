@@ -10,6 +10,16 @@ export function hiddenValues(payload: unknown, paths: readonly string[]): readon
   return found
 }
 
+/** The same in a body, which may not be JSON. */
+export function hiddenInBody(body: string, paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return []
+  try {
+    return hiddenValues(JSON.parse(body), paths)
+  } catch {
+    return []
+  }
+}
+
 function collect(value: unknown, path: readonly string[], into: string[]): void {
   if (Array.isArray(value)) {
     for (const element of value) collect(element, path, into)

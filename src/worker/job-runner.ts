@@ -24,7 +24,7 @@ import type { Claim } from './claim-loop.ts'
 import type { Claimed } from './claims-ahead.ts'
 import { AttemptContext, type SharedContext } from './handler-context.ts'
 import { endOf } from './handler-result.ts'
-import { hiddenValues } from './hidden-values.ts'
+import { hiddenInBody, hiddenValues } from './hidden-values.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { type Middleware, withMiddleware } from './middleware.ts'
 import { isOutcome } from './outcomes.ts'
@@ -379,15 +379,7 @@ function thrownBy(error: MillraceError): unknown {
 function valuesToHide({ hidden }: Work, { body }: Delivery, read?: ReadMessage): readonly string[] {
   if (hidden.length === 0) return []
   const message = read?.status === 'read' ? read.message : undefined
-  return [...hiddenValues(parsed(body), hidden), ...hiddenValues(message, hidden)]
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
+  return [...hiddenInBody(body, hidden), ...hiddenValues(message, hidden)]
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -206,6 +206,8 @@ export class JobLeases {
     this.#note(`${job.name} has come to ${progress}`)
     const answers = await this.#stores.both(async ({ jobs }, side) => {
       const receipt = held.receipts[side]
+      const named = await jobs.readReceipt({ queue: job.queue.name, receipt })
+      assert.equal(named?.id, this.#stores.idOf(job, side))
       return (await jobs.reportProgress({ queue: job.queue.name, receipt, progress })).status
     })
     const isLive = this.#model.isLive(job, lease)

@@ -162,7 +162,9 @@ export class JobRun {
     const runAt = this.#model.now + delayMs
     const due = this.#chances.is(0.5) ? { delayMs } : { runAt }
     const job: NewJob = {
-      ...{ type, payload, maxAttempts },
+      ...{ type, payload },
+      // The store must know the default itself.
+      ...(maxAttempts !== (queue.deadLetters === null ? 3 : 1) && { maxAttempts }),
       ...(tenant !== null && { tenant }),
       ...(tier !== null && { tier }),
       ...(delayMs > 0 && due),

@@ -80,7 +80,7 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'surfaces',
     parts: [],
-    types: ['core', 'contracts', 'backends', 'operations'],
+    types: ['core', 'contracts', 'backends', 'operations', 'worker'],
     outside: ['node:'],
   },
   {
@@ -122,6 +122,7 @@ export const importRules: readonly ImportRule[] = [
       'observability',
       'contracts',
       'backends',
+      'jobs',
       'receiving',
       'maintenance',
       'worker',
@@ -137,7 +138,7 @@ export const importRules: readonly ImportRule[] = [
   {
     part: 'surfaces/http-api',
     parts: ['version.ts', 'core', 'contracts', 'observability', 'jobs', 'operations', 'surfaces'],
-    types: ['backends'],
+    types: ['backends', 'worker'],
     outside: [
       'node:',
       '@hono/node-server',

@@ -40,10 +40,12 @@ function sendCommand(parent: Command): Command {
       'message send orders --file order.json --attribute source=shop',
       'message send telemetry.fifo --group attempt-1 --dedup-id 42 hello',
       'message send orders --lines < orders.jsonl',
+      `message send academy-dev-basic --type OCR '{"page":7}'`,
     ],
   })
     .option('--file <path>', "read the body from this file; '-' is stdin")
     .option('--lines', 'send each line of the file or stdin as a message')
+    .option('--type <name>', 'enqueue a tracked job of this type; the body is its payload, JSON')
     .option(
       '--attribute <name=value>',
       "string attribute (repeatable); for a number: 'size:Number=1'",

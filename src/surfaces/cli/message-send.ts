@@ -3,10 +3,13 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import type { SendResult } from '../../backends/backend.ts'
+import type { Backend, SendResult } from '../../backends/backend.ts'
+import type { EnqueuedJob, NewJob } from '../../backends/job-store.ts'
 import { counted } from '../../core/counted.ts'
 import type { NewMessage } from '../../core/message.ts'
+import { MillraceError } from '../../core/millrace-error.ts'
 import { renameFields } from '../../core/rename-fields.ts'
+import { supported } from '../../core/supported.ts'
 import { CommandFailure, failureOf } from './command-failure.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Attributes } from './message-attribute.ts'
@@ -17,6 +20,7 @@ import { printable } from './table.ts'
 interface SendFlags extends StoreFlags {
   readonly file?: string
   readonly lines?: true
+  readonly type?: string
   readonly attribute?: Attributes
   readonly group?: string
   readonly dedupId?: string
@@ -39,12 +43,10 @@ export async function sendMessage(
     )
   }
   if (flags.lines) return sendLines(call, queue)
-  const message = messageOf(flags, body ?? (await readBody(inputOf(call))))
-  const [result] = await inStore(
-    call,
-    ({ backend }) => backend.send({ queue, messages: [message] }),
-    { queue },
-  )
+  const text = body ?? (await readBody(inputOf(call)))
+  const [result] = await inStore(call, ({ backend }) => store(backend, queue, flags, [text]), {
+    queue,
+  })
   if (result === undefined)
     throw new CommandFailure(exitCodes.failed, 'The store returned no result for the message.')
   if (result.status === 'refused') throw failureOf(renameFields(result.error, options))
@@ -55,18 +57,63 @@ const options: ReadonlyMap<string, string> = new Map([
   ['delayMs', '--delay'],
   ['group', '--group'],
   ['deduplicationId', '--dedup-id'],
+  ['type', '--type'],
 ])
 
+/** Sends each body, or enqueues it as a job if there is a type. One result per body. */
+async function store(
+  backend: Backend,
+  queue: string,
+  flags: SendFlags,
+  bodies: readonly string[],
+): Promise<readonly Result[]> {
+  const messages = bodies.map((body) => messageOf(flags, body))
+  const { type } = flags
+  if (type === undefined) return backend.send({ queue, messages })
+  return Promise.all(messages.map((message) => enqueue(backend, queue, jobOf(type, message))))
+}
+
+async function enqueue(backend: Backend, queue: string, job: NewJob): Promise<Result> {
+  try {
+    refuseOtherText(job.payload)
+    const [enqueued] = await supported(backend.jobs).enqueue({ queue, jobs: [job] })
+    return enqueued ?? { status: 'refused', error: new MillraceError('store_failed') }
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code === 'queue_not_found') throw error
+    return { status: 'refused', error }
+  }
+}
+
+function jobOf(type: string, { body, group, ...others }: NewMessage): NewJob {
+  return { ...others, type, payload: body, ...(group !== undefined && { tenant: group }) }
+}
+
+/** The payload of a job is JSON. Its contract is checked by the worker. */
+function refuseOtherText(payload: string): void {
+  try {
+    JSON.parse(payload)
+  } catch {
+    const violation = { field: 'body', given: 'text that is not JSON', allowed: 'JSON' }
+    throw MillraceError.invalid([violation], 'invalid_message')
+  }
+}
+
 function printSent({ flags, output }: Call<SendFlags>, result: Stored): void {
-  const { id, sequence, status } = result
-  if (flags.json) output.json({ id, sequence, status })
-  else if (flags.jsonl) output.jsonLine({ id, sequence, status })
+  const { id, status } = result
+  if (flags.json) output.json({ id, ...sequenceOf(result), status })
+  else if (flags.jsonl) output.jsonLine({ id, ...sequenceOf(result), status })
   else output.line(id)
   if (status === 'duplicate')
     output.notice('The message is a duplicate of an earlier one and was not stored again.')
 }
 
-type Stored = Exclude<SendResult, { readonly status: 'refused' }>
+type Result = SendResult | EnqueuedJob
+type Stored = Exclude<Result, { readonly status: 'refused' }>
+
+/** Jobs have none. */
+function sequenceOf(stored: Stored): { readonly sequence?: number } {
+  return 'sequence' in stored ? { sequence: stored.sequence } : {}
+}
 
 /** The limits of one call to the store. Its lines share a commit. */
 const linesPerCall = 500
@@ -90,8 +137,8 @@ async function sendLines(call: Call<SendFlags>, queue: string): Promise<void> {
     call,
     async ({ backend }) => {
       for await (const lines of batchesOf(inputOf(call))) {
-        const messages = lines.map(({ text }) => messageOf(flags, text))
-        const results = await backend.send({ queue, messages })
+        const bodies = lines.map(({ text }) => text)
+        const results = await store(backend, queue, flags, bodies)
         for (const [at, result] of results.entries()) count(call, tally, lines[at]?.number, result)
       }
     },
@@ -107,12 +154,7 @@ async function sendLines(call: Call<SendFlags>, queue: string): Promise<void> {
   throw new CommandFailure(sent > 0 ? exitCodes.partlyDone : exitCodes.failed, message)
 }
 
-function count(
-  { flags, output }: Call<SendFlags>,
-  tally: Tally,
-  line = 0,
-  result: SendResult,
-): void {
+function count({ flags, output }: Call<SendFlags>, tally: Tally, line = 0, result: Result): void {
   if (result.status === 'refused') {
     const error = renameFields(result.error, options).message
     tally.refused.push({ line, error })
@@ -120,10 +162,10 @@ function count(
     else output.notice(`line ${line}: ${printable(error)}`)
     return
   }
-  const { status, id, sequence } = result
+  const { status, id } = result
   if (status === 'duplicate') tally.duplicates += 1
   else tally.sent += 1
-  if (flags.jsonl) output.jsonLine({ line, status, id, sequence })
+  if (flags.jsonl) output.jsonLine({ line, status, id, ...sequenceOf(result) })
 }
 
 /** Groups lines into calls. Empty lines are left out. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/ports.ts'
 import type { ApiEnv } from './api-env.ts'
 import { type ApiKey, apiKeyCallers } from './api-keys.ts'
 import { ApiProblem } from './api-problem.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, hasOnePurpose } from './caller.ts'
 import { type JwtAuth, tokenVerifier } from './json-web-tokens.ts'
 
 export interface ApiAuth {
@@ -26,11 +26,11 @@ const everybody: Caller = {
 /** Longer values are rejected without a check, to save time. */
 const credentialsLengthMax = 8_192
 
-/** @param may which authenticated callers may pass; default: all roles except `metrics` */
+/** @param may which authenticated callers may pass; default: all roles except those for one purpose */
 export function authenticate(
   auth: ApiAuth | 'none',
   clock: Pick<Clock, 'now'>,
-  may: (caller: Caller) => boolean = isNotScraper,
+  may: (caller: Caller) => boolean = (caller) => !hasOnePurpose(caller),
 ): MiddlewareHandler<ApiEnv> {
   const callerOf = auth === 'none' ? async () => everybody : credentialsCheck(auth, clock)
   return async (c, next) => {
@@ -40,9 +40,6 @@ export function authenticate(
     await next()
   }
 }
-
-/** The default, so that a route must explicitly admit the role `metrics`. */
-const isNotScraper = ({ role }: Caller): boolean => role !== 'metrics'
 
 const authOptions: OptionNames<ApiAuth> = { apiKeys: true, jwt: true }
 

@@ -3,11 +3,12 @@ import type { Job } from '../../jobs/job.ts'
 
 /**
  * `admin`: all rights. `internal`: enqueues jobs for any owner. `operator`: a user who also works in inboxes
- * and watches alarms. `user`: enqueues and sees own jobs. `metrics`: only scrapes metrics.
+ * and watches alarms. `user`: enqueues and sees own jobs. `worker`: only reports on jobs that it has received.
+ * `metrics`: only scrapes metrics.
  */
-export type Role = 'admin' | 'internal' | 'operator' | 'user' | 'metrics'
+export type Role = 'admin' | 'internal' | 'operator' | 'user' | 'worker' | 'metrics'
 
-export const roles: readonly Role[] = ['admin', 'internal', 'operator', 'user', 'metrics']
+export const roles: readonly Role[] = ['admin', 'internal', 'operator', 'user', 'worker', 'metrics']
 
 export interface Caller {
   readonly role: Role
@@ -40,6 +41,16 @@ export function mayUseInboxes({ role }: Pick<Caller, 'role'>): boolean {
 /** Operators watch the system and test its alarms. */
 export function mayWatch({ role }: Pick<Caller, 'role'>): boolean {
   return role === 'admin' || role === 'operator'
+}
+
+/** A receipt proves little: it is made of numbers that can be guessed. So users may not report. */
+export function mayReport({ role }: Pick<Caller, 'role'>): boolean {
+  return isTrusted({ role }) || role === 'worker'
+}
+
+/** Roles for one purpose. A route must explicitly admit them. */
+export function hasOnePurpose({ role }: Pick<Caller, 'role'>): boolean {
+  return role === 'metrics' || role === 'worker'
 }
 
 export function mayScrape({ role }: Pick<Caller, 'role'>): boolean {

@@ -7,6 +7,7 @@ import { systemPorts } from '../../core/ports.ts'
 import { createAlarms } from '../../operations/alarms/alarms.ts'
 import { createInbox } from '../../operations/inbox.ts'
 import { createMetricReader } from '../../operations/metrics/metrics.ts'
+import { createJobReports } from '../../worker/job-reports.ts'
 import { httpApi } from './http-api.ts'
 
 let server: Server
@@ -19,10 +20,16 @@ async function readyz(ready: () => Promise<void>, stopping = new AbortController
   const metrics = createMetricReader({ backend: nowhere, clock: systemPorts.clock })
   const readQueue = () => Promise.reject(new MillraceError('queue_not_found'))
   const alarms = createAlarms({ backend: { ...nowhere, readQueue } })
+  const none = async () => []
   const api = httpApi({
     ready,
     stopping,
     mill: null,
+    reports: createJobReports({
+      backend: { jobs: null, readQueue, leaseStates: none, extend: none, settle: none },
+      ports: systemPorts,
+      find: () => undefined,
+    }),
     inbox,
     metrics,
     alarms,

@@ -17,6 +17,7 @@ import { metricRoutes, scrapePaths } from './metric-routes.ts'
 import { newApi } from './new-api.ts'
 import { openApiRoutes } from './openapi-routes.ts'
 import { probePaths, probeRoutes } from './probe-routes.ts'
+import { reportRoutes } from './report-routes.ts'
 
 export interface HttpApiOptions extends ApiOptions {
   /**
@@ -29,7 +30,7 @@ export interface HttpApiOptions extends ApiOptions {
 /** The services that the API uses. It has no direct access to the store. */
 export type ApiServices = Pick<
   Services,
-  'ready' | 'stopping' | 'mill' | 'inbox' | 'metrics' | 'alarms' | 'isPublic' | 'ports'
+  'ready' | 'stopping' | 'mill' | 'reports' | 'inbox' | 'metrics' | 'alarms' | 'isPublic' | 'ports'
 >
 
 export interface HttpApi {
@@ -49,6 +50,7 @@ export function httpApi(services: ApiServices, options: HttpApiOptions = {}): Ht
   if (isOpen && isPublic) api.use(closed)
   alarmRoutes(api, { alarms: services.alarms, settings })
   if (mill === null) {
+    reportRoutes(api, { reports: services.reports, settings })
     for (const path of appPaths) {
       api.all(path, () => {
         throw new ApiProblem('no_app')

@@ -17,6 +17,7 @@ import { type JobsContext, jobsContext } from './jobs-context.ts'
 import { metricRoutes } from './metric-routes.ts'
 import { newApi } from './new-api.ts'
 import { openApiRoutes } from './openapi-routes.ts'
+import { reportRoutes } from './report-routes.ts'
 import { switchRoutes } from './switch-routes.ts'
 
 export interface JobsApi {
@@ -53,7 +54,10 @@ export const appPaths: readonly string[] = ['/jobs', '/jobs/*', '/switches', '/s
 
 /** All routes for jobs and kill switches, behind the check of credentials. */
 export function jobsRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
-  const { auth, ports } = context.settings
+  const { settings, reports } = context
+  const { auth, ports } = settings
+  // Before the others, which refuse the role `worker`.
+  reportRoutes(api, { reports, settings })
   const check = authenticate(auth, ports.clock)
   for (const path of [...appPaths, inboxPath, '/openapi.json']) api.use(path, check)
   enqueueRoutes(api, context)

@@ -5,6 +5,7 @@ import type { UntypedJobs } from '../../jobs/app-jobs.ts'
 import type { Job } from '../../jobs/job.ts'
 import type { MetricReader } from '../../operations/metrics/metrics.ts'
 import type { Switches } from '../../operations/switches.ts'
+import type { JobReports } from '../../worker/job-reports.ts'
 import type { ServedApp } from '../services.ts'
 import type { ApiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
@@ -21,6 +22,7 @@ export interface KnownQueue {
 export interface JobsContext {
   /** Untyped, because names come from requests. They are checked on use. */
   readonly jobs: UntypedJobs
+  readonly reports: JobReports
   readonly queues: readonly KnownQueue[]
   readonly switches: Switches
   readonly inboxes: InboxContext
@@ -33,6 +35,7 @@ export interface JobsContext {
 export function jobsContext(mill: ServedApp, settings: ApiSettings): JobsContext {
   return {
     jobs: mill.jobs as UntypedJobs,
+    reports: mill.reports,
     queues: Object.entries(jobsQueuesOf(mill.app.queues)).map(([key, declared]) => ({
       key,
       name: mill.queues[key]?.name ?? key,

@@ -26,7 +26,7 @@ export type OperationName =
   | 'ready'
   | 'document'
 
-const jobId: Parameter = {
+export const jobId: Parameter = {
   name: 'id',
   in: 'path',
   required: true,
@@ -62,7 +62,7 @@ export const onePage: readonly Parameter[] = [
 ]
 
 export const guarded: readonly ProblemCode[] = ['unauthenticated', 'unavailable', 'internal']
-const ofOneJob: readonly ProblemCode[] = [...guarded, 'job_not_found']
+export const ofOneJob: readonly ProblemCode[] = [...guarded, 'job_not_found']
 const forAdmins: readonly ProblemCode[] = [...guarded, 'forbidden']
 export const ofBodies: readonly ProblemCode[] = [
   'body_timeout',

@@ -9,6 +9,7 @@ import { alarmSchemas } from './openapi-alarms.ts'
 import { inboxSchemas } from './openapi-inbox.ts'
 import { metricSchemas } from './openapi-metrics.ts'
 import { operations } from './openapi-operations.ts'
+import { reportSchemas } from './openapi-reports.ts'
 import { apiSchemas, enqueueSchemas } from './openapi-schemas.ts'
 
 /** @param context of the served app, if any */
@@ -37,12 +38,13 @@ async function openApiDocument(
         title: 'Millrace',
         version,
         description:
-          'Enqueue, follow, cancel and retry jobs. Set and lift switches. Claim and resolve inbox items.',
+          'Enqueue, follow, cancel and retry jobs, and report on those that you run. Set and lift switches. Claim and resolve inbox items.',
       },
       ...(settings?.auth !== 'none' && { security: [{ apiKey: [] }, { bearer: [] }] }),
       components: {
         schemas: {
           ...apiSchemas,
+          ...reportSchemas,
           ...inboxSchemas,
           ...alarmSchemas,
           ...metricSchemas,

@@ -35,6 +35,7 @@ export type ProblemCode =
   | 'job_finished'
   | 'job_running'
   | 'job_not_finished'
+  | 'lease_ended'
   | 'too_large'
   | 'address_too_long'
   | 'unsupported_media_type'
@@ -150,6 +151,12 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 409,
     title: 'The job cannot be retried.',
     detail: 'Only a failed or cancelled job can be retried.',
+  },
+  lease_ended: {
+    status: 409,
+    title: 'Your lease has ended.',
+    detail:
+      'Nothing was changed. Stop working on the job: it was cancelled, ended or given to another worker.',
   },
   too_large: {
     status: 413,

@@ -16,6 +16,7 @@ export type WireStore = Pick<
   | 'purgeQueue'
   | 'queueStatistics'
   | 'listDeadLetterSources'
+  | 'jobs'
   | 'send'
   | 'receive'
   | 'extend'

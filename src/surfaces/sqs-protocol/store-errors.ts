@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../core/error-codes.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { renameFields } from '../../core/rename-fields.ts'
 import { AttributeRefusal } from '../../sqs/attribute-refusal.ts'
+import { sentJobAttributes } from '../../sqs/job-attributes.ts'
 import { SqsError, type SqsErrorName } from './sqs-error.ts'
 
 export const queueDoesNotExist = 'The specified queue does not exist.'
@@ -27,6 +28,8 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   invalid_argument: invalid,
   invalid_message: { kind: 'InvalidMessageContents' },
   message_too_large: invalid,
+  tier_refused: invalid,
+  idempotency_conflict: invalid,
   message_group_missing: {
     kind: 'MissingRequiredParameterException',
     message: 'The request must contain the parameter MessageGroupId.',
@@ -64,13 +67,11 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
 
   // No SQS action can cause these.
   invalid_contract: unexpected,
-  tier_refused: unexpected,
   job_not_found: unexpected,
   job_finished: unexpected,
   job_running: unexpected,
   job_not_finished: unexpected,
   wait_timed_out: unexpected,
-  idempotency_conflict: unexpected,
   flow_not_found: unexpected,
   schedule_not_found: unexpected,
   alarm_not_found: unexpected,
@@ -112,4 +113,8 @@ const parameters: ReadonlyMap<string, string> = new Map([
   ['delayMs', 'DelaySeconds'],
   ['group', 'MessageGroupId'],
   ['deduplicationId', 'MessageDeduplicationId'],
+  ['type', sentJobAttributes.type],
+  ['owner', sentJobAttributes.owner],
+  ['idempotency.key', sentJobAttributes.idempotencyKey],
+  ['maxAttempts', sentJobAttributes.maxAttempts],
 ])

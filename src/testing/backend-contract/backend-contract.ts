@@ -35,6 +35,7 @@ import { describeJobEmits } from './job-emits.contract.ts'
 import { describeJobExpiry } from './job-expiry.contract.ts'
 import { describeJobHistory } from './job-history.contract.ts'
 import { describeJobIdempotency } from './job-idempotency.contract.ts'
+import { describeJobReceipts } from './job-receipts.contract.ts'
 import { describeUnnoticedJobEnds } from './job-unnoticed-ends.contract.ts'
 import { describeJobs } from './jobs.contract.ts'
 import { describeKillSwitches } from './kill-switches.contract.ts'
@@ -92,6 +93,7 @@ const behaviours = [
   describeStatistics,
   describeJobs,
   describeJobIdempotency,
+  describeJobReceipts,
   describeJobEmits,
   describeJobHistory,
   describeUnnoticedJobEnds,

@@ -53,6 +53,28 @@ describe('sending', () => {
     )
   })
 
+  test('with a type enqueues a tracked job', async () => {
+    const { good, read, run, start, backend } = await ordersScene()
+    const sent = ['message', 'send', 'orders', '--type', 'PACK']
+    const id = (await good(...sent, '{"boxes":2}', '--group', 'acme')).trim()
+    const job = await backend.jobs?.read({ id })
+    assert.deepEqual(
+      [job?.type, job?.status, job?.payload, job?.tenant],
+      ['PACK', 'pending', '{"boxes":2}', 'acme'],
+    )
+    const { status, ...others } = await read(...sent, '{}')
+    assert.deepEqual([status, Object.keys(others)], ['created', ['id']])
+    assertRefused(
+      await run(...sent, 'two boxes'),
+      1,
+      /body: got text that is not JSON, expected JSON/,
+    )
+    assertRefused(await run('message', 'send', 'orders', '{}', '--type', ''), 2, /--type: got ''/)
+    const { stdout } = await start([...sent, '--lines'], { stdin: '1\n2\nx y\n' }).ended
+    assert.match(stdout, /2 sent, 0 duplicates, 1 refused/)
+    assert.equal((await bodiesIn(backend)).length, 4)
+  })
+
   test('is refused in the words of its options', async () => {
     const { run, start, backend } = await ordersScene()
     await backend.changeQueue({ queue: 'orders', changes: { retentionMs: 60_000 } })

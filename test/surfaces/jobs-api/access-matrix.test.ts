@@ -6,7 +6,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { notEmptyRule } from '../../../src/contracts/resolve-alarms.ts'
 import { academy } from './academy.ts'
-import { type Answer, auth, type Call, keys, type Scene, serveAcademy, token } from './scene.ts'
+import {
+  type Answer,
+  auth,
+  basicName,
+  type Call,
+  keys,
+  type Scene,
+  serveAcademy,
+  token,
+} from './scene.ts'
 
 type CallerName =
   | 'none'
@@ -17,6 +26,7 @@ type CallerName =
   | 'operator'
   | 'scraper'
   | 'scraperToken'
+  | 'worker'
   | 'admin'
   | 'ownToken'
 const callers: readonly CallerName[] = [
@@ -28,14 +38,15 @@ const callers: readonly CallerName[] = [
   'operator',
   'scraper',
   'scraperToken',
+  'worker',
   'admin',
   'ownToken',
 ]
 
 type Row = Readonly<Record<CallerName, number>>
 
-/** Who may scrape metrics may do nothing else. */
-const noScraper = { scraper: 403, scraperToken: 403 }
+/** Who may scrape metrics, or report on received jobs, may do nothing else. */
+const noOtherPurpose = { scraper: 403, scraperToken: 403, worker: 403 }
 
 const ofOneJob = (allowed: number): Row => ({
   none: 401,
@@ -44,7 +55,7 @@ const ofOneJob = (allowed: number): Row => ({
   own: allowed,
   internal: 404,
   operator: 404,
-  ...noScraper,
+  ...noOtherPurpose,
   admin: allowed,
   ownToken: allowed,
 })
@@ -57,6 +68,7 @@ const everybody: Row = {
   operator: 200,
   scraper: 200,
   scraperToken: 200,
+  worker: 200,
   admin: 200,
   ownToken: 200,
 }
@@ -67,13 +79,14 @@ const adminOnly = (allowed: number): Row => ({
   own: 403,
   internal: 403,
   operator: 403,
-  ...noScraper,
+  ...noOtherPurpose,
   admin: allowed,
   ownToken: 403,
 })
+const reporting: Row = { ...adminOnly(200), internal: 200, worker: 200 }
 const inboxes = (allowed: number): Row => ({ ...adminOnly(allowed), operator: allowed })
 const scraping: Row = { ...adminOnly(200), scraper: 200, scraperToken: 200 }
-const known: Row = { ...everybody, ...noScraper, none: 401, wrong: 401 }
+const known: Row = { ...everybody, ...noOtherPurpose, none: 401, wrong: 401 }
 
 /** What each caller is answered about a job of alice. */
 const matrix: Readonly<Record<string, Row>> = {
@@ -84,7 +97,7 @@ const matrix: Readonly<Record<string, Row>> = {
     own: 403,
     internal: 202,
     operator: 403,
-    ...noScraper,
+    ...noOtherPurpose,
     admin: 202,
     ownToken: 403,
   },
@@ -96,6 +109,10 @@ const matrix: Readonly<Record<string, Row>> = {
   'POST /jobs/{id}/reschedule': ofOneJob(200),
   'POST /jobs/{id}/promote': ofOneJob(200),
   'POST /jobs/{id}/retry': ofOneJob(202),
+  'POST /jobs/{id}/progress': reporting,
+  'POST /jobs/{id}/complete': reporting,
+  'POST /jobs/{id}/fail': reporting,
+  'POST /jobs/{id}/extend': reporting,
   'GET /switches': adminOnly(200),
   'GET /switches/events': adminOnly(200),
   'PUT /switches/{scope}/{value}': adminOnly(200),
@@ -137,6 +154,8 @@ async function credentialsOf(caller: CallerName): Promise<Readonly<Record<string
       return { 'x-api-key': keys.scraper }
     case 'scraperToken':
       return { authorization: `Bearer ${await token({ sub: 'prometheus', role: 'metrics' })}` }
+    case 'worker':
+      return { 'x-api-key': keys.worker }
     case 'admin':
       return { 'x-api-key': keys.admin }
     case 'ownToken':
@@ -174,6 +193,21 @@ async function messageFor(scene: Scene, route: string, caller?: CallerName): Pro
   return id
 }
 
+/** The fields of a report, without its receipt. */
+const reports: Readonly<Record<string, object>> = {
+  'POST /jobs/{id}/progress': { progress: 0.5 },
+  'POST /jobs/{id}/complete': { result: 1 },
+  'POST /jobs/{id}/fail': { error: { message: 'none' } },
+  'POST /jobs/{id}/extend': { for: '1m' },
+}
+
+async function reportFor(scene: Scene, route: string): Promise<object | undefined> {
+  const fields = reports[route]
+  if (fields === undefined) return undefined
+  const [delivery] = await scene.backend.receive({ queue: basicName, max: 1, waitMs: 0 })
+  return { ...fields, receipt: delivery?.receipt ?? 'r1-1-1-1-1' }
+}
+
 async function callRoute(scene: Scene, route: string, call: Call, id: string): Promise<Answer> {
   const [method = '', pattern = ''] = route.split(' ')
   const path = pattern
@@ -188,7 +222,8 @@ async function callRoute(scene: Scene, route: string, call: Call, id: string): P
     'POST /inbox/{queue}/{id}/note': { note: 'seen' },
     'POST /alarms/{name}/state': { state: 'ALARM' },
   }
-  const body = bodies[route] ?? (route.startsWith('POST /inbox/') ? {} : undefined)
+  const report = await reportFor(scene, route)
+  const body = bodies[route] ?? report ?? (route.startsWith('POST /inbox/') ? {} : undefined)
   return scene.call(path, { ...call, method, ...(body !== undefined && { body }) })
 }
 
@@ -223,7 +258,7 @@ describe('the routes of the API', () => {
       const call = { key: keys.bob, headers: { 'x-request-id': 'same' } }
       const foreign = await callRoute(scene, route, call, await jobFor(scene, route))
       const none = await callRoute(scene, route, call, missing)
-      assert.equal(foreign.status, 404)
+      assert.equal(foreign.status, matrix[route]?.foreign)
       assert.equal(foreign.text, none.text)
       const comparable = ({ headers }: Answer): readonly (readonly [string, string])[] =>
         [...headers].filter(([name]) => name !== 'date' && !name.startsWith('ratelimit-'))

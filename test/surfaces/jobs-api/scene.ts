@@ -14,6 +14,7 @@ export const keys = {
   internal: 'key-of-a-trusted-service',
   operator: 'key-of-the-service-client',
   scraper: 'key-of-the-prometheus-server',
+  worker: 'key-of-a-worker-in-python',
   alice: 'key-that-alice-was-given',
   bob: 'key-that-bob-was-given-too',
 } as const
@@ -26,6 +27,7 @@ export const auth = {
     { name: 'billing', role: 'internal', key: keys.internal },
     { name: 'client', role: 'operator', key: keys.operator },
     { name: 'prometheus', role: 'metrics', key: keys.scraper },
+    { name: 'python', role: 'worker', key: keys.worker },
     { name: 'alice', role: 'user', key: keys.alice },
     { name: 'bobs-laptop', role: 'user', key: keys.bob, owner: 'bob' },
   ],

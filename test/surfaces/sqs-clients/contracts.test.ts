@@ -152,8 +152,8 @@ describe.each(clientKinds)('a server that knows the app, with $name', (kind) => 
   test('refuses a plain message in a jobs queue', async () => {
     const queue = await declared('work')
     const refusal = await refusalOf(send(client, queue, '{"order":"o-1"}'))
-    assert.equal(refusal.code, 'InvalidMessageContents')
-    assert.match(refusal.message, /not a job, but the queue is a jobs queue/)
+    assert.equal(refusal.code, 'InvalidParameterValue')
+    assert.match(refusal.message, /millrace\.jobType: got nothing, expected one of PACK, because/)
     assert.ok(await bare(queue))
   })
 

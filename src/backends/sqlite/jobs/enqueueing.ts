@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../core/canonical-json.ts'
+import { attemptsIn, defaultIdempotencyMs } from '../../../core/job-defaults.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage } from '../../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
@@ -42,15 +43,20 @@ export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonl
     return message !== undefined && isPlain(queue, message)
   }
   if (request.jobs.length > 1 && request.jobs.every(isPlainJob)) {
-    const stored = storePlainJobs(tx, queue, request.jobs.map(plainJobOf))
+    const plain = request.jobs.map((job) => plainJobOf(queue, job))
+    const stored = storePlainJobs(tx, queue, plain)
     return stored.map(({ status, id }) => ({ status, id }))
   }
   return request.jobs.map((job, index) => enqueueJob(tx, queue, job, { message: messages[index] }))
 }
 
-function plainJobOf(job: NewJob): PlainJob {
+function plainJobOf(queue: Queue, job: NewJob): PlainJob {
   const { type, owner = null, payload: body } = job
-  return { type, owner, body, details: encodeDetails(job) }
+  return { type, owner, body, details: encodeDetails(job, maxAttemptsOf(queue, job)) }
+}
+
+function maxAttemptsOf({ settings }: Queue, { maxAttempts }: NewJob): number {
+  return maxAttempts ?? attemptsIn(settings)
 }
 
 interface EnqueueOptions {
@@ -87,7 +93,8 @@ export function storeJob(
   if (earlier === 'conflict') throw new MillraceError('idempotency_conflict')
   if (earlier !== undefined) return earlier
   const { type, owner = null, idempotency, expiresAfterMs } = job
-  const columns = { type, owner, details: encodeDetails(job, retryOf), expiresAfterMs }
+  const details = encodeDetails(job, maxAttemptsOf(queue, job), retryOf)
+  const columns = { type, owner, details, expiresAfterMs }
   const stored = storeMessage(tx, queue, message, { job: columns, unit })
   if (idempotency !== undefined && stored.status === 'created') {
     tx.run(
@@ -96,7 +103,7 @@ export function storeJob(
       idempotency.key,
       stored.sequence,
       fingerprintsOf(job)[0] ?? '',
-      tx.now + idempotency.lifetimeMs,
+      tx.now + (idempotency.lifetimeMs ?? defaultIdempotencyMs),
     )
   }
   return stored
@@ -126,9 +133,10 @@ function findEarlier(
 /** The message that carries a job. */
 export function messageOf(job: NewJob): NewMessage {
   const { payload, delayMs, runAt, tenant, deduplicationId, sealed } = job
+  const { attributes, systemAttributes } = job
   const isDueAtOnce = delayMs === undefined && runAt === undefined
   const isBare = tenant === undefined && deduplicationId === undefined && sealed === undefined
-  if (isDueAtOnce && isBare) {
+  if (isDueAtOnce && isBare && attributes === undefined && systemAttributes === undefined) {
     return { body: payload }
   }
   return {
@@ -138,6 +146,8 @@ export function messageOf(job: NewJob): NewMessage {
     ...(runAt !== undefined && { runAt }),
     ...(tenant !== undefined && { group: tenant }),
     ...(deduplicationId !== undefined && { deduplicationId }),
+    ...(attributes !== undefined && { attributes }),
+    ...(systemAttributes !== undefined && { systemAttributes }),
   }
 }
 

@@ -26,16 +26,16 @@ interface Latest extends Pick<JobDetails, 'type' | 'max'> {
   readonly text: string
 }
 
-export function encodeDetails(job: NewJob, retryOf?: string): string {
-  const { type, maxAttempts: max, owner, expiresAfterMs: expires } = job
-  if (!isBrief(job, retryOf)) return encodeFully(job, retryOf)
+export function encodeDetails(job: NewJob, max: number, retryOf?: string): string {
+  const { type, owner, expiresAfterMs: expires } = job
+  if (!isBrief(job, retryOf)) return encodeFully(job, max, retryOf)
   const isLatest =
     latest?.type === type &&
     latest.max === max &&
     latest.owner === owner &&
     latest.expires === expires
   if (latest !== undefined && isLatest) return latest.text
-  const text = encodeFully(job, retryOf)
+  const text = encodeFully(job, max, retryOf)
   latest = { type, max, owner, expires, text }
   return text
 }
@@ -49,8 +49,8 @@ function isBrief(job: NewJob, retryOf: string | undefined): boolean {
   )
 }
 
-function encodeFully(job: NewJob, retryOf: string | undefined): string {
-  const { type, maxAttempts: max, owner, idempotency, backoff, expiresAfterMs: expires } = job
+function encodeFully(job: NewJob, max: number, retryOf: string | undefined): string {
+  const { type, owner, idempotency, backoff, expiresAfterMs: expires } = job
   // Undefined members are left out of the JSON.
   return JSON.stringify({
     type,

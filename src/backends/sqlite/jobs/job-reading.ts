@@ -3,10 +3,12 @@
 import { keptLabels } from '../../../core/job-labels.ts'
 import type { JobStatus } from '../../../core/job-state.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
-import type { JobAttempt, JobRecord } from '../../job-store.ts'
+import type { JobAttempt, JobRecord, ReadReceipt, ReceiptFacts } from '../../job-store.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
+import { unitKeyOf } from '../flows/flow-units.ts'
 import { isRunning } from '../messages/expiry.ts'
+import { receiptFor } from '../messages/leases.ts'
 import { delayed, leased } from '../messages/message-rows.ts'
 import { decodeDetails } from './job-details.ts'
 
@@ -26,6 +28,9 @@ const sql = {
     LEFT JOIN queue q ON q.generation = m.generation
     LEFT JOIN discarded_generation d ON d.generation = m.generation
     WHERE m.sequence = ? AND m.job_type IS NOT NULL`),
+  unit: query<{ unit: number | null }>(
+    'SELECT unit FROM message WHERE sequence = ? AND generation = ?',
+  ),
   attempts: query<AttemptRow>(`
     SELECT attempt, started_at, ended_at, outcome, error FROM job_attempt
     WHERE number = ? ORDER BY attempt`),
@@ -88,6 +93,16 @@ export function requireJob(view: StoreView, id: string): JobRecord {
   const job = readJob(view, id)
   if (job === undefined) throw new MillraceError('job_not_found')
   return job
+}
+
+export function readReceipt(view: StoreView, request: ReadReceipt): ReceiptFacts | undefined {
+  const queue = view.queue(request.queue)
+  const receipt = receiptFor(queue, request.receipt)
+  if (receipt === undefined) return undefined
+  const { sequence } = receipt
+  const { unit = null } = view.one(sql.unit, sequence, queue.generation) ?? {}
+  const key = unit === null ? null : unitKeyOf(view.session, unit)
+  return { id: view.session.messageIds.of(sequence), unit: key }
 }
 
 export function readAttempts(view: StoreView, id: string): readonly JobAttempt[] {

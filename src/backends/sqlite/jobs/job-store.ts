@@ -10,7 +10,7 @@ import { enqueueJobs } from './enqueueing.ts'
 import { cancelJob, reportProgress, retryJob } from './job-control.ts'
 import { endDueJob, isJobDue } from './job-elapsed-time.ts'
 import { listJobs } from './job-listing.ts'
-import { readAttempts, readJob } from './job-reading.ts'
+import { readAttempts, readJob, readReceipt } from './job-reading.ts'
 import { promoteJob, rescheduleJob } from './rescheduling.ts'
 import { stuckJobs } from './stuck-jobs.ts'
 
@@ -42,5 +42,6 @@ export function jobStore(writer: Writer, callers: CallerTransactions): JobStore 
     attempts: ({ id }) => readUpToDate(id, (view) => readAttempts(view, id)),
     stuck: (request) => readNow(writer, (view) => stuckJobs(view, request)),
     reportProgress: (request) => writer.submit((tx) => reportProgress(tx, request)),
+    readReceipt: (request) => readNow(writer, (view) => readReceipt(view, request)),
   }
 }

@@ -11,6 +11,7 @@ import { type Action, type ActionContext, action } from '../action.ts'
 import { checkBatch, type FailedEntry, failedEntries, failedEntry } from '../messages/batch.ts'
 import { messageMembers, type Outgoing, readMessage } from '../messages/outgoing-message.ts'
 import { sendRefusal } from '../messages/send-refusal.ts'
+import { sendAllOrNone, sendEach } from '../messages/sending.ts'
 import { sentMembers, sentMessage } from '../messages/sent-message.ts'
 import { listOf, structure, text, type ValueOf } from '../shapes.ts'
 import { SqsError } from '../sqs-error.ts'
@@ -89,10 +90,10 @@ async function sendAll(
   { isFifo, failed }: Batch,
 ): Promise<readonly ValueOf<typeof sentEntry>[]> {
   if (entries.length === 0) return []
-  const messages = entries.map(({ message }) => message)
-  const request = { queue: context.queue().name, messages, allOrNothing: isFifo }
-  const results = await context.store.send(request).catch(async (error: unknown) => {
+  const send = isFifo ? sendAllOrNone : sendEach
+  const results = await send(context, entries).catch(async (error: unknown) => {
     if (!(error instanceof MillraceError)) throw error
+    const messages = entries.map(({ message }) => message)
     throw await sendRefusal(context, { error, messages, isEntry: false })
   })
   const successful: ValueOf<typeof sentEntry>[] = []

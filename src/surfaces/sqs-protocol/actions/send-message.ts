@@ -3,6 +3,7 @@ import { isFifoName } from '../../../core/check-queue.ts'
 import { type Action, action } from '../action.ts'
 import { messageMembers, readMessage } from '../messages/outgoing-message.ts'
 import { sendRefusal } from '../messages/send-refusal.ts'
+import { sendEach } from '../messages/sending.ts'
 import { sentMembers, sentMessage } from '../messages/sent-message.ts'
 import { structure, text } from '../shapes.ts'
 
@@ -12,12 +13,11 @@ export const sendMessage: Action = action({
   output: structure(sentMembers),
   onQueue: true,
   async run(context, input) {
-    const { address, name } = context.queue()
-    const isFifo = isFifoName(address.name)
+    const isFifo = isFifoName(context.queue().address.name)
     const outgoing = readMessage(context, input, { isFifo, entry: undefined })
-    const messages = [outgoing.message]
-    const [result] = await context.store.send({ queue: name, messages })
+    const [result] = await sendEach(context, [outgoing])
     if (result === undefined || result.status === 'refused') {
+      const messages = [outgoing.message]
       throw await sendRefusal(context, { error: result?.error, messages, isEntry: false })
     }
     return sentMessage(outgoing, result, isFifo)

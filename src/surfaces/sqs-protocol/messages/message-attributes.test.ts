@@ -44,7 +44,7 @@ describe('names of attributes', () => {
   test.each(['attr.1øßä', 'a-b_c.d', 'awsome', 'L'.repeat(256), '__proto__'])(
     '%j is taken',
     (name) => {
-      const attributes = readAttributes(Object.fromEntries([[name, text('Valid')]]))
+      const { all: attributes } = readAttributes(Object.fromEntries([[name, text('Valid')]]))
       assert.deepEqual(Object.entries(attributes ?? {}), [
         [name, { type: 'String', value: 'Valid' }],
       ])
@@ -131,7 +131,7 @@ describe('types and values of attributes', () => {
   })
 
   test.each(['1', '-1.5', '+.5', '1e126', '1234567890123456789012'])('%s is a number', (value) => {
-    const attributes = readAttributes({ x: { DataType: 'Number.x', StringValue: value } })
+    const { all: attributes } = readAttributes({ x: { DataType: 'Number.x', StringValue: value } })
     assert.deepEqual(attributes, { x: { type: 'Number.x', value } })
   })
 
@@ -145,14 +145,39 @@ describe('types and values of attributes', () => {
   })
 
   test('no attributes are none, and not an empty set of them', () => {
-    assert.equal(readAttributes({}), undefined)
-    assert.equal(readAttributes(undefined), undefined)
+    const none = { all: undefined, own: undefined, job: undefined }
+    assert.deepEqual(readAttributes({}), none)
+    assert.deepEqual(readAttributes(undefined), none)
   })
 
   test('what was read is written as it came', () => {
     const wire = { a: text('v'), b: { DataType: 'Binary.gif', BinaryValue: bytes } }
-    assert.deepEqual(writeAttributes(readAttributes(wire) ?? {}), wire)
+    assert.deepEqual(writeAttributes(readAttributes(wire).all ?? {}), wire)
   })
+
+  test('those of a job are kept apart, and do not count towards the ten', () => {
+    const ten = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`a${at}`, text('v')]))
+    const ofJob = { 'millrace.jobType': text('OCR'), 'millrace.owner': text('ann') }
+    const { all = {}, own = {}, job = {} } = readAttributes({ ...ten, ...ofJob })
+    assert.deepEqual(Object.keys(all).length, 12)
+    assert.deepEqual(writeAttributes(own), ten)
+    assert.deepEqual(writeAttributes(job), ofJob)
+    assert.deepEqual(readAttributes(ofJob).own, undefined)
+    assert.throws(
+      () => readAttributes({ ...ten, ...ofJob, eleven: text('v') }),
+      /attributes \[11\]/,
+    )
+  })
+
+  test.each(['millrace.jobId', 'millrace.deadline', 'millrace.x', 'Millrace.jobType'])(
+    'the name %s is reserved',
+    (name) => {
+      assert.throws(
+        () => readAttributes({ [name]: text('v') }),
+        /beginning with 'millrace\.' are reserved; a sender may set only millrace\.jobType, /,
+      )
+    },
+  )
 })
 
 describe('attributes for SQS itself', () => {

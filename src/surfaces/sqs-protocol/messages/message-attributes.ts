@@ -10,6 +10,7 @@ import {
 } from '../../../core/check-message.ts'
 import { limits } from '../../../core/limits.ts'
 import type { MessageAttribute } from '../../../core/message.ts'
+import { jobAttributePrefix, sentJobAttributes } from '../../../sqs/job-attributes.ts'
 import { traceHeaderKey } from '../../../sqs/system-attributes.ts'
 import { invalidParameter } from '../refusals.ts'
 import { SqsError } from '../sqs-error.ts'
@@ -21,23 +22,42 @@ type Attributes = Readonly<Record<string, MessageAttribute>>
 /** Attributes of the sender, and attributes for SQS itself. */
 type Kind = '(user)' | 'system'
 
-/** Returns undefined if there are none, because a message without attributes costs the store less. */
-export function readAttributes(wire: WireAttributes | undefined): Attributes | undefined {
-  if (wire === undefined) return undefined
-  const entries = Object.entries(wire)
-  if (entries.length === 0) return undefined
+/** The attributes of a send. Each is undefined if there are none: a message without any costs the store less. */
+export interface SentAttributes {
+  /** All of them, as the digest of the response covers them. */
+  readonly all: Attributes | undefined
+  /** Those of the sender. Only they are stored, and only they are limited to ten. */
+  readonly own: Attributes | undefined
+  /** Those that make the message a job. */
+  readonly job: Attributes | undefined
+}
+
+const noAttributes: SentAttributes = { all: undefined, own: undefined, job: undefined }
+
+export function readAttributes(wire: WireAttributes | undefined): SentAttributes {
+  if (wire === undefined) return noAttributes
+  const names = Object.keys(wire)
+  if (names.length === 0) return noAttributes
+  const jobNames = names.filter((name) => name.startsWith(jobAttributePrefix))
+  const count = names.length - jobNames.length
   const { max } = limits.attributesPerMessage
-  if (entries.length > max) {
+  if (count > max) {
     throw invalidParameter(
-      `Number of message attributes [${entries.length}] exceeds the allowed maximum [${max}].`,
+      `Number of message attributes [${count}] exceeds the allowed maximum [${max}].`,
     )
   }
-  return Object.fromEntries(
-    entries.map(([name, attribute]) => {
-      checkName(name)
-      return [name, readAttribute('(user)', name, attribute)]
-    }),
-  )
+  const entries = Object.entries(wire).map(([name, attribute]) => {
+    checkName(name)
+    return [name, readAttribute('(user)', name, attribute)] as const
+  })
+  const all = Object.fromEntries(entries)
+  if (jobNames.length === 0) return { all, own: all, job: undefined }
+  const isOfJob = ([name]: readonly [string, unknown]): boolean => jobNames.includes(name)
+  return {
+    all,
+    own: count === 0 ? undefined : Object.fromEntries(entries.filter((one) => !isOfJob(one))),
+    job: Object.fromEntries(entries.filter(isOfJob)),
+  }
 }
 
 /** The only system attribute that a sender may set, if present. */
@@ -76,7 +96,9 @@ function checkName(name: string): void {
     throw invalidParameter('The request must contain non-empty message (user) attribute names.')
   }
   if (name.length > nameLengthMax) throw refuse(`name must be shorter than ${nameLengthMax} bytes.`)
-  if (reservedNamePattern.test(name)) {
+  if (name.toLowerCase().startsWith(jobAttributePrefix)) {
+    checkJobName(name)
+  } else if (reservedNamePattern.test(name)) {
     throw invalidParameter(
       "You can't use message attribute names beginning with 'AWS.' or 'Amazon.'. These strings are reserved for internal use.",
     )
@@ -89,6 +111,15 @@ function checkName(name: string): void {
       'name can only contain upper and lower score characters, digits, periods, hyphens and underscores.',
     )
   }
+}
+
+const jobNamesOfSenders: readonly string[] = Object.values(sentJobAttributes)
+
+function checkJobName(name: string): void {
+  if (jobNamesOfSenders.includes(name)) return
+  throw invalidParameter(
+    `You can't use the message attribute name '${name}'. Names beginning with '${jobAttributePrefix}' are reserved; a sender may set only ${jobNamesOfSenders.join(', ')}.`,
+  )
 }
 
 function readAttribute(kind: Kind, name: string, attribute: WireAttribute): MessageAttribute {

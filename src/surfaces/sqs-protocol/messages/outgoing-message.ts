@@ -15,6 +15,7 @@ import {
   messageAttributes,
   messageSystemAttributes,
 } from './attribute-shapes.ts'
+import { type JobRequest, readJobRequest } from './job-request.ts'
 import { readAttributes, readTraceHeader } from './message-attributes.ts'
 
 export interface MessageMembers {
@@ -47,6 +48,10 @@ export interface Destination {
 
 export interface Outgoing {
   readonly message: NewMessage
+  /** What makes it a job; undefined for a plain message. */
+  readonly job: JobRequest | undefined
+  /** All attributes of the request, for the digest in the response. */
+  readonly attributes: NewMessage['attributes'] | undefined
   /** From the system attributes. A trace header of the request is stored but not part of the response. */
   readonly traceHeader: string | undefined
 }
@@ -65,7 +70,7 @@ export function readMessage(
   if (delay !== undefined) checkDelay(delay, destination)
   checkGroup(group, destination)
   checkDeduplicationId(deduplicationId, destination)
-  const attributes = readAttributes(fields.MessageAttributes)
+  const { all, own: attributes, job } = readAttributes(fields.MessageAttributes)
   const message: { -readonly [Name in keyof NewMessage]: NewMessage[Name] } = { body }
   // On a FIFO queue only 0 is allowed, and it means the delay of the queue.
   if (delay !== undefined && !destination.isFifo) message.delayMs = delay * 1_000
@@ -76,7 +81,7 @@ export function readMessage(
   const traceHeader = given === undefined ? undefined : readTraceHeader(given)
   const beside = keptBeside(context, traceHeader)
   if (beside !== undefined) message.systemAttributes = beside
-  return { message, traceHeader }
+  return { message, job: job && readJobRequest(job), attributes: all, traceHeader }
 }
 
 /** Returns undefined if there is nothing to keep, because plain messages cost the store least. */

@@ -1,5 +1,4 @@
 /** The result of a send. */
-import type { SendResult } from '../../../backends/backend.ts'
 import {
   digestOfAttributes,
   digestOfBody,
@@ -8,6 +7,7 @@ import {
 import { formatSequenceNumber } from '../../../sqs/system-attributes.ts'
 import { type StructureShape, text, type ValueOf } from '../shapes.ts'
 import type { Outgoing } from './outgoing-message.ts'
+import type { Sent } from './sending.ts'
 
 export const sentMembers: {
   readonly MessageId: typeof text
@@ -23,21 +23,18 @@ export const sentMembers: {
   SequenceNumber: text,
 }
 
-type Sent = Exclude<SendResult, { readonly status: 'refused' }>
-
 /** A duplicate gets the id and sequence number of the first message, as on SQS. */
 export function sentMessage(
-  { message, traceHeader }: Outgoing,
+  { message, attributes, traceHeader }: Outgoing,
   { id, sequence }: Sent,
   isFifo: boolean,
 ): ValueOf<StructureShape<typeof sentMembers>> {
-  const { body, attributes } = message
   return {
     MessageId: id,
-    MD5OfMessageBody: digestOfBody(body),
+    MD5OfMessageBody: digestOfBody(message.body),
     MD5OfMessageAttributes: attributes && digestOfAttributes(attributes),
     MD5OfMessageSystemAttributes:
       traceHeader === undefined ? undefined : digestOfTraceHeader(traceHeader),
-    SequenceNumber: isFifo ? formatSequenceNumber(sequence) : undefined,
+    SequenceNumber: isFifo && sequence !== undefined ? formatSequenceNumber(sequence) : undefined,
   }
 }

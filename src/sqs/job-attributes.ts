@@ -1,0 +1,39 @@
+/**
+ * The message attributes with which SQS clients and Lambda functions send and receive tracked jobs. Their
+ * prefix is reserved, so they do not count towards the ten attributes of a sender.
+ */
+import type { Delivery, MessageAttribute } from '../backends/backend.ts'
+
+export const jobAttributePrefix = 'millrace.'
+
+/** What a sender may say about a job. Only the type is required. */
+export const sentJobAttributes = {
+  type: 'millrace.jobType',
+  owner: 'millrace.owner',
+  idempotencyKey: 'millrace.idempotencyKey',
+  maxAttempts: 'millrace.maxAttempts',
+} as const
+
+type Attributes = Readonly<Record<string, MessageAttribute>>
+
+/** The attributes of the sender and, for a job, those that a worker needs to run it and to report on it. */
+export function receivedAttributes({ attributes, job, leaseExpiresAt }: Delivery): Attributes {
+  if (job === null) return attributes
+  return {
+    ...attributes,
+    'millrace.jobId': text(job.id),
+    [sentJobAttributes.type]: text(job.type),
+    'millrace.attempt': number(job.attempt),
+    [sentJobAttributes.maxAttempts]: number(job.maxAttempts),
+    // Milliseconds since 1970, as in SentTimestamp.
+    'millrace.deadline': number(leaseExpiresAt),
+  }
+}
+
+function text(value: string): MessageAttribute {
+  return { type: 'String', value }
+}
+
+function number(value: number): MessageAttribute {
+  return { type: 'Number', value: String(value) }
+}
