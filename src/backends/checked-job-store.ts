@@ -5,6 +5,7 @@ import {
   checkNumber,
   checkOneOf,
   checkRange,
+  checkStringRecord,
   checkText,
   describeGiven,
   type Violations,
@@ -35,7 +36,10 @@ const jobChecks: Checks<CheckedCalls> = {
   read: checkJobId,
   list: checkPage,
   cancel: checkJobId,
-  retry: checkJobId,
+  retry: (into, request) => {
+    checkJobId(into, request)
+    checkSystemAttributes(into, request)
+  },
   attempts: checkJobId,
   stuck: (into, request) => {
     checkOneOf(into, 'status', request.status, ['pending', 'processing'])
@@ -67,7 +71,15 @@ export function checkJob(into: Violations, job: NewJob): void {
   if (owner !== undefined) checkText(into, 'owner', owner, limits.ownerLength)
   checkJobLabels(into, '', job)
   if (backoff !== undefined) checkBackoffPolicy(into, 'backoff', backoff)
+  checkSystemAttributes(into, job)
   if (idempotency === undefined) return
   checkText(into, 'idempotency.key', idempotency.key, limits.idempotencyKeyLength)
   checkRange(into, 'idempotency.lifetimeMs', idempotency.lifetimeMs, limits.idempotencyMs)
+}
+
+function checkSystemAttributes(
+  into: Violations,
+  { systemAttributes }: Pick<NewJob, 'systemAttributes'>,
+): void {
+  if (systemAttributes !== undefined) checkStringRecord(into, 'systemAttributes', systemAttributes)
 }

@@ -44,6 +44,8 @@ export interface NewItem {
   readonly body: string
   /** Items are merged in this order, and in that of their arrival where it is the same. */
   readonly order: number
+  /** Kept beside the item, as beside a message. */
+  readonly systemAttributes?: Readonly<Record<string, string>>
 }
 
 export interface AddItems extends CollectorKey {

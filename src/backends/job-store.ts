@@ -24,7 +24,7 @@ export interface JobStore {
   /** Ends a job that has not finished; the next extension of a running handler reports it. */
   cancel(request: JobId): Promise<JobRecord>
   /** Enqueues a failed or cancelled job once more, as a new job. */
-  retry(request: JobId): Promise<EnqueuedJob>
+  retry(request: RetryJob): Promise<EnqueuedJob>
   /** How each attempt ended, oldest first. */
   attempts(request: JobId): Promise<readonly JobAttempt[]>
   /**
@@ -40,6 +40,8 @@ export interface JobId {
   readonly id: string
 }
 
+export interface RetryJob extends JobId, Pick<NewJob, 'systemAttributes'> {}
+
 export interface NewJob extends JobLabels {
   readonly type: string
   /** JSON. */
@@ -53,6 +55,8 @@ export interface NewJob extends JobLabels {
   readonly idempotency?: Idempotency
   /** How long to wait between attempts. Default: the worker decides. */
   readonly backoff?: BackoffPolicy
+  /** Of its message. */
+  readonly systemAttributes?: Readonly<Record<string, string>>
 }
 
 export interface Idempotency {

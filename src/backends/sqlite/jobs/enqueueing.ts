@@ -125,8 +125,10 @@ function findEarlier(
 }
 
 /** The message that carries a job. */
-export function messageOf({ payload, delayMs, tenant, deduplicationId }: NewJob): NewMessage {
-  if (delayMs === undefined && tenant === undefined && deduplicationId === undefined) {
+export function messageOf(job: NewJob): NewMessage {
+  const { payload, delayMs, tenant, deduplicationId, systemAttributes } = job
+  const isPlain = delayMs === undefined && tenant === undefined
+  if (isPlain && deduplicationId === undefined && systemAttributes === undefined) {
     return { body: payload }
   }
   return {
@@ -134,6 +136,7 @@ export function messageOf({ payload, delayMs, tenant, deduplicationId }: NewJob)
     ...(delayMs !== undefined && { delayMs }),
     ...(tenant !== undefined && { group: tenant }),
     ...(deduplicationId !== undefined && { deduplicationId }),
+    ...(systemAttributes !== undefined && { systemAttributes }),
   }
 }
 

@@ -35,7 +35,7 @@ export function jobStore(writer: Writer, callers: CallerTransactions): JobStore 
       return readNow(writer, (view) => listJobs(view, request))
     },
     cancel: ({ id }) => writer.submit((tx) => cancelJob(tx, id)),
-    retry: ({ id }) => writer.add((tx) => retryJob(tx, id)),
+    retry: (request) => writer.add((tx) => retryJob(tx, request)),
     attempts: ({ id }) => readUpToDate(id, (view) => readAttempts(view, id)),
     stuck: (request) => readNow(writer, (view) => stuckJobs(view, request)),
     reportProgress: (request) => writer.submit((tx) => reportProgress(tx, request)),
