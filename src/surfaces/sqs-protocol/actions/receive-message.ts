@@ -3,6 +3,7 @@ import type { Delivery, Receive } from '../../../backends/backend.ts'
 import { isFifoName } from '../../../core/check-queue.ts'
 import { limits } from '../../../core/limits.ts'
 import { digestOfAttributes, digestOfBody } from '../../../sqs/message-digest.ts'
+import { receivedAttributes } from '../../../sqs/received-attributes.ts'
 import { systemAttributesOf } from '../../../sqs/system-attributes.ts'
 import { type Action, type ActionContext, action } from '../action.ts'
 import { messageAttributes } from '../messages/attribute-shapes.ts'
@@ -104,7 +105,7 @@ function wireMessages(
   const systemNames = wantedSystemAttributes(AttributeNames, MessageSystemAttributeNames)
   const filter = attributeFilter(MessageAttributeNames)
   return deliveries.map((delivery) => {
-    const attributes = filter?.(delivery.attributes)
+    const attributes = filter?.(receivedAttributes(delivery))
     return {
       MessageId: delivery.id,
       ReceiptHandle: delivery.receipt,
