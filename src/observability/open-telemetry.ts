@@ -73,7 +73,7 @@ function hasProvider(): boolean {
 /** A provider that makes no spans, registered as such or behind the proxy of the API. */
 function isNoop(provider: TracerProvider & { getDelegate?(): object }): boolean {
   const delegate = provider.getDelegate?.() ?? provider
-  return delegate.constructor.name === 'NoopTracerProvider'
+  return delegate.constructor?.name === 'NoopTracerProvider'
 }
 
 const kinds: Readonly<Record<Operation, keyof typeof SpanKind>> = {

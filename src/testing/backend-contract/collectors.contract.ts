@@ -52,28 +52,6 @@ function describeWindows(suite: ContractSuite): void {
     assert.deepEqual(await scene.peekBodies(triggers, 'delayed'), [triggerBody('ann')])
   })
 
-  suite.test('an item keeps its system attributes until it is merged', async (scene) => {
-    await openCollector(scene)
-    const request = itemsRequest('ann', ['a', 'b'])
-    const systemAttributes = { traceparent: '00-1-2-01' }
-    const items = request.items.map((item) =>
-      item.id === 'a' ? { ...item, systemAttributes } : item,
-    )
-    await collectorsOf(scene).add({ ...request, items })
-    const shown = (await readKey(scene, 'ann'))?.items ?? []
-    await scene.advance(windowMs)
-    const { receipt } = await receiveTrigger(scene)
-    for (const staged of [shown, await begunBatch(scene, 'ann', receipt)]) {
-      assert.deepEqual(
-        staged.map((item) => [item.id, { ...item.systemAttributes }]),
-        [
-          ['a', systemAttributes],
-          ['b', {}],
-        ],
-      )
-    }
-  })
-
   suite.test('items are merged by their order, and by arrival where it is equal', async (scene) => {
     await openCollector(scene)
     const orders = { a: 3, b: -1.5, c: 3, d: 2 }

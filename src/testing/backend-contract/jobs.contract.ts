@@ -90,43 +90,6 @@ function describeLife(suite: ContractSuite): void {
     assert.equal((await scene.statistics('q')).totals.acknowledged, 4)
   })
 
-  suite.test('a job keeps its system attributes until it is dead-lettered', async (scene) => {
-    await scene.queueWithDeadLetters('q', 2)
-    const systemAttributes = { traceparent: '00-1-2-01', sender: 'me' }
-    await enqueue(scene, { systemAttributes, maxAttempts: 2 })
-    await enqueue(scene, { systemAttributes, tenant: 'g' })
-    await runOnce(scene, { kind: 'retry', delayMs: 0 })
-    for (const delivery of await scene.receive('q', { max: 2 })) {
-      assert.deepEqual({ ...delivery.systemAttributes }, systemAttributes)
-      const outcome = { kind: 'deadLetter', reason: 'no' } as const
-      await scene.settle('q', delivery.receipt, outcome)
-    }
-    const letters = await scene.peek('q-dead', 'ready')
-    assert.deepEqual(
-      letters.map((letter) => ({ ...letter.systemAttributes })),
-      [systemAttributes, systemAttributes],
-    )
-  })
-
-  suite.test('a job that is retried has the system attributes of that call', async (scene) => {
-    await scene.queue('q')
-    const { id } = await enqueue(scene, { systemAttributes: { sender: 'first' } })
-    await runOnce(scene, { kind: 'deadLetter', reason: 'no' })
-    await jobsOf(scene).retry({ id, systemAttributes: { sender: 'second' } })
-    const again = await scene.receiveOne('q')
-    assert.deepEqual({ ...again.systemAttributes }, { sender: 'second' })
-    await scene.settle('q', again.receipt, { kind: 'deadLetter', reason: 'no' })
-    await jobsOf(scene).retry({ id: again.job?.id ?? '' })
-    assert.deepEqual({ ...(await scene.receiveOne('q')).systemAttributes }, {})
-  })
-
-  suite.test('system attributes of a job that are not strings are refused', async (scene) => {
-    await scene.queue('q')
-    const systemAttributes = { sender: 7 } as unknown as Record<string, string>
-    await rejects(enqueue(scene, { systemAttributes }), 'invalid_argument')
-    assert.deepEqual(await scene.counts('q'), { ready: 0, leased: 0, delayed: 0 })
-  })
-
   suite.test('a message that is not a job is delivered as one', async (scene) => {
     await scene.queue('q')
     await scene.send('q', 'plain')
