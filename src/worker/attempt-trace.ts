@@ -11,12 +11,12 @@ import type { EventDetails } from './attempt-facts.ts'
 import type { Claimed } from './claims-ahead.ts'
 import type { WorkerEventName } from './worker-event.ts'
 
-/** Runs an attempt in its span. */
-export async function traceAttempt(
+/** Runs an attempt in its span. The attempt ends the span before it counts as settled. */
+export function traceAttempt(
   traces: Traces,
   { source, delivery }: Claimed,
   run: (trace: AttemptTrace) => Promise<void>,
-): Promise<void> {
+): void {
   const destination = source.setup.name
   const carrier = traceCarrierOf(delivery)
   const span = traces.start({
@@ -26,11 +26,7 @@ export async function traceAttempt(
     parent: carrier ?? 'root',
     ...(carrier !== undefined && { links: [carrier] }),
   })
-  try {
-    await span.run(() => run(new AttemptTrace(traces, span, destination)))
-  } finally {
-    span.end()
-  }
+  void span.run(() => run(new AttemptTrace(traces, span, destination)))
 }
 
 function attributesOf({ id, receiveCount, job, unit }: Delivery): Parameters<TraceSpan['set']>[0] {
@@ -68,6 +64,15 @@ export class AttemptTrace {
     this.#span.fail(
       this.#error === undefined ? { type: event, message: error } : failureOf(this.#error, error),
     )
+  }
+
+  end(): void {
+    this.#span.end()
+  }
+
+  /** What a freed slot starts is not part of this attempt. */
+  detached(run: () => void): () => void {
+    return () => this.#traces.detached(run)
   }
 
   settle({ kind }: Outcome, settle: () => Promise<SettleResult>): Promise<SettleResult> {

@@ -119,11 +119,8 @@ export class JobRunner {
     this.#unsettled += 1
     const { traces } = this.#setup
     if (traces === undefined) void this.#run(claimed, onFreed)
-    else {
-      // What the freed slot starts is not part of this attempt.
-      const freed = (): void => traces.detached(onFreed)
-      void traceAttempt(traces, claimed, (trace) => this.#run(claimed, freed, trace))
-    }
+    else
+      traceAttempt(traces, claimed, (trace) => this.#run(claimed, trace.detached(onFreed), trace))
   }
 
   /** Releases a delivery that will not be run here, as if it had not been received. */
@@ -181,6 +178,7 @@ export class JobRunner {
       await this.#settleEnd(attempt, end, () => valuesToHide(work, delivery, read))
     } finally {
       onFreed()
+      trace?.end()
       this.#ended(lease)
     }
   }
