@@ -126,6 +126,7 @@ export {
   systemPorts,
   type Timers,
 } from './core/ports.ts'
+export type { TraceCarrier } from './core/trace-context.ts'
 export type {
   ChainHandle,
   ChainProgress,
@@ -176,6 +177,7 @@ export type { UndeliveredNotification } from './maintenance/relay.ts'
 export type { TickFailure } from './maintenance/scheduler.ts'
 export type { SweepFailure } from './maintenance/sweeper.ts'
 export type { LogFields, Logger } from './observability/logger.ts'
+export type { AnyTracerProvider } from './observability/open-telemetry.ts'
 export type { AlarmHistoryOptions, Alarms, TestAlarmOptions } from './operations/alarms/alarms.ts'
 export type {
   ClaimedItem,

@@ -11,6 +11,7 @@ import { type PickupSize, pickupRows } from './pickup.ts'
 import { residentRows } from './resident.ts'
 import { type ScheduledSize, scheduledRows } from './scheduled.ts'
 import { type StepsSize, stepRows } from './steps.ts'
+import { traceRows } from './traces.ts'
 import { type WorkerRatesSize, workerRateRows } from './worker-rates.ts'
 
 export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report> {
@@ -21,6 +22,7 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
     scheduled: (folder) => scheduledRows(folder, size.scheduled),
     enqueue: (folder) => enqueueRows(folder, size.enqueue),
     worker: (folder) => workerRateRows(folder, size.worker),
+    traces: (folder) => traceRows(folder, size.worker),
     pickup: (folder) => pickupRows(folder, size.pickup),
     memory: (folder) => residentRows(folder, size.pickup.loadSeconds),
     disk: async (folder) => [await diskRow(folder, size.steps.batch)],
@@ -48,6 +50,7 @@ export async function benchJobs({ isQuick, only }: BenchOptions): Promise<Report
       'Enqueueing with 1 in flight misses its target, for two reasons:',
       'A commit writes four pages (message, index, counters, bookkeeping), a bare insert two: about 20 µs',
       'The schema, the options, the transaction and waking other processes: about 45 µs',
+      'Traces: OpenTelemetry SDK with a batch processor, two spans per job, an exporter that does nothing',
       'Worker rates vary by 20 % between runs of the same code: 108 to 154 % of graphile-worker in nine runs',
       'The latest runs are the slower ones, 108 to 114 %; the cause is not known yet',
     ],

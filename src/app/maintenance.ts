@@ -18,6 +18,7 @@ import type { Service } from '../maintenance/service.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import type { Logger } from '../observability/logger.ts'
+import type { Traces } from '../observability/traces.ts'
 import { serviceFailure } from './notice.ts'
 import { openRelay, type RelaySetup } from './open-relay.ts'
 
@@ -33,6 +34,7 @@ export interface AppMaintenanceSetup extends StoreMaintenanceSetup {
   readonly stage: string
   readonly resolved: ResolvedQueues
   readonly log: Logger
+  readonly traces: Traces | undefined
   /** Evaluates the alarms of the app, if the backend supports alarms. */
   readonly alarmWatch: AlarmWatch | undefined
   /** Kill switches of the environment. */
@@ -90,9 +92,9 @@ function samplerOf(setup: StoreMaintenanceSetup): Service | undefined {
 }
 
 function schedulerOf(setup: AppMaintenanceSetup): Service | undefined {
-  const { app, stage, resolved, backend, ports, log, onNotice } = setup
+  const { app, stage, resolved, backend, ports, log, traces, onNotice } = setup
   const { queues } = resolved
-  const schedules = planSchedules({ app, stage, queues, backend, ports })
+  const schedules = planSchedules({ app, stage, queues, backend, ports, traces })
   if (backend.schedules === null) return undefined
   return new Scheduler({
     store: backend.schedules,

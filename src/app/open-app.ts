@@ -18,8 +18,13 @@ import { createFlows, refuseFlows } from '../flows/flows.ts'
 import { createSchedules } from '../flows/schedules.ts'
 import { createAppJobs } from '../jobs/app-jobs.ts'
 import { createEmitter } from '../jobs/emitter.ts'
+import { tracedEmitter } from '../jobs/traced-emitter.ts'
 import { HandlerTally } from '../observability/handler-tally.ts'
 import { silentLogger } from '../observability/logger.ts'
+import { openTraces } from '../observability/open-telemetry.ts'
+import { tracedLog } from '../observability/traced-log.ts'
+import { tracedJobs, tracedStore } from '../observability/traced-store.ts'
+import type { Traces } from '../observability/traces.ts'
 import { createAlarms } from '../operations/alarms/alarms.ts'
 import { createInbox, type Inbox } from '../operations/inbox.ts'
 import { inspectorOf, purgerOf } from '../operations/inspect.ts'
@@ -27,8 +32,10 @@ import { createMetrics } from '../operations/metrics/metrics.ts'
 import { type RedriveOptions, redrive } from '../operations/redrive.ts'
 import { createBudgets, createSwitches } from '../operations/switches.ts'
 import { createProducer } from '../producer/queue-producer.ts'
+import { tracedProducer } from '../producer/traced-producer.ts'
 import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
 import { createConsumer } from '../receiving/queue-consumer.ts'
+import { version } from '../version.ts'
 import { createJobReports } from '../worker/job-reports.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
@@ -50,6 +57,7 @@ const openOptions: OptionNames<OpenOptions> = {
   ports: true,
   onNotice: true,
   log: true,
+  traces: true,
   allowPrivateWebhooks: true,
   busyTimeout: true,
   encryptionKeys: true,
@@ -61,7 +69,9 @@ export async function openApp<const Opened extends App>(
   options: OpenOptions = {},
 ): Promise<Mill<Opened>> {
   refuseUnknownOptions(options, openOptions)
-  const { ports = systemPorts, log = silentLogger } = options
+  const { ports = systemPorts } = options
+  const traces = await openTraces(options.traces, version)
+  const log = tracedLog(options.log ?? silentLogger, traces)
   const { onNotice = noticesTo(options.log) } = options
   const onChange = alarmListener(options)
   const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
@@ -77,29 +87,24 @@ export async function openApp<const Opened extends App>(
     await ensureQueues(backend, resolved)
     await ensureSchedules({ app, stage, queues: resolved.queues, backend, ports })
     await alarmWatch?.declare()
-    maintenance = startAppMaintenance({
-      app,
-      stage,
-      resolved,
-      backend,
-      ports,
-      log,
-      alarmWatch,
-      tally,
-      onNotice,
-      heldNames,
-      allowPrivate: options.allowPrivateWebhooks,
-    })
+    const parts = { app, stage, resolved, backend, ports, log, traces, alarmWatch, tally, onNotice }
+    const allowPrivate = options.allowPrivateWebhooks
+    const startMaintenance = (): Maintenance =>
+      startAppMaintenance({ ...parts, heldNames, allowPrivate })
+    // A tick does not belong to the span in which the app was opened.
+    maintenance = traces === undefined ? startMaintenance() : traces.detached(startMaintenance)
   } catch (error) {
     await closeBackend()
     throw error
   }
 
-  const emitter = createEmitter({ app, backend, queues: resolved.queues, ports })
-  const scope = { app: app.name, stage }
-  const flows = createFlows<Opened['queues'], Opened>({ app, scope, backend, emitter })
   const { queues } = resolved
-  const collecting = createCollectors<Opened>({ app, scope, queues, backend, emitter })
+  const emitter = tracedEmitter(createEmitter({ app, backend, queues, ports }), traces)
+  const scope = { app: app.name, stage }
+  const parts = { app, scope, queues, backend, emitter, traces }
+  const flows = createFlows<Opened['queues'], Opened>(parts)
+  const collecting = createCollectors<Opened>(parts)
+  const jobs = backend.jobs && traces ? tracedJobs(backend.jobs, traces) : backend.jobs
   const workers: Worker[] = []
   const unstarted = new UnstartedWorkers({ timers: ports.timers, onNotice })
   let closed: Promise<void> | undefined
@@ -115,8 +120,8 @@ export async function openApp<const Opened extends App>(
     app,
     stage,
     storeFile,
-    queues: handlesOf<Opened>({ resolved, backend, ports, onNotice, heldNames }),
-    jobs: createAppJobs<Opened['queues']>({ app, backend, ports, log, queues: resolved.queues }),
+    queues: handlesOf<Opened>({ resolved, backend, ports, traces, onNotice, heldNames }),
+    jobs: createAppJobs<Opened['queues']>({ app, backend: { jobs }, ports, log, queues }),
     reports: createJobReports({
       backend,
       ports,
@@ -138,12 +143,13 @@ export async function openApp<const Opened extends App>(
       backend,
       ports,
       log,
+      traces,
     }),
     inbox: (key) => inboxOf({ resolved, backend, heldNames }, key),
     worker: (workerOptions) => {
       // The types ensure that every queue and type has a handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
-      const parts = { app, resolved, backend, ports, log, tally, heldNames, unstarted }
+      const parts = { app, resolved, backend, ports, log, traces, tally, heldNames, unstarted }
       const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
       const worker = openWorker(setup, untyped)
       workers.push(worker)
@@ -197,20 +203,27 @@ interface HandleSetup {
   readonly resolved: ResolvedQueues
   readonly backend: Backend
   readonly ports: Ports
+  readonly traces: Traces | undefined
   readonly onNotice: (notice: Notice) => void
   readonly heldNames: readonly string[]
 }
 
 function handlesOf<Opened extends App>(setup: HandleSetup): Mill<Opened>['queues'] {
-  const { resolved, backend, ports, onNotice, heldNames } = setup
+  const { resolved, backend, ports, traces, onNotice, heldNames } = setup
+  const called = traces === undefined ? backend : tracedStore(backend, traces)
   const onRefused = (refused: RefusedDelivery): void =>
     onNotice({ kind: 'delivery_refused', ...refused })
   const handles = resolved.queues.map(({ key, name, declared }) => {
-    const parts = { backend, name, declared, onRefused, heldNames, clock: ports.clock }
+    const parts = { backend: called, name, declared, onRefused, heldNames, clock: ports.clock }
+    const producer = createProducer(parts)
+    const messages = {
+      ...(traces === undefined ? producer : tracedProducer(producer, traces)),
+      ...createConsumer(parts),
+    }
     const target = resolved.planned.find((planned) => planned.queue === name)?.settings.deadLetter
     const handle = {
       name,
-      ...(isJobsQueue(declared) ? {} : { ...createProducer(parts), ...createConsumer(parts) }),
+      ...(isJobsQueue(declared) ? {} : messages),
       ...inspectorOf(backend, name),
       ...purgerOf(backend, name),
       deadLetters: target ? deadLettersOf(backend, ports, target.queue) : null,

@@ -12,6 +12,7 @@ import type { FlowEmits } from '../flows/emitted-flows.ts'
 import type { Emitter } from '../jobs/emitter.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
+import type { Traces } from '../observability/traces.ts'
 import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
 import { createBudgets } from '../operations/switches.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
@@ -28,6 +29,7 @@ export interface OpenWorkerSetup {
   readonly backend: Backend
   readonly ports: Ports
   readonly log: Logger
+  readonly traces: Traces | undefined
   /** Counts how handlers end, for the metrics. */
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
@@ -57,6 +59,7 @@ export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions
     misplacement: (job) => misplacement(app, job),
     observe: observerOf(setup, options.onEvent),
     onEnqueued: onEnqueued(setup),
+    traces: setup.traces,
     onFailure: (what, queue, error, retryInMs) =>
       harmless(() => {
         const fields = { queue, error: errorSummary(error), retry_in_ms: retryInMs }

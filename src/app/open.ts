@@ -14,6 +14,7 @@ import type { ChainHandles, FlowHandles } from '../flows/flows.ts'
 import type { Schedules } from '../flows/schedules.ts'
 import type { AppJobs } from '../jobs/app-jobs.ts'
 import type { Logger } from '../observability/logger.ts'
+import type { AnyTracerProvider } from '../observability/open-telemetry.ts'
 import type { Alarms } from '../operations/alarms/alarms.ts'
 import type { Inbox, InboxMessage } from '../operations/inbox.ts'
 import type { QueueInspector, QueuePurger } from '../operations/inspect.ts'
@@ -53,6 +54,12 @@ export interface OpenOptions {
   readonly onNotice?: (notice: Notice) => void
   /** Gets one line per transition of a job. Any logger with these four methods works. Default: none. */
   readonly log?: Logger
+  /**
+   * Spans of OpenTelemetry for sending, receiving and running work. `true` refuses to open the app if no
+   * tracer provider is registered; a provider is used instead of the registered one. Default: on if one is
+   * registered when the app is opened. It needs the package `@opentelemetry/api`.
+   */
+  readonly traces?: boolean | AnyTracerProvider
   /**
    * Lets alarms post to webhooks on this machine and in private networks. Default: MILLRACE_PRIVATE_WEBHOOKS
    * (`allow` or `refuse`), or false.

@@ -5,6 +5,7 @@ import {
   checkNumber,
   checkOneOf,
   checkRange,
+  checkStringRecord,
   checkText,
   describeGiven,
   type Violations,
@@ -35,7 +36,10 @@ const jobChecks: Checks<CheckedCalls> = {
   read: checkJobId,
   list: checkPage,
   cancel: checkJobId,
-  retry: checkJobId,
+  retry: (into, request) => {
+    checkJobId(into, request)
+    checkSystemAttributes(into, request)
+  },
   reschedule: (into, request) => {
     checkJobId(into, request)
     checkDue(into, request)
@@ -85,9 +89,17 @@ export function checkJob(into: Violations, job: NewJob): void {
   if (expiresAfterMs !== undefined) {
     checkRange(into, 'expiresAfterMs', expiresAfterMs, limits.jobExpiryMs)
   }
+  checkSystemAttributes(into, job)
   if (idempotency === undefined) return
   const { key, lifetimeMs } = idempotency
   checkText(into, 'idempotency.key', key, limits.idempotencyKeyLength)
   if (lifetimeMs === undefined) return
   checkRange(into, 'idempotency.lifetimeMs', lifetimeMs, limits.idempotencyMs)
+}
+
+function checkSystemAttributes(
+  into: Violations,
+  { systemAttributes }: Pick<NewJob, 'systemAttributes'>,
+): void {
+  if (systemAttributes !== undefined) checkStringRecord(into, 'systemAttributes', systemAttributes)
 }

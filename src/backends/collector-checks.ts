@@ -3,6 +3,7 @@ import { hasForbiddenCharacter } from '../core/check-message.ts'
 import {
   checkLength,
   checkRange,
+  checkStringRecord,
   checkText,
   describeGiven,
   type Violations,
@@ -54,13 +55,17 @@ export function checkKey(into: Violations, prefix: string, { collector, key }: C
   checkText(into, `${prefix}key`, key, limits.collectorKeyLength)
 }
 
-function checkItem(into: Violations, field: string, { id, body, order }: NewItem): void {
+function checkItem(into: Violations, field: string, item: NewItem): void {
+  const { id, body, order, systemAttributes } = item
   checkText(into, `${field}.id`, id, limits.itemIdLength)
   checkLength(into, `${field}.body`, body, limits.itemLength)
   // No queue would take the message that it is merged into.
   if (typeof body === 'string' && hasForbiddenCharacter(body)) {
     const given = 'a character outside the set'
     into.push({ field: `${field}.body`, given, allowed: 'the characters of XML 1.0' })
+  }
+  if (systemAttributes !== undefined) {
+    checkStringRecord(into, `${field}.systemAttributes`, systemAttributes)
   }
   if (Number.isFinite(order)) return
   into.push({ field: `${field}.order`, given: describeGiven(order), allowed: 'a finite number' })

@@ -46,6 +46,8 @@ export interface NewItem {
   readonly order: number
   /** The size of the body in the clear, if it is sealed. */
   readonly bytes?: number
+  /** Kept beside the item, as beside a message. */
+  readonly systemAttributes?: Readonly<Record<string, string>>
 }
 
 export interface AddItems extends CollectorKey {

@@ -25,7 +25,7 @@ export interface JobStore {
   /** Ends a job that has not finished; the next extension of a running handler reports it. */
   cancel(request: JobId): Promise<JobRecord>
   /** Enqueues a failed or cancelled job once more, as a new job. */
-  retry(request: JobId): Promise<EnqueuedJob>
+  retry(request: RetryJob): Promise<EnqueuedJob>
   /**
    * Lets a job that waits be due after this delay, counted from now, or at this time; `promote` lets it be
    * due now. Its limit to wait counts from then on. Rejects with `job_running` while it is being run, and
@@ -52,6 +52,8 @@ export interface JobStore {
 export interface JobId {
   readonly id: string
 }
+
+export interface RetryJob extends JobId, Pick<NewMessage, 'systemAttributes'> {}
 
 export interface RescheduleJob extends JobId {
   readonly delayMs?: number

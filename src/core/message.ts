@@ -2,7 +2,7 @@
 export interface NewMessage {
   readonly body: string
   readonly attributes?: Readonly<Record<string, MessageAttribute>>
-  /** Kept beside the message for surfaces: sender, trace header. */
+  /** Kept beside the message for surfaces: sender, trace context. */
   readonly systemAttributes?: Readonly<Record<string, string>>
   /** Overrides the delay of a standard queue. */
   readonly delayMs?: number

@@ -9,8 +9,10 @@ import { validateMessage } from '../contracts/validate-message.ts'
 import { describeGiven } from '../core/checks.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Emitter } from '../jobs/emitter.ts'
+import type { Traces } from '../observability/traces.ts'
 import { keyOfTrigger } from './collector-items.ts'
 import type { NamedCollector } from './collector-registry.ts'
+import { linkItems } from './traced-items.ts'
 
 /** What the handler of a trigger needs from its delivery. */
 export interface TriggerContext {
@@ -25,10 +27,11 @@ export interface TriggerHandlerSetup {
   readonly collector: NamedCollector
   readonly store: () => CollectorStore
   readonly emitter: Pick<Emitter, 'message'>
+  readonly traces: Traces | undefined
 }
 
 export function createTriggerHandler(setup: TriggerHandlerSetup): TriggerHandler {
-  const { collector, store } = setup
+  const { collector, store, traces } = setup
   const { name, maxItems, maxBytes } = collector
   return async (trigger, context) => {
     const key = keyOfTrigger(collector, trigger)
@@ -40,6 +43,7 @@ export function createTriggerHandler(setup: TriggerHandlerSetup): TriggerHandler
     const batch = await store().begin({ ...about, ...context.lease, maxItems, maxBytes })
     switch (batch.status) {
       case 'begun':
+        linkItems(traces, batch.items)
         context.endBatch(about, await merged(setup, key, batch.items))
         return
       case 'busy':

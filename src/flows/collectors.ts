@@ -16,6 +16,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { pageOptions, refuseUnknownOptions } from '../core/options.ts'
 import { supported } from '../core/supported.ts'
 import type { Emitter } from '../jobs/emitter.ts'
+import type { Traces } from '../observability/traces.ts'
 import { createTriggerHandler, type TriggerHandler } from './collector-handler.ts'
 import { type AddOptions, itemRequest } from './collector-items.ts'
 import {
@@ -23,6 +24,7 @@ import {
   type CollectorRegistrySetup,
   type NamedCollector,
 } from './collector-registry.ts'
+import { tracedAdd, tracedItem } from './traced-items.ts'
 
 /** The keys of an app's collectors. */
 export type CollectorName<Parts> = keyof PartOf<Parts, 'collectors'> & string
@@ -100,6 +102,7 @@ export interface Collectors<Parts> {
 export interface CollectorsSetup extends CollectorRegistrySetup {
   readonly backend: Pick<Backend, 'collectors'>
   readonly emitter: Pick<Emitter, 'message'>
+  readonly traces?: Traces | undefined
 }
 
 /** Refuses an app with collectors on a backend that does not support them. */
@@ -118,18 +121,19 @@ export function refuseCollectors(
 }
 
 export function createCollectors<Parts>(setup: CollectorsSetup): Collectors<Parts> {
-  const { backend, emitter } = setup
+  const { backend, emitter, traces } = setup
   const declared = new CollectorRegistry(setup)
-  const store = (): CollectorStore => supported(backend.collectors)
+  const store = (): CollectorStore => tracedAdd(supported(backend.collectors), traces)
   const handles = declared.all.map((one) => [one.key, createHandle(store, one)])
   return {
     // The handles have the keys of this app. The cast only adds the types of their items.
     collectors: Object.freeze(Object.fromEntries(handles)) as CollectorHandles<Parts>,
-    prepare: async (key, item, options) => itemRequest(declared.require(key), item, options),
+    prepare: async (key, item, options) =>
+      tracedItem(await itemRequest(declared.require(key), item, options), traces),
     handlers: new Map(
       declared.all.map((one) => [
         one.triggers.key,
-        createTriggerHandler({ collector: one, store, emitter }),
+        createTriggerHandler({ collector: one, store, emitter, traces }),
       ]),
     ),
   }

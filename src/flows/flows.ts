@@ -3,16 +3,18 @@
 import type { Backend } from '../backends/backend.ts'
 import type { FlowStore } from '../backends/flow-store.ts'
 import type { DeclaredFlowParts, DeclaredQueues } from '../contracts/define-app.ts'
-import type { NameScope } from '../contracts/resolve-names.ts'
+import type { NamedQueue, NameScope } from '../contracts/resolve-names.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { supported } from '../core/supported.ts'
 import type { Emitter } from '../jobs/emitter.ts'
+import type { Traces } from '../observability/traces.ts'
 import { type ChainHandle, createChainHandle } from './chain-handle.ts'
 import type { ChainSetup } from './chain-steps.ts'
 import { createFlowEmits, type FlowEmits } from './emitted-flows.ts'
 import { createFlowHandle, type FlowHandle } from './flow-handle.ts'
 import { FlowNames } from './flow-names.ts'
 import type { ChainAt, ChainName, FlowAt, FlowName } from './flow-types.ts'
+import { tracedChain, tracedFlow } from './traced-flows.ts'
 
 export type FlowHandles<Queues extends DeclaredQueues, Parts> = {
   readonly [Name in FlowName<Parts>]: FlowHandle<Queues, Parts, FlowAt<Parts, Name>>
@@ -34,6 +36,8 @@ export interface FlowsSetup {
   readonly scope: NameScope
   readonly backend: Pick<Backend, 'flows'>
   readonly emitter: Emitter
+  readonly queues: readonly NamedQueue[]
+  readonly traces?: Traces | undefined
 }
 
 /** Refuses an app with flows or chains on a backend that does not support them. */
@@ -53,12 +57,19 @@ export function refuseFlows(
 export function createFlows<Queues extends DeclaredQueues, Parts>(
   setup: FlowsSetup,
 ): Flows<Queues, Parts> {
-  const { app, scope, backend, emitter } = setup
+  const { app, scope, backend, emitter, queues, traces } = setup
   const names = new FlowNames(app, scope)
   const store = (): FlowStore => supported(backend.flows)
   const parts: ChainSetup = { names, emitter, store }
-  const flows = names.flows.map((one) => [one.key, createFlowHandle(parts, one)])
-  const chains = names.chains.map((one) => [one.key, createChainHandle(parts, one)])
+  const queueName = (key = ''): string => queues.find((one) => one.key === key)?.name ?? key
+  const flows = names.flows.map((one) => {
+    const units = queueName(one.declared.options.units)
+    return [one.key, tracedFlow(createFlowHandle(parts, one), traces, units)]
+  })
+  const chains = names.chains.map((one) => {
+    const first = queueName(one.declared.options.steps[0]?.queue)
+    return [one.key, tracedChain(createChainHandle(parts, one), traces, first)]
+  })
   // The handles have the keys of this app. The cast only adds the types of their messages.
   return {
     flows: Object.freeze(Object.fromEntries(flows)) as FlowHandles<Queues, Parts>,

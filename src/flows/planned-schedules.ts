@@ -7,6 +7,8 @@ import { ruleOf, type ScheduleRule } from '../contracts/schedule-rule.ts'
 import { scopeText } from '../contracts/scope-text.ts'
 import type { Ports } from '../core/ports.ts'
 import { createEmitter, type Emitter } from '../jobs/emitter.ts'
+import { tracedEmitter } from '../jobs/traced-emitter.ts'
+import type { Traces } from '../observability/traces.ts'
 
 export interface PlannedSchedule {
   /** The key in the app. */
@@ -34,11 +36,12 @@ export interface SchedulePlan {
   readonly queues: readonly NamedQueue[]
   readonly backend: Backend
   readonly ports: Pick<Ports, 'clock' | 'ids'>
+  readonly traces?: Traces | undefined
 }
 
 export function planSchedules(plan: SchedulePlan): readonly PlannedSchedule[] {
   const { app, stage } = plan
-  const emitter = createEmitter(plan)
+  const emitter = tracedEmitter(createEmitter(plan), plan.traces)
   const names = { app: app.name, stage }
   return Object.entries(app.schedules ?? {}).map(([key, { options }]) => {
     const isOrdered = app.queues[options.queue]?.type === 'fifo'

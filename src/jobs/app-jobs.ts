@@ -104,7 +104,7 @@ export interface AppJobs<Queues extends DeclaredQueues = DeclaredQueues> {
 
 export interface AppJobsSetup {
   readonly app: TieredApp
-  readonly backend: Backend
+  readonly backend: Pick<Backend, 'jobs'>
   readonly log: Logger
   readonly ports: Pick<Ports, 'clock' | 'timers'>
   readonly queues: readonly NamedQueue[]

@@ -9,7 +9,7 @@ import {
 } from '../contracts/jobs-declaration.ts'
 import type { Backoff } from '../contracts/queue-declaration.ts'
 import { backoffOf } from '../contracts/resolve-controls.ts'
-import { checkRange, checkText, type Violations } from '../core/checks.ts'
+import { checkRange, checkText, describeGiven, type Violations } from '../core/checks.ts'
 import { type DueOptions, dueOf } from '../core/due-options.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import {
@@ -23,6 +23,7 @@ import { limits, type Range } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { Clock } from '../core/ports.ts'
+import { parseTraceparent } from '../core/trace-context.ts'
 
 /** The options of one job. */
 export interface JobOptions extends JobLabels, DueOptions {
@@ -48,6 +49,11 @@ export interface JobOptions extends JobLabels, DueOptions {
   readonly attempts?: number
   /** The waits between attempts. Default: the `backoff` of its type or queue. */
   readonly backoff?: Backoff
+  /**
+   * The span that the job follows from, as a header of W3C Trace Context, such as that of an HTTP request.
+   * An active span of OpenTelemetry comes first.
+   */
+  readonly traceparent?: string
 }
 
 export interface EnqueueTogether {
@@ -71,6 +77,7 @@ const jobOptions: OptionNames<JobOptions> = {
   expiresAfter: true,
   attempts: true,
   backoff: true,
+  traceparent: true,
   ...jobLabelOptions,
 }
 
@@ -92,7 +99,7 @@ export function jobSettings(
 ): JobSettings {
   refuseUnknownOptions(options, jobOptions, prefix)
   refuseOptions(options, prefix)
-  const { owner, tenant, delay, runAt, attempts, backoff } = options
+  const { owner, tenant, delay, runAt, attempts, backoff, traceparent } = options
   const { expiresAfter = expiresAfterOf(queue, type) } = options
   // Every job passes here, so skip options that are not given.
   const settings: { -readonly [Key in keyof JobSettings]: JobSettings[Key] } = {
@@ -108,6 +115,11 @@ export function jobSettings(
   }
   if (backoff !== undefined) settings.backoff = backoffOf(backoff)
   if (hasLabels(options)) Object.assign(settings, givenLabels(options))
+  if (traceparent !== undefined) {
+    settings.systemAttributes = { traceparent }
+    const { traceId = parseTraceparent(traceparent)?.traceId } = settings
+    if (traceId !== undefined) settings.traceId = traceId
+  }
   const idempotency = idempotencyOf(options, queue)
   if (idempotency !== undefined) settings.idempotency = idempotency
   return settings
@@ -123,7 +135,7 @@ function idempotencyOf(
 }
 
 function refuseOptions(options: JobOptions, prefix: string): void {
-  const { idempotencyKey, coalesce, attempts, backoff } = options
+  const { idempotencyKey, coalesce, attempts, backoff, traceparent } = options
   const violations: Violations = []
   const text = (field: string, value: unknown, length: Range): void => {
     if (value !== undefined) checkText(violations, `${prefix}${field}`, value, length)
@@ -136,6 +148,11 @@ function refuseOptions(options: JobOptions, prefix: string): void {
     checkRange(violations, `${prefix}attempts`, attempts, limits.jobAttempts)
   }
   if (backoff !== undefined) checkBackoff(violations, `${prefix}backoff`, backoff)
+  if (traceparent !== undefined && parseTraceparent(String(traceparent)) === undefined) {
+    const given = typeof traceparent === 'string' ? 'another text' : describeGiven(traceparent)
+    const allowed = 'a header such as 00-<32 hex digits>-<16 hex digits>-01'
+    violations.push({ field: `${prefix}traceparent`, given, allowed })
+  }
   if (coalesce && idempotencyKey === undefined) {
     const allowed = 'a key, because coalesce needs one'
     violations.push({ field: `${prefix}idempotencyKey`, given: 'undefined', allowed })

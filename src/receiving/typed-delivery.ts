@@ -4,6 +4,7 @@ import { type Duration, durationMs } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { inCallerNames } from '../core/rename-fields.ts'
+import { type TraceCarrier, traceCarrierOf } from '../core/trace-context.ts'
 import type { PreparedMessage } from '../producer/queue-producer.ts'
 import type { Extended, LeaseClient, Settled } from './lease-client.ts'
 
@@ -26,6 +27,8 @@ export interface TypedDelivery<Message> {
   readonly attributes: Readonly<Record<string, MessageAttribute>>
   /** Source, time and reason, if the message comes from a dead-letter queue. */
   readonly deadLetterOrigin: DeadLetterOrigin | null
+  /** The trace context of the sender, for `propagation.extract` of OpenTelemetry; null if there is none. */
+  readonly traceContext: TraceCarrier | null
 
   /** Deletes the message and sends `emits`, in one transaction. */
   acknowledge(options?: { readonly emits?: readonly PreparedMessage[] }): Promise<Settled>
@@ -66,6 +69,9 @@ export function typedDelivery(setup: DeliverySetup): TypedDelivery<unknown> {
     group: isFifo ? delivery.group : null,
     attributes: delivery.attributes,
     deadLetterOrigin: delivery.deadLetterOrigin,
+    get traceContext() {
+      return traceCarrierOf(delivery) ?? null
+    },
 
     acknowledge: async (options = {}) => {
       refuseUnknownOptions(options, acknowledgeOptions)

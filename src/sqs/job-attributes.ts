@@ -3,6 +3,7 @@
  * prefix is reserved, so they do not count towards the ten attributes of a sender.
  */
 import type { Delivery, MessageAttribute } from '../backends/backend.ts'
+import type { DeliveredJob } from '../backends/job-store.ts'
 
 export const jobAttributePrefix = 'millrace.'
 
@@ -16,11 +17,12 @@ export const sentJobAttributes = {
 
 type Attributes = Readonly<Record<string, MessageAttribute>>
 
-/** The attributes of the sender and, for a job, those that a worker needs to run it and to report on it. */
-export function receivedAttributes({ attributes, job, leaseExpiresAt }: Delivery): Attributes {
-  if (job === null) return attributes
+/** What a worker needs to run a job and to report on it. */
+export function jobAttributes(
+  job: DeliveredJob,
+  { leaseExpiresAt }: Pick<Delivery, 'leaseExpiresAt'>,
+): Attributes {
   return {
-    ...attributes,
     'millrace.jobId': text(job.id),
     [sentJobAttributes.type]: text(job.type),
     'millrace.attempt': number(job.attempt),

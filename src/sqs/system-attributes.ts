@@ -3,6 +3,7 @@
  * same ones.
  */
 import type { Delivery } from '../backends/backend.ts'
+import { traceHeaderOf } from '../core/trace-context.ts'
 import { addressOf, formatArn, type QueuePlace } from './queue-address.ts'
 
 type ReadAttribute = (delivery: Delivery, home: QueuePlace) => string | null | undefined
@@ -33,14 +34,13 @@ const readers: Readonly<Record<SystemAttributeName, ReadAttribute>> = {
     deduplicationId === null ? null : formatSequenceNumber(sequence),
   MessageDeduplicationId: ({ deduplicationId }) => deduplicationId,
   MessageGroupId: ({ group }) => group,
-  AWSTraceHeader: ({ systemAttributes }) => systemAttributes[traceHeaderKey],
+  AWSTraceHeader: ({ systemAttributes }) => traceHeaderOf(systemAttributes),
   DeadLetterQueueSourceArn: ({ deadLetterOrigin: deadLetter }, home) =>
     deadLetter === null ? null : formatArn(addressOf(deadLetter.source, home)),
 }
 
 /** The key in `NewMessage.systemAttributes`. */
 export const senderKey = 'SenderId'
-export const traceHeaderKey = 'AWSTraceHeader'
 
 /** The requested attributes that the message has. */
 export function systemAttributesOf(

@@ -1,4 +1,7 @@
 /** The values in a payload that a contract marks as secret or personal. */
+import type { Delivery } from '../backends/backend.ts'
+import type { ReadMessage } from '../receiving/read-message.ts'
+import type { Work } from './source.ts'
 
 /** Shorter values occur in too many places to be removed from a text. */
 const lengthMin = 3
@@ -42,4 +45,15 @@ function collect(value: unknown, path: readonly string[], into: string[]): void 
 function formsOf(value: string): readonly string[] {
   const escaped = JSON.stringify(value).slice(1, -1)
   return escaped === value ? [value] : [value, escaped]
+}
+
+/** The hidden values of the payload as it was sent, and of the output of its schema. */
+export function valuesToHide(
+  { hidden }: Work,
+  { body }: Delivery,
+  read?: ReadMessage,
+): readonly string[] {
+  if (hidden.length === 0) return []
+  const message = read?.status === 'read' ? read.message : undefined
+  return [...hiddenInBody(body, hidden), ...hiddenValues(message, hidden)]
 }

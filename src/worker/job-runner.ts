@@ -15,16 +15,18 @@ import type { TieredJob } from '../contracts/tier-declaration.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { Ports } from '../core/ports.ts'
+import type { Traces } from '../observability/traces.ts'
 import { notAJob } from '../receiving/read-delivery.ts'
-import { type ReadMessage, readMessage } from '../receiving/read-message.ts'
+import { readMessage } from '../receiving/read-message.ts'
 import type { EmittedParts } from './attempt-emits.ts'
 import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
 import { type EventDetails, eventAfter, eventOf, factsOf } from './attempt-facts.ts'
+import { type AttemptTrace, traceAttempt } from './attempt-trace.ts'
 import type { Claim } from './claim-loop.ts'
 import type { Claimed } from './claims-ahead.ts'
 import { AttemptContext, type SharedContext } from './handler-context.ts'
 import { endOf } from './handler-result.ts'
-import { hiddenInBody, hiddenValues } from './hidden-values.ts'
+import { valuesToHide } from './hidden-values.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { type Middleware, withMiddleware } from './middleware.ts'
 import { isOutcome } from './outcomes.ts'
@@ -50,6 +52,8 @@ export interface JobRunnerSetup {
   readonly onEnqueued:
     | ((jobs: readonly EmittedJob[], enqueued: readonly EnqueuedJob[]) => void)
     | undefined
+  /** Undefined if the app makes no spans. */
+  readonly traces: Traces | undefined
 }
 
 /** An attempt whose handler is running. */
@@ -68,6 +72,7 @@ interface Attempt extends Claimed {
   readonly work: Work
   readonly context: AttemptContext
   readonly startedMs: number
+  readonly trace: AttemptTrace | undefined
 }
 
 export class JobRunner {
@@ -112,7 +117,10 @@ export class JobRunner {
   /** Calls `onFreed` when the handler has ended and its slot is free. Repeated calls have no effect. */
   run(claimed: Claimed, onFreed: () => void): void {
     this.#unsettled += 1
-    void this.#run(claimed, onFreed)
+    const { traces } = this.#setup
+    if (traces === undefined) void this.#run(claimed, onFreed)
+    else
+      traceAttempt(traces, claimed, (trace) => this.#run(claimed, trace.detached(onFreed), trace))
   }
 
   /** Releases a delivery that will not be run here, as if it had not been received. */
@@ -131,7 +139,7 @@ export class JobRunner {
     for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  async #run(claimed: Claimed, onFreed: () => void): Promise<void> {
+  async #run(claimed: Claimed, onFreed: () => void, trace?: AttemptTrace): Promise<void> {
     const { source, delivery, lease } = claimed
     const { keeper, ports } = this.#setup
     try {
@@ -140,7 +148,7 @@ export class JobRunner {
       const work = this.#workFor(source, delivery)
       if (typeof work === 'string') {
         onFreed()
-        return await this.#refuse(source, delivery, work)
+        return await this.#refuse(claimed, work, trace)
       }
       // Most schemas and many handlers are synchronous, and a promise for each is expensive.
       const reading = readMessage(work.schema, delivery.body)
@@ -148,16 +156,16 @@ export class JobRunner {
       if (read.status === 'unfit') {
         onFreed()
         const why = `invalid_message: ${read.error.message}`
-        return await this.#refuse(source, delivery, why, valuesToHide(work, delivery))
+        return await this.#refuse(claimed, why, trace, valuesToHide(work, delivery))
       }
       const payload = read.status === 'read' ? read.message : undefined
       const context = this.#contextOf(claimed, payload)
       while (!keeper.mayLive(lease)) {
-        if (!(await this.#isRenewed(lease))) return this.#reportLost(context)
+        if (!(await this.#isRenewed(lease))) return this.#reportLost(context, trace)
       }
       lease.onLost = (loss) => context.abort(loss)
       const startedMs = ports.clock.monotonic()
-      const attempt: Attempt = { source, delivery, work, context, lease, startedMs }
+      const attempt: Attempt = { source, delivery, work, context, lease, startedMs, trace }
       const isFirst = context.attempt === 1
       const waitedMs = isFirst ? Math.max(0, delivery.leasedAt - delivery.sentAt) : null
       this.#report('started', { waitedMs }, attempt)
@@ -170,6 +178,7 @@ export class JobRunner {
       await this.#settleEnd(attempt, end, () => valuesToHide(work, delivery, read))
     } finally {
       onFreed()
+      trace?.end()
       this.#ended(lease)
     }
   }
@@ -183,8 +192,9 @@ export class JobRunner {
     }
   }
 
-  #reportLost(context: AttemptContext): void {
+  #reportLost(context: AttemptContext, trace: AttemptTrace | undefined): void {
     const error = 'The lease expired before the handler started.'
+    trace?.note('lost', { error })
     this.#setup.observe?.(eventOf('lost', context, { error }))
   }
 
@@ -275,7 +285,7 @@ export class JobRunner {
     end: HandlerEnd,
     hide: () => readonly string[],
   ): Promise<void> {
-    const { source, work, context, lease } = attempt
+    const { source, work, context, lease, trace } = attempt
     const { settler, keeper, ports, onEnqueued } = this.#setup
     const circumstances = {
       attempt: context.attempt,
@@ -287,6 +297,7 @@ export class JobRunner {
       chance: ports.randomness.next(),
     }
     const { receipt } = attempt.delivery
+    if (end.how === 'threw') trace?.threw(end.error)
     let outcome: Outcome
     let emitted: EmittedParts | undefined
     try {
@@ -298,18 +309,21 @@ export class JobRunner {
       }
     } catch (error) {
       // The result, or something that the handler emitted, does not fit its contract.
+      trace?.threw(error)
       outcome = outcomeOf({ how: 'threw', error }, { ...circumstances, hide: hide() })
     }
+    const isWorthwhile = (): boolean => !this.#isAbandoned && keeper.mayLive(lease)
+    const write = (settlement: Settlement): Promise<SettleResult> =>
+      settler.settle(source.setup.name, settlement, isWorthwhile)
     const settle = (settlement: Settlement): Promise<SettleResult> =>
-      settler.settle(
-        source.setup.name,
-        settlement,
-        () => !this.#isAbandoned && keeper.mayLive(lease),
-      )
+      trace === undefined
+        ? write(settlement)
+        : trace.settle(settlement.outcome, () => write(settlement))
     try {
       let result = await settle(settlementOf(receipt, outcome, emitted))
       if (result.status === 'refused') {
         const threw = { how: 'threw', error: thrownBy(result.error) } as const
+        trace?.threw(threw.error)
         outcome = outcomeOf(threw, { ...circumstances, hide: hide() })
         result = await settle({ receipt, outcome })
       }
@@ -325,7 +339,7 @@ export class JobRunner {
   /** The job may have been cancelled just now, before the signal of its handler was aborted. */
   async #reportUnsettled(attempt: Attempt): Promise<void> {
     const { observe, backend } = this.#setup
-    if (observe === undefined) return
+    if (observe === undefined && attempt.trace === undefined) return
     const { abortKind, type, id } = attempt.context
     const job = abortKind === undefined && type !== null ? await backend.jobs?.read({ id }) : null
     const isCancelled = abortKind === 'cancelled' || job?.status === 'cancelled'
@@ -334,14 +348,15 @@ export class JobRunner {
 
   /** Dead-letters a delivery that can never be handled, without calling a handler. */
   async #refuse(
-    source: Source,
-    delivery: Delivery,
+    { source, delivery }: Claimed,
     why: string,
+    trace: AttemptTrace | undefined,
     hide: readonly string[] = [],
   ): Promise<void> {
     const { settler, observe } = this.#setup
     const { receipt } = delivery
     const reason = errorSummary(why, hide)
+    trace?.note('refused', { error: reason })
     try {
       await settler.settle(
         source.setup.name,
@@ -354,8 +369,10 @@ export class JobRunner {
     observe?.(eventOf('refused', factsOf(source, delivery), { error: reason }))
   }
 
-  #report(event: WorkerEventName, more: EventDetails, { context, startedMs }: Attempt): void {
+  #report(event: WorkerEventName, more: EventDetails, attempt: Attempt): void {
+    const { context, startedMs, trace } = attempt
     const { observe, ports } = this.#setup
+    trace?.note(event, more)
     if (observe === undefined) return
     const durationMs = event === 'started' ? 0 : ports.clock.monotonic() - startedMs
     observe(eventOf(event, context, { durationMs, ...more }))
@@ -373,13 +390,6 @@ function settlementOf(
 /** If the callback of `within` threw, that is a failure of the handler, with its error. */
 function thrownBy(error: MillraceError): unknown {
   return error.code === 'within_failed' && error.cause !== undefined ? error.cause : error
-}
-
-/** The hidden values of the payload as it was sent, and of the output of its schema. */
-function valuesToHide({ hidden }: Work, { body }: Delivery, read?: ReadMessage): readonly string[] {
-  if (hidden.length === 0) return []
-  const message = read?.status === 'read' ? read.message : undefined
-  return [...hiddenInBody(body, hidden), ...hiddenValues(message, hidden)]
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -62,6 +62,7 @@ export interface WorkerSetup {
   readonly misplacement: JobRunnerSetup['misplacement']
   readonly observe: ((event: WorkerEvent) => void) | undefined
   readonly onEnqueued: JobRunnerSetup['onEnqueued']
+  readonly traces?: JobRunnerSetup['traces']
   /** Called when the store failed, with the time until the next try. */
   readonly onFailure: (
     what: 'claim' | 'settle',
@@ -87,10 +88,12 @@ export function createWorker(setup: WorkerSetup): Worker {
       if (stopping !== undefined) throw stillStopping()
       if (current !== undefined) return
       loss = undefined
-      current = new WorkerRun(setup, (error) => {
-        loss = error
-        void worker.stop()
-      })
+      const begin = (): WorkerRun =>
+        new WorkerRun(setup, (error) => {
+          loss = error
+          void worker.stop()
+        })
+      current = setup.traces === undefined ? begin() : setup.traces.detached(begin)
       setup.onStarted()
     },
     stop({ timeoutMs = setup.stopTimeoutMs } = {}) {
@@ -173,6 +176,7 @@ class WorkerRun {
       misplacement,
       observe,
       onEnqueued,
+      traces: setup.traces,
     })
     this.#runner = runner
     this.#loop = new ClaimLoop({

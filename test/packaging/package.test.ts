@@ -195,6 +195,33 @@ describe('the package', () => {
     assert.deepEqual(builtins.filter(isHttp), [])
   })
 
+  test('loads OpenTelemetry only for a program with a tracer provider, and works without it', async () => {
+    const opening = (options: string): string => `
+      const { defineApp, open, queue } = await import('millrace')
+      const mill = await open(defineApp('traced', { queues: { work: queue() } }), ${options})
+      await mill.queues.work.send(1)
+      await mill.close()`
+    const tracing = `
+      const names = []
+      const span = new Proxy({}, { get: (_, name) => () => (name === 'spanContext' ? {} : span) })
+      const tracer = { startSpan: (name) => names.push(name) && span }
+      const given = { getTracer: () => tracer }`
+    const options = "{ data: 'traced', traces: true }"
+    await assert.rejects(
+      loadedBy(opening(options)),
+      /@opentelemetry\/api cannot be loaded. Install/,
+    )
+    await project.link('@opentelemetry/api')
+    const { packages } = await loadedBy(opening("{ data: 'traced' }"))
+    assert.deepEqual(packages, ['croner'])
+    const traced = await loadedBy(`${tracing}
+      const { trace } = await import('@opentelemetry/api')
+      trace.setGlobalTracerProvider(given)
+      ${opening(options)}
+      if (names.join() !== 'send traced-dev-work') throw new Error(names.join())`)
+    assert.deepEqual(traced.packages, ['@opentelemetry/api', 'croner'])
+  })
+
   test('serves without what only some servers need', async () => {
     const { packages } = await loadedBy(`
       const { serve } = await import('millrace/server')

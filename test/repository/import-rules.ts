@@ -21,7 +21,14 @@ export const importRules: readonly ImportRule[] = [
   // Reads the version out of package.json.
   { part: 'version.ts', parts: [], outside: ['node:'] },
   { part: 'core', parts: [], outside: [] },
-  { part: 'observability', parts: ['core'], outside: [] },
+  { part: 'backends', parts: ['core'], outside: [] },
+  {
+    part: 'observability',
+    parts: ['core'],
+    types: ['backends'],
+    // Loaded when an app with traces is opened.
+    outside: ['@opentelemetry/api'],
+  },
   {
     part: 'contracts',
     parts: ['core'],
@@ -29,12 +36,11 @@ export const importRules: readonly ImportRule[] = [
     types: ['observability'],
     outside: ['@standard-schema/spec', 'croner'],
   },
-  { part: 'backends', parts: ['core'], outside: [] },
   { part: 'backends/sqlite', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sealing', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'sqs', parts: ['core', 'backends'], outside: ['node:'] },
   { part: 'templates', parts: ['core', 'contracts', 'sqs'], outside: ['node:', 'yaml'] },
-  { part: 'producer', parts: ['core', 'contracts', 'backends'], outside: [] },
+  { part: 'producer', parts: ['core', 'observability', 'contracts', 'backends'], outside: [] },
   {
     part: 'jobs',
     parts: ['core', 'observability', 'contracts', 'backends', 'producer'],

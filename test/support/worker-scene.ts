@@ -1,6 +1,6 @@
 /** An open app on a real store, with a virtual clock and a log that the test can read. */
 import { onTestFinished } from 'vitest'
-import { type Mill, open } from '../../src/app/open.ts'
+import { type Mill, type OpenOptions, open } from '../../src/app/open.ts'
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import type { App } from '../../src/contracts/define-app.ts'
@@ -37,13 +37,14 @@ export interface SceneOptions {
   readonly seed?: number
   /** Wraps the store of the app. */
   readonly wrap?: (backend: Backend) => Backend
+  readonly traces?: OpenOptions['traces']
 }
 
 const turnsMax = 200
 
 export async function openScene<const Opened extends App>(
   app: Opened,
-  { seed = 1, wrap = (backend) => backend }: SceneOptions = {},
+  { seed = 1, wrap = (backend) => backend, traces }: SceneOptions = {},
 ): Promise<WorkerScene<Opened>> {
   const folder = await temporaryFolder('worker')
   const ports = virtualPorts(seed)
@@ -51,7 +52,8 @@ export async function openScene<const Opened extends App>(
   const store = await openSqlite({ file: folder.file('millrace.db'), ports })
   const backend = wrap(store)
   const lines: LogLine[] = []
-  const mill = await open(app, { backend, ports, log: collectingLogger(lines) })
+  const log = collectingLogger(lines)
+  const mill = await open(app, { backend, ports, log, ...(traces !== undefined && { traces }) })
   onTestFinished(async () => {
     await withTime(clock, mill.close())
     await store.close()

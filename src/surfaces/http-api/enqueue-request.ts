@@ -3,6 +3,7 @@ import type { Duration } from '../../core/durations.ts'
 import { jobLabelNames, jobLabels, type LabelsView, labelsFrom } from '../../core/job-labels.ts'
 import { limits } from '../../core/limits.ts'
 import { snakeCase } from '../../core/snake-case.ts'
+import { parseTraceparent } from '../../core/trace-context.ts'
 import type { EnqueueOptions } from '../../jobs/job-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, isTrusted } from './caller.ts'
@@ -20,6 +21,8 @@ export interface EnqueueInput {
   readonly body: unknown
   /** The header Idempotency-Key. */
   readonly keyHeader: string | undefined
+  /** The header traceparent. */
+  readonly traceparent: string | undefined
   readonly caller: Caller
   readonly queue: KnownQueue
 }
@@ -55,14 +58,14 @@ interface Fields extends Partial<LabelsView>, DueFields {
 }
 
 export function readEnqueueRequest(input: EnqueueInput): EnqueueRequest {
-  const { body, keyHeader, caller, queue } = input
+  const { body, caller, queue } = input
   const given: Fields = readFields(body, isTrusted(caller) ? fields : kindsForUsers)
   const type = given.type ?? onlyTypeOf(queue)
   if (type === undefined) {
     const names = Object.keys(queue.declared.options.types)
     throw ApiProblem.invalid({ field: 'type', expected: `one of ${names.join(', ')}` })
   }
-  return { type, payload: given.payload, options: optionsOf(given, caller, keyHeader) }
+  return { type, payload: given.payload, options: optionsOf(given, input) }
 }
 
 /** The type, if the queue has exactly one. */
@@ -71,7 +74,8 @@ function onlyTypeOf({ declared }: KnownQueue): string | undefined {
   return others.length === 0 ? type : undefined
 }
 
-function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined): EnqueueOptions {
+function optionsOf(given: Fields, input: EnqueueInput): EnqueueOptions {
+  const { caller, keyHeader, traceparent } = input
   const { tenant, expires_after: expiresAfter, attempts } = given
   const idempotencyKey = idempotencyKeyOf(given.idempotency_key, keyHeader)
   // The default owner of a service's job is the service. A job from an admin has no owner by default.
@@ -84,7 +88,13 @@ function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined)
     ...dueFrom(given),
     ...(expiresAfter !== undefined && { expiresAfter }),
     ...(attempts !== undefined && { attempts }),
+    ...(isTraceparent(traceparent) && { traceparent }),
   }
+}
+
+/** The standard asks to ignore an invalid header. */
+function isTraceparent(header: string | undefined): header is string {
+  return header !== undefined && parseTraceparent(header) !== undefined
 }
 
 function idempotencyKeyOf(

@@ -29,6 +29,7 @@ export function enqueueRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
       const { type, payload, options } = readEnqueueRequest({
         body,
         keyHeader: c.req.header('idempotency-key'),
+        traceparent: c.req.header('traceparent'),
         caller: c.get('caller'),
         queue,
       })

@@ -61,6 +61,7 @@ import { describeStacks } from './stacks.contract.ts'
 import { describeStatistics } from './statistics.contract.ts'
 import { describeStuckJobs } from './stuck-jobs.contract.ts'
 import { type ContractRunner, ContractSuite } from './suite.ts'
+import { describeSystemAttributes } from './system-attributes.contract.ts'
 import { describeWhenReady } from './when-ready.contract.ts'
 
 export type { ContractHarness } from './contract-harness.ts'
@@ -112,6 +113,7 @@ const behaviours = [
   describeInboxHistory,
   describeSchedules,
   describeStuckJobs,
+  describeSystemAttributes,
   describeFindings,
   describeStacks,
   describeCollectors,

@@ -1,8 +1,8 @@
 /** The event that Lambda makes from a batch of messages, one record each, with the fields of AWS. */
 import type { Delivery, MessageAttribute } from '../../backends/backend.ts'
-import { receivedAttributes } from '../../sqs/job-attributes.ts'
 import { digestOfAttributes, digestOfBody } from '../../sqs/message-digest.ts'
 import { addressOf, formatArn, type QueuePlace } from '../../sqs/queue-address.ts'
+import { receivedAttributes } from '../../sqs/received-attributes.ts'
 import { systemAttributesOf } from '../../sqs/system-attributes.ts'
 
 export interface SqsEvent {

@@ -11,15 +11,16 @@ import type { KeyRow } from './collector-keys.ts'
 /** The items of a batch: see the migration. */
 export const inBatch = 'key = ? AND (item_order, arrival) <= (?, ?) AND arrival <= ?'
 
-const columns = 'id, item_order, arrival, staged_at, bytes, body'
+const columns = 'id, item_order, arrival, staged_at, bytes, body, system_attributes'
 /** While nothing runs the bounds are null, null and 0, and no item is on their near side. */
 const waiting = `FROM collector_item
   WHERE key = ? AND NOT ((item_order, arrival) <= (?, ?) AND arrival <= ?)`
 
 const sql = {
   insert: change(`
-    INSERT INTO collector_item (key, item_order, arrival, id, staged_at, bytes, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`),
+    INSERT INTO collector_item (
+      key, item_order, arrival, id, staged_at, bytes, body, system_attributes
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
   first: query<ItemPlace>(`
     SELECT item_order, arrival, bytes FROM collector_item
     WHERE key = ? ORDER BY item_order, arrival ${upTo}`),
@@ -39,13 +40,16 @@ export interface ItemRow {
   readonly staged_at: number
   readonly bytes: number
   readonly body: string
+  /** JSON. */
+  readonly system_attributes: string | null
 }
 
 export function insertItem(tx: StoreTransaction, { number }: KeyRow, item: NewItem): void {
-  const { id, order, body, bytes = Buffer.byteLength(body) } = item
+  const { id, order, body, bytes = Buffer.byteLength(body), systemAttributes } = item
+  const system = systemAttributes === undefined ? null : JSON.stringify(systemAttributes)
   // Any number that rises is enough.
   const arrival = tx.nextSequence()
-  tx.run(sql.insert, number, order, arrival, id, tx.now, bytes, body)
+  tx.run(sql.insert, number, order, arrival, id, tx.now, bytes, body, system)
 }
 
 /** Where an item stands, and how large it is. */
@@ -112,5 +116,7 @@ function boundsOf({ key, runs }: KeyState): Bounds {
 }
 
 export function stagedItem(row: ItemRow): StagedItem {
-  return { id: row.id, body: row.body, order: row.item_order, stagedAt: row.staged_at }
+  const { id, body, item_order: order, staged_at: stagedAt, system_attributes: system } = row
+  const item = { id, body, order, stagedAt }
+  return system === null ? item : { ...item, systemAttributes: JSON.parse(system) }
 }

@@ -9,6 +9,7 @@ import type {
   NewJob,
   ProgressResult,
   ReportProgress,
+  RetryJob,
 } from '../../job-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -59,7 +60,8 @@ interface CancelledRow extends RemovedRow {
   readonly unit: number | null
 }
 
-export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
+export function retryJob(tx: StoreTransaction, request: RetryJob): EnqueuedJob {
+  const { id, systemAttributes } = request
   endDueJob(tx, id)
   const job = requireJob(tx, id)
   if (job.status !== 'failed' && job.status !== 'cancelled') {
@@ -76,6 +78,7 @@ export function retryJob(tx: StoreTransaction, id: string): EnqueuedJob {
     ...givenLabels(job),
     ...(job.backoff !== null && { backoff: job.backoff }),
     ...expiryAgain(tx, id),
+    ...(systemAttributes !== undefined && { systemAttributes }),
   }
   const unit = unitToWorkOn(tx, id)
   const { status, id: newId, sequence } = storeJob(tx, queue, again, { retryOf: id, unit })

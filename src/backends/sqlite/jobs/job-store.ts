@@ -36,7 +36,7 @@ export function jobStore(writer: Writer, callers: CallerTransactions): JobStore 
       return readNow(writer, (view) => listJobs(view, request))
     },
     cancel: ({ id }) => writer.submit((tx) => cancelJob(tx, id)),
-    retry: ({ id }) => writer.add((tx) => retryJob(tx, id)),
+    retry: (request) => writer.add((tx) => retryJob(tx, request)),
     reschedule: (request) => writer.submit((tx) => rescheduleJob(tx, request)),
     promote: ({ id }) => writer.submit((tx) => promoteJob(tx, id)),
     attempts: ({ id }) => readUpToDate(id, (view) => readAttempts(view, id)),

@@ -18,6 +18,7 @@ import { stacks } from './0017-stacks.ts'
 import { pacedMovesAndReleases } from './0018-paced-moves-and-releases.ts'
 import { encryptionKeys } from './0019-encryption-keys.ts'
 import { ownExpiry } from './0020-own-expiry.ts'
+import { itemAttributes } from './0021-item-attributes.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -41,4 +42,5 @@ export const migrations: readonly string[] = [
   pacedMovesAndReleases,
   encryptionKeys,
   ownExpiry,
+  itemAttributes,
 ]

@@ -10,8 +10,8 @@ import {
 } from '../../../core/check-message.ts'
 import { limits } from '../../../core/limits.ts'
 import type { MessageAttribute } from '../../../core/message.ts'
+import { traceHeaderName } from '../../../core/trace-context.ts'
 import { jobAttributePrefix, sentJobAttributes } from '../../../sqs/job-attributes.ts'
-import { traceHeaderKey } from '../../../sqs/system-attributes.ts'
 import { invalidParameter } from '../refusals.ts'
 import { SqsError } from '../sqs-error.ts'
 import type { WireAttribute, WireAttributes } from './attribute-shapes.ts'
@@ -64,7 +64,7 @@ export function readAttributes(wire: WireAttributes | undefined): SentAttributes
 export function readTraceHeader(wire: WireAttributes): string | undefined {
   let header: string | undefined
   for (const [name, attribute] of Object.entries(wire)) {
-    if (name !== traceHeaderKey) {
+    if (name !== traceHeaderName) {
       throw invalidParameter(`Message system attribute name '${name}' is invalid.`)
     }
     const { type, value } = readAttribute('system', name, attribute)

@@ -6,7 +6,8 @@
 import { idPattern } from '../../../core/check-message.ts'
 import { limits } from '../../../core/limits.ts'
 import type { NewMessage } from '../../../core/message.ts'
-import { senderKey, traceHeaderKey } from '../../../sqs/system-attributes.ts'
+import { traceHeaderName } from '../../../core/trace-context.ts'
+import { senderKey } from '../../../sqs/system-attributes.ts'
 import type { ActionContext } from '../action.ts'
 import { invalidParameter, invalidValue, missingParameter, notForThisType } from '../refusals.ts'
 import { integer, type StructureShape, text, type ValueOf } from '../shapes.ts'
@@ -93,7 +94,7 @@ function keptBeside(
   const isForeign = caller.id !== settings.home.account
   if (traceHeader === undefined && !isForeign) return undefined
   return {
-    ...(traceHeader !== undefined && { [traceHeaderKey]: traceHeader }),
+    ...(traceHeader !== undefined && { [traceHeaderName]: traceHeader }),
     ...(isForeign && { [senderKey]: caller.id }),
   }
 }
