@@ -3,8 +3,10 @@
  * its message changes state, so it does not matter which program receives and settles it.
  */
 import type { BackoffPolicy } from '../core/backoff.ts'
+import type { Failure } from '../core/failure.ts'
 import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
 import type { JobStatus } from '../core/job-state.ts'
+import type { LogLine } from '../core/log-line.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { LeaseRefusal, Page } from './stored-message.ts'
 
@@ -27,6 +29,8 @@ export interface JobStore {
   retry(request: JobId): Promise<EnqueuedJob>
   /** How each attempt ended, oldest first. */
   attempts(request: JobId): Promise<readonly JobAttempt[]>
+  /** The lines that its handlers have logged, in order. */
+  logs(request: JobId): Promise<readonly JobLogLine[]>
   /**
    * Jobs that wait or run for longer than they should, the oldest first. Those that a kill switch or a
    * ceiling keeps waiting are not among them. The search is short, however full the queue is.
@@ -134,7 +138,14 @@ export interface JobAttempt {
   readonly startedAt: number
   readonly endedAt: number | null
   readonly outcome: 'running' | 'completed' | 'retried' | 'lapsed' | 'failed' | 'cancelled'
+  /** A safe summary of why it failed. */
   readonly error: string | null
+  /** The error with its stack and causes, cleaned; null if no error was recorded. */
+  readonly failure: Failure | null
+}
+
+export interface JobLogLine extends LogLine {
+  readonly attempt: number
 }
 
 export interface FindStuck {
@@ -159,6 +170,8 @@ export interface ReportProgress {
   readonly receipt: string
   /** 0 to 1. */
   readonly progress: number
+  /** Lines that the handler has logged so far and that are not stored yet. */
+  readonly logs?: readonly LogLine[]
 }
 
 export type ProgressResult =

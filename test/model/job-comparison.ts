@@ -24,6 +24,7 @@ export async function compareJobs(compared: Compared): Promise<void> {
   for (const job of model.jobs) {
     await compareRecord(compared, job)
     await compareAttempts(compared, job)
+    await compareLogs(compared, job)
   }
 }
 
@@ -51,6 +52,12 @@ async function compareAttempts({ stores, side }: Compared, job: ModelJob): Promi
   const attempts = await stores.store(side).jobs.attempts({ id: stores.idOf(job, side) })
   const compared = hasExactEnd(job) ? (all: readonly JobAttempt[]) => all : withoutEnds
   assert.deepEqual(compared(attempts), compared(historyOf(job)), `${side}: attempts of ${job.name}`)
+}
+
+async function compareLogs({ stores, side }: Compared, job: ModelJob): Promise<void> {
+  const logs = await stores.store(side).jobs.logs({ id: stores.idOf(job, side) })
+  const expected = job.logs.map(({ lease: _, ...line }) => line)
+  assert.deepEqual(logs, expected, `${side}: logs of ${job.name}`)
 }
 
 export async function compareLists({ stores, side, model, queues }: Compared): Promise<void> {
@@ -84,7 +91,8 @@ function historyOf(job: ModelJob): readonly JobAttempt[] {
   const { status, lease, attemptsMade: attempt, history } = job
   if (status !== 'processing' || lease === undefined) return history
   const { startedAt } = lease
-  return [...history, { attempt, startedAt, endedAt: null, outcome: 'running', error: null }]
+  const running = { outcome: 'running', error: null, failure: null } as const
+  return [...history, { attempt, startedAt, endedAt: null, ...running }]
 }
 
 function countsOf(
