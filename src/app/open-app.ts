@@ -59,9 +59,10 @@ export async function openApp<const Opened extends App>(
   options: OpenOptions = {},
 ): Promise<Mill<Opened>> {
   refuseUnknownOptions(options, openOptions)
-  const { ports = systemPorts, log = silentLogger } = options
-  const { onNotice = noticesTo(options.log) } = options
-  const onChange = alarmListener(options)
+  const { ports = systemPorts } = options
+  const log = options.log || silentLogger
+  const { onNotice = noticesTo(log) } = options
+  const onChange = alarmListener({ log: options.log || undefined, onNotice: options.onNotice })
   const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
   const resolved = resolveQueues(app, stage)
   const heldNames = heldNamesIn(process.env, resolved.planned)
@@ -134,8 +135,9 @@ export async function openApp<const Opened extends App>(
     worker: (workerOptions) => {
       // The types ensure that every queue and type has a handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
-      const parts = { app, resolved, backend, ports, log, tally, heldNames, unstarted }
-      const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
+      const parts = { app, resolved, backend, ports, log, tally, heldNames, unstarted, emitter }
+      const printsFailures = options.log === undefined
+      const setup = { ...parts, printsFailures, flows: flows.emits, collectors: collecting }
       const worker = openWorker(setup, untyped)
       workers.push(worker)
       return worker

@@ -12,6 +12,7 @@ import type { FlowEmits } from '../flows/emitted-flows.ts'
 import type { Emitter } from '../jobs/emitter.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
+import { failureReport } from '../observability/print-failure.ts'
 import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
 import { createBudgets } from '../operations/switches.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
@@ -28,6 +29,8 @@ export interface OpenWorkerSetup {
   readonly backend: Backend
   readonly ports: Ports
   readonly log: Logger
+  /** Whether failed attempts are printed to stderr, because there is no log. */
+  readonly printsFailures: boolean
   /** Counts how handlers end, for the metrics. */
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
@@ -87,10 +90,11 @@ function onEnqueued({ resolved, log }: OpenWorkerSetup): WorkerSetup['onEnqueued
 }
 
 function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
-  const { app, backend, log, emitter, flows, collectors } = setup
+  const { app, backend, ports, log, emitter, flows, collectors } = setup
   const budgets = createBudgets(backend, app.budgets)
   return {
-    log: (facts) => logWith(log, factFields(facts)),
+    log: (facts) => (log === silentLogger ? log : logWith(log, factFields(facts))),
+    now: () => ports.clock.now(),
     // The types of the context guarantee that the options belong to the queue.
     prepareMessage: (key, message, options) =>
       emitter.message(key, message, options as AnySendOptions),
@@ -105,17 +109,24 @@ function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
 }
 
 function observerOf(
-  { backend, log, tally }: OpenWorkerSetup,
+  { backend, log, printsFailures, tally }: OpenWorkerSetup,
   onEvent: ((event: WorkerEvent) => void) | undefined,
 ): ((event: WorkerEvent) => void) | undefined {
   const isLogged = log !== silentLogger
   const isCounted = backend.metrics !== null
-  if (!isLogged && !isCounted && onEvent === undefined) return undefined
+  if (!isLogged && !printsFailures && !isCounted && onEvent === undefined) return undefined
   return (event) => {
     if (isCounted) tally.note(event)
     if (isLogged) harmless(() => logTransition(log, event))
+    else if (printsFailures) printFailure(event)
     if (onEvent !== undefined) harmless(() => onEvent(event))
   }
+}
+
+/** Shows why a handler fails to those who have not set up a log yet. */
+function printFailure(event: WorkerEvent): void {
+  const report = failureReport(event)
+  if (report !== undefined) process.stderr.write(`millrace: ${report}`)
 }
 
 /** A log or a listener that throws must not prevent settling, or block a slot. */

@@ -49,8 +49,11 @@ export interface OpenOptions {
    * as a process warning if there is no `log`.
    */
   readonly onNotice?: (notice: Notice) => void
-  /** Gets one line per transition of a job. Any logger with these four methods works. Default: none. */
-  readonly log?: Logger
+  /**
+   * Gets one line per transition of a job. Any logger with these four methods works. Default: none, and
+   * workers print failed attempts to stderr. `false`: none, and nothing is printed.
+   */
+  readonly log?: Logger | false
   /**
    * Lets alarms post to webhooks on this machine and in private networks. Default: MILLRACE_PRIVATE_WEBHOOKS
    * (`allow` or `refuse`), or false.

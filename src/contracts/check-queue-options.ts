@@ -50,6 +50,7 @@ const jobsKeys: readonly string[] = [
   'attempts',
   'idempotencyFor',
   'keepFinished',
+  'keepLogs',
   ...commonKeys,
 ]
 
@@ -109,6 +110,7 @@ function checkJobsOptions(into: Violations, field: string, options: Fields): voi
     attempts: (to, at, value) => checkRange(to, at, value, limits.jobAttempts),
     idempotencyFor: (to, at, value) => checkDuration(to, at, value, limits.idempotencyMs),
     keepFinished: checkKeepFinished,
+    keepLogs: checkFlag,
   })
   checkReceives(into, field, options)
 }

@@ -10,6 +10,13 @@ describe('the failure of an attempt', () => {
     assert.notInclude(stack, 'node:internal')
   })
 
+  it('ends its stack where the worker called the handler', () => {
+    const error = new Error('x')
+    error.stack =
+      'Error: x\n    at scan (/a.js:1:1)\n    at JobRunner.#handle (/b.js:2:2)\n    at c'
+    assert.equal(failureOf(error).stack, 'at scan (/a.js:1:1)')
+  })
+
   it('has the chain of causes, and the errors of an AggregateError', () => {
     const refused = Object.assign(new Error('connect failed'), { code: 'ECONNREFUSED' })
     const both = new AggregateError([refused, 'a text'], 'no address answered')

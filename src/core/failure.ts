@@ -11,7 +11,7 @@ import { limits } from './limits.ts'
 export interface ErrorDetails {
   readonly name: string
   readonly message: string
-  /** The frames of its stack, one per line, without those inside Node. Empty if there are none. */
+  /** The frames of its stack, one per line, without those inside Node and of the worker. Empty if there are none. */
   readonly stack: string
   /** The `code` of the error, such as `ECONNREFUSED`, if it has one. */
   readonly code?: string
@@ -28,6 +28,9 @@ const frameLengthMax = 256
 const nameLengthMax = 128
 /** Of all texts together. Quotation marks and line breaks take two characters of JSON. */
 const textMax = 8_192
+
+/** From here on, the frames show how the worker called the handler. */
+const calledByWorker = /^\s+at (?:async )?JobRunner\./
 
 /** @param hide values that a contract marks as secret or personal */
 export function failureOf(error: unknown, hide: readonly string[] = []): Failure {
@@ -88,7 +91,10 @@ function stackOf(error: unknown, hide: readonly string[]): string {
   const frames = cleanText(stack.slice(start), hide)
     .split('\n')
     .filter((line) => /^\s+at /.test(line) && !/[( ]node:/.test(line))
-  const kept = frames.slice(0, framesMax).map((frame) => cutText(oneLine(frame), frameLengthMax))
+  const own = frames.findIndex((frame) => calledByWorker.test(frame))
+  const kept = frames
+    .slice(0, own < 0 ? framesMax : Math.min(own, framesMax))
+    .map((frame) => cutText(oneLine(frame), frameLengthMax))
   return kept.join('\n')
 }
 

@@ -3,6 +3,24 @@
 /** Shorter values occur in too many places to be removed from a text. */
 const lengthMin = 3
 
+/** The hidden values of a payload as it was sent, and of the output of its schema. */
+export function hiddenInBody(
+  body: string,
+  message: unknown,
+  paths: readonly string[],
+): readonly string[] {
+  if (paths.length === 0) return []
+  return [...hiddenValues(parsed(body), paths), ...hiddenValues(message, paths)]
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
 /** Paths are names joined by dots. A path covers every element of an array. */
 export function hiddenValues(payload: unknown, paths: readonly string[]): readonly string[] {
   const found: string[] = []

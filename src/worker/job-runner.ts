@@ -19,15 +19,16 @@ import { notAJob } from '../receiving/read-delivery.ts'
 import { type ReadMessage, readMessage } from '../receiving/read-message.ts'
 import type { EmittedParts } from './attempt-emits.ts'
 import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
-import { type EventDetails, eventAfter, eventOf, factsOf } from './attempt-facts.ts'
+import { type EventDetails, eventAfter, eventOf, factsOf, lostAfter } from './attempt-facts.ts'
 import type { Claim } from './claim-loop.ts'
 import type { Claimed } from './claims-ahead.ts'
 import { AttemptContext, type SharedContext } from './handler-context.ts'
 import { endOf } from './handler-result.ts'
-import { hiddenValues } from './hidden-values.ts'
+import { hiddenInBody } from './hidden-values.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { type Middleware, withMiddleware } from './middleware.ts'
 import { isOutcome } from './outcomes.ts'
+import { reportProgress } from './report-progress.ts'
 import type { Settler } from './settler.ts'
 import type { Source, Work } from './source.ts'
 import type { WorkerEvent, WorkerEventName } from './worker-event.ts'
@@ -148,10 +149,11 @@ export class JobRunner {
       if (read.status === 'unfit') {
         onFreed()
         const why = `invalid_message: ${read.error.message}`
-        return await this.#refuse(source, delivery, why, valuesToHide(work, delivery))
+        const hide = valuesToHide(work, delivery)
+        return await this.#refuse(source, delivery, why, { cause: read.error, hide })
       }
-      const payload = read.status === 'read' ? read.message : undefined
-      const context = this.#contextOf(claimed, payload)
+      const hide = (): readonly string[] => valuesToHide(work, delivery, read)
+      const context = this.#contextOf(claimed, read, hide)
       while (!keeper.mayLive(lease)) {
         if (!(await this.#isRenewed(lease))) return this.#reportLost(context)
       }
@@ -167,7 +169,7 @@ export class JobRunner {
           : { how: 'threw', error: read.error }
       const end = handling instanceof Promise ? await handling : handling
       onFreed()
-      await this.#settleEnd(attempt, end, () => valuesToHide(work, delivery, read))
+      await this.#settleEnd(attempt, end, hide)
     } finally {
       onFreed()
       this.#ended(lease)
@@ -199,24 +201,16 @@ export class JobRunner {
     return this.#setup.misplacement(place) ?? work
   }
 
-  #contextOf({ source, delivery, lease }: Claimed, payload: unknown): AttemptContext {
-    const { context, backend, keeper } = this.#setup
-    const { queue, receipt } = lease
-    const attempt: AttemptContext = new AttemptContext(context, {
+  #contextOf(claimed: Claimed, read: ReadMessage, hide: () => readonly string[]): AttemptContext {
+    const { source, delivery, lease } = claimed
+    const attempt: AttemptContext = new AttemptContext(this.#setup.context, {
       facts: factsOf(source, delivery),
-      payload,
+      payload: read.status === 'read' ? read.message : undefined,
       lease,
       unit: delivery.unit,
-      reportProgress: async (progress) => {
-        if (delivery.job === null || backend.jobs === null) return
-        const noted = await backend.jobs.reportProgress({ queue, receipt, progress })
-        if (noted.status === 'refused') throw noted.error
-        // Aborts a handler without a lease here, before the next check of the keeper.
-        if (noted.status !== 'noted') {
-          const job = await backend.jobs.read({ id: attempt.id })
-          keeper.lose(lease, job?.status === 'cancelled' ? 'cancelled' : 'lease_lost')
-        }
-      },
+      keepsLogs: source.keepsLogs,
+      hide,
+      reportProgress: (progress) => reportProgress(this.#setup, claimed, attempt, progress),
     })
     return attempt
   }
@@ -288,6 +282,7 @@ export class JobRunner {
     }
     const { receipt } = attempt.delivery
     let outcome: Outcome
+    let cause = causeOf(end, context)
     let emitted: EmittedParts | undefined
     try {
       const ending = end.how === 'returned' ? endOf(end.value, work) : end
@@ -298,38 +293,41 @@ export class JobRunner {
       }
     } catch (error) {
       // The result, or something that the handler emitted, does not fit its contract.
+      cause = error
       outcome = outcomeOf({ how: 'threw', error }, { ...circumstances, hide: hide() })
     }
+    const logs = context.lines?.takeLast()
     const settle = (settlement: Settlement): Promise<SettleResult> =>
       settler.settle(
         source.setup.name,
-        settlement,
+        logs === undefined ? settlement : { ...settlement, logs },
         () => !this.#isAbandoned && keeper.mayLive(lease),
       )
     try {
       let result = await settle(settlementOf(receipt, outcome, emitted))
       if (result.status === 'refused') {
-        const threw = { how: 'threw', error: thrownBy(result.error) } as const
-        outcome = outcomeOf(threw, { ...circumstances, hide: hide() })
+        cause = thrownBy(result.error)
+        outcome = outcomeOf({ how: 'threw', error: cause }, { ...circumstances, hide: hide() })
         result = await settle({ receipt, outcome })
       }
       if (result.status === 'settled') {
         if (result.enqueued.length > 0) onEnqueued?.(emitted?.jobs ?? [], result.enqueued)
-        this.#report(...eventAfter(outcome), attempt)
-      } else await this.#reportUnsettled(attempt)
+        this.#report(...eventAfter(outcome, cause), attempt)
+      } else await this.#reportUnsettled(attempt, lostAfter(outcome, cause))
     } catch (error) {
-      this.#report('lost', { error: errorSummary(error) }, attempt)
+      this.#report('lost', lostAfter(outcome, error, errorSummary(error)), attempt)
     }
   }
 
   /** The job may have been cancelled just now, before the signal of its handler was aborted. */
-  async #reportUnsettled(attempt: Attempt): Promise<void> {
+  async #reportUnsettled(attempt: Attempt, lost: EventDetails): Promise<void> {
     const { observe, backend } = this.#setup
     if (observe === undefined) return
     const { abortKind, type, id } = attempt.context
     const job = abortKind === undefined && type !== null ? await backend.jobs?.read({ id }) : null
     const isCancelled = abortKind === 'cancelled' || job?.status === 'cancelled'
-    this.#report(isCancelled ? 'cancelled' : 'lost', {}, attempt)
+    if (isCancelled) this.#report('cancelled', {}, attempt)
+    else this.#report('lost', lost, attempt)
   }
 
   /** Dead-letters a delivery that can never be handled, without calling a handler. */
@@ -337,7 +335,7 @@ export class JobRunner {
     source: Source,
     delivery: Delivery,
     why: string,
-    hide: readonly string[] = [],
+    { cause, hide = [] }: { readonly cause?: unknown; readonly hide?: readonly string[] } = {},
   ): Promise<void> {
     const { settler, observe } = this.#setup
     const { receipt } = delivery
@@ -351,7 +349,7 @@ export class JobRunner {
     } catch {
       // Its lease expires, and the next receiver refuses it again.
     }
-    observe?.(eventOf('refused', factsOf(source, delivery), { error: reason }))
+    observe?.(eventOf('refused', factsOf(source, delivery), { error: reason, cause }))
   }
 
   #report(event: WorkerEventName, more: EventDetails, { context, startedMs }: Attempt): void {
@@ -370,24 +368,19 @@ function settlementOf(
   return emitted === undefined ? { receipt, outcome } : { ...emitted, receipt, outcome }
 }
 
+/** The error of a handler, or the reason why it was asked to stop. */
+function causeOf(end: HandlerEnd, context: AttemptContext): unknown {
+  if (end.how === 'returned') return undefined
+  return end.how === 'threw' ? end.error : context.signal.reason
+}
+
 /** If the callback of `within` threw, that is a failure of the handler, with its error. */
 function thrownBy(error: MillraceError): unknown {
   return error.code === 'within_failed' && error.cause !== undefined ? error.cause : error
 }
 
-/** The hidden values of the payload as it was sent, and of the output of its schema. */
 function valuesToHide({ hidden }: Work, { body }: Delivery, read?: ReadMessage): readonly string[] {
-  if (hidden.length === 0) return []
-  const message = read?.status === 'read' ? read.message : undefined
-  return [...hiddenValues(parsed(body), hidden), ...hiddenValues(message, hidden)]
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
+  return hiddenInBody(body, read?.status === 'read' ? read.message : undefined, hidden)
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

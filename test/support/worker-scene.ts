@@ -37,13 +37,15 @@ export interface SceneOptions {
   readonly seed?: number
   /** Wraps the store of the app. */
   readonly wrap?: (backend: Backend) => Backend
+  /** `unset`: the app is opened without the option. Default: a log that the test can read. */
+  readonly log?: 'read' | 'unset' | false
 }
 
 const turnsMax = 200
 
 export async function openScene<const Opened extends App>(
   app: Opened,
-  { seed = 1, wrap = (backend) => backend }: SceneOptions = {},
+  { seed = 1, wrap = (backend) => backend, log = 'read' }: SceneOptions = {},
 ): Promise<WorkerScene<Opened>> {
   const folder = await temporaryFolder('worker')
   const ports = virtualPorts(seed)
@@ -51,7 +53,8 @@ export async function openScene<const Opened extends App>(
   const store = await openSqlite({ file: folder.file('millrace.db'), ports })
   const backend = wrap(store)
   const lines: LogLine[] = []
-  const mill = await open(app, { backend, ports, log: collectingLogger(lines) })
+  const given = log === 'unset' ? {} : { log: log && collectingLogger(lines) }
+  const mill = await open(app, { backend, ports, ...given })
   onTestFinished(async () => {
     await withTime(clock, mill.close())
     await store.close()
