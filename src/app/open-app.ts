@@ -7,7 +7,9 @@ import type { App } from '../contracts/define-app.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { type ResolvedQueues, resolveQueues } from '../contracts/resolve-queues.ts'
+import { describeGiven } from '../core/checks.ts'
 import { durationMs } from '../core/durations.ts'
+import { logLevels } from '../core/log-line.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
@@ -59,6 +61,7 @@ export async function openApp<const Opened extends App>(
   options: OpenOptions = {},
 ): Promise<Mill<Opened>> {
   refuseUnknownOptions(options, openOptions)
+  refuseLog(options.log)
   const { ports = systemPorts } = options
   const log = options.log || silentLogger
   const { onNotice = noticesTo(log) } = options
@@ -150,6 +153,15 @@ export async function openApp<const Opened extends App>(
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Otherwise the mistake would show only when the first line is logged. */
+function refuseLog(log: unknown): void {
+  if (log === undefined || log === false) return
+  const methods: Readonly<Record<string, unknown>> = Object(log)
+  if (logLevels.every((level) => typeof methods[level] === 'function')) return
+  const allowed = `a logger with ${logLevels.join(', ')}, or false`
+  throw MillraceError.invalid([{ field: 'log', given: describeGiven(log), allowed }])
 }
 
 /** A backend that the caller passed in stays open. The caller closes it. */
