@@ -16,23 +16,26 @@ export function failureReport(transition: Transition): string | undefined {
 }
 
 function describe(transition: Transition): string | undefined {
-  const { event, attempt, maxAttempts, failure, retryInMs } = transition
-  const numbered = `attempt ${attempt}${maxAttempts === null ? '' : ` of ${maxAttempts}`}`
-  switch (event) {
+  const { failure, retryInMs } = transition
+  switch (transition.event) {
     case 'retried':
       // Without an error, the handler chose to be called again.
       return failure === null
         ? undefined
-        : `${numbered} failed, retry in ${rounded(retryInMs ?? 0)}`
+        : `${attemptOf(transition)} failed, retry in ${rounded(retryInMs ?? 0)}`
     case 'failed':
-      return `${numbered} failed, and there will be no retry`
+      return `${attemptOf(transition)} failed, and there will be no retry`
     case 'lost':
-      return `${numbered} was lost, another worker may run it again`
+      return `${attemptOf(transition)} was lost, another worker may run it again`
     case 'refused':
       return 'refused without a call to its handler'
     default:
       return undefined
   }
+}
+
+function attemptOf({ attempt, maxAttempts }: Transition): string {
+  return `attempt ${attempt}${maxAttempts === null ? '' : ` of ${maxAttempts}`}`
 }
 
 function indented(lines: readonly string[]): readonly string[] {

@@ -25,16 +25,28 @@ export type EventDetails = Partial<
   Pick<WorkerEvent, 'durationMs' | 'waitedMs' | 'error' | 'failure' | 'cause' | 'retryInMs'>
 >
 
+const noDetails: EventDetails = {}
+
 export function eventOf(
   event: WorkerEventName,
   facts: Facts,
-  details: EventDetails = {},
+  details: EventDetails = noDetails,
 ): WorkerEvent {
-  const { durationMs = 0, waitedMs = null, error = null, retryInMs = null } = details
-  const { failure = null, cause } = details
-  const { queue, type, id, attempt, maxAttempts, traceId } = facts
-  const what = { event, queue, type, id, attempt, maxAttempts, traceId }
-  return { ...what, durationMs, waitedMs, error, failure, cause, retryInMs }
+  return {
+    event,
+    queue: facts.queue,
+    type: facts.type,
+    id: facts.id,
+    attempt: facts.attempt,
+    maxAttempts: facts.maxAttempts,
+    traceId: facts.traceId,
+    durationMs: details.durationMs ?? 0,
+    waitedMs: details.waitedMs ?? null,
+    error: details.error ?? null,
+    failure: details.failure ?? null,
+    cause: details.cause,
+    retryInMs: details.retryInMs ?? null,
+  }
 }
 
 /** The event that follows a settled outcome. */
