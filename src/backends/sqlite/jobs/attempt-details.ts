@@ -14,7 +14,7 @@ const sql = {
   dropOlderLogs: change('DELETE FROM job_log WHERE number = ? AND attempt = ? AND token <> ?'),
   addLogs: change(`
     INSERT INTO job_log (number, attempt, part, token, lines)
-    SELECT ?1, ?2, coalesce(max(part), 0) + 1, ?3, ?4 FROM job_log WHERE number = ?1 AND attempt = ?2`),
+    SELECT ?, ?, coalesce(max(part), 0) + 1, ?, ? FROM job_log WHERE number = ? AND attempt = ?`),
   logs: query<{ attempt: number; lines: string }>(
     'SELECT attempt, lines FROM job_log WHERE number = ? ORDER BY attempt, part',
   ),
@@ -51,7 +51,8 @@ export function storeLogs(
 ): void {
   if (lines.length === 0) return
   tx.run(sql.dropOlderLogs, sequence, receive_count, token)
-  tx.run(sql.addLogs, sequence, receive_count, token, JSON.stringify(lines))
+  const key = [sequence, receive_count] as const
+  tx.run(sql.addLogs, ...key, token, JSON.stringify(lines), ...key)
   tx.wroteRow()
 }
 
