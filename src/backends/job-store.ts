@@ -3,12 +3,14 @@
  * its message changes state, so it does not matter which program receives and settles it.
  */
 import type { BackoffPolicy } from '../core/backoff.ts'
-import type { Failure } from '../core/failure.ts'
+import type { ErrorDetails, Failure } from '../core/failure.ts'
 import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
 import type { JobStatus } from '../core/job-state.ts'
-import type { LogLine } from '../core/log-line.ts'
+import type { LogLevel, LogLine } from '../core/log-line.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { LeaseRefusal, Page } from './stored-message.ts'
+
+export type { ErrorDetails, Failure, LogLevel, LogLine }
 
 export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */
