@@ -2,7 +2,7 @@
 import type { Failure } from '../../../core/failure.ts'
 import type { LogLine } from '../../../core/log-line.ts'
 import type { JobLogLine } from '../../job-store.ts'
-import { change, query } from '../driver/statements.ts'
+import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 
 const sql = {
@@ -21,10 +21,10 @@ const sql = {
 }
 
 /** Removes the details of a job that is forgotten. */
-export const forgetDetails = [
+export const forgetDetails: readonly Statement[] = [
   change('DELETE FROM job_failure WHERE number = ?'),
   change('DELETE FROM job_log WHERE number = ?'),
-] as const
+]
 
 export interface NumberedAttempt {
   readonly sequence: number
