@@ -115,6 +115,7 @@ export type { AlarmMetricName, AlarmRule, AlarmTarget } from './core/alarm-rule.
 export type { DueOptions } from './core/due-options.ts'
 export type { Duration } from './core/durations.ts'
 export { type ErrorCode, errorCodes } from './core/error-codes.ts'
+export type { ErrorDetails, Failure } from './core/failure.ts'
 export type { HandlerFigures } from './core/handler-figures.ts'
 export type { FinishedJobStatus, JobStatus } from './core/job-state.ts'
 export { MillraceError, type Violation } from './core/millrace-error.ts'

@@ -26,7 +26,7 @@ let folder: TemporaryFolder
 let mill: Mill<typeof tutor>
 beforeEach(async () => {
   folder = await temporaryFolder('no-personal-data')
-  mill = await open(tutor, { data: folder.path, onNotice: () => undefined })
+  mill = await open(tutor, { data: folder.path, onNotice: () => undefined, log: false })
 })
 afterEach(async () => {
   await mill.close()

@@ -7,7 +7,9 @@ import type { App } from '../contracts/define-app.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { type ResolvedQueues, resolveQueues } from '../contracts/resolve-queues.ts'
+import { describeGiven } from '../core/checks.ts'
 import { durationMs } from '../core/durations.ts'
+import { logLevels } from '../core/log-line.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
@@ -69,11 +71,12 @@ export async function openApp<const Opened extends App>(
   options: OpenOptions = {},
 ): Promise<Mill<Opened>> {
   refuseUnknownOptions(options, openOptions)
+  refuseLog(options.log)
   const { ports = systemPorts } = options
   const traces = await openTraces(options.traces, version)
-  const log = tracedLog(options.log ?? silentLogger, traces)
-  const { onNotice = noticesTo(options.log) } = options
-  const onChange = alarmListener(options)
+  const log = tracedLog(options.log || silentLogger, traces)
+  const { onNotice = noticesTo(options.log || silentLogger) } = options
+  const onChange = alarmListener({ log: options.log || undefined, onNotice: options.onNotice })
   const stage = options.stage ?? (process.env['MILLRACE_STAGE'] || app.stage || defaultStage)
   const resolved = resolveQueues(app, stage)
   const heldNames = heldNamesIn(process.env, resolved.planned)
@@ -127,7 +130,7 @@ export async function openApp<const Opened extends App>(
       ports,
       find: (name) => queues.find((queue) => queue.name === name),
       successor: flows.emits.successor,
-      observe: observerOf({ backend, log, tally }, undefined),
+      observe: observerOf({ backend, log, printsFailures: false, tally }, undefined),
     }),
     flows: flows.flows,
     chains: flows.chains,
@@ -150,7 +153,9 @@ export async function openApp<const Opened extends App>(
       // The types ensure that every queue and type has a handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
       const parts = { app, resolved, backend, ports, log, traces, tally, heldNames, unstarted }
-      const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
+      const printsFailures = options.log === undefined
+      const emits = { emitter, flows: flows.emits, collectors: collecting }
+      const setup = { ...parts, ...emits, printsFailures }
       const worker = openWorker(setup, untyped)
       workers.push(worker)
       return worker
@@ -163,6 +168,15 @@ export async function openApp<const Opened extends App>(
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Otherwise the mistake would show only when the first line is logged. */
+function refuseLog(log: unknown): void {
+  if (log === undefined || log === false) return
+  const methods: Readonly<Record<string, unknown>> = Object(log)
+  if (logLevels.every((level) => typeof methods[level] === 'function')) return
+  const allowed = `a logger with ${logLevels.join(', ')}, or false`
+  throw MillraceError.invalid([{ field: 'log', given: describeGiven(log), allowed }])
 }
 
 /** A backend that the caller passed in stays open. The caller closes it. */

@@ -12,6 +12,7 @@ import type { FlowEmits } from '../flows/emitted-flows.ts'
 import type { Emitter } from '../jobs/emitter.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
+import { failureReport } from '../observability/print-failure.ts'
 import type { Traces } from '../observability/traces.ts'
 import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
 import { createBudgets } from '../operations/switches.ts'
@@ -30,6 +31,8 @@ export interface OpenWorkerSetup {
   readonly ports: Ports
   readonly log: Logger
   readonly traces: Traces | undefined
+  /** Whether failed attempts are printed to stderr, because there is no log. */
+  readonly printsFailures: boolean
   /** Counts how handlers end, for the metrics. */
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
@@ -90,10 +93,11 @@ function onEnqueued({ resolved, log }: OpenWorkerSetup): WorkerSetup['onEnqueued
 }
 
 function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
-  const { app, backend, log, emitter, flows, collectors } = setup
+  const { app, backend, ports, log, emitter, flows, collectors } = setup
   const budgets = createBudgets(backend, app.budgets)
   return {
-    log: (facts) => logWith(log, factFields(facts)),
+    log: (facts) => (log === silentLogger ? log : logWith(log, factFields(facts))),
+    now: () => ports.clock.now(),
     // The types of the context guarantee that the options belong to the queue.
     prepareMessage: (key, message, options) =>
       emitter.message(key, message, options as AnySendOptions),
@@ -107,19 +111,31 @@ function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
   }
 }
 
-/** Logs and counts the events of attempts; undefined if nothing listens. */
+/** Logs, prints and counts the events of attempts; undefined if nothing listens. */
 export function observerOf(
-  { backend, log, tally }: Pick<OpenWorkerSetup, 'backend' | 'log' | 'tally'>,
+  {
+    backend,
+    log,
+    printsFailures,
+    tally,
+  }: Pick<OpenWorkerSetup, 'backend' | 'log' | 'printsFailures' | 'tally'>,
   onEvent: ((event: WorkerEvent) => void) | undefined,
 ): ((event: WorkerEvent) => void) | undefined {
   const isLogged = log !== silentLogger
   const isCounted = backend.metrics !== null
-  if (!isLogged && !isCounted && onEvent === undefined) return undefined
+  if (!isLogged && !printsFailures && !isCounted && onEvent === undefined) return undefined
   return (event) => {
     if (isCounted) tally.note(event)
     if (isLogged) harmless(() => logTransition(log, event))
+    else if (printsFailures) printFailure(event)
     if (onEvent !== undefined) harmless(() => onEvent(event))
   }
+}
+
+/** Shows why a handler fails to those who have not set up a log yet. */
+function printFailure(event: WorkerEvent): void {
+  const report = failureReport(event)
+  if (report !== undefined) process.stderr.write(`millrace: ${report}`)
 }
 
 /** A log or a listener that throws must not prevent settling, or block a slot. */

@@ -128,6 +128,24 @@ describe('an open app', () => {
   })
 })
 
+describe('the log of an app', () => {
+  test.each([true, null, {}, { info: () => undefined }, 'stderr'])(
+    'is refused if it is neither a logger nor false: %o',
+    async (log) => {
+      const app = defineApp('shop', { queues: { orders: queue() } })
+      const { path, remove } = await temporaryFolder('open')
+      onTestFinished(remove)
+      const given = log as unknown as false
+      await assert.rejects(open(app, { data: join(path, 'data'), log: given }), (error) => {
+        assert.ok(error instanceof MillraceError)
+        assert.match(error.message, /log.*a logger with debug, info, warn, error, or false/s)
+        return true
+      })
+      assert.equal(existsSync(join(path, 'data')), false)
+    },
+  )
+})
+
 describe('a message from elsewhere that does not match the contract', () => {
   test('is dead-lettered with the reason, and reported', async () => {
     const backend = await freshBackend()

@@ -52,8 +52,11 @@ export interface OpenOptions {
    * as a process warning if there is no `log`.
    */
   readonly onNotice?: (notice: Notice) => void
-  /** Gets one line per transition of a job. Any logger with these four methods works. Default: none. */
-  readonly log?: Logger
+  /**
+   * Gets one line per transition of a job. Any logger with these four methods works. Default: none, and
+   * workers print failed attempts to stderr. `false`: none, and nothing is printed.
+   */
+  readonly log?: Logger | false
   /**
    * Spans of OpenTelemetry for sending, receiving and running work. `true` refuses to open the app if no
    * tracer provider is registered; a provider is used instead of the registered one. Default: on if one is

@@ -3,6 +3,8 @@
  * milliseconds of the store's own clock. Refusals are `MillraceError`s. Calls on many messages return a
  * result for each entry, because one bad entry must not fail its neighbours.
  */
+import type { Failure } from '../core/failure.ts'
+import type { LogLine } from '../core/log-line.ts'
 import type { MessageAttribute, MessageState, NewMessage } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { QueueTotals } from '../core/queue-counters.ts'
@@ -228,12 +230,17 @@ export type Outcome =
        */
       readonly anyLease?: boolean
     }
-  /** Retried after a delay; the receive counts. A job stores the error, a safe summary. */
-  | { readonly kind: 'retry'; readonly delayMs: number; readonly error?: string }
+  /** Retried after a delay; the receive counts. A job stores the error, a safe summary, and the failure. */
+  | {
+      readonly kind: 'retry'
+      readonly delayMs: number
+      readonly error?: string
+      readonly failure?: Failure
+    }
   /** Ready again: the receive does not count. */
   | { readonly kind: 'release' }
   /** Moved to the dead-letter queue now. A job fails, also without such a queue. */
-  | { readonly kind: 'deadLetter'; readonly reason: string }
+  | { readonly kind: 'deadLetter'; readonly reason: string; readonly failure?: Failure }
 
 export interface Settlement {
   readonly receipt: string
@@ -242,6 +249,8 @@ export interface Settlement {
   readonly emits?: readonly EmittedMessage[]
   /** Jobs that are enqueued in the same commit. */
   readonly jobs?: readonly EmittedJob[]
+  /** Lines that the handler has logged. A job keeps them with the attempt that is settled. */
+  readonly logs?: readonly LogLine[]
   /** Only an acknowledgement may have the rest. It is in the same commit. */
   readonly flows?: readonly EmittedFlow[]
   readonly marks?: readonly MarkUnits[]

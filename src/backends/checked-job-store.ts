@@ -12,6 +12,7 @@ import {
 } from '../core/checks.ts'
 import { checkJobLabels } from '../core/job-labels.ts'
 import { limits } from '../core/limits.ts'
+import { checkLogs } from './attempt-checks.ts'
 import { type Checks, check, checkedStore, checkPage, refusal } from './checking.ts'
 import type { EnqueueJobs, JobStore, NewJob, RescheduleJob } from './job-store.ts'
 
@@ -46,6 +47,7 @@ const jobChecks: Checks<CheckedCalls> = {
   },
   promote: checkJobId,
   attempts: checkJobId,
+  logs: checkJobId,
   stuck: (into, request) => {
     checkOneOf(into, 'status', request.status, ['pending', 'processing'])
     checkRange(into, 'olderThanMs', request.olderThanMs, limits.janitorMs)
@@ -54,8 +56,10 @@ const jobChecks: Checks<CheckedCalls> = {
       checkSwitchNames(into, 'heldNames', request.heldNames)
     }
   },
-  reportProgress: (into, request) =>
-    checkNumber(into, 'progress', request.progress, { min: 0, max: 1 }),
+  reportProgress: (into, request) => {
+    checkNumber(into, 'progress', request.progress, { min: 0, max: 1 })
+    if (request.logs !== undefined) checkLogs(into, 'logs', request.logs)
+  },
   readReceipt: null,
 }
 

@@ -8,6 +8,7 @@ import {
 } from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
+import { checkFailure, checkLogs } from './attempt-checks.ts'
 import type { Outcome, Settlement } from './backend.ts'
 import { checkJob } from './checked-job-store.ts'
 import { checkCount, refusal } from './checking.ts'
@@ -16,8 +17,9 @@ import { checkMarks, checkOpening, checkStart } from './flow-checks.ts'
 import type { EmittedFlow } from './flow-store.ts'
 
 export function refuseArguments(settlement: Settlement): MillraceError | undefined {
-  const { outcome, emits, jobs } = settlement
-  const isBare = emits === undefined && jobs === undefined && !hasMore(settlement)
+  const { outcome, emits, jobs, logs } = settlement
+  const isBare =
+    emits === undefined && jobs === undefined && logs === undefined && !hasMore(settlement)
   // The common case, which every acknowledgement passes.
   if (outcome.kind === 'acknowledge' && isBare) return undefined
   return refusal((into) => {
@@ -27,6 +29,7 @@ export function refuseArguments(settlement: Settlement): MillraceError | undefin
       checkCount(into, 'jobs', jobs)
       for (const { job } of jobs) checkJob(into, job)
     }
+    if (logs !== undefined) checkLogs(into, 'logs', logs)
     if (hasMore(settlement)) checkMore(into, settlement)
   })
 }
@@ -80,5 +83,8 @@ function checkOutcome(into: Violations, outcome: Outcome): void {
   }
   if (outcome.kind === 'deadLetter') {
     checkLength(into, 'outcome.reason', outcome.reason, limits.reasonLength)
+  }
+  if ('failure' in outcome && outcome.failure !== undefined) {
+    checkFailure(into, 'outcome.failure', outcome.failure)
   }
 }

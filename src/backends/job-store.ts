@@ -3,11 +3,15 @@
  * its message changes state, so it does not matter which program receives and settles it.
  */
 import type { BackoffPolicy } from '../core/backoff.ts'
+import type { ErrorDetails, Failure } from '../core/failure.ts'
 import type { JobLabels, KeptLabels } from '../core/job-labels.ts'
 import type { JobStatus } from '../core/job-state.ts'
+import type { LogLevel, LogLine } from '../core/log-line.ts'
 import type { NewMessage, SealedContent } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import type { LeaseRefusal, Page, UnitKey } from './stored-message.ts'
+
+export type { ErrorDetails, Failure, LogLevel, LogLine }
 
 export interface JobStore {
   /** Stores all jobs or none; the first refusal rejects the call. */
@@ -35,6 +39,8 @@ export interface JobStore {
   promote(request: JobId): Promise<JobRecord>
   /** How each attempt ended, oldest first. */
   attempts(request: JobId): Promise<readonly JobAttempt[]>
+  /** The lines that its handlers have logged, in order. */
+  logs(request: JobId): Promise<readonly JobLogLine[]>
   /**
    * Jobs that wait or run for longer than they should, the oldest first. Those that a kill switch or a
    * ceiling keeps waiting are not among them. The search is short, however full the queue is.
@@ -166,7 +172,14 @@ export interface JobAttempt {
   readonly startedAt: number
   readonly endedAt: number | null
   readonly outcome: 'running' | 'completed' | 'retried' | 'lapsed' | 'failed' | 'cancelled'
+  /** A safe summary of why it failed. */
   readonly error: string | null
+  /** The error with its stack and causes, cleaned; null if no error was recorded. */
+  readonly failure: Failure | null
+}
+
+export interface JobLogLine extends LogLine {
+  readonly attempt: number
 }
 
 export interface FindStuck {
@@ -191,6 +204,8 @@ export interface ReportProgress {
   readonly receipt: string
   /** 0 to 1. */
   readonly progress: number
+  /** Lines that the handler has logged so far and that are not stored yet. */
+  readonly logs?: readonly LogLine[]
 }
 
 export interface ReadReceipt {

@@ -51,6 +51,7 @@ const jobsKeys: readonly string[] = [
   'expiresAfter',
   'idempotencyFor',
   'keepFinished',
+  'keepLogs',
   ...commonKeys,
 ]
 
@@ -111,6 +112,7 @@ function checkJobsOptions(into: Violations, field: string, options: Fields): voi
     expiresAfter: (to, at, value) => checkDuration(to, at, value, limits.jobExpiryMs),
     idempotencyFor: (to, at, value) => checkDuration(to, at, value, limits.idempotencyMs),
     keepFinished: checkKeepFinished,
+    keepLogs: checkFlag,
   })
   checkReceives(into, field, options)
 }

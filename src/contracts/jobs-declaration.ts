@@ -63,6 +63,8 @@ export interface JobsOptions<Types extends JobTypes = JobTypes>
   readonly idempotencyFor?: Duration
   /** How long finished jobs are kept. */
   readonly keepFinished?: KeepFinished
+  /** Whether the lines that handlers log with `context.log` are kept with the job. Default: true. */
+  readonly keepLogs?: boolean
 }
 
 export interface KeepFinished {

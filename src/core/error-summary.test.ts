@@ -42,6 +42,12 @@ describe('the summary of an error', () => {
     assert.match(summary, /\[hidden\]|\[e-mail\]/)
   })
 
+  it('takes the version of a package for no address', () => {
+    const text = 'at parse (/node_modules/.pnpm/zod@4.1.0/index.js:3:1)'
+    assert.equal(errorSummary(text), text)
+    assert.equal(errorSummary('no route to root@10.0.0.1'), 'no route to [e-mail]')
+  })
+
   it('hides the values that it is told to hide, the longest first', () => {
     const summary = errorSummary('no card 4111-1111 for 4111', ['4111', '4111-1111'])
     assert.equal(summary, 'no card [hidden] for [hidden]')

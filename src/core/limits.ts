@@ -45,6 +45,12 @@ export const limits = {
   tagsPerJob: { min: 0, max: 20, unit: 'tags' },
   errorLength: { min: 0, max: 1_024, unit: 'characters' },
   reasonLength: { min: 0, max: 1_024, unit: 'characters' },
+  /** Of the error of an attempt, with stack and causes, as JSON. */
+  failureLength: { min: 1, max: 16_384, unit: 'characters' },
+  /** Lines of a handler's log that one call stores. */
+  logLines: { min: 0, max: 1_000, unit: 'lines' },
+  /** Of these lines as JSON. */
+  logLength: { min: 1, max: 65_536, unit: 'characters' },
   concurrency: { min: 1, max: 100_000, unit: 'at once' },
   rateMax: { min: 1, max: 1_000_000, unit: 'starts' },
   ratePerMs: { min: 100, max: 86_400_000, unit: 'ms' },

@@ -3,7 +3,7 @@
  */
 
 import type { Backend, Page } from '../backends/backend.ts'
-import type { EnqueuedJob, JobAttempt, JobStore } from '../backends/job-store.ts'
+import type { EnqueuedJob, JobAttempt, JobLogLine, JobStore } from '../backends/job-store.ts'
 import type { DeclaredQueues } from '../contracts/define-app.ts'
 import {
   isJobsQueue,
@@ -84,6 +84,8 @@ export interface AppJobs<Queues extends DeclaredQueues = DeclaredQueues> {
   ): Promise<Page<Job>>
   /** How each attempt ended, oldest first. */
   attempts(id: string): Promise<readonly JobAttempt[]>
+  /** The lines that its handlers have logged with `context.log`, in order. */
+  logs(id: string): Promise<readonly JobLogLine[]>
   /** Cancels a job that has not finished, even while it runs. */
   cancel(id: string): Promise<Job>
   /** Enqueues a failed or cancelled job again, as a new job. */
@@ -184,6 +186,7 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
       return { ...page, items: page.items.map(jobFrom) }
     },
     attempts: async (id) => stored().attempts({ id }),
+    logs: async (id) => stored().logs({ id }),
     cancel: async (id) => jobFrom(await stored().cancel({ id })),
     retry: async (id) => stored().retry({ id }),
     reschedule: async (id, when) => {

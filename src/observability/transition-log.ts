@@ -1,4 +1,5 @@
 /** Logs one line per transition of a job or message, never its content. */
+import { type Failure, failureText } from '../core/failure.ts'
 import type { LogFields, Logger } from './logger.ts'
 
 export interface Transition {
@@ -17,6 +18,10 @@ export interface Transition {
   readonly waitedMs: number | null
   /** A safe summary of the error, if any. */
   readonly error: string | null
+  /** The error with its stack and causes, without what the contract hides. */
+  readonly failure: Failure | null
+  /** The error itself, as it was thrown; it may quote the payload. Undefined if there was none. */
+  readonly cause: unknown
   /** Time until the retry. */
   readonly retryInMs: number | null
 }
@@ -53,7 +58,7 @@ const lines: Readonly<Record<TransitionName, Line>> = {
 }
 
 export function logTransition(log: Logger, transition: Transition): void {
-  const { event, durationMs, error, retryInMs } = transition
+  const { event, durationMs, error, failure, retryInMs } = transition
   const { level, status } = lines[event]
   const noun = transition.type === null ? 'message' : 'job'
   log[level](
@@ -63,10 +68,17 @@ export function logTransition(log: Logger, transition: Transition): void {
       outcome: event,
       ...(event !== 'started' && { duration_ms: Math.round(durationMs * 10) / 10 }),
       ...(error !== null && { error }),
+      ...(failure !== null && failureFields(failure)),
       ...(retryInMs !== null && { retry_in_ms: retryInMs }),
     },
     `${noun} ${event}`,
   )
+}
+
+function failureFields(failure: Failure): LogFields {
+  const { name: error_name, code: error_code } = failure
+  const error_stack = failureText(failure)
+  return { error_name, ...(error_code !== undefined && { error_code }), error_stack }
 }
 
 export type TransitionFacts = Pick<

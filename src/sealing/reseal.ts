@@ -12,11 +12,18 @@ export function resealed(cipher: Cipher, text: string, form: ContentForm): strin
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Fields that hold content, in work that waits to be sent and in the origin of a dead letter. */
-const contentFields: ReadonlySet<string> = new Set(['body', 'payload', 'reason'])
+/** Fields that hold content: in work that waits to be sent, origins of dead letters, failures and log lines. */
+const contentFields: ReadonlySet<string> = new Set([
+  'body',
+  'payload',
+  'reason',
+  'message',
+  'stack',
+])
 
 function resealedJson(cipher: Cipher, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if (Array.isArray(value)) return value.map((member) => resealedJson(cipher, member))
+  if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([name, member]) => [
     name,
     resealedMember(cipher, name, member),
@@ -25,11 +32,21 @@ function resealedJson(cipher: Cipher, value: unknown): unknown {
 }
 
 function resealedMember(cipher: Cipher, name: string, member: unknown): unknown {
+  if (name === 'fields') return resealedFields(cipher, Object(member))
   if (typeof member !== 'string') return resealedJson(cipher, member)
   // Attributes of a message that waits to be sent are a text of their own.
   if (name === 'encoded') return resealed(cipher, member, 'json') ?? member
   if (name === sealedAttributes || contentFields.has(name)) return cipher.reseal(member) ?? member
   return member
+}
+
+/** Of a log line: their names are the handler's own. */
+function resealedFields(cipher: Cipher, fields: Json): Json {
+  const entries = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? (cipher.reseal(value) ?? value) : value,
+  ])
+  return Object.fromEntries(entries)
 }
 
 /** Work that was kept in the clear has to say its size from now on. */

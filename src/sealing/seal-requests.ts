@@ -13,6 +13,8 @@ import type { NewJob } from '../backends/job-store.ts'
 import { encodeAttributes } from '../backends/message-attributes.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { isContentValid, messageBytes } from '../core/check-message.ts'
+import type { ErrorDetails, Failure } from '../core/failure.ts'
+import type { LogLine } from '../core/log-line.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Cipher } from './cipher.ts'
 
@@ -136,7 +138,7 @@ export class Sealer {
   settlement(settlement: Settlement): Settlement {
     const { outcome, emits, jobs, flows, marks, starts, items } = settlement
     return {
-      ...settlement,
+      ...this.logged(settlement),
       outcome: this.#outcome(outcome),
       ...(emits && { emits: emits.map(this.emittedMessage) }),
       ...(jobs && { jobs: jobs.map(this.emittedJob) }),
@@ -147,6 +149,30 @@ export class Sealer {
     }
   }
 
+  logged<Request extends { readonly logs?: readonly LogLine[] }>(request: Request): Request {
+    const { logs } = request
+    return logs === undefined ? request : { ...request, logs: logs.map(this.#line) }
+  }
+
+  #line = (line: LogLine): LogLine => {
+    const fields = Object.entries(line.fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? this.text(value) : value,
+    ])
+    return { ...line, message: this.text(line.message), fields: Object.fromEntries(fields) }
+  }
+
+  #failed<Failed extends { readonly failure?: Failure }>(outcome: Failed): Failed {
+    const { failure } = outcome
+    if (failure === undefined) return outcome
+    const causes = failure.causes.map((cause) => this.#details(cause))
+    return { ...outcome, failure: { ...this.#details(failure), causes } }
+  }
+
+  #details(details: ErrorDetails): ErrorDetails {
+    return { ...details, message: this.text(details.message), stack: this.text(details.stack) }
+  }
+
   #outcome(outcome: Outcome): Outcome {
     switch (outcome.kind) {
       case 'acknowledge':
@@ -154,11 +180,12 @@ export class Sealer {
           ? outcome
           : { ...outcome, result: this.text(outcome.result) }
       case 'retry':
-        return outcome.error === undefined
-          ? outcome
-          : { ...outcome, error: this.text(outcome.error) }
+        return {
+          ...this.#failed(outcome),
+          ...(outcome.error !== undefined && { error: this.text(outcome.error) }),
+        }
       case 'deadLetter':
-        return { ...outcome, reason: this.text(outcome.reason) }
+        return { ...this.#failed(outcome), reason: this.text(outcome.reason) }
       case 'release':
         return outcome
     }

@@ -146,8 +146,9 @@ function jobSeals(sealer: Sealer): Seals<JobStore> {
     reschedule: null,
     promote: null,
     attempts: null,
+    logs: null,
     stuck: null,
-    reportProgress: null,
+    reportProgress: (request) => sealer.logged(request),
     readReceipt: null,
   }
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import type { Outcome } from '../backends/backend.ts'
+import type { Failure } from '../core/failure.ts'
 import { type AttemptCircumstances, type AttemptEnd, outcomeOf } from './attempt-end.ts'
 import { deadLetter, release, retryIn, UnrecoverableError } from './outcomes.ts'
 
@@ -32,6 +34,8 @@ const abandoned: AttemptEnd = { how: 'abandoned' }
 const unrecoverable = threw(new UnrecoverableError('no topsecret'))
 const tooLong = 'The handler exceeded its timeout.'
 const nothingThrown = 'A value of type undefined was thrown.'
+
+const withFailure = (outcome: Outcome): Outcome & { readonly failure?: Failure } => outcome
 
 describe('the end of an attempt', () => {
   test.each<readonly [string, AttemptEnd, Partial<AttemptCircumstances>, object]>([
@@ -116,6 +120,33 @@ describe('the end of an attempt', () => {
       retried('no', 3_000),
     ],
   ])('%s', (_, end, circumstances, outcome) => {
-    assert.deepEqual(outcomeOf(end, { ...usual, ...circumstances }), outcome)
+    const { failure, ...rest } = withFailure(outcomeOf(end, { ...usual, ...circumstances }))
+    assert.deepEqual(rest, outcome)
+    const isFailure = end.how === 'threw' || end.how === 'abandoned'
+    assert.equal(failure !== undefined, isFailure && rest.kind !== 'release')
+    assert.doesNotMatch(JSON.stringify(failure ?? ''), /topsecret/)
+  })
+})
+
+describe('the failure of an attempt', () => {
+  const failureAfter = (error: unknown, circumstances: Partial<AttemptCircumstances> = {}) =>
+    withFailure(outcomeOf(threw(error), { ...usual, ...circumstances })).failure
+
+  test('is the error that was thrown, also after a timeout', () => {
+    const error = new TypeError('no page', { cause: new Error('no topsecret') })
+    for (const circumstances of [{}, last, { abortKind: 'timeout' as const }]) {
+      const failure = failureAfter(error, circumstances)
+      assert.deepEqual([failure?.name, failure?.message], ['TypeError', 'no page'])
+      assert.match(failure?.stack ?? '', /attempt-end\.test\.ts/)
+      assert.deepEqual(
+        failure?.causes.map(({ message }) => message),
+        ['no [hidden]'],
+      )
+    }
+  })
+
+  test('is the timeout when the handler has not ended', () => {
+    const outcome = withFailure(outcomeOf(abandoned, { ...usual, abortKind: 'timeout' }))
+    assert.equal(outcome.failure?.message, tooLong)
   })
 })

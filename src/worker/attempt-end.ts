@@ -2,6 +2,7 @@
 import type { Outcome } from '../backends/backend.ts'
 import { type BackoffPolicy, backoffMs } from '../core/backoff.ts'
 import { errorSummary } from '../core/error-summary.ts'
+import { type Failure, failureOf } from '../core/failure.ts'
 import type { AbortKind } from './abort-reason.ts'
 import { type HandlerOutcome, outcomeKind } from './outcomes.ts'
 
@@ -53,11 +54,12 @@ function chosen(outcome: HandlerOutcome, circumstances: AttemptCircumstances): O
     case 'retry': {
       const { delayMs, reason } = outcome
       const error = reason === undefined ? undefined : errorSummary(reason, hide)
-      return again(delayMs, error ?? 'The handler returned retryIn().', circumstances)
+      return again({ delayMs, error: error ?? 'The handler returned retryIn().' }, circumstances)
     }
     case 'dead_letter': {
       const reason = errorSummary(outcome.reason, hide)
-      return canFail ? { kind: 'deadLetter', reason } : laterOf(reason, circumstances)
+      if (canFail) return { kind: 'deadLetter', reason }
+      return { kind: 'retry', delayMs: waitMs(circumstances), error: reason }
     }
   }
 }
@@ -70,26 +72,33 @@ function afterFailure(
   const { abortKind, hide, canFail } = circumstances
   // The worker stopped it, so it is not the handler's failure.
   if (abortKind === 'shutdown') return { kind: 'release' }
+  const delayMs = waitMs(circumstances)
   if (abortKind === 'timeout') {
     const text = 'The handler exceeded its timeout.'
-    return again(waitMs(circumstances), text, circumstances)
+    return again({ delayMs, error: text, failure: failureOf(error ?? text, hide) }, circumstances)
   }
   const summary = errorSummary(error, hide)
+  const failure = failureOf(error, hide)
   const isFinal = retry === false || isUnrecoverable(error)
-  if (isFinal && canFail) return { kind: 'deadLetter', reason: summary }
-  return again(retry ? retry.delayMs : waitMs(circumstances), summary, circumstances)
+  if (isFinal && canFail) return { kind: 'deadLetter', reason: summary, failure }
+  const wait = retry ? retry.delayMs : delayMs
+  return again({ delayMs: wait, error: summary, failure }, circumstances)
 }
 
 /** Retries, unless this was the last attempt. */
-function again(delayMs: number, error: string, circumstances: AttemptCircumstances): Outcome {
-  const { attempt, maxAttempts, canFail } = circumstances
+function again(
+  { delayMs, error, ...failed }: FailedAttempt,
+  { attempt, maxAttempts, canFail }: AttemptCircumstances,
+): Outcome {
   const isLast = maxAttempts !== null && attempt >= maxAttempts
-  if (isLast && canFail) return { kind: 'deadLetter', reason: error }
-  return { kind: 'retry', delayMs, error }
+  if (isLast && canFail) return { kind: 'deadLetter', reason: error, ...failed }
+  return { kind: 'retry', delayMs, error, ...failed }
 }
 
-function laterOf(error: string, circumstances: AttemptCircumstances): Outcome {
-  return { kind: 'retry', delayMs: waitMs(circumstances), error }
+interface FailedAttempt {
+  readonly delayMs: number
+  readonly error: string
+  readonly failure?: Failure
 }
 
 function waitMs({ backoff, attempt, chance }: AttemptCircumstances): number {

@@ -23,29 +23,58 @@ export function factsOf({ setup }: Source, delivery: Delivery): Facts {
 
 /** The details of an event besides the facts. */
 export type EventDetails = Partial<
-  Pick<WorkerEvent, 'durationMs' | 'waitedMs' | 'error' | 'retryInMs'>
+  Pick<WorkerEvent, 'durationMs' | 'waitedMs' | 'error' | 'failure' | 'cause' | 'retryInMs'>
 >
+
+const noDetails: EventDetails = {}
 
 export function eventOf(
   event: WorkerEventName,
   facts: TransitionFacts,
-  { durationMs = 0, waitedMs = null, error = null, retryInMs = null }: EventDetails = {},
+  details: EventDetails = noDetails,
 ): WorkerEvent {
-  const { queue, type, id, attempt, maxAttempts, traceId } = facts
-  const what = { event, queue, type, id, attempt, maxAttempts, traceId }
-  return { ...what, durationMs, waitedMs, error, retryInMs }
+  return {
+    event,
+    queue: facts.queue,
+    type: facts.type,
+    id: facts.id,
+    attempt: facts.attempt,
+    maxAttempts: facts.maxAttempts,
+    traceId: facts.traceId,
+    durationMs: details.durationMs ?? 0,
+    waitedMs: details.waitedMs ?? null,
+    error: details.error ?? null,
+    failure: details.failure ?? null,
+    cause: details.cause,
+    retryInMs: details.retryInMs ?? null,
+  }
 }
 
 /** The event that follows a settled outcome. */
-export function eventAfter(outcome: Outcome): readonly [WorkerEventName, EventDetails] {
+export function eventAfter(
+  outcome: Outcome,
+  cause: unknown,
+): readonly [WorkerEventName, EventDetails] {
   switch (outcome.kind) {
     case 'acknowledge':
       return ['completed', {}]
     case 'release':
       return ['released', {}]
     case 'deadLetter':
-      return ['failed', { error: outcome.reason }]
-    case 'retry':
-      return ['retried', { error: outcome.error ?? null, retryInMs: outcome.delayMs }]
+      return ['failed', { error: outcome.reason, failure: outcome.failure ?? null, cause }]
+    case 'retry': {
+      const { error = null, failure = null, delayMs: retryInMs } = outcome
+      return ['retried', { error, failure, cause, retryInMs }]
+    }
   }
+}
+
+/** The details of an attempt whose outcome was not stored. */
+export function lostAfter(
+  outcome: Outcome,
+  cause: unknown,
+  error = 'The lease ended before the attempt was settled.',
+): EventDetails {
+  const failure = 'failure' in outcome ? (outcome.failure ?? null) : null
+  return { error, failure, cause }
 }

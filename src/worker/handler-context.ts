@@ -28,6 +28,7 @@ import type { OptionsArgument } from '../producer/queue-producer.ts'
 import type { SendOptions } from '../producer/send-options.ts'
 import { type AbortKind, AbortReason } from './abort-reason.ts'
 import { AttemptEmits, type EmittedParts } from './attempt-emits.ts'
+import { AttemptLog, keepingLogger } from './attempt-log.ts'
 
 /** The keys of the queues of plain messages. */
 export type MessagesKey<Queues extends DeclaredQueues> = {
@@ -93,7 +94,9 @@ export type Facts = Omit<
 
 /** What all contexts of a worker share. */
 export interface SharedContext {
+  /** The logger of an attempt, before its lines are kept. */
   readonly log: (facts: Facts) => Logger
+  readonly now: () => number
   readonly prepareMessage: (
     queue: string,
     message: unknown,
@@ -122,6 +125,10 @@ export interface OwnContext {
   readonly lease: { readonly queue: string; readonly receipt: string }
   /** The unit that the delivery belongs to. */
   readonly unit: UnitKey | null
+  /** Whether the lines of its log are kept with the job. */
+  readonly keepsLogs: boolean
+  /** Values that neither the log nor an error may quote. */
+  readonly hide: () => readonly string[]
   readonly reportProgress: (fraction: number) => Promise<void>
 }
 
@@ -146,6 +153,7 @@ export class AttemptContext implements HandlerContext {
   #controller: AbortController | undefined
   #abortKind: AbortKind | undefined
   #log: Logger | undefined
+  #lines: AttemptLog | undefined
   #drafts: AttemptEmits | undefined
 
   constructor(shared: SharedContext, own: OwnContext) {
@@ -175,8 +183,19 @@ export class AttemptContext implements HandlerContext {
   }
 
   get log(): Logger {
-    this.#log ??= this.#shared.log(this.#own.facts)
+    this.#log ??= this.#newLog()
     return this.#log
+  }
+
+  #newLog(): Logger {
+    const { facts, keepsLogs, hide } = this.#own
+    if (keepsLogs) this.#lines = new AttemptLog(this.#shared.now)
+    return keepingLogger(this.#shared.log(facts), this.#lines, hide)
+  }
+
+  /** The lines that are to be kept; undefined if nothing was logged. */
+  get lines(): AttemptLog | undefined {
+    return this.#lines
   }
 
   get unit(): UnitFacts | null {

@@ -6,21 +6,29 @@ import type { Work } from './source.ts'
 /** Shorter values occur in too many places to be removed from a text. */
 const lengthMin = 3
 
+/** The hidden values of a payload as it was sent, and of the output of its schema. */
+export function hiddenInBody(
+  body: string,
+  message: unknown,
+  paths: readonly string[],
+): readonly string[] {
+  if (paths.length === 0) return []
+  return [...hiddenValues(parsed(body), paths), ...hiddenValues(message, paths)]
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
 /** Paths are names joined by dots. A path covers every element of an array. */
 export function hiddenValues(payload: unknown, paths: readonly string[]): readonly string[] {
   const found: string[] = []
   for (const path of paths) collect(payload, path.split('.'), found)
   return found
-}
-
-/** The same in a body, which may not be JSON. */
-export function hiddenInBody(body: string, paths: readonly string[]): readonly string[] {
-  if (paths.length === 0) return []
-  try {
-    return hiddenValues(JSON.parse(body), paths)
-  } catch {
-    return []
-  }
 }
 
 function collect(value: unknown, path: readonly string[], into: string[]): void {
@@ -47,13 +55,11 @@ function formsOf(value: string): readonly string[] {
   return escaped === value ? [value] : [value, escaped]
 }
 
-/** The hidden values of the payload as it was sent, and of the output of its schema. */
+/** The same for a delivery. */
 export function valuesToHide(
   { hidden }: Work,
   { body }: Delivery,
   read?: ReadMessage,
 ): readonly string[] {
-  if (hidden.length === 0) return []
-  const message = read?.status === 'read' ? read.message : undefined
-  return [...hiddenInBody(body, hidden), ...hiddenValues(message, hidden)]
+  return hiddenInBody(body, read?.status === 'read' ? read.message : undefined, hidden)
 }

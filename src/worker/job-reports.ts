@@ -218,7 +218,7 @@ async function outcomeAfter(
     backoff: job.backoff ?? backoffOf(typeOf(leased)?.backoff, queue?.declared.options.backoff),
     canFail: true,
     abortKind: undefined,
-    hide: hiddenInBody(job.payload, hidden),
+    hide: hiddenInBody(job.payload, undefined, hidden),
     chance: ports.randomness.next(),
   })
 }
@@ -243,7 +243,7 @@ async function eventFor(
 ): Promise<WorkerEvent> {
   const { id, type, attemptsMade: attempt, maxAttempts, traceId } = job
   const facts = { queue: queue?.key ?? job.queue, type, id, attempt, maxAttempts, traceId }
-  const [event, details] = eventAfter(outcome)
+  const [event, details] = eventAfter(outcome, undefined)
   const ended = (await jobs.attempts({ id })).find((one) => one.attempt === attempt)
   const durationMs = (ended?.endedAt ?? 0) - (ended?.startedAt ?? 0)
   return eventOf(event, facts, { ...details, durationMs: Math.max(0, durationMs) })

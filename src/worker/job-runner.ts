@@ -13,23 +13,25 @@ import type {
 import type { EnqueuedJob } from '../backends/job-store.ts'
 import type { TieredJob } from '../contracts/tier-declaration.ts'
 import { errorSummary } from '../core/error-summary.ts'
-import type { MillraceError } from '../core/millrace-error.ts'
+import { isThenable } from '../core/is-thenable.ts'
 import type { Ports } from '../core/ports.ts'
 import type { Traces } from '../observability/traces.ts'
 import { notAJob } from '../receiving/read-delivery.ts'
-import { readMessage } from '../receiving/read-message.ts'
+import { type ReadMessage, readMessage } from '../receiving/read-message.ts'
 import type { EmittedParts } from './attempt-emits.ts'
-import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
-import { type EventDetails, eventAfter, eventOf, factsOf } from './attempt-facts.ts'
+import { outcomeOf } from './attempt-end.ts'
+import { type EventDetails, eventAfter, eventOf, factsOf, lostAfter } from './attempt-facts.ts'
 import { type AttemptTrace, traceAttempt } from './attempt-trace.ts'
 import type { Claim } from './claim-loop.ts'
 import type { Claimed } from './claims-ahead.ts'
 import { AttemptContext, type SharedContext } from './handler-context.ts'
+import { causeOf, type HandlerEnd, thrownBy } from './handler-end.ts'
 import { endOf } from './handler-result.ts'
 import { valuesToHide } from './hidden-values.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { type Middleware, withMiddleware } from './middleware.ts'
 import { isOutcome } from './outcomes.ts'
+import { reportProgress } from './report-progress.ts'
 import type { Settler } from './settler.ts'
 import type { Source, Work } from './source.ts'
 import type { WorkerEvent, WorkerEventName } from './worker-event.ts'
@@ -63,16 +65,17 @@ export interface RunningAttempt {
   abandon(): void
 }
 
-/** How the handler itself ended. */
-type HandlerEnd =
-  | { readonly how: 'returned'; readonly value: unknown }
-  | Extract<AttemptEnd, { readonly how: 'threw' | 'abandoned' }>
-
 interface Attempt extends Claimed {
   readonly work: Work
   readonly context: AttemptContext
   readonly startedMs: number
   readonly trace: AttemptTrace | undefined
+}
+
+interface Refusal {
+  readonly trace: AttemptTrace | undefined
+  readonly cause?: unknown
+  readonly hide?: readonly string[]
 }
 
 export class JobRunner {
@@ -148,7 +151,7 @@ export class JobRunner {
       const work = this.#workFor(source, delivery)
       if (typeof work === 'string') {
         onFreed()
-        return await this.#refuse(claimed, work, trace)
+        return await this.#refuse(claimed, work, { trace })
       }
       // Most schemas and many handlers are synchronous, and a promise for each is expensive.
       const reading = readMessage(work.schema, delivery.body)
@@ -156,10 +159,11 @@ export class JobRunner {
       if (read.status === 'unfit') {
         onFreed()
         const why = `invalid_message: ${read.error.message}`
-        return await this.#refuse(claimed, why, trace, valuesToHide(work, delivery))
+        const hide = valuesToHide(work, delivery)
+        return await this.#refuse(claimed, why, { trace, cause: read.error, hide })
       }
-      const payload = read.status === 'read' ? read.message : undefined
-      const context = this.#contextOf(claimed, payload)
+      const hide = (): readonly string[] => valuesToHide(work, delivery, read)
+      const context = this.#contextOf(claimed, read, hide)
       while (!keeper.mayLive(lease)) {
         if (!(await this.#isRenewed(lease))) return this.#reportLost(context, trace)
       }
@@ -175,7 +179,7 @@ export class JobRunner {
           : { how: 'threw', error: read.error }
       const end = handling instanceof Promise ? await handling : handling
       onFreed()
-      await this.#settleEnd(attempt, end, () => valuesToHide(work, delivery, read))
+      await this.#settleEnd(attempt, end, hide)
     } finally {
       onFreed()
       trace?.end()
@@ -209,24 +213,16 @@ export class JobRunner {
     return this.#setup.misplacement(place) ?? work
   }
 
-  #contextOf({ source, delivery, lease }: Claimed, payload: unknown): AttemptContext {
-    const { context, backend, keeper } = this.#setup
-    const { queue, receipt } = lease
-    const attempt: AttemptContext = new AttemptContext(context, {
+  #contextOf(claimed: Claimed, read: ReadMessage, hide: () => readonly string[]): AttemptContext {
+    const { source, delivery, lease } = claimed
+    const attempt: AttemptContext = new AttemptContext(this.#setup.context, {
       facts: factsOf(source, delivery),
-      payload,
+      payload: read.status === 'read' ? read.message : undefined,
       lease,
       unit: delivery.unit,
-      reportProgress: async (progress) => {
-        if (delivery.job === null || backend.jobs === null) return
-        const noted = await backend.jobs.reportProgress({ queue, receipt, progress })
-        if (noted.status === 'refused') throw noted.error
-        // Aborts a handler without a lease here, before the next check of the keeper.
-        if (noted.status !== 'noted') {
-          const job = await backend.jobs.read({ id: attempt.id })
-          keeper.lose(lease, job?.status === 'cancelled' ? 'cancelled' : 'lease_lost')
-        }
-      },
+      keepsLogs: source.keepsLogs,
+      hide,
+      reportProgress: (progress) => reportProgress(this.#setup, claimed, attempt, progress),
     })
     return attempt
   }
@@ -299,6 +295,7 @@ export class JobRunner {
     const { receipt } = attempt.delivery
     if (end.how === 'threw') trace?.threw(end.error)
     let outcome: Outcome
+    let cause = causeOf(end, context)
     let emitted: EmittedParts | undefined
     try {
       const ending = end.how === 'returned' ? endOf(end.value, work) : end
@@ -310,11 +307,15 @@ export class JobRunner {
     } catch (error) {
       // The result, or something that the handler emitted, does not fit its contract.
       trace?.threw(error)
+      cause = error
       outcome = outcomeOf({ how: 'threw', error }, { ...circumstances, hide: hide() })
     }
+    const logs = context.lines?.takeLast()
     const isWorthwhile = (): boolean => !this.#isAbandoned && keeper.mayLive(lease)
-    const write = (settlement: Settlement): Promise<SettleResult> =>
-      settler.settle(source.setup.name, settlement, isWorthwhile)
+    const write = (settlement: Settlement): Promise<SettleResult> => {
+      const logged = logs === undefined ? settlement : { ...settlement, logs }
+      return settler.settle(source.setup.name, logged, isWorthwhile)
+    }
     const settle = (settlement: Settlement): Promise<SettleResult> =>
       trace === undefined
         ? write(settlement)
@@ -322,36 +323,36 @@ export class JobRunner {
     try {
       let result = await settle(settlementOf(receipt, outcome, emitted))
       if (result.status === 'refused') {
-        const threw = { how: 'threw', error: thrownBy(result.error) } as const
-        trace?.threw(threw.error)
-        outcome = outcomeOf(threw, { ...circumstances, hide: hide() })
+        cause = thrownBy(result.error)
+        trace?.threw(cause)
+        outcome = outcomeOf({ how: 'threw', error: cause }, { ...circumstances, hide: hide() })
         result = await settle({ receipt, outcome })
       }
       if (result.status === 'settled') {
         if (result.enqueued.length > 0) onEnqueued?.(emitted?.jobs ?? [], result.enqueued)
-        this.#report(...eventAfter(outcome), attempt)
-      } else await this.#reportUnsettled(attempt)
+        this.#report(...eventAfter(outcome, cause), attempt)
+      } else await this.#reportUnsettled(attempt, lostAfter(outcome, cause))
     } catch (error) {
-      this.#report('lost', { error: errorSummary(error) }, attempt)
+      this.#report('lost', lostAfter(outcome, error, errorSummary(error)), attempt)
     }
   }
 
   /** The job may have been cancelled just now, before the signal of its handler was aborted. */
-  async #reportUnsettled(attempt: Attempt): Promise<void> {
+  async #reportUnsettled(attempt: Attempt, lost: EventDetails): Promise<void> {
     const { observe, backend } = this.#setup
     if (observe === undefined && attempt.trace === undefined) return
     const { abortKind, type, id } = attempt.context
     const job = abortKind === undefined && type !== null ? await backend.jobs?.read({ id }) : null
     const isCancelled = abortKind === 'cancelled' || job?.status === 'cancelled'
-    this.#report(isCancelled ? 'cancelled' : 'lost', {}, attempt)
+    if (isCancelled) this.#report('cancelled', {}, attempt)
+    else this.#report('lost', lost, attempt)
   }
 
   /** Dead-letters a delivery that can never be handled, without calling a handler. */
   async #refuse(
     { source, delivery }: Claimed,
     why: string,
-    trace: AttemptTrace | undefined,
-    hide: readonly string[] = [],
+    { trace, cause, hide = [] }: Refusal,
   ): Promise<void> {
     const { settler, observe } = this.#setup
     const { receipt } = delivery
@@ -366,7 +367,7 @@ export class JobRunner {
     } catch {
       // Its lease expires, and the next receiver refuses it again.
     }
-    observe?.(eventOf('refused', factsOf(source, delivery), { error: reason }))
+    observe?.(eventOf('refused', factsOf(source, delivery), { error: reason, cause }))
   }
 
   #report(event: WorkerEventName, more: EventDetails, attempt: Attempt): void {
@@ -385,14 +386,4 @@ function settlementOf(
   emitted: EmittedParts | undefined,
 ): Settlement {
   return emitted === undefined ? { receipt, outcome } : { ...emitted, receipt, outcome }
-}
-
-/** If the callback of `within` threw, that is a failure of the handler, with its error. */
-function thrownBy(error: MillraceError): unknown {
-  return error.code === 'within_failed' && error.cause !== undefined ? error.cause : error
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  const then = typeof value === 'object' && value !== null && 'then' in value && value.then
-  return typeof then === 'function'
 }

@@ -51,11 +51,15 @@ export class Source {
   weight: number
   running = 0
   state: SourceState = 'ready'
+  /** Whether the lines that handlers log are kept with their jobs. */
+  readonly keepsLogs: boolean
   readonly #works = new Map<string, Work>()
 
   constructor(setup: SourceSetup) {
     this.setup = setup
     this.weight = setup.weight
+    const { declared } = setup
+    this.keepsLogs = isJobsQueue(declared) && declared.options.keepLogs !== false
     for (const [name, handler] of setup.handlers) {
       this.#works.set(name, workOf(setup.declared, name, handler))
     }

@@ -86,6 +86,8 @@ describe('the log', () => {
           outcome: 'retried',
           duration_ms: 250,
           error: 'no line',
+          error_name: 'Error',
+          error_stack: lines[2]?.fields['error_stack'],
           retry_in_ms: 1_000,
         },
       },
@@ -106,6 +108,7 @@ describe('the log', () => {
         },
       },
     ])
+    assert.match(String(lines[2]?.fields['error_stack']), /^Error: no\n {2}line\n {4}at /)
   })
 
   test('names every other end as well', async () => {

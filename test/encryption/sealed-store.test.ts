@@ -65,6 +65,15 @@ async function fill(backend: Backend): Promise<void> {
   const [dying] = await backend.receive({ queue, max: 1 })
   assert.ok(dying)
   const reason = `failed with ${marker}`
+  const details = { name: 'Error', message: marker, stack: `at ${marker}` }
+  const failure = { ...details, causes: [details] }
+  const line = {
+    at: 1,
+    level: 'info',
+    message: marker,
+    fields: { about: marker, count: 1 },
+  } as const
+  const logs = [line]
   const outcome = { kind: 'deadLetter', reason } as const
   await backend.settle({ queue, settlements: [{ receipt: dying.receipt, outcome }] })
   await jobs.enqueue({
@@ -78,7 +87,11 @@ async function fill(backend: Backend): Promise<void> {
     queue: 'jobs',
     settlements: [
       { receipt: done.receipt, outcome: { kind: 'acknowledge', result: body } },
-      { receipt: retried.receipt, outcome: { kind: 'retry', delayMs: 0, error: reason } },
+      {
+        receipt: retried.receipt,
+        outcome: { kind: 'retry', delayMs: 0, error: reason, failure },
+        logs,
+      },
       { receipt: failed.receipt, outcome: { kind: 'deadLetter', reason } },
     ],
   })
@@ -113,6 +126,7 @@ async function readAll(backend: Backend): Promise<string> {
   )
   const list = await jobs.list({ queue: 'jobs', ...page })
   const attempts = await Promise.all(list.items.map(({ id }) => jobs.attempts({ id })))
+  const logs = await Promise.all(list.items.map(({ id }) => jobs.logs({ id })))
   const { items: inbox } = await inboxes.list({ queue: 'dead', ...page })
   const notes = await Promise.all(
     inbox.map(({ message }) => inboxes.history({ queue: 'dead', id: message.id })),
@@ -121,6 +135,7 @@ async function readAll(backend: Backend): Promise<string> {
     peeked,
     list,
     attempts,
+    logs,
     await flows.read({ flow: 'f', id: '1' }),
     await flows.units({ flow: 'f', id: '1', ...page }),
     await collectors.read({ collector: 'c', key: 'k', ...page }),

@@ -22,7 +22,7 @@ async function openChunks(wrap: (backend: Backend) => Backend = (backend) => bac
   const file = folder.file('millrace.db')
   const ports = virtualPorts()
   const store = await openSqlite({ file, ports })
-  const mill = await open(library, { backend: wrap(store), ports })
+  const mill = await open(library, { backend: wrap(store), ports, log: false })
   const own = new DatabaseSync(file)
   own.exec('CREATE TABLE chunk (document TEXT, unit TEXT, text TEXT UNIQUE)')
   onTestFinished(async () => {

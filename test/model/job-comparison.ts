@@ -24,6 +24,7 @@ export async function compareJobs(compared: Compared): Promise<void> {
   for (const job of model.jobs) {
     await compareRecord(compared, job)
     await compareAttempts(compared, job)
+    await compareLogs(compared, job)
   }
 }
 
@@ -57,6 +58,12 @@ async function compareAttempts({ stores, side }: Compared, job: ModelJob): Promi
   assert.deepEqual(compared(attempts), compared(historyOf(job)), `${side}: attempts of ${job.name}`)
 }
 
+async function compareLogs({ stores, side }: Compared, job: ModelJob): Promise<void> {
+  const logs = await stores.store(side).jobs.logs({ id: stores.idOf(job, side) })
+  const expected = job.logs.map(({ lease: _, ...line }) => line)
+  assert.deepEqual(logs, expected, `${side}: logs of ${job.name}`)
+}
+
 export async function compareLists({ stores, side, model, queues }: Compared): Promise<void> {
   const { jobs } = stores.store(side)
   // What was purged is listed once it is swept away.
@@ -88,7 +95,8 @@ function historyOf(job: ModelJob): readonly JobAttempt[] {
   const { status, lease, attemptsMade: attempt, history } = job
   if (status !== 'processing' || lease === undefined) return history
   const { startedAt } = lease
-  return [...history, { attempt, startedAt, endedAt: null, outcome: 'running', error: null }]
+  const running = { outcome: 'running', error: null, failure: null } as const
+  return [...history, { attempt, startedAt, endedAt: null, ...running }]
 }
 
 function countsOf(

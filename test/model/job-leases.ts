@@ -1,7 +1,9 @@
 /** Takes random steps with the leases of jobs, on both stores and on the plain model. */
 import assert from 'node:assert/strict'
 import type { Delivery, Outcome } from '../../src/backends/backend.ts'
+import type { Failure } from '../../src/core/failure.ts'
 import { isFinished } from '../../src/core/job-state.ts'
+import type { LogLine } from '../../src/core/log-line.ts'
 import type { Chances } from './chances.ts'
 import { checkOrder, checkRate, checkRest } from './job-claim-checks.ts'
 import {
@@ -127,13 +129,19 @@ export class JobLeases {
     const outcome = this.#chances.pick<Outcome>([
       { kind: 'acknowledge', result: '"done"' },
       { kind: 'acknowledge', result: '"done"' },
-      { kind: 'retry', delayMs: this.#chances.pick([0, 2 * second, 20 * second]), error: 'again' },
+      {
+        kind: 'retry',
+        delayMs: this.#chances.pick([0, 2 * second, 20 * second]),
+        error: 'again',
+        ...this.#failure(),
+      },
       { kind: 'release' },
-      { kind: 'deadLetter', reason: 'broken' },
+      { kind: 'deadLetter', reason: 'broken', ...this.#failure() },
     ])
+    const logged = this.#logged()
     this.#note(`${outcome.kind} ${job.name}`)
     const answers = await this.#stores.both(async ({ backend }, side) => {
-      const settlements = [{ receipt: held.receipts[side], outcome }]
+      const settlements = [{ receipt: held.receipts[side], outcome, ...logged }]
       const [answer] = await backend.settle({ queue: job.queue.name, settlements })
       return answer?.status
     })
@@ -144,7 +152,22 @@ export class JobLeases {
     const refusal = hasNoPlace && isFinished(job.status) ? 'refused' : this.#refusal(held)
     const expected = does ? 'settled' : refusal
     assert.deepEqual(answers, { eager: expected, lazy: expected })
-    if (does) this.#apply(held, outcome)
+    if (!does) return
+    this.#model.log(job, lease, logged.logs ?? [])
+    this.#apply(held, outcome)
+  }
+
+  #failure(): { readonly failure?: Failure } {
+    if (this.#chances.is(0.5)) return {}
+    const message = this.#chances.pick(['one', 'two'])
+    return { failure: { name: 'Error', message, stack: 'at f (a.js:1:1)', causes: [] } }
+  }
+
+  #logged(): { readonly logs?: readonly LogLine[] } {
+    if (this.#chances.is(0.5)) return {}
+    const message = this.#chances.pick(['first', 'second'])
+    const line: LogLine = { at: this.#model.now, level: 'info', message, fields: {} }
+    return { logs: this.#chances.pick([[], [line], [line, { ...line, level: 'warn' }]]) ?? [] }
   }
 
   /** Completes all that is held of a queue, in one call. */
@@ -170,9 +193,11 @@ export class JobLeases {
   #apply({ job, lease }: Held, outcome: Outcome): void {
     const model = this.#model
     if (outcome.kind === 'acknowledge') model.complete(job, lease, outcome.result ?? '')
-    if (outcome.kind === 'retry') model.retryLater(job, outcome.delayMs, outcome.error ?? '')
+    if (outcome.kind === 'retry') model.retryLater(job, outcome)
     if (outcome.kind === 'release') model.release(job)
-    if (outcome.kind === 'deadLetter') model.fail(job, outcome.reason)
+    if (outcome.kind === 'deadLetter') {
+      model.fail(job, outcome.reason, { failure: outcome.failure })
+    }
   }
 
   /** Why the lease cannot be used, if it cannot. */
@@ -203,16 +228,20 @@ export class JobLeases {
     if (held === undefined) return
     const { job, lease } = held
     const progress = this.#chances.pick([0.25, 0.5])
+    const logged = this.#logged()
     this.#note(`${job.name} has come to ${progress}`)
     const answers = await this.#stores.both(async ({ jobs }, side) => {
       const receipt = held.receipts[side]
       const named = await jobs.readReceipt({ queue: job.queue.name, receipt })
       assert.equal(named?.id, this.#stores.idOf(job, side))
-      return (await jobs.reportProgress({ queue: job.queue.name, receipt, progress })).status
+      const report = { queue: job.queue.name, receipt, progress, ...logged }
+      return (await jobs.reportProgress(report)).status
     })
     const isLive = this.#model.isLive(job, lease)
     const expected = isLive ? 'noted' : this.#refusal(held)
     assert.deepEqual(answers, { eager: expected, lazy: expected })
-    if (isLive) job.progress = progress
+    if (!isLive) return
+    job.progress = progress
+    this.#model.log(job, lease, logged.logs ?? [])
   }
 }

@@ -2,13 +2,18 @@
  * Tracked jobs as a plain model in memory. It says what became of each job and of each of its attempts,
  * at the moment at which it happened; which jobs a claim takes is only checked, not chosen here.
  */
-import type { JobAttempt } from '../../src/backends/job-store.ts'
+
+import type { Outcome } from '../../src/backends/backend.ts'
+import type { JobAttempt, JobLogLine } from '../../src/backends/job-store.ts'
 import type { SwitchMode, SwitchScope } from '../../src/backends/switch-store.ts'
+import type { Failure } from '../../src/core/failure.ts'
 import { isFinished, type JobStatus } from '../../src/core/job-state.ts'
+import type { LogLine } from '../../src/core/log-line.ts'
 import type { Ceilings } from '../../src/core/queue-settings.ts'
 
 export const errors = {
   expired: 'The job expired before it was done.',
+  lapsed: 'The lease ended before the attempt was settled.',
   lost: 'The last attempt ended without an answer.',
   moved: 'It was moved, and is a new job now.',
 } as const
@@ -57,6 +62,7 @@ export interface ModelJob extends PreparedJob {
   status: JobStatus
   attemptsMade: number
   readonly history: JobAttempt[]
+  logs: ModelLogLine[]
   error: string | null
   result: string | null
   progress: number
@@ -74,6 +80,11 @@ export interface ModelJob extends PreparedJob {
   isDeadLetter: boolean
   /** It went with its queue, or when that was purged. */
   wasDiscarded: boolean
+}
+
+/** A line, and the lease under which it was logged. */
+export interface ModelLogLine extends JobLogLine {
+  readonly lease: ModelLease
 }
 
 /** A lease is known by the object. */
@@ -215,8 +226,17 @@ export class JobModel {
     job.progress = 1
   }
 
-  retryLater(job: ModelJob, delayMs: number, error: string): void {
-    this.#note(job, { outcome: 'retried', error, at: this.now })
+  /** Lines of an earlier run of the same attempt go: it was released. */
+  log(job: ModelJob, lease: ModelLease, lines: readonly LogLine[]): void {
+    if (lines.length === 0) return
+    const { attemptsMade: attempt } = job
+    const stay = job.logs.filter((one) => one.attempt !== attempt || one.lease === lease)
+    job.logs = [...stay, ...lines.map((line) => ({ attempt, lease, ...line }))]
+  }
+
+  retryLater(job: ModelJob, outcome: Extract<Outcome, { readonly kind: 'retry' }>): void {
+    const { delayMs, error = null, failure = null } = outcome
+    this.#note(job, { outcome: 'retried', error, failure, at: this.now })
     this.#handBack(job, delayMs)
   }
 
@@ -227,8 +247,8 @@ export class JobModel {
   }
 
   /** To the dead letters, if there is a place for them. */
-  fail(job: ModelJob, error: string, at: number = this.now): void {
-    this.#end(job, { status: 'failed', error, at })
+  fail(job: ModelJob, error: string, { at = this.now, failure }: Failing = {}): void {
+    this.#end(job, { status: 'failed', error, failure, at })
     job.isDeadLetter = job.queue.deadLetters !== null
   }
 
@@ -270,7 +290,7 @@ export class JobModel {
     const job: ModelJob = {
       ...{ type, payload, maxAttempts, tenant, tier, delayMs, expiresAfterMs, readyAt },
       ...{ name: `job ${order}`, queue, retryOf, createdAt: this.now, order },
-      ...{ status: 'pending', attemptsMade: 0, history: [], error: null, result: null },
+      ...{ status: 'pending', attemptsMade: 0, history: [], logs: [], error: null, result: null },
       ...{ progress: 0, startedAt: null, finishedAt: null, isDelayed: delayMs > 0 },
       expiresAt: readyAt + (expiresAfterMs ?? Number.POSITIVE_INFINITY),
       ...{ lease: undefined, isDeadLetter: false, wasDiscarded: false },
@@ -290,9 +310,9 @@ export class JobModel {
   }
 
   #lapse(job: ModelJob, { until }: ModelLease): void {
-    this.#note(job, { outcome: 'lapsed', error: null, at: until })
+    this.#note(job, { outcome: 'lapsed', error: errors.lapsed, at: until })
     job.status = 'pending'
-    if (job.attemptsMade >= job.maxAttempts) this.fail(job, errors.lost, until)
+    if (job.attemptsMade >= job.maxAttempts) this.fail(job, errors.lost, { at: until })
   }
 
   #handBack(job: ModelJob, delayMs: number): void {
@@ -307,22 +327,35 @@ export class JobModel {
     {
       status,
       error,
+      failure,
       at,
-    }: { readonly status: JobStatus; readonly error: string | null; readonly at: number },
+    }: Pick<ModelJob, 'status' | 'error'> & Failing & { readonly at: number },
   ): void {
     if (job.status === 'processing') {
       const outcome = status === 'completed' || status === 'cancelled' ? status : 'failed'
-      this.#note(job, { outcome, error, at })
+      this.#note(job, { outcome, error, failure: failure ?? null, at })
     }
     Object.assign(job, { status, error, finishedAt: at })
   }
 
-  #note(job: ModelJob, end: Pick<JobAttempt, 'outcome' | 'error'> & { readonly at: number }): void {
-    const { outcome, error, at: endedAt } = end
+  #note(job: ModelJob, end: NotedEnd): void {
+    const { outcome, error, failure = null, at: endedAt } = end
     const startedAt = job.lease?.startedAt ?? this.now
-    job.history.push({ attempt: job.attemptsMade, startedAt, endedAt, outcome, error })
+    job.history.push({ attempt: job.attemptsMade, startedAt, endedAt, outcome, error, failure })
     job.error = error
   }
+}
+
+/** When and of what a job failed. */
+interface Failing {
+  readonly at?: number
+  readonly failure?: Failure | undefined
+}
+
+interface NotedEnd
+  extends Pick<JobAttempt, 'outcome' | 'error'>,
+    Partial<Pick<JobAttempt, 'failure'>> {
+  readonly at: number
 }
 
 /** Its attempts are used up, and the next receive that meets it ends it. */

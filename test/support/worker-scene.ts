@@ -38,13 +38,15 @@ export interface SceneOptions {
   /** Wraps the store of the app. */
   readonly wrap?: (backend: Backend) => Backend
   readonly traces?: OpenOptions['traces']
+  /** `unset`: the app is opened without the option. Default: a log that the test can read. */
+  readonly log?: 'read' | 'unset' | false
 }
 
 const turnsMax = 200
 
 export async function openScene<const Opened extends App>(
   app: Opened,
-  { seed = 1, wrap = (backend) => backend, traces }: SceneOptions = {},
+  { seed = 1, wrap = (backend) => backend, log = 'read', traces }: SceneOptions = {},
 ): Promise<WorkerScene<Opened>> {
   const folder = await temporaryFolder('worker')
   const ports = virtualPorts(seed)
@@ -52,8 +54,9 @@ export async function openScene<const Opened extends App>(
   const store = await openSqlite({ file: folder.file('millrace.db'), ports })
   const backend = wrap(store)
   const lines: LogLine[] = []
-  const log = collectingLogger(lines)
-  const mill = await open(app, { backend, ports, log, ...(traces !== undefined && { traces }) })
+  const given = log === 'unset' ? {} : { log: log && collectingLogger(lines) }
+  const traced = traces === undefined ? {} : { traces }
+  const mill = await open(app, { backend, ports, ...given, ...traced })
   onTestFinished(async () => {
     await withTime(clock, mill.close())
     await store.close()

@@ -17,7 +17,7 @@ let mill: Mill<Academy>
 beforeEach(async () => {
   folder = await temporaryFolder('academy-ai-worker')
   backend = await openSqlite({ file: folder.file('queues.db') })
-  mill = await open(createAcademy(readEnvironment({})), { backend })
+  mill = await open(createAcademy(readEnvironment({})), { backend, log: false })
 })
 
 afterEach(async () => {

@@ -18,6 +18,7 @@ const missing: readonly ErrorCode[] = [
   'move_task_not_found',
   'unit_not_found',
   'schedule_not_found',
+  'job_not_found',
 ]
 
 /** Converts an error of the store to a failure with its exit code; returns other errors unchanged. */

@@ -26,6 +26,7 @@ const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
   'Inspect and operate:': {
     queue: async () => (await import('./queue-command.ts')).queueCommand,
     message: async () => (await import('./message-command.ts')).messageCommand,
+    job: async () => (await import('./job-command.ts')).jobCommand,
     dlq: async () => (await import('./dlq-command.ts')).dlqCommand,
     inbox: async () => (await import('./inbox-command.ts')).inboxCommand,
     collector: async () => (await import('./collector-command.ts')).collectorCommand,

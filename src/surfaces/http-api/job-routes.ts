@@ -1,12 +1,15 @@
 /**
- * Reads, cancels and moves jobs: GET /jobs, GET /jobs/:id, GET /jobs/:id/attempts, and POST
+ * Reads, cancels and moves jobs: GET /jobs, GET /jobs/:id with /attempts and /logs, and POST
  * /jobs/:id/cancel, /reschedule and /promote.
  */
 import type { Hono } from 'hono'
 import { describeRoute } from 'hono-openapi'
+import { logLineView } from '../../operations/job-view.ts'
 import type { ApiEnv } from './api-env.ts'
+import { ApiProblem } from './api-problem.ts'
+import { isTrusted } from './caller.ts'
 import { readReschedule } from './due-request.ts'
-import { attemptView, jobView } from './job-view.ts'
+import { attemptViewFor, jobView } from './job-view.ts'
 import { type JobsContext, visibleJob } from './jobs-context.ts'
 import { listJobs, readListRequest } from './list-jobs.ts'
 import { operations } from './openapi-operations.ts'
@@ -31,7 +34,15 @@ export function jobRoutes(api: Hono<ApiEnv>, context: JobsContext): void {
     const caller = c.get('caller')
     const { id } = await visibleJob(context, caller, c.req.param('id'))
     const attempts = await context.jobs.attempts(id)
-    return c.json({ attempts: attempts.map((attempt) => attemptView(caller, attempt)) })
+    return c.json({ attempts: attempts.map((attempt) => attemptViewFor(caller, attempt)) })
+  })
+
+  api.get('/jobs/:id/logs', describeRoute(operations.logs), async (c) => {
+    const caller = c.get('caller')
+    const { id } = await visibleJob(context, caller, c.req.param('id'))
+    // Handlers log for their developers, not for the owner of a job.
+    if (!isTrusted(caller)) throw new ApiProblem('forbidden')
+    return c.json({ logs: (await context.jobs.logs(id)).map(logLineView) })
   })
 
   api.post('/jobs/:id/cancel', describeRoute(operations.cancel), async (c) => {

@@ -13,6 +13,7 @@ export type OperationName =
   | 'list'
   | 'read'
   | 'attempts'
+  | 'logs'
   | 'cancel'
   | 'reschedule'
   | 'promote'
@@ -136,7 +137,15 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
     operationId: 'listAttempts',
     summary: 'List the attempts of a job, oldest first',
     parameters: [jobId],
+    description: 'Errors and stacks are for admins and services.',
     responses: { 200: answer('The attempts.', 'Attempts'), ...refusals(...ofOneJob) },
+  },
+  logs: {
+    operationId: 'listLogs',
+    summary: 'List the lines that the handlers of a job have logged, in order',
+    description: 'For admins and services.',
+    parameters: [jobId],
+    responses: { 200: answer('The lines.', 'Logs'), ...refusals(...ofOneJob, 'forbidden') },
   },
   cancel: {
     operationId: 'cancelJob',

@@ -5,6 +5,7 @@ import { jobTypeOf } from '../../contracts/jobs-declaration.ts'
 import type { MessageSchema } from '../../contracts/queue-declaration.ts'
 import { jobLabelNames, jobLabels } from '../../core/job-labels.ts'
 import { jobStatuses } from '../../core/job-state.ts'
+import { logLevels } from '../../core/log-line.ts'
 import { snakeCase } from '../../core/snake-case.ts'
 import { switchModes, switchScopes } from '../../operations/switches.ts'
 import { fieldsOfUsers } from './enqueue-request.ts'
@@ -28,6 +29,12 @@ const status: OpenApiSchema = { type: 'string', enum: [...jobStatuses] }
 const duration: OpenApiSchema = { type: 'string', description: "A duration such as '30s'." }
 const mode: OpenApiSchema = { type: 'string', enum: [...switchModes] }
 const scope: OpenApiSchema = { type: 'string', enum: [...switchScopes] }
+
+const errorFields = { name: text, message: text, stack: text, code: optional(text) }
+const failure: OpenApiSchema = object({
+  ...errorFields,
+  causes: { type: 'array', items: object(errorFields) },
+})
 
 export const apiSchemas: OpenApiSchemas = {
   Problem: object({
@@ -85,6 +92,19 @@ export const apiSchemas: OpenApiSchemas = {
         error_message: textOrNull,
         started_at: time,
         ended_at: timeOrNull,
+        failure: optional({ anyOf: [failure, { type: 'null' }] }),
+      }),
+    },
+  }),
+  Logs: object({
+    logs: {
+      type: 'array',
+      items: object({
+        attempt: count,
+        at: time,
+        level: { type: 'string', enum: [...logLevels] },
+        message: text,
+        fields: { type: 'object' },
       }),
     },
   }),

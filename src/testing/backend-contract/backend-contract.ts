@@ -8,6 +8,7 @@
  * ```
  */
 import { describeAlarms } from './alarms.contract.ts'
+import { describeAttemptDetails } from './attempt-details.contract.ts'
 import { describeBudgets } from './budgets.contract.ts'
 import { describeCeilings } from './ceilings.contract.ts'
 import { describeClock } from './clock.contract.ts'
@@ -97,6 +98,7 @@ const behaviours = [
   describeJobReceipts,
   describeJobEmits,
   describeJobHistory,
+  describeAttemptDetails,
   describeUnnoticedJobEnds,
   describeJobExpiry,
   describeRescheduling,

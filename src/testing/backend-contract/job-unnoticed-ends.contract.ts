@@ -11,6 +11,7 @@ import type { ContractSuite } from './suite.ts'
 
 const leaseMs = 10 * second
 const lost = 'The last attempt ended without an answer.'
+const lapsed = 'The lease ended before the attempt was settled.'
 
 /** A job whose only attempt has lapsed a second ago; returns its id and its receipt. */
 async function lapsedForGood(
@@ -140,7 +141,7 @@ function describeExpiry(suite: ContractSuite): void {
     const { id } = await enqueue(scene, { expiresAfterMs: minute })
     await scene.receiveOne('q')
     await scene.advance(2 * minute)
-    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'lapsed', null]])
+    assert.deepEqual(await attemptOutcomes(scene, id), [[1, 'lapsed', lapsed]])
     const { status, createdAt, finishedAt } = await readJob(scene, id)
     assert.deepEqual([status, finishedAt], ['failed', createdAt + minute])
   })

@@ -241,7 +241,7 @@ function describeAttempts(suite: ContractSuite): void {
     const { status, attemptsMade } = await readJob(scene, id)
     assert.deepEqual([status, attemptsMade], ['failed', 2])
     const [first] = await attemptOutcomes(scene, id)
-    assert.deepEqual(first, [1, 'lapsed', null])
+    assert.deepEqual(first, [1, 'lapsed', 'The lease ended before the attempt was settled.'])
     assert.equal((await scene.counts(dead)).ready, 1)
   })
 

@@ -4,6 +4,7 @@
  * later only support promises.
  */
 import type { MessagePort } from 'node:worker_threads'
+import { isThenable } from '../../core/is-thenable.ts'
 import { systemPorts } from '../../core/ports.ts'
 import { type LambdaError, lambdaErrorOf, runtimeError } from './lambda-error.ts'
 import type { Handler } from './thread-modules.ts'
@@ -119,9 +120,4 @@ function endingOf(result: unknown): Ending {
     const message = `Unable to stringify response body: ${errorMessage}`
     return { error: runtimeError('Runtime.JSONStringifyError', message) }
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  const isObject = typeof value === 'object' && value !== null
-  return isObject && 'then' in value && typeof value.then === 'function'
 }

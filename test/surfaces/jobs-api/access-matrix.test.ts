@@ -104,6 +104,7 @@ const matrix: Readonly<Record<string, Row>> = {
   'GET /jobs': known,
   'GET /jobs/{id}': ofOneJob(200),
   'GET /jobs/{id}/attempts': ofOneJob(200),
+  'GET /jobs/{id}/logs': { ...ofOneJob(200), own: 403, ownToken: 403 },
   'GET /jobs/{id}/events': ofOneJob(200),
   'POST /jobs/{id}/cancel': ofOneJob(200),
   'POST /jobs/{id}/reschedule': ofOneJob(200),

@@ -102,6 +102,37 @@ describe('a job over HTTP', () => {
     assert.deepEqual(await seen(keys.admin), ['failed', summary, summary, summary])
   })
 
+  test('shows stacks and log lines to admins and services, never to users', async () => {
+    const scene = await serveAcademy()
+    const ids = { alice: await scene.enqueue({ owner: 'alice' }), billing: '' }
+    ids.billing = await scene.enqueue({ owner: 'billing' })
+    const failure = { name: 'Error', message: 'bad scan', stack: 'at ocr (a.js:1:1)', causes: [] }
+    const outcome = { kind: 'deadLetter', reason: 'bad scan', failure } as const
+    const fields = { page: 3 }
+    const logs = [{ at: 1_000, level: 'info', message: 'scanning', fields } as const]
+    for (let job = 0; job < 2; job += 1) {
+      const { receipt } = await scene.claim()
+      await scene.backend.settle({ queue: basicName, settlements: [{ receipt, outcome, logs }] })
+    }
+    for (const [key, id] of [
+      [keys.admin, ids.alice],
+      [keys.internal, ids.billing],
+    ] as const) {
+      const { body } = await scene.call(`/jobs/${id}/attempts`, { key })
+      assert.deepEqual(body.attempts[0].failure, failure)
+      const { body: logged } = await scene.call(`/jobs/${id}/logs`, { key })
+      const at = '1970-01-01T00:00:01.000Z'
+      assert.deepEqual(logged, {
+        logs: [{ attempt: 1, at, level: 'info', message: 'scanning', fields }],
+      })
+    }
+    const { text } = await scene.call(`/jobs/${ids.alice}/attempts`, { key: keys.alice })
+    assert.doesNotMatch(text, /bad scan|a\.js|failure/)
+    const refused = await scene.call(`/jobs/${ids.alice}/logs`, { key: keys.alice })
+    assert.deepEqual([refused.status, refused.body.code], [403, 'forbidden'])
+    assert.doesNotMatch(refused.text, /scanning/)
+  })
+
   test('lists its attempts, the running one as well', async () => {
     const scene = await serveAcademy()
     const id = await scene.enqueue()

@@ -13,6 +13,8 @@ import { deleteMessageBatch } from '../../../src/surfaces/sqs-protocol/actions/d
 import { receiveMessage } from '../../../src/surfaces/sqs-protocol/actions/receive-message.ts'
 import { type ActionScene, type BatchAnswer, openScene, refusal, second } from './action-scene.ts'
 
+const lapsed = 'The lease ended before the attempt was settled.'
+
 const Page = z.object({ page: z.number() })
 
 const academy: App<{ basic: JobsQueue<{ OCR: typeof Page }> }> = defineApp('academy', {
@@ -41,7 +43,7 @@ interface JobsScene {
 
 async function openJobs(): Promise<JobsScene> {
   const scene = await openScene()
-  const mill = await open(academy, { backend: scene.backend, ports: scene.ports })
+  const mill = await open(academy, { backend: scene.backend, ports: scene.ports, log: false })
   onTestFinished(() => mill.close())
   const { name: queue } = mill.queues.basic
   const { settings } = await scene.backend.readQueue({ queue })
@@ -120,7 +122,7 @@ describe('a job received by a foreign client', () => {
     await scene.receiveOne(queue)
     await scene.clock.advance(10 * second)
     await scene.receiveOne(queue)
-    assert.deepEqual(await fate(id), ['processing', 2, null])
+    assert.deepEqual(await fate(id), ['processing', 2, lapsed])
     assert.deepEqual((await outcomes(id))[0], 'lapsed')
   })
 
@@ -176,7 +178,7 @@ describe('an old receipt handle of a job', () => {
       code: 'InvalidParameterValue',
       message: `Value ${old} for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.`,
     })
-    assert.deepEqual(await fate(id), ['processing', 2, null])
+    assert.deepEqual(await fate(id), ['processing', 2, lapsed])
     await scene.delete(queue, current)
     assert.deepEqual(await fate(id), ['completed', 2, null])
   })
@@ -195,7 +197,7 @@ describe('an old receipt handle of a job', () => {
     for (const seconds of [60, 0]) {
       assert.deepEqual(await refusal(scene.changeVisibility(queue, old, seconds)), notInFlight)
     }
-    assert.deepEqual(await fate(id), ['processing', 2, null])
+    assert.deepEqual(await fate(id), ['processing', 2, lapsed])
   })
 })
 

@@ -15,8 +15,9 @@ import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit, unitHasWorkAgain } from '../flows/flow-ends.ts'
 import { done, unitByNumber } from '../flows/flow-units.ts'
-import { receiptFor, refusalOf } from '../messages/leases.ts'
+import { findRow, receiptFor, refusalOf } from '../messages/leases.ts'
 import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
+import { storeLogs } from './attempt-details.ts'
 import { storeJob } from './enqueueing.ts'
 import { decodeDetails } from './job-details.ts'
 import { endDueJob } from './job-elapsed-time.ts'
@@ -113,6 +114,8 @@ export function reportProgress(tx: StoreTransaction, request: ReportProgress): P
   if (!tx.changed(sql.noteProgress, ...values)) {
     return { status: refusalOf(tx, queue, receipt) }
   }
+  const row = request.logs && findRow(tx, queue, receipt)
+  if (request.logs && row) storeLogs(tx, row, request.logs)
   tx.wroteRow(queue)
   return { status: 'noted' }
 }

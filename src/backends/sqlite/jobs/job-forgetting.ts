@@ -8,6 +8,7 @@ import { defaultQueueSettings, type HistoryLifetime } from '../../../core/queue-
 import type { Session } from '../driver/session.ts'
 import { arrayQuery, change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
+import { forgetDetails } from './attempt-details.ts'
 
 /** Jobs checked in one slice. */
 const sliceRows = 500
@@ -61,6 +62,7 @@ export function forgetFinishedJobs(tx: StoreTransaction): Forgotten {
     session.run(sql.forgetJob, number)
     session.run(sql.forgetAttempts, number)
     session.run(sql.forgetProgress, number)
+    for (const forget of forgetDetails) session.run(forget, number)
   }
   if (due.length > 0) tx.wroteRow()
   const isMuch = due.length > 0 && due.length >= rows.length * largePart

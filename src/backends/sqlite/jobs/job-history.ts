@@ -3,6 +3,7 @@
  * that knows the lease, right before the message is deleted or moved in the same transaction.
  */
 
+import type { Failure } from '../../../core/failure.ts'
 import type { FinishedJobStatus } from '../../../core/job-state.ts'
 import type { Receipt } from '../../../core/receipt.ts'
 import type { JobAttempt } from '../../job-store.ts'
@@ -10,6 +11,7 @@ import type { Session } from '../driver/session.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
+import { type NumberedAttempt, storeFailure } from './attempt-details.ts'
 
 /** Rows that a worker claimed with one statement: their tokens are as far apart as their numbers. */
 export const leasedTogether = `
@@ -103,23 +105,23 @@ function valuesOf(
   return [queue, status, result ?? null, error ?? null, at]
 }
 
-export interface EndedAttempt {
-  readonly sequence: number
-  readonly receive_count: number
+export interface EndedAttempt extends NumberedAttempt {
   readonly leased_at: number
 }
 
 interface AttemptEnd extends Pick<JobAttempt, 'outcome'> {
   readonly error?: string | undefined
+  readonly failure?: Failure | undefined
   readonly at: number
 }
 
 /** Remembers an attempt after which the job lives on. */
 export function noteAttempt(tx: StoreTransaction, row: EndedAttempt, end: AttemptEnd): void {
   const { sequence, receive_count, leased_at } = row
-  const { outcome, error = null, at } = end
+  const { outcome, error = null, failure, at } = end
   const values = [sequence, receive_count, leased_at, at, outcome, error] as const
   tx.run(sql.addAttempt, ...values)
+  if (failure !== undefined) storeFailure(tx, row, failure)
   tx.wroteRow()
 }
 

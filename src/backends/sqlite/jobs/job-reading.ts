@@ -1,5 +1,6 @@
 /** Reads jobs: those that live from their messages, those that have finished from history. */
 
+import type { Failure } from '../../../core/failure.ts'
 import { keptLabels } from '../../../core/job-labels.ts'
 import type { JobStatus } from '../../../core/job-state.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
@@ -10,6 +11,7 @@ import { unitKeyOf } from '../flows/flow-units.ts'
 import { isRunning } from '../messages/expiry.ts'
 import { receiptFor } from '../messages/leases.ts'
 import { delayed, leased } from '../messages/message-rows.ts'
+import { readFailures } from './attempt-details.ts'
 import { decodeDetails } from './job-details.ts'
 
 export const liveColumns = `
@@ -108,20 +110,22 @@ export function readReceipt(view: StoreView, request: ReadReceipt): ReceiptFacts
 export function readAttempts(view: StoreView, id: string): readonly JobAttempt[] {
   const number = view.session.messageIds.sequenceOf(id)
   if (number === undefined) return []
-  const ended = view.all(sql.attempts, number).map(attemptFromRow)
+  const failures = readFailures(view, number)
+  const ended = view.all(sql.attempts, number).map((row) => attemptFromRow(row, failures))
   const end = view.one(sql.finished, number)
   if (end !== undefined) {
     const isLast = ({ attempt }: JobAttempt): boolean => attempt === end.attempts
     // A late completion means that the attempt was not lost.
     if (end.status === 'completed')
-      return [...ended.filter((one) => !isLast(one)), lastAttempt(end)]
+      return [...ended.filter((one) => !isLast(one)), lastAttempt(end, failures)]
     const isNoted = ended.some(isLast)
-    return isNoted || end.last_started_at === null ? ended : [...ended, lastAttempt(end)]
+    return isNoted || end.last_started_at === null ? ended : [...ended, lastAttempt(end, failures)]
   }
   const row = view.one(sql.live, number)
   if (row === undefined || statusOf(row) !== 'processing') return ended
   const { attempts: attempt, leased_at: startedAt } = row
-  return [...ended, { attempt, startedAt, endedAt: null, outcome: 'running', error: null }]
+  const running = { outcome: 'running', error: null, failure: null } as const
+  return [...ended, { attempt, startedAt, endedAt: null, ...running }]
 }
 
 interface AttemptRow {
@@ -132,18 +136,22 @@ interface AttemptRow {
   readonly error: string | null
 }
 
-function attemptFromRow(row: AttemptRow): JobAttempt {
+type Failures = ReadonlyMap<number, Failure>
+
+function attemptFromRow(row: AttemptRow, failures: Failures): JobAttempt {
   const { attempt, started_at, ended_at, outcome, error } = row
-  return { attempt, startedAt: started_at, endedAt: ended_at, outcome, error }
+  const failure = failures.get(attempt) ?? null
+  return { attempt, startedAt: started_at, endedAt: ended_at, outcome, error, failure }
 }
 
-function lastAttempt(end: FinishedRow): JobAttempt {
+function lastAttempt(end: FinishedRow, failures: Failures): JobAttempt {
   return {
     attempt: end.attempts,
     startedAt: end.last_started_at ?? end.created_at,
     endedAt: end.finished_at,
     outcome: end.status,
     error: end.error,
+    failure: failures.get(end.attempts) ?? null,
   }
 }
 

@@ -6,6 +6,7 @@ import { readNow } from '../driver/operations.ts'
 import type { StoreView } from '../driver/transaction.ts'
 import type { Writer } from '../driver/writer.ts'
 import { endDueForRead, hasDue } from '../messages/elapsed-time.ts'
+import { readLogs } from './attempt-details.ts'
 import { enqueueJobs } from './enqueueing.ts'
 import { cancelJob, reportProgress, retryJob } from './job-control.ts'
 import { endDueJob, isJobDue } from './job-elapsed-time.ts'
@@ -40,6 +41,7 @@ export function jobStore(writer: Writer, callers: CallerTransactions): JobStore 
     reschedule: (request) => writer.submit((tx) => rescheduleJob(tx, request)),
     promote: ({ id }) => writer.submit((tx) => promoteJob(tx, id)),
     attempts: ({ id }) => readUpToDate(id, (view) => readAttempts(view, id)),
+    logs: ({ id }) => readUpToDate(id, (view) => readLogs(view, id)),
     stuck: (request) => readNow(writer, (view) => stuckJobs(view, request)),
     reportProgress: (request) => writer.submit((tx) => reportProgress(tx, request)),
     readReceipt: (request) => readNow(writer, (view) => readReceipt(view, request)),

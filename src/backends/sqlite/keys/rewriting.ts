@@ -52,6 +52,8 @@ const columns: readonly Column[] = [
   ...columnsOf('message_body', ['sequence'], { body: 'text' }),
   ...columnsOf('finished_job', ['number'], { payload: 'text', result: 'text', error: 'text' }),
   ...columnsOf('job_attempt', ['number', 'attempt'], { error: 'text' }),
+  ...columnsOf('job_failure', ['number', 'attempt'], { failure: 'json' }),
+  ...columnsOf('job_log', ['number', 'attempt', 'part'], { lines: 'json' }),
   ...columnsOf('inbox_event', ['number'], { note: 'text' }),
 ]
 

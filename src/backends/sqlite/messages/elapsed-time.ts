@@ -132,9 +132,11 @@ function returnToReady(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boo
   return !hasEnded
 }
 
+const unsettled = 'The lease ended before the attempt was settled.'
+
 /** A job has lost an attempt; true when it was the last. */
 function endAttempt(tx: StoreTransaction, queue: Queue, row: ElapsedRow): boolean {
-  noteAttempt(tx, row, { outcome: 'lapsed', at: row.due_at })
+  noteAttempt(tx, row, { outcome: 'lapsed', error: unsettled, at: row.due_at })
   const content = tx.one(sql.content, row.sequence)
   if (content === undefined || !hasUsedUpReceives(queue, content)) return false
   // There may never be another receive from this queue, and the job must end all the same.

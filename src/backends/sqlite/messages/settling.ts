@@ -11,6 +11,7 @@ import type {
   Extension,
   LeaseRefusal,
   LeaseResult,
+  Outcome,
   Settle,
   Settlement,
   SettleResult,
@@ -19,6 +20,7 @@ import { refuseBatch } from '../collectors/batches.ts'
 import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit } from '../flows/flow-ends.ts'
+import { storeFailure, storeLogs } from '../jobs/attempt-details.ts'
 import { finishLeasedJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { deadLetterQueue, moveLeasedMessage, removeFinished } from './dead-lettering.ts'
@@ -143,11 +145,14 @@ function settleOne(
   if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
   const error = refuseEarly(tx, queue, receipt, settlement)
   if (error !== undefined) return refused(error)
-  const { batch } = settlement
+  const { batch, logs } = settlement
+  // Read first: the settlement deletes the row, or changes its count of receives.
+  const row = logs && findRow(tx, queue, receipt)
   const end =
     (batch && refuseBatch(tx, receipt, batch)) ?? settleLease(tx, queue, receipt, settlement)
   if (end === 'held') return { status: 'stale', isHeld: true }
   if (typeof end === 'string') return { status: end }
+  if (logs && row && row.job !== null) storeLogs(tx, row, logs)
   return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
 }
 
@@ -188,11 +193,11 @@ function settleLease(
     case 'retry':
       return outcome.delayMs > 0
         ? delayUntilRetry(tx, queue, receipt, outcome)
-        : returnToReady(tx, queue, receipt, { countReceive: true, error: outcome.error })
+        : returnToReady(tx, queue, receipt, { ...outcome, countReceive: true })
     case 'release':
-      return returnToReady(tx, queue, receipt, { countReceive: false, error: undefined })
+      return returnToReady(tx, queue, receipt, { countReceive: false })
     case 'deadLetter':
-      return deadLetterLeased(tx, queue, receipt, outcome.reason)
+      return deadLetterLeased(tx, queue, receipt, outcome)
   }
 }
 
@@ -203,7 +208,7 @@ interface DeletedRow extends ExpiringRow {
   readonly unit: number | null
 }
 
-type Acknowledgement = Extract<Settlement['outcome'], { readonly kind: 'acknowledge' }>
+type Acknowledgement = Extract<Outcome, { readonly kind: 'acknowledge' }>
 
 function acknowledge(
   tx: StoreTransaction,
@@ -259,22 +264,26 @@ function deleteOutright(
   return true
 }
 
+type Retry = Extract<Outcome, { readonly kind: 'retry' }>
+
 function delayUntilRetry(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  { delayMs, error }: { readonly delayMs: number; readonly error?: string | undefined },
+  retry: Retry,
 ): LeaseEnd {
+  const { delayMs, error, failure } = retry
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
   const expiresAt = expiryOf(queue, row, row.job !== null)
-  if (expiresAt <= tx.now) return returnToReady(tx, queue, receipt, { countReceive: true, error })
+  if (expiresAt <= tx.now)
+    return returnToReady(tx, queue, receipt, { ...retry, countReceive: true })
   const { sequence, token } = receipt
   const { dueAt, heldUntil } = hold(tx.now + delayMs, expiresAt)
   const values = [dueAt, heldUntil, sequence, queue.generation, token, tx.now] as const
   if (!tx.changed(sql.holdBack, ...values)) return leaseRefusal(tx, row, receipt) ?? 'stale'
   tx.count(queue, 'failedAttempts', 1)
-  if (row.job !== null) noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
+  if (row.job !== null) noteAttempt(tx, row, { outcome: 'retried', error, failure, at: tx.now })
   return ended
 }
 
@@ -282,7 +291,7 @@ function returnToReady(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  { countReceive, error }: { readonly countReceive: boolean; readonly error: string | undefined },
+  { countReceive, error, failure }: Pick<Retry, 'error' | 'failure'> & { countReceive: boolean },
 ): LeaseEnd {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
@@ -291,7 +300,7 @@ function returnToReady(
   const values = [receiveCount, sequence, queue.generation, token, tx.now] as const
   if (!tx.changed(sql.handBack, ...values)) return leaseRefusal(tx, row, receipt) ?? 'stale'
   if (row.job !== null && countReceive) {
-    noteAttempt(tx, row, { outcome: 'retried', error, at: tx.now })
+    noteAttempt(tx, row, { outcome: 'retried', error, failure, at: tx.now })
   }
   if (countReceive) tx.count(queue, 'failedAttempts', 1)
   tx.count(queue, 'leased', -1)
@@ -313,7 +322,7 @@ function deadLetterLeased(
   tx: StoreTransaction,
   queue: Queue,
   receipt: Receipt,
-  reason: string,
+  { reason, failure }: Extract<Outcome, { readonly kind: 'deadLetter' }>,
 ): LeaseEnd {
   const row = findRow(tx, queue, receipt)
   if (row === undefined) return 'gone'
@@ -322,6 +331,7 @@ function deadLetterLeased(
   if (row.job !== null && !finishLeasedJob(tx, lease, ending)) {
     return leaseRefusal(tx, row, receipt) ?? 'stale'
   }
+  if (row.job !== null && failure !== undefined) storeFailure(tx, row, failure)
   const target = deadLetterQueue(tx, queue)
   if (target === undefined) {
     // It was a job, or it would have been refused; its end is recorded.

@@ -19,6 +19,7 @@ import { pacedMovesAndReleases } from './0018-paced-moves-and-releases.ts'
 import { encryptionKeys } from './0019-encryption-keys.ts'
 import { ownExpiry } from './0020-own-expiry.ts'
 import { itemAttributes } from './0021-item-attributes.ts'
+import { attemptDetails } from './0022-attempt-details.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -43,4 +44,5 @@ export const migrations: readonly string[] = [
   encryptionKeys,
   ownExpiry,
   itemAttributes,
+  attemptDetails,
 ]

@@ -1,0 +1,114 @@
+import { assert, describe, it } from 'vitest'
+import { failureOf, failureText } from './failure.ts'
+
+describe('the failure of an attempt', () => {
+  it('has name, message, stack and code of the error', () => {
+    const error = Object.assign(new TypeError('no such page'), { code: 'E_PAGE' })
+    const { name, message, stack, code, causes } = failureOf(error)
+    assert.deepEqual([name, message, code, causes], ['TypeError', 'no such page', 'E_PAGE', []])
+    assert.match(stack, /^at .*failure\.test\.ts:\d+:\d+/)
+    assert.notInclude(stack, 'node:internal')
+  })
+
+  it('ends its stack where the worker called the handler', () => {
+    const error = new Error('x')
+    error.stack =
+      'Error: x\n    at scan (/a.js:1:1)\n    at JobRunner.#handle (/b.js:2:2)\n    at c'
+    assert.equal(failureOf(error).stack, 'at scan (/a.js:1:1)')
+  })
+
+  it('has the chain of causes, and the errors of an AggregateError', () => {
+    const refused = Object.assign(new Error('connect failed'), { code: 'ECONNREFUSED' })
+    const both = new AggregateError([refused, 'a text'], 'no address answered')
+    const { message, causes } = failureOf(new Error('cannot scan', { cause: both }))
+    assert.equal(message, 'cannot scan')
+    assert.deepEqual(
+      causes.map((cause) => [cause.name, cause.message, cause.code]),
+      [
+        ['AggregateError', 'no address answered', undefined],
+        ['Error', 'connect failed', 'ECONNREFUSED'],
+        ['Error', 'a text', undefined],
+      ],
+    )
+  })
+
+  it('ends where causes form a circle, and after five of them', () => {
+    const circle = new Error('one')
+    circle.cause = new Error('two', { cause: circle })
+    assert.deepEqual(
+      failureOf(circle).causes.map(({ message }) => message),
+      ['two'],
+    )
+    const errors = Array.from({ length: 9 }, (_, index) => new Error(`error ${index}`))
+    assert.equal(failureOf(new AggregateError(errors, 'many')).causes.length, 5)
+  })
+
+  it('hides values and secrets in message, stack, code and causes', () => {
+    const cause = Object.assign(new Error('token=abc123 of 4111-1111'), { code: '4111-1111' })
+    const error = new Error('no card\n    at 4111-1111 (for anna@example.org)', { cause })
+    error.stack = `${error.stack}\n    at charge (/cards/4111-1111.js:1:1)`
+    const text = JSON.stringify(failureOf(error, ['4111-1111']))
+    assert.notMatch(text, /4111|abc123|anna/)
+    assert.include(text, 'at charge (/cards/[hidden].js:1:1)')
+  })
+
+  it('hides a value that a changed message left in the stack', () => {
+    const error = new Error('no card 4111\n1111')
+    error.message = 'no card'
+    assert.notMatch(JSON.stringify(failureOf(error, ['4111\n1111'])), /1111/)
+  })
+
+  it('is bounded, however long the error is', () => {
+    const long = (): Error => {
+      const error = new Error('x"\n'.repeat(5_000))
+      error.stack = `Error\n${'    at f (/a/long/path/to/a/file/of/a/program.js:1:1)\n'.repeat(500)}`
+      return error
+    }
+    const error = long()
+    error.cause = new AggregateError([long(), long(), long(), long()], 'all')
+    const failure = failureOf(error)
+    assert.equal(failure.stack.split('\n').length, 30)
+    assert.isAtMost(JSON.stringify(failure).length, 16_384)
+    assert.equal(failure.causes.length, 5)
+  })
+
+  it.each([
+    ['a text', 'a text'],
+    [undefined, 'A value of type undefined was thrown.'],
+    [{ password: 'x' }, 'A value of type object was thrown.'],
+    [new Error(''), 'An error without a message.'],
+  ])('has words for anything that can be thrown: %o', (thrown, message) => {
+    assert.deepInclude(failureOf(thrown), { name: 'Error', message, causes: [] })
+  })
+
+  it('survives an error whose fields cannot be read', () => {
+    const error = new Error('x')
+    for (const field of ['name', 'message', 'stack', 'cause', 'code']) {
+      Object.defineProperty(error, field, {
+        get() {
+          throw new Error('not readable')
+        },
+      })
+    }
+    assert.deepInclude(failureOf(error), { name: 'Error', stack: '', causes: [] })
+  })
+
+  it('reads like an error that Node prints', () => {
+    const failure = {
+      name: 'Error',
+      message: 'cannot scan\nthe page',
+      stack: 'at scan (/a.js:1:1)\nat run (/a.js:2:1)',
+      causes: [{ name: 'TypeError', message: 'fetch failed', stack: '', code: 'ECONNREFUSED' }],
+    }
+    assert.equal(
+      failureText(failure),
+      [
+        'Error: cannot scan',
+        '  the page',
+        '    at scan (/a.js:1:1)',
+        '    at run (/a.js:2:1)',
+        'caused by TypeError [ECONNREFUSED]: fetch failed',
+      ].join('\n'),
+    )
+  })
+})
