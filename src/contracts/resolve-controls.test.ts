@@ -42,6 +42,7 @@ describe('the controls of a queue', () => {
       runningPerTenant: 1,
       runningPerType: { OMR: 2 },
       rate: { max: 50, perMs: 1_000 },
+      perKey: [],
     })
     assert.deepEqual(obeys, {
       queue: ['ALL_PAUSED'],
@@ -63,6 +64,7 @@ describe('the controls of a queue', () => {
       runningPerTenant: null,
       runningPerType: {},
       rate: null,
+      perKey: [],
     })
     assert.deepEqual(obeys, { queue: [], types: {} })
     assert.deepEqual(history, { completedMs: 2_592_000_000, failedMs: 7_776_000_000 })

@@ -18,6 +18,7 @@ export const noCeilings: Ceilings = {
   runningPerTenant: null,
   runningPerType: {},
   rate: null,
+  perKey: [],
 }
 
 export interface ModelQueue {

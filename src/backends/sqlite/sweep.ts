@@ -52,6 +52,7 @@ const sql = {
   forgetAttempts: expired('receive_attempt', 'generation, id'),
   forgetKeys: expired('idempotency', 'scope, key'),
   forgetItems: expired('collector_memory', 'collector, key, id'),
+  forgetRates: expired('claim_rate', 'queue, key, at'),
   forgetDeleted: change('DELETE FROM deleted_queue WHERE deleted_at <= ?'),
 }
 
@@ -148,6 +149,7 @@ function forget(tx: StoreTransaction): number {
     tx.changes(sql.forgetAttempts, tx.now),
     tx.changes(sql.forgetKeys, tx.now),
     tx.changes(sql.forgetItems, tx.now),
+    tx.changes(sql.forgetRates, tx.now),
     tx.changes(sql.forgetDeleted, tx.now - limits.cooldownMs.max),
   ].map(Number)
   const total = counts.reduce((sum, count) => sum + count, 0)

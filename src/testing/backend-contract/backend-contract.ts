@@ -36,6 +36,7 @@ import { describeJobHistory } from './job-history.contract.ts'
 import { describeJobIdempotency } from './job-idempotency.contract.ts'
 import { describeUnnoticedJobEnds } from './job-unnoticed-ends.contract.ts'
 import { describeJobs } from './jobs.contract.ts'
+import { describeKeyLimits } from './key-limits.contract.ts'
 import { describeKillSwitches } from './kill-switches.contract.ts'
 import { describeLateAcknowledgements } from './late-acknowledgement.contract.ts'
 import { describeLeases } from './leases.contract.ts'
@@ -92,6 +93,7 @@ const behaviours = [
   describeJobHistory,
   describeUnnoticedJobEnds,
   describeCeilings,
+  describeKeyLimits,
   describeKillSwitches,
   describeHeldMessages,
   describeBudgets,

@@ -23,6 +23,7 @@ import {
   renumberLargeBody,
   unleasedToken,
 } from './message-rows.ts'
+import { countByKeysOf } from './moved-limit-keys.ts'
 import { leaseEnded } from './tenants.ts'
 
 const move = `
@@ -171,6 +172,7 @@ function finishMove(
   if (row.body === null && sequence !== row.sequence) {
     tx.run(renumberLargeBody, sequence, row.sequence)
   }
+  countByKeysOf(tx, target, sequence)
   tx.count(queue, from, -1)
   tx.count(queue, 'deadLettered', 1)
   tx.count(target, 'ready', 1)

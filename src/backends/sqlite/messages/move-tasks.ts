@@ -25,6 +25,7 @@ import { unblock } from './buckets.ts'
 import { endAllDue } from './elapsed-time.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { renumberLargeBody, unleasedToken } from './message-rows.ts'
+import { countByKeysOf } from './moved-limit-keys.ts'
 
 /** Messages read in one transaction. */
 const moveSlice = 200
@@ -266,6 +267,7 @@ function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedR
     source.generation,
   )
   if (row.apart === 1) tx.run(renumberLargeBody, sequence, row.sequence)
+  countByKeysOf(tx, target, sequence)
   if (row.unit !== null) unitHasWorkAgain(tx, row.unit, sequence)
   triggerMoved(tx, row.sequence, sequence)
   tx.count(source, 'ready', -1)

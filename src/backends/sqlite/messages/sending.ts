@@ -3,8 +3,10 @@
 import { hash } from 'node:crypto'
 import type { SQLInputValue } from 'node:sqlite'
 import { delayOf, refuseMessage } from '../../../core/check-message.ts'
+import type { Violations } from '../../../core/checks.ts'
+import { limitValuesIn } from '../../../core/limit-keys.ts'
 import { deduplicationWindowMs } from '../../../core/limits.ts'
-import type { MillraceError } from '../../../core/millrace-error.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../../backend.ts'
 import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -34,13 +36,17 @@ const plainMessages = (count: number): Statement => {
     ) VALUES ${rowsOf(count, row)}`)
 }
 
-const sql = {
-  storeLargeBody: change('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
-  insert: change(`
+const full = (column: string, value: string): Statement =>
+  change(`
     INSERT INTO message (
       sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
-      group_name, deduplication_id, attributes, body, job_type, job_owner, job, unit
-    ) VALUES (?, ?, ?, ?, ${unleasedToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      group_name, deduplication_id, attributes, body, job_type, job_owner, job, unit${column}
+    ) VALUES (?, ?, ?, ?, ${unleasedToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?${value})`)
+
+const sql = {
+  storeLargeBody: change('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
+  insert: full('', ''),
+  insertKeyed: full(', limit_keys', ', ?'),
   insertPlain: plainMessages(1),
   insertPlainMany: plainMessages(messagesAtOnce),
   insertPlainJob: plainJobs(1),
@@ -106,7 +112,12 @@ function storePlainMessages(
 }
 
 export function refuseInQueue(queue: Queue, message: NewMessage): MillraceError | undefined {
-  return refuseMessage(message, queue.settings)
+  const refusal = refuseMessage(message, queue.settings)
+  const { perKey } = queue.settings.ceilings
+  if (refusal !== undefined || perKey.length === 0) return refusal
+  const violations: Violations = []
+  limitValuesIn(message.body, perKey, violations)
+  return violations.length === 0 ? undefined : MillraceError.invalid(violations, 'invalid_message')
 }
 
 /** What makes a message a tracked job. */
@@ -173,7 +184,8 @@ function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identit
     group !== undefined ||
     attributes !== undefined ||
     systemAttributes !== undefined ||
-    identity.unit !== undefined
+    identity.unit !== undefined ||
+    settings.ceilings.perKey.length > 0
   if (hasExtras || delayMs > 0 || isLargeBody(message.body)) {
     insertFull(tx, queue, message, { ...identity, delayMs })
   } else {
@@ -214,6 +226,7 @@ export function isPlain({ settings }: Queue, message: NewMessage): boolean {
   const { group, attributes, systemAttributes, delayMs = settings.delayMs } = message
   return (
     settings.type === 'standard' &&
+    settings.ceilings.perKey.length === 0 &&
     delayMs === 0 &&
     group === undefined &&
     attributes === undefined &&
@@ -264,8 +277,8 @@ function insertFull(
 ): void {
   const { dueAt, heldUntil } = hold(queue, now, now + delayMs)
   const apart = isLargeBody(message.body)
-  session.run(
-    sql.insert,
+  const limitKeys = limitValuesIn(message.body, queue.settings.ceilings.perKey)
+  const values: SQLInputValue[] = [
     sequence,
     queue.generation,
     delayMs > 0 ? delayed : ready,
@@ -281,7 +294,9 @@ function insertFull(
     job?.owner ?? null,
     job?.details ?? null,
     unit ?? null,
-  )
+  ]
+  if (limitKeys !== null) values.push(limitKeys)
+  session.prepared(limitKeys === null ? sql.insert : sql.insertKeyed).run(...values)
   if (apart) session.run(sql.storeLargeBody, sequence, message.body)
 }
 
