@@ -61,13 +61,39 @@ function checkJobs(into: Violations, { jobs }: EnqueueJobs): void {
 }
 
 export function checkJob(into: Violations, job: NewJob): void {
-  const { type, maxAttempts, owner, idempotency, backoff } = job
+  const { type, maxAttempts, owner, idempotency, throttle, debounce, backoff } = job
   checkText(into, 'type', type, limits.jobTypeLength)
   checkRange(into, 'maxAttempts', maxAttempts, limits.jobAttempts)
   if (owner !== undefined) checkText(into, 'owner', owner, limits.ownerLength)
   checkJobLabels(into, '', job)
   if (backoff !== undefined) checkBackoffPolicy(into, 'backoff', backoff)
-  if (idempotency === undefined) return
-  checkText(into, 'idempotency.key', idempotency.key, limits.idempotencyKeyLength)
-  checkRange(into, 'idempotency.lifetimeMs', idempotency.lifetimeMs, limits.idempotencyMs)
+  if (idempotency === undefined && throttle === undefined && debounce === undefined) return
+  checkKey(into, job)
+}
+
+function checkKey(into: Violations, job: NewJob): void {
+  const { idempotency, throttle, debounce, delayMs } = job
+  const given = [idempotency, throttle, debounce].filter((one) => one !== undefined)
+  if (given.length > 1) {
+    const allowed = 'one of idempotency, throttle and debounce'
+    into.push({ field: 'job', given: `${given.length} of them`, allowed })
+  }
+  if (idempotency !== undefined) {
+    checkText(into, 'idempotency.key', idempotency.key, limits.idempotencyKeyLength)
+    checkRange(into, 'idempotency.lifetimeMs', idempotency.lifetimeMs, limits.idempotencyMs)
+  }
+  if (throttle !== undefined) {
+    checkText(into, 'throttle.key', throttle.key, limits.windowKeyLength)
+    checkRange(into, 'throttle.windowMs', throttle.windowMs, limits.windowMs)
+  }
+  if (debounce === undefined) return
+  const { key, windowMs, maxWaitMs } = debounce
+  checkText(into, 'debounce.key', key, limits.windowKeyLength)
+  checkRange(into, 'debounce.windowMs', windowMs, limits.windowMs)
+  if (maxWaitMs !== undefined) {
+    checkRange(into, 'debounce.maxWaitMs', maxWaitMs, { ...limits.windowMs, min: windowMs })
+  }
+  if (delayMs !== undefined) {
+    into.push({ field: 'delayMs', given: `${delayMs}`, allowed: 'none with a debounce' })
+  }
 }

@@ -18,7 +18,7 @@ export type KeyPath<Message, Depth extends keyof Deeper = 4> = unknown extends M
     ? never
     : Message extends object
       ? {
-          [Name in keyof Message & string]: PathAt<Name, NonNullable<Message[Name]>, Depth>
+          [Name in keyof Message & string]: PathAt<Name, Message[Name], Depth>
         }[keyof Message & string]
       : never
 

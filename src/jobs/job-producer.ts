@@ -122,6 +122,8 @@ export function createJobProducer({ store, name: queue, declared }: JobProducerS
 const jobNames: ReadonlyMap<string, string> = new Map([
   ['delayMs', 'delay'],
   ['group', 'tenant'],
+  ['windowMs', 'window'],
+  ['body', 'payload'],
 ])
 
 /** A job whose payload is not checked yet. */

@@ -27,8 +27,8 @@ export interface ModelQueue {
   readonly deadLetters: string | null
   retentionMs: number
   ceilings: Ceilings
-  /** When jobs were claimed, as far as the latest rate is concerned. */
-  claims: number[]
+  /** The claims of jobs, as far as the latest rates are concerned. */
+  claims: { readonly at: number; readonly keys: ModelJob['keys'] }[]
 }
 
 /** What was said when it was enqueued. */
@@ -41,11 +41,20 @@ export interface PreparedJob {
   readonly delayMs: number
 }
 
-export interface ModelKey {
-  readonly key: string
-  readonly lifetimeMs: number
-  readonly coalesce: boolean
-}
+export type ModelKey =
+  | {
+      readonly use: 'idempotency'
+      readonly key: string
+      readonly lifetimeMs: number
+      readonly coalesce: boolean
+    }
+  | { readonly use: 'throttle'; readonly key: string; readonly windowMs: number }
+  | {
+      readonly use: 'debounce'
+      readonly key: string
+      readonly windowMs: number
+      readonly maxWaitMs: number
+    }
 
 export interface ModelJob extends PreparedJob {
   readonly name: string
@@ -54,6 +63,8 @@ export interface ModelJob extends PreparedJob {
   readonly createdAt: number
   /** Its place in the queue. */
   readonly order: number
+  /** The values of the keys that its queue had a ceiling for when it was stored. */
+  keys: Readonly<Record<string, unknown>>
   status: JobStatus
   attemptsMade: number
   readonly history: JobAttempt[]
@@ -127,20 +138,33 @@ export class JobModel {
   }
 
   enqueue(queue: ModelQueue, draft: PreparedJob, key: ModelKey | undefined): Enqueued {
-    const scope = JSON.stringify([queue.name, draft.type, key?.key])
-    const known = key === undefined ? undefined : this.#keys.get(scope)
-    if (key !== undefined && known !== undefined && known.until > this.now) {
-      const { job, payload } = known
-      if (!key.coalesce && payload !== draft.payload) return 'conflict'
-      if (!key.coalesce) return { status: 'duplicate', job }
-      if (job.status === 'pending' && job.attemptsMade === 0) return { status: 'coalesced', job }
-    }
-    const job = this.#add(queue, draft, null)
-    if (key !== undefined) {
-      const until = this.now + key.lifetimeMs
-      this.#keys.set(scope, { scope, job, payload: draft.payload, until })
-    }
+    if (key === undefined) return { status: 'created', job: this.#add(queue, draft, null) }
+    const scope = JSON.stringify([queue.name, draft.type, key.use, key.key])
+    const known = this.#keys.get(scope)
+    const earlier = known === undefined ? undefined : this.#earlier(known, draft, key)
+    if (earlier !== undefined) return earlier
+    const delayMs = key.use === 'debounce' ? key.windowMs : draft.delayMs
+    const job = this.#add(queue, { ...draft, delayMs }, null)
+    const until = this.now + (key.use === 'idempotency' ? key.lifetimeMs : key.windowMs)
+    this.#keys.set(scope, { scope, job, payload: draft.payload, until })
     return { status: 'created', job }
+  }
+
+  #earlier(known: RememberedKey, draft: PreparedJob, key: ModelKey): Enqueued | undefined {
+    const { job, payload, until } = known
+    const waits = job.status === 'pending' && job.attemptsMade === 0
+    if (key.use === 'debounce') {
+      if (!waits) return undefined
+      const { delayMs: _, ...last } = draft
+      const readyAt = Math.min(this.now + key.windowMs, job.createdAt + key.maxWaitMs)
+      Object.assign(job, { ...last, keys: keysIn(job.queue, draft) })
+      job.readyAt = Math.max(this.now, readyAt)
+      return { status: 'coalesced', job }
+    }
+    if (until <= this.now) return undefined
+    if (key.use === 'throttle') return { status: 'coalesced', job }
+    if (key.coalesce) return waits ? { status: 'coalesced', job } : undefined
+    return payload === draft.payload ? { status: 'duplicate', job } : 'conflict'
   }
 
   /** Jobs that could be claimed if nothing stopped them, in order. */
@@ -163,7 +187,7 @@ export class JobModel {
     const modes = this.#switchesOn(job)
     if (modes.includes('hold')) return 'held'
     if (modes.includes('divert')) return 'diverted'
-    const { running, runningPerTenant, runningPerType } = job.queue.ceilings
+    const { running, runningPerTenant, runningPerType, perKey } = job.queue.ceilings
     const runningBucket = this.jobs.filter(
       ({ queue, status }) => queue === job.queue && status === 'processing',
     )
@@ -172,7 +196,12 @@ export class JobModel {
     const isFull =
       runningBucket.length >= (running ?? Number.POSITIVE_INFINITY) ||
       ofTenant.length >= (runningPerTenant ?? Number.POSITIVE_INFINITY) ||
-      ofType.length >= (runningPerType[job.type] ?? Number.POSITIVE_INFINITY)
+      ofType.length >= (runningPerType[job.type] ?? Number.POSITIVE_INFINITY) ||
+      perKey.some(({ key, running: max }) => {
+        const value = job.keys[key]
+        const ofValue = runningBucket.filter(({ keys }) => keys[key] === value)
+        return value !== undefined && ofValue.length >= (max ?? Number.POSITIVE_INFINITY)
+      })
     return isFull ? 'ceiling' : undefined
   }
 
@@ -182,7 +211,7 @@ export class JobModel {
     job.status = 'processing'
     job.lease = { startedAt: this.now, until: this.now + visibilityMs }
     job.readyAt = job.lease.until
-    job.queue.claims.push(this.now)
+    job.queue.claims.push({ at: this.now, keys: job.keys })
     this.applyElapsedTime()
   }
 
@@ -255,6 +284,7 @@ export class JobModel {
       ...{ status: 'pending', attemptsMade: 0, history: [], error: null, result: null },
       ...{ progress: 0, startedAt: null, finishedAt: null, readyAt: this.now + delayMs },
       ...{ lease: undefined, isDeadLetter: false, wasDiscarded: false },
+      keys: keysIn(queue, draft),
     }
     this.jobs.push(job)
     return job
@@ -303,6 +333,15 @@ export class JobModel {
     job.history.push({ attempt: job.attemptsMade, startedAt, endedAt, outcome, error })
     job.error = error
   }
+}
+
+function keysIn({ ceilings }: ModelQueue, { payload }: PreparedJob): ModelJob['keys'] {
+  const fields: unknown = JSON.parse(payload)
+  if (typeof fields !== 'object' || fields === null) return {}
+  const known = Object.entries(fields).filter(([name]) =>
+    ceilings.perKey.some(({ key }) => key === name),
+  )
+  return Object.fromEntries(known)
 }
 
 /** Its attempts are used up, and the next receive that meets it ends it. */

@@ -4,6 +4,7 @@ import { jobLabelNames, jobLabels, type LabelsView, labelsFrom } from '../../cor
 import { limits } from '../../core/limits.ts'
 import { snakeCase } from '../../core/snake-case.ts'
 import type { EnqueueOptions } from '../../jobs/job-options.ts'
+import type { DebounceOptions, ThrottleOptions } from '../../jobs/job-windows.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, isTrusted } from './caller.ts'
 import type { KnownQueue } from './jobs-context.ts'
@@ -27,6 +28,8 @@ const fields: FieldKinds = {
   type: 'text',
   payload: 'any',
   idempotency_key: 'text',
+  throttle: { key: 'text', window: 'text' },
+  debounce: { key: 'text', window: 'text', max_wait: 'text' },
   owner: 'text',
   tenant: 'text',
   ...Object.fromEntries(jobLabelNames.map((name) => [snakeCase(name), jobLabels[name].kind])),
@@ -46,6 +49,8 @@ interface Fields extends Partial<LabelsView> {
   readonly type?: string
   readonly payload?: unknown
   readonly idempotency_key?: string
+  readonly throttle?: ThrottleOptions
+  readonly debounce?: ThrottleOptions & { readonly max_wait?: Duration }
   readonly owner?: string
   readonly tenant?: string
   readonly delay?: Duration
@@ -70,18 +75,27 @@ function onlyTypeOf({ declared }: KnownQueue): string | undefined {
 }
 
 function optionsOf(given: Fields, caller: Caller, keyHeader: string | undefined): EnqueueOptions {
-  const { tenant, delay, attempts } = given
+  const { throttle, debounce, tenant, delay, attempts } = given
   const idempotencyKey = idempotencyKeyOf(given.idempotency_key, keyHeader)
   // The default owner of a service's job is the service. A job from an admin has no owner by default.
   const owner = given.owner ?? caller.owner
   return {
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(throttle !== undefined && { throttle }),
+    ...(debounce !== undefined && { debounce: debounceFrom(debounce) }),
     ...(owner !== null && { owner }),
     ...(tenant !== undefined && { tenant }),
     ...labelsFrom(given),
     ...(delay !== undefined && { delay }),
     ...(attempts !== undefined && { attempts }),
   }
+}
+
+function debounceFrom({
+  max_wait: maxWait,
+  ...debounce
+}: NonNullable<Fields['debounce']>): DebounceOptions {
+  return { ...debounce, ...(maxWait !== undefined && { maxWait }) }
 }
 
 function idempotencyKeyOf(

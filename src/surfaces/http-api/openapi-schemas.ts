@@ -149,11 +149,17 @@ export async function enqueueSchemas(
 
 const newJobFields: Readonly<Record<string, Optional>> = {
   idempotency_key: optional(text),
+  throttle: optional(windowOf({ key: text, window: duration })),
+  debounce: optional(windowOf({ key: text, window: duration, max_wait: optional(duration) })),
   owner: optional(text),
   tenant: optional(text),
   ...labelFields(text),
   delay: optional(duration),
   attempts: optional({ type: 'integer', minimum: 1 }),
+}
+
+function windowOf(fields: Parameters<typeof object>[0]): OpenApiSchema {
+  return { ...object(fields), additionalProperties: false }
 }
 
 /** @param one the schema of a label with one value */

@@ -35,6 +35,7 @@ import { describeJobEmits } from './job-emits.contract.ts'
 import { describeJobHistory } from './job-history.contract.ts'
 import { describeJobIdempotency } from './job-idempotency.contract.ts'
 import { describeUnnoticedJobEnds } from './job-unnoticed-ends.contract.ts'
+import { describeJobWindows } from './job-windows.contract.ts'
 import { describeJobs } from './jobs.contract.ts'
 import { describeKeyLimits } from './key-limits.contract.ts'
 import { describeKillSwitches } from './kill-switches.contract.ts'
@@ -89,6 +90,7 @@ const behaviours = [
   describeStatistics,
   describeJobs,
   describeJobIdempotency,
+  describeJobWindows,
   describeJobEmits,
   describeJobHistory,
   describeUnnoticedJobEnds,

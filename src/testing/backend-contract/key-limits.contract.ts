@@ -84,7 +84,7 @@ function describeValues(suite: ContractSuite): void {
     await scene.send('q', of('x'.repeat(128), 'long'))
   })
 
-  suite.test('texts with any character are told apart', async (scene) => {
+  suite.test('texts with any character are different values', async (scene) => {
     await scene.queue('q', perCustomer)
     const values = ['"', '\\', '\\u0000', 'é', '\\ud800', '日本', ' ', ']', '["a"]']
     const bodies = values.map((text) =>
@@ -240,12 +240,11 @@ function describeRates(suite: ContractSuite): void {
 
   suite.test('a value that is never used again is forgotten by the sweeps', async (scene) => {
     await scene.queue('q', rated)
-    for (let round = 0; round < 3; round += 1) {
-      await sendMany(scene, 'q', 20, (index) => ({ body: of(`${round}-${index}`, 'n') }))
-      assert.equal((await drain(scene, 'q', { max: 100 })).length, 20)
-      await scene.advance(minute)
-      await scene.backend.sweep()
-    }
+    await sendMany(scene, 'q', 20, (index) => ({ body: of(index, 'n') }))
+    assert.equal((await drain(scene, 'q', { max: 100 })).length, 20)
+    await scene.backend.sweep()
+    await scene.advance(minute)
+    assert.notEqual((await scene.backend.sweep()).changed, 0)
     assert.equal((await scene.backend.sweep()).changed, 0)
   })
 

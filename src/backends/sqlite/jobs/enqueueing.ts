@@ -1,17 +1,22 @@
-/** Stores jobs, and recognises by their idempotency keys those that exist already. */
+/** Stores jobs, and recognises by their keys those that exist already. */
 
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../core/canonical-json.ts'
+import { checkDelayFits } from '../../../core/check-queue.ts'
+import type { Violations } from '../../../core/checks.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage } from '../../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { retentionCutoff } from '../messages/holding.ts'
+import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import {
   isPlain,
+  type JobColumns,
   type PlainJob,
   refuseInQueue,
+  storeInPlace,
   storeMessage,
   storePlainJobs,
 } from '../messages/sending.ts'
@@ -21,31 +26,64 @@ import { encodeDetails } from './job-details.ts'
 const sql = {
   findKey: query<{ number: number; fingerprint: string }>(`
     SELECT number, fingerprint FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?`),
+  // Its row may outlast its time, because it counts until the job has ended.
+  findDebounced: query<{ number: number }>(`
+    SELECT number FROM idempotency WHERE scope = ? AND key = ?`),
   rememberKey: change(`
-    INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at)
-    VALUES (?, ?, ?, ?, ?)`),
+    INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at, until_ended)
+    VALUES (?, ?, ?, ?, ?, ?)`),
   isWaiting: query<unknown>(`
     SELECT 1 FROM message
     WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
       AND sent_at > ?`),
+  removeWaiting: query<ReplacedRow>(`
+    DELETE FROM message
+    WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
+    RETURNING sequence, state, group_name, body IS NULL AS apart, sent_at`),
+}
+
+interface ReplacedRow extends RemovedRow {
+  readonly sent_at: number
 }
 
 export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonly EnqueuedJob[] {
   const queue = tx.queue(request.queue)
-  const messages = request.jobs.map(messageOf)
-  for (const message of messages) {
-    const refusal = refuseInQueue(queue, message)
+  const messages = request.jobs.map((job) => {
+    const message = messageOf(job)
+    const refusal = refuseJob(queue, job, message)
     if (refusal !== undefined) throw refusal
-  }
+    return message
+  })
   const isPlainJob = (job: NewJob, index: number): boolean => {
     const message = messages[index]
-    return job.idempotency === undefined && message !== undefined && isPlain(queue, message)
+    return !hasKey(job) && message !== undefined && isPlain(queue, message)
   }
   if (request.jobs.length > 1 && request.jobs.every(isPlainJob)) {
     const stored = storePlainJobs(tx, queue, request.jobs.map(plainJobOf))
     return stored.map(({ status, id }) => ({ status, id }))
   }
   return request.jobs.map((job, index) => enqueueJob(tx, queue, job, { message: messages[index] }))
+}
+
+/** Why the queue cannot take the job. */
+export function refuseJob(
+  queue: Queue,
+  { debounce }: NewJob,
+  message: NewMessage,
+): MillraceError | undefined {
+  const refusal = refuseInQueue(queue, message)
+  if (refusal !== undefined || debounce === undefined) return refusal
+  const violations: Violations = []
+  const { type, retentionMs } = queue.settings
+  if (type === 'fifo') {
+    violations.push({ field: 'debounce', given: 'some', allowed: 'none on a FIFO queue' })
+  }
+  checkDelayFits(violations, 'debounce.windowMs', { delayMs: debounce.windowMs, retentionMs })
+  return violations.length === 0 ? undefined : MillraceError.invalid(violations)
+}
+
+function hasKey({ idempotency, throttle, debounce }: NewJob): boolean {
+  return idempotency !== undefined || throttle !== undefined || debounce !== undefined
 }
 
 function plainJobOf(job: NewJob): PlainJob {
@@ -83,23 +121,56 @@ export function storeJob(
   job: NewJob,
   { message = messageOf(job), retryOf, unit }: EnqueueOptions = {},
 ): StoredJob {
-  const earlier = findEarlier(tx, queue, job)
+  const earlier = hasKey(job) ? findEarlier(tx, queue, job) : undefined
   if (earlier === 'conflict') throw new MillraceError('idempotency_conflict')
-  if (earlier !== undefined) return earlier
-  const { type, owner = null, idempotency } = job
-  const details = encodeDetails(job, retryOf)
-  const stored = storeMessage(tx, queue, message, { job: { type, owner, details }, unit })
-  if (idempotency !== undefined && stored.status === 'created') {
-    tx.run(
-      sql.rememberKey,
-      scopeOf(queue, job),
-      idempotency.key,
-      stored.sequence,
-      fingerprintOf(job),
-      tx.now + idempotency.lifetimeMs,
-    )
+  const { type, owner = null, debounce } = job
+  if (earlier !== undefined && debounce === undefined) return earlier
+  const columns = { type, owner, details: encodeDetails(job, retryOf) }
+  if (earlier !== undefined) {
+    replaceWaiting(tx, queue, job, { message, columns, sequence: earlier.sequence })
+    return earlier
   }
+  const first = debounce === undefined ? message : { ...message, delayMs: debounce.windowMs }
+  const stored = storeMessage(tx, queue, first, { job: columns, unit })
+  if (hasKey(job) && stored.status === 'created') rememberKey(tx, queue, job, stored.sequence)
   return stored
+}
+
+interface Replacement {
+  readonly message: NewMessage
+  readonly columns: JobColumns
+  readonly sequence: number
+}
+
+/** Stores a debounced job in the place of the one that waits; the longest wait counts from the first. */
+function replaceWaiting(
+  tx: StoreTransaction,
+  queue: Queue,
+  { debounce }: NewJob,
+  { message, columns, sequence }: Replacement,
+): void {
+  const removed = tx.one(sql.removeWaiting, sequence, queue.generation)
+  if (removed === undefined || debounce === undefined) return
+  messageRemoved(tx, queue, removed)
+  const { windowMs, maxWaitMs = Number.POSITIVE_INFINITY } = debounce
+  const sentAt = removed.sent_at
+  const delayMs = Math.max(0, Math.min(windowMs, sentAt + maxWaitMs - tx.now))
+  storeInPlace(tx, queue, { ...message, delayMs }, { sequence, sentAt, job: columns })
+}
+
+function rememberKey(tx: StoreTransaction, queue: Queue, job: NewJob, sequence: number): void {
+  const { idempotency, throttle, debounce } = job
+  const key = idempotency?.key ?? throttle?.key ?? debounce?.key ?? ''
+  const lifetimeMs = idempotency?.lifetimeMs ?? throttle?.windowMs ?? debounce?.windowMs ?? 0
+  tx.run(
+    sql.rememberKey,
+    scopeOf(queue, job),
+    key,
+    sequence,
+    idempotency === undefined ? '' : fingerprintOf(job),
+    tx.now + lifetimeMs,
+    debounce === undefined ? 0 : 1,
+  )
 }
 
 /** The job that was enqueued with the same key, if it still counts. */
@@ -108,22 +179,36 @@ function findEarlier(
   queue: Queue,
   job: NewJob,
 ): StoredJob | 'conflict' | undefined {
-  const { idempotency } = job
-  if (idempotency === undefined) return undefined
-  const values = [scopeOf(queue, job), idempotency.key, tx.now] as const
-  const found = tx.one(sql.findKey, ...values)
-  if (found === undefined) return undefined
-  const sequence = found.number
-  const id = tx.session.messageIds.of(sequence)
-  if (idempotency.coalesce) {
-    const cutoff = retentionCutoff(queue, tx.now)
-    const waits = tx.one(sql.isWaiting, sequence, queue.generation, cutoff) !== undefined
-    return waits ? { status: 'coalesced', id, sequence } : undefined
+  const { idempotency, throttle, debounce } = job
+  const scope = scopeOf(queue, job)
+  if (debounce !== undefined) {
+    return coalescedWhileWaiting(tx, queue, tx.one(sql.findDebounced, scope, debounce.key))
   }
+  const key = idempotency?.key ?? throttle?.key ?? ''
+  const found = tx.one(sql.findKey, scope, key, tx.now)
+  if (found === undefined) return undefined
+  if (idempotency?.coalesce) return coalescedWhileWaiting(tx, queue, found)
+  const { number: sequence } = found
+  const id = tx.session.messageIds.of(sequence)
+  if (throttle !== undefined) return { status: 'coalesced', id, sequence }
   if (found.fingerprint !== fingerprintOf(job)) return 'conflict'
   return { status: 'duplicate', id, sequence }
 }
 
+/** The job of a key, if it has not started. */
+function coalescedWhileWaiting(
+  tx: StoreTransaction,
+  queue: Queue,
+  found: { readonly number: number } | undefined,
+): StoredJob | undefined {
+  if (found === undefined) return undefined
+  const { number: sequence } = found
+  const cutoff = retentionCutoff(queue, tx.now)
+  const waits = tx.one(sql.isWaiting, sequence, queue.generation, cutoff) !== undefined
+  return waits
+    ? { status: 'coalesced', id: tx.session.messageIds.of(sequence), sequence }
+    : undefined
+}
 /** The message that carries a job. */
 export function messageOf({ payload, delayMs, tenant, deduplicationId }: NewJob): NewMessage {
   if (delayMs === undefined && tenant === undefined && deduplicationId === undefined) {
@@ -137,8 +222,12 @@ export function messageOf({ payload, delayMs, tenant, deduplicationId }: NewJob)
   }
 }
 
-function scopeOf(queue: Queue, { type, owner }: NewJob): string {
-  return JSON.stringify([queue.name, type, owner ?? null])
+/** Each kind of key has keys of its own. */
+function scopeOf(queue: Queue, { type, owner, throttle, debounce }: NewJob): string {
+  const scope = [queue.name, type, owner ?? null]
+  if (throttle !== undefined) scope.push('throttle')
+  if (debounce !== undefined) scope.push('debounce')
+  return JSON.stringify(scope)
 }
 
 function fingerprintOf({ payload }: NewJob): string {

@@ -30,7 +30,7 @@ const move = `
   UPDATE message SET
     sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
     state = 0, held_until = NULL, token = ${unleasedToken}, job_type = NULL, job_owner = NULL,
-    bucket = NULL
+    bucket = NULL, limit_keys = NULL
   WHERE sequence = ? AND generation = ?`
 
 const sql = {

@@ -75,7 +75,7 @@ const sql = {
     UPDATE message SET
       sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
       first_received_at = NULL, token = ${unleasedToken}, origin = NULL,
-      job_type = ?, job_owner = ?, job = ?
+      job_type = ?, job_owner = ?, job = ?, limit_keys = NULL
     WHERE sequence = ? AND generation = ? AND state = 0`),
 }
 

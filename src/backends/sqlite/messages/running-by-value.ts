@@ -38,7 +38,7 @@ export class RunningByValue {
   }
 }
 
-/** Those of a queue: none if it has no such ceilings. */
+/** Those of a queue. */
 export function runningByValue(ceilings: Ceilings): readonly RunningByValue[] {
   const { runningPerTenant, runningPerType, perKey } = ceilings
   const counts: RunningByValue[] = []

@@ -169,6 +169,24 @@ function sent(tx: StoreTransaction, status: Stored['status'], sequence: number):
   return { status, id: tx.session.messageIds.of(sequence), sequence }
 }
 
+/** The place of another message, which its successor in a standard queue takes. */
+export interface Place {
+  readonly sequence: number
+  readonly sentAt: number
+  readonly job: JobColumns
+}
+
+export function storeInPlace(
+  tx: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  place: Place,
+): void {
+  const delayMs = delayOf(message, queue.settings)
+  insertFull(tx, queue, message, { ...place, deduplicationId: null, unit: undefined, delayMs })
+  countStored(tx, queue, delayMs)
+}
+
 interface Identity {
   readonly sequence: number
   readonly deduplicationId: string | null
@@ -191,15 +209,19 @@ function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identit
   } else {
     insertPlain(tx, generation, message.body, identity)
   }
+  countStored(tx, queue, delayMs)
+  if (settings.type === 'fifo' && group !== undefined && delayMs === 0) {
+    groupGained(tx, generation, group, identity.sequence)
+  }
+}
+
+function countStored(tx: StoreTransaction, queue: Queue, delayMs: number): void {
   if (delayMs > 0) {
     tx.count(queue, 'delayed', 1)
     return
   }
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
-  if (settings.type === 'fifo' && group !== undefined) {
-    groupGained(tx, generation, group, identity.sequence)
-  }
 }
 
 function insertPlain(
@@ -269,13 +291,18 @@ export function storePlainJobs(
   return stored
 }
 
+interface FullIdentity extends Identity {
+  readonly delayMs: number
+  readonly sentAt?: number
+}
+
 function insertFull(
   { now, session }: StoreTransaction,
   queue: Queue,
   message: NewMessage,
-  { sequence, deduplicationId, job, unit, delayMs }: Identity & { readonly delayMs: number },
+  { sequence, deduplicationId, job, unit, delayMs, sentAt = now }: FullIdentity,
 ): void {
-  const { dueAt, heldUntil } = hold(queue, now, now + delayMs)
+  const { dueAt, heldUntil } = hold(queue, sentAt, now + delayMs)
   const apart = isLargeBody(message.body)
   const limitKeys = limitValuesIn(message.body, queue.settings.ceilings.perKey)
   const values: SQLInputValue[] = [
@@ -284,7 +311,7 @@ function insertFull(
     delayMs > 0 ? delayed : ready,
     dueAt,
     now,
-    now,
+    sentAt,
     heldUntil,
     message.group ?? null,
     deduplicationId,
