@@ -88,6 +88,7 @@ export {
   type FifoOptions,
   type FifoQueue,
   fifo,
+  type KeyLimit,
   type MessageInput,
   type MessageOutput,
   type MessageSchema,
@@ -172,6 +173,7 @@ export type { JobWorkOptions, Work } from './jobs/emitter.ts'
 export type { FinishedJob, Job } from './jobs/job.ts'
 export type { EnqueueOptions, EnqueueTogether, JobOptions } from './jobs/job-options.ts'
 export type { JobEntry, JobOfType } from './jobs/job-producer.ts'
+export type { DebounceOptions, ThrottleOptions } from './jobs/job-windows.ts'
 export type { WaitOptions } from './jobs/wait-for-job.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'
 export type { UndeliveredNotification } from './maintenance/relay.ts'

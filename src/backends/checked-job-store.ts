@@ -84,7 +84,7 @@ function checkJobs(into: Violations, { jobs }: EnqueueJobs): void {
 }
 
 export function checkJob(into: Violations, job: NewJob): void {
-  const { type, maxAttempts, owner, idempotency, backoff, expiresAfterMs } = job
+  const { type, maxAttempts, owner, idempotency, throttle, debounce, backoff, expiresAfterMs } = job
   checkText(into, 'type', type, limits.jobTypeLength)
   if (maxAttempts !== undefined) checkRange(into, 'maxAttempts', maxAttempts, limits.jobAttempts)
   if (owner !== undefined) checkText(into, 'owner', owner, limits.ownerLength)
@@ -94,11 +94,8 @@ export function checkJob(into: Violations, job: NewJob): void {
     checkRange(into, 'expiresAfterMs', expiresAfterMs, limits.jobExpiryMs)
   }
   checkSystemAttributes(into, job)
-  if (idempotency === undefined) return
-  const { key, lifetimeMs } = idempotency
-  checkText(into, 'idempotency.key', key, limits.idempotencyKeyLength)
-  if (lifetimeMs === undefined) return
-  checkRange(into, 'idempotency.lifetimeMs', lifetimeMs, limits.idempotencyMs)
+  if (idempotency === undefined && throttle === undefined && debounce === undefined) return
+  checkKey(into, job)
 }
 
 function checkSystemAttributes(
@@ -106,4 +103,35 @@ function checkSystemAttributes(
   { systemAttributes }: Pick<NewJob, 'systemAttributes'>,
 ): void {
   if (systemAttributes !== undefined) checkStringRecord(into, 'systemAttributes', systemAttributes)
+}
+
+function checkKey(into: Violations, job: NewJob): void {
+  const { idempotency, throttle, debounce, delayMs, runAt } = job
+  const given = [idempotency, throttle, debounce].filter((one) => one !== undefined)
+  if (given.length > 1) {
+    const allowed = 'one of idempotency, throttle and debounce'
+    into.push({ field: 'job', given: `${given.length} of them`, allowed })
+  }
+  if (idempotency !== undefined) {
+    const { key, lifetimeMs } = idempotency
+    checkText(into, 'idempotency.key', key, limits.idempotencyKeyLength)
+    if (lifetimeMs !== undefined) {
+      checkRange(into, 'idempotency.lifetimeMs', lifetimeMs, limits.idempotencyMs)
+    }
+  }
+  if (throttle !== undefined) {
+    checkText(into, 'throttle.key', throttle.key, limits.windowKeyLength)
+    checkRange(into, 'throttle.windowMs', throttle.windowMs, limits.windowMs)
+  }
+  if (debounce === undefined) return
+  const { key, windowMs, maxWaitMs } = debounce
+  checkText(into, 'debounce.key', key, limits.windowKeyLength)
+  checkRange(into, 'debounce.windowMs', windowMs, limits.windowMs)
+  if (maxWaitMs !== undefined) {
+    checkRange(into, 'debounce.maxWaitMs', maxWaitMs, { ...limits.windowMs, min: windowMs })
+  }
+  if (delayMs !== undefined || runAt !== undefined) {
+    const field = delayMs === undefined ? 'runAt' : 'delayMs'
+    into.push({ field, given: `${delayMs ?? runAt}`, allowed: 'none with a debounce' })
+  }
 }

@@ -82,7 +82,11 @@ export interface NewJob extends JobLabels, Pick<NewMessage, 'attributes' | 'syst
   /** The group of its message. Required on FIFO queues, where jobs of one group run one after the other. */
   readonly tenant?: string
   readonly deduplicationId?: string
+  /** At most one of `idempotency`, `throttle` and `debounce`. */
   readonly idempotency?: Idempotency
+  readonly throttle?: Throttle
+  /** Takes the place of `delayMs`. Not on FIFO queues. */
+  readonly debounce?: Debounce
   /** How long to wait between attempts. Default: the worker decides. */
   readonly backoff?: BackoffPolicy
   /** Set if the payload is sealed. */
@@ -98,6 +102,27 @@ export interface Idempotency {
   readonly coalesce?: boolean
 }
 
+/** The first job of a key is stored. Later ones return it until the window is over, whatever became of it. */
+export interface Throttle {
+  /** Unique per queue, type and owner. */
+  readonly key: string
+  /** From the first job on. */
+  readonly windowMs: number
+}
+
+/**
+ * While the job of a key has not started, a later one replaces its payload and options, and it waits again. It
+ * keeps its id, its place and the time of its creation.
+ */
+export interface Debounce {
+  /** Unique per queue, type and owner. */
+  readonly key: string
+  /** How long the job waits after the latest call. */
+  readonly windowMs: number
+  /** How long it waits at most after the first call. */
+  readonly maxWaitMs?: number
+}
+
 export interface EnqueueJobs {
   readonly queue: string
   readonly jobs: readonly NewJob[]
@@ -109,7 +134,10 @@ export interface EnqueueWithin extends EnqueueJobs {
 }
 
 export interface EnqueuedJob {
-  /** `duplicate`: the key was used before. `coalesced`: the key's job still waits. */
+  /**
+   * `duplicate`: the idempotency key was used before. `coalesced`: the key's job still waits, or its throttle
+   * is not over.
+   */
   readonly status: 'created' | 'duplicate' | 'coalesced'
   readonly id: string
 }

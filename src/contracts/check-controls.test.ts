@@ -29,7 +29,9 @@ describe('how work may run', () => {
       backoff: { from: '5s', factor: 2, max: '1h', jitter: 0.2 },
       timeout: '2m',
     }
-    const queue = { ...both, tenantConcurrency: 1, rate: { max: 50, per: '1s' } }
+    const rate = { max: 50, per: '1s' }
+    const limits = [{ key: 'customer.id', concurrency: 2, rate }]
+    const queue = { ...both, tenantConcurrency: 1, rate, limits }
     assert.deepEqual(about.queue(queue), [])
     assert.deepEqual(about.jobs({ ...queue, obeys: 'LLM_PAUSED' }), [])
     const hidden = { secret: ['password', 'user.token'], personal: ['email'] }
@@ -150,5 +152,55 @@ describe('the receives of a queue of jobs', () => {
     assert.deepEqual(about.jobs({ deadLetter: { after: 3 }, attempts: 5 }), [
       "queues.q.deadLetter.after: got 3, expected 5, like 'attempts', or no 'after' at all",
     ])
+  })
+})
+
+describe('limits by key', () => {
+  const example = "expected an object such as { key: 'customerId', concurrency: 2 }"
+
+  test.each<[unknown, string]>([
+    [{ key: 'a' }, 'limits: got a value of type object, expected an array of limits by key'],
+    [['a'], `limits[0]: got 'a', ${example}`],
+    [[{ key: 'a' }], `limits[0]: got neither concurrency nor rate, ${example}`],
+    [[{ key: 'a', concurrency: 0 }], `limits[0].concurrency: got 0, ${atOnce}`],
+    [
+      [{ key: 'a', rate: 5 }],
+      "limits[0].rate: got 5, expected an object such as { max: 50, per: '1s' }",
+    ],
+    [
+      [{ key: 'a[].b', concurrency: 1 }],
+      "limits[0].key: got 'a[].b', expected a path in the message, such as 'customer.id', without * or []",
+    ],
+    [
+      [{ concurrency: 1 }],
+      'limits[0].key: got undefined, expected a string of 1 to 128 characters',
+    ],
+    [
+      [{ key: 'a', concurency: 1, rate: { max: 1, per: '1s' } }],
+      "limits[0].concurency: got an unknown option, expected one of key, concurrency, rate; did you mean 'concurrency'?",
+    ],
+    [
+      ['a', 'a'].map((key) => ({ key, concurrency: 1 })),
+      "limits: got 'a' twice, expected each key once",
+    ],
+    [
+      ['a', 'b', 'c', 'd', 'e'].map((key) => ({ key, concurrency: 1 })),
+      'limits: got 5 keys, expected at most 4 keys',
+    ],
+  ])('that are wrong are refused: %j', (limits, complaint) => {
+    const expected = [`queues.q.${complaint}`]
+    assert.deepEqual(about.jobs({ limits }), expected)
+    assert.deepEqual(about.queue({ limits }), expected)
+  })
+
+  test('belong to neither FIFO queues nor triggers', () => {
+    const limits = [{ key: 'a', concurrency: 1 }]
+    for (const q of [
+      { type: 'fifo', options: { limits } },
+      { kind: 'triggers', type: 'standard', options: { limits } },
+    ]) {
+      const [complaint] = complaints('app', { queues: { q } })
+      assert.match(complaint ?? '', /^queues\.q\.limits: got an unknown option/)
+    }
   })
 })

@@ -1,4 +1,5 @@
 /** Checks the settings that control how work runs: ceilings, kill switches, backoff, timeouts. */
+import { checkKeyList, checkLimitKey } from '../core/check-queue-controls.ts'
 import {
   checkNumber,
   checkRange,
@@ -22,6 +23,29 @@ export const queueControlChecks: Readonly<Record<string, Check>> = {
   ...controlChecks,
   tenantConcurrency: (to, at, value) => checkRange(to, at, value, limits.concurrency),
   rate: checkRate,
+  limits: checkLimits,
+}
+
+function checkLimits(into: Violations, field: string, value: unknown): void {
+  if (!checkKeyList(into, field, value)) return
+  for (const [index, limit] of value.entries()) checkLimit(into, `${field}[${index}]`, limit)
+}
+
+function checkLimit(into: Violations, field: string, value: unknown): void {
+  const example = "an object such as { key: 'customerId', concurrency: 2 }"
+  if (!isRecord(value)) {
+    into.push({ field, given: describeGiven(value), allowed: example })
+    return
+  }
+  checkKeys(into, field, value, ['key', 'concurrency', 'rate'])
+  checkLimitKey(into, `${field}.key`, value['key'])
+  checkEach(into, field, value, {
+    concurrency: (to, at, count) => checkRange(to, at, count, limits.concurrency),
+    rate: checkRate,
+  })
+  if (value['concurrency'] === undefined && value['rate'] === undefined) {
+    into.push({ field, given: 'neither concurrency nor rate', allowed: example })
+  }
 }
 
 function checkRate(into: Violations, field: string, value: unknown): void {

@@ -42,9 +42,11 @@ const commonKeys: readonly string[] = [
 ]
 const standardKeys: readonly string[] = ['schema', ...commonKeys, 'secret', 'personal']
 const fifoKeys: readonly string[] = [...standardKeys, ...fifoOnly].filter(
-  // The messages of a group are handled one at a time anyway.
-  (key) => key !== 'tenantConcurrency',
+  // The messages of a group are handled one at a time anyway, and none may be passed over.
+  (key) => key !== 'tenantConcurrency' && key !== 'limits',
 )
+/** The bodies of triggers are not the app's own. */
+const triggersKeys: readonly string[] = commonKeys.filter((key) => key !== 'limits')
 const jobsKeys: readonly string[] = [
   'types',
   'attempts',
@@ -71,7 +73,7 @@ export function checkQueueOptions(
     checkKeys(into, field, options, jobsKeys)
     checkJobsOptions(into, field, options)
   } else if (isTriggersQueue(declared)) {
-    checkKeys(into, field, options, commonKeys)
+    checkKeys(into, field, options, triggersKeys)
   } else {
     checkKeys(into, field, options, type === 'fifo' ? fifoKeys : standardKeys)
     checkEach(into, field, options, {

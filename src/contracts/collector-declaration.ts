@@ -77,7 +77,7 @@ export function collector<Item extends MessageSchema, const Target extends strin
 export interface TriggersQueue {
   readonly kind: 'triggers'
   readonly type: 'standard'
-  readonly options: Omit<QueueOptions, 'schema'>
+  readonly options: Omit<QueueOptions, 'schema' | 'limits'>
 }
 
 /** Declares a queue for the triggers of a collector. */

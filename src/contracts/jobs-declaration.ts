@@ -11,6 +11,7 @@ import type { JobContext } from './job-context.ts'
 import type {
   Backoff,
   DeclaredQueues,
+  LimitsOf,
   MessageSchema,
   QueueOptions,
   WithDeadLetters,
@@ -160,14 +161,17 @@ export function jobs<
 >(
   options: JobsOptions<Types> & {
     readonly types: RunnableTypes<Schemas, Results>
-  } & WithDeadLetters['options'],
+  } & LimitsOf<PayloadSchema<NoInfer<Types>[keyof Types]>> &
+    WithDeadLetters['options'],
 ): JobsQueue<Types> & WithDeadLetters
 export function jobs<
   Types extends JobTypes,
   Schemas = Readonly<Record<keyof Types, unknown>>,
   Results = Readonly<Record<keyof Types, unknown>>,
 >(
-  options: JobsOptions<Types> & { readonly types: RunnableTypes<Schemas, Results> },
+  options: JobsOptions<Types> & {
+    readonly types: RunnableTypes<Schemas, Results>
+  } & LimitsOf<PayloadSchema<NoInfer<Types>[keyof Types]>>,
 ): JobsQueue<Types>
 export function jobs(options: JobsOptions): JobsQueue {
   return { kind: 'jobs', type: 'standard', options }

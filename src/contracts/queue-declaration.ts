@@ -5,6 +5,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../core/durations.ts'
+import type { KeyPath } from './key-paths.ts'
 
 /** Any validator that implements Standard Schema: zod, valibot, arktype and others. */
 export type MessageSchema<Input = unknown, Output = unknown> = StandardSchemaV1<Input, Output>
@@ -39,6 +40,10 @@ export interface QueueOptions<Schema extends MessageSchema = MessageSchema> {
   readonly tenantConcurrency?: number
   /** How many messages may be started within any span of time, by all workers together. Default: no limit. */
   readonly rate?: RateLimit
+  /**
+   * Limits for each value of a key in the message, such as each customer. At most 4 keys. Not on FIFO queues.
+   */
+  readonly limits?: readonly KeyLimit[]
   /** Names of the kill switches that stop this queue, such as `'LLM_PAUSED'`. */
   readonly obeys?: string | readonly string[]
   /** How long to wait before a failed attempt is retried. */
@@ -68,6 +73,26 @@ export interface RateLimit {
   readonly max: number
   /** The span of time, 100ms to 1d. */
   readonly per: Duration
+}
+
+/** A limit that each value of a key has for itself. It has `concurrency`, `rate` or both. */
+export interface KeyLimit<Key extends string = string> {
+  /**
+   * The path to a text, a number or a boolean in the message, such as `'customer.id'`. A message without it is
+   * not limited.
+   */
+  readonly key: Key
+  /** How many messages with the same value may be handled at once, by all workers together. */
+  readonly concurrency?: number
+  /** How many messages with the same value may be started within any span of time. */
+  readonly rate?: RateLimit
+}
+
+/** The keys of limits are paths in the message that the schema describes. */
+export interface LimitsOf<Schema> {
+  readonly limits?: readonly KeyLimit<
+    Schema extends MessageSchema ? KeyPath<StandardSchemaV1.InferInput<NoInfer<Schema>>> : never
+  >[]
 }
 
 /** Exponential backoff: each wait is `factor` times the one before. */
@@ -155,10 +180,10 @@ type SchemaOf<Queue extends DeclaredQueue> =
 
 /** Declares a standard queue: at-least-once delivery, in no guaranteed order. */
 export function queue<Schema extends MessageSchema = MessageSchema>(
-  options: QueueOptions<Schema> & WithDeadLetters['options'],
+  options: QueueOptions<Schema> & LimitsOf<Schema> & WithDeadLetters['options'],
 ): StandardQueue<Schema> & WithDeadLetters
 export function queue<Schema extends MessageSchema = MessageSchema>(
-  options?: QueueOptions<Schema>,
+  options?: QueueOptions<Schema> & LimitsOf<Schema>,
 ): StandardQueue<Schema>
 export function queue(options: QueueOptions = {}): StandardQueue {
   return { type: 'standard', options }

@@ -22,6 +22,10 @@ describe('the controls of a queue', () => {
           concurrency: 5,
           tenantConcurrency: 1,
           rate: { max: 50, per: '1s' },
+          limits: [
+            { key: 'customer.id', concurrency: 2 },
+            { key: 'region', rate: { max: 10, per: '1m' } },
+          ],
           obeys: 'ALL_PAUSED',
           keepFinished: { completed: '1h', failed: 'forever' },
           deadLetter: {},
@@ -42,6 +46,10 @@ describe('the controls of a queue', () => {
       runningPerTenant: 1,
       runningPerType: { OMR: 2 },
       rate: { max: 50, perMs: 1_000 },
+      perKey: [
+        { key: 'customer.id', running: 2, rate: null },
+        { key: 'region', running: null, rate: { max: 10, perMs: 60_000 } },
+      ],
     })
     assert.deepEqual(obeys, {
       queue: ['ALL_PAUSED'],
@@ -63,6 +71,7 @@ describe('the controls of a queue', () => {
       runningPerTenant: null,
       runningPerType: {},
       rate: null,
+      perKey: [],
     })
     assert.deepEqual(obeys, { queue: [], types: {} })
     assert.deepEqual(history, { completedMs: 2_592_000_000, failedMs: 7_776_000_000 })

@@ -6,18 +6,28 @@ import {
   defaultQueueSettings,
   type HistoryLifetime,
   type ObeyedSwitches,
+  type Rate,
 } from '../core/queue-settings.ts'
 import { isJobsQueue, type JobType, jobTypeOf } from './jobs-declaration.ts'
-import type { Backoff, DeclaredQueue } from './queue-declaration.ts'
+import type { Backoff, DeclaredQueue, RateLimit } from './queue-declaration.ts'
 
 export function ceilingsOf(declared: DeclaredQueue): Ceilings {
-  const { concurrency, tenantConcurrency, rate } = declared.options
+  const { concurrency, tenantConcurrency, rate, limits = [] } = declared.options
   return {
     running: concurrency ?? null,
     runningPerTenant: tenantConcurrency ?? null,
     runningPerType: fromTypes(declared, (type) => type.concurrency),
-    rate: rate === undefined ? null : { max: rate.max, perMs: durationMs(rate.per) },
+    rate: rateOf(rate),
+    perKey: limits.map((one) => ({
+      key: one.key,
+      running: one.concurrency ?? null,
+      rate: rateOf(one.rate),
+    })),
   }
+}
+
+function rateOf(rate: RateLimit | undefined): Rate | null {
+  return rate === undefined ? null : { max: rate.max, perMs: durationMs(rate.per) }
 }
 
 export function obeyedSwitchesOf(declared: DeclaredQueue): ObeyedSwitches {

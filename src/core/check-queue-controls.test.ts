@@ -16,7 +16,8 @@ describe('the ceilings of a queue', () => {
   test('are accepted within their limits', () => {
     const runningPerType = { OCR: 1, OMR: 100_000 }
     const rate = { max: 1_000_000, perMs: 86_400_000 }
-    const ceilings = { running: 1, runningPerTenant: 100_000, runningPerType, rate }
+    const perKey = [{ key: 'customer.id', running: 1, rate }]
+    const ceilings = { running: 1, runningPerTenant: 100_000, runningPerType, rate, perKey }
     assert.deepEqual(refused({ ceilings: none }), [])
     assert.deepEqual(refused({ ceilings }), [])
   })
@@ -33,8 +34,13 @@ describe('the ceilings of a queue', () => {
     ['rate', { max: 1 }],
     ['rate.max', { max: 1_000_001, perMs: 100 }],
     ['rate.perMs', { max: 1, perMs: 99 }],
+    ['perKey', { key: 'a', running: 1, rate: null }],
+    ['perKey[0]', [{ key: 'a', running: 1 }]],
+    ['perKey[0].key', [{ key: 'a.*', running: 1, rate: null }]],
+    ['perKey[0].running', [{ key: 'a', running: 0, rate: null }]],
+    ['perKey[0].rate.max', [{ key: 'a', running: null, rate: { max: 0, perMs: 100 } }]],
   ])('are refused outside them: %s %j', (path, value) => {
-    const [key = ''] = path.split(/[.:]/)
+    const [key = ''] = path.split(/[.:[]/)
     const fields = refused({ ceilings: { ...none, [key]: value } })
     assert.ok(fields.includes(`settings.ceilings.${path}`), fields.join())
   })

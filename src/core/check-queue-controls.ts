@@ -8,6 +8,7 @@ export function checkCeilings(into: Violations, field: string, value: unknown): 
     'runningPerTenant',
     'runningPerType',
     'rate',
+    'perKey',
   ])
   if (ceilings === undefined) return
   checkNullable(into, `${field}.running`, ceilings['running'], limits.concurrency)
@@ -15,11 +16,60 @@ export function checkCeilings(into: Violations, field: string, value: unknown): 
   checkByType(into, `${field}.runningPerType`, ceilings['runningPerType'], (path, max) =>
     checkRange(into, path, max, limits.concurrency),
   )
-  if (ceilings['rate'] === null) return
-  const rate = recordOf(into, `${field}.rate`, ceilings['rate'], ['max', 'perMs'])
+  checkRate(into, `${field}.rate`, ceilings['rate'])
+  checkKeyCeilings(into, `${field}.perKey`, ceilings['perKey'])
+}
+
+function checkRate(into: Violations, field: string, value: unknown): void {
+  if (value === null) return
+  const rate = recordOf(into, field, value, ['max', 'perMs'])
   if (rate === undefined) return
-  checkRange(into, `${field}.rate.max`, rate['max'], limits.rateMax)
-  checkRange(into, `${field}.rate.perMs`, rate['perMs'], limits.ratePerMs)
+  checkRange(into, `${field}.max`, rate['max'], limits.rateMax)
+  checkRange(into, `${field}.perMs`, rate['perMs'], limits.ratePerMs)
+}
+
+function checkKeyCeilings(into: Violations, field: string, value: unknown): void {
+  if (!checkKeyList(into, field, value)) return
+  for (const [index, given] of value.entries()) {
+    const at = `${field}[${index}]`
+    const one = recordOf(into, at, given, ['key', 'running', 'rate'])
+    if (one === undefined) continue
+    checkLimitKey(into, `${at}.key`, one['key'])
+    checkNullable(into, `${at}.running`, one['running'], limits.concurrency)
+    checkRate(into, `${at}.rate`, one['rate'])
+  }
+}
+
+/** Whether it is a list of as many limits as a queue may have, each for another key. */
+export function checkKeyList(
+  into: Violations,
+  field: string,
+  value: unknown,
+): value is readonly unknown[] {
+  if (!Array.isArray(value)) {
+    into.push({ field, given: describeGiven(value), allowed: 'an array of limits by key' })
+    return false
+  }
+  const { max } = limits.limitKeys
+  if (value.length > max) {
+    into.push({ field, given: `${value.length} keys`, allowed: `at most ${max} keys` })
+  }
+  const keys = value.map((one) => Object(one).key)
+  const twice = keys.find((key, index) => key !== undefined && keys.indexOf(key) < index)
+  if (twice !== undefined) {
+    into.push({ field, given: `${describeGiven(twice)} twice`, allowed: 'each key once' })
+  }
+  return true
+}
+
+/** A wildcard would match nothing, so it would limit nothing. */
+const keyPath = /^[^.*[\]]+(?:\.[^.*[\]]+)*$/
+
+export function checkLimitKey(into: Violations, field: string, value: unknown): void {
+  checkText(into, field, value, limits.limitKeyLength)
+  if (typeof value !== 'string' || value === '' || keyPath.test(value)) return
+  const allowed = "a path in the message, such as 'customer.id', without * or []"
+  into.push({ field, given: describeGiven(value), allowed })
 }
 
 export function checkObeys(into: Violations, field: string, value: unknown): void {

@@ -40,6 +40,10 @@ export const limits = {
   /** From when a job is due until it fails if it still waits. */
   jobExpiryMs: { min: 1_000, max: 315_576_000_000, unit: 'ms' },
   idempotencyMs: { min: 1_000, max: 7_776_000_000, unit: 'ms' },
+  /** Of the key of a throttle or a debounce. */
+  windowKeyLength: { min: 1, max: 256, unit: 'characters' },
+  /** The window of a throttle or a debounce, and the longest wait of a debounce. */
+  windowMs: { min: 100, max: 2_592_000_000, unit: 'ms' },
   /** Of a job's tier, its trace id and each of its tags. */
   jobLabelLength: { min: 1, max: 256, unit: 'characters' },
   tagsPerJob: { min: 0, max: 20, unit: 'tags' },
@@ -54,6 +58,11 @@ export const limits = {
   concurrency: { min: 1, max: 100_000, unit: 'at once' },
   rateMax: { min: 1, max: 1_000_000, unit: 'starts' },
   ratePerMs: { min: 100, max: 86_400_000, unit: 'ms' },
+  /** Keys of the body by which the ceilings of one queue count. */
+  limitKeys: { min: 0, max: 4, unit: 'keys' },
+  limitKeyLength: { min: 1, max: 128, unit: 'characters' },
+  /** Of the value that a message has for such a key, written as text. */
+  limitValueLength: { min: 0, max: 128, unit: 'characters' },
   switchNameLength: { min: 1, max: 128, unit: 'characters' },
   /** What a kill switch means: a queue, a type, a tier, a tenant, a name. */
   switchValueLength: { min: 1, max: 256, unit: 'characters' },

@@ -34,6 +34,16 @@ export interface Ceilings {
   readonly runningPerType: Readonly<Record<string, number>>
   /** Messages that may be taken within any span of this length. */
   readonly rate: Rate | null
+  /** Ceilings for each value of a key in the body. */
+  readonly perKey: readonly KeyCeiling[]
+}
+
+/** A ceiling that each value of a key has for itself. A message without a value is not limited by it. */
+export interface KeyCeiling {
+  /** A path in the body, such as `customer.id`. */
+  readonly key: string
+  readonly running: number | null
+  readonly rate: Rate | null
 }
 
 export interface Rate {
@@ -70,7 +80,13 @@ export const defaultQueueSettings: Omit<QueueSettings, 'type'> = {
   deduplicateByContent: false,
   deduplicationScope: 'queue',
   annotations: {},
-  ceilings: { running: null, runningPerTenant: null, runningPerType: {}, rate: null },
+  ceilings: {
+    running: null,
+    runningPerTenant: null,
+    runningPerType: {},
+    rate: null,
+    perKey: [],
+  },
   obeys: { queue: [], types: {} },
   history: { completedMs: 30 * 86_400_000, failedMs: 90 * 86_400_000 },
   hidden: [],

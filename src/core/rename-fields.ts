@@ -12,6 +12,9 @@ export function renameFields(
 }
 
 function renamedField(field: string, names: ReadonlyMap<string, string>): string {
+  // Inside a body, names are those of its sender.
+  if (field.startsWith('body.'))
+    return `${names.get('body') ?? 'body'}${field.slice('body'.length)}`
   const start = field.lastIndexOf('.') + 1
   const name = names.get(field) ?? names.get(field.slice(start))
   return name === undefined ? field : `${names.has(field) ? '' : field.slice(0, start)}${name}`

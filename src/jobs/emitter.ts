@@ -27,7 +27,10 @@ import type { JobOptions } from './job-options.ts'
 import { createJobProducer, type JobProducer } from './job-producer.ts'
 
 /** The unit or schedule recognises a repetition by its own id, so its job needs no idempotency key. */
-export type JobWorkOptions = Omit<JobOptions, 'idempotencyKey' | 'coalesce'>
+export type JobWorkOptions = Omit<
+  JobOptions,
+  'idempotencyKey' | 'coalesce' | 'throttle' | 'debounce'
+>
 
 /** For the same reason its message has no deduplication id. */
 export type FifoWorkOptions = Omit<FifoSendOptions, 'deduplicationId'>
@@ -134,7 +137,7 @@ function lineOf(
   }
 }
 
-const recognised = ['idempotencyKey', 'coalesce', 'deduplicationId']
+const recognised = ['idempotencyKey', 'coalesce', 'throttle', 'debounce', 'deduplicationId']
 
 /** Work may come from plain JavaScript. A plain message in a jobs queue would be lost. */
 function requireWork(work: unknown, isJob: boolean): UntypedWork {

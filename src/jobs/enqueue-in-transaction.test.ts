@@ -67,6 +67,24 @@ describe('enqueueing in a transaction of the caller', () => {
     assert.deepEqual(await mill.jobs.enqueueMany('basic', [], { tx: db }), [])
   })
 
+  test('takes back with a rollback what a debounce has replaced', async () => {
+    const { mill, db } = await openWithTransaction(academy)
+    const debounce = { key: 'k', window: '1m' } as const
+    const scan = (examId: string): Promise<{ readonly id: string }> =>
+      mill.jobs.enqueue('basic', 'OCR', { examId }, { tx: db, debounce })
+    const first = scan('e-1')
+    db.exec('COMMIT; BEGIN IMMEDIATE')
+    const { id } = await first
+    const replaced = scan('e-2')
+    db.exec('ROLLBACK; BEGIN IMMEDIATE')
+    assert.equal((await replaced).id, id)
+    assert.deepEqual((await mill.jobs.get(id))?.payload, { examId: 'e-1' })
+    const last = scan('e-3')
+    db.exec('COMMIT')
+    assert.deepEqual(await last, { status: 'coalesced', id })
+    assert.deepEqual((await mill.jobs.get(id))?.payload, { examId: 'e-3' })
+  })
+
   test('refuses an asynchronous schema, because a transaction cannot wait', async () => {
     const slow = z.string().refine(async (text) => text !== '')
     const app = defineApp('slow', { queues: { work: jobs({ types: { SLOW: slow } }) } })

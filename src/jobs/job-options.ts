@@ -24,6 +24,13 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { Clock } from '../core/ports.ts'
 import { parseTraceparent } from '../core/trace-context.ts'
+import {
+  type DebounceOptions,
+  debounceOf,
+  refuseTogether,
+  type ThrottleOptions,
+  throttleOf,
+} from './job-windows.ts'
 
 /** The options of one job. */
 export interface JobOptions extends JobLabels, DueOptions {
@@ -36,6 +43,16 @@ export interface JobOptions extends JobLabels, DueOptions {
    * Returns a job with the same key that has not started yet, even if its payload differs. Default: false.
    */
   readonly coalesce?: boolean
+  /**
+   * The first job of a key wins: within the window, `enqueue` returns it instead of storing another, whatever
+   * became of it.
+   */
+  readonly throttle?: ThrottleOptions
+  /**
+   * The last job of a key wins: until it starts, `enqueue` replaces its payload and options, and it runs when
+   * the window has passed without another call.
+   */
+  readonly debounce?: DebounceOptions
   /** The user or account that the job belongs to; 1 to 256 characters. */
   readonly owner?: string
   /** The tenant that the job counts for; 1 to 128 letters, digits and punctuation marks. */
@@ -70,6 +87,8 @@ export interface EnqueueOptions extends JobOptions, EnqueueTogether {}
 const jobOptions: OptionNames<JobOptions> = {
   idempotencyKey: true,
   coalesce: true,
+  throttle: true,
+  debounce: true,
   owner: true,
   tenant: true,
   delay: true,
@@ -122,6 +141,9 @@ export function jobSettings(
   }
   const idempotency = idempotencyOf(options, queue)
   if (idempotency !== undefined) settings.idempotency = idempotency
+  const { throttle, debounce } = options
+  if (throttle !== undefined) settings.throttle = throttleOf(throttle, `${prefix}throttle.`)
+  if (debounce !== undefined) settings.debounce = debounceOf(debounce, `${prefix}debounce.`)
   return settings
 }
 
@@ -156,6 +178,9 @@ function refuseOptions(options: JobOptions, prefix: string): void {
   if (coalesce && idempotencyKey === undefined) {
     const allowed = 'a key, because coalesce needs one'
     violations.push({ field: `${prefix}idempotencyKey`, given: 'undefined', allowed })
+  }
+  if (options.throttle !== undefined || options.debounce !== undefined) {
+    refuseTogether(violations, options, prefix)
   }
   if (violations.length > 0) throw MillraceError.invalid(violations)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { type JobsScene, openJobs } from '../../test/support/jobs-scene.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import type { EnqueueOptions } from './job-options.ts'
+import type { EnqueueOptions, JobOptions } from './job-options.ts'
 
 async function countOf({ mill }: JobsScene): Promise<number> {
   const { ready, delayed } = await mill.queues.basic.statistics()
@@ -103,6 +103,82 @@ describe('enqueueing a job', () => {
     assert.deepEqual(await enqueue(2), { status: 'coalesced', id: first.id })
     await settleOne({ kind: 'acknowledge' })
     assert.equal((await enqueue(3)).status, 'created')
+  })
+})
+
+describe('jobs of one key within a window', () => {
+  const enqueue = (
+    { mill }: JobsScene,
+    page: number,
+    options: Pick<JobOptions, 'throttle' | 'debounce'>,
+  ): Promise<{ status: string; id: string }> => mill.jobs.enqueue('basic', 'OMR', { page }, options)
+
+  test('are the first one, with a throttle', async () => {
+    const scene = await openJobs()
+    const options = { throttle: { key: 'k', window: '1m' } } as const
+    const first = await enqueue(scene, 1, options)
+    assert.deepEqual(await enqueue(scene, 2, options), { status: 'coalesced', id: first.id })
+    await scene.clock.advance(60_000)
+    assert.equal((await enqueue(scene, 3, options)).status, 'created')
+  })
+
+  test('are the last one, with a debounce, and run no later than its longest wait', async () => {
+    const scene = await openJobs()
+    const options = { debounce: { key: 'k', window: '10s', maxWait: '15s' } } as const
+    const first = await enqueue(scene, 1, options)
+    await scene.clock.advance(9_000)
+    assert.deepEqual(await enqueue(scene, 2, options), { status: 'coalesced', id: first.id })
+    await scene.clock.advance(6_000)
+    assert.equal((await scene.mill.queues.basic.statistics()).ready, 1)
+    assert.deepEqual((await scene.mill.jobs.get(first.id))?.payload, { page: 2 })
+  })
+
+  test('are the same in bulk', async () => {
+    const scene = await openJobs()
+    const debounce = { key: 'k', window: '10s' } as const
+    const entries = [1, 2].map((page) => ({ type: 'OMR', payload: { page }, debounce }) as const)
+    const [first, second] = await scene.mill.jobs.enqueueMany('basic', entries)
+    assert.deepEqual(second, { status: 'coalesced', id: first?.id })
+  })
+
+  const window = { key: 'k', window: '1s' } as const
+
+  test.each<[string, object, string]>([
+    [
+      'two at once',
+      { throttle: window, debounce: window },
+      'debounce: got throttle and debounce, expected only one of idempotencyKey, throttle, debounce',
+    ],
+    [
+      'a key twice',
+      { throttle: window, idempotencyKey: 'k' },
+      'throttle: got idempotencyKey and throttle, expected only one of idempotencyKey, throttle, debounce',
+    ],
+    [
+      'a delay',
+      { debounce: window, delay: '1s' },
+      'delay: got a delay, expected none with debounce, whose window is the delay',
+    ],
+    ['no key', { throttle: { window: '1s' } }, 'throttle.key: got undefined'],
+    ['a short window', { throttle: { key: 'k', window: '99ms' } }, 'throttle.window: got 99ms'],
+    ['a long window', { debounce: { key: 'k', window: '31d' } }, 'debounce.window: got 31d'],
+    [
+      'a longest wait that is shorter',
+      { debounce: { ...window, maxWait: '500ms' } },
+      'debounce.maxWait: got 500ms, expected a duration, 1s to 30d',
+    ],
+    ['an unknown option', { throttle: { ...window, maxWait: '1s' } }, 'throttle.maxWait: got an'],
+    ['no object', { throttle: 'k' }, "throttle: got 'k', expected an object of options"],
+    ['a window beyond the retention', { debounce: { key: 'k', window: '20d' } }, 'debounce.window'],
+  ])('are refused with %s, and nothing is stored', async (_what, options, message) => {
+    const scene = await openJobs()
+    await assert.rejects(scene.mill.jobs.enqueue('basic', 'OMR', 1, options), (error) => {
+      assert.ok(error instanceof MillraceError)
+      assert.equal(error.code, 'invalid_argument')
+      assert.ok(error.message.startsWith(message), error.message)
+      return true
+    })
+    assert.equal(await countOf(scene), 0)
   })
 })
 

@@ -129,6 +129,8 @@ const jobNames: ReadonlyMap<string, string> = new Map([
   ['delayMs', 'delay'],
   ['expiresAfterMs', 'expiresAfter'],
   ['group', 'tenant'],
+  ['windowMs', 'window'],
+  ['body', 'payload'],
 ])
 
 /** A job whose payload is not checked yet. */

@@ -29,6 +29,13 @@ export interface QueueView extends QueueSummary {
   readonly tags: Readonly<Record<string, string>>
 }
 
+/** A limit for each value of a key in the bodies. */
+export interface KeyLimitView {
+  readonly key: string
+  readonly concurrency: number | null
+  readonly rate: { readonly max: number; readonly per_ms: number } | null
+}
+
 export interface QueueSettingsView {
   readonly visibility_ms: number
   readonly delay_ms: number
@@ -41,6 +48,7 @@ export interface QueueSettingsView {
   readonly dead_letter_sources_allowed: 'all' | 'none' | readonly string[]
   readonly concurrency: number | null
   readonly tenant_concurrency: number | null
+  readonly limits: readonly KeyLimitView[]
   readonly obeys: readonly string[]
   /** Masked paths in the bodies. */
   readonly hidden: readonly string[]
@@ -97,6 +105,11 @@ function settingsView({ settings }: QueueRecord): QueueSettingsView {
     dead_letter_sources_allowed: settings.deadLetterSources,
     concurrency: settings.ceilings.running,
     tenant_concurrency: settings.ceilings.runningPerTenant,
+    limits: settings.ceilings.perKey.map(({ key, running, rate }) => ({
+      key,
+      concurrency: running,
+      rate: rate && { max: rate.max, per_ms: rate.perMs },
+    })),
     obeys: settings.obeys.queue,
     hidden: settings.hidden,
     annotations: settings.annotations,

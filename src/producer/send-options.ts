@@ -61,7 +61,10 @@ export function callerNames({ type }: DeclaredQueue): ReadonlyMap<string, string
   return type === 'fifo' ? fifoNames : standardNames
 }
 
-const fifoNames: ReadonlyMap<string, string> = new Map([['delayMs', 'delay']])
+const fifoNames: ReadonlyMap<string, string> = new Map([
+  ['delayMs', 'delay'],
+  ['body', 'message'],
+])
 const standardNames: ReadonlyMap<string, string> = new Map([...fifoNames, ['group', 'tenant']])
 
 export function newMessage(body: string, options: AnySendOptions, clock: Clock): NewMessage {

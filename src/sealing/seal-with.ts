@@ -8,23 +8,31 @@ import { sealedBackend } from './sealed-backend.ts'
 
 /** How a store is opened with keys. */
 export function sealingWith(keys: CipherKeys): Sealing {
-  return { keyIds: keys.map(({ id }) => id), wrap: (backend) => sealWith(backend, keys) }
+  const cipher = new Cipher(keys)
+  return {
+    keyIds: keys.map(({ id }) => id),
+    open: (text) => cipher.open(text),
+    wrap: async (backend) => {
+      await requireKeys(backend, keys)
+      return sealedBackend(backend, cipher)
+    },
+  }
 }
 
 interface Sealing {
   readonly keyIds: readonly string[]
+  open(text: string): string
   wrap(backend: Backend): Promise<Backend>
 }
 
 /** Closes the store and throws `encryption_key_wrong` if a key is not the one that the store knows. */
-async function sealWith(backend: Backend, keys: CipherKeys): Promise<Backend> {
+async function requireKeys(backend: Backend, keys: CipherKeys): Promise<void> {
   try {
     await recordKeys(backend, keys)
   } catch (error) {
     await backend.close()
     throw error
   }
-  return sealedBackend(backend, new Cipher(keys))
 }
 
 async function recordKeys(backend: Backend, keys: CipherKeys): Promise<void> {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { JobAttempt } from '../../src/backend.ts'
 import { defineApp, type Job, jobs, open } from '../../src/index.ts'
 import { inTemporaryFolder } from '../support/temporary-folder.ts'
-import { rate, reserved, type WorkerArgument } from './workshop.ts'
+import { perCustomer, rate, reserved, type TaskQueue, type WorkerArgument } from './workshop.ts'
 import { inWorkshop, type TaskRun, type WorkshopScene } from './workshop-scene.ts'
 
 const rateWindowMs = 1_000
@@ -21,7 +21,8 @@ describe('four worker processes, of which some are killed', () => {
       )
       const slow = Array.from({ length: 150 }, (_, index) => ({ takesMs: 100 + (index % 4) * 20 }))
       const held = await scene.enqueue('reserved', slow)
-      const { kills, finished } = await workWithKills(scene, [...rated, ...held])
+      const ids = [...rated, ...held]
+      const { kills, finished } = await workWithKills(scene, ids, ['rated', 'reserved'])
 
       const runsOf = (queue: string): readonly TaskRun[] =>
         scene.runs.filter((run) => run.queue === queue)
@@ -34,6 +35,24 @@ describe('four worker processes, of which some are killed', () => {
       assert.ok(claims.length >= rated.length)
       assert.ok(mostWithin(claims, rateWindowMs) <= rate.max)
       assertRateOfStarts(runsOf('rated'), finished)
+      assertAttempts([...finished.values()], kills)
+    }))
+
+  test('together keep a limit for each value of a key', () =>
+    inWorkshop('key-limits', async (scene) => {
+      const customers = ['a', 'b', 'c'] as const
+      const tasks = Array.from({ length: 90 }, (_, index) => ({
+        takesMs: 60 + (index % 4) * 20,
+        // Most of them are of one customer.
+        customer: customers[index % 6] ?? 'a',
+      }))
+      const ids = await scene.enqueue('keyed', tasks)
+      const { kills, finished } = await workWithKills(scene, ids, ['keyed'])
+      for (const customer of customers) {
+        const own = new Set(ids.filter((_, index) => tasks[index]?.customer === customer))
+        assert.equal(mostAtOnce(scene.runs.filter(({ id }) => own.has(id))), perCustomer)
+      }
+      assert.ok(mostAtOnce(scene.runs) > perCustomer)
       assertAttempts([...finished.values()], kills)
     }))
 })
@@ -75,15 +94,19 @@ interface Worked {
   readonly finished: ReadonlyMap<string, Finished>
 }
 
-/** Four workers until all tasks have finished; twice the one that began a reserved task is killed. */
-async function workWithKills(scene: WorkshopScene, ids: readonly string[]): Promise<Worked> {
-  const argument: Omit<WorkerArgument, 'data'> = { poll: ['rated', 'reserved'], concurrency }
+/** Four workers until all tasks have finished; twice the one that began a task of the last queue is killed. */
+async function workWithKills(
+  scene: WorkshopScene,
+  ids: readonly string[],
+  poll: readonly TaskQueue[],
+): Promise<Worked> {
+  const argument: Omit<WorkerArgument, 'data'> = { poll, concurrency }
   for (let count = 0; count < 4; count += 1) scene.start(argument)
   const kills: number[] = []
   for (const part of [0.2, 0.5]) {
     const newest = (): TaskRun | undefined => scene.runs.at(-1)
     await scene.until(() => {
-      const isHeld = newest()?.queue === 'reserved' && newest()?.endedMs === undefined
+      const isHeld = newest()?.queue === poll.at(-1) && newest()?.endedMs === undefined
       return isHeld && scene.runs.length > ids.length * part
     })
     await newest()?.worker.kill()

@@ -25,6 +25,7 @@ const Task = z.object({
    * The last two do so only in a process that lets them.
    */
   does: z.enum(['work', 'kill', 'hang', 'listen']).default('work'),
+  customer: z.string().optional(),
 })
 
 export type Task = z.input<typeof Task>
@@ -36,23 +37,27 @@ const common = { types: { TASK: Task }, visibilityTimeout: `${leaseMs}ms`, deadL
 export const rate = { max: 50, per: '1s' } as const
 /** Of `reserved` at once. */
 export const reserved = 3
+/** Of `keyed` at once, for each customer. */
+export const perCustomer = 2
 
 export const workshop: App<{
   tasks: Tasks
   rated: Tasks
   reserved: Tasks
+  keyed: Tasks
   effects: StandardQueue<z.ZodString>
 }> = defineApp('workshop', {
   queues: {
     tasks: jobs({ ...common, backoff: { from: '20ms', max: '200ms' } }),
     rated: jobs({ ...common, rate }),
     reserved: jobs({ ...common, concurrency: reserved }),
+    keyed: jobs({ ...common, limits: [{ key: 'customer', concurrency: perCustomer }] }),
     /** One message here for each effect that a task had. */
     effects: queue({ schema: z.string() }),
   },
 })
 
-export type TaskQueue = 'tasks' | 'rated' | 'reserved'
+export type TaskQueue = 'tasks' | 'rated' | 'reserved' | 'keyed'
 
 export interface WorkerArgument {
   readonly data: string

@@ -23,10 +23,21 @@ export function checkOrder(model: JobModel, queue: ModelQueue, taken: readonly M
   }
 }
 
-export function checkRate(model: JobModel, { ceilings: { rate }, claims, name }: ModelQueue): void {
-  if (rate === null) return
-  const recent = claims.filter((at) => at > model.now - rate.perMs)
-  assert.ok(recent.length <= rate.max, `${recent.length} claims from ${name} within the rate`)
+export function checkRates(model: JobModel, { ceilings, claims, name }: ModelQueue): void {
+  const within = (perMs: number) => claims.filter(({ at }) => at > model.now - perMs)
+  const { rate, perKey } = ceilings
+  if (rate !== null) {
+    const { length } = within(rate.perMs)
+    assert.ok(length <= rate.max, `${length} claims from ${name} within the rate`)
+  }
+  for (const { key, rate: ofKey } of perKey) {
+    if (ofKey === null) continue
+    const recent = within(ofKey.perMs).map(({ keys }) => keys[key])
+    for (const value of new Set(recent.filter((one) => one !== undefined))) {
+      const { length } = recent.filter((one) => one === value)
+      assert.ok(length <= ofKey.max, `${length} claims of ${key} ${value} from ${name}`)
+    }
+  }
 }
 
 /** Whatever was left could not be taken. */

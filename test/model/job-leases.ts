@@ -5,7 +5,7 @@ import type { Failure } from '../../src/core/failure.ts'
 import { isFinished } from '../../src/core/job-state.ts'
 import type { LogLine } from '../../src/core/log-line.ts'
 import type { Chances } from './chances.ts'
-import { checkOrder, checkRate, checkRest } from './job-claim-checks.ts'
+import { checkOrder, checkRates, checkRest } from './job-claim-checks.ts'
 import {
   errors,
   isUsedUp,
@@ -80,9 +80,11 @@ export class JobLeases {
       this.#model.claim(job, visibilityMs)
       this.#checkDelivery(job, index, deliveries)
     }
-    checkRate(this.#model, queue)
+    checkRates(this.#model, queue)
     // Leases that end at once have counted for those who came after them in the same receive.
-    const hasFoundAll = taken.length < max && visibilityMs > 0 && queue.ceilings.rate === null
+    const { rate, perKey } = queue.ceilings
+    const isRated = rate !== null || perKey.some((one) => one.rate !== null)
+    const hasFoundAll = taken.length < max && visibilityMs > 0 && !isRated
     if (hasFoundAll) checkRest(this.#model, before)
     await this.#noteSetAside(before)
   }

@@ -23,6 +23,7 @@ export const noCeilings: Ceilings = {
   runningPerTenant: null,
   runningPerType: {},
   rate: null,
+  perKey: [],
 }
 
 export interface ModelQueue {
@@ -31,8 +32,8 @@ export interface ModelQueue {
   readonly deadLetters: string | null
   retentionMs: number
   ceilings: Ceilings
-  /** When jobs were claimed, as far as the latest rate is concerned. */
-  claims: number[]
+  /** The claims of jobs, as far as the latest rates are concerned. */
+  claims: { readonly at: number; readonly keys: ModelJob['keys'] }[]
 }
 
 /** What was said when it was enqueued. */
@@ -46,11 +47,20 @@ export interface PreparedJob {
   readonly expiresAfterMs: number | null
 }
 
-export interface ModelKey {
-  readonly key: string
-  readonly lifetimeMs: number
-  readonly coalesce: boolean
-}
+export type ModelKey =
+  | {
+      readonly use: 'idempotency'
+      readonly key: string
+      readonly lifetimeMs: number
+      readonly coalesce: boolean
+    }
+  | { readonly use: 'throttle'; readonly key: string; readonly windowMs: number }
+  | {
+      readonly use: 'debounce'
+      readonly key: string
+      readonly windowMs: number
+      readonly maxWaitMs: number
+    }
 
 export interface ModelJob extends PreparedJob {
   readonly name: string
@@ -59,6 +69,8 @@ export interface ModelJob extends PreparedJob {
   readonly createdAt: number
   /** Its place in the queue. */
   readonly order: number
+  /** The values of the keys that its queue had a ceiling for when it was stored. */
+  keys: Readonly<Record<string, unknown>>
   status: JobStatus
   attemptsMade: number
   readonly history: JobAttempt[]
@@ -146,20 +158,35 @@ export class JobModel {
   }
 
   enqueue(queue: ModelQueue, draft: PreparedJob, key: ModelKey | undefined): Enqueued {
-    const scope = JSON.stringify([queue.name, draft.type, key?.key])
-    const known = key === undefined ? undefined : this.#keys.get(scope)
-    if (key !== undefined && known !== undefined && known.until > this.now) {
-      const { job, payload } = known
-      if (!key.coalesce && payload !== draft.payload) return 'conflict'
-      if (!key.coalesce) return { status: 'duplicate', job }
-      if (job.status === 'pending' && job.attemptsMade === 0) return { status: 'coalesced', job }
-    }
-    const job = this.#add(queue, draft, null)
-    if (key !== undefined) {
-      const until = this.now + key.lifetimeMs
-      this.#keys.set(scope, { scope, job, payload: draft.payload, until })
-    }
+    if (key === undefined) return { status: 'created', job: this.#add(queue, draft, null) }
+    const scope = JSON.stringify([queue.name, draft.type, key.use, key.key])
+    const known = this.#keys.get(scope)
+    const earlier = known === undefined ? undefined : this.#earlier(known, draft, key)
+    if (earlier !== undefined) return earlier
+    const delayMs = key.use === 'debounce' ? key.windowMs : draft.delayMs
+    const job = this.#add(queue, { ...draft, delayMs }, null)
+    const until = this.now + (key.use === 'idempotency' ? key.lifetimeMs : key.windowMs)
+    this.#keys.set(scope, { scope, job, payload: draft.payload, until })
     return { status: 'created', job }
+  }
+
+  #earlier(known: RememberedKey, draft: PreparedJob, key: ModelKey): Enqueued | undefined {
+    const { job, payload, until } = known
+    const waits = job.status === 'pending' && job.attemptsMade === 0
+    if (key.use === 'debounce') {
+      if (!waits) return undefined
+      const { delayMs: _, ...last } = draft
+      const readyAt = Math.min(this.now + key.windowMs, job.createdAt + key.maxWaitMs)
+      Object.assign(job, { ...last, keys: keysIn(job.queue, draft) })
+      job.readyAt = Math.max(this.now, readyAt)
+      job.isDelayed = job.readyAt > this.now
+      job.expiresAt = job.readyAt + (draft.expiresAfterMs ?? Number.POSITIVE_INFINITY)
+      return { status: 'coalesced', job }
+    }
+    if (until <= this.now) return undefined
+    if (key.use === 'throttle') return { status: 'coalesced', job }
+    if (key.coalesce) return waits ? { status: 'coalesced', job } : undefined
+    return payload === draft.payload ? { status: 'duplicate', job } : 'conflict'
   }
 
   /** Jobs that could be claimed if nothing stopped them, in order. */
@@ -182,7 +209,7 @@ export class JobModel {
     const modes = this.#switchesOn(job)
     if (modes.includes('hold')) return 'held'
     if (modes.includes('divert')) return 'diverted'
-    const { running, runningPerTenant, runningPerType } = job.queue.ceilings
+    const { running, runningPerTenant, runningPerType, perKey } = job.queue.ceilings
     const runningBucket = this.jobs.filter(
       ({ queue, status }) => queue === job.queue && status === 'processing',
     )
@@ -191,7 +218,12 @@ export class JobModel {
     const isFull =
       runningBucket.length >= (running ?? Number.POSITIVE_INFINITY) ||
       ofTenant.length >= (runningPerTenant ?? Number.POSITIVE_INFINITY) ||
-      ofType.length >= (runningPerType[job.type] ?? Number.POSITIVE_INFINITY)
+      ofType.length >= (runningPerType[job.type] ?? Number.POSITIVE_INFINITY) ||
+      perKey.some(({ key, running: max }) => {
+        const value = job.keys[key]
+        const ofValue = runningBucket.filter(({ keys }) => keys[key] === value)
+        return value !== undefined && ofValue.length >= (max ?? Number.POSITIVE_INFINITY)
+      })
     return isFull ? 'ceiling' : undefined
   }
 
@@ -202,7 +234,7 @@ export class JobModel {
     job.lease = { startedAt: this.now, until: this.now + visibilityMs }
     job.readyAt = job.lease.until
     job.isDelayed = false
-    job.queue.claims.push(this.now)
+    job.queue.claims.push({ at: this.now, keys: job.keys })
     this.applyElapsedTime()
   }
 
@@ -294,6 +326,7 @@ export class JobModel {
       ...{ progress: 0, startedAt: null, finishedAt: null, isDelayed: delayMs > 0 },
       expiresAt: readyAt + (expiresAfterMs ?? Number.POSITIVE_INFINITY),
       ...{ lease: undefined, isDeadLetter: false, wasDiscarded: false },
+      keys: keysIn(queue, draft),
     }
     this.jobs.push(job)
     return job
@@ -356,6 +389,15 @@ interface NotedEnd
   extends Pick<JobAttempt, 'outcome' | 'error'>,
     Partial<Pick<JobAttempt, 'failure'>> {
   readonly at: number
+}
+
+function keysIn({ ceilings }: ModelQueue, { payload }: PreparedJob): ModelJob['keys'] {
+  const fields: unknown = JSON.parse(payload)
+  if (typeof fields !== 'object' || fields === null) return {}
+  const known = Object.entries(fields).filter(([name]) =>
+    ceilings.perKey.some(({ key }) => key === name),
+  )
+  return Object.fromEntries(known)
 }
 
 /** Its attempts are used up, and the next receive that meets it ends it. */

@@ -16,6 +16,7 @@ import { JobLeases } from './job-leases.ts'
 import {
   JobModel,
   type ModelJob,
+  type ModelKey,
   type ModelQueue,
   type ModelSwitch,
   noCeilings,
@@ -27,6 +28,13 @@ const second = 1_000
 const minute = 60 * second
 /** After that, nobody knows a job any more. */
 const historyMs = 91 * 86_400 * second
+const perRegion = { key: 'r', running: 1, rate: null }
+const large = 'x'.repeat(2_000)
+const payloads = [
+  ...['1', '2', `"${large}"`, '{"c":null,"r":1}'],
+  ...['{"c":"a"}', '{"c":"a","r":1}', '{"c":"b","r":1}', `{"c":"a","more":"${large}"}`],
+] as const
+
 export interface JobRunSetup {
   readonly engines: OfBoth<Engine>
   readonly randomness: Randomness
@@ -139,7 +147,7 @@ export class JobRun {
   async #enqueue(queue: ModelQueue, fixed: Partial<PreparedJob> = {}): Promise<void> {
     const draft: PreparedJob = {
       type: this.#chances.pick(['OCR', 'OMR']),
-      payload: this.#chances.pick(['1', '2', `"${'x'.repeat(2_000)}"`]),
+      payload: this.#chances.pick(payloads),
       maxAttempts: this.#chances.pick([1, 2, 3]),
       tenant: queue.isFifo
         ? this.#chances.pick(['t1', 't2'])
@@ -151,13 +159,7 @@ export class JobRun {
       expiresAfterMs: this.#chances.pick([null, null, second, 15 * second, minute]),
       ...fixed,
     }
-    const key = this.#chances.is(0.3)
-      ? {
-          key: this.#chances.pick(['k1', 'k2']),
-          lifetimeMs: this.#chances.pick([5 * second, 5 * minute]),
-          coalesce: this.#chances.is(0.6),
-        }
-      : undefined
+    const key = this.#chances.is(0.45) ? this.#anyKey(queue) : undefined
     const { type, payload, maxAttempts, tenant, tier, delayMs, expiresAfterMs } = draft
     const runAt = this.#model.now + delayMs
     const due = this.#chances.is(0.5) ? { delayMs } : { runAt }
@@ -167,10 +169,10 @@ export class JobRun {
       ...(maxAttempts !== (queue.deadLetters === null ? 3 : 1) && { maxAttempts }),
       ...(tenant !== null && { tenant }),
       ...(tier !== null && { tier }),
-      ...(delayMs > 0 && due),
+      ...(delayMs > 0 && key?.use !== 'debounce' && due),
       ...(expiresAfterMs !== null && { expiresAfterMs }),
       ...(queue.isFifo && { deduplicationId: `${this.#stores.jobsKnown}` }),
-      ...(key !== undefined && { idempotency: key }),
+      ...keyOf(key),
     }
     this.steps.push(`enqueue in ${queue.name}: ${JSON.stringify(job).slice(0, 200)}`)
     const answers = await this.#stores.both(({ jobs }) =>
@@ -192,6 +194,18 @@ export class JobRun {
     if (expected !== 'conflict' && expected.status === 'created') {
       this.#bind(expected.job, answers)
     }
+  }
+
+  #anyKey({ isFifo }: ModelQueue): ModelKey {
+    const key = this.#chances.pick(['k1', 'k2'])
+    const use = this.#chances.pick(['idempotency', 'throttle', isFifo ? 'throttle' : 'debounce'])
+    const windowMs = this.#chances.pick([2 * second, 20 * second])
+    if (use === 'throttle') return { use, key, windowMs }
+    if (use === 'debounce') {
+      return { use, key, windowMs, maxWaitMs: this.#chances.pick([20 * second, 45 * second]) }
+    }
+    const lifetimeMs = this.#chances.pick([5 * second, 5 * minute])
+    return { use: 'idempotency', key, lifetimeMs, coalesce: this.#chances.is(0.6) }
   }
 
   async #cancel(): Promise<void> {
@@ -307,18 +321,23 @@ export class JobRun {
       ? this.#chances.pick([noCeilings, { ...noCeilings, running: 2 }])
       : this.#chances.pick<Ceilings>([
           noCeilings,
-          noCeilings,
           { ...noCeilings, running: 2 },
           { ...noCeilings, runningPerTenant: 1 },
           { ...noCeilings, runningPerType: { OCR: 1 } },
           { ...noCeilings, rate: { max: 2, perMs: 10 * second } },
+          { ...noCeilings, perKey: [{ key: 'c', running: 1, rate: null }] },
+          { ...noCeilings, perKey: [perRegion, { key: 'c', running: 2, rate: null }] },
+          {
+            ...noCeilings,
+            perKey: [{ key: 'c', running: null, rate: { max: 1, perMs: 10 * second } }],
+          },
         ])
     this.steps.push(`limit ${queue.name} to ${JSON.stringify(ceilings)}`)
     await this.#stores.both(({ backend }) =>
       backend.changeQueue({ queue: queue.name, changes: { ceilings } }),
     )
     queue.ceilings = ceilings
-    // A rate counts from when it was asked for.
+    // A rate counts from when it was asked for, and so do those of keys.
     queue.claims = []
   }
 
@@ -428,6 +447,12 @@ export class JobRun {
   #anyJob(): ModelJob | undefined {
     return this.#chances.pick(this.#model.jobs)
   }
+}
+
+function keyOf(key: ModelKey | undefined): Partial<NewJob> {
+  if (key === undefined) return {}
+  const { use, ...given } = key
+  return { [use]: given }
 }
 
 function codeOf(answer: unknown): string | undefined {

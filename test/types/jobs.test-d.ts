@@ -89,6 +89,16 @@ describe('enqueueing', () => {
     mill.jobs.enqueue('basic', 'OMR', {}, { delay: 5 })
   })
 
+  test('takes one job of a key within a window', () => {
+    const window = { key: 'k', window: '1m' } as const
+    mill.jobs.enqueue('basic', 'OMR', {}, { throttle: window })
+    mill.jobs.enqueue('basic', 'OMR', {}, { debounce: { ...window, maxWait: '5m' } })
+    // @ts-expect-error a throttle has no longest wait
+    mill.jobs.enqueue('basic', 'OMR', {}, { throttle: { ...window, maxWait: '5m' } })
+    // @ts-expect-error the key is missing
+    mill.jobs.enqueue('basic', 'OMR', {}, { debounce: { window: '1m' } })
+  })
+
   test('takes many jobs of several types, each with its own payload', () => {
     mill.jobs.enqueueMany('basic', [
       { type: 'OCR', payload: { examId: 'e', pages: '3' }, owner: 'u' },
@@ -235,5 +245,43 @@ describe('a job type that declares its handler', () => {
     expectTypeOf(wrapped({ OCR: z.string() })).toEqualTypeOf<JobsQueue<{ OCR: z.ZodString }>>()
     const options: JobsOptions = { types: {} }
     expectTypeOf(jobs(options)).toEqualTypeOf<JobsQueue>()
+  })
+})
+
+describe('limits by key', () => {
+  const Order = z.object({
+    customer: z.object({ id: z.number().nullable(), tags: z.array(z.string()) }),
+    region: z.enum(['eu', 'us']).optional(),
+    data: z.unknown(),
+  })
+  const types = { ORDER: Order, CANCEL: { schema: z.object({ order: z.string() }) } }
+
+  test('name paths to values in the message or the payload', () => {
+    const concurrency = 1
+    queue({ schema: Order, limits: [{ key: 'customer.id', concurrency }] })
+    queue({ schema: Order, limits: [{ key: 'region', concurrency }], deadLetter: {} })
+    queue({ schema: Order, limits: [{ key: 'data.anything', concurrency }] })
+    queue({ limits: [{ key: 'any.thing', concurrency }] })
+    jobs({ types, limits: [{ key: 'customer.id', concurrency }] })
+    jobs({ types, limits: [{ key: 'order', rate: { max: 1, per: '1s' } }], deadLetter: {} })
+    // @ts-expect-error there is no such path
+    queue({ schema: Order, limits: [{ key: 'customer.name', concurrency }] })
+    // @ts-expect-error an object is not a value
+    queue({ schema: Order, limits: [{ key: 'customer', concurrency }] })
+    // @ts-expect-error neither is an array
+    jobs({ types, limits: [{ key: 'customer.tags', concurrency }] })
+    // @ts-expect-error no type has such a path
+    jobs({ types, limits: [{ key: 'orders', concurrency }] })
+  })
+
+  test('of a message that contains itself end somewhere', () => {
+    interface Tree {
+      readonly id: string
+      readonly child?: Tree
+    }
+    const schema = z.custom<Tree>()
+    queue({ schema, limits: [{ key: 'child.child.id', concurrency: 1 }] })
+    // @ts-expect-error there is no such path
+    queue({ schema, limits: [{ key: 'child.name', concurrency: 1 }] })
   })
 })

@@ -6,6 +6,7 @@ import type { ClockChange } from '../../core/clock-change.ts'
 import { type Ports, systemPorts } from '../../core/ports.ts'
 import type { Backend } from '../backend.ts'
 import { checkedBackend } from '../checked-backend.ts'
+import type { ContentOpening } from './driver/session.ts'
 import { storageError } from './driver/storage-fault.ts'
 import { SqliteBackend } from './sqlite-backend.ts'
 
@@ -21,17 +22,17 @@ export interface SqliteOptions {
   readonly onClockChange?: (change: ClockChange) => void
 }
 
-export interface Sealing {
-  /** The keys that content can be opened with. */
-  readonly keyIds: readonly string[]
+export interface Sealing extends ContentOpening {
   wrap(backend: Backend): Promise<Backend>
 }
 
+const nothingSealed: ContentOpening = { keyIds: [], open: (text) => text }
+
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
   const { file, ports = systemPorts, busyTimeoutMs = 60_000, sealing, onClockChange } = options
-  const keys = sealing?.keyIds ?? []
+  const opening = sealing ?? nothingSealed
   try {
-    const backend = new SqliteBackend({ file, ports, busyTimeoutMs, keys, onClockChange })
+    const backend = new SqliteBackend({ file, ports, busyTimeoutMs, opening, onClockChange })
     return checkedBackend(sealing === undefined ? backend : await sealing.wrap(backend))
   } catch (error) {
     throw storageError(error)

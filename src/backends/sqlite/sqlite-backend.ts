@@ -59,7 +59,7 @@ import { FileIdentity } from './driver/file-identity.ts'
 import { LockFairness } from './driver/lock-fairness.ts'
 import { uptimeOf } from './driver/machine-uptime.ts'
 import { boundStore, readNow } from './driver/operations.ts'
-import { Session } from './driver/session.ts'
+import { type ContentOpening, Session } from './driver/session.ts'
 import { isFullFault, storageError } from './driver/storage-fault.ts'
 import { StoreClock } from './driver/store-clock.ts'
 import type { StoreTransaction } from './driver/transaction.ts'
@@ -107,8 +107,7 @@ export interface SqliteBackendOptions {
   readonly file: string
   readonly ports: Ports
   readonly busyTimeoutMs: number
-  /** The ids of the keys that texts can be opened with. */
-  readonly keys: readonly string[]
+  readonly opening: ContentOpening
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
 }
 
@@ -136,7 +135,7 @@ export class SqliteBackend implements Backend {
   #closed: Promise<void> | undefined
 
   constructor(options: SqliteBackendOptions) {
-    const { file, ports, busyTimeoutMs, keys, onClockChange } = options
+    const { file, ports, busyTimeoutMs, opening, onClockChange } = options
     this.#ids = ports.ids
     const clock = new StoreClock({
       clock: ports.clock,
@@ -145,7 +144,7 @@ export class SqliteBackend implements Backend {
       onChange: onClockChange && ((change) => ports.timers.soon(() => onClockChange(change))),
     })
     const openSession = (): Session => {
-      const session = new Session(openDatabase(file), clock, ports.ids, keys)
+      const session = new Session(openDatabase(file), clock, ports.ids, opening)
       try {
         session.readStore()
       } catch (error) {
@@ -174,6 +173,7 @@ export class SqliteBackend implements Backend {
     this.#callers = new CallerTransactions({
       ports,
       clock,
+      opening,
       own: () => this.#writer.session,
       disk,
       onEnd: () => this.#heardOfOthers(),

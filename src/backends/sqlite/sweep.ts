@@ -30,6 +30,12 @@ const discarded = (table: string, key: string): Statement =>
       SELECT ${key} FROM ${table} WHERE generation = ? LIMIT ${discardSlice}
     )`)
 
+const isDebounced = `until_ended = 1 AND EXISTS (
+  SELECT 1 FROM message WHERE sequence = number AND job_type IS NOT NULL)`
+
+/** How long after its time the key of a debounced job is looked at again, if the job has not ended. */
+const keptKeyMs = 3_600_000
+
 const sql = {
   busyQueues: query<{ name: string }>(`
     SELECT name FROM queue JOIN queue_count ON queue_count.queue = queue.id
@@ -50,8 +56,17 @@ const sql = {
   forgetGeneration: change('DELETE FROM discarded_generation WHERE generation = ?'),
   forgetIds: expired('deduplication', 'generation, scope, id'),
   forgetAttempts: expired('receive_attempt', 'generation, id'),
-  forgetKeys: expired('idempotency', 'scope, key'),
+  // A job that is debounced is found by its key until it has ended.
+  keepKeys: change(`
+    UPDATE idempotency SET expires_at = ? WHERE (scope, key) IN (
+      SELECT scope, key FROM idempotency WHERE expires_at <= ? LIMIT ${discardSlice}
+    ) AND ${isDebounced}`),
+  forgetKeys: change(`
+    DELETE FROM idempotency WHERE (scope, key) IN (
+      SELECT scope, key FROM idempotency WHERE expires_at <= ? LIMIT ${discardSlice}
+    ) AND NOT (${isDebounced})`),
   forgetItems: expired('collector_memory', 'collector, key, id'),
+  forgetRates: expired('claim_rate', 'queue, key, at'),
   forgetDeleted: change('DELETE FROM deleted_queue WHERE deleted_at <= ?'),
 }
 
@@ -142,11 +157,13 @@ export function discardMessage(tx: StoreTransaction, queue: string, row: Discard
 }
 
 function forget(tx: StoreTransaction): number {
+  if (tx.changes(sql.keepKeys, tx.now + keptKeyMs, tx.now) > 0) tx.wroteRow()
   const counts = [
     tx.changes(sql.forgetIds, tx.now),
     tx.changes(sql.forgetAttempts, tx.now),
     tx.changes(sql.forgetKeys, tx.now),
     tx.changes(sql.forgetItems, tx.now),
+    tx.changes(sql.forgetRates, tx.now),
     tx.changes(sql.forgetDeleted, tx.now - limits.cooldownMs.max),
   ].map(Number)
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -57,6 +57,7 @@ export function problemFrom(error: unknown): ApiProblem {
 const apiFields: ReadonlyMap<string, string> = new Map([
   ['idempotencyKey', 'idempotency_key'],
   ['idempotency.key', 'idempotency_key'],
+  ['debounce.maxWait', 'debounce.max_wait'],
   ['delayMs', 'delay'],
   ['runAt', 'run_at'],
   ['expiresAfter', 'expires_after'],

@@ -5,6 +5,7 @@ import { limits } from '../../core/limits.ts'
 import { snakeCase } from '../../core/snake-case.ts'
 import { parseTraceparent } from '../../core/trace-context.ts'
 import type { EnqueueOptions } from '../../jobs/job-options.ts'
+import type { DebounceOptions, ThrottleOptions } from '../../jobs/job-windows.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type Caller, isTrusted } from './caller.ts'
 import { type DueFields, dueFields, dueFrom } from './due-request.ts'
@@ -31,6 +32,8 @@ const fields: FieldKinds = {
   type: 'text',
   payload: 'any',
   idempotency_key: 'text',
+  throttle: { key: 'text', window: 'text' },
+  debounce: { key: 'text', window: 'text', max_wait: 'text' },
   owner: 'text',
   tenant: 'text',
   ...Object.fromEntries(jobLabelNames.map((name) => [snakeCase(name), jobLabels[name].kind])),
@@ -51,6 +54,8 @@ interface Fields extends Partial<LabelsView>, DueFields {
   readonly type?: string
   readonly payload?: unknown
   readonly idempotency_key?: string
+  readonly throttle?: ThrottleOptions
+  readonly debounce?: ThrottleOptions & { readonly max_wait?: Duration }
   readonly owner?: string
   readonly tenant?: string
   readonly expires_after?: Duration
@@ -76,12 +81,14 @@ function onlyTypeOf({ declared }: KnownQueue): string | undefined {
 
 function optionsOf(given: Fields, input: EnqueueInput): EnqueueOptions {
   const { caller, keyHeader, traceparent } = input
-  const { tenant, expires_after: expiresAfter, attempts } = given
+  const { throttle, debounce, tenant, expires_after: expiresAfter, attempts } = given
   const idempotencyKey = idempotencyKeyOf(given.idempotency_key, keyHeader)
   // The default owner of a service's job is the service. A job from an admin has no owner by default.
   const owner = given.owner ?? caller.owner
   return {
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(throttle !== undefined && { throttle }),
+    ...(debounce !== undefined && { debounce: debounceFrom(debounce) }),
     ...(owner !== null && { owner }),
     ...(tenant !== undefined && { tenant }),
     ...labelsFrom(given),
@@ -95,6 +102,13 @@ function optionsOf(given: Fields, input: EnqueueInput): EnqueueOptions {
 /** The standard asks to ignore an invalid header. */
 function isTraceparent(header: string | undefined): header is string {
   return header !== undefined && parseTraceparent(header) !== undefined
+}
+
+function debounceFrom({
+  max_wait: maxWait,
+  ...debounce
+}: NonNullable<Fields['debounce']>): DebounceOptions {
+  return { ...debounce, ...(maxWait !== undefined && { maxWait }) }
 }
 
 function idempotencyKeyOf(

@@ -175,6 +175,8 @@ export async function enqueueSchemas(
 
 const newJobFields: Readonly<Record<string, Optional>> = {
   idempotency_key: optional(text),
+  throttle: optional(windowOf({ key: text, window: duration })),
+  debounce: optional(windowOf({ key: text, window: duration, max_wait: optional(duration) })),
   owner: optional(text),
   tenant: optional(text),
   ...labelFields(text),
@@ -182,6 +184,10 @@ const newJobFields: Readonly<Record<string, Optional>> = {
   run_at: optional(time),
   expires_after: optional(duration),
   attempts: optional({ type: 'integer', minimum: 1 }),
+}
+
+function windowOf(fields: Parameters<typeof object>[0]): OpenApiSchema {
+  return { ...object(fields), additionalProperties: false }
 }
 
 /** @param one the schema of a label with one value */

@@ -38,7 +38,9 @@ import { describeJobHistory } from './job-history.contract.ts'
 import { describeJobIdempotency } from './job-idempotency.contract.ts'
 import { describeJobReceipts } from './job-receipts.contract.ts'
 import { describeUnnoticedJobEnds } from './job-unnoticed-ends.contract.ts'
+import { describeJobWindows } from './job-windows.contract.ts'
 import { describeJobs } from './jobs.contract.ts'
+import { describeKeyLimits } from './key-limits.contract.ts'
 import { describeKillSwitches } from './kill-switches.contract.ts'
 import { describeLateAcknowledgements } from './late-acknowledgement.contract.ts'
 import { describeLeases } from './leases.contract.ts'
@@ -96,6 +98,7 @@ const behaviours = [
   describeJobs,
   describeJobIdempotency,
   describeJobReceipts,
+  describeJobWindows,
   describeJobEmits,
   describeJobHistory,
   describeAttemptDetails,
@@ -103,6 +106,7 @@ const behaviours = [
   describeJobExpiry,
   describeRescheduling,
   describeCeilings,
+  describeKeyLimits,
   describeKillSwitches,
   describeHeldMessages,
   describeBudgets,

@@ -186,7 +186,13 @@ function describePurges(suite: ContractSuite): void {
 function describeTurns(suite: ContractSuite): void {
   const gated = suite.needing('ceilings')
   gated.test('what has expired takes no tenant’s turn', async (scene) => {
-    const none = { running: null, runningPerTenant: null, runningPerType: {}, rate: null }
+    const none = {
+      running: null,
+      runningPerTenant: null,
+      runningPerType: {},
+      rate: null,
+      perKey: [],
+    }
     const ceilings = { ...none, runningPerTenant: 1 }
     await scene.queue('q', { ceilings })
     await enqueue(scene, { tenant: 'a', payload: '"a1"' })

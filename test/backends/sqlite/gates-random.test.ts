@@ -1,6 +1,6 @@
 /**
- * Random runs through buckets: jobs of several types, tiers and tenants, ceilings that change and kill
- * switches that come and go, on two connections. What holds at every step is checked at every step,
+ * Random runs through buckets: jobs of several types, tiers, tenants and keys, ceilings that change and
+ * kill switches that come and go, on two connections. What holds at every step is checked at every step,
  * and in the end every job was delivered, diverted, or is still there.
  */
 import assert from 'node:assert/strict'
@@ -21,6 +21,15 @@ import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-f
 const steps = 400
 const leaseMs = 20_000
 const noCeilings = defaultQueueSettings.ceilings
+const perCustomer = { key: 'customer', running: 1, rate: null }
+const perRegion = { key: 'region.name', running: 2, rate: null }
+
+/** The store knows the values of keys that had a ceiling when the job was stored. */
+function valueAt(body: string, key: string): unknown {
+  const { customer, region, known } = JSON.parse(body)
+  if (!known.includes(key)) return undefined
+  return key === 'customer' ? customer : region.name
+}
 
 let folder: TemporaryFolder
 let ports: VirtualPorts
@@ -78,9 +87,14 @@ class Run {
       return {
         type: this.#any(['A', 'B', 'C']),
         tier: this.#any(['lite', 'premium']),
-        payload: `${this.#sent}`,
+        payload: JSON.stringify({
+          number: this.#sent,
+          customer: this.#any([null, 'c1', 'c2', 'c3']),
+          region: { name: this.#any(['eu', 'us']) },
+          known: this.#ceilings.perKey.map(({ key }) => key),
+        }),
         maxAttempts: 1_000,
-        ...(this.#upTo(5) > 1 && { group: this.#any(['x', 'y', 'z']) }),
+        ...(this.#upTo(5) > 1 && { tenant: this.#any(['x', 'y', 'z']) }),
       }
     })
     await this.#any(backends).jobs?.enqueue({ queue: 'q', jobs })
@@ -105,13 +119,18 @@ class Run {
     const runningBucket = [...this.#held.values()].filter(({ until }) => until > now)
     const count = (fits: (delivery: Delivery) => boolean): number =>
       runningBucket.filter(({ delivery }) => fits(delivery)).length
-    const { running, runningPerTenant, runningPerType } = this.#ceilings
+    const { running, runningPerTenant, runningPerType, perKey } = this.#ceilings
     if (running !== null) assert.ok(runningBucket.length <= running)
     for (const tenant of runningPerTenant === null ? [] : ['x', 'y', 'z']) {
       assert.ok(count(({ group }) => group === tenant) <= (runningPerTenant ?? 0))
     }
     for (const [type, max] of Object.entries(runningPerType)) {
       assert.ok(count(({ job }) => job?.type === type) <= max)
+    }
+    for (const { key, running: max } of perKey) {
+      for (const value of ['c1', 'c2', 'c3', 'eu', 'us']) {
+        assert.ok(count(({ body }) => valueAt(body, key) === value) <= (max ?? steps))
+      }
     }
   }
 
@@ -161,6 +180,8 @@ class Run {
       { ...noCeilings, runningPerTenant: 1 },
       { ...noCeilings, running: 4, runningPerTenant: 2, runningPerType: { A: 1, B: 2 } },
       { ...noCeilings, runningPerType: { A: 1 } },
+      { ...noCeilings, perKey: [perCustomer] },
+      { ...noCeilings, runningPerTenant: 2, perKey: [perRegion, perCustomer] },
     ])
     const changes = { ceilings: this.#ceilings }
     await this.#any(backends).changeQueue({ queue: 'q', changes })
@@ -190,10 +211,12 @@ class Run {
       const settlements = deliveries.map(({ receipt }) => ({ receipt, outcome: done }))
       await backend.settle({ queue: 'q', settlements })
     }
-    const all = Array.from({ length: this.#sent }, (_, index) => `${index + 1}`)
+    const all = Array.from({ length: this.#sent }, (_, index) => index + 1)
+    const numberOf = (body: string): number => JSON.parse(body).number
+    const ended = new Set([...this.#ended].map(numberOf))
     assert.deepEqual(
-      left,
-      all.filter((body) => !this.#ended.has(body)),
+      left.map(numberOf),
+      all.filter((number) => !ended.has(number)),
     )
     assert.deepEqual([peeked, ready], [left, left.length])
   }

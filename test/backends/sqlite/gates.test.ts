@@ -125,6 +125,23 @@ describe('whoever waits for a queue that has nothing for them', () => {
   })
 })
 
+describe('a store from before there were limits by key', () => {
+  test('keeps its ceilings, and has none by key', async () => {
+    await here.createQueue({ queue: 'q', settings: ceilings({ running: 1 }) })
+    await here.close()
+    await there.close()
+    const db = new DatabaseSync(file)
+    db.exec(`UPDATE queue SET settings = json_remove(settings, '$.ceilings.perKey')`)
+    db.close()
+    here = await openSqlite({ file, ports })
+    there = await openSqlite({ file, ports })
+    const { settings } = await here.readQueue({ queue: 'q' })
+    assert.deepEqual(settings.ceilings, ceilings({ running: 1 }).ceilings)
+    await send(here, 'a', 'b')
+    assert.deepEqual(await bodies(there, { max: 10 }), ['a'])
+  })
+})
+
 describe('a store from before there were ceilings', () => {
   test('has queues with the default settings', async () => {
     await here.createQueue({ queue: 'q' })

@@ -71,6 +71,44 @@ describe('enqueueing over HTTP', () => {
   })
 })
 
+describe('a throttle or a debounce over HTTP', () => {
+  test('returns the job of its key', async () => {
+    const scene = await serveAcademy()
+    const throttle = { key: 'k', window: '1m' }
+    const first = await post(scene, { ...ocr, throttle })
+    const again = await post(scene, { ...ocr, payload: { examId: 'e-2' }, throttle })
+    assert.deepEqual([again.status, again.body], [202, first.body])
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+  })
+
+  test('replaces the payload of a job that waits', async () => {
+    const scene = await serveAcademy()
+    const debounce = { key: 'k', window: '10s', max_wait: '1m' }
+    const { body } = await post(scene, { ...ocr, debounce })
+    const last = await post(scene, { ...ocr, payload: { examId: 'e-2' }, debounce })
+    assert.deepEqual(last.body, body)
+    const { body: job } = await scene.call(`/jobs/${body.job_id}`, { key: keys.admin })
+    assert.deepEqual(job.payload, { examId: 'e-2' })
+  })
+
+  test.each<[string, object, string]>([
+    ['throttle', { throttle: 'k' }, 'an object with key, window'],
+    ['throttle.windows', { throttle: { key: 'k', windows: '1s' } }, 'one of key, window'],
+    ['throttle.key', { throttle: { key: 1, window: '1s' } }, 'a string'],
+    ['throttle.window', { throttle: { key: 'k', window: '1ms' } }, 'a duration, 100ms to 30d'],
+    [
+      'debounce.max_wait',
+      { debounce: { key: 'k', window: '2s', max_wait: '1s' } },
+      'a duration, 2s to 30d',
+    ],
+  ])('with a wrong %s is refused', async (field, options, expected) => {
+    const scene = await serveAcademy()
+    const { status, body } = await post(scene, { ...ocr, ...options })
+    assert.equal(status, 400)
+    assert.deepEqual(body.errors, [{ field, expected }])
+  })
+})
+
 describe('an idempotency key over HTTP', () => {
   test('stands for one job, with the status that it has by now', async () => {
     const scene = await serveAcademy()

@@ -1,6 +1,7 @@
 /** SendMessage: what is answered, what is kept, what is refused and in which words. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { defaultQueueSettings } from '../../../src/core/queue-settings.ts'
 import { sendMessage } from '../../../src/surfaces/sqs-protocol/actions/send-message.ts'
 import { type Fields, minute, openScene, refusal, type SentAnswer, second } from './action-scene.ts'
 
@@ -47,6 +48,21 @@ describe('a message that is sent', () => {
       assert.match(message, /^DelaySeconds: got .* less than the retention of the queue, 1m/)
     }
     await scene.send(queue, 'in time', { DelaySeconds: 59 })
+  })
+
+  test('counts for the limits by key of its queue', async () => {
+    const scene = await openScene()
+    const perKey = [{ key: 'customer', running: 1, rate: null }]
+    const queue = await scene.queue('q', {
+      ceilings: { ...defaultQueueSettings.ceilings, perKey },
+    })
+    const body = '{"customer":"a"}'
+    await scene.send(queue, body)
+    await scene.send(queue, body)
+    assert.deepEqual(await scene.bodies(queue), [body])
+    const { code, message } = await refusal(scene.send(queue, '{"customer":["a"]}'))
+    assert.equal(code, 'InvalidMessageContents')
+    assert.match(message, /body\.customer: got another value, expected text/)
   })
 
   test('goes once its retention is over', async () => {

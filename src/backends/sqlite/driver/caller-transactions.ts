@@ -10,7 +10,7 @@ import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Ports } from '../../../core/ports.ts'
 import type { DiskRoom } from './disk-room.ts'
 import { isLent } from './lent-connection.ts'
-import { Session } from './session.ts'
+import { type ContentOpening, Session } from './session.ts'
 import { isBusy, storageError } from './storage-fault.ts'
 import type { StoreClock } from './store-clock.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -28,6 +28,7 @@ const takeLock = 'UPDATE store SET clock_ms = clock_ms'
 export interface CallerTransactionsOptions {
   readonly ports: Pick<Ports, 'clock' | 'timers' | 'ids'>
   readonly clock: StoreClock
+  readonly opening: ContentOpening
   /** The store's own connection. */
   readonly own: () => Session
   readonly disk: DiskRoom
@@ -80,8 +81,8 @@ export class CallerTransactions {
     const known = this.#sessions.get(db)
     // A connection that was closed and opened again has lost its statements.
     if (known?.isUsable) return known
-    const { clock, ports } = this.#options
-    const session = new Session(withPlainRows(db), clock, ports.ids)
+    const { clock, ports, opening } = this.#options
+    const session = new Session(withPlainRows(db), clock, ports.ids, opening)
     this.#sessions.set(db, session)
     return session
   }

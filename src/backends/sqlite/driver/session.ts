@@ -21,6 +21,13 @@ export interface StoreRow extends WrittenTime {
   readonly queues_version: number
 }
 
+/** How texts that are sealed are read. */
+export interface ContentOpening {
+  /** The keys that texts can be opened with. */
+  readonly keyIds: readonly string[]
+  open(text: string): string
+}
+
 export class Session extends Statements {
   readonly ids: Ids
   readonly messageIds: MessageIds
@@ -39,12 +46,12 @@ export class Session extends Statements {
   /** The look at the disk that the connection's limit comes from. */
   #limitedBy: number | undefined
 
-  readonly #keys: readonly string[] | undefined
+  /** Undefined if this process reads no content. */
+  readonly #opening: ContentOpening | undefined
 
-  /** `keys`: those that this process can open texts with; undefined if it reads none. */
-  constructor(db: DatabaseSync, clock: StoreClock, ids: Ids, keys?: readonly string[]) {
+  constructor(db: DatabaseSync, clock: StoreClock, ids: Ids, opening?: ContentOpening) {
     super(db)
-    this.#keys = keys
+    this.#opening = opening
     this.ids = ids
     this.clock = clock
     this.queues = new QueueCache(this)
@@ -53,6 +60,11 @@ export class Session extends Statements {
     this.#rollback = db.prepare('ROLLBACK')
     const prefix = db.prepare('SELECT id_prefix FROM store').get()?.['id_prefix']
     this.messageIds = new MessageIds(String(prefix))
+  }
+
+  /** Content in the clear, for the few rules that depend on it. */
+  open(text: string): string {
+    return this.#opening === undefined ? text : this.#opening.open(text)
   }
 
   begin(): void {
@@ -122,7 +134,9 @@ export class Session extends Statements {
     if (store === undefined) throw new Error('The store has lost its only row of bookkeeping.')
     const { queues_version: version } = store
     // A new key raises the version too.
-    if (this.#keys !== undefined && !this.queues.isAt(version)) requireKeys(this, this.#keys)
+    if (this.#opening !== undefined && !this.queues.isAt(version)) {
+      requireKeys(this, this.#opening.keyIds)
+    }
     this.queues.follow(version)
     return store
   }

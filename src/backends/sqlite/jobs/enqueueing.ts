@@ -1,4 +1,4 @@
-/** Stores jobs, and recognises by their idempotency keys those that exist already. */
+/** Stores jobs, and recognises by their keys those that exist already. */
 
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../core/canonical-json.ts'
@@ -8,10 +8,13 @@ import type { NewMessage } from '../../backend.ts'
 import type { EnqueuedJob, EnqueueJobs, NewJob } from '../../job-store.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
+import { messageRemoved, type RemovedRow } from '../messages/removing.ts'
 import {
   isPlain,
+  type JobColumns,
   type PlainJob,
   refuseInQueue,
+  storeInPlace,
   storeMessage,
   storePlainJobs,
 } from '../messages/sending.ts'
@@ -21,25 +24,37 @@ import { encodeDetails } from './job-details.ts'
 const sql = {
   findKey: query<{ number: number; fingerprint: string }>(`
     SELECT number, fingerprint FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?`),
+  // Its row may outlast its time, because it counts until the job has ended.
+  findDebounced: query<{ number: number }>(`
+    SELECT number FROM idempotency WHERE scope = ? AND key = ?`),
   rememberKey: change(`
-    INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at)
-    VALUES (?, ?, ?, ?, ?)`),
+    INSERT OR REPLACE INTO idempotency (scope, key, number, fingerprint, expires_at, until_ended)
+    VALUES (?, ?, ?, ?, ?, ?)`),
   isWaiting: query<unknown>(`
     SELECT 1 FROM message
     WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
       AND (expires_at IS NULL OR expires_at > ?)`),
+  removeWaiting: query<ReplacedRow>(`
+    DELETE FROM message
+    WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL AND receive_count = 0
+    RETURNING sequence, state, group_name, body IS NULL AS apart, sent_at`),
+}
+
+interface ReplacedRow extends RemovedRow {
+  readonly sent_at: number
 }
 
 export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonly EnqueuedJob[] {
   const queue = tx.queue(request.queue)
-  const messages = request.jobs.map(messageOf)
-  for (const message of messages) {
-    const refusal = refuseInQueue(tx, queue, message, true)
+  const messages = request.jobs.map((job) => {
+    const message = messageOf(job)
+    const refusal = refuseJob(tx, queue, job, message)
     if (refusal !== undefined) throw refusal
-  }
+    return message
+  })
   const isPlainJob = (job: NewJob, index: number): boolean => {
     const message = messages[index]
-    if (job.idempotency !== undefined || job.expiresAfterMs !== undefined) return false
+    if (hasKey(job) || job.expiresAfterMs !== undefined) return false
     return message !== undefined && isPlain(queue, message)
   }
   if (request.jobs.length > 1 && request.jobs.every(isPlainJob)) {
@@ -48,6 +63,24 @@ export function enqueueJobs(tx: StoreTransaction, request: EnqueueJobs): readonl
     return stored.map(({ status, id }) => ({ status, id }))
   }
   return request.jobs.map((job, index) => enqueueJob(tx, queue, job, { message: messages[index] }))
+}
+
+/** Why the queue cannot take the job. */
+export function refuseJob(
+  tx: StoreTransaction,
+  queue: Queue,
+  { debounce }: NewJob,
+  message: NewMessage,
+): MillraceError | undefined {
+  const refusal = refuseInQueue(tx, queue, message, true)
+  if (refusal !== undefined || debounce === undefined) return refusal
+  if (queue.settings.type === 'standard') return undefined
+  const violation = { field: 'debounce', given: 'some', allowed: 'none on a FIFO queue' }
+  return MillraceError.invalid([violation])
+}
+
+function hasKey({ idempotency, throttle, debounce }: NewJob): boolean {
+  return idempotency !== undefined || throttle !== undefined || debounce !== undefined
 }
 
 function plainJobOf(queue: Queue, job: NewJob): PlainJob {
@@ -89,24 +122,58 @@ export function storeJob(
   job: NewJob,
   { message = messageOf(job), retryOf, unit }: EnqueueOptions = {},
 ): StoredJob {
-  const earlier = findEarlier(tx, queue, job)
+  const earlier = hasKey(job) ? findEarlier(tx, queue, job) : undefined
   if (earlier === 'conflict') throw new MillraceError('idempotency_conflict')
-  if (earlier !== undefined) return earlier
-  const { type, owner = null, idempotency, expiresAfterMs } = job
+  const { type, owner = null, debounce, expiresAfterMs } = job
+  if (earlier !== undefined && debounce === undefined) return earlier
   const details = encodeDetails(job, maxAttemptsOf(queue, job), retryOf)
   const columns = { type, owner, details, expiresAfterMs }
-  const stored = storeMessage(tx, queue, message, { job: columns, unit })
-  if (idempotency !== undefined && stored.status === 'created') {
-    tx.run(
-      sql.rememberKey,
-      scopeOf(queue, job),
-      idempotency.key,
-      stored.sequence,
-      fingerprintsOf(job)[0] ?? '',
-      tx.now + (idempotency.lifetimeMs ?? defaultIdempotencyMs),
-    )
+  if (earlier !== undefined) {
+    replaceWaiting(tx, queue, job, { message, columns, sequence: earlier.sequence })
+    return earlier
   }
+  const first = debounce === undefined ? message : { ...message, delayMs: debounce.windowMs }
+  const stored = storeMessage(tx, queue, first, { job: columns, unit })
+  if (hasKey(job) && stored.status === 'created') rememberKey(tx, queue, job, stored.sequence)
   return stored
+}
+
+interface Replacement {
+  readonly message: NewMessage
+  readonly columns: JobColumns
+  readonly sequence: number
+}
+
+/** Stores a debounced job in the place of the one that waits; the longest wait counts from the first. */
+function replaceWaiting(
+  tx: StoreTransaction,
+  queue: Queue,
+  { debounce }: NewJob,
+  { message, columns, sequence }: Replacement,
+): void {
+  const removed = tx.one(sql.removeWaiting, sequence, queue.generation)
+  if (removed === undefined || debounce === undefined) return
+  messageRemoved(tx, queue, removed)
+  const { windowMs, maxWaitMs = Number.POSITIVE_INFINITY } = debounce
+  const sentAt = removed.sent_at
+  const delayMs = Math.max(0, Math.min(windowMs, sentAt + maxWaitMs - tx.now))
+  storeInPlace(tx, queue, { ...message, delayMs }, { sequence, sentAt, job: columns })
+}
+
+function rememberKey(tx: StoreTransaction, queue: Queue, job: NewJob, sequence: number): void {
+  const { idempotency, throttle, debounce } = job
+  const key = idempotency?.key ?? throttle?.key ?? debounce?.key ?? ''
+  const lifetimeMs =
+    throttle?.windowMs ?? debounce?.windowMs ?? idempotency?.lifetimeMs ?? defaultIdempotencyMs
+  tx.run(
+    sql.rememberKey,
+    scopeOf(queue, job),
+    key,
+    sequence,
+    idempotency === undefined ? '' : (fingerprintsOf(job)[0] ?? ''),
+    tx.now + lifetimeMs,
+    debounce === undefined ? 0 : 1,
+  )
 }
 
 /** The job that was enqueued with the same key, if it still counts. */
@@ -115,21 +182,35 @@ function findEarlier(
   queue: Queue,
   job: NewJob,
 ): StoredJob | 'conflict' | undefined {
-  const { idempotency } = job
-  if (idempotency === undefined) return undefined
-  const values = [scopeOf(queue, job), idempotency.key, tx.now] as const
-  const found = tx.one(sql.findKey, ...values)
-  if (found === undefined) return undefined
-  const sequence = found.number
-  const id = tx.session.messageIds.of(sequence)
-  if (idempotency.coalesce) {
-    const waits = tx.one(sql.isWaiting, sequence, queue.generation, tx.now) !== undefined
-    return waits ? { status: 'coalesced', id, sequence } : undefined
+  const { idempotency, throttle, debounce } = job
+  const scope = scopeOf(queue, job)
+  if (debounce !== undefined) {
+    return coalescedWhileWaiting(tx, queue, tx.one(sql.findDebounced, scope, debounce.key))
   }
+  const key = idempotency?.key ?? throttle?.key ?? ''
+  const found = tx.one(sql.findKey, scope, key, tx.now)
+  if (found === undefined) return undefined
+  if (idempotency?.coalesce) return coalescedWhileWaiting(tx, queue, found)
+  const { number: sequence } = found
+  const id = tx.session.messageIds.of(sequence)
+  if (throttle !== undefined) return { status: 'coalesced', id, sequence }
   if (!fingerprintsOf(job).includes(found.fingerprint)) return 'conflict'
   return { status: 'duplicate', id, sequence }
 }
 
+/** The job of a key, if it has not started. */
+function coalescedWhileWaiting(
+  tx: StoreTransaction,
+  queue: Queue,
+  found: { readonly number: number } | undefined,
+): StoredJob | undefined {
+  if (found === undefined) return undefined
+  const { number: sequence } = found
+  const waits = tx.one(sql.isWaiting, sequence, queue.generation, tx.now) !== undefined
+  return waits
+    ? { status: 'coalesced', id: tx.session.messageIds.of(sequence), sequence }
+    : undefined
+}
 /** The message that carries a job. */
 export function messageOf(job: NewJob): NewMessage {
   const { payload, delayMs, runAt, tenant, deduplicationId, sealed } = job
@@ -151,8 +232,12 @@ export function messageOf(job: NewJob): NewMessage {
   }
 }
 
-function scopeOf(queue: Queue, { type, owner }: NewJob): string {
-  return JSON.stringify([queue.name, type, owner ?? null])
+/** Each kind of key has keys of its own. */
+function scopeOf(queue: Queue, { type, owner, throttle, debounce }: NewJob): string {
+  const scope = [queue.name, type, owner ?? null]
+  if (throttle !== undefined) scope.push('throttle')
+  if (debounce !== undefined) scope.push('debounce')
+  return JSON.stringify(scope)
 }
 
 function fingerprintsOf({ payload, sealed }: NewJob): readonly string[] {

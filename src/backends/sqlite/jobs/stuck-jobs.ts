@@ -7,14 +7,8 @@ import type { FindStuck, StuckJob } from '../../job-store.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
 import { bucketsOf, type Kind, kindOf } from '../messages/buckets.ts'
-import { gateOf, runningKinds } from '../messages/gates.ts'
-import {
-  blocked,
-  type ContentRow,
-  contentColumns,
-  unleasedToken,
-} from '../messages/message-rows.ts'
-import { roomInRate } from '../messages/rates.ts'
+import { gateOf } from '../messages/gates.ts'
+import { blocked, type ContentRow, keyedColumns, unleasedToken } from '../messages/message-rows.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 
 /** Rows of one order that are read. */
@@ -23,7 +17,7 @@ const leasedMax = 5_000
 const bucketsMax = 50
 
 /** A blocked message keeps the time since when it could be received in `held_until`. */
-const columns = `${contentColumns}, coalesce(held_until, due_at) AS since`
+const columns = `${keyedColumns}, coalesce(held_until, due_at) AS since`
 
 const sql = {
   // A message that returned to ready keeps the end of its last lease or delay as the time it was due.
@@ -89,8 +83,12 @@ function waiting(view: StoreView, queue: Queue, look: Look): readonly Found[] {
     ...inBuckets(view, queue, cutoff),
   ]
   return found
-    .filter(({ row }) => !isHeld(kindOf(row)))
-    .map(({ row, since }) => ({ sequence: row.sequence, type: kindOf(row).type ?? '', since }))
+    .filter(({ row }) => !isHeld(kindOf(queue, row)))
+    .map(({ row, since }) => ({
+      sequence: row.sequence,
+      type: kindOf(queue, row).type ?? '',
+      since,
+    }))
     .toSorted((one, other) => one.since - other.since)
 }
 
@@ -123,16 +121,7 @@ function holderOf(
   const { session, now } = view
   const gate = gateOf({ session, queue, now, heldNames })
   if (gate === undefined) return () => false
-  const { running, runningPerTenant, runningPerType, rate } = queue.settings.ceilings
   if (gate.isHeld) return 'all'
-  if (rate !== null && roomInRate(session, queue, rate, now) < rate.max) return 'all'
-  const rows = queue.countsRunning ? view.all(runningKinds, queue.generation, now) : []
   // Where work runs under a ceiling, others wait for it, also when there is room for a moment.
-  if (running !== null && rows.length > 0) return 'all'
-  const types = new Set(rows.map(({ type }) => type))
-  const tenants = new Set(rows.map(({ tenant }) => tenant))
-  return (kind) =>
-    gate.verdict(kind) !== 'open' ||
-    (kind.type !== null && Object.hasOwn(runningPerType, kind.type) && types.has(kind.type)) ||
-    (runningPerTenant !== null && kind.tenant !== null && tenants.has(kind.tenant))
+  return (kind) => gate.verdict(kind) !== 'open' || gate.isShared(kind)
 }

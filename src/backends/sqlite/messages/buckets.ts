@@ -4,6 +4,7 @@
  * of their kind. Outside of the store they are ready.
  */
 
+import type { LimitValues } from '../../../core/limit-keys.ts'
 import type { Session } from '../driver/session.ts'
 import { arrayQuery, change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -13,8 +14,8 @@ import {
   blocked,
   type ContentRow,
   type ContentValues,
-  contentColumns,
   contents,
+  keyedColumns,
 } from './message-rows.ts'
 
 /** The bucket of leased messages, where their number is limited. It sorts before all others. */
@@ -25,7 +26,7 @@ const sql = {
     SELECT bucket, sequence FROM message INDEXED BY message_bucket
     WHERE generation = ? AND bucket > ? ORDER BY bucket, sequence LIMIT 1`),
   pick: arrayQuery<ContentValues>(`
-    SELECT ${contentColumns} FROM message INDEXED BY message_bucket
+    SELECT ${keyedColumns} FROM message INDEXED BY message_bucket
     WHERE generation = ? AND bucket = ? ORDER BY sequence ${upTo}`),
   // Blocked messages are read in the order of sending; since when they could be received is kept beside.
   block: change(`
@@ -47,12 +48,27 @@ export interface Kind {
   readonly type: string | null
   readonly tier: string | null
   readonly tenant: string | null
+  /** Values of the keys that the queue has ceilings for; null when there are none. */
+  readonly keys: LimitValues | null
 }
 
-export function kindOf({ job, group_name: tenant }: ContentRow): Kind {
-  if (job === null) return { type: null, tier: null, tenant }
+export function kindOf(queue: Queue, { job, group_name: tenant, limit_keys }: ContentRow): Kind {
+  const keys = keysOf(queue, limit_keys)
+  if (job === null) return { type: null, tier: null, tenant, keys }
   const { type, tier = null } = decodeDetails(job)
-  return { type, tier, tenant }
+  return { type, tier, tenant, keys }
+}
+
+/** Values of keys that had a ceiling when the message was stored, and have one still. */
+export function keysOf(queue: Queue, stored: string | null | undefined): LimitValues | null {
+  const { perKey } = queue.settings.ceilings
+  if (perKey.length === 0 || stored === null || stored === undefined) return null
+  const values: LimitValues = JSON.parse(stored)
+  const known = perKey.filter(({ key }) => Object.hasOwn(values, key))
+  // Nearly always, and a queue may have thousands of these.
+  if (known.length === 1 && Object.keys(values).length === 1) return values
+  if (known.length === 0) return null
+  return Object.fromEntries(known.map(({ key }) => [key, values[key] ?? '']))
 }
 
 export interface Bucket {
@@ -62,9 +78,31 @@ export interface Bucket {
   readonly head: number
 }
 
-/** Sorts the buckets of a tenant next to each other. */
-export function bucketName({ tenant, type, tier }: Kind): string {
-  return JSON.stringify([tenant, type, tier])
+/** Sorts buckets next to each other that take turns together: those of a tenant with the same keys. */
+export function bucketName({ tenant, type, tier, keys }: Kind): string {
+  return JSON.stringify([keys === null ? tenant : [tenant, keys], type, tier])
+}
+
+export function isSameTurn(one: Kind, other: Kind): boolean {
+  if (one.tenant !== other.tenant) return false
+  if (one.keys === null && other.keys === null) return true
+  const names = Object.keys(one.keys ?? {})
+  return (
+    names.length === Object.keys(other.keys ?? {}).length &&
+    names.every((name) => one.keys?.[name] === other.keys?.[name])
+  )
+}
+
+type BucketParts = readonly [
+  turn: string | null | readonly [tenant: string | null, keys: LimitValues],
+  type: string | null,
+  tier: string | null,
+]
+
+function kindOfBucket(name: string): Kind {
+  const [turn, type, tier]: BucketParts = JSON.parse(name)
+  const [tenant, keys] = typeof turn === 'object' && turn !== null ? turn : [turn, null]
+  return { tenant, type, tier, keys }
 }
 
 /** The first bucket, or the first after the one of this name. */
@@ -75,8 +113,7 @@ export function bucketAfter(
 ): Bucket | undefined {
   const row = session.one(sql.next, queue.generation, name)
   if (row === undefined) return undefined
-  const [tenant, type, tier]: [string | null, string | null, string | null] = JSON.parse(row.bucket)
-  return { name: row.bucket, kind: { tenant, type, tier }, head: row.sequence }
+  return { name: row.bucket, kind: kindOfBucket(row.bucket), head: row.sequence }
 }
 
 export function hasBuckets(session: Session, queue: Queue): boolean {

@@ -1,8 +1,8 @@
 /**
  * Claims from standard queues in which not everything may be taken: some of it is held by a kill
- * switch, or a ceiling is reached for its type or tenant. What may not be taken goes into a bucket, at
- * most a slice of it with each claim; buckets that are open are served first come, first served with
- * what is ready, or tenant by tenant where tenants have a ceiling.
+ * switch, or a ceiling is reached for its type, its tenant or a key. What may not be taken goes into a
+ * bucket, at most a slice of it with each claim; buckets that are open are served first come, first served
+ * with what is ready, or in turn where tenants or keys have a ceiling.
  */
 
 import type { Delivery } from '../../backend.ts'
@@ -16,6 +16,7 @@ import {
   bucketsOf,
   hasBuckets,
   inBucket,
+  isSameTurn,
   kindOf,
   runningBucket,
 } from './buckets.ts'
@@ -44,9 +45,12 @@ export function claimGated(
   return servesInTurn(queue) ? claimInTurn(tx, queue, claim) : claimByAge(tx, queue, claim)
 }
 
-/** Tenants that have a ceiling take turns, so that the one with most messages is not the only one. */
-function servesInTurn({ settings }: Queue): boolean {
-  return settings.ceilings.runningPerTenant !== null
+/**
+ * Tenants and values of keys that have a ceiling take turns, so that the one with most messages is not the
+ * only one.
+ */
+function servesInTurn({ settings: { ceilings } }: Queue): boolean {
+  return ceilings.runningPerTenant !== null || ceilings.perKey.length > 0
 }
 
 /** The quick way, when the first messages are new and may all be taken; undefined when not. */
@@ -56,11 +60,11 @@ function claimTogether(
   claim: GatedClaim,
 ): readonly Delivery[] | undefined {
   const rows = oldestReady(tx.session, queue, claim.max)
-  // Messages of other tenants may lie behind these.
+  // Messages of others may lie behind these.
   if (servesInTurn(queue) && rows.length === claim.max) return undefined
   if (!rows.every((row) => isNewAndLasting(queue, row, claim))) return undefined
   if (rows.some((row) => claim.noisy.has(row.group_name))) return undefined
-  if (!claim.gate.takeAll(rows.map(kindOf))) return undefined
+  if (!claim.gate.takeAll(rows.map((row) => kindOf(queue, row)))) return undefined
   return leaseTogether(tx, queue, rows, claim)
 }
 
@@ -90,9 +94,9 @@ function takeByAge(
     const source = oldest(sources, claim.gate)
     const row = source?.take()
     if (row === undefined) break
-    if (source?.bucket === undefined && isOnlyNoisy(row, claim)) {
+    if (source?.bucket === undefined && isOnlyNoisy(queue, row, claim)) {
       if (isSetAside(tx, queue, row)) readAgain(sources)
-      else block(tx, queue, row, bucketName(kindOf(row)))
+      else block(tx, queue, row, bucketName(kindOf(queue, row)))
       claim.budget.setAside -= 1
       continue
     }
@@ -108,8 +112,8 @@ function readAgain(sources: readonly Source[]): void {
 }
 
 /** A noisy tenant's message that could otherwise be taken. */
-function isOnlyNoisy(row: ContentRow, { noisy, gate }: GatedClaim): boolean {
-  return noisy.has(row.group_name) && gate.verdict(kindOf(row)) === 'open'
+function isOnlyNoisy(queue: Queue, row: ContentRow, { noisy, gate }: GatedClaim): boolean {
+  return noisy.has(row.group_name) && gate.verdict(kindOf(queue, row)) === 'open'
 }
 
 /** The buckets from which something may be taken, of those that are wanted. */
@@ -196,17 +200,17 @@ class Source {
   }
 }
 
-/** Takes one message of each tenant in turn, beginning after the one that was served last. */
+/** Takes one message of each tenant and key in turn, beginning after the one that was served last. */
 function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
-  // What has expired in a bucket costs no tenant its turn.
+  // What has expired in a bucket costs no one a turn.
   expireWaiting(tx, queue)
-  sortIntoBuckets(tx, queue)
+  sortIntoBuckets(tx, queue, claim.gate)
   const { turns } = tx.session
   const deliveries: Delivery[] = []
   let isWorthARound = true
   while (isWorthARound) {
     isWorthARound = false
-    for (const buckets of tenantsInTurn(tx, queue, turns.get(queue.id))) {
+    for (const buckets of bucketsInTurn(tx, queue, turns.get(queue.id))) {
       if (deliveries.length >= claim.max || claim.budget.setAside <= 0) return deliveries
       const [first] = buckets
         .filter(({ kind }) => claim.gate.verdict(kind) !== 'closed')
@@ -223,16 +227,16 @@ function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): rea
   return deliveries
 }
 
-/** Puts what is ready into the buckets of its tenants, oldest first; at most a slice of it. */
-function sortIntoBuckets(tx: StoreTransaction, queue: Queue): void {
+/** Puts what is ready into the buckets that take turns, oldest first; at most a slice of it. */
+function sortIntoBuckets(tx: StoreTransaction, queue: Queue, gate: Gate): void {
   const rows = oldestReady(tx.session, queue, sliceRows)
   for (const row of rows) {
-    if (!isSetAside(tx, queue, row)) block(tx, queue, row, bucketName(kindOf(row)))
+    if (!isSetAside(tx, queue, row)) block(tx, queue, row, gate.bucketFor(kindOf(queue, row)))
   }
 }
 
-/** The buckets of one tenant after the other, once round, beginning after the bucket of this name. */
-function* tenantsInTurn(
+/** The buckets of one turn after the other, once round, beginning after the bucket of this name. */
+function* bucketsInTurn(
   tx: StoreTransaction,
   queue: Queue,
   start: string = runningBucket,
@@ -246,13 +250,13 @@ function* tenantsInTurn(
       if (bucket === undefined) return
     }
     const first = bucket
-    const ofTenant: Bucket[] = []
-    while (bucket !== undefined && bucket.kind.tenant === first.kind.tenant) {
-      ofTenant.push(bucket)
+    const ofTurn: Bucket[] = []
+    while (bucket !== undefined && isSameTurn(bucket.kind, first.kind)) {
+      ofTurn.push(bucket)
       bucket = bucketAfter(tx.session, queue, bucket.name)
     }
     if (hasWrapped && isAfter(first.name, start)) return
-    yield ofTenant
+    yield ofTurn
   }
 }
 

@@ -24,13 +24,14 @@ import {
   renumberLargeBody,
   unleasedToken,
 } from './message-rows.ts'
+import { countByKeysOf } from './moved-limit-keys.ts'
 import { leaseEnded } from './tenants.ts'
 
 const move = `
   UPDATE message SET
     sequence = ?, generation = ?, id = ?, sent_at = ?, deduplication_id = ?, origin = ?,
     expires_at = ?, state = 0, held_until = NULL, token = ${unleasedToken}, job_type = NULL,
-    job_owner = NULL, bucket = NULL
+    job_owner = NULL, bucket = NULL, limit_keys = NULL
   WHERE sequence = ? AND generation = ?`
 
 const sql = {
@@ -199,6 +200,7 @@ function finishMove(
   if (row.body === null && sequence !== row.sequence) {
     tx.run(renumberLargeBody, sequence, row.sequence)
   }
+  countByKeysOf(tx, target, sequence)
   tx.count(queue, from, -1)
   tx.count(queue, 'deadLettered', 1)
   tx.count(target, 'ready', 1)

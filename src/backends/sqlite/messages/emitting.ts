@@ -3,7 +3,7 @@
 import type { MillraceError } from '../../../core/millrace-error.ts'
 import type { Emitted } from '../../backend.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
-import { enqueueJob, messageOf } from '../jobs/enqueueing.ts'
+import { enqueueJob, messageOf, refuseJob } from '../jobs/enqueueing.ts'
 import { queueNotFound } from '../queues/queue-cache.ts'
 import { refuseInQueue, storeMessage } from './sending.ts'
 
@@ -16,9 +16,8 @@ export interface StoredEmit {
 export function refuseEmitted(tx: StoreTransaction, emitted: Emitted): MillraceError | undefined {
   const queue = tx.findQueue(emitted.queue)
   if (queue === undefined) return queueNotFound(emitted.queue)
-  return 'job' in emitted
-    ? refuseInQueue(tx, queue, messageOf(emitted.job), true)
-    : refuseInQueue(tx, queue, emitted.message)
+  if (!('job' in emitted)) return refuseInQueue(tx, queue, emitted.message)
+  return refuseJob(tx, queue, emitted.job, messageOf(emitted.job))
 }
 
 /** Throws when the queue cannot take it. */

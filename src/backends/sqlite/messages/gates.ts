@@ -9,21 +9,29 @@ import type { Session } from '../driver/session.ts'
 import { type Query, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { bucketName, hasBuckets, type Kind, runningBucket } from './buckets.ts'
-import { noteClaims, rateOpensAt, roomInRate } from './rates.ts'
+import { bucketName, hasBuckets, type Kind, keysOf, runningBucket } from './buckets.ts'
+import { KeyRates } from './key-rates.ts'
+import { noteClaims, type Rated, rateOpensAt, roomInRate } from './rates.ts'
+import { type RunningByValue, type RunningKind, runningByValue } from './running-by-value.ts'
 
-export interface RunningKind {
+interface RunningRow {
   readonly type: string | null
   readonly tenant: string | null
+  readonly limit_keys?: string | null
   readonly count: number
 }
 
 /** A lease that has run out does not count, also before the sweep ends it. */
-export const runningKinds: Query<RunningKind> = query<RunningKind>(`
-  SELECT job_type AS type, group_name AS tenant, count(*) AS count
-  FROM message INDEXED BY message_bucket
-  WHERE generation = ? AND bucket = '${runningBucket}' AND due_at > ?
-  GROUP BY job_type, group_name`)
+const countRunning = (more: string): Query<RunningRow> =>
+  query<RunningRow>(`
+    SELECT job_type AS type, group_name AS tenant${more}, count(*) AS count
+    FROM message INDEXED BY message_bucket
+    WHERE generation = ? AND bucket = '${runningBucket}' AND due_at > ?
+    GROUP BY job_type, group_name${more}`)
+const sql = {
+  running: countRunning(''),
+  runningKeyed: countRunning(', limit_keys'),
+}
 
 /** `open`: may be taken. `closed`: has to wait. Otherwise why it goes to the dead-letter queue. */
 export type Verdict = 'open' | 'closed' | { readonly divertedBy: string }
@@ -52,8 +60,8 @@ export class Gate {
   readonly #heldNames: ReadonlySet<string>
   readonly #queueSwitch: SwitchRecord | 'held' | undefined
   readonly #canDivertPlain: boolean
-  readonly #perType = new Map<string, number>()
-  readonly #perTenant = new Map<string, number>()
+  readonly #byValue: readonly RunningByValue[]
+  readonly #keyRates: KeyRates
   #running = 0
 
   constructor(options: GateOptions) {
@@ -67,6 +75,8 @@ export class Gate {
       session.queues.switches.find('queue', queue.name, now),
       queue.settings.obeys.queue,
     )
+    this.#byValue = runningByValue(queue.settings.ceilings)
+    this.#keyRates = new KeyRates(session, queue, now)
     if (queue.countsRunning) this.#countRunning()
   }
 
@@ -82,18 +92,19 @@ export class Gate {
   /** How many messages may be taken, whatever they are. */
   get room(): number {
     const { session, queue, now } = this.#options
-    const { running, rate } = queue.settings.ceilings
+    const { running } = queue.settings.ceilings
+    const rated = this.#ratedQueue
     return Math.min(
       running === null ? Number.POSITIVE_INFINITY : running - this.#running,
-      rate === null ? Number.POSITIVE_INFINITY : roomInRate(session, queue, rate, now),
+      rated === undefined ? Number.POSITIVE_INFINITY : roomInRate(session, rated, now),
     )
   }
 
   /** When there will be room again, as far as the rate is concerned. */
   get rateOpensAt(): number {
-    const { session, queue, now } = this.#options
-    const { rate } = queue.settings.ceilings
-    return rate === null ? now : rateOpensAt(session, queue, rate, now)
+    const { session, now } = this.#options
+    const rated = this.#ratedQueue
+    return rated === undefined ? now : rateOpensAt(session, rated, now)
   }
 
   get isRunningFull(): boolean {
@@ -109,13 +120,20 @@ export class Gate {
       const isPlain = kind.type === null
       return isPlain && !this.#canDivertPlain ? 'closed' : { divertedBy: describe(found) }
     }
-    return this.#isFull(kind) ? 'closed' : 'open'
+    return this.#isRunningFull(kind) || this.#keyRates.isFull(kind) ? 'closed' : 'open'
   }
 
-  take({ type, tenant }: Kind): void {
-    this.#running += 1
-    if (type !== null) add(this.#perType, type, 1)
-    if (tenant !== null) add(this.#perTenant, tenant, 1)
+  /** When a kind that may not be taken may be, if nothing but the passing of time is needed for that. */
+  opensAt(kind: Kind): number {
+    if (this.#switchFor(kind) !== undefined || this.#isRunningFull(kind)) {
+      return Number.POSITIVE_INFINITY
+    }
+    return this.#keyRates.opensAt(kind)
+  }
+
+  take(kind: Kind): void {
+    this.#count(kind, 1)
+    this.#keyRates.add(kind, 1)
   }
 
   /** Whether all of these may be taken together; they are counted if so, and else none of them. */
@@ -123,10 +141,9 @@ export class Gate {
     const taken: Kind[] = []
     for (const kind of kinds) {
       if (this.verdict(kind) !== 'open') {
-        for (const { type, tenant } of taken) {
-          this.#running -= 1
-          if (type !== null) add(this.#perType, type, -1)
-          if (tenant !== null) add(this.#perTenant, tenant, -1)
+        for (const one of taken) {
+          this.#count(one, -1)
+          this.#keyRates.add(one, -1)
         }
         return false
       }
@@ -134,6 +151,18 @@ export class Gate {
       taken.push(kind)
     }
     return true
+  }
+
+  /** Whether a ceiling is in use that this kind comes under, so that it may have to wait for others. */
+  isShared(kind: Kind): boolean {
+    const { session, now } = this.#options
+    const rated = this.#ratedQueue
+    return (
+      (this.#options.queue.settings.ceilings.running !== null && this.#running > 0) ||
+      (rated !== undefined && roomInRate(session, rated, now) < rated.rate.max) ||
+      this.#byValue.some((counts) => counts.isUsed(kind)) ||
+      this.#keyRates.isUsed(kind)
+    )
   }
 
   /**
@@ -149,33 +178,35 @@ export class Gate {
     return bucketName(isApart ? kind : { ...kind, tenant: null })
   }
 
-  /** Writes down what the rate has to know. */
+  /** Writes down what the rates have to know. */
   noteClaims(tx: StoreTransaction, count: number): void {
+    const rated = this.#ratedQueue
+    if (rated !== undefined && count > 0) noteClaims(tx, rated, count)
+    this.#keyRates.note(tx)
+  }
+
+  get #ratedQueue(): Rated | undefined {
     const { queue } = this.#options
     const { rate } = queue.settings.ceilings
-    if (rate !== null && count > 0) noteClaims(tx, queue, rate, count)
+    return rate === null ? undefined : { queue, rate, key: '' }
   }
 
   #countRunning(): void {
     const { session, queue, now } = this.#options
-    const rows = session.all(runningKinds, queue.generation, now)
-    for (const { type, tenant, count } of rows) {
-      this.#running += count
-      if (type !== null) add(this.#perType, type, count)
-      if (tenant !== null) add(this.#perTenant, tenant, count)
+    const isKeyed = queue.settings.ceilings.perKey.length > 0
+    const rows = session.all(isKeyed ? sql.runningKeyed : sql.running, queue.generation, now)
+    for (const { type, tenant, limit_keys, count } of rows) {
+      this.#count({ type, tenant, keys: keysOf(queue, limit_keys) }, count)
     }
   }
 
-  #isFull({ type, tenant }: Kind): boolean {
-    const { queue } = this.#options
-    const { running, runningPerTenant, runningPerType } = queue.settings.ceilings
-    if (running !== null && this.#running >= running) return true
-    if (type !== null && Object.hasOwn(runningPerType, type)) {
-      const max = runningPerType[type] ?? 0
-      if ((this.#perType.get(type) ?? 0) >= max) return true
-    }
-    if (runningPerTenant === null || tenant === null) return false
-    return (this.#perTenant.get(tenant) ?? 0) >= runningPerTenant
+  #count(kind: RunningKind, count: number): void {
+    this.#running += count
+    for (const counts of this.#byValue) counts.add(kind, count)
+  }
+
+  #isRunningFull(kind: Kind): boolean {
+    return this.isRunningFull || this.#byValue.some((counts) => counts.isFull(kind))
   }
 
   /**
@@ -224,8 +255,4 @@ function describe({ scope, value }: SwitchRecord): string {
   return scope === 'name'
     ? `Diverted by the kill switch ${value}.`
     : `Diverted by the kill switch on the ${scope} ${value}.`
-}
-
-function add(counts: Map<string, number>, key: string, change: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + change)
 }

@@ -109,7 +109,7 @@ function stop(
   gate: Gate | undefined,
 ): 'ended' | 'blocked' | undefined {
   if (gate === undefined) return undefined
-  const kind = kindOf(row)
+  const kind = kindOf(queue, row)
   const verdict = gate.verdict(kind)
   if (verdict === 'open') {
     gate.take(kind)

@@ -55,6 +55,8 @@ export interface ContentRow {
   /** The unit of a flow that it works on. */
   readonly unit: number | null
   readonly expires_at: number | null
+  /** The values that the ceilings by key count by; only read where a queue has such ceilings. */
+  readonly limit_keys?: string | null | undefined
 }
 
 /** In the order of `contentFromValues`. */
@@ -62,6 +64,9 @@ export const contentColumns = `sequence, receive_count,
   coalesce(first_received_at, leased_at) AS first_received_at, sent_at, id, group_name,
   deduplication_id, origin, attributes, body,
   CASE WHEN job_type IS NOT NULL THEN job END AS job, unit, expires_at`
+
+/** The same, for the claims of a queue with ceilings by key. */
+export const keyedColumns: string = `${contentColumns}, limit_keys`
 
 /**
  * A row that was read as an array. SQLite's rows arrive as objects without a fixed shape, which are
@@ -82,6 +87,7 @@ function contentFromValues(values: ContentValues): ContentRow {
     job: values[10],
     unit: values[11],
     expires_at: values[12],
+    limit_keys: values.length > 13 ? values[13] : null,
   }
 }
 
@@ -108,15 +114,20 @@ export type ContentValues = readonly [
   job: string | null,
   unit: number | null,
   expiresAt: number | null,
+  limitKeys?: string | null,
 ]
 
-const pickReady: Query<ContentValues> = arrayQuery(`
-  SELECT ${contentColumns} FROM message INDEXED BY message_ready
-  WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`)
+const readyRows = (columns: string): Query<ContentValues> =>
+  arrayQuery(`
+    SELECT ${columns} FROM message INDEXED BY message_ready
+    WHERE generation = ? AND state = 0 ORDER BY sequence ${upTo}`)
+const pickReady = readyRows(contentColumns)
+const pickReadyKeyed = readyRows(keyedColumns)
 
 /** The first messages of a queue that are ready, in the order of sending. */
 export function oldestReady(session: Session, queue: Queue, count: number): readonly ContentRow[] {
-  return contents(session, pickReady, queue.generation, count)
+  const isKeyed = queue.settings.ceilings.perKey.length > 0
+  return contents(session, isKeyed ? pickReadyKeyed : pickReady, queue.generation, count)
 }
 
 export const messageColumns: string = `${contentColumns}, generation, state, due_at, held_until, token, leased_at`

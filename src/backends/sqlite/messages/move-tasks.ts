@@ -26,6 +26,7 @@ import { endAllDue } from './elapsed-time.ts'
 import { ownExpiryOf, withOwnExpiry } from './expiry.ts'
 import { groupChanged, groupGained } from './groups.ts'
 import { renumberLargeBody, unleasedToken } from './message-rows.ts'
+import { countByKeysOf } from './moved-limit-keys.ts'
 
 /** Messages read in one transaction. */
 const moveSlice = 200
@@ -75,7 +76,7 @@ const sql = {
     UPDATE message SET
       sequence = ?, generation = ?, id = NULL, sent_at = ?, receive_count = 0,
       first_received_at = NULL, token = ${unleasedToken}, origin = NULL, delayed_until = NULL,
-      expires_at = ?, job_type = ?, job_owner = ?, job = ?
+      expires_at = ?, job_type = ?, job_owner = ?, job = ?, limit_keys = NULL
     WHERE sequence = ? AND generation = ? AND state = 0`),
 }
 
@@ -270,6 +271,7 @@ function moveRow(tx: StoreTransaction, source: Queue, target: Queue, row: MovedR
     source.generation,
   )
   if (row.apart === 1) tx.run(renumberLargeBody, sequence, row.sequence)
+  countByKeysOf(tx, target, sequence)
   if (row.unit !== null) unitHasWorkAgain(tx, row.unit, sequence)
   triggerMoved(tx, row.sequence, sequence)
   tx.count(source, 'ready', -1)

@@ -1,6 +1,6 @@
 /**
- * How many messages were claimed from a queue lately. The store keeps it, so it holds for all
- * processes together, also after a crash.
+ * How many messages were claimed lately from a queue, or of those with one value of a key. The store keeps
+ * it, so it holds for all processes together, also after a crash.
  */
 
 import type { Rate } from '../../../core/queue-settings.ts'
@@ -11,14 +11,22 @@ import type { Queue } from '../queues/queue-cache.ts'
 
 const sql = {
   claimed: query<{ count: number | null }>(
-    'SELECT sum(count) AS count FROM claim_rate WHERE queue = ? AND at > ?',
+    'SELECT sum(count) AS count FROM claim_rate WHERE queue = ? AND key = ? AND at > ?',
   ),
   spans: query<{ at: number; count: number }>(`
-    SELECT at, count FROM claim_rate WHERE queue = ? AND at > ? ORDER BY at`),
+    SELECT at, count FROM claim_rate WHERE queue = ? AND key = ? AND at > ? ORDER BY at`),
   add: change(`
-    INSERT INTO claim_rate (queue, at, count) VALUES (?, ?, ?)
+    INSERT INTO claim_rate (queue, key, at, count, expires_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET count = count + excluded.count`),
-  forget: change('DELETE FROM claim_rate WHERE queue = ? AND at <= ?'),
+  forget: change('DELETE FROM claim_rate WHERE queue = ? AND key = ? AND at <= ?'),
+}
+
+/** What a rate is for. */
+export interface Rated {
+  readonly queue: Queue
+  readonly rate: Rate
+  /** A key and its value, as JSON; empty for the whole queue. */
+  readonly key: string
 }
 
 /** A window is stored in at most this many spans, however many claims fall into it. */
@@ -34,15 +42,15 @@ function windowMs({ perMs }: Rate): number {
 }
 
 /** How many more may be claimed now. */
-export function roomInRate(session: Session, queue: Queue, rate: Rate, now: number): number {
-  const row = session.one(sql.claimed, queue.id, now - windowMs(rate))
+export function roomInRate(session: Session, { queue, rate, key }: Rated, now: number): number {
+  const row = session.one(sql.claimed, queue.id, key, now - windowMs(rate))
   return rate.max - (row?.count ?? 0)
 }
 
 /** When the next one may be claimed, if none is any more. */
-export function rateOpensAt(session: Session, queue: Queue, rate: Rate, now: number): number {
+export function rateOpensAt(session: Session, { queue, rate, key }: Rated, now: number): number {
   const window = windowMs(rate)
-  const spans = session.all(sql.spans, queue.id, now - window)
+  const spans = session.all(sql.spans, queue.id, key, now - window)
   let surplus = spans.reduce((sum, { count }) => sum + count, 0) - rate.max
   for (const { at, count } of spans) {
     if (surplus < 0) break
@@ -53,11 +61,13 @@ export function rateOpensAt(session: Session, queue: Queue, rate: Rate, now: num
 }
 
 /** Notes claims, and forgets those that no window reaches any more. */
-export function noteClaims(tx: StoreTransaction, queue: Queue, rate: Rate, count: number): void {
+export function noteClaims(tx: StoreTransaction, { queue, rate, key }: Rated, count: number): void {
   const spanMs = Math.max(1, Math.floor(rate.perMs / spansPerWindow))
   // As if all of a span had been claimed at its end: the window is rather too long than too short.
   const at = tx.now - (tx.now % spanMs) + spanMs - 1
-  tx.run(sql.forget, queue.id, tx.now - windowMs(rate))
-  tx.run(sql.add, queue.id, at, count)
+  const window = windowMs(rate)
+  tx.run(sql.forget, queue.id, key, tx.now - window)
+  // A value may never be claimed again, and the sweeper then forgets it.
+  tx.run(sql.add, queue.id, key, at, count, key === '' ? null : at + window)
   tx.wroteRow()
 }

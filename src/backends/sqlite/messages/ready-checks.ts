@@ -43,10 +43,10 @@ export function worthwhileAt(options: GateOptions): number {
   if (isAtCeiling(session, queue, gate)) return dueAt
   // Before the rate allows anything, it does not help that something becomes due.
   const rateOpensAt = gate !== undefined && gate.room <= 0 ? gate.rateOpensAt : now
-  if (hasSomethingReady(session, queue) || (gate !== undefined && hasOpenBucket(options, gate))) {
-    return rateOpensAt
-  }
-  return Math.max(rateOpensAt, Math.min(dueAt, session.queues.switches.nextEnd(now)))
+  if (hasSomethingReady(session, queue)) return rateOpensAt
+  const bucketOpensAt = gate === undefined ? never : bucketsOpenAt(options, gate)
+  const nextEnd = session.queues.switches.nextEnd(now)
+  return Math.max(rateOpensAt, Math.min(bucketOpensAt, dueAt, nextEnd))
 }
 
 /** As many messages run as may; some of them must end first. */
@@ -56,12 +56,17 @@ function isAtCeiling(session: Session, queue: Queue, gate: Gate | undefined): bo
   return leased >= inFlightMax
 }
 
-/** Ready messages are taken by the next receive or put into a bucket; a bucket is only looked at. */
-function hasOpenBucket({ session, queue }: GateOptions, gate: Gate): boolean {
+/**
+ * When the first bucket opens by itself. Ready messages are taken by the next receive or put into a bucket;
+ * a bucket is only looked at.
+ */
+function bucketsOpenAt({ session, queue, now }: GateOptions, gate: Gate): number {
+  let first = never
   for (const { kind } of bucketsOf(session, queue)) {
-    if (gate.verdict(kind) !== 'closed') return true
+    if (gate.verdict(kind) !== 'closed') return now
+    first = Math.min(first, gate.opensAt(kind))
   }
-  return false
+  return first
 }
 
 /** Does not see leases and delays that are due and not ended yet. */

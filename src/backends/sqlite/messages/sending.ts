@@ -3,8 +3,10 @@
 import { hash } from 'node:crypto'
 import type { SQLInputValue } from 'node:sqlite'
 import { delayOf, isLongDelay, refuseMessage } from '../../../core/check-message.ts'
+import type { Violations } from '../../../core/checks.ts'
+import { limitValuesIn } from '../../../core/limit-keys.ts'
 import { deduplicationWindowMs } from '../../../core/limits.ts'
-import type { MillraceError } from '../../../core/millrace-error.ts'
+import { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../../backend.ts'
 import { encodeAttributes } from '../../message-attributes.ts'
 import { change, query, type Statement } from '../driver/statements.ts'
@@ -35,14 +37,18 @@ const plainMessages = (count: number): Statement => {
     ) VALUES ${rowsOf(count, row)}`)
 }
 
-const sql = {
-  storeLargeBody: change('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
-  insert: change(`
+const full = (column: string, value: string): Statement =>
+  change(`
     INSERT INTO message (
       sequence, generation, state, due_at, token, leased_at, receive_count, sent_at, held_until,
       expires_at, delayed_until, group_name, deduplication_id, attributes, body, job_type, job_owner,
-      job, unit
-    ) VALUES (?, ?, ?, ?, ${unleasedToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      job, unit${column}
+    ) VALUES (?, ?, ?, ?, ${unleasedToken}, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?${value})`)
+
+const sql = {
+  storeLargeBody: change('INSERT INTO message_body (sequence, body) VALUES (?, ?)'),
+  insert: full('', ''),
+  insertKeyed: full(', limit_keys', ', ?'),
   insertPlain: plainMessages(1),
   insertPlainMany: plainMessages(messagesAtOnce),
   insertPlainJob: plainJobs(1),
@@ -113,12 +119,17 @@ function storePlainMessages(
 }
 
 export function refuseInQueue(
-  { now }: StoreTransaction,
+  { now, session }: StoreTransaction,
   queue: Queue,
   message: NewMessage,
   isJob = false,
 ): MillraceError | undefined {
-  return refuseMessage(message, queue.settings, now, isJob)
+  const refusal = refuseMessage(message, queue.settings, now, isJob)
+  const { perKey } = queue.settings.ceilings
+  if (refusal !== undefined || perKey.length === 0) return refusal
+  const violations: Violations = []
+  limitValuesIn(session.open(message.body), perKey, violations)
+  return violations.length === 0 ? undefined : MillraceError.invalid(violations, 'invalid_message')
 }
 
 /** What makes a message a tracked job. */
@@ -173,6 +184,24 @@ function sent(tx: StoreTransaction, status: Stored['status'], sequence: number):
   return { status, id: tx.session.messageIds.of(sequence), sequence }
 }
 
+/** The place of another message, which its successor in a standard queue takes. */
+export interface Place {
+  readonly sequence: number
+  readonly sentAt: number
+  readonly job: JobColumns
+}
+
+export function storeInPlace(
+  tx: StoreTransaction,
+  queue: Queue,
+  message: NewMessage,
+  place: Place,
+): void {
+  const delayMs = delayOf(message, queue.settings, tx.now)
+  insertFull(tx, queue, message, { ...place, deduplicationId: null, unit: undefined, delayMs })
+  countStored(tx, queue, delayMs)
+}
+
 interface Identity {
   readonly sequence: number
   readonly deduplicationId: string | null
@@ -192,21 +221,26 @@ function insert(tx: StoreTransaction, queue: Queue, message: NewMessage, identit
     group !== undefined ||
     attributes !== undefined ||
     systemAttributes !== undefined ||
-    identity.unit !== undefined
+    identity.unit !== undefined ||
+    settings.ceilings.perKey.length > 0
   if (hasExtras || delayMs > 0 || isLargeBody(message.body)) {
     insertFull(tx, queue, message, { ...identity, delayMs })
   } else {
     insertPlain(tx, generation, message.body, identity)
   }
+  countStored(tx, queue, delayMs)
+  if (settings.type === 'fifo' && group !== undefined && delayMs === 0) {
+    groupGained(tx, generation, group, identity.sequence)
+  }
+}
+
+function countStored(tx: StoreTransaction, queue: Queue, delayMs: number): void {
   if (delayMs > 0) {
     tx.count(queue, 'delayed', 1)
     return
   }
   tx.count(queue, 'ready', 1)
   tx.gainedReady(queue)
-  if (settings.type === 'fifo' && group !== undefined) {
-    groupGained(tx, generation, group, identity.sequence)
-  }
 }
 
 function insertPlain(
@@ -233,6 +267,7 @@ export function isPlain({ settings }: Queue, message: NewMessage): boolean {
   const { group, attributes, systemAttributes, delayMs = settings.delayMs, runAt } = message
   return (
     settings.type === 'standard' &&
+    settings.ceilings.perKey.length === 0 &&
     delayMs === 0 &&
     runAt === undefined &&
     group === undefined &&
@@ -279,6 +314,8 @@ export function storePlainJobs(
 
 interface DelayedIdentity extends Identity {
   readonly delayMs: number
+  /** Default: now. */
+  readonly sentAt?: number
 }
 
 function insertFull(
@@ -288,20 +325,21 @@ function insertFull(
   identity: DelayedIdentity,
 ): void {
   const { now, session } = tx
-  const { sequence, deduplicationId, job, unit, delayMs } = identity
+  const { sequence, deduplicationId, job, unit, delayMs, sentAt = now } = identity
   const until = now + delayMs
   const expiresAt = newExpiry(tx, queue, identity)
   const retentionEnds = job === undefined ? now + queue.settings.retentionMs : null
   const { dueAt, heldUntil } = hold(until, expiresAt ?? retentionEnds ?? Number.POSITIVE_INFINITY)
   const apart = isLargeBody(message.body)
-  session.run(
-    sql.insert,
+  const { perKey } = queue.settings.ceilings
+  const limitKeys = perKey.length === 0 ? null : limitValuesIn(session.open(message.body), perKey)
+  const values: SQLInputValue[] = [
     sequence,
     queue.generation,
     delayMs > 0 ? delayed : ready,
     dueAt,
     now,
-    now,
+    sentAt,
     heldUntil,
     expiresAt,
     isLongDelay(delayMs) ? until : null,
@@ -313,7 +351,9 @@ function insertFull(
     job?.owner ?? null,
     job?.details ?? null,
     unit ?? null,
-  )
+  ]
+  if (limitKeys !== null) values.push(limitKeys)
+  session.prepared(limitKeys === null ? sql.insert : sql.insertKeyed).run(...values)
   if (apart) session.run(sql.storeLargeBody, sequence, message.body)
 }
 

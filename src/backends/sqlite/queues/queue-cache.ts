@@ -79,14 +79,19 @@ export function queueNotFound(name: unknown): MillraceError {
 }
 
 export function queueFromRow(row: Readonly<Record<string, unknown>>): Queue {
+  const stored: Partial<QueueSettings> = JSON.parse(String(row['settings']))
   // Older stores do not have every setting that there is now.
-  const settings: QueueSettings = {
+  const settings = {
     ...defaultQueueSettings,
-    ...JSON.parse(String(row['settings'])),
-  }
-  const { running, runningPerTenant, runningPerType, rate } = settings.ceilings
+    ...stored,
+    ceilings: { ...defaultQueueSettings.ceilings, ...stored.ceilings },
+  } as QueueSettings
+  const { running, runningPerTenant, runningPerType, rate, perKey } = settings.ceilings
   const countsRunning =
-    running !== null || runningPerTenant !== null || Object.keys(runningPerType).length > 0
+    running !== null ||
+    runningPerTenant !== null ||
+    Object.keys(runningPerType).length > 0 ||
+    perKey.some((one) => one.running !== null)
   return {
     id: Number(row['id']),
     name: String(row['name']),
@@ -96,7 +101,7 @@ export function queueFromRow(row: Readonly<Record<string, unknown>>): Queue {
     createdAt: Number(row['created_at']),
     changedAt: Number(row['changed_at']),
     purgedAt: row['purged_at'] === null ? null : Number(row['purged_at']),
-    isLimited: countsRunning || rate !== null,
+    isLimited: countsRunning || rate !== null || perKey.length > 0,
     countsRunning,
     ownExpiryFrom: Number(row['own_expiry_from'] ?? Number.MAX_SAFE_INTEGER),
   }

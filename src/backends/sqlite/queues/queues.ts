@@ -270,6 +270,7 @@ function refuseOnFifo({ ceilings, obeys }: QueueSettings): Violation[] {
   const isUsed: Readonly<Record<string, boolean>> = {
     'ceilings.runningPerTenant': ceilings.runningPerTenant !== null,
     'ceilings.runningPerType': Object.keys(ceilings.runningPerType).length > 0,
+    'ceilings.perKey': ceilings.perKey.length > 0,
     'obeys.types': Object.keys(obeys.types).length > 0,
   }
   return Object.keys(isUsed)
