@@ -145,9 +145,9 @@ const endings: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
     assert.deepEqual(await scene.receive('q'), [])
   },
   'expires before its first attempt': (scene) => scene.advance(hour),
-  'expires while it is leased': async (scene) => {
+  'loses its lease after its limit': async (scene) => {
     await scene.receiveOne('q', { visibilityMs: 2 * hour })
-    await scene.advance(hour)
+    await scene.advance(2 * hour)
   },
   'is diverted by a switch': async (scene) => {
     assert.ok(scene.backend.switches !== null)
@@ -161,10 +161,10 @@ function describeErrors(suite: ContractSuite): void {
     for (const hasDeadLetters of [false, true]) {
       const where = hasDeadLetters ? 'with dead letters' : 'without dead letters'
       suite.test(`a job has an error when it ${how}, ${where}`, async (scene) => {
-        const settings = { visibilityMs: 10 * second, retentionMs: hour }
+        const settings = { visibilityMs: 10 * second }
         if (hasDeadLetters) await scene.queueWithDeadLetters('q', 5, settings)
         else await scene.queue('q', settings)
-        const { id } = await enqueue(scene, { maxAttempts: 1 })
+        const { id } = await enqueue(scene, { maxAttempts: 1, expiresAfterMs: hour })
         await end(scene)
         const { status, error } = await readJob(scene, id)
         assert.equal(status, 'failed')

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { EnqueuedJob, NewJob } from '../../backends/job-store.ts'
-import { defaultQueueSettings } from '../../core/queue-settings.ts'
 import { ceilings, drain } from './gate-scene.ts'
 import { enqueue, jobsOf, ocrJob, readJob, runOnce } from './job-scene.ts'
 import { hour, minute, only, rejects, type Scene, second } from './scene.ts'
@@ -270,7 +269,7 @@ function describeKeys(suite: ContractSuite): void {
       { debounce: { key: 'x'.repeat(257), windowMs: minute } },
       { debounce: { key: 'k', windowMs: 30 * day + 1 } },
       { debounce: { key: 'k', windowMs: minute, maxWaitMs: minute - 1 } },
-      { debounce: { key: 'k', windowMs: defaultQueueSettings.retentionMs + 1 } },
+      { debounce, runAt: day },
     ]) {
       await rejects(enqueue(scene, wrong), 'invalid_argument')
     }
