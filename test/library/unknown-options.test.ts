@@ -67,6 +67,10 @@ type Case = [name: string, call: () => unknown, field: string, meant: string]
 const cases: readonly Case[] = [
   ['open', () => open(shop, untyped({ dta: 'x' })), 'dta', 'data'],
   ['serve', () => serve(untyped({ prt: 0 })), 'prt', 'port'],
+  ['progress', () => mill.reports.progress('j', untyped({ progres: 1 })), 'progres', 'progress'],
+  ['complete', () => mill.reports.complete('j', untyped({ reslt: 1 })), 'reslt', 'result'],
+  ['fail', () => mill.reports.fail('j', untyped({ eror: {} })), 'eror', 'error'],
+  ['the lease', () => mill.reports.extend('j', untyped({ fr: '1s' })), 'fr', 'for'],
   [
     'serve connections',
     () => serve(untyped({ port: 0, data: folder.file('s'), connections: { drai: '1s' } })),
