@@ -121,6 +121,7 @@ describe('receiving', () => {
       group: null,
       attributes,
       deadLetterOrigin,
+      traceContext: null,
     })
   })
 })

@@ -1,5 +1,5 @@
 /** The real SDK with an exporter that tests can read. A test file that imports this has traces. */
-import { type Attributes, context, propagation, type Span, trace } from '@opentelemetry/api'
+import { type Attributes, type Span, trace } from '@opentelemetry/api'
 import {
   InMemorySpanExporter,
   NodeTracerProvider,
@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace-node'
 import { beforeEach } from 'vitest'
 
-export const exporter: InMemorySpanExporter = new InMemorySpanExporter()
+const exporter: InMemorySpanExporter = new InMemorySpanExporter()
 
 /** Makes the spans of the tests themselves. */
 export const tracer = trace.getTracer('test')
@@ -17,12 +17,6 @@ export function registerProvider(): void {
   const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   provider.register()
   beforeEach(() => exporter.reset())
-}
-
-export function unregisterProvider(): void {
-  trace.disable()
-  context.disable()
-  propagation.disable()
 }
 
 export function spans(name?: string): readonly ReadableSpan[] {

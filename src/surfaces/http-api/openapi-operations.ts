@@ -81,7 +81,10 @@ export const operations: Readonly<Record<OperationName, DescribeRouteOptions>> =
         schema: { $ref: '#/components/schemas/Queue' },
       },
       header('Idempotency-Key', 'Identifies repeated requests; the same as `idempotency_key`.'),
-      header('traceparent', 'The trace of the caller, by W3C Trace Context. The job belongs to it.'),
+      header(
+        'traceparent',
+        'The trace of the caller, by W3C Trace Context. The job belongs to it.',
+      ),
     ],
     requestBody: {
       required: true,
