@@ -180,7 +180,7 @@ function describePurges(suite: ContractSuite): void {
 }
 
 function describeTurns(suite: ContractSuite): void {
-  const gated = suite.needing('ceilings')
+  const gated = suite.needing('ceilings', 'reopen')
   gated.test('what has expired takes no tenant’s turn', async (scene) => {
     const none = { running: null, runningPerTenant: null, runningPerType: {}, rate: null }
     const ceilings = { ...none, runningPerTenant: 1 }
