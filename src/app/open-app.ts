@@ -29,13 +29,13 @@ import { createBudgets, createSwitches } from '../operations/switches.ts'
 import { createProducer } from '../producer/queue-producer.ts'
 import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
 import { createConsumer } from '../receiving/queue-consumer.ts'
-import type { Worker } from '../worker/worker.ts'
+import type { DrivenWorker, Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
 import { appAlarmOwner, watchAppAlarms } from './app-alarms.ts'
 import { checkReady } from './check-ready.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { heldNamesIn } from './held-names.ts'
-import { type Maintenance, startAppMaintenance } from './maintenance.ts'
+import { type AppMaintenanceSetup, type Maintenance, startAppMaintenance } from './maintenance.ts'
 import { alarmListener, type Notice, noticesTo } from './notice.ts'
 import type { BackupOptions, DeadLetterHandle, Mill, OpenOptions } from './open.ts'
 import { openBackend } from './open-backend.ts'
@@ -55,9 +55,18 @@ const openOptions: OptionNames<OpenOptions> = {
 }
 const backupOptions: OptionNames<BackupOptions> = { onProgress: true, signal: true }
 
+/** What tests put in the place of parts of an app. */
+export interface TestParts {
+  startMaintenance(setup: AppMaintenanceSetup): Maintenance
+  /** Changes the options of each worker. */
+  workerOptions(options: UntypedWorkerOptions): UntypedWorkerOptions
+  onWorker(worker: DrivenWorker): void
+}
+
 export async function openApp<const Opened extends App>(
   app: Opened,
   options: OpenOptions = {},
+  testParts?: TestParts,
 ): Promise<Mill<Opened>> {
   refuseUnknownOptions(options, openOptions)
   const { ports = systemPorts, log = silentLogger } = options
@@ -76,7 +85,7 @@ export async function openApp<const Opened extends App>(
     await ensureQueues(backend, resolved)
     await ensureSchedules({ app, stage, queues: resolved.queues, backend, ids: ports.ids })
     await alarmWatch?.declare()
-    maintenance = startAppMaintenance({
+    const maintenanceSetup = {
       app,
       stage,
       resolved,
@@ -88,7 +97,9 @@ export async function openApp<const Opened extends App>(
       onNotice,
       heldNames,
       allowPrivate: options.allowPrivateWebhooks,
-    })
+    }
+    maintenance =
+      testParts?.startMaintenance(maintenanceSetup) ?? startAppMaintenance(maintenanceSetup)
   } catch (error) {
     await closeBackend()
     throw error
@@ -137,8 +148,9 @@ export async function openApp<const Opened extends App>(
       const untyped = workerOptions as unknown as UntypedWorkerOptions
       const parts = { app, resolved, backend, ports, log, tally, heldNames, unstarted }
       const setup = { ...parts, emitter, flows: flows.emits, collectors: collecting }
-      const worker = openWorker(setup, untyped)
+      const worker = openWorker(setup, testParts?.workerOptions(untyped) ?? untyped)
       workers.push(worker)
+      testParts?.onWorker(worker)
       return worker
     },
     ready: () => (closed === undefined ? checkReady(backend, ports) : Promise.reject(appClosed())),
