@@ -72,11 +72,15 @@ export class WorkRecord {
     const { use = [], onEvent } = options
     return {
       ...options,
+      // The worker refuses what is neither an array nor a function.
       use: Array.isArray(use) ? [this.#observe, ...use, this.#failPlanned] : use,
-      onEvent: (event) => {
-        this.#note(event)
-        onEvent?.(event)
-      },
+      onEvent:
+        onEvent !== undefined && typeof onEvent !== 'function'
+          ? onEvent
+          : (event) => {
+              this.#note(event)
+              onEvent?.(event)
+            },
     }
   }
 

@@ -201,7 +201,7 @@ export const importRules: readonly ImportRule[] = [
     part: 'testing',
     parts: ['core', 'contracts', 'backends', 'receiving', 'worker', 'app'],
     lazily: ['backends/sqlite'],
-    types: ['observability', 'jobs'],
+    types: ['observability', 'jobs', 'backends/sqlite'],
     outside: ['node:'],
   },
 ]
