@@ -50,7 +50,7 @@ export interface Worker {
   readonly running: number
 }
 
-/** A worker on a virtual clock. Whoever moves the clock has to know when it has nothing left to do. */
+/** A worker on a virtual clock. The test moves the clock when the worker has nothing left to do. */
 export interface DrivenWorker extends Worker {
   /** Resolves when nothing is claimed, runs or is being settled, as far as the worker knows. */
   quiet(): Promise<void>
