@@ -152,7 +152,8 @@ describe('an app that is opened for a test', () => {
   })
 
   test('works while a test runner fakes timers and dates', async () => {
-    vi.useFakeTimers()
+    const toFake = ['setTimeout', 'setImmediate', 'queueMicrotask', 'Date'] as const
+    vi.useFakeTimers({ toFake: [...toFake] })
     onTestFinished(() => void vi.useRealTimers())
     const mill = await opened(shop, { handle })
     await mill.jobs.enqueue('scans', 'OCR', { file: 'p1' })

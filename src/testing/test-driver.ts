@@ -10,6 +10,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { DrivenWorker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
+import { cancelTimeout, realTimeout } from './real-timers.ts'
 import { settleTurns, type VirtualClock } from './virtual-clock.ts'
 import type { WorkDone, WorkRecord } from './work-record.ts'
 
@@ -41,10 +42,6 @@ const limitDefault = 10_000
 
 /** In real time. A handler that waits for virtual time would otherwise let the test time out silently. */
 const hintAfterMs = 2_000
-
-/** Taken early: test runners replace the global ones while they fake timers. */
-const realTimeout = setTimeout
-const cancelTimeout = clearTimeout
 
 export interface DriverSetup {
   readonly clock: VirtualClock

@@ -5,6 +5,7 @@
 
 import { type Duration, durationMs } from '../core/durations.ts'
 import type { Clock, Ids, Ports, Randomness, Timers, Uptime } from '../core/ports.ts'
+import { nextTurn } from './real-timers.ts'
 
 interface PendingTimer {
   readonly dueAt: number
@@ -29,9 +30,6 @@ const defaultStartAt = Date.UTC(2026, 0, 1)
  * A few more cost microseconds and spare tests from counting them.
  */
 const turnsToSettle = 8
-
-/** Taken early: test runners replace the global one while they fake timers. */
-const nextTurn = setImmediate
 
 export class VirtualClock implements Clock, Timers {
   #wallMs: number
@@ -80,7 +78,7 @@ export class VirtualClock implements Clock, Timers {
    * Moves both clocks and fires what falls due on the way, each timer at its own time. Before the clocks move
    * on, it awaits `settle`, which lets a few turns of the event loop pass unless you pass another function.
    */
-  async advance(time: number | Duration, settle = settleTurns): Promise<void> {
+  async advance(time: number | Duration, settle: () => Promise<void> = settleTurns): Promise<void> {
     const ms = msOf(time)
     if (!(ms >= 0)) throw new RangeError(`advance: got ${ms}, expected 0 or more milliseconds`)
     const until = this.#monotonicMs + ms

@@ -260,8 +260,8 @@ async function testing(): Promise<void> {
   const mill: TestMill<typeof app> = await openForTest(app, {
     handle: { GREET: (name) => 'Hello ' + name.toUpperCase() },
   })
-  await mill.jobs.enqueue('work', 'GREET', 'Ada', { delay: '1h' })
-  const { completed } = await mill.advance('1h')
+  await mill.jobs.enqueue('work', 'GREET', 'Ada', { delay: '10m' })
+  const { completed } = await mill.advance('10m')
   const [job] = await mill.jobs('work', { type: 'GREET' })
   const payload: string | undefined = job?.payload
   // @ts-expect-error: there is no such queue

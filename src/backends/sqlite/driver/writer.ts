@@ -4,6 +4,7 @@
  * fails does not affect the others; when the commit fails, all of them fail and nothing is kept.
  */
 
+import { microtask } from '../../../core/microtask.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { afterTurns } from '../../../core/pause.ts'
 import type { Ports } from '../../../core/ports.ts'
@@ -158,7 +159,7 @@ export class Writer {
     const isUrgent = this.#chain > 0 || clock.monotonic() - this.#flushedMs >= quietMs
     if (owedAfterMs === undefined && isUrgent) {
       this.#chain = Math.max(0, this.#chain - 1)
-      queueMicrotask(flush)
+      microtask(flush)
     } else if (owedAfterMs === undefined) timers.soon(flush)
     else if (owedAfterMs < eagerMs) afterTurns(timers, roomTurns, flush)
     else timers.after(roomMs, flush)
