@@ -264,7 +264,9 @@ function imports(): string {
   const edges = shown.flatMap(({ part, parts, lazily = [], types = [] }) => {
     const direct = parts.filter((name) => partsOf.has(name))
     const solid = direct.filter((name) => !direct.some((other) => reaches(other, name)))
-    const dotted = [...lazily, ...types].filter((name) => partsOf.has(name) && !reaches(part, name))
+    const dotted = [...new Set([...lazily, ...types])].filter(
+      (name) => partsOf.has(name) && !reaches(part, name),
+    )
     return [
       ...solid.map((name) => `${node(part)} --> ${node(name)}`),
       ...dotted.map((name) => `${node(part)} -.-> ${node(name)}`),

@@ -1,6 +1,7 @@
 /**
  * `millrace/backend`: the types of a store, for programs that call a store directly and for authors of a
- * store. There is nothing here to run; `describeBackendContract` of `millrace/testing` tests a store.
+ * store. There is nothing here to run; `describeBackendContract` of `millrace/testing/backend`
+ * tests a store.
  */
 export type * from './backends/alarm-store.ts'
 export type * from './backends/backend.ts'

@@ -13,9 +13,9 @@ import { planSchedules } from '../flows/planned-schedules.ts'
 import type { AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
 import { Janitor } from '../maintenance/janitor.ts'
 import { Sampler } from '../maintenance/sampler.ts'
-import { Scheduler } from '../maintenance/scheduler.ts'
+import { Scheduler, type SchedulerOptions } from '../maintenance/scheduler.ts'
 import type { Service } from '../maintenance/service.ts'
-import { Sweeper } from '../maintenance/sweeper.ts'
+import { Sweeper, type SweeperOptions } from '../maintenance/sweeper.ts'
 import type { HandlerTally } from '../observability/handler-tally.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Traces } from '../observability/traces.ts'
@@ -42,6 +42,10 @@ export interface AppMaintenanceSetup extends StoreMaintenanceSetup {
 }
 
 export interface Maintenance {
+  /** Lets all services look for work now. */
+  wake(): void
+  /** Resolves when no service works. */
+  idle(): Promise<void>
   close(): Promise<void>
 }
 
@@ -63,17 +67,42 @@ export function startAppMaintenance(setup: AppMaintenanceSetup): Maintenance {
   ])
 }
 
+/**
+ * For an app on a virtual clock that nothing else uses: services that only look for the changes of other
+ * processes would make virtual time slow. Nothing leaves the process.
+ */
+export function startTestMaintenance(
+  setup: AppMaintenanceSetup,
+  { monitoring }: { readonly monitoring: boolean },
+): Maintenance {
+  const sweeper = sweeperOf(setup, { idleMs: 60 * minuteMs })
+  const relay = { ...setup, webhook: async () => undefined }
+  const monitors = [setup.alarmWatch, samplerOf(setup), janitorOf(setup, sweeper), openRelay(relay)]
+  const scheduler = schedulerOf(setup, { intervalMs: minuteMs })
+  return start([sweeper, scheduler, ...(monitoring ? monitors : [])])
+}
+
 function start(services: readonly (Service | undefined)[]): Maintenance {
   for (const service of services) service?.start()
   return {
+    wake() {
+      for (const service of services) service?.wake()
+    },
+    async idle() {
+      await Promise.all(services.map((service) => service?.idle()))
+    },
     async close() {
       await Promise.all(services.map((service) => service?.stop()))
     },
   }
 }
 
-function sweeperOf({ backend, ports, onNotice }: StoreMaintenanceSetup): Sweeper {
+function sweeperOf(
+  { backend, ports, onNotice }: StoreMaintenanceSetup,
+  pauses: Pick<SweeperOptions, 'idleMs'> = {},
+): Sweeper {
   return new Sweeper({
+    ...pauses,
     backend,
     timers: ports.timers,
     onFailure: (failure) => onNotice({ kind: 'sweep_failed', ...failure }),
@@ -91,7 +120,10 @@ function samplerOf(setup: StoreMaintenanceSetup): Service | undefined {
   })
 }
 
-function schedulerOf(setup: AppMaintenanceSetup): Service | undefined {
+function schedulerOf(
+  setup: AppMaintenanceSetup,
+  pauses: Pick<SchedulerOptions, 'intervalMs'> = {},
+): Service | undefined {
   const { app, stage, resolved, backend, ports, log, traces, onNotice } = setup
   const { queues } = resolved
   const schedules = planSchedules({ app, stage, queues, backend, ports, traces })
@@ -102,6 +134,7 @@ function schedulerOf(setup: AppMaintenanceSetup): Service | undefined {
     schedules,
     // Without schedules, it only removes schedules of earlier versions.
     ...(schedules.length === 0 && { intervalMs: minuteMs }),
+    ...pauses,
     timers: ports.timers,
     log,
     onTickFailure: (failure) => onNotice({ kind: 'tick_failed', ...failure }),

@@ -39,13 +39,13 @@ import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
 import { createConsumer } from '../receiving/queue-consumer.ts'
 import { version } from '../version.ts'
 import { createJobReports } from '../worker/job-reports.ts'
-import type { Worker } from '../worker/worker.ts'
+import type { DrivenWorker, Worker } from '../worker/worker.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
 import { appAlarmOwner, watchAppAlarms } from './app-alarms.ts'
 import { checkReady } from './check-ready.ts'
 import { ensureQueues } from './ensure-queues.ts'
 import { heldNamesIn } from './held-names.ts'
-import { type Maintenance, startAppMaintenance } from './maintenance.ts'
+import { type AppMaintenanceSetup, type Maintenance, startAppMaintenance } from './maintenance.ts'
 import { alarmListener, type Notice, noticesTo } from './notice.ts'
 import type { BackupOptions, DeadLetterHandle, Mill, OpenOptions } from './open.ts'
 import { openBackend } from './open-backend.ts'
@@ -66,9 +66,18 @@ const openOptions: OptionNames<OpenOptions> = {
 }
 const backupOptions: OptionNames<BackupOptions> = { onProgress: true, signal: true }
 
+/** What tests put in the place of parts of an app. */
+export interface TestParts {
+  startMaintenance(setup: AppMaintenanceSetup): Maintenance
+  /** Changes the options of each worker. */
+  workerOptions(options: UntypedWorkerOptions): UntypedWorkerOptions
+  onWorker(worker: DrivenWorker): void
+}
+
 export async function openApp<const Opened extends App>(
   app: Opened,
   options: OpenOptions = {},
+  testParts?: TestParts,
 ): Promise<Mill<Opened>> {
   refuseUnknownOptions(options, openOptions)
   refuseLog(options.log)
@@ -91,9 +100,9 @@ export async function openApp<const Opened extends App>(
     await ensureSchedules({ app, stage, queues: resolved.queues, backend, ports })
     await alarmWatch?.declare()
     const parts = { app, stage, resolved, backend, ports, log, traces, alarmWatch, tally, onNotice }
-    const allowPrivate = options.allowPrivateWebhooks
+    const maintained = { ...parts, heldNames, allowPrivate: options.allowPrivateWebhooks }
     const startMaintenance = (): Maintenance =>
-      startAppMaintenance({ ...parts, heldNames, allowPrivate })
+      testParts?.startMaintenance(maintained) ?? startAppMaintenance(maintained)
     // A tick does not belong to the span in which the app was opened.
     maintenance = traces === undefined ? startMaintenance() : traces.detached(startMaintenance)
   } catch (error) {
@@ -156,8 +165,9 @@ export async function openApp<const Opened extends App>(
       const printsFailures = options.log === undefined
       const emits = { emitter, flows: flows.emits, collectors: collecting }
       const setup = { ...parts, ...emits, printsFailures }
-      const worker = openWorker(setup, untyped)
+      const worker = openWorker(setup, testParts?.workerOptions(untyped) ?? untyped)
       workers.push(worker)
+      testParts?.onWorker(worker)
       return worker
     },
     ready: () => (closed === undefined ? checkReady(backend, ports) : Promise.reject(appClosed())),

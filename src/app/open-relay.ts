@@ -13,6 +13,8 @@ export interface RelaySetup {
   readonly ports: Pick<Ports, 'timers'>
   /** Allows webhooks on this machine and in private networks. Default: from the environment. */
   readonly allowPrivate?: boolean | undefined
+  /** Posts to webhooks. Default: over the network. */
+  readonly webhook?: Webhook
   readonly onNotice: (notice: Notice) => void
 }
 
@@ -22,12 +24,13 @@ export function openRelay({
   ports,
   onNotice,
   allowPrivate = allowsPrivateWebhooks(process.env),
+  webhook = lazyWebhook(allowPrivate),
 }: RelaySetup): Relay | undefined {
   if (backend.alarms === null) return undefined
   return new Relay({
     alarms: backend.alarms,
     backend,
-    webhook: lazyWebhook(allowPrivate),
+    webhook,
     timers: ports.timers,
     onUndelivered: (failure) => onNotice({ kind: 'notification_failed', ...failure }),
     onFailure: serviceFailure('relay', { onNotice }),

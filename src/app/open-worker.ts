@@ -19,7 +19,7 @@ import { createBudgets } from '../operations/switches.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
 import { buildSources } from '../worker/build-sources.ts'
 import { limitHeapGrowth } from '../worker/heap-growth.ts'
-import { createWorker, type Worker, type WorkerSetup } from '../worker/worker.ts'
+import { createWorker, type DrivenWorker, type WorkerSetup } from '../worker/worker.ts'
 import type { WorkerEvent } from '../worker/worker-event.ts'
 import { type UntypedWorkerOptions, workerDefaults } from '../worker/worker-options.ts'
 import type { UnstartedWorkers } from './unstarted-workers.ts'
@@ -42,7 +42,7 @@ export interface OpenWorkerSetup {
   readonly collectors: Pick<Collectors<unknown>, 'prepare' | 'handlers'>
 }
 
-export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions): Worker {
+export function openWorker(setup: OpenWorkerSetup, options: UntypedWorkerOptions): DrivenWorker {
   const { app, resolved, backend, ports, log, heldNames } = setup
   const { concurrency, stopTimeout } = { ...workerDefaults, ...options }
   // Another clock means a test: the load does not last, and the process is shared.

@@ -43,9 +43,31 @@ export class Service {
   /** Does nothing if already running. */
   start(): void {
     if (this.#running !== undefined) return
-    const run: Run = { stopped: false, failures: 0, wake: () => {}, done: Promise.resolve() }
+    const run: Run = {
+      stopped: false,
+      failures: 0,
+      isBusy: true,
+      whenIdle: [],
+      wake: () => {},
+      done: Promise.resolve(),
+    }
     this.#running = run
-    run.done = this.#loop(run)
+    run.done = this.#loop(run).finally(() => becomeIdle(run))
+  }
+
+  /** Runs the next slice without waiting for its time. */
+  wake(): void {
+    this.#running?.wake()
+  }
+
+  /** Resolves when no slice runs, and the next one has to wait. */
+  async idle(): Promise<void> {
+    const run = this.#running
+    while (run?.isBusy) {
+      await new Promise<void>((resolve) => {
+        run.whenIdle.push(resolve)
+      })
+    }
   }
 
   /** Resolves when the last slice has ended. Concurrent calls share one promise. */
@@ -93,18 +115,29 @@ export class Service {
         timers.soon(resolve)
         return
       }
-      const cancel = timers.after(waitMs, resolve, { background: true })
-      run.wake = () => {
+      const goOn = (): void => {
         cancel()
+        run.isBusy = true
         resolve()
       }
+      const cancel = timers.after(waitMs, goOn, { background: true })
+      run.wake = goOn
+      becomeIdle(run)
     })
   }
+}
+
+function becomeIdle(run: Run): void {
+  run.isBusy = false
+  for (const resolve of run.whenIdle.splice(0)) resolve()
 }
 
 interface Run {
   stopped: boolean
   failures: number
+  /** Whether a slice runs, or starts without a pause. */
+  isBusy: boolean
+  whenIdle: (() => void)[]
   /** Ends the pause before the next slice. */
   wake: () => void
   done: Promise<void>

@@ -13,7 +13,10 @@ interface Scene {
   readonly slices: number[]
 }
 
-function scene(sweep: (slice: number) => Promise<SweepReport> | SweepReport): Scene {
+function scene(
+  sweep: (slice: number) => Promise<SweepReport> | SweepReport,
+  pauses: { readonly idleMs?: number } = {},
+): Scene {
   const clock = new VirtualClock({ startAt: 0 })
   const slices: number[] = []
   const failures: SweepFailure[] = []
@@ -24,7 +27,8 @@ function scene(sweep: (slice: number) => Promise<SweepReport> | SweepReport): Sc
     },
   }
   const onFailure = (failure: SweepFailure): void => void failures.push(failure)
-  return { clock, slices, failures, sweeper: new Sweeper({ backend, timers: clock, onFailure }) }
+  const sweeper = new Sweeper({ backend, timers: clock, onFailure, ...pauses })
+  return { clock, slices, failures, sweeper }
 }
 
 const done: SweepReport = { changed: 0, more: false }
@@ -45,6 +49,37 @@ describe('the sweeper', () => {
     await clock.advance(2_000)
     assert.deepEqual(slices, [1_000, 1_000, 1_000, 2_000])
     await sweeper.stop()
+  })
+
+  test('may pause for longer while there is nothing to do', async () => {
+    const changes = [0, 1, 1]
+    const sweep = (): SweepReport => ({ changed: changes.shift() ?? 0, more: false })
+    const { clock, sweeper, slices } = scene(sweep, { idleMs: 60_000 })
+    sweeper.start()
+    await clock.advance(200_000)
+    assert.deepEqual(slices, [60_000, 120_000, 121_000, 122_000, 182_000])
+    await sweeper.stop()
+  })
+
+  test('looks at once when it is woken, and is idle again after that', async () => {
+    let left = 3
+    const sweep = (): SweepReport => {
+      left -= 1
+      return { changed: 1, more: left > 0 }
+    }
+    const { clock, sweeper, slices } = scene(sweep)
+    await sweeper.idle()
+    sweeper.wake()
+    sweeper.start()
+    await sweeper.idle()
+    assert.deepEqual(slices, [])
+    sweeper.wake()
+    await sweeper.idle()
+    assert.deepEqual(slices, [0, 0, 0])
+    await clock.advance(1_000)
+    assert.deepEqual(slices, [0, 0, 0, 1_000])
+    await sweeper.stop()
+    assert.equal(clock.pendingTimers, 0)
   })
 
   test('runs once, however often it is started', async () => {

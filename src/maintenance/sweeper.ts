@@ -1,13 +1,15 @@
 /** Runs one short sweep of the store every second. */
-import type { Backend, SweepReport } from '../backends/backend.ts'
+import type { Backend } from '../backends/backend.ts'
 import type { Timers } from '../core/ports.ts'
-import { Service, type ServiceFailure } from './service.ts'
+import { Service, type ServiceFailure, type SliceEnd } from './service.ts'
 
 export interface SweeperOptions {
   readonly backend: Pick<Backend, 'sweep'>
   readonly timers: Timers
   /** Pause between two sweeps. Default: 1000. */
   readonly intervalMs?: number
+  /** Pause after a sweep that changed nothing. Default: the same. */
+  readonly idleMs?: number
   readonly onFailure?: (failure: ServiceFailure) => void
 }
 
@@ -18,13 +20,15 @@ const defaultIntervalMs = 1_000
 export class Sweeper extends Service {
   #expired = 0
 
-  constructor({ backend, timers, intervalMs = defaultIntervalMs, onFailure }: SweeperOptions) {
-    const slice = async (): Promise<SweepReport> => {
-      const report = await backend.sweep()
-      this.#expired += report.expired ?? 0
-      return report
+  constructor(options: SweeperOptions) {
+    const { backend, timers, intervalMs = defaultIntervalMs, onFailure } = options
+    const { idleMs = intervalMs } = options
+    const slice = async (): Promise<SliceEnd> => {
+      const { expired = 0, changed, more } = await backend.sweep()
+      this.#expired += expired
+      return { more, nextInMs: changed > 0 ? intervalMs : idleMs }
     }
-    super({ timers, intervalMs, slice, onFailure })
+    super({ timers, intervalMs: idleMs, slice, onFailure })
   }
 
   /** Returns the number of expired messages since the last call. */

@@ -1,11 +1,19 @@
-/** For tests of apps and of backends: the contract of a backend, a virtual clock, a reference model. */
+/** For tests of apps: an app in memory with virtual time and spies, a virtual clock, seeded randomness. */
 export {
-  type BackendContract,
-  type ContractHarness,
-  type ContractRunner,
-  describeBackendContract,
-} from './backend-contract/backend-contract.ts'
-export { ReferenceModel } from './reference-model.ts'
+  openForTest,
+  type TestHandlers,
+  type TestMill,
+  type TestOptions,
+} from './open-for-test.ts'
+export type {
+  JobFilter,
+  JobsSpy,
+  SentFilter,
+  SentMessage,
+  SentSpy,
+  SpiedJob,
+} from './spies.ts'
+export type { AdvanceOptions, DrainOptions } from './test-driver.ts'
 export {
   seededIds,
   seededRandomness,
@@ -14,3 +22,4 @@ export {
   type VirtualPorts,
   virtualPorts,
 } from './virtual-clock.ts'
+export type { AttemptError, WorkDone, WorkEnd } from './work-record.ts'

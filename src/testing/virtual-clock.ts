@@ -5,6 +5,7 @@
 
 import { type Duration, durationMs } from '../core/durations.ts'
 import type { Clock, Ids, Ports, Randomness, Timers, Uptime } from '../core/ports.ts'
+import { nextTurn } from './real-timers.ts'
 
 interface PendingTimer {
   readonly dueAt: number
@@ -70,25 +71,28 @@ export class VirtualClock implements Clock, Timers {
   }
 
   soon(run: () => void): void {
-    setImmediate(run)
+    nextTurn(run)
   }
 
-  /** Moves both clocks and fires what falls due on the way, each timer at its own time. */
-  async advance(time: number | Duration): Promise<void> {
+  /**
+   * Moves both clocks and fires what falls due on the way, each timer at its own time. Before the clocks move
+   * on, it awaits `settle`, which lets a few turns of the event loop pass unless you pass another function.
+   */
+  async advance(time: number | Duration, settle: () => Promise<void> = settleTurns): Promise<void> {
     const ms = msOf(time)
     if (!(ms >= 0)) throw new RangeError(`advance: got ${ms}, expected 0 or more milliseconds`)
     const until = this.#monotonicMs + ms
-    await settleTurns()
+    await settle()
     let timer = this.#nextDue(until)
     while (timer !== undefined) {
       this.#moveTo(timer.dueAt)
       this.#pending.delete(timer)
       timer.run()
-      await settleTurns()
+      await settle()
       timer = this.#nextDue(until)
     }
     this.#moveTo(until)
-    await settleTurns()
+    await settle()
   }
 
   /** Moves both clocks and fires nothing, as a handler does that blocks the event loop. */
@@ -164,9 +168,9 @@ export function seededIds(seed: number): Ids {
   }
 }
 
-async function settleTurns(): Promise<void> {
+export async function settleTurns(): Promise<void> {
   for (let turn = 0; turn < turnsToSettle; turn += 1) {
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    await new Promise<void>((resolve) => nextTurn(resolve))
   }
 }
 

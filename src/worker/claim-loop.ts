@@ -5,6 +5,7 @@
  */
 import type { Backend, Delivery, Receive } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
+import { microtask } from '../core/microtask.ts'
 import type { Ports } from '../core/ports.ts'
 import { WeightedRotation } from '../core/weighted-rotation.ts'
 import { type Claimed, ClaimsAhead } from './claims-ahead.ts'
@@ -138,7 +139,7 @@ export class ClaimLoop {
   #scheduleNow(): void {
     if (this.#isScheduled || this.#stopping.signal.aborted) return
     this.#isScheduled = true
-    queueMicrotask(() => this.#turn())
+    microtask(() => this.#turn())
   }
 
   #turn(): void {

@@ -22,7 +22,7 @@ import type { WorkerEvent } from './worker-event.ts'
 const abortGraceMs = 1_000
 
 /** Any length works: the timer only keeps the process alive while the worker waits for messages. */
-const aliveMs = 60_000
+const aliveMs = 3_600_000
 
 export interface Worker {
   /** Starts polling. */
@@ -48,6 +48,12 @@ export interface Worker {
   setWeight(queue: string, weight: number): void
   /** How many handlers are running. */
   readonly running: number
+}
+
+/** A worker on a virtual clock. The test moves the clock when the worker has nothing left to do. */
+export interface DrivenWorker extends Worker {
+  /** Resolves when nothing is claimed, runs or is being settled, as far as the worker knows. */
+  quiet(): Promise<void>
 }
 
 export interface WorkerSetup {
@@ -78,12 +84,12 @@ export interface WorkerSetup {
   readonly onSignal: (run: () => void) => () => void
 }
 
-export function createWorker(setup: WorkerSetup): Worker {
+export function createWorker(setup: WorkerSetup): DrivenWorker {
   let current: WorkerRun | undefined
   let stopping: Promise<void> | undefined
   /** Why the store can no longer be used. */
   let loss: MillraceError | undefined
-  const worker: Worker = {
+  const worker: DrivenWorker = {
     start() {
       if (stopping !== undefined) throw stillStopping()
       if (current !== undefined) return
@@ -122,6 +128,9 @@ export function createWorker(setup: WorkerSetup): Worker {
       await ended
       await worker.stop()
       if (loss !== undefined) throw loss
+    },
+    async quiet() {
+      await current?.quiet()
     },
     setWeight(queue, weight) {
       const source = setup.sources.find(({ setup: { key } }) => key === queue)
@@ -212,12 +221,15 @@ class WorkerRun {
    * it. So each queue is claimed from once more after the last handler was settled.
    */
   async drained(): Promise<void> {
-    do {
-      while (!(this.#loop.isQuiet && this.#runner.isIdle)) {
-        await this.#loop.quiet()
-        await this.#runner.idle()
-      }
-    } while (!(await this.#loop.recheck()))
+    do await this.quiet()
+    while (!(await this.#loop.recheck()))
+  }
+
+  async quiet(): Promise<void> {
+    while (!(this.#loop.isQuiet && this.#runner.isIdle)) {
+      await this.#loop.quiet()
+      await this.#runner.idle()
+    }
   }
 
   async end(timeoutMs: number): Promise<void> {

@@ -17,6 +17,7 @@ import {
   triggers,
 } from '../../src/index.ts'
 import { createJobsApi, type RunningServer, serve, startDev } from '../../src/server.ts'
+import { openForTest } from '../../src/testing/index.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -66,6 +67,7 @@ type Case = [name: string, call: () => unknown, field: string, meant: string]
 
 const cases: readonly Case[] = [
   ['open', () => open(shop, untyped({ dta: 'x' })), 'dta', 'data'],
+  ['openForTest', () => openForTest(shop, untyped({ handl: {} })), 'handl', 'handle'],
   ['serve', () => serve(untyped({ prt: 0 })), 'prt', 'port'],
   ['progress', () => mill.reports.progress('j', untyped({ progres: 1 })), 'progres', 'progress'],
   ['complete', () => mill.reports.complete('j', untyped({ reslt: 1 })), 'reslt', 'result'],

@@ -231,7 +231,8 @@ ${names.map((name, index) => `export type * as entry${index} from '${name}'`).jo
 import { defineApp, jobs, MillraceError, type Mill, open } from 'millrace'
 import type { Backend, Capabilities, JobStore } from 'millrace/backend'
 import { createJobsApi, type RunningServer } from 'millrace/server'
-import { VirtualClock } from 'millrace/testing'
+import { openForTest, type TestMill, VirtualClock } from 'millrace/testing'
+import { describeBackendContract } from 'millrace/testing/backend'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
 export type Parts = [Backend, Capabilities, JobStore, RunningServer, MillraceError, VirtualClock]
@@ -250,18 +251,46 @@ async function main(): Promise<void> {
   const wrong = () => mill.jobs.enqueue('work', 'GREET', 1)
   const { result } = await mill.jobs.waitFor(id)
   await mill.close()
-  console.log(result, ...[wrong, createJobsApi].filter((value) => typeof value !== 'function'))
+  await testing()
+  const functions = [wrong, createJobsApi, describeBackendContract]
+  console.log(result, ...functions.filter((value) => typeof value !== 'function'))
+}
+
+async function testing(): Promise<void> {
+  const mill: TestMill<typeof app> = await openForTest(app, {
+    handle: { GREET: (name) => 'Hello ' + name.toUpperCase() },
+  })
+  await mill.jobs.enqueue('work', 'GREET', 'Ada', { delay: '10m' })
+  const { completed } = await mill.advance('10m')
+  const [job] = await mill.jobs('work', { type: 'GREET' })
+  const payload: string | undefined = job?.payload
+  // @ts-expect-error: there is no such queue
+  const wrong = () => mill.jobs('wrok')
+  await mill.close()
+  if (completed !== 1 || payload !== 'Ada' || job?.result !== 'Hello ADA') throw new Error('not done')
+  if (typeof wrong !== 'function') throw new Error('not a function')
 }
 void main()
 `
 
 const jestInTypeScript = `
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { readFile } from 'node:fs/promises'
 import { defineApp, jobs, MillraceError, open } from 'millrace'
+import { openForTest } from 'millrace/testing'
 import { z } from 'zod'
 
 const app = defineApp('typed', { queues: { work: jobs({ types: { READ: z.string() } }) } })
+
+test('runs an app in memory, also with fake timers', async () => {
+  jest.useFakeTimers()
+  const mill = await openForTest(app, { handle: { READ: (file) => 'the text of ' + file } })
+  await mill.jobs.enqueue('work', 'READ', 'p1', { delay: '10m' })
+  expect(await mill.advance('10m')).toMatchObject({ completed: 1 })
+  expect(await mill.jobs('work')).toMatchObject([{ payload: 'p1', result: 'the text of p1' }])
+  await mill.close()
+  jest.useRealTimers()
+})
 
 test('says why a job failed', async () => {
   const mill = await open(app, { data: 'jest-typed' })

@@ -176,6 +176,26 @@ describe('the package', () => {
     assert.deepEqual(builtins.filter(isHttp), [])
   })
 
+  test('opens an app for a test without a server, an HTTP client and the contract of backends', async () => {
+    const clock = await loadedBy("await import('millrace/testing')")
+    assert.ok(clock.modules.length < 20, `${clock.modules.length} modules`)
+    const { modules, packages, builtins } = await loadedBy(`
+      const { defineApp, queue } = await import('millrace')
+      const { openForTest } = await import('millrace/testing')
+      const app = defineApp('small', { queues: { work: queue() } })
+      const mill = await openForTest(app, { handle: { work: () => undefined } })
+      await mill.queues.work.send(1)
+      await mill.advance('1h')
+      await mill.close()
+    `)
+    assert.deepEqual(
+      modules.filter((file) => /\/(?:backend-contract|server|surfaces)\//.test(file)),
+      [],
+    )
+    assert.deepEqual(packages, ['croner'])
+    assert.deepEqual(builtins.filter(isHttp), [])
+  })
+
   test('opens an app and runs a worker without a server and an HTTP client', async () => {
     const { modules, packages, builtins } = await loadedBy(`
       const { defineApp, jobs, open } = await import('millrace')

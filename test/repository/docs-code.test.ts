@@ -1,18 +1,19 @@
 /**
  * The TypeScript in the documentation is code like any other: every block marked `ts` is type-checked
- * against the sources, and a block marked `ts run` also runs. A block may name
- * its file in its first line (`// academy.ts`); other blocks of the same page then import it.
+ * against the sources. A block marked `ts run` also runs, and one marked `ts vitest` runs in Vitest. A block
+ * may name its file in its first line (`// academy.ts`); other blocks of the same page then import it.
  */
 import assert from 'node:assert/strict'
 import { type ExecFileException, execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 // The process id keeps two runs in one checkout apart.
+const vitest = join(root, 'node_modules/vitest/vitest.mjs')
 const folder = join(root, '.test-data', `docs-code-${process.pid}`)
 
 interface Block {
@@ -20,7 +21,7 @@ interface Block {
   readonly place: string
   readonly file: string
   readonly code: string
-  readonly runs: boolean
+  readonly runs: 'by node' | 'by vitest' | undefined
 }
 
 const blocks = (await pages()).flatMap(({ page, text }) => blocksOf(page, text))
@@ -46,11 +47,12 @@ describe('the code in the documentation', () => {
     assert.equal(output, '')
   })
 
-  const runnable = blocks.filter(({ runs }) => runs)
-  test.each(runnable)('at $place runs', async ({ file }) => {
+  const runnable = blocks.filter(({ runs }) => runs !== undefined)
+  test.each(runnable)('at $place runs $runs', async ({ file, runs }) => {
     const workplace = `${file}.workplace`
     await mkdir(workplace)
-    const { code, output } = await node([file], workplace)
+    const inVitest = [vitest, 'run', '--root', dirname(file), basename(file)]
+    const { code, output } = await node(runs === 'by node' ? [file] : inVitest, workplace)
     assert.equal(code, 0, output)
   })
 })
@@ -67,16 +69,16 @@ async function pages(): Promise<readonly { readonly page: string; readonly text:
 }
 
 function blocksOf(page: string, text: string): readonly Block[] {
-  return [...text.matchAll(/^```ts( run)?\n(.*?)^```$/gms)].map((match) => {
+  return [...text.matchAll(/^```ts(?: (run|vitest))?\n(.*?)^```$/gms)].map((match) => {
     const [, mark, code = ''] = match
     const line = text.slice(0, match.index).split('\n').length + 1
-    const [, name = `line-${line}.ts`] = /^\/\/ ([a-z0-9-]+\.ts)\n/.exec(code) ?? []
+    const [, name = `line-${line}.ts`] = /^\/\/ ([a-z0-9.-]+\.ts)\n/.exec(code) ?? []
     const file = join(folder, page.replaceAll(/[^\w-]/g, '_'), name)
     return {
       place: `${page}:${line}`,
       file,
       code,
-      runs: mark !== undefined,
+      runs: mark === undefined ? undefined : mark === 'run' ? 'by node' : 'by vitest',
     }
   })
 }

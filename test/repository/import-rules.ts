@@ -206,7 +206,9 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     part: 'testing',
-    parts: ['core', 'backends'],
+    parts: ['core', 'contracts', 'backends', 'receiving', 'worker', 'app'],
+    lazily: ['backends/sqlite'],
+    types: ['observability', 'jobs', 'backends/sqlite'],
     outside: ['node:'],
   },
 ]

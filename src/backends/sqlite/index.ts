@@ -10,8 +10,10 @@ import type { ContentOpening } from './driver/session.ts'
 import { storageError } from './driver/storage-fault.ts'
 import { SqliteBackend } from './sqlite-backend.ts'
 
+export { memoryFile } from './driver/store-place.ts'
+
 export interface SqliteOptions {
-  /** Path of the store's file; it is created when it does not exist. */
+  /** Path of the store's file; it is created when it does not exist. `:memory:` is a store without one. */
   readonly file: string
   readonly ports?: Ports
   /** How long operations wait for other processes before they fail. Default: one minute. */
@@ -29,11 +31,36 @@ export interface Sealing extends ContentOpening {
 const nothingSealed: ContentOpening = { keyIds: [], open: (text) => text }
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
-  const { file, ports = systemPorts, busyTimeoutMs = 60_000, sealing, onClockChange } = options
+  const { sealing } = options
+  const backend = opened(options, { records: false })
+  if (sealing === undefined) return checkedBackend(backend)
+  try {
+    return checkedBackend(await sealing.wrap(backend))
+  } catch (error) {
+    throw storageError(error)
+  }
+}
+
+export interface RecordingStore extends Pick<SqliteBackend, 'sentMessages'> {
+  readonly backend: Backend
+}
+
+/** Opens a store that records what is sent to it. Only this process may use it. */
+export async function openRecordingSqlite(
+  options: Omit<SqliteOptions, 'sealing'>,
+): Promise<RecordingStore> {
+  const backend = opened(options, { records: true })
+  const sentMessages = backend.sentMessages.bind(backend)
+  return { backend: checkedBackend(backend), sentMessages }
+}
+
+function opened(
+  { file, ports = systemPorts, busyTimeoutMs = 60_000, sealing, onClockChange }: SqliteOptions,
+  { records }: { readonly records: boolean },
+): SqliteBackend {
   const opening = sealing ?? nothingSealed
   try {
-    const backend = new SqliteBackend({ file, ports, busyTimeoutMs, opening, onClockChange })
-    return checkedBackend(sealing === undefined ? backend : await sealing.wrap(backend))
+    return new SqliteBackend({ file, ports, busyTimeoutMs, opening, onClockChange, records })
   } catch (error) {
     throw storageError(error)
   }

@@ -1,6 +1,5 @@
 /** The port on SQLite: each method hands one operation to the writer, or reads at once. */
 
-import { resolve } from 'node:path'
 import type { ClockChange } from '../../core/clock-change.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import type { Ids, Ports } from '../../core/ports.ts'
@@ -53,28 +52,24 @@ import type { StackStore } from '../stack-store.ts'
 import type { SwitchStore } from '../switch-store.ts'
 import { sqliteCapabilities } from './capabilities.ts'
 import { CallerTransactions } from './driver/caller-transactions.ts'
-import { openDatabase } from './driver/database.ts'
-import { DiskRoom } from './driver/disk-room.ts'
-import { FileIdentity } from './driver/file-identity.ts'
-import { LockFairness } from './driver/lock-fairness.ts'
 import { uptimeOf } from './driver/machine-uptime.ts'
 import { boundStore, readNow } from './driver/operations.ts'
 import { type ContentOpening, Session } from './driver/session.ts'
 import { isFullFault, storageError } from './driver/storage-fault.ts'
 import { StoreClock } from './driver/store-clock.ts'
-import type { StoreTransaction } from './driver/transaction.ts'
-import { WakeFile, wakeFileOf } from './driver/wake-file.ts'
+import { type Surroundings, storePlace } from './driver/store-place.ts'
+import { concernsOthers, type StoreTransaction } from './driver/transaction.ts'
 import { Writer } from './driver/writer.ts'
 import { findingStore } from './findings/findings.ts'
 import { jobStore } from './jobs/job-store.ts'
 import { receiveNow } from './messages/claiming.ts'
 import { EmptyReceives } from './messages/empty-receives.ts'
-import { renewerModule } from './messages/lease-renewer.ts'
 import { readLeaseStates } from './messages/leases.ts'
 import { insertMoveTask, markCancelling, readMoveTasks } from './messages/move-tasks.ts'
 import { peekMessages } from './messages/peeking.ts'
 import { dataVersion, hasSomethingReady } from './messages/ready-checks.ts'
 import { sendMessages } from './messages/sending.ts'
+import { recordSentMessages, type SentRecord, sentMessages } from './messages/sent-messages.ts'
 import { mayFailHalfway } from './messages/settlement-parts.ts'
 import { extendLeases, settleLeases } from './messages/settling.ts'
 import { settleOneByOne } from './messages/settling-alone.ts'
@@ -109,6 +104,8 @@ export interface SqliteBackendOptions {
   readonly busyTimeoutMs: number
   readonly opening: ContentOpening
   readonly onClockChange?: ((change: ClockChange) => void) | undefined
+  /** Records the messages that are sent, in a store that only this process uses. Default: false. */
+  readonly records?: boolean
 }
 
 export class SqliteBackend implements Backend {
@@ -124,18 +121,18 @@ export class SqliteBackend implements Backend {
   readonly inboxes: InboxStore
   readonly stacks: StackStore
   readonly keys: KeyStore
-  readonly otherThread: OtherThread
+  readonly otherThread: OtherThread | null
   readonly #writer: Writer
   readonly #waitingReceives: WaitingReceives
-  readonly #wakeFile: WakeFile
-  readonly #fairness: LockFairness
+  readonly #wakeFile: ReturnType<Surroundings['wakeFile']>
+  readonly #fairness: Surroundings['fairness']
   readonly #callers: CallerTransactions
   readonly #ids: Ids
   readonly #emptyReceives = new EmptyReceives()
   #closed: Promise<void> | undefined
 
   constructor(options: SqliteBackendOptions) {
-    const { file, ports, busyTimeoutMs, opening, onClockChange } = options
+    const { file, ports, busyTimeoutMs, opening, onClockChange, records } = options
     this.#ids = ports.ids
     const clock = new StoreClock({
       clock: ports.clock,
@@ -143,8 +140,9 @@ export class SqliteBackend implements Backend {
       // Not from within the transaction that has noticed it.
       onChange: onClockChange && ((change) => ports.timers.soon(() => onClockChange(change))),
     })
+    const place = storePlace({ file, ports, isAlone: records })
     const openSession = (): Session => {
-      const session = new Session(openDatabase(file), clock, ports.ids, opening)
+      const session = new Session(place.openDatabase(), clock, ports.ids, opening)
       try {
         session.readStore()
       } catch (error) {
@@ -153,23 +151,23 @@ export class SqliteBackend implements Backend {
       }
       return session
     }
-    // Opened first: nothing is put beside a file that turns out not to be a store.
     const session = openSession()
-    this.#fairness = new LockFairness(wakeFileOf(file), ports.clock)
-    const disk = new DiskRoom(file)
+    if (records) recordSentMessages(session.db)
+    const { disk, files, fairness, wakeFile } = place.surroundings()
+    this.#fairness = fairness
     this.#writer = new Writer({
       session,
       disk,
-      files: new FileIdentity(file),
+      files,
       onLoss: (error) => this.#waitingReceives.clear({ error }),
       reopen: openSession,
       ports,
-      fairness: this.#fairness,
+      fairness,
       busyTimeoutMs,
       beforeCommit: (tx) => this.#beforeCommit(tx),
       onFailure: () => this.#waitingReceives.retrySoon(),
     })
-    this.otherThread = { module: renewerModule, options: { file: resolve(file) } }
+    this.otherThread = place.otherThread
     this.#callers = new CallerTransactions({
       ports,
       clock,
@@ -191,11 +189,11 @@ export class SqliteBackend implements Backend {
     this.metrics = metricStore(this.#writer, this.#emptyReceives)
     this.#waitingReceives = new WaitingReceives({
       ports,
+      isShared: place.isShared,
       session: () => this.#writer.session,
       nudge: () => this.#writer.nudge(),
     })
-    this.#wakeFile = new WakeFile({
-      file: wakeFileOf(file),
+    this.#wakeFile = wakeFile({
       ports,
       version: () => this.#versionSeen(),
       onChange: () => this.#waitingReceives.recheckAll(),
@@ -242,6 +240,11 @@ export class SqliteBackend implements Backend {
 
   send(request: Send): Promise<readonly SendResult[]> {
     return this.#writer.add((tx) => sendMessages(tx, request))
+  }
+
+  /** Only with `records`. */
+  sentMessages(request: QueueName): Promise<readonly SentRecord[]> {
+    return readNow(this.#writer, (view) => sentMessages(view, request))
   }
 
   async receive(request: Receive): Promise<readonly Delivery[]> {
@@ -325,7 +328,7 @@ export class SqliteBackend implements Backend {
   async backup(request: Backup): Promise<BackupReport> {
     const { backUpStore } = await import('./backup/backup.ts')
     // Asked for first: the path must still lead to the open store.
-    const source = this.#writer.session.db.location() ?? ''
+    const source = this.#writer.session.db.location()
     return backUpStore({ ...request, source, ids: this.#ids })
   }
 
@@ -387,13 +390,4 @@ export class SqliteBackend implements Backend {
       throw storageError(error)
     }
   }
-}
-
-/** Whether others may wait for what has changed: something ready, or room under a ceiling. */
-function concernsOthers(tx: StoreTransaction): boolean {
-  if (tx.gained.size > 0 || tx.hasChangedQueues) return true
-  for (const name of tx.touched) {
-    if (tx.session.queues.find(name)?.countsRunning) return true
-  }
-  return false
 }

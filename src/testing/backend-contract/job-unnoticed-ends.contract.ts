@@ -184,7 +184,7 @@ function describePurges(suite: ContractSuite): void {
 }
 
 function describeTurns(suite: ContractSuite): void {
-  const gated = suite.needing('ceilings')
+  const gated = suite.needing('ceilings', 'reopen')
   gated.test('what has expired takes no tenant’s turn', async (scene) => {
     const none = {
       running: null,

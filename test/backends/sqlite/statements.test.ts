@@ -4,12 +4,15 @@ import { openDatabase } from '../../../src/backends/sqlite/driver/database.ts'
 import { declaredStatements, Statements } from '../../../src/backends/sqlite/driver/statements.ts'
 // Loads the modules that declare them.
 import '../../../src/backends/sqlite/index.ts'
+import { recordSentMessages } from '../../../src/backends/sqlite/messages/sent-messages.ts'
 import { inTemporaryFolder } from '../../support/temporary-folder.ts'
 
 describe('the statements of the SQLite backend', () => {
   test('can all be prepared on an empty store', () =>
     inTemporaryFolder('statements', async (folder) => {
       using db = openDatabase(folder.file('store.db'))
+      // Only tests have the table that it makes.
+      recordSentMessages(db)
       const statements = new Statements(db)
       assert.ok(declaredStatements.length > 300, `only ${declaredStatements.length} are declared`)
       for (const statement of declaredStatements) {

@@ -22,13 +22,17 @@ const stepPages = 500
 const verifyingModule = new URL(import.meta.url.replace(/backup(\.[jt]s)$/, 'verifying-thread$1'))
 
 export interface BackUpStore extends Backup {
-  /** The store's own file. */
-  readonly source: string
+  /** The store's own file; null if it is in memory. */
+  readonly source: string | null
   readonly ids: Ids
 }
 
 export async function backUpStore(request: BackUpStore): Promise<BackupReport> {
   const { source, onProgress, signal, ids } = request
+  if (source === null) {
+    const message = 'A store in memory cannot be backed up.'
+    throw new MillraceError('unsupported', { message })
+  }
   const file = resolve(request.file)
   const damaged = `The copy in ${file} was damaged, and is removed. The store itself may be damaged.`
   const bytes = await writeNew({ file, ids, name: file, damaged, signal }, async (draft) => {

@@ -8,7 +8,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Ports } from '../../../core/ports.ts'
-import type { DiskRoom } from './disk-room.ts'
+import type { DiskLimits } from './disk-room.ts'
 import { isLent } from './lent-connection.ts'
 import { type ContentOpening, Session } from './session.ts'
 import { isBusy, storageError } from './storage-fault.ts'
@@ -31,7 +31,7 @@ export interface CallerTransactionsOptions {
   readonly opening: ContentOpening
   /** The store's own connection. */
   readonly own: () => Session
-  readonly disk: DiskRoom
+  readonly disk: DiskLimits
   /** A transaction has ended, by a commit or otherwise. */
   readonly onEnd: () => void
 }
@@ -154,10 +154,13 @@ function requireTransaction(transaction: object): DatabaseSync {
 
 function requireSameFile(db: DatabaseSync, own: DatabaseSync): void {
   const [given, expected] = [fileOf(db), fileOf(own)]
-  if (given.identity === expected.identity) return
+  // Two databases in memory have no file, and nothing in common.
+  if (expected.path !== '' && given.identity === expected.identity) return
   throw refused(
     `a connection to ${given.path || 'no file'}`,
-    `one to the file of this store, ${expected.path}`,
+    expected.path === ''
+      ? 'none: the store is in memory'
+      : `one to the file of this store, ${expected.path}`,
   )
 }
 

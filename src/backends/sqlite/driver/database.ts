@@ -99,7 +99,8 @@ function requireWal(db: DatabaseSync, file: string): void {
   })
 }
 
-function migrate(db: DatabaseSync, file: string): void {
+/** Brings the schema up to date. The name of the file is only shown. */
+export function migrate(db: DatabaseSync, file: string): void {
   if (version(db, file) === migrations.length) return
   db.exec('BEGIN IMMEDIATE')
   try {

@@ -102,6 +102,12 @@ export class DiskRoom {
   }
 }
 
+/** What the rest of the store asks of the disk. */
+export type DiskLimits = Pick<
+  DiskRoom,
+  'looks' | 'isLow' | 'isFull' | 'look' | 'release' | 'pageLimit'
+>
+
 /** The room that the log and its index need. */
 const openingBytes = 2 ** 16
 

@@ -22,7 +22,7 @@ const retryMs = 1
 
 export interface LockWaitOptions {
   readonly ports: Pick<Ports, 'clock' | 'timers'>
-  readonly fairness: LockFairness
+  readonly fairness: Pick<LockFairness, 'requestTurn'>
   /** How long to wait in all. */
   readonly timeoutMs: number
 }

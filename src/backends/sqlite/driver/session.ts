@@ -6,7 +6,7 @@ import { requireKeys } from '../keys/known-keys.ts'
 import { MessageIds } from '../messages/message-ids.ts'
 import { type Queue, QueueCache } from '../queues/queue-cache.ts'
 import { boundLog } from './database.ts'
-import { type DiskRoom, pagesMax } from './disk-room.ts'
+import { type DiskLimits, pagesMax } from './disk-room.ts'
 import { query, Statements } from './statements.ts'
 import type { StoreClock, WrittenTime } from './store-clock.ts'
 
@@ -82,7 +82,7 @@ export class Session extends Statements {
   }
 
   /** Lets the store grow as far as the latest look at the disk allows, and keeps its log small there. */
-  limitPages(disk: DiskRoom, { adds }: { readonly adds: boolean }): void {
+  limitPages(disk: DiskLimits, { adds }: { readonly adds: boolean }): void {
     if (disk.looks === this.#limitedBy) return
     this.#limitedBy = disk.looks
     this.#setTight(disk.isLow)

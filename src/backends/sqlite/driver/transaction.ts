@@ -287,3 +287,12 @@ export class StoreTransaction extends StoreView {
     this.#latestQueue = undefined
   }
 }
+
+/** Whether others may wait for what has changed: something ready, or room under a ceiling. */
+export function concernsOthers(tx: StoreTransaction): boolean {
+  if (tx.gained.size > 0 || tx.hasChangedQueues) return true
+  for (const name of tx.touched) {
+    if (tx.session.queues.find(name)?.countsRunning) return true
+  }
+  return false
+}

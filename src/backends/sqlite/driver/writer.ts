@@ -4,15 +4,14 @@
  * fails does not affect the others; when the commit fails, all of them fail and nothing is kept.
  */
 
+import { microtask } from '../../../core/microtask.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import { afterTurns } from '../../../core/pause.ts'
 import type { Ports } from '../../../core/ports.ts'
-import type { DiskRoom } from './disk-room.ts'
-import type { FileIdentity } from './file-identity.ts'
-import type { LockFairness } from './lock-fairness.ts'
 import { eagerMs, LockWait } from './lock-wait.ts'
 import type { Session } from './session.ts'
 import { isDeviceFault, isFullFault, isStoreWideFault, storageError } from './storage-fault.ts'
+import type { Surroundings } from './store-place.ts'
 import type { StoreTransaction } from './transaction.ts'
 import { beginTransaction } from './transaction.ts'
 
@@ -56,9 +55,9 @@ export interface WriterOptions {
   /** Makes a new connection after the disk has failed. */
   readonly reopen: () => Session
   readonly ports: Ports
-  readonly fairness: LockFairness
-  readonly disk: DiskRoom
-  readonly files: FileIdentity
+  readonly fairness: Surroundings['fairness']
+  readonly disk: Surroundings['disk']
+  readonly files: Surroundings['files']
   /** Called once when the files of the store are not its own any more. */
   readonly onLoss: (error: MillraceError) => void
   /** How long operations wait for other processes before they fail. */
@@ -160,7 +159,7 @@ export class Writer {
     const isUrgent = this.#chain > 0 || clock.monotonic() - this.#flushedMs >= quietMs
     if (owedAfterMs === undefined && isUrgent) {
       this.#chain = Math.max(0, this.#chain - 1)
-      queueMicrotask(flush)
+      microtask(flush)
     } else if (owedAfterMs === undefined) timers.soon(flush)
     else if (owedAfterMs < eagerMs) afterTurns(timers, roomTurns, flush)
     else timers.after(roomMs, flush)

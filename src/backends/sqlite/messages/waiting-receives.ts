@@ -15,11 +15,14 @@ import { worthwhileAt } from './ready-checks.ts'
 /** Pause before a store that could not be read is read again. */
 const lookAgainAfterFaultMs = 100
 
-/** A store with waiting receives is read this often, however far away the next event is. */
+/** A shared store with waiting receives is read this often, however far away the next event is. */
 const lookAgainMs = 60_000
+const lookAgainAloneMs = 86_400_000
 
 export interface WaitingReceivesOptions {
   readonly ports: Ports
+  /** Whether other processes may change the store. */
+  readonly isShared: boolean
   readonly session: () => Session
   /** Asks for a transaction, in which waiting receives are served. */
   readonly nudge: () => void
@@ -190,11 +193,11 @@ export class WaitingReceives {
       this.#options.nudge()
     } else {
       const lookAgain = (): void => this.#look(waiting)
-      const { timers } = this.#options.ports
+      const { ports, isShared } = this.#options
       // A waiting receive has a deadline that keeps the process alive; a watcher has nothing else.
       const background = waiting.watchers.size === 0
-      const delayMs = Math.min(waitMs, lookAgainMs)
-      waiting.cancelTimer = timers.after(delayMs, lookAgain, { background })
+      const delayMs = Math.min(waitMs, isShared ? lookAgainMs : lookAgainAloneMs)
+      waiting.cancelTimer = ports.timers.after(delayMs, lookAgain, { background })
     }
   }
 
