@@ -169,6 +169,26 @@ export type { FinishedJob, Job } from './jobs/job.ts'
 export type { EnqueueOptions, EnqueueTogether, JobOptions } from './jobs/job-options.ts'
 export type { JobEntry, JobOfType } from './jobs/job-producer.ts'
 export type { WaitOptions } from './jobs/wait-for-job.ts'
+export type { FailedRecord } from './lambda/failed-record.ts'
+export type {
+  FunctionContext,
+  FunctionHandlers,
+  FunctionStore,
+  RecordFacts,
+  StoreHandlers,
+} from './lambda/function-types.ts'
+export {
+  type LambdaHandler,
+  type LambdaHandlerOptions,
+  lambdaHandler,
+  type StoreHandlerOptions,
+} from './lambda/lambda-handler.ts'
+export type {
+  LambdaContext,
+  SqsBatch,
+  SqsBatchFailures,
+  SqsBatchRecord,
+} from './lambda/sqs-batch.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'
 export type { UndeliveredNotification } from './maintenance/relay.ts'
 export type { TickFailure } from './maintenance/scheduler.ts'

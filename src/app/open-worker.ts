@@ -86,7 +86,10 @@ function onEnqueued({ resolved, log }: OpenWorkerSetup): WorkerSetup['onEnqueued
     })
 }
 
-function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
+/** What the contexts of all handlers share. */
+export function contextOf(
+  setup: Omit<OpenWorkerSetup, 'resolved' | 'ports' | 'tally' | 'heldNames' | 'unstarted'>,
+): WorkerSetup['context'] {
   const { app, backend, log, emitter, flows, collectors } = setup
   const budgets = createBudgets(backend, app.budgets)
   return {

@@ -34,13 +34,15 @@ export class DevStacks {
     this.#setup = setup
     const { services, place, server, options } = setup
     const { store: backend, ports } = services
-    const { log, onLogLine, onInvocation } = options
+    const { log, stage, onLogLine, onInvocation } = options
     this.#runtime = new LambdaRuntime({
       backend,
       ports,
       region: place.region,
       account: place.account,
       endpoint: server.url,
+      data: server.data,
+      ...(stage !== undefined && { stage }),
       hostEnvironment: { ...place.environment, ...signingVariables(options) },
       ...(log !== undefined && { log }),
       ...(onLogLine !== undefined && { onLogLine }),

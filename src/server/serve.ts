@@ -5,7 +5,7 @@
  */
 import type { RequestListener } from 'node:http'
 import { checkReady } from '../app/check-ready.ts'
-import type { ObeyingQueue } from '../app/held-names.ts'
+import type { ObeyingQueue } from '../contracts/held-names.ts'
 import { startStoreMaintenance } from '../app/maintenance.ts'
 import { alarmListener, noticesTo } from '../app/notice.ts'
 import { type Mill, open } from '../app/open.ts'

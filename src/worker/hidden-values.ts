@@ -10,6 +10,24 @@ export function hiddenValues(payload: unknown, paths: readonly string[]): readon
   return found
 }
 
+/** The hidden values of a message: in its body, and in the output of its schema. */
+export function hiddenIn(
+  body: string,
+  message: unknown,
+  paths: readonly string[],
+): readonly string[] {
+  if (paths.length === 0) return []
+  return [...hiddenValues(parsed(body), paths), ...hiddenValues(message, paths)]
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
 function collect(value: unknown, path: readonly string[], into: string[]): void {
   if (Array.isArray(value)) {
     for (const element of value) collect(element, path, into)

@@ -24,7 +24,7 @@ import type { Claim } from './claim-loop.ts'
 import type { Claimed } from './claims-ahead.ts'
 import { AttemptContext, type SharedContext } from './handler-context.ts'
 import { endOf } from './handler-result.ts'
-import { hiddenValues } from './hidden-values.ts'
+import { hiddenIn } from './hidden-values.ts'
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts'
 import { type Middleware, withMiddleware } from './middleware.ts'
 import { isOutcome } from './outcomes.ts'
@@ -109,10 +109,13 @@ export class JobRunner {
     return this.#setup.keeper.hold({ queue, receipt, visibilityMs, jobId: job?.id, ...claim })
   }
 
-  /** Calls `onFreed` when the handler has ended and its slot is free. Repeated calls have no effect. */
-  run(claimed: Claimed, onFreed: () => void): void {
+  /**
+   * Calls `onFreed` when the handler has ended and its slot is free; repeated calls have no effect. Resolves
+   * when the delivery is settled.
+   */
+  run(claimed: Claimed, onFreed: () => void): Promise<void> {
     this.#unsettled += 1
-    void this.#run(claimed, onFreed)
+    return this.#run(claimed, onFreed)
   }
 
   /** Releases a delivery that will not be run here, as if it had not been received. */
@@ -377,17 +380,7 @@ function thrownBy(error: MillraceError): unknown {
 
 /** The hidden values of the payload as it was sent, and of the output of its schema. */
 function valuesToHide({ hidden }: Work, { body }: Delivery, read?: ReadMessage): readonly string[] {
-  if (hidden.length === 0) return []
-  const message = read?.status === 'read' ? read.message : undefined
-  return [...hiddenValues(parsed(body), hidden), ...hiddenValues(message, hidden)]
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
+  return hiddenIn(body, read?.status === 'read' ? read.message : undefined, hidden)
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -108,6 +108,24 @@ export const importRules: readonly ImportRule[] = [
     lazily: ['backends/sqlite'],
     outside: ['node:'],
   },
+  // What programs use inside a Lambda function. The store is loaded by functions that have one.
+  {
+    part: 'lambda',
+    parts: [
+      'core',
+      'observability',
+      'contracts',
+      'backends',
+      'producer',
+      'jobs',
+      'receiving',
+      'flows',
+      'sqs',
+      'worker',
+      'app',
+    ],
+    outside: [],
+  },
   {
     part: 'stacks',
     parts: ['core', 'contracts', 'backends', 'operations', 'templates', 'app/load-app.ts'],
@@ -156,7 +174,7 @@ export const importRules: readonly ImportRule[] = [
   { part: 'backend.ts', parts: ['backends'], outside: [] },
   {
     part: 'index.ts',
-    parts: ['core', 'contracts', 'flows', 'receiving', 'worker', 'app'],
+    parts: ['core', 'contracts', 'flows', 'receiving', 'worker', 'app', 'lambda'],
     types: ['observability', 'producer', 'jobs', 'maintenance', 'operations'],
     outside: [],
   },

@@ -47,6 +47,7 @@ import { describeNotifications } from './notifications.contract.ts'
 import { describePeek } from './peek.contract.ts'
 import { describePurge } from './purge.contract.ts'
 import { describeQueues } from './queues.contract.ts'
+import { describeReadLeases } from './read-leases.contract.ts'
 import { describeReceiveAttempts } from './receive-attempts.contract.ts'
 import { describeReceiving } from './receiving.contract.ts'
 import { describeRetention } from './retention.contract.ts'
@@ -72,6 +73,7 @@ const behaviours = [
   describeSending,
   describeReceiving,
   describeLeases,
+  describeReadLeases,
   describeSettling,
   describeLateAcknowledgements,
   describeDelays,

@@ -1,5 +1,6 @@
 /** The event that Lambda makes from a batch of messages, one record each, with the fields of AWS. */
 import type { Delivery, MessageAttribute } from '../../backends/backend.ts'
+import { jobAttributes } from '../../sqs/job-attributes.ts'
 import { digestOfAttributes, digestOfBody } from '../../sqs/message-digest.ts'
 import { addressOf, formatArn, type QueuePlace } from '../../sqs/queue-address.ts'
 import { systemAttributesOf } from '../../sqs/system-attributes.ts'
@@ -33,14 +34,16 @@ export interface SqsRecordAttribute {
 /** @param queue its name on the backend */
 export function sqsRecord(delivery: Delivery, queue: string, home: QueuePlace): SqsRecord {
   const address = addressOf(queue, home)
-  const digest = digestOfAttributes(delivery.attributes)
+  const { job, attributes: own } = delivery
+  const attributes = job === null ? own : { ...own, ...jobAttributes(job) }
+  const digest = digestOfAttributes(attributes)
   return {
     messageId: delivery.id,
     receiptHandle: delivery.receipt,
     body: delivery.body,
     attributes: systemAttributesOf(delivery, home),
     messageAttributes: Object.fromEntries(
-      Object.entries(delivery.attributes).map(([name, value]) => [name, recordAttribute(value)]),
+      Object.entries(attributes).map(([name, value]) => [name, recordAttribute(value)]),
     ),
     md5OfBody: digestOfBody(delivery.body),
     ...(digest !== undefined && { md5OfMessageAttributes: digest }),
