@@ -10,7 +10,10 @@ export function heldBy(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): string | undefined {
   const { obeys } = settings
-  const names = [...obeys.queue, ...(obeys.types[jobTypeIn(record) ?? ''] ?? [])]
+  // The type comes from the sender: `constructor` must not match an inherited property.
+  const type = jobTypeIn(record) ?? ''
+  const ofType = Object.hasOwn(obeys.types, type) ? obeys.types[type] : undefined
+  const names = [...obeys.queue, ...(ofType ?? [])]
   if (names.length === 0) return undefined
   const held = heldNamesIn(environment, [{ settings }])
   return names.find((name) => held.includes(name))
