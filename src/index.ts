@@ -183,12 +183,21 @@ export {
   lambdaHandler,
   type StoreHandlerOptions,
 } from './lambda/lambda-handler.ts'
+export { type SqsSent, UnsentError, type UnsentMessage } from './lambda/send-batches.ts'
 export type {
   LambdaContext,
   SqsBatch,
   SqsBatchFailures,
   SqsBatchRecord,
 } from './lambda/sqs-batch.ts'
+export type { SqsClient } from './lambda/sqs-client.ts'
+export {
+  type CheckedMessage,
+  type SqsJobOptions,
+  type SqsSender,
+  type SqsSenderOptions,
+  sqsSender,
+} from './lambda/sqs-sender.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'
 export type { UndeliveredNotification } from './maintenance/relay.ts'
 export type { TickFailure } from './maintenance/scheduler.ts'

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { defineApp } from './define-app.ts'
+import { heldNamesIn } from './held-names.ts'
 import { jobs } from './jobs-declaration.ts'
 import { queue } from './queue-declaration.ts'
 import { resolveQueues } from './resolve-queues.ts'
-import { heldNamesIn } from './held-names.ts'
 
 const { planned } = resolveQueues(
   defineApp('app', {

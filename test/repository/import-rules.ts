@@ -124,7 +124,7 @@ export const importRules: readonly ImportRule[] = [
       'worker',
       'app',
     ],
-    outside: [],
+    outside: ['@aws-sdk/client-sqs'],
   },
   {
     part: 'stacks',

@@ -69,6 +69,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   job_finished: unexpected,
   job_not_finished: unexpected,
   wait_timed_out: unexpected,
+  send_failed: unexpected,
   idempotency_conflict: unexpected,
   flow_not_found: unexpected,
   schedule_not_found: unexpected,
