@@ -3,6 +3,7 @@ import { entriesOf, mapNode, type Node, type Origin, scalarNode, valueAt } from 
 import { functionType } from './references.ts'
 import { serverlessEventSources } from './serverless-events.ts'
 import { functionLogicalId } from './serverless-naming.ts'
+import { serverlessRoutes } from './serverless-routes.ts'
 import type { ServerlessVariables, VariablesOptions } from './serverless-variables.ts'
 import type { Resource } from './template.ts'
 
@@ -18,7 +19,12 @@ export function serverlessFunctions(
       const origin = { at: keyAt, path: value.path }
       const declared = variables.shallow(value)
       const target = functionResource(variables, { key, declared, origin, stackName })
-      return [target, ...serverlessEventSources(variables, { key, declared, origin }, problems)]
+      const eventful = { key, declared, origin }
+      return [
+        target,
+        ...serverlessEventSources(variables, eventful, problems),
+        ...problems.leniently(() => serverlessRoutes(variables, eventful)),
+      ]
     }),
   )
 }

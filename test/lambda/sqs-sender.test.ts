@@ -126,7 +126,7 @@ describe('a sender', () => {
       /messages\[1\]\.n.*\n.*messages\[2\]\.n/,
     )
     const large = Object({ n: 1, text: 'x'.repeat(400_000) })
-    await refused(sender.send('orders', large), /larger than/)
+    await refused(sender.send('orders', large), /400017 bytes/)
     assert.equal(inputs.length, 0)
     assert.throws(() => sqsSender(shop, Object({ url: {} })), /url.*urls/s)
     assert.throws(() => sqsSender(shop, { urls: Object({ order: 'x' }) }), /urls\.order/)
