@@ -116,7 +116,10 @@ describe('a sender', () => {
     const refused = (call: Promise<unknown>, text: RegExp) => assert.rejects(call, text)
     await refused(sender.send('orders', Object({ n: 'x' })), /message\.n: got a string/)
     await refused(sender.send('orders', { n: 1 }, { delay: '16m' }), /delay/)
-    await refused(sender.send('orders', { n: 1 }, Object({ group: 'a' })), /group: got an unknown option/)
+    await refused(
+      sender.send('orders', { n: 1 }, Object({ group: 'a' })),
+      /group: got an unknown option/,
+    )
     await refused(sender.send('lines', { n: 1 }, Object({})), /message group/)
     await refused(sender.send('order' as 'orders', { n: 1 }), /queue: got/)
     await refused(sender.send('printQueue' as 'orders', { n: 1 }), /use enqueue\(\)/)
