@@ -1,5 +1,7 @@
 /** `lambdaHandler` without a store: what a function on AWS does with a batch. */
 import assert from 'node:assert/strict'
+import middy from '@middy/core'
+import type { SQSHandler } from 'aws-lambda'
 import { describe, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -133,6 +135,30 @@ describe('a handler of messages', () => {
     const handler = lambdaHandler(school, 'answers', () => release(), { onFailure })
     assert.deepEqual(await invoke(handler, [record(good, { messageId: 'a' })]), ['a'])
     assert.match(failures[0]?.summary ?? '', /need a store/)
+  })
+})
+
+describe('a handler that libraries wrap', () => {
+  test('is a handler in the types of AWS, also inside middy', async () => {
+    const handler: SQSHandler = lambdaHandler(school, 'answers', () => undefined)
+    assert.equal(handler.length, 2)
+    const before: string[] = []
+    const wrapped = middy()
+      .use({ before: ({ context }) => void before.push(context.functionName) })
+      .handler(
+        lambdaHandler(
+          school,
+          'answers',
+          () => {
+            throw new Error('no')
+          },
+          { onFailure: () => undefined },
+        ),
+      )
+    const event = { Records: [record(good, { messageId: 'a' })] }
+    const response = await wrapped(event, lambdaContext(), () => undefined)
+    assert.deepEqual(response, { batchItemFailures: [{ itemIdentifier: 'a' }] })
+    assert.deepEqual(before, ['grade'])
   })
 })
 

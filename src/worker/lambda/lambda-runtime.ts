@@ -144,7 +144,7 @@ export class LambdaRuntime {
 
   /**
    * Invokes a function with any event, as soon as its concurrency allows. Resolves with undefined if the
-   * signal is aborted before, or if there is no such function.
+   * signal is aborted before, or if the function does not exist.
    */
   async invoke(name: string, event: unknown, signal: AbortSignal): Promise<Invocation | undefined> {
     const running = this.#functions.get(name)
