@@ -156,7 +156,7 @@ describe('a handler that libraries wrap', () => {
         ),
       )
     const event = { Records: [record(good, { messageId: 'a' })] }
-    const response = await wrapped(event, lambdaContext(), () => undefined)
+    const response = await wrapped(event, lambdaContext())
     assert.deepEqual(response, { batchItemFailures: [{ itemIdentifier: 'a' }] })
     assert.deepEqual(before, ['grade'])
   })
