@@ -183,7 +183,6 @@ export {
   lambdaHandler,
   type StoreHandlerOptions,
 } from './lambda/lambda-handler.ts'
-export { type SqsSent, UnsentError, type UnsentMessage } from './lambda/send-batches.ts'
 export type {
   LambdaContext,
   SqsBatch,
@@ -191,13 +190,14 @@ export type {
   SqsBatchRecord,
 } from './lambda/sqs-batch.ts'
 export type { SqsClient } from './lambda/sqs-client.ts'
-export {
-  type CheckedMessage,
-  type SqsJobOptions,
-  type SqsSender,
-  type SqsSenderOptions,
-  sqsSender,
-} from './lambda/sqs-sender.ts'
+export { sqsSender } from './lambda/sqs-sender.ts'
+export type {
+  CheckedMessage,
+  SqsJobOptions,
+  SqsSender,
+  SqsSenderOptions,
+} from './lambda/sqs-sender-types.ts'
+export { type SqsSent, UnsentError, type UnsentMessage } from './lambda/unsent-error.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'
 export type { UndeliveredNotification } from './maintenance/relay.ts'
 export type { TickFailure } from './maintenance/scheduler.ts'

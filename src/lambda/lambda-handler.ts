@@ -14,10 +14,6 @@ import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import { type Ports, systemPorts } from '../core/ports.ts'
-import { AbortReason } from '../worker/abort-reason.ts'
-import { runBatch } from './batch-order.ts'
-import { watchTime } from './batch-time.ts'
-import { directRunner } from './direct-runner.ts'
 import type { FailedRecord } from './failed-record.ts'
 import type {
   FunctionHandlers,
@@ -27,9 +23,7 @@ import type {
   StoreHandlers,
   UntypedFunctionHandler,
 } from './function-types.ts'
-import { heldBy } from './held-records.ts'
-import { type FunctionQueue, functionQueue, type RecordRunner } from './record-runner.ts'
-import type { LambdaContext, SqsBatch, SqsBatchFailures, SqsBatchRecord } from './sqs-batch.ts'
+import type { LambdaContext, SqsBatch, SqsBatchFailures } from './sqs-batch.ts'
 
 export interface LambdaHandlerOptions {
   /** How many records of a batch run at once; on a FIFO queue, how many groups. Default 10. */
@@ -83,68 +77,26 @@ export function lambdaHandler(
   options: LambdaHandlerOptions & { readonly store?: true | FunctionStore | undefined } = {},
 ): LambdaHandler {
   refuseUnknownOptions(options, optionNames)
-  const { store, concurrency = 10, stopBefore = '1s', ports = systemPorts } = options
+  const { store, onFailure, concurrency = 10, stopBefore = '1s', ports = systemPorts } = options
   const byType = checkedHandlers(app, key, handlers, store !== undefined)
   const violations: Violations = []
   checkRange(violations, 'concurrency', concurrency, limits.concurrency)
   if (violations.length > 0) throw MillraceError.invalid(violations)
   const stopBeforeMs = durationMs(stopBefore, 'stopBefore', stopBeforeRange)
-  const queue = functionQueue(app, key, options.onFailure)
-  const runner = once(() => openRunner(queue, byType, store))
-
-  return async ({ Records }, lambda) => {
-    const held = Records.filter((record) => isHeld(queue, record))
-    const records = Records.filter((record) => !held.includes(record))
-    if (records.length === 0) return failuresOf(held)
-    const batch = await (await runner()).begin(records, lambda)
-    const time = watchTime({ timers: ports.timers, lambda, stopBeforeMs, batch })
-    const failed = await runBatch({
-      records,
-      isFifo: queue.declared.type === 'fifo',
+  // Loaded while the function starts, and only by programs that make functions.
+  const loading = import('./function-batches.ts').then(({ functionBatches }) =>
+    functionBatches({
+      app,
+      key,
+      handlers: byType,
+      store,
       concurrency,
-      run: async (record) => {
-        if (!time.isOver) return batch.run(record)
-        queue.report(record, { why: 'timeout', error: new AbortReason('timeout') })
-        await batch.skip(record)
-        return false
-      },
-      skip: (record) => batch.skip(record),
-    }).finally(() => time.end())
-    return failuresOf([...held, ...failed])
-  }
-}
-
-function failuresOf(records: readonly SqsBatchRecord[]): SqsBatchFailures {
-  return { batchItemFailures: records.map(({ messageId }) => ({ itemIdentifier: messageId })) }
-}
-
-function isHeld(queue: FunctionQueue, record: SqsBatchRecord): boolean {
-  const name = heldBy(queue, record)
-  if (name === undefined) return false
-  queue.report(record, { why: 'held', error: `The kill switch ${name} is on.` })
-  return true
-}
-
-async function openRunner(
-  queue: FunctionQueue,
-  handlers: HandlersByType,
-  store: true | FunctionStore | undefined,
-): Promise<RecordRunner> {
-  if (store === undefined) return directRunner(queue, handlers)
-  const { storeRunner } = await import('./store-runner.ts')
-  return storeRunner(queue, handlers, store === true ? {} : store)
-}
-
-/** Calls it once. After a failure, the next call tries again. */
-function once<Value>(open: () => Promise<Value>): () => Promise<Value> {
-  let opened: Promise<Value> | undefined
-  return () => {
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined
-      throw error
-    })
-    return opened
-  }
+      stopBeforeMs,
+      ports,
+      onFailure,
+    }),
+  )
+  return async (event, context) => (await loading)(event, context)
 }
 
 /** Handlers may come from plain JavaScript, so nothing is assumed about them. */

@@ -6,36 +6,7 @@ import { MillraceError } from '../core/millrace-error.ts'
 import { pause } from '../core/pause.ts'
 import type { Timers } from '../core/ports.ts'
 import type { BatchAnswer, SentEntry, SqsEntry } from './sqs-client.ts'
-
-/** A message that SQS has stored. */
-export interface SqsSent {
-  readonly id: string
-  /** The sequence number on a FIFO queue; null on others. */
-  readonly sequence: string | null
-}
-
-export interface UnsentMessage {
-  /** Its index in the call. */
-  readonly index: number
-  /** The error code of SQS, or `NotSent` if it was not tried. */
-  readonly code: string
-  readonly reason: string
-}
-
-/** Some messages of `sendMany` were not sent. */
-export class UnsentError extends MillraceError {
-  readonly unsent: readonly UnsentMessage[]
-  /** What was sent, by the index of the message; null for the others. */
-  readonly sent: readonly (SqsSent | null)[]
-
-  constructor(unsent: readonly UnsentMessage[], sent: readonly (SqsSent | null)[], cause: unknown) {
-    const [first] = unsent
-    const message = `${unsent.length} of ${sent.length} messages were not sent. The first: messages[${first?.index}]: ${first?.reason}`
-    super('send_failed', { message, ...(cause !== undefined && { cause }) })
-    this.unsent = unsent
-    this.sent = sent
-  }
-}
+import { type SqsSent, UnsentError, type UnsentMessage } from './unsent-error.ts'
 
 export interface BatchSending {
   readonly entries: readonly SqsEntry[]
