@@ -175,6 +175,35 @@ export type { EnqueueOptions, EnqueueTogether, JobOptions } from './jobs/job-opt
 export type { JobEntry, JobOfType } from './jobs/job-producer.ts'
 export type { DebounceOptions, ThrottleOptions } from './jobs/job-windows.ts'
 export type { WaitOptions } from './jobs/wait-for-job.ts'
+export type { FailedRecord } from './lambda/failed-record.ts'
+export type {
+  FunctionContext,
+  FunctionHandlers,
+  FunctionStore,
+  RecordFacts,
+  StoreHandlers,
+} from './lambda/function-types.ts'
+export {
+  type LambdaHandler,
+  type LambdaHandlerOptions,
+  lambdaHandler,
+  type StoreHandlerOptions,
+} from './lambda/lambda-handler.ts'
+export type {
+  LambdaContext,
+  SqsBatch,
+  SqsBatchFailures,
+  SqsBatchRecord,
+} from './lambda/sqs-batch.ts'
+export type { SqsClient } from './lambda/sqs-client.ts'
+export { sqsSender } from './lambda/sqs-sender.ts'
+export type {
+  CheckedMessage,
+  SqsJobOptions,
+  SqsSender,
+  SqsSenderOptions,
+} from './lambda/sqs-sender-types.ts'
+export { type SqsSent, UnsentError, type UnsentMessage } from './lambda/unsent-error.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'
 export type { UndeliveredNotification } from './maintenance/relay.ts'
 export type { TickFailure } from './maintenance/scheduler.ts'

@@ -85,6 +85,8 @@ const devOptions: OptionNames<DevOptions> = {
   onProblems: true,
   onLogLine: true,
   onInvocation: true,
+  onRequest: true,
+  apiPort: true,
 }
 
 /** JavaScript callers may also pass `'none'`. */

@@ -1,6 +1,6 @@
 /**
- * Runs the demo with one command: starts the server with the queues and functions of serverless.yml, the API and
- * the AI engine, runs a scenario against them, and stops everything.
+ * Runs the demo with one command: starts the server with the queues and functions of serverless.yml and the AI
+ * engine, runs a scenario against them, and stops everything.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ try {
   throw error
 } finally {
   const codes = await system.stop()
-  console.log(`Stopped the API, the AI engine and the server, exit codes ${codes.join(', ')}`)
+  console.log(`Stopped the AI engine and the server, exit codes ${codes.join(', ')}`)
 }
 await rm(folder, { recursive: true })
 console.log('All checks passed.')

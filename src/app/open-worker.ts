@@ -92,7 +92,13 @@ function onEnqueued({ resolved, log }: OpenWorkerSetup): WorkerSetup['onEnqueued
     })
 }
 
-function contextOf(setup: OpenWorkerSetup): WorkerSetup['context'] {
+/** What the contexts of all handlers share. */
+export function contextOf(
+  setup: Pick<
+    OpenWorkerSetup,
+    'app' | 'backend' | 'ports' | 'log' | 'emitter' | 'flows' | 'collectors'
+  >,
+): WorkerSetup['context'] {
   const { app, backend, ports, log, emitter, flows, collectors } = setup
   const budgets = createBudgets(backend, app.budgets)
   return {

@@ -89,6 +89,11 @@ export interface Backend {
   whenReady(request: WhenReady): Promise<void>
   /** Whether leases can still be used, without changing anything. */
   leaseStates(request: LeaseStates): Promise<readonly LeaseState[]>
+  /**
+   * The deliveries of receipts that another program received, as `receive` returned them; null for a lease
+   * that can no longer be used. Changes nothing.
+   */
+  readLeases(request: LeaseStates): Promise<readonly (Delivery | null)[]>
   /** Moves the end of live leases to `visibilityMs` from now. */
   extend(request: Extend): Promise<readonly LeaseResult[]>
   /** Ends leases: each settlement, with all that it emits, is one atomic and fenced change. */

@@ -125,6 +125,7 @@ const callChecks: Checks<CheckedCalls> = {
     optional(request.heldNames, (names) => checkSwitchNames(into, 'heldNames', names))
   },
   leaseStates: (into, request) => checkCount(into, 'receipts', request.receipts),
+  readLeases: (into, request) => checkCount(into, 'receipts', request.receipts),
   whenReady: (into, request) =>
     optional(request.heldNames, (names) => checkSwitchNames(into, 'heldNames', names)),
   peek: (into, request) => {

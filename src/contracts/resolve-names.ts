@@ -49,6 +49,17 @@ export function scopedName(key: string, { app, stage }: NameScope): string {
   return `${app}-${stage}-${kebabCase(key)}`
 }
 
+/**
+ * The environment variable with the URL of a queue: `VIDEO_JOBS_QUEUE_URL` for `videoJobs`. A key that ends
+ * in `Queue` does not repeat the word.
+ */
+export function queueUrlVariable(key: string): string {
+  const words = kebabCase(key)
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .toUpperCase()
+  return `${words.replace(/(?<=.)_QUEUE$/, '')}_QUEUE_URL`
+}
+
 /** `videoJobs` and `VideoJobs` become `video-jobs`; `LLMQueue` becomes `llm-queue`. */
 export function kebabCase(key: string): string {
   return key

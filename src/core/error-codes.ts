@@ -97,6 +97,8 @@ export const errorCodes = {
 
   alarm_not_found: { retryable: false, message: 'The alarm does not exist.' },
 
+  send_failed: { retryable: true, message: 'SQS did not accept the message.' },
+
   aborted: { retryable: true, message: 'The operation was aborted before it began.' },
   store_closed: { retryable: false, message: 'The store is closed.' },
   store_busy: { retryable: true, message: 'Another process locked the store for too long.' },

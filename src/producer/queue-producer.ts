@@ -62,7 +62,8 @@ export interface UntypedProducer {
     messages: readonly unknown[],
     options?: AnySendOptions | ((message: unknown, index: number) => AnySendOptions),
   ): Promise<readonly Sent[]>
-  prepare(message: unknown, options?: AnySendOptions): PreparedMessage
+  /** @param field the name of the message in errors */
+  prepare(message: unknown, options?: AnySendOptions, field?: string): PreparedMessage
 }
 
 export interface ProducerSetup {
@@ -111,8 +112,8 @@ export function createProducer(setup: ProducerSetup): UntypedProducer {
       )
       return store(allOrThrow(prepared))
     },
-    prepare: (message, options = {}) => ({
-      toEmitted: async () => ({ queue: name, message: await prepare(message, options) }),
+    prepare: (message, options = {}, field) => ({
+      toEmitted: async () => ({ queue: name, message: await prepare(message, options, field) }),
     }),
   }
 }

@@ -123,6 +123,7 @@ function callSeals(sealer: Sealer): Seals<SealedCalls> {
     listDeadLetterSources: null,
     whenReady: null,
     leaseStates: null,
+    readLeases: null,
     extend: null,
     peek: null,
     startMoveTask: null,

@@ -3,15 +3,24 @@
  * and the functions that consume them are run.
  */
 import { resolve } from 'node:path'
-import { MillraceError } from '../core/millrace-error.ts'
+import { isRefused, MillraceError } from '../core/millrace-error.ts'
+import type { Logger } from '../observability/logger.ts'
 import { bringUp, planUp, readSources, type SourcePlan } from '../stacks/bring-up.ts'
 import type { StackSource, StackSourceOptions } from '../stacks/stack-source.ts'
-import type { Stack, TemplateProblem } from '../templates/stack.ts'
+import type { Stack, StackRoute, TemplateProblem } from '../templates/stack.ts'
 import { CodeWatcher } from '../worker/lambda/code-watcher.ts'
 import { LambdaRuntime } from '../worker/lambda/lambda-runtime.ts'
 import { isNodeRuntime, type LambdaSet } from '../worker/lambda/lambda-set.ts'
 import type { DevSetup } from './dev.ts'
+import { FunctionApi, type RequestReport } from './function-api.ts'
 import type { RunningServer, ServerServices } from './serve.ts'
+
+/** The usual port of local API gateways. */
+const apiPortDefault = 3_000
+
+interface DevSet extends LambdaSet {
+  readonly routes: readonly StackRoute[]
+}
 
 export interface DevStacksSetup {
   readonly options: DevSetup
@@ -25,6 +34,7 @@ export class DevStacks {
   readonly #setup: DevStacksSetup
   readonly #runtime: LambdaRuntime
   readonly #watcher: CodeWatcher
+  readonly #api: FunctionApi
   #plans: readonly SourcePlan[] = []
   #readings = 0
   #reloads: Promise<unknown> = Promise.resolve()
@@ -34,17 +44,27 @@ export class DevStacks {
     this.#setup = setup
     const { services, place, server, options } = setup
     const { store: backend, ports } = services
-    const { log, onLogLine, onInvocation } = options
+    const { log, stage, apiPort, onLogLine, onInvocation, onRequest } = options
     this.#runtime = new LambdaRuntime({
       backend,
       ports,
       region: place.region,
       account: place.account,
       endpoint: server.url,
+      data: server.data,
+      ...(stage !== undefined && { stage }),
       hostEnvironment: { ...place.environment, ...signingVariables(options) },
       ...(log !== undefined && { log }),
       ...(onLogLine !== undefined && { onLogLine }),
       ...(onInvocation !== undefined && { onInvocation, logsInvocations: false }),
+    })
+    this.#api = new FunctionApi({
+      host: server.host,
+      port: apiPort ?? (options.port === 0 ? 0 : apiPortDefault),
+      account: place.account,
+      ports,
+      invoke: (name, event, signal) => this.#runtime.invoke(name, event, signal),
+      onRequest: onRequest ?? ((report) => logRequest(log, report)),
     })
     this.#watcher = new CodeWatcher({
       timers: ports.timers,
@@ -57,6 +77,10 @@ export class DevStacks {
     return this.#plans
   }
 
+  get apiUrl(): string | null {
+    return this.#api.url
+  }
+
   async start(): Promise<void> {
     const set = await this.#bringUp()
     if (set === undefined) {
@@ -65,6 +89,7 @@ export class DevStacks {
     }
     this.#runtime.load(set)
     await this.#runtime.start()
+    await this.#serve(set.routes)
   }
 
   /** Reloads one after the other. If a template has errors, the running functions continue. */
@@ -76,8 +101,20 @@ export class DevStacks {
 
   stop(): Promise<void> {
     this.#watcher.close()
-    this.#stopped ??= this.#reloads.then(() => this.#runtime.stop())
+    this.#stopped ??= this.#reloads.then(() => this.#api.stop()).then(() => this.#runtime.stop())
     return this.#stopped
+  }
+
+  /** A port that is taken does not stop the queues. */
+  async #serve(routes: readonly StackRoute[]): Promise<void> {
+    try {
+      await this.#api.setRoutes(routes)
+    } catch (error) {
+      const [route] = routes
+      if (!isRefused(error, 'address_unavailable') || route === undefined) throw error
+      const message = `HTTP requests are not served. ${error.message} Choose another port with --api-port.`
+      this.#tell([{ ...problem(message, route.at), severity: 'warning' }])
+    }
   }
 
   async #reload(): Promise<boolean> {
@@ -86,6 +123,7 @@ export class DevStacks {
       const set = await this.#bringUp()
       if (set === undefined) return false
       await this.#runtime.reload(set)
+      await this.#serve(set.routes)
       return true
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error
@@ -98,7 +136,7 @@ export class DevStacks {
   /**
    * Resolves with the functions to run, after their queues exist; with undefined if a template has errors.
    */
-  async #bringUp(): Promise<LambdaSet | undefined> {
+  async #bringUp(): Promise<DevSet | undefined> {
     const { services, options } = this.#setup
     const sources = await this.#read()
     const planned = await planUp({ backend: services.store, sources })
@@ -110,7 +148,7 @@ export class DevStacks {
     await bringUp(services.store, planned)
     this.#plans = planned.plans
     options.onUp?.(planned.plans)
-    return lambdaSetOf(stacks)
+    return devSetOf(stacks)
   }
 
   async #read(): Promise<readonly StackSource[]> {
@@ -148,7 +186,7 @@ function signingVariables({ credentials }: DevSetup): Record<string, string | un
 }
 
 /** Functions in other languages are left out. Messages in their queues wait. */
-function lambdaSetOf(stacks: readonly Stack[]): LambdaSet {
+function devSetOf(stacks: readonly Stack[]): DevSet {
   const functions = stacks
     .flatMap((stack) => stack.functions)
     .filter(({ runtime }) => isNodeRuntime(runtime))
@@ -156,11 +194,19 @@ function lambdaSetOf(stacks: readonly Stack[]): LambdaSet {
   const eventSources = stacks
     .flatMap((stack) => stack.eventSources)
     .filter((source) => names.has(source.function))
-  return { functions, eventSources }
+  const routes = stacks
+    .flatMap((stack) => stack.routes)
+    .filter((route) => names.has(route.function))
+  return { functions, eventSources, routes, served: routes.map((route) => route.function) }
 }
 
-function foreignFunctions({ functions, eventSources }: Stack): readonly TemplateProblem[] {
-  const fed = new Set(eventSources.map((source) => source.function))
+function logRequest(log: Logger | undefined, report: RequestReport): void {
+  const { method, path, function: name, status, durationMs } = report
+  log?.info({ method, path, function: name, status, duration_ms: durationMs }, 'function request')
+}
+
+function foreignFunctions({ functions, eventSources, routes }: Stack): readonly TemplateProblem[] {
+  const fed = new Set([...eventSources, ...routes].map((source) => source.function))
   return functions
     .filter(({ name, runtime }) => fed.has(name) && !isNodeRuntime(runtime))
     .map(({ name, runtime, at }) => ({

@@ -10,6 +10,7 @@ import type { StackSourceOptions } from '../stacks/stack-source.ts'
 import type { TemplateProblem } from '../templates/stack.ts'
 import type { LambdaLogLine } from '../worker/lambda/invocation-log.ts'
 import type { InvocationReport } from '../worker/lambda/invocation-report.ts'
+import type { RequestReport } from './function-api.ts'
 import {
   type RunningServer,
   type ServerOptions,
@@ -18,7 +19,7 @@ import {
   serveWith,
 } from './serve.ts'
 
-export type { InvocationReport, LambdaLogLine }
+export type { InvocationReport, LambdaLogLine, RequestReport }
 
 export interface DevOptions
   extends Pick<ServerOptions, 'host' | 'port' | 'data' | 'log' | 'ports'>,
@@ -31,6 +32,11 @@ export interface DevOptions
   readonly account?: string
   /** Whether names are blocked for 60 seconds after deletions and purges. Default: true, as on AWS. */
   readonly cooldowns?: boolean
+  /**
+   * Port for the HTTP routes of functions. 0 chooses a free port. Default: 3000, the usual port of local
+   * API gateways, or a free one if `port` is 0.
+   */
+  readonly apiPort?: number
   /** Variables for templates; functions get only a few of them. Default: the environment of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** Called each time the stacks were applied, including the first time. */
@@ -41,6 +47,8 @@ export interface DevOptions
   readonly onLogLine?: (line: LambdaLogLine) => void
   /** Called when an invocation has ended and its messages are settled. Default: reports go to `log`. */
   readonly onInvocation?: (report: InvocationReport) => void
+  /** Called when an HTTP request to a function has its response. Default: requests go to `log`. */
+  readonly onRequest?: (report: RequestReport) => void
 }
 
 export interface DevSetup extends DevOptions, Pick<ServerSetup, 'hasCredentials'> {
@@ -58,6 +66,8 @@ export interface FunctionCredentials {
 export interface RunningDev extends RunningServer {
   /** The last applied plans. */
   readonly plans: readonly SourcePlan[]
+  /** The URL of the HTTP routes of functions; null if there are none. */
+  readonly apiUrl: string | null
   /** Reads the templates again, as after a change. Resolves with whether they were applied. */
   reload(): Promise<boolean>
 }
@@ -94,6 +104,9 @@ export async function startDevWith(
     ...server,
     get plans() {
       return stacks.plans
+    },
+    get apiUrl() {
+      return stacks.apiUrl
     },
     reload: () => stacks.reload(),
     stop,

@@ -2,8 +2,9 @@
  * Applies kill switches of the environment to programs that receive through a server. While a switch is on,
  * work that obeys its name stays in its queue. The settings of the queues contain the names.
  */
-import { heldNamesIn, type ObeyingQueue } from '../app/held-names.ts'
+
 import type { Backend } from '../backends/backend.ts'
+import { heldNamesIn, type ObeyingQueue } from '../contracts/held-names.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
 import { allQueues } from '../operations/list-queues.ts'
 

@@ -15,7 +15,19 @@ export const sentJobAttributes = {
   maxAttempts: 'millrace.maxAttempts',
 } as const
 
+/** What a receiver gets with a job. */
+export const receivedJobAttributes = {
+  id: 'millrace.jobId',
+  type: sentJobAttributes.type,
+  attempt: 'millrace.attempt',
+  maxAttempts: sentJobAttributes.maxAttempts,
+  /** Milliseconds since 1970, as in SentTimestamp. */
+  deadline: 'millrace.deadline',
+} as const
+
 type Attributes = Readonly<Record<string, MessageAttribute>>
+
+const names = receivedJobAttributes
 
 /** What a worker needs to run a job and to report on it. */
 export function jobAttributes(
@@ -23,19 +35,18 @@ export function jobAttributes(
   { leaseExpiresAt }: Pick<Delivery, 'leaseExpiresAt'>,
 ): Attributes {
   return {
-    'millrace.jobId': text(job.id),
-    [sentJobAttributes.type]: text(job.type),
-    'millrace.attempt': number(job.attempt),
-    [sentJobAttributes.maxAttempts]: number(job.maxAttempts),
-    // Milliseconds since 1970, as in SentTimestamp.
-    'millrace.deadline': number(leaseExpiresAt),
+    [names.id]: textAttribute(job.id),
+    [names.type]: textAttribute(job.type),
+    [names.attempt]: numberAttribute(job.attempt),
+    [names.maxAttempts]: numberAttribute(job.maxAttempts),
+    [names.deadline]: numberAttribute(leaseExpiresAt),
   }
 }
 
-function text(value: string): MessageAttribute {
+export function textAttribute(value: string): MessageAttribute {
   return { type: 'String', value }
 }
 
-function number(value: number): MessageAttribute {
+export function numberAttribute(value: number): MessageAttribute {
   return { type: 'Number', value: String(value) }
 }

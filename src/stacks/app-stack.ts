@@ -43,6 +43,7 @@ export function appStack({ app, stage, file }: AppStackRequest): AppStack {
     })),
     functions: [],
     eventSources: [],
+    routes: [],
     alarms,
   }
   const problems = plan.warnings.map(

@@ -12,6 +12,7 @@ const stack: Stack = {
   queues: [{ logicalId: 'Orders', name: 'orders', settings: {}, tags: {}, at }],
   functions: [],
   eventSources: [],
+  routes: [],
   alarms: [],
 }
 const about = { source: 'serverless.yml', retired: ['old'] }

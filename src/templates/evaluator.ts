@@ -95,7 +95,7 @@ export class Evaluator implements Evaluation {
       declaredName(this, resource),
     )
     const known = name ?? brokenNode(resource)
-    if (known.kind !== 'broken' || !this.problems.isMuted) {
+    if (known.kind !== 'broken' || this.problems.areReported) {
       this.#names.set(resource.logicalId, known)
     }
     return known
@@ -141,7 +141,7 @@ export class Evaluator implements Evaluation {
       return undefined
     }
     const holds = this.#guarded(`condition ${name}`, from, () => this.condition(declared))
-    if (holds !== undefined || !this.problems.isMuted) this.#conditions.set(name, holds)
+    if (holds !== undefined || this.problems.areReported) this.#conditions.set(name, holds)
     return holds
   }
 

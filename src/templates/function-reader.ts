@@ -1,6 +1,7 @@
 /** Reads the functions of a template: handler, local code folder, and environment. */
 import { join, resolve } from 'node:path'
 import type { Evaluator } from './evaluator.ts'
+import { type FunctionCode, imageCode, isImage } from './image-function.ts'
 import { isCall } from './intrinsics.ts'
 import { entriesOf, type Node, stringOf, valueAt } from './node.ts'
 import { PropertyReader } from './property-reader.ts'
@@ -21,29 +22,42 @@ export function readFunction(
 ): StackFunction | undefined {
   const reader = new PropertyReader(evaluator, resource.properties, resource)
   const name = evaluator.nameOf(resource)
-  const code = codeFolder(evaluator, resource, reader)
-  const handler = code === undefined ? undefined : reader.text('Handler')
-  const folder = code && sourceFolder(resource, code, handler ?? '')
-  if (folder !== undefined && !reader.has('Handler')) {
-    reader.refuse('Handler', "A function needs a Handler, such as 'src/orders.handler'.")
-  }
+  const code = isImage(reader)
+    ? imageCode(evaluator, resource, reader)
+    : fileCode(evaluator, resource, reader)
   const timeout = reader.wholeNumber('Timeout', timeoutSeconds) ?? 3
   const memory = reader.wholeNumber('MemorySize', memoryMb) ?? 128
   const reservedConcurrency = reader.wholeNumber('ReservedConcurrentExecutions', reserved) ?? null
-  const runtime = reader.value('Runtime')
-  if (name.kind !== 'scalar') return undefined
-  if (handler === undefined || folder === undefined) return undefined
+  if (name.kind !== 'scalar' || code === undefined) return undefined
   return {
     logicalId: resource.logicalId,
     name: name.text,
-    handler,
-    folder,
-    runtime: runtime?.kind === 'scalar' ? runtime.text : null,
+    ...code,
     timeoutMs: timeout * 1_000,
     memoryMb: memory,
     environment: readEnvironment(evaluator, resource, environment),
     reservedConcurrency,
     at: resource.at,
+  }
+}
+
+function fileCode(
+  evaluator: Evaluator,
+  resource: Resource,
+  reader: PropertyReader,
+): FunctionCode | undefined {
+  const folder = codeFolder(evaluator, resource, reader)
+  const runtime = reader.value('Runtime')
+  if (folder === undefined) return undefined
+  const handler = reader.text('Handler')
+  if (!reader.has('Handler')) {
+    reader.refuse('Handler', "A function needs a Handler, such as 'src/orders.handler'.")
+  }
+  if (handler === undefined) return undefined
+  return {
+    handler,
+    folder: sourceFolder(resource, folder, handler),
+    runtime: runtime?.kind === 'scalar' ? runtime.text : null,
   }
 }
 
@@ -59,9 +73,6 @@ function codeFolder(
     const message = `${why}, so the function does not run here. ${what}`
     evaluator.problems.warning(reader.at('Code'), message)
     return undefined
-  }
-  if (reader.has('PackageType') && stringOf(reader.value('PackageType')) === 'Image') {
-    return notHere('The code is in a container image', 'To run it, declare a handler and a folder.')
   }
   if (valueAt(code, 'ZipFile') !== undefined) {
     return notHere('The code is inline in the template', 'To run it, move the code into a file.')

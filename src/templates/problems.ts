@@ -15,6 +15,7 @@ export class Problems {
   /** Counted separately, so that many warnings cannot hide an error. */
   readonly #counts = { error: 0, warning: 0 }
   #muted = false
+  #isLenient = false
 
   error(origin: Origin, message: string): void {
     this.#add('error', origin, message)
@@ -28,9 +29,12 @@ export class Problems {
     return this.#counts.error > 0
   }
 
-  /** While muted, a broken value is not reported, so it must not be cached as reported. */
-  get isMuted(): boolean {
-    return this.#muted
+  /**
+   * Whether problems are reported in full. Otherwise a broken value must not be cached, because it is
+   * reported when it is used again.
+   */
+  get areReported(): boolean {
+    return !this.#muted && !this.#isLenient
   }
 
   /** Runs a function without reporting its problems. */
@@ -41,6 +45,17 @@ export class Problems {
       return run()
     } finally {
       this.#muted = before
+    }
+  }
+
+  /** Runs a function whose errors are only warnings, because others do not depend on it. */
+  leniently<Value>(run: () => Value): Value {
+    const before = this.#isLenient
+    this.#isLenient = true
+    try {
+      return run()
+    } finally {
+      this.#isLenient = before
     }
   }
 
@@ -56,12 +71,15 @@ export class Problems {
     )
   }
 
-  #add(severity: TemplateProblem['severity'], { at, path }: Origin, text: string): void {
+  #add(given: TemplateProblem['severity'], { at, path }: Origin, text: string): void {
     if (this.#muted) return
+    const severity = this.#isLenient ? 'warning' : given
     const message = text.length > messageLengthMax ? `${text.slice(0, messageLengthMax)}…` : text
     // A wrong value that is used twice is reported once.
     const key = `${at.file}:${at.line}:${at.column}:${message}`
-    if (this.#found.has(key) || this.#counts[severity] >= problemsMax) return
+    const before = this.#found.get(key)
+    const isNew = before === undefined || (before.severity === 'warning' && severity === 'error')
+    if (!isNew || this.#counts[severity] >= problemsMax) return
     this.#counts[severity] += 1
     this.#found.set(key, { severity, path, message, at })
   }

@@ -1,6 +1,6 @@
 /**
- * Converts SAM functions as SAM does: a Lambda function with the globals merged in, and one event source
- * mapping per SQS event.
+ * Converts SAM functions as SAM does: a Lambda function with the globals merged in, one event source mapping
+ * per SQS event, and one route per HTTP event.
  */
 
 import { eventSourceType } from './event-source-reader.ts'
@@ -17,6 +17,7 @@ import {
 } from './node.ts'
 import type { Problems } from './problems.ts'
 import { functionType } from './references.ts'
+import { samApis, samRoutes } from './sam-routes.ts'
 import {
   type Resource,
   readCloudFormation,
@@ -41,6 +42,7 @@ export function isSam(document: Node): boolean {
 export function readSam(source: TemplateDocument, problems: Problems): Template {
   const template = readCloudFormation(source, problems)
   const globals = valueAt(valueAt(source.document, 'Globals'), 'Function')
+  const apis = samApis(source.document, template.resources.values())
   const resources = new Map<string, Resource>()
   for (const resource of template.resources.values()) {
     if (resource.type !== samFunction) {
@@ -49,8 +51,9 @@ export function readSam(source: TemplateDocument, problems: Problems): Template 
     }
     const properties = merged(globals, resource.properties ?? mapNode({}, resource))
     resources.set(resource.logicalId, asFunction(resource, properties))
-    for (const mapping of eventSources(resource, valueAt(properties, 'Events'))) {
-      resources.set(mapping.logicalId, mapping)
+    const events = valueAt(properties, 'Events')
+    for (const made of [...eventSources(resource, events), ...samRoutes(resource, events, apis)]) {
+      resources.set(made.logicalId, made)
     }
   }
   return { ...template, resources, generatedIds: /^Serverless(?:Rest|Http)Api|Role$|Stage$/ }

@@ -8,6 +8,7 @@ import { valueAt } from './node.ts'
 import type { Problems } from './problems.ts'
 import { policyTypes, readPolicy, readQueue } from './queue-reader.ts'
 import { functionType, queueType } from './references.ts'
+import { readRoute, routeType } from './route-reader.ts'
 import type { Stack, StackAlarm, StackEventSource, StackFunction, StackQueue } from './stack.ts'
 import type { Resource } from './template.ts'
 
@@ -25,12 +26,17 @@ export function readStack(
   const sources = evaluators.flatMap((evaluator) =>
     readAll(evaluator, eventSourceType, readEventSource),
   )
+  const routes = evaluators.flatMap((evaluator) => readAll(evaluator, routeType, readRoute))
   const fed = new Set(sources.map((source) => source.function))
+  const served = new Set(routes.map((route) => route.function))
   const functions = evaluators.flatMap((evaluator) =>
     readAll(evaluator, functionType, (_, resource) => {
       const read = (): StackFunction | undefined => readFunction(evaluator, resource, environment)
-      // A function without a queue is not run here, so its problems are not reported.
-      return isFed(evaluator, resource, fed) ? read() : evaluator.problems.quietly(read)
+      if (isOneOf(fed, evaluator, resource)) return read()
+      // Its queues must come up, also if a function that only serves HTTP cannot.
+      if (isOneOf(served, evaluator, resource)) return evaluator.problems.leniently(read)
+      // Any other function is not run here, so its problems are not reported.
+      return evaluator.problems.quietly(read)
     }),
   )
   const alarms = evaluators.flatMap((evaluator) => readAll(evaluator, alarmType, readAlarm))
@@ -39,6 +45,7 @@ export function readStack(
     queues,
     functions,
     eventSources: connected(evaluators, { sources, functions, known }, problems),
+    routes: routes.filter((route) => functions.some(({ name }) => name === route.function)),
     alarms: watching(alarms, known, problems),
   }
 }
@@ -76,9 +83,9 @@ function readAll<Value>(
     })
 }
 
-function isFed(evaluator: Evaluator, resource: Resource, fed: ReadonlySet<string>): boolean {
+function isOneOf(names: ReadonlySet<string>, evaluator: Evaluator, resource: Resource): boolean {
   const name = evaluator.problems.quietly(() => evaluator.nameOf(resource))
-  return name.kind === 'scalar' && fed.has(name.text)
+  return name.kind === 'scalar' && names.has(name.text)
 }
 
 interface Ends {

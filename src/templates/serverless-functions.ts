@@ -1,8 +1,18 @@
 /** Converts the functions of serverless.yml, with the defaults of the provider, and their events. */
-import { entriesOf, mapNode, type Node, type Origin, scalarNode, valueAt } from './node.ts'
+import {
+  entriesOf,
+  type MapNode,
+  mapNode,
+  type Node,
+  type Origin,
+  scalarNode,
+  stringOf,
+  valueAt,
+} from './node.ts'
 import { functionType } from './references.ts'
 import { serverlessEventSources } from './serverless-events.ts'
 import { functionLogicalId } from './serverless-naming.ts'
+import { serverlessRoutes } from './serverless-routes.ts'
 import type { ServerlessVariables, VariablesOptions } from './serverless-variables.ts'
 import type { Resource } from './template.ts'
 
@@ -18,7 +28,12 @@ export function serverlessFunctions(
       const origin = { at: keyAt, path: value.path }
       const declared = variables.shallow(value)
       const target = functionResource(variables, { key, declared, origin, stackName })
-      return [target, ...serverlessEventSources(variables, { key, declared, origin }, problems)]
+      const eventful = { key, declared, origin }
+      return [
+        target,
+        ...serverlessEventSources(variables, eventful, problems),
+        ...problems.leniently(() => serverlessRoutes(variables, eventful)),
+      ]
     }),
   )
 }
@@ -53,6 +68,7 @@ function functionResource(
       ReservedConcurrentExecutions: own('reservedConcurrency'),
       Environment: environmentOf(variables, declared),
       PackageType: image === undefined ? undefined : scalarNode('Image', image),
+      ImageConfig: imageConfig(image),
       Code: scalarNode('.', origin),
     },
     origin,
@@ -61,11 +77,36 @@ function functionResource(
     logicalId: functionLogicalId(key),
     type: functionType,
     properties,
-    metadata: undefined,
+    metadata: imageMetadata(variables, image),
     condition: own('condition'),
     at: origin.at,
     path: origin.path,
   }
+}
+
+/** In CloudFormation, the command is an uppercase property. */
+function imageConfig(image: Node | undefined): Node | undefined {
+  const command = valueAt(image, 'command')
+  return command && mapNode({ Command: command }, command)
+}
+
+/** Where an image of `provider.ecr.images` is built, in the form of SAM. */
+function imageMetadata(
+  variables: ServerlessVariables,
+  image: Node | undefined,
+): MapNode | undefined {
+  const name = stringOf(image) ?? stringOf(valueAt(image, 'name'))
+  const images = name === undefined ? undefined : variables.lookUp('provider.ecr.images')
+  const built = name === undefined ? undefined : valueAt(images, name)
+  if (built === undefined) return undefined
+  const context = stringOf(built) ?? stringOf(valueAt(built, 'path'))
+  return mapNode(
+    {
+      DockerContext: context === undefined ? undefined : scalarNode(context, built),
+      Dockerfile: valueAt(built, 'file'),
+    },
+    built,
+  )
 }
 
 /** The variables of the provider, overridden by those of the function. */

@@ -76,7 +76,7 @@ export class ServerlessVariables {
     this.#busy.add(node)
     try {
       const value = this.#evaluate(text, node)
-      if (value.kind !== 'broken' || !this.#options.problems.isMuted) {
+      if (value.kind !== 'broken' || this.#options.problems.areReported) {
         this.#resolved.set(node, value)
       }
       return value

@@ -11,6 +11,8 @@ export interface Stack {
   readonly queues: readonly StackQueue[]
   readonly functions: readonly StackFunction[]
   readonly eventSources: readonly StackEventSource[]
+  /** HTTP requests that invoke functions. */
+  readonly routes: readonly StackRoute[]
   readonly alarms: readonly StackAlarm[]
 }
 
@@ -58,6 +60,26 @@ export interface StackEventSource {
   /** Patterns as JSON values. A message passes if one of them matches. Empty: all messages pass. */
   readonly filters: readonly unknown[]
   readonly enabled: boolean
+  readonly at: Place
+}
+
+/** A route of an API Gateway. */
+export interface StackRoute {
+  readonly logicalId: string
+  /** The name of the function, not its logical id. */
+  readonly function: string
+  /** `http`: an HTTP API. `rest`: a REST API. */
+  readonly api: 'http' | 'rest'
+  /** The format of the event. */
+  readonly payload: '1.0' | '2.0'
+  /** In upper case, or `ANY`. */
+  readonly method: string
+  /** Such as `/users/{id}` or `/files/{proxy+}`; `$default` for requests that no other route matches. */
+  readonly path: string
+  /** The stage of the API: `$default`, `dev`, `Prod`. */
+  readonly stage: string
+  /** Whether requests of other origins are allowed. */
+  readonly cors: boolean
   readonly at: Place
 }
 

@@ -16,7 +16,7 @@ export function traceAttempt(
   traces: Traces,
   { source, delivery }: Claimed,
   run: (trace: AttemptTrace) => Promise<void>,
-): void {
+): Promise<void> {
   const destination = source.setup.name
   const carrier = traceCarrierOf(delivery)
   const span = traces.start({
@@ -26,7 +26,7 @@ export function traceAttempt(
     parent: carrier ?? 'root',
     ...(carrier !== undefined && { links: [carrier] }),
   })
-  void span.run(() => run(new AttemptTrace(traces, span, destination)))
+  return span.run(() => run(new AttemptTrace(traces, span, destination)))
 }
 
 function attributesOf({ id, receiveCount, job, unit }: Delivery): Parameters<TraceSpan['set']>[0] {

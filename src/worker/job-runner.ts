@@ -117,13 +117,17 @@ export class JobRunner {
     return this.#setup.keeper.hold({ queue, receipt, visibilityMs, jobId: job?.id, ...claim })
   }
 
-  /** Calls `onFreed` when the handler has ended and its slot is free. Repeated calls have no effect. */
-  run(claimed: Claimed, onFreed: () => void): void {
+  /**
+   * Calls `onFreed` when the handler has ended and its slot is free; repeated calls have no effect. Resolves
+   * when the delivery is settled.
+   */
+  run(claimed: Claimed, onFreed: () => void): Promise<void> {
     this.#unsettled += 1
     const { traces } = this.#setup
-    if (traces === undefined) void this.#run(claimed, onFreed)
-    else
-      traceAttempt(traces, claimed, (trace) => this.#run(claimed, trace.detached(onFreed), trace))
+    if (traces === undefined) return this.#run(claimed, onFreed)
+    return traceAttempt(traces, claimed, (trace) =>
+      this.#run(claimed, trace.detached(onFreed), trace),
+    )
   }
 
   /** Releases a delivery that will not be run here, as if it had not been received. */

@@ -195,7 +195,7 @@ class WorkerRun {
       concurrency: setup.concurrency,
       heldNames: setup.heldNames,
       hold: (source, delivery, claim) => runner.hold(source, delivery, claim),
-      run: (claimed, onFreed) => runner.run(claimed, onFreed),
+      run: (claimed, onFreed) => void runner.run(claimed, onFreed),
       release: (claimed) => runner.release(claimed),
       onDrained: () => settler.flushSoon(),
       onFailure: ({ setup: { key } }, error, retryInMs) => {

@@ -116,6 +116,24 @@ export const importRules: readonly ImportRule[] = [
     types: ['sealing'],
     outside: ['node:'],
   },
+  // What programs use inside a Lambda function. The store is loaded by functions that have one.
+  {
+    part: 'lambda',
+    parts: [
+      'core',
+      'observability',
+      'contracts',
+      'backends',
+      'producer',
+      'jobs',
+      'receiving',
+      'flows',
+      'sqs',
+      'worker',
+      'app',
+    ],
+    outside: ['@aws-sdk/client-sqs'],
+  },
   {
     part: 'stacks',
     parts: ['core', 'contracts', 'backends', 'operations', 'templates', 'app/load-app.ts'],
@@ -165,7 +183,7 @@ export const importRules: readonly ImportRule[] = [
   { part: 'backend.ts', parts: ['backends'], outside: [] },
   {
     part: 'index.ts',
-    parts: ['core', 'contracts', 'flows', 'receiving', 'worker', 'app'],
+    parts: ['core', 'contracts', 'flows', 'receiving', 'worker', 'app', 'lambda'],
     types: ['observability', 'producer', 'jobs', 'maintenance', 'operations'],
     outside: [],
   },

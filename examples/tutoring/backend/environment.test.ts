@@ -13,22 +13,13 @@ describe('the environment of the backend', () => {
     for (const [name, url] of queues) assert.equal(example[name], url)
   })
 
-  test.each([
-    ['true', true],
-    [' ON ', true],
-    ['0', false],
-    ['', false],
-  ])('reads LLM_PAUSED=%j as %s', (LLM_PAUSED, isPaused) => {
-    assert.equal(readEnvironment({ LLM_PAUSED }).LLM_PAUSED, isPaused)
-  })
-
   test('is refused with the names of all wrong variables and no values', () => {
-    const wrong = { LLM_PAUSED: 'perhaps', SQS_OCR_QUEUE_URL: 'ocr-queue', PORT: 'secret' }
+    const wrong = { ANTHROPIC_BASE_URL: 'secret', SQS_OCR_QUEUE_URL: 'ocr-queue' }
     assert.throws(
       () => readEnvironment(wrong),
       ({ message }: Error) =>
-        ['LLM_PAUSED', 'SQS_OCR_QUEUE_URL', 'PORT'].every((name) => message.includes(name)) &&
-        !/perhaps|secret|ocr-queue/.test(message),
+        ['ANTHROPIC_BASE_URL', 'SQS_OCR_QUEUE_URL'].every((name) => message.includes(name)) &&
+        !/secret|ocr-queue/.test(message),
     )
   })
 })

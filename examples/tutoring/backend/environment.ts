@@ -6,13 +6,6 @@ import { z } from 'zod'
 
 const local = 'http://localhost:4566/000000000000/innova-backend-serverless-dev'
 const url = (queue: string) => z.url({ protocol: /^https?$/ }).default(`${local}-${queue}`)
-const flag = z
-  .string()
-  .default('false')
-  .transform((text) => text.trim().toLowerCase())
-  .pipe(z.enum(['true', '1', 'on', 'yes', 'false', '0', 'off', 'no', '']))
-  .transform((word) => ['true', '1', 'on', 'yes'].includes(word))
-
 const Variables = z.object({
   SQS_ATTEMPT_STREAM_URL: url('attempt-stream.fifo'),
   SQS_LLM_CLASSIFY_URL: url('llm-classify-queue'),
@@ -28,17 +21,11 @@ const Variables = z.object({
   ANTHROPIC_API_KEY: z.string().default(''),
   ANTHROPIC_BASE_URL: z.url().default('https://api.anthropic.com'),
   ANTHROPIC_MODEL: z.string().min(1).default('claude-sonnet-5-5'),
-  LLM_PAUSED: flag,
   /** The store that counts the model's budget. Without one, nothing is counted. */
   LLM_BUDGET_STORE: z
     .string()
     .transform((folder) => folder || undefined)
     .optional(),
-  PORT: z
-    .string()
-    .regex(/^\d{1,5}$/)
-    .default('3000')
-    .transform(Number),
 })
 
 export type Environment = z.infer<typeof Variables>

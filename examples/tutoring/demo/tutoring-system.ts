@@ -1,6 +1,6 @@
 /**
  * The whole system on this machine, in one folder: the server with the queues and functions of serverless.yml and
- * the app, the API, the AI engine, and a stub of Claude.
+ * the app, the AI engine, and a stub of Claude. The API is one of the functions.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -74,12 +74,11 @@ export class TutoringSystem implements AsyncDisposable {
       settings,
     )
     const [, endpoint = ''] = await server.waitForLine(/listening on (http:\S+)/)
-    const variables = { ...settings, ...localVariables(endpoint), PORT: '0' }
-    const api = start([join(example, 'backend/serve.ts')], variables)
+    const [, apiUrl = ''] = await server.waitForLine(/^functions: (http:\S+)$/)
+    const variables = { ...settings, ...localVariables(endpoint) }
     const engine = start([join(example, 'ai-engine/main.ts')], variables)
-    const [, apiUrl = ''] = await api.waitForLine(/^api (http:\S+)$/)
     await engine.waitForLine(/consumes \d+ queues/)
-    const programs = [api, engine, server]
+    const programs = [engine, server]
     return new TutoringSystem({ endpoint, apiUrl, claude, variables, folder, programs })
   }
 
@@ -118,7 +117,7 @@ export class TutoringSystem implements AsyncDisposable {
     client.destroy()
   }
 
-  /** Stops everything, and resolves to the exit codes of the three processes. */
+  /** Stops everything, and resolves to the exit codes of the processes. */
   async stop(): Promise<readonly (number | null)[]> {
     const codes: (number | null)[] = []
     for (const program of this.#programs) codes.push(await program.stop())

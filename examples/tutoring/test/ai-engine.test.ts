@@ -8,7 +8,7 @@ import { Program } from '../../shared/program.ts'
 import { until } from '../../shared/until.ts'
 import { attemptReprocessWorker } from '../backend/handlers/attempt-reprocess-worker.ts'
 import { guidePdf } from '../demo/guide-pdf.ts'
-import { type Fixture, failed, openFixture, studentId } from './fixture.ts'
+import { called, type Fixture, failed, openFixture, studentId } from './fixture.ts'
 
 const main = join(import.meta.dirname, '../ai-engine/main.ts')
 const sourcePdfKey = 'guides/uploads/1.pdf'
@@ -92,7 +92,7 @@ describe('the AI engine', () => {
       (await attemptReprocessQueue.statistics()).ready === 2
     await until(isGraded, 'both submissions are graded')
     const event = await take('SQS_ATTEMPT_REPROCESS_URL')
-    assert.deepEqual(failed(await attemptReprocessWorker(backend)(event)), [])
+    assert.deepEqual(failed(await called(attemptReprocessWorker(backend))(event)), [])
     const attempt = backend.stores.attempts.ofSubmission(String(sent['id']))
     assert.deepEqual(
       [attempt?.inputMode, attempt?.isCorrect, attempt?.alignmentSummary?.path, attempt?.provider],
@@ -147,7 +147,7 @@ describe('the AI engine', () => {
       'confidence',
       'trace_id',
     ])
-    assert.deepEqual(failed(await attemptReprocessWorker(backend)(event)), [])
+    assert.deepEqual(failed(await called(attemptReprocessWorker(backend))(event)), [])
     assert.equal(backend.stores.attempts.get(String(id))?.isCorrect, true)
   })
 

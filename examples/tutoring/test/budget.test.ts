@@ -6,7 +6,7 @@ import { tutoring } from '../backend/app.ts'
 import { llmClassifierWorker } from '../backend/handlers/llm-classifier-worker.ts'
 import { claudeClassifier } from '../backend/services/claude-classifier.ts'
 import { openTokenMeter } from '../backend/services/llm-budget.ts'
-import { type Fixture, failed, openFixture } from './fixture.ts'
+import { called, type Fixture, failed, openFixture } from './fixture.ts'
 
 const limit = tutoring.budgets?.['llm']?.limit ?? 0
 
@@ -15,7 +15,7 @@ async function classify(fixture: Fixture, line: string): Promise<readonly string
   const { attempt, take, classifying, mill } = fixture
   await attempt(line)
   const meter = { spend: async (tokens: number) => void (await mill.budgets.spend('llm', tokens)) }
-  const worker = llmClassifierWorker({ ...classifying, meter, isPaused: false })
+  const worker = called(llmClassifierWorker({ ...classifying, meter }))
   return failed(await worker(await take('SQS_LLM_CLASSIFY_URL')))
 }
 

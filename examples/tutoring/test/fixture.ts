@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
 import type { SQSEvent, SQSRecord } from 'aws-lambda'
-import { type Mill, open } from 'millrace'
+import { type LambdaHandler, type Mill, open } from 'millrace'
 import { serve } from 'millrace/server'
 import { onTestFinished, vi } from 'vitest'
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts'
@@ -143,6 +143,13 @@ function toRecord({
     eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:queue',
     awsRegion: 'us-east-1',
   }
+}
+
+/** Calls a function as Lambda does, with a minute of time. */
+export function called(handler: LambdaHandler): (event: SQSEvent) => ReturnType<LambdaHandler> {
+  const getRemainingTimeInMillis = (): number => 60_000
+  const context = { functionName: 'test', awsRequestId: 'request', getRemainingTimeInMillis }
+  return (event) => handler(event, context)
 }
 
 /** The message ids in a partial batch response. */

@@ -18,7 +18,7 @@ describe('the example', () => {
       '  read: 47 + 38 = 85: correct',
       '  A fourth one goes to innova-backend-serverless-dev-llm-classify-dlq, without a call to Claude.',
       '  An operator lifts the switch and redrives the dead letter: the attempt is CALCULATION_SLIP.',
-      'Stopped the API, the AI engine and the server, exit codes 0, 0, 0',
+      'Stopped the AI engine and the server, exit codes 0, 0',
       'All checks passed.',
     ]) {
       assert.ok(stdout.split('\n').includes(line), `${line}\nis missing in\n${stdout}`)

@@ -6,7 +6,7 @@ import { describe, test } from 'vitest'
 import { startCommand } from '../../../test/support/cli-process.ts'
 import { attemptReprocessWorker } from '../backend/handlers/attempt-reprocess-worker.ts'
 import type { AttemptReprocessMessage } from '../backend/messages.ts'
-import { type Fixture, failed, openFixture, studentId, unknownId } from './fixture.ts'
+import { called, type Fixture, failed, openFixture, studentId, unknownId } from './fixture.ts'
 
 const guideId = '7a1f6f54-2b8f-4c6f-8a8e-1d0a3a6f5b01'
 const questionId = '7a1f6f54-2b8f-4c6f-8a8e-1d0a3a6f5b02'
@@ -55,7 +55,7 @@ async function work(fixture: Fixture, ...messages: readonly AttemptReprocessMess
   await fixture.mill.queues.attemptReprocessQueue.sendMany([...messages])
   const event = await fixture.take('SQS_ATTEMPT_REPROCESS_URL')
   assert.equal(event.Records.length, messages.length)
-  const worker = attemptReprocessWorker(fixture.backend)
+  const worker = called(attemptReprocessWorker(fixture.backend))
   return { event, worker, response: await worker(event) }
 }
 

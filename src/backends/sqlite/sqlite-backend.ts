@@ -64,7 +64,7 @@ import { findingStore } from './findings/findings.ts'
 import { jobStore } from './jobs/job-store.ts'
 import { receiveNow } from './messages/claiming.ts'
 import { EmptyReceives } from './messages/empty-receives.ts'
-import { readLeaseStates } from './messages/leases.ts'
+import { readLeaseStates, readLeases } from './messages/leases.ts'
 import { insertMoveTask, markCancelling, readMoveTasks } from './messages/move-tasks.ts'
 import { peekMessages } from './messages/peeking.ts'
 import { dataVersion, hasSomethingReady } from './messages/ready-checks.ts'
@@ -280,6 +280,10 @@ export class SqliteBackend implements Backend {
 
   leaseStates(request: LeaseStates): Promise<readonly LeaseState[]> {
     return readNow(this.#writer, (view) => readLeaseStates(view, request))
+  }
+
+  readLeases(request: LeaseStates): Promise<readonly (Delivery | null)[]> {
+    return readNow(this.#writer, (view) => readLeases(view, request))
   }
 
   extend(request: Extend): Promise<readonly LeaseResult[]> {

@@ -10,7 +10,7 @@ import { DevLog, type DevLogFlags } from './dev-log.ts'
 import { exitCodes } from './exit-codes.ts'
 import { addListenOptions, type ListenFlags } from './listen-options.ts'
 import { logOn, logOption } from './log-on.ts'
-import { many } from './option-values.ts'
+import { many, wholeNumberIn } from './option-values.ts'
 import { greeting } from './serve-command.ts'
 import { addCredentialsHelp, serverCredentials, shownKey } from './server-credentials.ts'
 import type { Shell } from './shell.ts'
@@ -20,6 +20,7 @@ import { untilSignal } from './until-signal.ts'
 
 interface DevFlags extends ListenFlags, StackFlags, DevLogFlags {
   readonly envFile?: readonly string[]
+  readonly apiPort?: number
 }
 
 export function devCommand(parent: Command, shell: Shell): void {
@@ -30,6 +31,11 @@ export function devCommand(parent: Command, shell: Shell): void {
   })
   addStackOptions(addListenOptions(command))
     .option('--env-file <path>', 'file with environment variables for templates (repeatable)', many)
+    .option(
+      '--api-port <number>',
+      'port for HTTP functions; 0 chooses a free port (default: 3000)',
+      wholeNumberIn({ min: 0, max: 65_535 }),
+    )
     .option('--reports', 'print START, END and REPORT lines for each invocation, like CloudWatch')
     .addOption(logOption('warn'))
   addCredentialsHelp(command)
@@ -63,9 +69,12 @@ async function dev(call: Call<DevFlags>, named: readonly string[]): Promise<void
     onUp: (plans) => log.up(plans),
     onLogLine: (line) => log.line(line),
     onInvocation: (report) => log.invocation(report),
+    onRequest: (report) => log.request(report),
+    ...(flags.apiPort !== undefined && { apiPort: flags.apiPort }),
   })
   const exports = { url: running.url, region: place.region, ...shownKey(credentials) }
   output.line(greeting(running, exports))
+  if (running.apiUrl !== null) output.line(`functions: ${running.apiUrl}`)
   const keys = listenKeys(shell, running)
   if (keys !== undefined) output.notice(keys.help)
   const quit = keys === undefined ? [] : [keys.quit]

@@ -1,7 +1,7 @@
 /** The log of `millrace dev`: deployed stacks, problems, and invocations. */
 
 import { counted } from '../../core/counted.ts'
-import type { InvocationReport, LambdaLogLine } from '../../server/dev.ts'
+import type { InvocationReport, LambdaLogLine, RequestReport } from '../../server/dev.ts'
 import type { SourcePlan } from '../../stacks/bring-up.ts'
 import type { TemplateProblem } from '../../templates/stack.ts'
 import { printProblems } from './problem-lines.ts'
@@ -27,6 +27,7 @@ export class DevLog {
       const facts = [
         `${counted(steps.length, 'queue')} (${changed} new or changed)`,
         counted(stack.eventSources.length, 'event source'),
+        ...(stack.routes.length === 0 ? [] : [counted(stack.routes.length, 'route')]),
         ...(gone.length === 0 ? [] : [`no longer in the template: ${gone.join(', ')}`]),
       ]
       output.notice(
@@ -51,6 +52,15 @@ export class DevLog {
       const shown = line.split('\t').map(printable).join('\t')
       output.notice(`${from} ${colour(shown)}`)
     }
+  }
+
+  request({ method, path, function: name, status, durationMs }: RequestReport): void {
+    const { output } = this.#call
+    const { cyan, green, red } = output.noticePaint
+    const from = cyan(printable(name ?? 'no function'))
+    const what = printable(`${method} ${path}`)
+    const outcome = (status < 500 ? green : red)(String(status))
+    output.notice(`${from} ${what} ${outcome}: ${durationMs.toFixed(1)} ms`)
   }
 
   invocation(report: InvocationReport): void {

@@ -238,6 +238,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   in_flight_limit: 'unavailable',
   move_task_running: 'unavailable',
   wait_timed_out: 'unavailable',
+  send_failed: 'unavailable',
   aborted: 'unavailable',
   store_closed: 'unavailable',
   store_busy: 'unavailable',

@@ -72,6 +72,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   job_running: unexpected,
   job_not_finished: unexpected,
   wait_timed_out: unexpected,
+  send_failed: unexpected,
   flow_not_found: unexpected,
   schedule_not_found: unexpected,
   alarm_not_found: unexpected,

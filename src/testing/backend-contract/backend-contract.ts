@@ -53,6 +53,7 @@ import { describeNotifications } from './notifications.contract.ts'
 import { describePeek } from './peek.contract.ts'
 import { describePurge } from './purge.contract.ts'
 import { describeQueues } from './queues.contract.ts'
+import { describeReadLeases } from './read-leases.contract.ts'
 import { describeReceiveAttempts } from './receive-attempts.contract.ts'
 import { describeReceiving } from './receiving.contract.ts'
 import { describeRescheduling } from './rescheduling.contract.ts'
@@ -80,6 +81,7 @@ const behaviours = [
   describeSending,
   describeReceiving,
   describeLeases,
+  describeReadLeases,
   describeSettling,
   describeLateAcknowledgements,
   describeDelays,

@@ -7,6 +7,7 @@ import { compileFilters } from './event-filter.ts'
 import { isHandlerName } from './handler-file.ts'
 import {
   eventSourceKey,
+  invokedFunctions,
   isNodeRuntime,
   type LambdaEventSource,
   type LambdaFunction,
@@ -31,11 +32,11 @@ const filtersMax = 10
 const batchSizeWithoutWindow = 10
 const windowMsOfLargeBatches = 1_000
 
-/** Refuses what AWS would refuse, all in one error. Functions without an event source are not run. */
-export function checkLambdaSet({ functions, eventSources }: LambdaSet): void {
+/** Refuses what AWS would refuse, all in one error. Functions that nothing invokes are not checked. */
+export function checkLambdaSet(set: LambdaSet): void {
+  const { functions, eventSources } = set
   const violations: Violations = []
-  const fed = new Set(eventSources.map((source) => source.function))
-  for (const one of functions.filter(({ name }) => fed.has(name))) {
+  for (const one of invokedFunctions(set)) {
     refuseOtherRuntimes(one)
     checkFunction(violations, one)
   }

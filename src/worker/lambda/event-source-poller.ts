@@ -3,7 +3,7 @@
  * the function. Invocations run concurrently. It receives nothing that it could not invoke, so a busy
  * function costs its messages no receives.
  */
-import type { Backend, Delivery, Outcome } from '../../backends/backend.ts'
+import type { Backend, Delivery, Outcome, SettleResult } from '../../backends/backend.ts'
 import { isFifoName } from '../../core/check-queue.ts'
 import { isStoreGone } from '../../core/millrace-error.ts'
 import { pause } from '../../core/pause.ts'
@@ -219,8 +219,11 @@ export class EventSourcePoller {
     )
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined) onFailure('settle', failed.reason, 0)
-    return results.filter(
-      (result) => result.status === 'fulfilled' && result.value.status === 'settled',
-    ).length
+    return results.filter((result) => result.status === 'fulfilled' && isDone(result.value)).length
   }
+}
+
+/** A function with a store settles its own messages, so they may be gone already. */
+function isDone({ status }: SettleResult): boolean {
+  return status === 'settled' || status === 'gone'
 }

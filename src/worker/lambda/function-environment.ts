@@ -12,6 +12,10 @@ export type Variables = Readonly<Record<string, string>>
 export interface FunctionPlace extends QueuePlace {
   /** The URL of the SQS endpoint. Absent if functions use AWS itself. */
   readonly endpoint?: string | undefined
+  /** The folder of the store, for functions that use it. Absent if they cannot reach one. */
+  readonly data?: string | undefined
+  /** The stage of the apps. Absent if each app decides. */
+  readonly stage?: string | undefined
   /** The environment of the process that runs the functions. */
   readonly host: Readonly<Record<string, string | undefined>>
 }
@@ -38,7 +42,7 @@ const credentialsWithoutAny: Variables = {
 
 export function functionEnvironment(
   { name, handler, folder, runtime, memoryMb, environment }: LambdaFunction,
-  { region, endpoint, host }: FunctionPlace,
+  { region, endpoint, data, stage, host }: FunctionPlace,
   { logGroupName, logStreamName }: ContextFacts,
 ): Variables {
   const own = pick(host, credentials)
@@ -46,6 +50,8 @@ export function functionEnvironment(
     ...pick(host, fromHost),
     ...(own['AWS_ACCESS_KEY_ID'] === undefined ? credentialsWithoutAny : own),
     ...(endpoint !== undefined && { AWS_ENDPOINT_URL_SQS: endpoint }),
+    ...(data !== undefined && { MILLRACE_DATA: data }),
+    ...(stage !== undefined && { MILLRACE_STAGE: stage }),
     TZ: ':UTC',
     ...environment,
     // A function cannot override these, as on AWS.

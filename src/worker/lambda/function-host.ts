@@ -10,7 +10,6 @@ import { type FunctionPlace, functionEnvironment } from './function-environment.
 import { type InvocationFigures, InvocationLog, type LambdaLogLine } from './invocation-log.ts'
 import { type LambdaError, runtimeError } from './lambda-error.ts'
 import { hasCallbacks, type LambdaFunction } from './lambda-set.ts'
-import type { SqsEvent } from './sqs-event.ts'
 import type { ContextFacts } from './thread-protocol.ts'
 
 export interface FunctionHostSetup {
@@ -69,7 +68,7 @@ export class FunctionHost {
     await Promise.all(this.#closing)
   }
 
-  async invoke(event: SqsEvent): Promise<Invocation> {
+  async invoke(event: unknown): Promise<Invocation> {
     const { ports } = this.#setup
     const { timeoutMs, memoryMb } = this.#definition
     const generation = this.#generation

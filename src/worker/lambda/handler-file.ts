@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { handlerExtensions } from '../../core/handler-extensions.ts'
 
 export interface HandlerName {
   /** The file without its extension, relative to the function's folder. */
@@ -11,9 +12,6 @@ export interface HandlerName {
   /** The path from the module to the function: `['a', 'b']` for `index.a.b`. */
   readonly path: readonly string[]
 }
-
-/** A built file is preferred to its source, because it is the one that would be deployed. */
-const endings: readonly string[] = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
 
 export function isHandlerName(handler: string): boolean {
   return !handler.includes('..') && /^[^.]+(?:\.[^./]+)+$/.test(basename(handler))
@@ -27,10 +25,10 @@ export function parseHandlerName(handler: string): HandlerName {
 /** The file of a module in a folder; undefined if there is none. */
 export function findModule(folder: string, module: string): string | undefined {
   const stem = join(folder, module)
-  return endings.map((ending) => stem + ending).find((file) => existsSync(file))
+  return handlerExtensions.map((extension) => stem + extension).find((file) => existsSync(file))
 }
 
 /** The file names that were tried, for the error message. */
 export function triedFileNames(module: string): string {
-  return `${module}{${endings.join(',')}}`
+  return `${module}{${handlerExtensions.join(',')}}`
 }

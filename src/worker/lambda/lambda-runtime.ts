@@ -12,11 +12,12 @@ import type { QueuePlace } from '../../sqs/queue-address.ts'
 import { Settler } from '../settler.ts'
 import { checkLambdaSet } from './check-lambda-set.ts'
 import { type BatchReport, EventSourcePoller, type PollerWork } from './event-source-poller.ts'
-import { FunctionHost } from './function-host.ts'
+import { FunctionHost, type Invocation } from './function-host.ts'
 import { type LambdaLogLine, toLogger } from './invocation-log.ts'
 import { type InvocationReport, invocationReport, logInvocation } from './invocation-report.ts'
 import {
   eventSourceKey,
+  invokedFunctions,
   isSameEventSource,
   isSameFunction,
   type LambdaEventSource,
@@ -33,6 +34,10 @@ export interface LambdaRuntimeOptions {
   readonly account: string
   /** The URL at which functions reach the SQS endpoint: `http://127.0.0.1:4566`. */
   readonly endpoint?: string
+  /** The folder of the store, for functions that use it. */
+  readonly data?: string
+  /** The stage of the apps that functions use. */
+  readonly stage?: string
   /** Gets the log lines of the runtime. Default: none. */
   readonly log?: Logger
   /** Called with each line of a function's log, as CloudWatch would have it. Default: lines go to `log`. */
@@ -138,6 +143,18 @@ export class LambdaRuntime {
   }
 
   /**
+   * Invokes a function with any event, as soon as its concurrency allows. Resolves with undefined if the
+   * signal is aborted before, or if the function does not exist.
+   */
+  async invoke(name: string, event: unknown, signal: AbortSignal): Promise<Invocation | undefined> {
+    const running = this.#functions.get(name)
+    if (running === undefined || this.#stopped !== undefined) return undefined
+    const slot = await this.#slots.acquire([running.limit, this.#account], signal)
+    if (slot === undefined) return undefined
+    return running.host.invoke(event).finally(slot)
+  }
+
+  /**
    * Stops collecting batches. Resolves when running invocations have ended. Repeated calls share one promise.
    */
   stop(): Promise<void> {
@@ -160,7 +177,8 @@ export class LambdaRuntime {
     return this.#changes
   }
 
-  async #change({ functions, eventSources }: LambdaSet): Promise<void> {
+  async #change(set: LambdaSet): Promise<void> {
+    const { eventSources } = set
     const enabled = eventSources.filter((source) => source.enabled)
     const wanted = new Map(enabled.map((source) => [eventSourceKey(source), source]))
     const opening = await Promise.all(
@@ -172,8 +190,7 @@ export class LambdaRuntime {
       this.#sources.delete(key)
       this.#leave(poller.stop())
     }
-    const fed = new Set(eventSources.map((source) => source.function))
-    this.#host(functions.filter(({ name }) => fed.has(name)))
+    this.#host(invokedFunctions(set))
     for (const { source, visibilityMs } of opening) {
       this.#sources.set(eventSourceKey(source), this.#open(source, visibilityMs))
     }
@@ -213,10 +230,11 @@ export class LambdaRuntime {
   }
 
   #openFunction(definition: LambdaFunction): RunningFunction {
-    const { ports, region, account, endpoint, hostEnvironment, idleMs, onLogLine } = this.#options
+    const { ports, region, account, endpoint, data, stage, hostEnvironment } = this.#options
+    const { idleMs, onLogLine } = this.#options
     const host = new FunctionHost(definition, {
       ports,
-      place: { region, account, endpoint, host: hostEnvironment ?? {} },
+      place: { region, account, endpoint, data, stage, host: hostEnvironment ?? {} },
       idleMs: idleMs ?? defaults.idleMs,
       onLogLine: onLogLine ?? toLogger(this.#log),
       onReload: (name) => this.#log.info({ function: name }, 'function code changed'),

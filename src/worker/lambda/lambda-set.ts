@@ -7,6 +7,18 @@ import { canonicalJson } from '../../core/canonical-json.ts'
 export interface LambdaSet {
   readonly functions: readonly LambdaFunction[]
   readonly eventSources: readonly LambdaEventSource[]
+  /** The names of functions that are invoked by something other than a queue. */
+  readonly served?: readonly string[]
+}
+
+/** The functions that something invokes. Others are not run. */
+export function invokedFunctions({
+  functions,
+  eventSources,
+  served = [],
+}: LambdaSet): readonly LambdaFunction[] {
+  const invoked = new Set([...eventSources.map((source) => source.function), ...served])
+  return functions.filter(({ name }) => invoked.has(name))
 }
 
 export interface LambdaFunction {

@@ -1,6 +1,5 @@
 /** The messages between the runtime and the thread of an execution environment. */
 import type { LambdaError } from './lambda-error.ts'
-import type { SqsEvent } from './sqs-event.ts'
 
 /** What a thread is started with. */
 export interface ThreadData {
@@ -23,7 +22,7 @@ export interface ContextFacts {
 
 export interface InvokeMessage {
   readonly requestId: string
-  readonly event: SqsEvent
+  readonly event: unknown
   readonly remainingMs: number
   /** `_X_AMZN_TRACE_ID`. */
   readonly trace: string

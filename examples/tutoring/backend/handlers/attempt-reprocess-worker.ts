@@ -1,25 +1,18 @@
 /** attemptReprocessWorker: stores what the AI engine has read from photos. */
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
-import { messageCodec } from 'millrace'
+import { type LambdaHandler, lambdaHandler } from 'millrace'
 import { tutoring } from '../app.ts'
 import { openBackend } from '../open-backend.ts'
 import { type ReprocessingParts, reprocessAttempt } from '../services/reprocess-attempt.ts'
-import { eachRecord } from './batch-response.ts'
 
-type Worker = (event: SQSEvent) => Promise<SQSBatchResponse>
-
-const codec = messageCodec(tutoring.queues.attemptReprocessQueue)
-
-export function attemptReprocessWorker(parts: ReprocessingParts): Worker {
-  return (event) =>
-    eachRecord(event, async ({ body }) => {
-      await reprocessAttempt(parts, await codec.decode(body))
-    })
+export function attemptReprocessWorker(parts: ReprocessingParts): LambdaHandler {
+  return lambdaHandler(tutoring, 'attemptReprocessQueue', (message) =>
+    reprocessAttempt(parts, message),
+  )
 }
 
-let worker: Worker | undefined
+let worker: LambdaHandler | undefined
 
-export const handler: Worker = (event) => {
+export const handler: LambdaHandler = (event, context) => {
   worker ??= attemptReprocessWorker(openBackend())
-  return worker(event)
+  return worker(event, context)
 }

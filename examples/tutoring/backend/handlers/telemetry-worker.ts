@@ -1,31 +1,23 @@
 /** telemetryWorker: stores the events of attempts in order and once. */
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
-import { messageCodec } from 'millrace'
+import { type LambdaHandler, lambdaHandler } from 'millrace'
 import { tutoring } from '../app.ts'
 import { openBackend } from '../open-backend.ts'
 import type { Telemetry } from '../stores/telemetry.ts'
-import { inOrder } from './batch-response.ts'
 
-type Worker = (event: SQSEvent) => Promise<SQSBatchResponse>
-
-const codec = messageCodec(tutoring.queues.attemptStream)
-
-export function telemetryWorker(telemetry: Telemetry): Worker {
-  return (event) =>
-    inOrder(event, async ({ body, messageId, attributes }) => {
-      const { MessageDeduplicationId, SequenceNumber = '' } = attributes
-      const position = {
-        deduplicationId: MessageDeduplicationId ?? messageId,
-        sequence: SequenceNumber,
-      }
-      telemetry.add(await codec.decode(body), position)
+export function telemetryWorker(telemetry: Telemetry): LambdaHandler {
+  return lambdaHandler(tutoring, 'attemptStream', (event, { record }) => {
+    const { MessageDeduplicationId, SequenceNumber = '' } = record.attributes
+    telemetry.add(event, {
+      deduplicationId: MessageDeduplicationId ?? record.messageId,
+      sequence: SequenceNumber,
     })
+  })
 }
 
-let worker: Worker | undefined
+let worker: LambdaHandler | undefined
 
 /** The stores are opened for the first event and stay open. */
-export const handler: Worker = (event) => {
+export const handler: LambdaHandler = (event, context) => {
   worker ??= telemetryWorker(openBackend().stores.telemetry)
-  return worker(event)
+  return worker(event, context)
 }

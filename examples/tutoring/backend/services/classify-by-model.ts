@@ -1,12 +1,12 @@
 /** What llmClassifierWorker does with one message: loads the attempt, calls the model, stores the result. */
 import type { LlmClassifyMessage } from '../messages.ts'
+import type { QueueSender } from '../open-backend.ts'
 import { errorTagId } from '../rules/taxonomy.ts'
 import type { Attempt } from '../stores/attempts.ts'
 import type { Stores } from '../stores/stores.ts'
 import { announceAttempt, isUnclassified } from './announce-attempt.ts'
 import type { ErrorClassifier } from './claude-classifier.ts'
 import type { TokenMeter } from './llm-budget.ts'
-import type { QueueSender } from './queue-sender.ts'
 
 export interface ClassifyingParts {
   readonly stores: Stores

@@ -5,13 +5,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { AttemptReprocessMessage } from '../messages.ts'
+import type { QueueSender } from '../open-backend.ts'
 import { classifyAttempt } from '../rules/classify-attempt.ts'
 import { errorTagId } from '../rules/taxonomy.ts'
 import type { Attempt } from '../stores/attempts.ts'
 import type { Stores } from '../stores/stores.ts'
 import { announceAttempt } from './announce-attempt.ts'
 import { statementFor } from './classify-by-model.ts'
-import type { QueueSender } from './queue-sender.ts'
 
 export interface ReprocessingParts {
   readonly stores: Stores

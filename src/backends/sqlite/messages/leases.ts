@@ -1,12 +1,18 @@
 /** Reads what a receipt names now; changes nothing. */
 import { parseReceipt, type Receipt } from '../../../core/receipt.ts'
-import type { LeaseRefusal, LeaseState, LeaseStates } from '../../backend.ts'
+import type { Delivery, LeaseRefusal, LeaseState, LeaseStates } from '../../backend.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import { decodeDetails } from '../jobs/job-details.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { expiryOf, isRunning } from './expiry.ts'
-import { type ContentRow, leased, type MessageRow, messageColumns } from './message-rows.ts'
+import {
+  type ContentRow,
+  deliveryFromRow,
+  leased,
+  type MessageRow,
+  messageColumns,
+} from './message-rows.ts'
 
 const findMessage = query<MessageRow>(`SELECT ${messageColumns} FROM message WHERE sequence = ?`)
 
@@ -18,6 +24,25 @@ export function readLeaseStates(view: StoreView, request: LeaseStates): readonly
     // A receipt of a queue that was deleted and created again: its message went with the old one.
     if (receipt === undefined) return 'gone'
     return leaseRefusal(view, findRow(view, queue, receipt), receipt) ?? 'live'
+  })
+}
+
+/** The deliveries of live leases, with the times of the latest extension. */
+export function readLeases(view: StoreView, request: LeaseStates): readonly (Delivery | null)[] {
+  const queue = view.queue(request.queue)
+  return request.receipts.map((text) => {
+    const receipt = receiptFor(queue, text)
+    if (receipt === undefined) return null
+    const row = findRow(view, queue, receipt)
+    if (row === undefined || leaseRefusal(view, row, receipt) !== undefined) return null
+    return deliveryFromRow(row, view.session, {
+      queueId: queue.id,
+      token: row.token,
+      leasedAt: row.leased_at,
+      leaseExpiresAt: row.held_until ?? row.due_at,
+      receiveCount: row.receive_count,
+      firstReceivedAt: row.first_received_at,
+    })
   })
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
-import { defineApp } from '../contracts/define-app.ts'
-import { jobs } from '../contracts/jobs-declaration.ts'
-import { queue } from '../contracts/queue-declaration.ts'
-import { resolveQueues } from '../contracts/resolve-queues.ts'
+import { defineApp } from './define-app.ts'
 import { heldNamesIn } from './held-names.ts'
+import { jobs } from './jobs-declaration.ts'
+import { queue } from './queue-declaration.ts'
+import { resolveQueues } from './resolve-queues.ts'
 
 const { planned } = resolveQueues(
   defineApp('app', {
