@@ -99,16 +99,23 @@ export {
   type WithDeadLetters,
 } from './contracts/queue-declaration.ts'
 export {
-  type CronSchedule,
+  type CronTiming,
   type DeclaredSchedule,
   type DeclaredSchedules,
   type FixedPayload,
-  type IntervalSchedule,
+  type IntervalTiming,
   type MissedTicks,
+  type ScheduledJob,
+  type ScheduledSend,
   type ScheduleOptions,
+  type SchedulePayload,
+  type SchedulePolicy,
+  type ScheduleTarget,
+  type ScheduleTiming,
   schedule,
   type TickFacts,
 } from './contracts/schedule-declaration.ts'
+export type { RuntimeSchedule } from './contracts/schedule-types.ts'
 export type { DefaultTiers, Tier, Tiers } from './contracts/tier-declaration.ts'
 export type { AlarmMetricName, AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
 export type { Duration } from './core/durations.ts'
@@ -162,16 +169,23 @@ export {
   type SqlValue,
   type StoreConnection,
 } from './flows/replace-rows.ts'
-export type { Schedule, ScheduleHandle, Schedules } from './flows/schedules.ts'
+export type { ScheduleDefinition } from './flows/schedule-definition.ts'
+export type { Schedule, ScheduleHandle } from './flows/schedule-handle.ts'
+export type {
+  ListSchedulesOptions,
+  NamedSchedule,
+  ScheduleMethods,
+  Schedules,
+} from './flows/schedules.ts'
 export type { AppJobs, JobsKey, ListJobsOptions } from './jobs/app-jobs.ts'
 export type { JobWorkOptions, Work } from './jobs/emitter.ts'
 export type { FinishedJob, Job } from './jobs/job.ts'
 export type { EnqueueOptions, EnqueueTogether, JobOptions } from './jobs/job-options.ts'
 export type { JobEntry, JobOfType } from './jobs/job-producer.ts'
 export type { WaitOptions } from './jobs/wait-for-job.ts'
+export type { TickFailure } from './maintenance/due-tick.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'
 export type { UndeliveredNotification } from './maintenance/relay.ts'
-export type { TickFailure } from './maintenance/scheduler.ts'
 export type { SweepFailure } from './maintenance/sweeper.ts'
 export type { LogFields, Logger } from './observability/logger.ts'
 export type { AlarmHistoryOptions, Alarms, TestAlarmOptions } from './operations/alarms/alarms.ts'

@@ -7,9 +7,8 @@ import { scopedName, valueName } from '../contracts/resolve-names.ts'
 import type { ResolvedQueues } from '../contracts/resolve-queues.ts'
 import { scopeText } from '../contracts/scope-text.ts'
 import { durationMs } from '../core/durations.ts'
-import { minuteMs } from '../core/minutes.ts'
 import type { Ports } from '../core/ports.ts'
-import { planSchedules } from '../flows/planned-schedules.ts'
+import type { SchedulePlan } from '../flows/planned-schedules.ts'
 import type { AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
 import { Janitor } from '../maintenance/janitor.ts'
 import { Sampler } from '../maintenance/sampler.ts'
@@ -32,6 +31,7 @@ export interface AppMaintenanceSetup extends StoreMaintenanceSetup {
   readonly app: App
   readonly stage: string
   readonly resolved: ResolvedQueues
+  readonly schedulePlan: SchedulePlan
   readonly log: Logger
   /** Evaluates the alarms of the app, if the backend supports alarms. */
   readonly alarmWatch: AlarmWatch | undefined
@@ -90,16 +90,11 @@ function samplerOf(setup: StoreMaintenanceSetup): Service | undefined {
 }
 
 function schedulerOf(setup: AppMaintenanceSetup): Service | undefined {
-  const { app, stage, resolved, backend, ports, log, onNotice } = setup
-  const { queues } = resolved
-  const schedules = planSchedules({ app, stage, queues, backend, ids: ports.ids })
+  const { backend, schedulePlan: plan, ports, log, onNotice } = setup
   if (backend.schedules === null) return undefined
   return new Scheduler({
     store: backend.schedules,
-    scope: scopeText({ app: app.name, stage }),
-    schedules,
-    // Without schedules, it only removes schedules of earlier versions.
-    ...(schedules.length === 0 && { intervalMs: minuteMs }),
+    plan,
     timers: ports.timers,
     log,
     onTickFailure: (failure) => onNotice({ kind: 'tick_failed', ...failure }),

@@ -15,6 +15,7 @@ import { serverDefaults } from '../core/server-defaults.ts'
 import { createCollectors, refuseCollectors } from '../flows/collectors.ts'
 import { ensureSchedules } from '../flows/ensure-schedules.ts'
 import { createFlows, refuseFlows } from '../flows/flows.ts'
+import { planSchedules } from '../flows/planned-schedules.ts'
 import { createSchedules } from '../flows/schedules.ts'
 import { createAppJobs } from '../jobs/app-jobs.ts'
 import { createEmitter } from '../jobs/emitter.ts'
@@ -67,13 +68,15 @@ export async function openApp<const Opened extends App>(
   const heldNames = heldNamesIn(process.env, resolved.planned)
   const { backend, storeFile, closeBackend } = await backendOf(options, ports, onNotice)
   const tally = new HandlerTally((key) => resolved.queues.find((one) => one.key === key)?.name)
+  const { queues } = resolved
+  const schedulePlan = planSchedules({ app, stage, queues, backend, ids: ports.ids })
   let maintenance: Maintenance
   try {
     const alarmWatch = watchAppAlarms({ app, stage, resolved, backend, ports, onChange, onNotice })
     refuseFlows(app, backend)
     refuseCollectors(app, backend)
     await ensureQueues(backend, resolved)
-    await ensureSchedules({ app, stage, queues: resolved.queues, backend, ids: ports.ids })
+    await ensureSchedules(schedulePlan, backend)
     await alarmWatch?.declare()
     maintenance = startAppMaintenance({
       app,
@@ -81,6 +84,7 @@ export async function openApp<const Opened extends App>(
       resolved,
       backend,
       ports,
+      schedulePlan,
       log,
       alarmWatch,
       tally,
@@ -96,7 +100,6 @@ export async function openApp<const Opened extends App>(
   const emitter = createEmitter({ app, backend, queues: resolved.queues, ids: ports.ids })
   const scope = { app: app.name, stage }
   const flows = createFlows<Opened['queues'], Opened>({ app, scope, backend, emitter })
-  const { queues } = resolved
   const collecting = createCollectors<Opened>({ app, scope, queues, backend, emitter })
   const workers: Worker[] = []
   const unstarted = new UnstartedWorkers({ timers: ports.timers, onNotice })
@@ -122,14 +125,7 @@ export async function openApp<const Opened extends App>(
     budgets: createBudgets(backend, app.budgets),
     metrics: createMetrics({ backend, clock: ports.clock, scope, queues: resolved.queues }),
     alarms: createAlarms({ backend, onChange, owner: appAlarmOwner({ app, stage }) }),
-    schedules: createSchedules<Opened>({
-      app,
-      stage,
-      queues: resolved.queues,
-      backend,
-      ids: ports.ids,
-      log,
-    }),
+    schedules: createSchedules<Opened>({ app, plan: schedulePlan, backend, ids: ports.ids, log }),
     inbox: (key) => inboxOf({ resolved, backend, heldNames }, key),
     worker: (workerOptions) => {
       // The types ensure that every queue and type has a handler.

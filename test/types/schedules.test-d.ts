@@ -12,10 +12,10 @@ import {
 const reports = defineApp('reports', {
   queues: { reports: queue() },
   schedules: {
-    nightly: schedule({ cron: '0 2 * * *', zone: 'Europe/Berlin', queue: 'reports' }),
+    nightly: schedule({ cron: '0 2 * * *', timezone: 'Europe/Berlin', send: { queue: 'reports' } }),
     hourly: schedule({
       every: '1h',
-      queue: 'reports',
+      send: { queue: 'reports' },
       payload: (tick) => {
         expectTypeOf(tick).toEqualTypeOf<TickFacts>()
         return { at: tick.at }
@@ -38,7 +38,8 @@ describe('schedules', () => {
     mill.schedules.weekly
     // @ts-expect-error the app has none
     without.schedules.nightly
-    expectTypeOf(any.schedules).toEqualTypeOf<{ readonly [key: string]: ScheduleHandle }>()
+    expectTypeOf(any.schedules['weekly']).toEqualTypeOf<ScheduleHandle | undefined>()
+    expectTypeOf(any.schedules.get('weekly')).toEqualTypeOf<ScheduleHandle>()
   })
 
   test('are paused, resumed and run by somebody', () => {
@@ -49,14 +50,14 @@ describe('schedules', () => {
 
   test('have one rule', () => {
     // @ts-expect-error there is no rule
-    schedule({ queue: 'reports' })
+    schedule({ send: { queue: 'reports' } })
     // @ts-expect-error there are two rules
-    schedule({ cron: '* * * * *', every: '1h', queue: 'reports' })
+    schedule({ cron: '* * * * *', every: '1h', send: { queue: 'reports' } })
     // @ts-expect-error an interval is the same in every zone
-    schedule({ every: '1h', zone: 'UTC', queue: 'reports' })
+    schedule({ every: '1h', timezone: 'UTC', send: { queue: 'reports' } })
     // @ts-expect-error no duration
-    schedule({ every: '1 hour', queue: 'reports' })
+    schedule({ every: '1 hour', send: { queue: 'reports' } })
     // @ts-expect-error no such policy
-    schedule({ every: '1h', queue: 'reports', missed: 'twice' })
+    schedule({ every: '1h', send: { queue: 'reports' }, missed: 'twice' })
   })
 })

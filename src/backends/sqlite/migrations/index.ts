@@ -16,6 +16,7 @@ import { keptBatchesAndAlarmRenewals } from './0015-kept-batches-and-alarm-renew
 import { plainNames } from './0016-plain-names.ts'
 import { stacks } from './0017-stacks.ts'
 import { pacedMovesAndReleases } from './0018-paced-moves-and-releases.ts'
+import { runtimeSchedules } from './0019-runtime-schedules.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -37,4 +38,5 @@ export const migrations: readonly string[] = [
   plainNames,
   stacks,
   pacedMovesAndReleases,
+  runtimeSchedules,
 ]
