@@ -33,7 +33,7 @@ export async function setSchedules(
 ): Promise<readonly ScheduleChange[]> {
   const { app, plan, store } = setup
   const queues: CheckedQueues = new Map(Object.entries(app.queues))
-  refuseAll(given.flatMap((one) => checkGiven(one, queues, plan)))
+  refuseAll([...given.flatMap((one) => checkGiven(one, queues, plan)), ...repeated(given)])
   const now = await store.now()
   // They have passed the checks above.
   const wellFormed = given as readonly WellFormed[]
@@ -76,6 +76,17 @@ function checkGiven(
     into.push({ field: `${prefix}payload`, given: 'a function', allowed })
   }
   return into
+}
+
+function repeated(given: readonly NamedOptions[]): readonly Violation[] {
+  const seen = new Set<unknown>()
+  return given.flatMap(({ name, field }) => {
+    if (!seen.has(name)) {
+      seen.add(name)
+      return []
+    }
+    return { field: `${field}.name`, given: describeGiven(name), allowed: 'each name once' }
+  })
 }
 
 interface Prepared {

@@ -50,6 +50,7 @@ import { describeQueues } from './queues.contract.ts'
 import { describeReceiveAttempts } from './receive-attempts.contract.ts'
 import { describeReceiving } from './receiving.contract.ts'
 import { describeRetention } from './retention.contract.ts'
+import { describeRuntimeSchedules } from './runtime-schedules.contract.ts'
 import { describeSchedules } from './schedules.contract.ts'
 import { describeSending } from './sending.contract.ts'
 import { describeSettling } from './settling.contract.ts'
@@ -103,6 +104,7 @@ const behaviours = [
   describeInboxFencing,
   describeInboxHistory,
   describeSchedules,
+  describeRuntimeSchedules,
   describeStuckJobs,
   describeFindings,
   describeStacks,
