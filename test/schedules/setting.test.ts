@@ -236,7 +236,11 @@ describe('a schedule is refused, and nothing changes, with', () => {
     ['a name that is too long', 'x'.repeat(257), /^MillraceError: name: .*1 to 256 characters/],
     ['a name that is no text', 7, /^MillraceError: name: got 7/],
     ['a name with a NUL', 'a\0b', /^MillraceError: name: .*without NUL/],
-    ['the name of a declared one', 'nightlyReport', /^MillraceError: name: .*no declared schedule has/],
+    [
+      'the name of a declared one',
+      'nightlyReport',
+      /^MillraceError: name: .*no declared schedule has/,
+    ],
     ['its name in the store', 'nightly-report', /not declared by an app/],
   ])('%s', async (_what, name, complaint) => {
     const { mill } = await openScene(app)
