@@ -3,23 +3,15 @@
  * depend is taken out of its statement, and the runs must find a difference.
  */
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
 import { CommitFaults } from './commit-faults.ts'
 import { FlowInspector, FlowRun, prepareQueues } from './flow-run.ts'
+import { type Mutation, mutate } from './mutated-statements.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 
 const seed = Number(process.env['MILLRACE_SEED'] ?? 20_260_101)
 const runsMax = 200
-
-interface Mutation {
-  readonly rule: string
-  /** The statement, as the beginning of its text on one line. */
-  readonly statement: string
-  readonly part: RegExp
-  readonly becomes: string
-}
 
 const finalize = "UPDATE flow SET status = 'finalized', ended_at = ?, overdue = 0, look_at"
 
@@ -116,19 +108,6 @@ describe('a rule of flows that is taken out', () => {
     }, 120_000)
   }
 })
-
-/** Changes statements that are prepared from now on; the answer fills with those that it met. */
-function mutate({ statement, part, becomes }: Mutation): ReadonlySet<string> {
-  const mutated = new Set<string>()
-  const prepareWithFaults = DatabaseSync.prototype.prepare
-  DatabaseSync.prototype.prepare = function (this: DatabaseSync, text: string, ...rest) {
-    const line = text.replaceAll(/\s+/g, ' ').trim()
-    const isMeant = line.startsWith(statement) && part.test(line)
-    if (isMeant) mutated.add(line)
-    return prepareWithFaults.call(this, isMeant ? line.replace(part, becomes) : text, ...rest)
-  }
-  return mutated
-}
 
 async function firstFailure(faults: CommitFaults): Promise<unknown> {
   const engine = await sqliteEngine()
