@@ -1,5 +1,6 @@
 /** Each step of a job alone, compared with the raw limit of the store, and with many waiting or finished jobs. */
 import { join } from 'node:path'
+import { inTurns } from '../load.ts'
 import { RawStore } from '../raw-sqlite.ts'
 import { type Row, ratioRow } from '../report.ts'
 import { type BenchMill, enqueueBulk, openBench, processJobs, timed, timedEnqueue } from './app.ts'
@@ -54,21 +55,6 @@ export async function stepRows(folder: string, size: StepsSize): Promise<readonl
   raw.close()
   for (const mill of [fresh, waiting, finished]) await mill.close()
   return rowsOf(rounds, history)
-}
-
-/** Runs them in turn, starting with another one each time. Results are in the order of the stores. */
-async function inTurns(
-  mills: readonly BenchMill[],
-  round: number,
-  run: (mill: BenchMill) => Promise<number>,
-): Promise<readonly number[]> {
-  const rates: number[] = []
-  for (let turn = 0; turn < mills.length; turn += 1) {
-    const index = (round + turn) % mills.length
-    const mill = mills[index]
-    if (mill !== undefined) rates[index] = await run(mill)
-  }
-  return rates
 }
 
 async function openAll(folder: string): Promise<[BenchMill, BenchMill, BenchMill]> {

@@ -75,19 +75,45 @@ function intervalRule(everyMs: number): ScheduleRule {
 
 const secondMs = 1_000
 
-/** Croner takes longer to read an expression than to compute a tick, and schedules often share one. */
-const readCrons = new Map<string, Cron>()
+/**
+ * Croner takes longer to read an expression than to compute a tick, and both take longer than the rest of a
+ * tick. Schedules often share an expression, and are asked for the same tick one after the other.
+ */
+const readCrons = new Map<string, ReadCron>()
 const readCronsMax = 1_000
 
-function readCron(fields: string, timezone: string): Cron {
+interface ReadCron {
+  readonly cron: Cron
+  nextAfter(atMs: number): number | null
+}
+
+function readCron(fields: string, timezone: string): ReadCron {
   const text = `${fields} in ${timezone}`
   const known = readCrons.get(text)
   if (known !== undefined) return known
   const cron = new Cron(fields, { timezone, mode: '5-or-6-parts', paused: true })
+  const read = { cron, nextAfter: remembering((atMs) => nextRun(cron, atMs)) }
   const [oldest] = readCrons.keys()
   if (oldest !== undefined && readCrons.size >= readCronsMax) readCrons.delete(oldest)
-  readCrons.set(text, cron)
-  return cron
+  readCrons.set(text, read)
+  return read
+}
+
+function nextRun(cron: Cron, atMs: number): number | null {
+  return cron.nextRun(new Date(atMs))?.getTime() ?? null
+}
+
+/** Remembers its latest results: the next tick from now, and a few that were asked for in turn with it. */
+function remembering(next: (atMs: number) => number | null): (atMs: number) => number | null {
+  const latest = new Map<number, number | null>()
+  return (atMs) => {
+    const known = latest.get(atMs)
+    if (known !== undefined) return known
+    const found = next(atMs)
+    if (latest.size >= 4) latest.clear()
+    latest.set(atMs, found)
+    return found
+  }
 }
 
 /**
@@ -103,9 +129,9 @@ function cronRule(cron: string, timezone: string): ScheduleRule {
   const wholeSecond = (ms: number): number => Math.floor(ms / secondMs) * secondMs
   return {
     text: `cron ${fields} in ${timezone}`,
-    nextAfter: (atMs) => rule.nextRun(new Date(wholeSecond(atMs)))?.getTime() ?? null,
+    nextAfter: (atMs) => rule.nextAfter(wholeSecond(atMs)),
     latest: (untilMs, max) =>
-      rule
+      rule.cron
         .previousRuns(max, new Date(wholeSecond(untilMs) + secondMs))
         .map((tick) => tick.getTime())
         .reverse(),

@@ -7,6 +7,7 @@ import type { ScheduleOptions } from '../contracts/schedule-declaration.ts'
 import { ruleOf } from '../contracts/schedule-rule.ts'
 import { isRecord } from '../contracts/setting-checks.ts'
 import { checkText, describeGiven, type Violations } from '../core/checks.ts'
+import type { ErrorCode } from '../core/error-codes.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError, type Violation } from '../core/millrace-error.ts'
 import type { SchedulePlan } from './planned-schedules.ts'
@@ -38,7 +39,11 @@ export async function setSchedules(
   // They have passed the checks above.
   const wellFormed = given as readonly WellFormed[]
   const checked = await Promise.all(wellFormed.map((one) => preparedOf(plan, one, now)))
-  refuseAll(checked.flatMap(({ violations }) => violations))
+  const { code } = checked.find((one) => one.violations.length > 0) ?? {}
+  refuseAll(
+    checked.flatMap(({ violations }) => violations),
+    code,
+  )
   const schedules = checked.flatMap(({ schedule }) => schedule ?? [])
   return store.set({ scope: plan.scope, schedules })
 }
@@ -48,8 +53,8 @@ interface WellFormed extends NamedOptions {
   readonly options: ScheduleOptions
 }
 
-function refuseAll(violations: readonly Violation[]): void {
-  if (violations.length > 0) throw MillraceError.invalid(violations)
+function refuseAll(violations: readonly Violation[], code?: ErrorCode): void {
+  if (violations.length > 0) throw MillraceError.invalid(violations, code)
 }
 
 function checkGiven(
@@ -92,6 +97,7 @@ function repeated(given: readonly NamedOptions[]): readonly Violation[] {
 interface Prepared {
   readonly schedule?: SetSchedule
   readonly violations: readonly Violation[]
+  readonly code?: ErrorCode
 }
 
 /** Checks what depends on the time and on the contract. */
