@@ -115,6 +115,7 @@ export {
   schedule,
   type TickFacts,
 } from './contracts/schedule-declaration.ts'
+export type { ScheduleDefinition } from './contracts/schedule-definition.ts'
 export type { RuntimeSchedule } from './contracts/schedule-types.ts'
 export type { DefaultTiers, Tier, Tiers } from './contracts/tier-declaration.ts'
 export type { AlarmMetricName, AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
@@ -169,7 +170,6 @@ export {
   type SqlValue,
   type StoreConnection,
 } from './flows/replace-rows.ts'
-export type { ScheduleDefinition } from './flows/schedule-definition.ts'
 export type { Schedule, ScheduleHandle } from './flows/schedule-handle.ts'
 export type {
   ListSchedulesOptions,

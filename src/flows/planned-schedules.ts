@@ -1,5 +1,4 @@
 /** The schedules of an app with their rules, their names in the store, and what they send. */
-import { hash } from 'node:crypto'
 import type { Backend, Emitted } from '../backends/backend.ts'
 import type { ScheduleRecord } from '../backends/schedule-store.ts'
 import type { App } from '../contracts/define-app.ts'
@@ -10,13 +9,15 @@ import {
   valueName,
 } from '../contracts/resolve-names.ts'
 import type { MissedTicks, TickFacts } from '../contracts/schedule-declaration.ts'
+import {
+  definitionFrom,
+  type ScheduleDefinition,
+  targetsOf,
+} from '../contracts/schedule-definition.ts'
 import { ruleFromText, ruleOf, type ScheduleRule } from '../contracts/schedule-rule.ts'
 import { scopeText } from '../contracts/scope-text.ts'
-import { idPattern } from '../core/check-message.ts'
-import { limits } from '../core/limits.ts'
 import type { Ids } from '../core/ports.ts'
 import { createEmitter, type Emitter } from '../jobs/emitter.ts'
-import { definitionFrom, type ScheduleDefinition, targetsOf } from './schedule-definition.ts'
 
 export interface PlannedSchedule {
   /** The key of a declared schedule, or the name that the schedule was set under. */
@@ -134,11 +135,4 @@ async function emissionOf(
 async function payloadOf(definition: ScheduleDefinition, tick: TickFacts): Promise<unknown> {
   const { payload = { at: tick.at.toISOString() } } = definition
   return typeof payload === 'function' ? payload(tick) : payload
-}
-
-/** The id of a tick. Names that are too long for it, or have other characters, are hashed. */
-export function tickId(name: string, tick: string | number): string {
-  const id = `${name}@${tick}`
-  if (id.length <= limits.deduplicationIdLength.max && idPattern.test(id)) return id
-  return `${hash('sha256', name)}@${tick}`
 }

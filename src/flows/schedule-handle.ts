@@ -1,12 +1,13 @@
 /** The handle of one schedule, declared or set at run time: when it ticks, and how to control it. */
 import type { ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
+import { definitionFrom, type ScheduleDefinition } from '../contracts/schedule-definition.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { Ids } from '../core/ports.ts'
 import type { Logger } from '../observability/logger.ts'
-import { type PlannedSchedule, type SchedulePlan, tickId } from './planned-schedules.ts'
+import type { PlannedSchedule, SchedulePlan } from './planned-schedules.ts'
 import { scheduleControl } from './schedule-control.ts'
-import { definitionFrom, type ScheduleDefinition } from './schedule-definition.ts'
+import { tickId } from './tick-id.ts'
 
 export interface ScheduleHandle {
   /** The key of a declared schedule, or the name that the schedule was set under. */

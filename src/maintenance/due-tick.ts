@@ -2,7 +2,8 @@
 import type { ScheduleRecord, Tick } from '../backends/schedule-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { chooseTick } from '../flows/missed-ticks.ts'
-import { type PlannedSchedule, type TickIdentity, tickId } from '../flows/planned-schedules.ts'
+import type { PlannedSchedule, TickIdentity } from '../flows/planned-schedules.ts'
+import { tickId } from '../flows/tick-id.ts'
 
 export interface DueTick {
   readonly planned: PlannedSchedule

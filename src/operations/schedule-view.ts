@@ -1,7 +1,7 @@
 /** Schedules as all surfaces show them. Field names are API. */
 import type { ScheduleRecord } from '../backends/schedule-store.ts'
+import { definitionFrom, type ScheduleDefinition } from '../contracts/schedule-definition.ts'
 import { isoTime } from '../core/iso-time.ts'
-import { definitionFrom, type ScheduleDefinition } from '../flows/schedule-definition.ts'
 
 export interface ScheduleView {
   readonly name: string

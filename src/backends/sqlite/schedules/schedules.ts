@@ -11,7 +11,7 @@ import type {
   ScheduleName,
   ScheduleRecord,
 } from '../../schedule-store.ts'
-import { change, query } from '../driver/statements.ts'
+import { change, query, upTo } from '../driver/statements.ts'
 import type { StoreTransaction, StoreView } from '../driver/transaction.ts'
 import {
   columns,
@@ -22,7 +22,7 @@ import {
   removeEnded,
 } from './schedule-rows.ts'
 
-const page = 'name >= ?1 AND name < ?2 AND (?4 IS NULL OR scope = ?4)'
+const page = 'name >= ? AND name < ? AND (? IS NULL OR scope = ?)'
 
 const sql = {
   add: change(`
@@ -43,13 +43,13 @@ const sql = {
       paused_at = NULL, paused_by = NULL, next_at = ?, resumed_at = ?, resumed_by = ?
     WHERE name = ? AND paused_at IS NOT NULL`),
   list: query<ScheduleRecord>(`
-    SELECT ${columns} FROM schedule WHERE ${page} ORDER BY name LIMIT CAST(?3 AS INTEGER)`),
+    SELECT ${columns} FROM schedule WHERE ${page} ORDER BY name ${upTo}`),
   listDeclared: query<ScheduleRecord>(`
     SELECT ${columns} FROM schedule INDEXED BY schedule_declared
-    WHERE definition IS NULL AND ${page} ORDER BY name LIMIT CAST(?3 AS INTEGER)`),
+    WHERE definition IS NULL AND ${page} ORDER BY name ${upTo}`),
   listSet: query<ScheduleRecord>(`
     SELECT ${columns} FROM schedule WHERE definition IS NOT NULL AND ${page}
-    ORDER BY name LIMIT CAST(?3 AS INTEGER)`),
+    ORDER BY name ${upTo}`),
   remove: change('DELETE FROM schedule WHERE name = ?'),
 }
 
@@ -98,7 +98,8 @@ export function listSchedules(view: StoreView, request: ListSchedules): Page<Sch
   if (after !== undefined && !after.startsWith(prefix)) throw foreignCursor()
   // One bound, because with two SQLite may choose the farther one and read from there.
   const from = after === undefined ? prefix : after + justAfter
-  const rows = view.all(listOf(isDeclared), from, prefix + lastCharacter, limit + 1, scope)
+  const to = prefix + lastCharacter
+  const rows = view.all(listOf(isDeclared), from, to, scope, scope, limit + 1)
   const items = rows.slice(0, limit).map(recordOf)
   const last = items.at(-1)
   return rows.length > limit && last !== undefined ? { items, next: last.schedule } : { items }

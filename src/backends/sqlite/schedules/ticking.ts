@@ -25,8 +25,8 @@ const dueAtOnce = 100
 /** Schedules of one target that are looked at in order to report it. */
 const reportedMax = 1_000
 
-const waiting = 'schedule INDEXED BY schedule_due WHERE scope = ?1 AND paused_at IS NULL'
-const dueOfTarget = `FROM ${waiting} AND target = ?2 AND next_at <= ?3`
+const waiting = 'schedule INDEXED BY schedule_due WHERE scope = ? AND paused_at IS NULL'
+const dueOfTarget = `FROM ${waiting} AND target = ? AND next_at <= ?`
 
 interface TargetTimes {
   readonly target: string
@@ -44,8 +44,8 @@ const sql = {
       FROM found WHERE found.target IS NOT NULL
     )
     SELECT target,
-      (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at <= ?2) AS dueAt,
-      (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at > ?2) AS nextAt
+      (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at <= ?) AS dueAt,
+      (SELECT min(next_at) FROM ${waiting} AND target = found.target AND next_at > ?) AS nextAt
     FROM found WHERE target IS NOT NULL`),
   due: query<ScheduleRecord>(`SELECT ${columns} ${dueOfTarget} ORDER BY next_at ${upTo}`),
   overdue: query<{ name: string; lastError: string | null }>(`
@@ -64,7 +64,7 @@ const sql = {
 export function dueSchedules(view: StoreView, request: DueRequest): DueSchedules {
   const { scope, targets } = request
   const now = view.session.clock.wallMs
-  const times = view.all(sql.targets, scope, now)
+  const times = view.all(sql.targets, scope, scope, scope, now, scope, now)
   const isServed = ({ target }: TargetTimes): boolean => target === '' || targets.includes(target)
   const served = times.filter(isServed)
   const due = served.filter(({ dueAt }) => dueAt !== null)

@@ -2,16 +2,17 @@
  * What a schedule sends, in the form that the store keeps for schedules that are set at run time. Equal
  * definitions have equal texts, so the store can tell whether a schedule changes.
  */
-import { isTriggersQueue } from '../contracts/collector-declaration.ts'
-import { isJobsQueue } from '../contracts/jobs-declaration.ts'
-import type { DeclaredQueues } from '../contracts/queue-declaration.ts'
+
+import { canonicalJson } from '../core/canonical-json.ts'
+import { isTriggersQueue } from './collector-declaration.ts'
+import { isJobsQueue } from './jobs-declaration.ts'
+import type { DeclaredQueues } from './queue-declaration.ts'
 import type {
   MissedTicks,
   ScheduledJob,
   ScheduledSend,
   ScheduleTarget,
-} from '../contracts/schedule-declaration.ts'
-import { canonicalJson } from '../core/canonical-json.ts'
+} from './schedule-declaration.ts'
 
 export interface ScheduleDefinition {
   readonly job?: ScheduledJob | undefined
