@@ -2,12 +2,11 @@
  * Proves that the random runs over fan-in would notice a missing rule: each condition on which flows
  * depend is taken out of its statement, and the runs must find a difference.
  */
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { describe } from 'vitest'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
-import { CommitFaults } from './commit-faults.ts'
+import type { CommitFaults } from './commit-faults.ts'
 import { FlowInspector, FlowRun, prepareQueues } from './flow-run.ts'
-import { type Mutation, mutate } from './mutated-statements.ts'
+import { type Mutation, testMutations } from './mutated-statements.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 
 const seed = Number(process.env['MILLRACE_SEED'] ?? 20_260_101)
@@ -92,21 +91,7 @@ const mutations: readonly Mutation[] = [
 ]
 
 describe('a rule of flows that is taken out', () => {
-  let faults: CommitFaults
-  beforeEach(() => {
-    faults = new CommitFaults()
-    faults.install()
-  })
-  afterEach(() => faults.remove())
-
-  for (const mutation of mutations) {
-    test(`is noticed: ${mutation.rule}`, async () => {
-      const mutated = mutate(mutation)
-      const failure = await firstFailure(faults)
-      assert.ok(mutated.size > 0, 'there is no such statement, or not with this part')
-      assert.ok(failure !== undefined, `${runsMax} random runs did not notice`)
-    }, 120_000)
-  }
+  testMutations(mutations, firstFailure)
 })
 
 async function firstFailure(faults: CommitFaults): Promise<unknown> {

@@ -1,5 +1,8 @@
 /** Takes a condition out of a statement of the store, to show that random runs would notice. */
+import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, test } from 'vitest'
+import { CommitFaults } from './commit-faults.ts'
 
 export interface Mutation {
   readonly rule: string
@@ -9,8 +12,30 @@ export interface Mutation {
   readonly becomes: string
 }
 
+/** @param firstFailure resolves with what random runs notice, or undefined */
+export function testMutations(
+  mutations: readonly Mutation[],
+  firstFailure: (faults: CommitFaults) => Promise<unknown>,
+): void {
+  let faults: CommitFaults
+  beforeEach(() => {
+    faults = new CommitFaults()
+    faults.install()
+  })
+  afterEach(() => faults.remove())
+
+  for (const mutation of mutations) {
+    test(`is noticed: ${mutation.rule}`, async () => {
+      const mutated = mutate(mutation)
+      const failure = await firstFailure(faults)
+      assert.ok(mutated.size > 0, 'there is no such statement, or not with this part')
+      assert.ok(failure !== undefined, 'the random runs did not notice')
+    }, 120_000)
+  }
+}
+
 /** Changes statements that are prepared from now on; the answer fills with those that it met. */
-export function mutate({ statement, part, becomes }: Mutation): ReadonlySet<string> {
+function mutate({ statement, part, becomes }: Mutation): ReadonlySet<string> {
   const mutated = new Set<string>()
   const prepareWithFaults = DatabaseSync.prototype.prepare
   DatabaseSync.prototype.prepare = function (this: DatabaseSync, text: string, ...rest) {

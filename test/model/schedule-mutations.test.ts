@@ -2,11 +2,10 @@
  * Proves that the random runs over schedules would notice a missing rule: each condition on which a tick
  * depends is taken out of its statement, and the runs must find a difference.
  */
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { describe } from 'vitest'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
-import { CommitFaults } from './commit-faults.ts'
-import { type Mutation, mutate } from './mutated-statements.ts'
+import type { CommitFaults } from './commit-faults.ts'
+import { type Mutation, testMutations } from './mutated-statements.ts'
 import { ScheduleRun } from './schedule-run.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 
@@ -68,21 +67,7 @@ const mutations: readonly Mutation[] = [
 ]
 
 describe('a rule of schedules that is taken out', () => {
-  let faults: CommitFaults
-  beforeEach(() => {
-    faults = new CommitFaults()
-    faults.install()
-  })
-  afterEach(() => faults.remove())
-
-  for (const mutation of mutations) {
-    test(`is noticed: ${mutation.rule}`, async () => {
-      const mutated = mutate(mutation)
-      const failure = await firstFailure(faults)
-      assert.ok(mutated.size > 0, 'there is no such statement, or not with this part')
-      assert.ok(failure !== undefined, `${runsMax} random runs did not notice`)
-    }, 120_000)
-  }
+  testMutations(mutations, firstFailure)
 })
 
 async function firstFailure(faults: CommitFaults): Promise<unknown> {

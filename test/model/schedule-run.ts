@@ -253,18 +253,7 @@ export class ScheduleRun {
     call: () => Promise<T>,
   ): Promise<T | undefined> {
     this.steps.push(fault === undefined ? what : `${what}, crash ${fault} the commit`)
-    const { faults } = this.#setup
-    faults.next = fault
-    try {
-      const answer = await call()
-      // What changed nothing was not committed in a way that could fail.
-      return faults.next === undefined && fault !== undefined ? undefined : answer
-    } catch (error) {
-      if (fault === undefined) throw error
-      return undefined
-    } finally {
-      faults.next = undefined
-    }
+    return this.#setup.faults.during(fault, call)
   }
 
   async #compare(): Promise<void> {
