@@ -67,3 +67,18 @@ export async function inScratchFolder<T>(run: (folder: string) => Promise<T>): P
     rmSync(folder, { recursive: true, force: true })
   }
 }
+
+/** Runs them in turn, starting with another one each time. Results are in the order of the contenders. */
+export async function inTurns<Contender, Result>(
+  contenders: readonly Contender[],
+  round: number,
+  run: (contender: Contender) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  for (let turn = 0; turn < contenders.length; turn += 1) {
+    const index = (round + turn) % contenders.length
+    // The index is within the array.
+    results[index] = await run(contenders[index] as Contender)
+  }
+  return results
+}

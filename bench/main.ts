@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- engine`, `collectors`, `flows`, `footprint`, `jobs`, `sqs` or `writer`. Figures are printed beside a raw limit
- * measured in the same run, because machines differ and are noisy. `--write` saves the report in
- * `docs/benchmarks/`; no figure in the docs is written by hand.
+ * `npm run bench -- engine`, `collectors`, `flows`, `footprint`, `jobs`, `schedules`, `sqs` or `writer`. Figures are
+ * printed beside a raw limit measured in the same run, because machines differ and are noisy. `--write` saves the
+ * report in `docs/benchmarks/`; no figure in the docs is written by hand.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -12,6 +12,7 @@ import { benchFootprint } from './footprint/footprint.ts'
 import { benchJobs } from './jobs/jobs.ts'
 import { machineLines } from './machine.ts'
 import { type Report, renderReport } from './report.ts'
+import { benchSchedules } from './schedules/schedules.ts'
 import { benchSqs } from './sqs/sqs.ts'
 import { benchWriter } from './writer/writer.ts'
 
@@ -21,6 +22,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Report
   flows: benchFlows,
   footprint: benchFootprint,
   jobs: benchJobs,
+  schedules: benchSchedules,
   sqs: benchSqs,
   writer: benchWriter,
 }

@@ -101,16 +101,24 @@ export {
   type WithDeadLetters,
 } from './contracts/queue-declaration.ts'
 export {
-  type CronSchedule,
+  type CronTiming,
   type DeclaredSchedule,
   type DeclaredSchedules,
   type FixedPayload,
-  type IntervalSchedule,
+  type IntervalTiming,
   type MissedTicks,
+  type ScheduledJob,
+  type ScheduledSend,
   type ScheduleOptions,
+  type SchedulePayload,
+  type SchedulePolicy,
+  type ScheduleTarget,
+  type ScheduleTiming,
   schedule,
   type TickFacts,
 } from './contracts/schedule-declaration.ts'
+export type { ScheduleDefinition } from './contracts/schedule-definition.ts'
+export type { RuntimeSchedule } from './contracts/schedule-types.ts'
 export type { DefaultTiers, Tier, Tiers } from './contracts/tier-declaration.ts'
 export type { AlarmMetricName, AlarmRule, AlarmTarget } from './core/alarm-rule.ts'
 export type { DueOptions } from './core/due-options.ts'
@@ -167,7 +175,13 @@ export {
   type SqlValue,
   type StoreConnection,
 } from './flows/replace-rows.ts'
-export type { Schedule, ScheduleHandle, Schedules } from './flows/schedules.ts'
+export type { Schedule, ScheduleHandle } from './flows/schedule-handle.ts'
+export type {
+  ListSchedulesOptions,
+  NamedSchedule,
+  ScheduleMethods,
+  Schedules,
+} from './flows/schedules.ts'
 export type { AppJobs, JobsKey, ListJobsOptions } from './jobs/app-jobs.ts'
 export type { JobWorkOptions, Work } from './jobs/emitter.ts'
 export type { FinishedJob, Job } from './jobs/job.ts'
@@ -204,9 +218,9 @@ export type {
   SqsSenderOptions,
 } from './lambda/sqs-sender-types.ts'
 export { type SqsSent, UnsentError, type UnsentMessage } from './lambda/unsent-error.ts'
+export type { TickFailure } from './maintenance/due-tick.ts'
 export type { JanitorFinding } from './maintenance/janitor-rules.ts'
 export type { UndeliveredNotification } from './maintenance/relay.ts'
-export type { TickFailure } from './maintenance/scheduler.ts'
 export type { SweepFailure } from './maintenance/sweeper.ts'
 export type { LogFields, Logger } from './observability/logger.ts'
 export type { AnyTracerProvider } from './observability/open-telemetry.ts'

@@ -66,21 +66,6 @@ export async function timed(count: number, run: () => Promise<void>): Promise<nu
   return perSecond(count, performance.now() - startedMs)
 }
 
-/** Runs them in turn, starting with another one each time. Results are in the order of the stores. */
-export async function inTurns(
-  mills: readonly BenchMill[],
-  round: number,
-  run: (mill: BenchMill) => Promise<number>,
-): Promise<readonly number[]> {
-  const rates: number[] = []
-  for (let turn = 0; turn < mills.length; turn += 1) {
-    const index = (round + turn) % mills.length
-    const mill = mills[index]
-    if (mill !== undefined) rates[index] = await run(mill)
-  }
-  return rates
-}
-
 /** Waits until this many jobs were completed in the store, and resolves to the number. */
 export async function untilCompleted(mill: BenchMill, count: number): Promise<number> {
   for (;;) {

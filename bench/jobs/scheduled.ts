@@ -1,15 +1,9 @@
 /** Enqueueing, processing and listing jobs in a queue that holds many jobs for next month. */
+
 import { join } from 'node:path'
+import { inTurns } from '../load.ts'
 import { type Row, ratioRow } from '../report.ts'
-import {
-  type BenchMill,
-  enqueueBulk,
-  inTurns,
-  openBench,
-  processJobs,
-  timed,
-  timedEnqueue,
-} from './app.ts'
+import { type BenchMill, enqueueBulk, openBench, processJobs, timed, timedEnqueue } from './app.ts'
 
 export interface ScheduledSize {
   readonly rounds: number

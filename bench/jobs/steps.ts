@@ -1,16 +1,9 @@
 /** Each step of a job alone, compared with the raw limit of the store, and with many waiting or finished jobs. */
 import { join } from 'node:path'
+import { inTurns } from '../load.ts'
 import { RawStore } from '../raw-sqlite.ts'
 import { type Row, ratioRow } from '../report.ts'
-import {
-  type BenchMill,
-  enqueueBulk,
-  inTurns,
-  openBench,
-  processJobs,
-  timed,
-  timedEnqueue,
-} from './app.ts'
+import { type BenchMill, enqueueBulk, openBench, processJobs, timed, timedEnqueue } from './app.ts'
 
 export interface StepsSize {
   readonly rounds: number

@@ -12,12 +12,11 @@ const app = defineApp('first-schedule', {
   },
   schedules: {
     // Ticks are at whole seconds, so that all processes agree on them.
-    everySecond: schedule({ every: '1s', queue: 'heartbeat' }),
+    everySecond: schedule({ every: '1s', send: { queue: 'heartbeat' } }),
     nightly: schedule({
       cron: '30 2 * * *',
-      zone: 'Europe/Berlin',
-      queue: 'reports',
-      type: 'REPORT',
+      timezone: 'Europe/Berlin',
+      job: { queue: 'reports', type: 'REPORT' },
       payload: ({ at }) => ({ day: at.toISOString().slice(0, 10) }),
     }),
   },

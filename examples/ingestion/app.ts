@@ -97,7 +97,7 @@ export function ingestionApp(settings: QueueSettings) {
       }),
     },
     schedules: {
-      janitor: schedule({ every: '1m', queue: 'janitor', missed: 'once' }),
+      janitor: schedule({ every: '1m', send: { queue: 'janitor' }, missed: 'once' }),
     },
     alarms: alarms(),
   })

@@ -126,9 +126,8 @@ export function jobQueueApp(settings: QueueSettings) {
     schedules: {
       nightly: schedule({
         cron: '0 3 * * *',
-        zone: settings.cleanupZone,
-        queue: 'maintenance_queue',
-        type: 'clean_up',
+        timezone: settings.cleanupZone,
+        job: { queue: 'maintenance_queue', type: 'clean_up' },
       }),
     },
   })

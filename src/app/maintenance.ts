@@ -9,7 +9,7 @@ import { scopeText } from '../contracts/scope-text.ts'
 import { durationMs } from '../core/durations.ts'
 import { minuteMs } from '../core/minutes.ts'
 import type { Ports } from '../core/ports.ts'
-import { planSchedules } from '../flows/planned-schedules.ts'
+import type { SchedulePlan } from '../flows/planned-schedules.ts'
 import type { AlarmWatch } from '../maintenance/alarms/alarm-watch.ts'
 import { Janitor } from '../maintenance/janitor.ts'
 import { Sampler } from '../maintenance/sampler.ts'
@@ -33,6 +33,7 @@ export interface AppMaintenanceSetup extends StoreMaintenanceSetup {
   readonly app: App
   readonly stage: string
   readonly resolved: ResolvedQueues
+  readonly schedulePlan: SchedulePlan
   readonly log: Logger
   readonly traces: Traces | undefined
   /** Evaluates the alarms of the app, if the backend supports alarms. */
@@ -124,16 +125,11 @@ function schedulerOf(
   setup: AppMaintenanceSetup,
   pauses: Pick<SchedulerOptions, 'intervalMs'> = {},
 ): Service | undefined {
-  const { app, stage, resolved, backend, ports, log, traces, onNotice } = setup
-  const { queues } = resolved
-  const schedules = planSchedules({ app, stage, queues, backend, ports, traces })
+  const { backend, schedulePlan: plan, ports, log, onNotice } = setup
   if (backend.schedules === null) return undefined
   return new Scheduler({
     store: backend.schedules,
-    scope: scopeText({ app: app.name, stage }),
-    schedules,
-    // Without schedules, it only removes schedules of earlier versions.
-    ...(schedules.length === 0 && { intervalMs: minuteMs }),
+    plan,
     ...pauses,
     timers: ports.timers,
     log,

@@ -18,6 +18,7 @@ import { serverDefaults } from '../core/server-defaults.ts'
 import { createCollectors, refuseCollectors } from '../flows/collectors.ts'
 import { ensureSchedules } from '../flows/ensure-schedules.ts'
 import { createFlows, refuseFlows } from '../flows/flows.ts'
+import { planSchedules } from '../flows/planned-schedules.ts'
 import { createSchedules } from '../flows/schedules.ts'
 import { createAppJobs } from '../jobs/app-jobs.ts'
 import { createEmitter } from '../jobs/emitter.ts'
@@ -91,16 +92,19 @@ export async function openApp<const Opened extends App>(
   const heldNames = heldNamesIn(process.env, resolved.planned)
   const { backend, storeFile, closeBackend } = await backendOf(options, ports, onNotice)
   const tally = new HandlerTally((key) => resolved.queues.find((one) => one.key === key)?.name)
+  const { queues } = resolved
+  const schedulePlan = planSchedules({ app, stage, queues, backend, ports, traces })
   let maintenance: Maintenance
   try {
     const alarmWatch = watchAppAlarms({ app, stage, resolved, backend, ports, onChange, onNotice })
     refuseFlows(app, backend)
     refuseCollectors(app, backend)
     await ensureQueues(backend, resolved)
-    await ensureSchedules({ app, stage, queues: resolved.queues, backend, ports })
+    await ensureSchedules(schedulePlan, backend)
     await alarmWatch?.declare()
     const parts = { app, stage, resolved, backend, ports, log, traces, alarmWatch, tally, onNotice }
-    const maintained = { ...parts, heldNames, allowPrivate: options.allowPrivateWebhooks }
+    const allowPrivate = options.allowPrivateWebhooks
+    const maintained = { ...parts, schedulePlan, heldNames, allowPrivate }
     const startMaintenance = (): Maintenance =>
       testParts?.startMaintenance(maintained) ?? startAppMaintenance(maintained)
     // A tick does not belong to the span in which the app was opened.
@@ -110,7 +114,6 @@ export async function openApp<const Opened extends App>(
     throw error
   }
 
-  const { queues } = resolved
   const emitter = tracedEmitter(createEmitter({ app, backend, queues, ports }), traces)
   const scope = { app: app.name, stage }
   const parts = { app, scope, queues, backend, emitter, traces }
@@ -148,15 +151,7 @@ export async function openApp<const Opened extends App>(
     budgets: createBudgets(backend, app.budgets),
     metrics: createMetrics({ backend, clock: ports.clock, scope, queues: resolved.queues }),
     alarms: createAlarms({ backend, onChange, owner: appAlarmOwner({ app, stage }) }),
-    schedules: createSchedules<Opened>({
-      app,
-      stage,
-      queues: resolved.queues,
-      backend,
-      ports,
-      log,
-      traces,
-    }),
+    schedules: createSchedules<Opened>({ app, plan: schedulePlan, backend, ids: ports.ids, log }),
     inbox: (key) => inboxOf({ resolved, backend, heldNames }, key),
     worker: (workerOptions) => {
       // The types ensure that every queue and type has a handler.

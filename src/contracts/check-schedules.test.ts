@@ -39,54 +39,81 @@ function complaints(options: unknown): readonly string[] {
   }
 }
 
+const toReports = { send: { queue: 'reports' } }
+const toWork = { job: { queue: 'work', type: 'CLEAN' } }
+
 describe('a schedule that is in order', () => {
   test.each<[string, ScheduleOptions]>([
-    ['cron of five fields', { cron: '0 9 * * 1-5', zone: 'Europe/Berlin', queue: 'reports' }],
-    ['cron of six fields', { cron: '*/10 * * * * *', queue: 'reports' }],
-    ['a nickname', { cron: '@daily', queue: 'reports' }],
-    ['names of days and months', { cron: '0 0 1 JAN-MAR MON', queue: 'reports' }],
-    ['the 29th of February', { cron: '0 0 29 2 *', queue: 'reports' }],
-    ['the shortest interval', { every: '1s', queue: 'reports', missed: 'skip' }],
-    ['the longest interval', { every: '365d', queue: 'reports', payload: { a: 1 } }],
-    ['a job', { every: '1h', queue: 'work', type: 'CLEAN', payload: () => ({}) }],
-    ['a FIFO queue', { every: '1h', queue: 'orders', group: 'nightly', missed: 'all' }],
+    ['cron of five fields', { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', ...toReports }],
+    ['cron of six fields', { cron: '*/10 * * * * *', ...toReports }],
+    ['a nickname', { cron: '@daily', ...toReports }],
+    ['names of days and months', { cron: '0 0 1 JAN-MAR MON', ...toReports }],
+    ['the 29th of February', { cron: '0 0 29 2 *', ...toReports }],
+    ['the shortest interval', { every: '1s', ...toReports, missed: 'skip' }],
+    ['the longest interval', { every: '365d', ...toReports, payload: { a: 1 } }],
+    ['an end, also one that is over', { every: '1h', ...toReports, until: new Date(0) }],
+    ['a job', { every: '1h', ...toWork, payload: () => ({}) }],
+    [
+      'the options of a job',
+      {
+        every: '1h',
+        job: { ...toWork.job, owner: 'anna', tenant: 't', tier: 'small', attempts: 5 },
+      },
+    ],
+    ['a FIFO queue', { every: '1h', send: { queue: 'orders', group: 'nightly' }, missed: 'all' }],
   ])('%s', (_what, options) => {
     assert.deepEqual(complaints(options), [])
   })
 })
 
 describe('a schedule is refused with', () => {
+  const hourly = { every: '1h' }
+  const job = (options: object): object => ({ ...hourly, job: { ...toWork.job, ...options } })
   const cases: readonly (readonly [string, unknown, string])[] = [
-    ['no rule', { queue: 'reports' }, 'got neither, expected either cron or every'],
-    ['two rules', { queue: 'reports', cron: '* * * * *', every: '1h' }, 'got both'],
-    ['a field out of range', { queue: 'reports', cron: '60 * * * *' }, 'for minute: 60'],
-    ['four fields', { queue: 'reports', cron: '* * * *' }, 'a cron expression of five fields'],
-    ['seven fields', { queue: 'reports', cron: '0 0 0 1 1 * 2030' }, 'expression of five fields'],
-    ['no text', { queue: 'reports', cron: 7 }, 'schedules.nightly.cron: got 7'],
-    ['an endless text', { queue: 'reports', cron: `0${',0'.repeat(200)} * * * *` }, '256'],
-    ['a question mark', { queue: 'reports', cron: '? * * * *' }, '? is not supported'],
-    ['an unknown zone', { queue: 'reports', cron: '0 0 * * *', zone: 'Mars/Olympus' }, 'IANA'],
-    ['an offset', { queue: 'reports', cron: '0 0 * * *', zone: '+02:00' }, 'IANA time zone'],
+    ['no rule', toReports, 'got neither, expected either cron or every'],
+    ['two rules', { ...toReports, cron: '* * * * *', every: '1h' }, 'got both'],
+    ['a field out of range', { ...toReports, cron: '60 * * * *' }, 'for minute: 60'],
+    ['four fields', { ...toReports, cron: '* * * *' }, 'a cron expression of five fields'],
+    ['seven fields', { ...toReports, cron: '0 0 0 1 1 * 2030' }, 'expression of five fields'],
+    ['no text', { ...toReports, cron: 7 }, 'schedules.nightly.cron: got 7'],
+    ['an endless text', { ...toReports, cron: `0${',0'.repeat(200)} * * * *` }, '256'],
+    ['a question mark', { ...toReports, cron: '? * * * *' }, '? is not supported'],
+    ['an unknown zone', { ...toReports, cron: '0 0 * * *', timezone: 'Mars/Olympus' }, 'IANA'],
+    ['an offset', { ...toReports, cron: '0 0 * * *', timezone: '+02:00' }, 'IANA time zone'],
     [
       'a zone for an interval',
-      { queue: 'reports', every: '1h', zone: 'UTC' },
+      { ...toReports, every: '1h', timezone: 'UTC' },
       'does not depend on a time zone',
     ],
-    ['too short an interval', { queue: 'reports', every: '999ms' }, 'got 999ms'],
-    ['too long an interval', { queue: 'reports', every: '366d' }, '1s to 365d'],
-    ['an unknown queue', { queue: 'report', every: '1h' }, "did you mean 'reports'"],
-    ['a queue of triggers', { queue: 'waiting', every: '1h' }, 'the key of a declared queue'],
-    ['no type for jobs', { queue: 'work', every: '1h' }, '.type: got undefined'],
-    ['an unknown type', { queue: 'work', every: '1h', type: 'constructor' }, 'one of CLEAN'],
-    ['a type for messages', { queue: 'reports', every: '1h', type: 'CLEAN' }, 'not a jobs queue'],
+    ['too short an interval', { ...toReports, every: '999ms' }, 'got 999ms'],
+    ['too long an interval', { ...toReports, every: '366d' }, '1s to 365d'],
+    ['an end that is no date', { ...toReports, ...hourly, until: '2027-01-01' }, '.until: got'],
+    [
+      'an invalid date',
+      { ...toReports, ...hourly, until: new Date(Number.NaN) },
+      'an invalid Date, expected a Date',
+    ],
+    ['no target', hourly, 'got neither, expected either job or send'],
+    ['two targets', { ...hourly, ...toReports, ...toWork }, 'got both, expected either job or'],
+    ['a target that is no object', { ...hourly, send: 'reports' }, 'expected { queue, group }'],
+    ['an unknown queue', { ...hourly, send: { queue: 'report' } }, "did you mean 'reports'"],
+    ['a queue of triggers', { ...hourly, send: { queue: 'waiting' } }, 'the key of a declared'],
+    ['no type for jobs', { ...hourly, job: { queue: 'work' } }, 'job.type: got undefined'],
+    ['an unknown type', job({ type: 'constructor' }), 'one of CLEAN'],
+    ['messages for jobs', { ...hourly, send: { queue: 'work' } }, 'use job instead of send'],
+    ['jobs for messages', job({ queue: 'reports' }), 'use send instead of job'],
+    ['an empty owner', job({ owner: '' }), 'job.owner: got'],
+    ['a tenant of a space', job({ tenant: ' ' }), 'punctuation marks'],
+    ['too many attempts', job({ attempts: 1_001 }), '1 to 1000'],
+    ['an unknown option of a job', job({ coalesce: true }), 'job.coalesce: got an unknown option'],
     [
       'a group on a standard queue',
-      { queue: 'reports', every: '1h', group: 'g' },
+      { ...hourly, send: { queue: 'reports', group: 'g' } },
       'only a schedule for',
     ],
-    ['a group of a space', { queue: 'orders', every: '1h', group: ' ' }, 'punctuation marks'],
-    ['an unknown policy', { queue: 'reports', every: '1h', missed: 'twice' }, 'one of skip, once'],
-    ['an unknown option', { queue: 'reports', every: '1h', catchUp: true }, 'an unknown option'],
+    ['a group of a space', { ...hourly, send: { queue: 'orders', group: ' ' } }, 'punctuation'],
+    ['an unknown policy', { ...toReports, ...hourly, missed: 'twice' }, 'one of skip, once'],
+    ['an unknown option', { ...toReports, ...hourly, catchUp: true }, 'an unknown option'],
   ]
   test.each(cases)('%s', (_what, options, complaint) => {
     const found = complaints(options)
@@ -104,12 +131,19 @@ describe('a schedule is refused with', () => {
   })
 
   test('a key that cannot be part of a name, or a name that two have', () => {
-    const hourly = schedule({ every: '1h', queue: 'reports' })
+    const hourly = schedule({ every: '1h', send: { queue: 'reports' } })
     const declare = (schedules: Record<string, typeof hourly>): unknown =>
       defineApp('reports', { queues, schedules })
     assert.throws(() => declare({ 'night ly': hourly }), /schedules\.night ly: got 'night ly'/)
     assert.throws(() => declare({ nightRun: hourly, 'night-run': hourly }), /a unique name/)
-    assert.throws(() => declare({ ['x'.repeat(90)]: hourly }), /1 to 80 characters/)
+    assert.throws(() => declare({ ['x'.repeat(600)]: hourly }), /1 to 512 characters/)
+  })
+})
+
+describe('a schedule named like a function of mill.schedules', () => {
+  test.each(['set', 'setMany', 'get', 'remove', 'list'])('is refused: %s', (key) => {
+    const schedules = { [key]: schedule({ every: '1h', ...toReports }) }
+    assert.throws(() => defineApp('reports', { queues, schedules }), /functions of mill\.schedules/)
   })
 })
 
@@ -122,9 +156,9 @@ describe('an impossible moment', () => {
     '* * * 31 9 *',
     '0 0 30W 2 *',
   ])('%s is refused in less than 50 ms', (cron) => {
-    for (const zone of ['UTC', 'America/New_York']) {
+    for (const timezone of ['UTC', 'America/New_York']) {
       const before = performance.now()
-      const found = complaints({ cron, zone, queue: 'reports' })
+      const found = complaints({ cron, timezone, ...toReports })
       const tookMs = performance.now() - before
       assert.deepEqual(found, [
         `schedules.nightly.cron: got '${cron}', expected a cron expression that matches at least one date`,

@@ -1,26 +1,51 @@
 /** Checks the schedules of an app against its queues. */
+
 import { idPattern } from '../core/check-message.ts'
-import { checkLength, checkOneOf, describeGiven, type Violations } from '../core/checks.ts'
+import {
+  checkLength,
+  checkOneOf,
+  checkRange,
+  checkText,
+  describeGiven,
+  type Violations,
+} from '../core/checks.ts'
 import { limits } from '../core/limits.ts'
+import type { OptionNames } from '../core/options.ts'
 import { checkPartName } from './check-part-name.ts'
+import { checkTiming } from './check-schedule-timing.ts'
 import { type CheckedQueues, checkWorkQueue, checkWorkType } from './check-work.ts'
+import { isJobsQueue } from './jobs-declaration.ts'
 import type { DeclaredQueue } from './queue-declaration.ts'
 import type { NameScope } from './resolve-names.ts'
-import { defaultZone, ruleOf } from './schedule-rule.ts'
-import { checkDuration, checkKeys, type Fields, isRecord } from './setting-checks.ts'
+import {
+  type ScheduledJob,
+  type ScheduledSend,
+  type ScheduleOptions,
+  scheduleMethods,
+} from './schedule-declaration.ts'
+import { checkKeys, type Fields, fieldIn, isRecord } from './setting-checks.ts'
 
-const scheduleKeys: readonly string[] = [
-  'cron',
-  'zone',
-  'every',
-  'queue',
-  'type',
-  'payload',
-  'group',
-  'missed',
-]
+const scheduleOptions: OptionNames<ScheduleOptions> = {
+  cron: true,
+  timezone: true,
+  every: true,
+  job: true,
+  send: true,
+  payload: true,
+  missed: true,
+  until: true,
+}
+const jobOptions: OptionNames<ScheduledJob> = {
+  queue: true,
+  type: true,
+  owner: true,
+  tenant: true,
+  tier: true,
+  attempts: true,
+}
+const sendOptions: OptionNames<ScheduledSend> = { queue: true, group: true }
 
-const example = "a schedule made with schedule({ every: '1h', queue: 'reports' })"
+const example = "a schedule made with schedule({ every: '1h', send: { queue: 'reports' } })"
 
 export function checkSchedules(
   into: Violations,
@@ -35,107 +60,97 @@ export function checkSchedules(
   const owners = new Map<string, string>()
   for (const [key, declared] of Object.entries(schedules)) {
     const field = `schedules.${key}`
-    checkPartName(into, { field, key, scope, length: limits.scheduleNameLength, owners })
+    checkPartName(into, { field, key, scope, length: limits.storedScheduleNameLength, owners })
+    checkMethodName(into, field, key)
     const options = isRecord(declared) && declared['kind'] === 'schedule' && declared['options']
-    if (isRecord(options)) checkSchedule(into, field, options, queues)
+    if (isRecord(options)) checkSchedule(into, field, { name: key, options, queues })
     else into.push({ field, given: describeGiven(declared), allowed: example })
   }
 }
 
-function checkSchedule(
-  into: Violations,
-  field: string,
-  options: Fields,
-  queues: CheckedQueues,
-): void {
-  checkKeys(into, field, options, scheduleKeys)
-  checkRule(into, field, options)
-  checkTarget(into, field, options, queues)
+/** `mill.schedules.set` is a function, so it cannot be a schedule too. */
+function checkMethodName(into: Violations, field: string, key: string): void {
+  const names: readonly string[] = scheduleMethods
+  if (!names.includes(key)) return
+  const allowed = `another key than ${names.join(', ')}, which are functions of mill.schedules`
+  into.push({ field, given: describeGiven(key), allowed })
+}
+
+export interface CheckedSchedule {
+  /** The key of a declared schedule, or the name that a schedule is set under. */
+  readonly name: string
+  /** They may come from plain JavaScript. */
+  readonly options: Fields
+  readonly queues: CheckedQueues
+}
+
+/** @param field leads to the options; empty if they are arguments themselves */
+export function checkSchedule(into: Violations, field: string, schedule: CheckedSchedule): void {
+  const { options } = schedule
+  checkKeys(into, field, options, Object.keys(scheduleOptions))
+  checkTiming(into, field, options)
+  checkTarget(into, field, schedule)
   if (options['missed'] !== undefined) {
-    checkOneOf(into, `${field}.missed`, options['missed'], ['skip', 'once', 'all'])
+    checkOneOf(into, fieldIn(field, 'missed'), options['missed'], ['skip', 'once', 'all'])
   }
 }
 
-function checkRule(into: Violations, field: string, options: Fields): void {
-  const { cron, every, zone } = options
-  if ((cron === undefined) === (every === undefined)) {
-    const given = cron === undefined ? 'neither' : 'both'
-    into.push({ field, given, allowed: 'either cron or every' })
+function checkTarget(into: Violations, field: string, schedule: CheckedSchedule): void {
+  const { job, send } = schedule.options
+  if ((job === undefined) === (send === undefined)) {
+    const given = job === undefined ? 'neither' : 'both'
+    into.push({ field: field || 'schedule', given, allowed: 'either job or send' })
     return
   }
-  if (cron !== undefined) {
-    if (checkZone(into, `${field}.zone`, zone)) checkCron(into, `${field}.cron`, cron, zone)
+  const name = job === undefined ? 'send' : 'job'
+  const target = job ?? send
+  const at = fieldIn(field, name)
+  if (!isRecord(target)) {
+    const allowed = job === undefined ? '{ queue, group }' : '{ queue, type }'
+    into.push({ field: at, given: describeGiven(target), allowed })
     return
   }
-  checkDuration(into, `${field}.every`, every, limits.scheduleEveryMs)
-  if (zone === undefined) return
-  const allowed = 'none: an interval does not depend on a time zone'
-  into.push({ field: `${field}.zone`, given: describeGiven(zone), allowed })
-}
-
-function checkZone(into: Violations, field: string, zone: unknown): zone is string | undefined {
-  if (zone === undefined || (typeof zone === 'string' && isZone(zone))) return true
-  const allowed = 'an IANA time zone, such as Europe/Berlin'
-  into.push({ field, given: describeGiven(zone), allowed })
-  return false
-}
-
-function isZone(zone: string): boolean {
-  // The runtime also accepts bare offsets, which have no daylight saving time.
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,99}$/.test(zone)) return false
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone })
-    return true
-  } catch {
-    return false
-  }
-}
-
-const cronForm = 'a cron expression of five fields, or six with seconds first'
-
-function checkCron(
-  into: Violations,
-  field: string,
-  cron: unknown,
-  zone: string = defaultZone,
-): void {
-  const before = into.length
-  checkLength(into, field, cron, limits.scheduleCronLength)
-  if (into.length > before || typeof cron !== 'string') return
-  try {
-    // The calendar repeats every 400 years, so a rule without a tick after 1970 never ticks.
-    if (ruleOf({ cron, zone }).nextAfter(0) !== null) return
-    const allowed = 'a cron expression that matches at least one date'
-    into.push({ field, given: describeGiven(cron), allowed })
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^Cron\w+: /, '') : 'unknown'
-    into.push({
-      field,
-      given: `${describeGiven(cron)} (${reason.slice(0, 120)})`,
-      allowed: cronForm,
-    })
-  }
-}
-
-function checkTarget(
-  into: Violations,
-  field: string,
-  options: Fields,
-  queues: CheckedQueues,
-): void {
-  const { queue: key, type, group } = options
-  const queue = checkWorkQueue(into, `${field}.queue`, key, queues)
+  checkKeys(into, at, target, Object.keys(job === undefined ? sendOptions : jobOptions))
+  const queue = checkWorkQueue(into, `${at}.queue`, target['queue'], schedule.queues)
   if (queue === undefined) return
-  checkWorkType(into, `${field}.type`, type, queue)
-  if (group !== undefined) checkGroup(into, `${field}.group`, group, queue)
+  if (job === undefined) checkSend(into, at, { target, queue, name: schedule.name })
+  else checkJob(into, at, target, queue)
 }
 
-function checkGroup(into: Violations, field: string, group: unknown, queue: DeclaredQueue): void {
-  if (queue.type !== 'fifo') {
-    const allowed = 'none: only a schedule for a FIFO queue has a group'
-    into.push({ field, given: describeGiven(group), allowed })
+function checkJob(into: Violations, at: string, job: Fields, queue: DeclaredQueue): void {
+  if (!isJobsQueue(queue)) {
+    const allowed = 'a jobs queue; for messages, use send instead of job'
+    into.push({ field: `${at}.queue`, given: describeGiven(job['queue']), allowed })
     return
   }
+  checkWorkType(into, `${at}.type`, job['type'], queue)
+  const { owner, tenant, tier, attempts } = job
+  if (owner !== undefined) checkText(into, `${at}.owner`, owner, limits.ownerLength)
+  if (tenant !== undefined) checkGroupText(into, `${at}.tenant`, tenant)
+  if (tier !== undefined) checkText(into, `${at}.tier`, tier, limits.jobLabelLength)
+  if (attempts !== undefined) checkRange(into, `${at}.attempts`, attempts, limits.jobAttempts)
+}
+
+interface SentTo {
+  readonly target: Fields
+  readonly queue: DeclaredQueue
+  readonly name: string
+}
+
+function checkSend(into: Violations, at: string, { target, queue, name }: SentTo): void {
+  const { group, queue: key } = target
+  if (isJobsQueue(queue)) {
+    const allowed = 'a queue of messages; for jobs, use job instead of send'
+    into.push({ field: `${at}.queue`, given: describeGiven(key), allowed })
+  } else if (queue.type === 'fifo') {
+    checkGroupText(into, `${at}.group`, group ?? name)
+  } else if (group !== undefined) {
+    const allowed = 'none: only a schedule for a FIFO queue has a group'
+    into.push({ field: `${at}.group`, given: describeGiven(group), allowed })
+  }
+}
+
+function checkGroupText(into: Violations, field: string, group: unknown): void {
   checkLength(into, field, group, limits.groupLength)
   if (typeof group !== 'string' || idPattern.test(group)) return
   const allowed = 'letters, digits and punctuation marks'

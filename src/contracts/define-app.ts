@@ -9,6 +9,7 @@ import type {
 } from './app-declaration.ts'
 import { checkApp } from './check-app.ts'
 import type { DeclaredQueues } from './queue-declaration.ts'
+import type { CheckedSchedules } from './schedule-types.ts'
 
 export type * from './app-declaration.ts'
 export type { DeclaredQueues }
@@ -19,7 +20,10 @@ export function defineApp<
   const Parts extends DeclaredFlowParts = NoParts,
 >(
   name: string,
-  declaration: AppDeclaration<Queues> & Parts & CheckedFlows<Queues, Parts>,
+  declaration: AppDeclaration<Queues> &
+    Parts &
+    CheckedFlows<Queues, Parts> &
+    CheckedSchedules<Queues, Parts>,
 ): DefinedApp<Queues, Parts> {
   const app = { ...declaration, name }
   const violations = checkApp(app)

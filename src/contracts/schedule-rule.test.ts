@@ -61,7 +61,7 @@ describe('a cron rule', () => {
 
   test('can be made again from its text', () => {
     for (const options of [
-      { cron: '  0 9  * * 1-5 ', zone: 'Europe/Berlin' },
+      { cron: '  0 9  * * 1-5 ', timezone: 'Europe/Berlin' },
       { cron: '*/5 * * * * *' },
       { every: '1h30m' },
       { every: { ms: 1_500 } },
@@ -71,7 +71,7 @@ describe('a cron rule', () => {
       assert.equal(again.text, rule.text)
       assert.equal(again.nextAfter(1e12), rule.nextAfter(1e12))
     }
-    assert.equal(ruleOf({ cron: ' 0 9  * * 1', zone: 'UTC' }).text, 'cron 0 9 * * 1 in UTC')
+    assert.equal(ruleOf({ cron: ' 0 9  * * 1', timezone: 'UTC' }).text, 'cron 0 9 * * 1 in UTC')
     assert.throws(() => ruleFromText('now and then'))
   })
 })
@@ -86,8 +86,8 @@ const zones = {
 
 type Zone = keyof typeof zones
 
-function around(zone: Zone, change: 'forward' | 'back', cron: string): readonly string[] {
-  return ticks(ruleOf({ cron, zone }), zones[zone][change], 3)
+function around(timezone: Zone, change: 'forward' | 'back', cron: string): readonly string[] {
+  return ticks(ruleOf({ cron, timezone }), zones[timezone][change], 3)
 }
 
 describe('one time a day, when clocks are changed', () => {
@@ -103,8 +103,8 @@ describe('one time a day, when clocks are changed', () => {
       '15 2 * * *',
       ['2026-10-03T15:30', '2026-10-04T15:15', '2026-10-05T15:15'],
     ],
-  ])('in %s a time that is left out ticks once, when the gap ends', (zone, cron, expected) => {
-    assert.deepEqual(around(zone, 'forward', cron), expected)
+  ])('in %s a time that is left out ticks once, when the gap ends', (timezone, cron, expected) => {
+    assert.deepEqual(around(timezone, 'forward', cron), expected)
   })
 
   test.each<[Zone, string, readonly string[]]>([
@@ -119,18 +119,18 @@ describe('one time a day, when clocks are changed', () => {
       '45 1 * * *',
       ['2026-04-04T14:45', '2026-04-05T15:15', '2026-04-06T15:15'],
     ],
-  ])('in %s a time that comes twice ticks once, the first time', (zone, cron, expected) => {
-    assert.deepEqual(around(zone, 'back', cron), expected)
+  ])('in %s a time that comes twice ticks once, the first time', (timezone, cron, expected) => {
+    assert.deepEqual(around(timezone, 'back', cron), expected)
   })
 })
 
 describe('many times a day, when clocks are changed', () => {
   const zoneNames = Object.keys(zones) as Zone[]
 
-  test.each(zoneNames)('in %s every half hour stays every half hour', (zone) => {
+  test.each(zoneNames)('in %s every half hour stays every half hour', (timezone) => {
     for (const change of ['forward', 'back'] as const) {
-      const rule = ruleOf({ cron: '*/30 * * * *', zone })
-      let last = at(zones[zone][change])
+      const rule = ruleOf({ cron: '*/30 * * * *', timezone })
+      let last = at(zones[timezone][change])
       for (let index = 0; index < 96; index += 1) {
         const next = rule.nextAfter(last)
         assert.equal(next, last + 1_800_000)
@@ -140,7 +140,7 @@ describe('many times a day, when clocks are changed', () => {
   })
 
   test('several given times: those left out are left out, those that come twice tick twice', () => {
-    const rule = ruleOf({ cron: '0,30 2 * * *', zone: 'Europe/Berlin' })
+    const rule = ruleOf({ cron: '0,30 2 * * *', timezone: 'Europe/Berlin' })
     assert.deepEqual(ticks(rule, '2026-03-28T12:00:00Z', 2), [
       '2026-03-30T00:00',
       '2026-03-30T00:30',
@@ -155,7 +155,7 @@ describe('many times a day, when clocks are changed', () => {
   })
 })
 
-describe('any rule, in any zone, around a change of the clocks', () => {
+describe('any rule, in any timezone, around a change of the clocks', () => {
   const field = (min: number, max: number): fc.Arbitrary<string> =>
     fc.oneof(
       fc.constant('*'),
@@ -176,9 +176,9 @@ describe('any rule, in any zone, around a change of the clocks', () => {
         fc.constantFrom(...(Object.keys(zones) as Zone[])),
         fc.constantFrom('forward' as const, 'back' as const),
         fc.integer({ min: -43_200, max: 43_200 }),
-        (text, zone, change, seconds) => {
-          const rule = ruleOf({ cron: text, zone })
-          const from = at(zones[zone][change]) + seconds * 1_000
+        (text, timezone, change, seconds) => {
+          const rule = ruleOf({ cron: text, timezone })
+          const from = at(zones[timezone][change]) + seconds * 1_000
           const given: number[] = []
           for (let last = from; given.length < 4; ) {
             const next = rule.nextAfter(last)

@@ -20,7 +20,7 @@ export function checkKeys(
   known: readonly string[],
 ): void {
   for (const key of Object.keys(settings).filter((name) => !known.includes(name))) {
-    const at = field === '' ? key : `${field}.${key}`
+    const at = fieldIn(field, key)
     const isFifoOnly = fifoOnly.includes(key)
     const allowed = 'a queue declared with fifo({...})'
     into.push(
@@ -29,6 +29,11 @@ export function checkKeys(
         : unknownOption(at, key, known),
     )
   }
+}
+
+/** The name of a field in a declaration, or of an argument that is not part of one. */
+export function fieldIn(field: string, key: string): string {
+  return field === '' ? key : `${field}.${key}`
 }
 
 export type Check = (into: Violations, field: string, value: unknown) => void

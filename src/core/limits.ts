@@ -83,10 +83,19 @@ export const limits = {
   alarmPeriods: { min: 1, max: 1_440, unit: 'periods' },
   stackNameLength: { min: 1, max: 256, unit: 'characters' },
   stackDocumentLength: { min: 1, max: 16_777_216, unit: 'characters' },
-  scheduleNameLength: { min: 1, max: 80, unit: 'characters' },
+  /** Of a schedule that is set at run time. */
+  scheduleNameLength: { min: 1, max: 256, unit: 'characters' },
+  /** With the app and the stage. */
+  storedScheduleNameLength: { min: 1, max: 512, unit: 'characters' },
+  /** The queue, and the job type, of a schedule that is set at run time. */
+  scheduleTargetLength: { min: 1, max: 256, unit: 'characters' },
   scheduleRuleLength: { min: 1, max: 512, unit: 'characters' },
   scheduleCronLength: { min: 1, max: 256, unit: 'characters' },
   scheduleEveryMs: { min: 1_000, max: 31_536_000_000, unit: 'ms' },
+  /** How far away the end of a schedule may be: ten years. */
+  scheduleUntilMs: { min: 0, max: 315_619_200_000, unit: 'ms' },
+  /** What a schedule that is set at run time sends, as JSON. */
+  scheduleDefinitionLength: { min: 1, max: 1_048_576, unit: 'characters' },
   janitorMs: { min: 1_000, max: 31_536_000_000, unit: 'ms' },
   /** Of a value that an app sets under a name of its own. */
   metricNameLength: { min: 1, max: 255, unit: 'characters' },

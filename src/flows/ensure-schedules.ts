@@ -3,27 +3,29 @@
  * run side by side, so each renews its declaration regularly. A schedule is removed, or its rule replaced,
  * when no open app has renewed it for a while.
  */
+import type { Backend } from '../backends/backend.ts'
 import type { ScheduleStore } from '../backends/schedule-store.ts'
-import { scopeText } from '../contracts/scope-text.ts'
 import { MillraceError, type Violation } from '../core/millrace-error.ts'
 import { minuteMs } from '../core/minutes.ts'
-import { type PlannedSchedule, planSchedules, type SchedulePlan } from './planned-schedules.ts'
+import type { PlannedSchedule, SchedulePlan } from './planned-schedules.ts'
+import { checkEnd } from './schedule-end.ts'
 
-export async function ensureSchedules(plan: SchedulePlan): Promise<void> {
-  const { app, stage, backend } = plan
-  const planned = planSchedules(plan)
-  const store = backend.schedules
+export async function ensureSchedules(
+  plan: SchedulePlan,
+  { schedules: store, capabilities }: Pick<Backend, 'schedules' | 'capabilities'>,
+): Promise<void> {
+  const { scope, declared } = plan
   if (store === null) {
-    if (planned.length > 0) throw unsupported(planned, backend.capabilities.name)
+    if (declared.length > 0) throw unsupported(declared, capabilities.name)
     return
   }
-  await refuseFixedMessages(planned)
   const now = await store.now()
-  for (const { name, scope, rule } of planned) {
+  await refuseDeclared(declared, now)
+  for (const { name, rule } of declared) {
     const nextAt = rule.nextAfter(now)
     await store.ensure({ schedule: name, scope, rule: rule.text, nextAt })
   }
-  await renewSchedules(store, planned, scopeText({ app: app.name, stage }))
+  await renewSchedules(store, plan)
 }
 
 /** How often an open app renews its declaration. */
@@ -34,36 +36,42 @@ export const abandonedAfterMs: number = 5 * minuteMs
 
 export async function renewSchedules(
   store: Pick<ScheduleStore, 'now' | 'renew' | 'ensure'>,
-  planned: readonly PlannedSchedule[],
-  scope: string,
+  { scope, declared }: Pick<SchedulePlan, 'scope' | 'declared'>,
 ): Promise<void> {
   const now = await store.now()
-  const schedules = planned.map(({ name, rule }) => ({
+  const schedules = declared.map(({ name, rule }) => ({
     ...{ schedule: name, rule: rule.text, nextAt: rule.nextAfter(now) },
   }))
   const abandoned = await store.renew({ scope, schedules, abandonedAfterMs })
-  for (const declared of schedules) {
-    if (abandoned.includes(declared.schedule)) await store.ensure({ ...declared, scope })
+  for (const one of schedules) {
+    if (abandoned.includes(one.schedule)) await store.ensure({ ...one, scope })
   }
 }
 
-/** Checks messages that are the same for every tick now, not when the tick is due. */
-async function refuseFixedMessages(planned: readonly PlannedSchedule[]): Promise<void> {
+/** Checks what only a running app can know: the time, and messages that are the same for every tick. */
+async function refuseDeclared(declared: readonly PlannedSchedule[], now: number): Promise<void> {
   const violations: Violation[] = []
-  for (const { key, isComputed, emission } of planned) {
-    if (isComputed) continue
-    try {
-      await emission({ at: new Date(0), id: 'checked-at-the-start' })
-    } catch (error) {
-      if (!(error instanceof MillraceError)) throw error
-      const fields =
-        error.violations.length > 0
-          ? error.violations
-          : [{ field: 'payload', given: 'an invalid payload', allowed: error.message }]
-      violations.push(...fields.map((one) => ({ ...one, field: `schedules.${key}: ${one.field}` })))
-    }
+  for (const planned of declared) {
+    const found = [
+      ...checkEnd(planned.until, { now, mayBeOver: true }),
+      ...(planned.isComputed ? [] : await refusedFixed(planned)),
+    ]
+    violations.push(
+      ...found.map((one) => ({ ...one, field: `schedules.${planned.key}: ${one.field}` })),
+    )
   }
   if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_contract')
+}
+
+async function refusedFixed({ emission }: PlannedSchedule): Promise<readonly Violation[]> {
+  try {
+    await emission({ at: new Date(0), id: 'checked-at-the-start' })
+    return []
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error
+    if (error.violations.length > 0) return error.violations
+    return [{ field: 'payload', given: 'an invalid payload', allowed: error.message }]
+  }
 }
 
 function unsupported(planned: readonly PlannedSchedule[], backend: string): MillraceError {

@@ -58,7 +58,7 @@ describe('missed ticks', () => {
   test('of a whole year are not gone through one by one', () => {
     const now = 365 * 24 * 60 * minute
     const before = performance.now()
-    for (const each of [everySecond, ruleOf({ cron: '* * * * * *', zone: 'Europe/Berlin' })]) {
+    for (const each of [everySecond, ruleOf({ cron: '* * * * * *', timezone: 'Europe/Berlin' })]) {
       const first = chooseTick({ rule: each, missed: 'all', dueAt: 1_000, now })
       assert.deepEqual(first, { at: now - 99_000, nextAt: now - 98_000, skipped: 100 })
       const once = chooseTick({ rule: each, missed: 'once', dueAt: 1_000, now })

@@ -32,21 +32,39 @@ export function chooseTick({ rule, missed, dueAt, lastAt, now }: DueTick): TickC
     // This tick was sent while the clock was ahead. The clock was set back, and reached it again.
     return { at: null, nextAt: rule.nextAfter(lastAt), skipped: 0 }
   }
-  const due = ticksFrom(rule, dueAt, now)
-  const kept = missed === 'all' ? due.slice(-missedTicksMax) : due.slice(-1)
-  const [at = dueAt] = kept
-  const skipped = Math.min(due.length - kept.length, missedTicksMax)
+  const { kept, skipped, nextAt } = dueTicks(rule, missed === 'all' ? missedTicksMax : 1, {
+    dueAt,
+    now,
+  })
+  const [at = dueAt, following = nextAt] = kept
   if (missed === 'skip' && now - at > missedAfterMs) {
-    return { at: null, nextAt: rule.nextAfter(now), skipped: Math.min(due.length, missedTicksMax) }
+    return { at: null, nextAt, skipped: Math.min(skipped + kept.length, missedTicksMax) }
   }
-  return { at, nextAt: rule.nextAfter(at), skipped }
+  return { at, nextAt: following, skipped }
 }
 
-/** The due tick and those after it, or only the latest if there are very many. */
-function ticksFrom(rule: ScheduleRule, dueAt: number, now: number): readonly number[] {
-  const next = rule.nextAfter(dueAt)
-  // The most common case by far, and it evaluates the rule only once.
-  if (next === null || next > now) return [dueAt]
-  const latest = rule.latest(now, 2 * missedTicksMax).filter((tick) => tick >= dueAt)
-  return latest.length === 0 ? [dueAt] : latest
+interface DueTicks {
+  /** The latest ticks that are due. */
+  readonly kept: readonly number[]
+  /** How many came before them, counted up to `missedTicksMax`. */
+  readonly skipped: number
+  /** The first tick that is not due. */
+  readonly nextAt: number | null
+}
+
+/** Few ticks are missed as a rule, and to compute a tick is expensive, so it looks forward first. */
+function dueTicks(
+  rule: ScheduleRule,
+  keep: number,
+  { dueAt, now }: Pick<DueTick, 'dueAt' | 'now'>,
+): DueTicks {
+  const due = [dueAt]
+  let nextAt = rule.nextAfter(dueAt)
+  while (nextAt !== null && nextAt <= now && due.length < keep + missedTicksMax) {
+    due.push(nextAt)
+    nextAt = rule.nextAfter(nextAt)
+  }
+  const kept = due.slice(-keep)
+  if (nextAt === null || nextAt > now) return { kept, skipped: due.length - kept.length, nextAt }
+  return { kept: rule.latest(now, keep), skipped: missedTicksMax, nextAt: rule.nextAfter(now) }
 }

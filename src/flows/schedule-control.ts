@@ -14,6 +14,8 @@ export interface ScheduleControl {
   pause(by: string): Promise<ScheduleRecord>
   /** Continues with the next tick from now. */
   resume(by: string): Promise<ScheduleRecord>
+  /** False if it does not exist. A declared one is refused. */
+  remove(): Promise<boolean>
 }
 
 export function scheduleControl(store: ScheduleStore, schedule: string): ScheduleControl {
@@ -31,6 +33,7 @@ export function scheduleControl(store: ScheduleStore, schedule: string): Schedul
       const nextAt = storedRule(rule).nextAfter(await store.now())
       return present(await store.resume({ schedule, by, nextAt }))
     },
+    remove: () => store.remove({ schedule }),
   }
 }
 

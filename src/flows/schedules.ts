@@ -1,141 +1,121 @@
 /**
- * The schedules of an open app, one handle each: when they tick, and how to pause, resume and run them. The
- * state is in the store, so a change applies to every process.
+ * The schedules of an open app: declared ones by their keys, and those that are set at run time by their
+ * names. The state is in the store, so a change applies to every process.
  */
-
-import type { ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
+import type { Backend, Page } from '../backends/backend.ts'
+import type { ScheduleChange, ScheduleStore } from '../backends/schedule-store.ts'
 import type { App, PartOf } from '../contracts/define-app.ts'
+import type { DeclaredQueues } from '../contracts/queue-declaration.ts'
+import type { RuntimeSchedule } from '../contracts/schedule-types.ts'
+import { isRecord } from '../contracts/setting-checks.ts'
+import { describeGiven } from '../core/checks.ts'
+import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
+import { type OptionNames, pageOptions, refuseUnknownOptions } from '../core/options.ts'
+import type { Ids } from '../core/ports.ts'
 import { supported } from '../core/supported.ts'
 import type { Logger } from '../observability/logger.ts'
-import { type PlannedSchedule, planSchedules, type SchedulePlan } from './planned-schedules.ts'
-import { scheduleControl } from './schedule-control.ts'
+import { listSchedules } from './list-schedules.ts'
+import type { SchedulePlan } from './planned-schedules.ts'
+import { createHandle, type Schedule, type ScheduleHandle } from './schedule-handle.ts'
+import { type NamedOptions, setSchedules } from './set-schedules.ts'
 
-export interface ScheduleHandle {
-  /** The schedule's name in the store. */
-  readonly name: string
-  /** When it ticks: `every 1h`, `cron 0 9 * * 1-5 in Europe/Berlin`. */
-  readonly rule: string
-  read(): Promise<Schedule>
-  /** The next ticks, 1 to 1000. None while the schedule is paused. Default: one. */
-  next(count?: number): Promise<readonly Date[]>
-  /** Stops the ticks until `resume`. Pausing a paused schedule changes nothing. */
-  pause(options: { readonly by: string }): Promise<Schedule>
-  /** Continues with the next tick from now. Ticks missed during the pause are not sent. */
-  resume(options: { readonly by: string }): Promise<Schedule>
-  /** Sends its message now, even while paused. Resolves with the id of the message or job. */
-  runNow(options: { readonly by: string }): Promise<string>
+export interface ScheduleMethods<Queues extends DeclaredQueues = DeclaredQueues> {
+  /**
+   * Creates or changes a schedule. With the same definition nothing changes, and the next tick is kept.
+   * Names have 1 to 256 characters. The name of a declared schedule is refused.
+   */
+  set(name: string, schedule: RuntimeSchedule<Queues>): Promise<ScheduleChange>
+  /** The same for up to 1000 schedules, in one commit: all or none. Resolves with one result each. */
+  setMany(schedules: readonly NamedSchedule<Queues>[]): Promise<readonly ScheduleChange[]>
+  /** The handle of a schedule, by its name or key. Its methods reject if the schedule does not exist. */
+  get(name: string): ScheduleHandle
+  /** Removes a schedule that was set; false if it does not exist. A declared one is refused. */
+  remove(name: string): Promise<boolean>
+  /** By name, declared ones too. */
+  list(options?: ListSchedulesOptions): Promise<Page<Schedule>>
 }
 
-export interface Schedule {
-  readonly name: string
-  readonly rule: string
-  /** Null while paused, or if it never ticks again. */
-  readonly nextAt: Date | null
-  /** The latest tick that sent something. */
-  readonly lastAt: Date | null
-  readonly ticks: number
-  readonly skipped: number
-  /** Ticks that were abandoned because their message could not be made. */
-  readonly failed: number
-  readonly lastError: string | null
-  readonly pausedAt: Date | null
-  readonly pausedBy: string | null
-  readonly resumedAt: Date | null
-  readonly resumedBy: string | null
-  /** The latest `runNow`. */
-  readonly ranAt: Date | null
-  readonly ranBy: string | null
+export type NamedSchedule<Queues extends DeclaredQueues = DeclaredQueues> =
+  RuntimeSchedule<Queues> & { readonly name: string }
+
+export interface ListSchedulesOptions {
+  /** Only names that begin with this. */
+  readonly prefix?: string
+  /** 1 to 1000. Default 100. */
+  readonly limit?: number
+  /** The `next` of the previous page. */
+  readonly after?: string
 }
 
 /** The keys of an app's schedules. */
 export type ScheduleKey<Parts> = keyof PartOf<Parts, 'schedules'> & string
 
-export type Schedules<Parts = App> = { readonly [Key in ScheduleKey<Parts>]: ScheduleHandle }
+export type Schedules<Opened extends App = App> = ScheduleMethods<Opened['queues']> & {
+  readonly [Key in ScheduleKey<Opened>]: ScheduleHandle
+}
 
-export interface SchedulesSetup extends SchedulePlan {
+export interface SchedulesSetup {
+  readonly app: App
+  readonly plan: SchedulePlan
+  readonly backend: Pick<Backend, 'schedules'>
+  readonly ids: Ids
   readonly log: Logger
 }
 
-export function createSchedules<Opened>(setup: SchedulesSetup): Schedules<Opened> {
-  const { backend } = setup
-  const handles = planSchedules(setup).map((planned) => [
-    planned.key,
-    handleOf(planned, supported(backend.schedules), setup),
-  ])
-  // The handles have the keys of this app.
-  return Object.freeze(Object.fromEntries(handles)) as Schedules<Opened>
-}
+const listOptions: OptionNames<ListSchedulesOptions> = { ...pageOptions, prefix: true }
 
-function handleOf(
-  planned: PlannedSchedule,
-  store: ScheduleStore,
-  { ports, log }: Pick<SchedulesSetup, 'ports' | 'log'>,
-): ScheduleHandle {
-  const { key, name, rule } = planned
-  const control = scheduleControl(store, name)
-  const note = (by: string, what: string): void =>
-    log.info({ schedule: key, by: by.slice(0, 80) }, what)
-  return Object.freeze({
-    name,
-    rule: rule.text,
-    read: async () => scheduleOf(await control.read()),
-    next: (count = 1) => control.next(count),
-    pause: async (options) => {
-      const by = actorOf(options)
-      const record = await control.pause(by)
-      note(by, 'schedule paused')
-      return scheduleOf(record)
+export function createSchedules<Opened extends App>(setup: SchedulesSetup): Schedules<Opened> {
+  const { app, plan, backend, ids, log } = setup
+  const store = (): ScheduleStore => supported(backend.schedules)
+  const set = (given: readonly NamedOptions[]): Promise<readonly ScheduleChange[]> =>
+    setSchedules({ app, plan, store: store() }, given)
+  const get = (name: string): ScheduleHandle =>
+    createHandle({ plan, store: store(), ids, log, name: checkedName(name) })
+  const methods: ScheduleMethods = {
+    set: async (name, options) => {
+      const [change] = await set([{ name, options, field: '' }])
+      // A store must return a result for each schedule, so this one violates the port.
+      if (change === undefined) throw new MillraceError('store_failed')
+      log.debug({ schedule: name, change }, 'schedule set')
+      return change
     },
-    resume: async (options) => {
-      const by = actorOf(options)
-      const record = await control.resume(by)
-      note(by, 'schedule resumed')
-      return scheduleOf(record)
+    setMany: async (schedules) => {
+      const given = namedOptions(schedules)
+      return given.length === 0 ? [] : set(given)
     },
-    runNow: async (options) => {
-      const by = actorOf(options)
-      const at = new Date(await store.now())
-      const emission = await planned.emission({ at, id: `${name}@run-${ports.ids.next()}` })
-      const result = await store.runNow({ schedule: name, by, emission })
-      if (result.status === 'taken' || result.id === null) {
-        throw new MillraceError('schedule_not_found')
-      }
-      note(by, 'schedule run by hand')
-      return result.id
+    get,
+    remove: async (name) => get(name).remove(),
+    list: async (options = {}) => {
+      refuseUnknownOptions(options, listOptions)
+      return listSchedules(plan, store(), { prefix: '', limit: 100, ...options })
     },
-  } satisfies ScheduleHandle)
-}
-
-const byOptions: OptionNames<{ by: string }> = { by: true }
-
-function actorOf(options: { readonly by: string }): string {
-  refuseUnknownOptions(options, byOptions)
-  return options.by
-}
-
-function scheduleOf(record: ScheduleRecord): Schedule {
-  const { schedule: name, rule, ticks, skipped, failed, lastError } = record
-  const { pausedBy, resumedBy, ranBy } = record
-  return {
-    name,
-    rule,
-    nextAt: record.pausedAt === null ? dateOf(record.nextAt) : null,
-    lastAt: dateOf(record.lastAt),
-    ticks,
-    skipped,
-    failed,
-    lastError,
-    pausedAt: dateOf(record.pausedAt),
-    pausedBy,
-    resumedAt: dateOf(record.resumedAt),
-    resumedBy,
-    ranAt: dateOf(record.ranAt),
-    ranBy,
   }
+  const handles = plan.declared.map(({ key }) => [key, get(key)])
+  // The handles have the keys of this app, and the queues are those of its types.
+  return Object.freeze({
+    ...Object.fromEntries(handles),
+    ...methods,
+  }) as unknown as Schedules<Opened>
 }
 
-function dateOf(ms: number | null): Date | null {
-  return ms === null ? null : new Date(ms)
+function namedOptions(schedules: readonly NamedSchedule[]): readonly NamedOptions[] {
+  const { max } = limits.messagesPerCall
+  if (!Array.isArray(schedules) || schedules.length > max) {
+    const given = Array.isArray(schedules)
+      ? `${schedules.length} schedules`
+      : describeGiven(schedules)
+    const allowed = `an array of at most ${max} schedules`
+    throw MillraceError.invalid([{ field: 'schedules', given, allowed }])
+  }
+  return schedules.map((entry: unknown, index) => {
+    const { name, ...options } = isRecord(entry) ? entry : {}
+    return { name, options, field: `schedules[${index}]` }
+  })
+}
+
+function checkedName(name: unknown): string {
+  if (typeof name === 'string') return name
+  const allowed = 'the name of a schedule'
+  throw MillraceError.invalid([{ field: 'name', given: describeGiven(name), allowed }])
 }

@@ -1,41 +1,33 @@
 /**
  * Fires the ticks of an app's schedules, in every process that has the app open. The store lets one process
- * win each tick. If a message cannot be created, the tick is retried a few times, then abandoned and
- * reported. Other schedules are not affected.
+ * win each tick. If the message of a declared schedule cannot be created, the tick is retried a few times,
+ * then abandoned and reported. Other schedules are not affected.
  */
 import type { DueSchedules, ScheduleRecord, ScheduleStore } from '../backends/schedule-store.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Timers } from '../core/ports.ts'
 import { renewalMs, renewSchedules } from '../flows/ensure-schedules.ts'
-import { chooseTick } from '../flows/missed-ticks.ts'
-import type { PlannedSchedule } from '../flows/planned-schedules.ts'
+import type { PlannedSchedule, SchedulePlan } from '../flows/planned-schedules.ts'
 import type { Logger } from '../observability/logger.ts'
+import { type DueTick, dueTick, isAborted, isOfStore, type TickFailure } from './due-tick.ts'
+import { LoweredTicks } from './lowered-ticks.ts'
+import { tickRuntime } from './runtime-ticks.ts'
 import { Service, type ServiceFailure, type SliceEnd } from './service.ts'
+import { reportUnserved } from './unserved-schedules.ts'
 
 export interface SchedulerOptions {
-  readonly store: Pick<ScheduleStore, 'now' | 'due' | 'tick' | 'renew' | 'ensure'>
-  /** The app and stage of the schedules. */
-  readonly scope: string
-  readonly schedules: readonly PlannedSchedule[]
+  readonly store: Pick<
+    ScheduleStore,
+    'now' | 'due' | 'tick' | 'list' | 'renew' | 'ensure' | 'reportUnserved'
+  >
+  readonly plan: SchedulePlan
   readonly timers: Timers
   readonly log: Logger
   /** Pause between two checks if nothing is due sooner. Default: 1000. */
   readonly intervalMs?: number
   readonly onTickFailure: (failure: TickFailure) => void
   readonly onFailure?: (failure: ServiceFailure) => void
-}
-
-export interface TickFailure {
-  /** The key of the schedule. */
-  readonly schedule: string
-  /** The time of the tick. */
-  readonly at: Date
-  readonly error: unknown
-  /** 1 for the first try. */
-  readonly tries: number
-  /** Null: the tick was abandoned. */
-  readonly retryInMs: number | null
 }
 
 const defaultIntervalMs = 1_000
@@ -59,20 +51,24 @@ interface Tries {
 
 export class Scheduler extends Service {
   readonly #options: SchedulerOptions
-  readonly #planned: ReadonlyMap<string, PlannedSchedule>
-  /** Running ticks, by schedule. */
+  readonly #declared: ReadonlyMap<string, PlannedSchedule>
+  /** Running ticks, by declared schedule. */
   readonly #running = new Map<string, Promise<void>>()
   readonly #tries = new Map<string, Tries>()
+  /** The running ticks of schedules that were set at run time. */
+  #runtime: Promise<void> | undefined
+  readonly #lowered: LoweredTicks
   /** When this process last renewed its schedules in the store. */
   #renewedAt = 0
   #storeError: unknown
   #stopping = Promise.withResolvers<never>()
 
   constructor(options: SchedulerOptions) {
-    const { timers, intervalMs = defaultIntervalMs, onFailure, schedules } = options
+    const { timers, intervalMs = defaultIntervalMs, onFailure, plan, store } = options
     super({ timers, intervalMs, onFailure, slice: () => this.#slice() })
     this.#options = options
-    this.#planned = new Map(schedules.map((planned) => [planned.name, planned]))
+    this.#declared = new Map(plan.declared.map((planned) => [planned.name, planned]))
+    this.#lowered = new LoweredTicks(store, plan)
     this.#stopping.promise.catch(() => undefined)
   }
 
@@ -80,42 +76,67 @@ export class Scheduler extends Service {
     const ended = super.stop()
     this.#stopping.reject(new MillraceError('aborted'))
     await ended
-    await Promise.all(this.#running.values())
+    await Promise.all([...this.#running.values(), this.#runtime])
     this.#stopping = Promise.withResolvers<never>()
     this.#stopping.promise.catch(() => undefined)
   }
 
   async #slice(): Promise<SliceEnd> {
-    const { store, scope } = this.#options
-    const due = await store.due({ scope })
+    const { store, plan } = this.#options
+    const { scope, targets } = plan
+    const due = await store.due({ scope, targets })
     const begun = due.schedules.flatMap((record) => this.#begin(record, due) ?? [])
+    const runtime = this.#beginRuntime(due)
+    if (runtime !== undefined) begun.push(runtime)
     await this.#patiently(Promise.all(begun))
     const error = this.#storeError
     this.#storeError = undefined
     if (error !== undefined) throw error
-    await this.#renew(due.now)
+    const isLowering = await this.#lowered.slice(due.now)
+    await this.#renew(due)
     // A schedule with missed ticks may be due again at once.
     const nextInMs = due.nextAt === null ? undefined : due.nextAt - due.now
-    return { more: begun.length > 0, ...(nextInMs !== undefined && { nextInMs }) }
+    return {
+      more: begun.length > 0 || isLowering,
+      ...(nextInMs !== undefined && { nextInMs }),
+    }
   }
 
-  async #renew(now: number): Promise<void> {
-    if (isWithin(renewalMs, { from: this.#renewedAt, now })) return
-    const { store, schedules, scope } = this.#options
-    await renewSchedules(store, schedules, scope)
-    this.#renewedAt = now
+  async #renew(due: DueSchedules): Promise<void> {
+    if (isWithin(renewalMs, { from: this.#renewedAt, now: due.now })) return
+    const { store, plan, log } = this.#options
+    await renewSchedules(store, plan)
+    await reportUnserved({ store, scope: plan.scope, log }, due)
+    this.#renewedAt = due.now
   }
 
-  /** Starts a tick, unless it must wait. */
+  /** Starts the ticks of schedules that were set at run time, unless earlier ones still run. */
+  #beginRuntime({ schedules, now }: DueSchedules): Promise<void> | undefined {
+    const records = schedules.filter(({ definition }) => definition !== null)
+    if (records.length === 0 || this.#runtime !== undefined) return undefined
+    const { store, plan, log, onTickFailure } = this.#options
+    const inTime = <T>(work: Promise<T>): Promise<T> => this.#inTime(work)
+    const ticks = tickRuntime({ store, plan, log, inTime, onTickFailure }, records, now)
+    this.#runtime = ticks
+      .catch((error: unknown) => {
+        if (!isAborted(error)) this.#storeError = error
+      })
+      .finally(() => {
+        this.#runtime = undefined
+      })
+    return this.#runtime
+  }
+
+  /** Starts the tick of a declared schedule, unless it must wait. */
   #begin(record: ScheduleRecord, { now }: DueSchedules): Promise<void> | undefined {
-    const { schedule: name, rule } = record
-    const planned = this.#planned.get(name)
+    const { schedule: name, rule, definition } = record
+    const planned = this.#declared.get(name)
     // Another version of the app declared another rule, and fires it while it runs.
-    if (planned === undefined || planned.rule.text !== rule) return undefined
+    if (planned === undefined || planned.rule.text !== rule || definition !== null) return undefined
     if (this.#running.has(name)) return undefined
     const tries = this.#tries.get(name)
     if (tries && isWithin(tries.retryInMs, { from: tries.failedAt, now })) return undefined
-    const tick = this.#tick(planned, record, now)
+    const tick = this.#tick(dueTick(planned, record, now), now)
       .catch((error: unknown) => {
         this.#storeError = error
       })
@@ -124,47 +145,42 @@ export class Scheduler extends Service {
     return tick
   }
 
-  async #tick(planned: PlannedSchedule, record: ScheduleRecord, now: number): Promise<void> {
-    const { name, rule, missed } = planned
-    const dueAt = record.nextAt ?? now
-    const choice = chooseTick({ rule, missed, dueAt, lastAt: record.lastAt, now })
-    const move = { schedule: name, rule: rule.text, dueAt, ...choice, at: choice.at ?? dueAt }
-    if (choice.at === null) {
-      const { status } = await this.#options.store.tick(move)
-      if (status === 'ticked' && choice.skipped > 0)
-        this.#log(planned, 'schedule skipped', { skipped: choice.skipped })
+  async #tick(due: DueTick, now: number): Promise<void> {
+    const { planned, move, sends } = due
+    const { store } = this.#options
+    const { skipped } = move
+    if (sends === null) {
+      const [result] = await store.tick({ ticks: [move] })
+      if (result?.status === 'ticked' && skipped > 0)
+        this.#log(planned, 'schedule skipped', { skipped })
       return
     }
     try {
-      const at = new Date(choice.at)
-      const emission = await this.#inTime(planned.emission({ at, id: `${name}@${choice.at}` }))
-      const result = await this.#options.store.tick({ ...move, emission })
-      this.#tries.delete(name)
-      if (result.status === 'taken') return
-      const { skipped } = choice
-      this.#log(planned, 'schedule ticked', { at: at.toISOString(), id: result.id, skipped })
+      const emission = await this.#inTime(planned.emission(sends))
+      const [result] = await store.tick({ ticks: [{ ...move, emission }] })
+      if (result?.status === 'refused') throw result.error
+      this.#tries.delete(planned.name)
+      if (result?.status !== 'ticked') return
+      const at = sends.at.toISOString()
+      this.#log(planned, 'schedule ticked', { at, id: result.id, skipped })
     } catch (error) {
       if (isOfStore(error)) throw error
-      await this.#failed(planned, move, error, now)
+      await this.#failed(due, error, now)
     }
   }
 
-  async #failed(
-    planned: PlannedSchedule,
-    move: Parameters<ScheduleStore['tick']>[0],
-    error: unknown,
-    now: number,
-  ): Promise<void> {
-    if (error instanceof MillraceError && error.code === 'aborted') return
+  async #failed({ planned, move }: DueTick, error: unknown, now: number): Promise<void> {
+    if (isAborted(error)) return
     const { at, dueAt } = move
     const before = this.#tries.get(planned.name)
     const tries = (before?.dueAt === dueAt ? before.failures : 0) + 1
     const retryInMs = retriesMs[tries - 1] ?? null
     if (retryInMs === null) {
       this.#tries.delete(planned.name)
-      const { status } = await this.#options.store.tick({ ...move, failure: errorSummary(error) })
+      const failure = errorSummary(error)
+      const [result] = await this.#options.store.tick({ ticks: [{ ...move, failure }] })
       // Another process fired the tick or already reported it.
-      if (status === 'taken') return
+      if (result?.status !== 'ticked') return
     } else {
       this.#tries.set(planned.name, { dueAt, failures: tries, failedAt: now, retryInMs })
     }
@@ -206,9 +222,4 @@ export class Scheduler extends Service {
 /** The wall clock may be set back, and must not extend a wait. */
 function isWithin(ms: number, { from, now }: { from: number; now: number }): boolean {
   return now >= from && now - from < ms
-}
-
-/** An error of the store, not of the schedule: the service waits and retries everything. */
-function isOfStore(error: unknown): boolean {
-  return error instanceof MillraceError && error.code.startsWith('store_')
 }

@@ -211,10 +211,22 @@ function scheduleSeals(sealer: Sealer): Seals<ScheduleStore> {
     now: null,
     ensure: null,
     due: null,
-    tick: (request) => ({
+    set: (request) => ({
       ...request,
-      ...(request.emission && { emission: sealer.emitted(request.emission) }),
-      ...(request.failure !== undefined && { failure: sealer.text(request.failure) }),
+      schedules: request.schedules.map((schedule) => ({
+        ...schedule,
+        definition: sealer.text(schedule.definition),
+        example: sealer.emitted(schedule.example),
+      })),
+    }),
+    remove: null,
+    // The definition of a tick is only compared.
+    tick: (request) => ({
+      ticks: request.ticks.map(({ emission, failure, ...tick }) => ({
+        ...tick,
+        ...(emission && { emission: sealer.emitted(emission) }),
+        ...(failure !== undefined && { failure: sealer.text(failure) }),
+      })),
     }),
     runNow: (request) => ({ ...request, emission: sealer.emitted(request.emission) }),
     pause: null,
@@ -222,5 +234,6 @@ function scheduleSeals(sealer: Sealer): Seals<ScheduleStore> {
     read: null,
     list: null,
     renew: null,
+    reportUnserved: null,
   }
 }

@@ -22,7 +22,7 @@ const shop = defineApp('shop', {
     mail: queue({ schema: z.object({ to: z.string(), on: z.coerce.date().optional() }) }),
     steps: fifo({ deduplication: 'content' }),
   },
-  schedules: { hourly: schedule({ every: '1h', queue: 'steps' }) },
+  schedules: { hourly: schedule({ every: '1h', send: { queue: 'steps' } }) },
 })
 
 async function opened<const Opened extends App>(

@@ -50,7 +50,11 @@ const library = defineApp('library', {
     }),
   },
   schedules: {
-    berlin: schedule({ cron: '30 2 * * *', zone: 'Europe/Berlin', queue: 'reports' }),
+    berlin: schedule({
+      cron: '30 2 * * *',
+      timezone: 'Europe/Berlin',
+      send: { queue: 'reports' },
+    }),
   },
 })
 

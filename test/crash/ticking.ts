@@ -10,5 +10,5 @@ export interface TickingArgument {
 /** What the processes that tick and their parent agree on. The queue knows no duplicates. */
 export const ticking: App = defineApp('ticking', {
   queues: { ticks: queue() },
-  schedules: { often: schedule({ every: '1s', queue: 'ticks' }) },
+  schedules: { often: schedule({ every: '1s', send: { queue: 'ticks' } }) },
 })

@@ -41,7 +41,7 @@ const shop = defineApp('shop', {
       merge: (lines) => lines,
     }),
   },
-  schedules: { hourly: schedule({ every: '1h', queue: 'orders' }) },
+  schedules: { hourly: schedule({ every: '1h', send: { queue: 'orders' } }) },
 })
 
 let folder: TemporaryFolder

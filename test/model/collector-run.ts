@@ -336,18 +336,7 @@ export class CollectorRun {
     call: () => Promise<T>,
   ): Promise<T | undefined> {
     this.steps.push(fault === undefined ? what : `${what}, crash ${fault} the commit`)
-    const { faults } = this.#setup
-    faults.next = fault
-    try {
-      const answer = await call()
-      // What changed nothing was not committed in a way that could fail.
-      return faults.next === undefined && fault !== undefined ? undefined : answer
-    } catch (error) {
-      if (fault === undefined) throw error
-      return undefined
-    } finally {
-      faults.next = undefined
-    }
+    return this.#setup.faults.during(fault, call)
   }
 
   async #noteDead(): Promise<void> {

@@ -33,6 +33,21 @@ export class CommitFaults {
     DatabaseSync.prototype.exec = this.#exec
   }
 
+  /** Undefined when the caller was made to crash. */
+  async during<T>(fault: CommitFault | undefined, call: () => Promise<T>): Promise<T | undefined> {
+    this.next = fault
+    try {
+      const answer = await call()
+      // What changed nothing was not committed in a way that could fail.
+      return this.next === undefined && fault !== undefined ? undefined : answer
+    } catch (error) {
+      if (fault === undefined) throw error
+      return undefined
+    } finally {
+      this.next = undefined
+    }
+  }
+
   #failing(commit: StatementSync): StatementSync {
     const { run } = StatementSync.prototype
     commit.run = () => {

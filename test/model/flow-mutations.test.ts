@@ -2,24 +2,15 @@
  * Proves that the random runs over fan-in would notice a missing rule: each condition on which flows
  * depend is taken out of its statement, and the runs must find a difference.
  */
-import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { describe } from 'vitest'
 import { seededRandomness } from '../../src/testing/virtual-clock.ts'
-import { CommitFaults } from './commit-faults.ts'
+import type { CommitFaults } from './commit-faults.ts'
 import { FlowInspector, FlowRun, prepareQueues } from './flow-run.ts'
+import { type Mutation, testMutations } from './mutated-statements.ts'
 import { sqliteEngine } from './sqlite-engine.ts'
 
 const seed = Number(process.env['MILLRACE_SEED'] ?? 20_260_101)
 const runsMax = 200
-
-interface Mutation {
-  readonly rule: string
-  /** The statement, as the beginning of its text on one line. */
-  readonly statement: string
-  readonly part: RegExp
-  readonly becomes: string
-}
 
 const finalize = "UPDATE flow SET status = 'finalized', ended_at = ?, overdue = 0, look_at"
 
@@ -100,35 +91,8 @@ const mutations: readonly Mutation[] = [
 ]
 
 describe('a rule of flows that is taken out', () => {
-  let faults: CommitFaults
-  beforeEach(() => {
-    faults = new CommitFaults()
-    faults.install()
-  })
-  afterEach(() => faults.remove())
-
-  for (const mutation of mutations) {
-    test(`is noticed: ${mutation.rule}`, async () => {
-      const mutated = mutate(mutation)
-      const failure = await firstFailure(faults)
-      assert.ok(mutated.size > 0, 'there is no such statement, or not with this part')
-      assert.ok(failure !== undefined, `${runsMax} random runs did not notice`)
-    }, 120_000)
-  }
+  testMutations(mutations, firstFailure)
 })
-
-/** Changes statements that are prepared from now on; the answer fills with those that it met. */
-function mutate({ statement, part, becomes }: Mutation): ReadonlySet<string> {
-  const mutated = new Set<string>()
-  const prepareWithFaults = DatabaseSync.prototype.prepare
-  DatabaseSync.prototype.prepare = function (this: DatabaseSync, text: string, ...rest) {
-    const line = text.replaceAll(/\s+/g, ' ').trim()
-    const isMeant = line.startsWith(statement) && part.test(line)
-    if (isMeant) mutated.add(line)
-    return prepareWithFaults.call(this, isMeant ? line.replace(part, becomes) : text, ...rest)
-  }
-  return mutated
-}
 
 async function firstFailure(faults: CommitFaults): Promise<unknown> {
   const engine = await sqliteEngine()

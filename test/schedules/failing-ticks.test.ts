@@ -10,13 +10,17 @@ import { openScene, type WorkerScene } from '../support/worker-scene.ts'
 
 const minute = 60_000
 
+interface Page {
+  readonly page: number
+}
+
 /** An app whose first schedule makes its messages so, beside one that is in order. */
-function appWith(payload: (tick: TickFacts) => unknown, every: '1s' | '1m' = '1m') {
+function appWith(payload: (tick: TickFacts) => Page | Promise<Page>, every: '1s' | '1m' = '1m') {
   return defineApp('reports', {
     queues: { reports: queue({ schema: z.object({ page: z.number() }) }), other: queue() },
     schedules: {
-      broken: schedule({ every, queue: 'reports', payload }),
-      sound: schedule({ every: '1m', queue: 'other' }),
+      broken: schedule({ every, send: { queue: 'reports' }, payload }),
+      sound: schedule({ every: '1m', send: { queue: 'other' } }),
     },
   })
 }
@@ -85,7 +89,7 @@ describe('a payload function that throws', () => {
 
 describe('a message that does not fit its contract', () => {
   test('is reported without being quoted, and nothing is sent', async () => {
-    const scene = await openScene(appWith(() => ({ page: 'pa55word' })))
+    const scene = await openScene(appWith(() => ({ page: 'pa55word' as never })))
     await scene.clock.advance(minute + 20_000)
     const expected = 'message.page: got a string, expected number'
     assert.deepEqual(

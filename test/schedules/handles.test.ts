@@ -18,7 +18,7 @@ async function pass({ clock }: { readonly clock: VirtualClock }, ms: number): Pr
 
 const app = defineApp('reports', {
   queues: { reports: queue() },
-  schedules: { hourly: schedule({ cron: '0 * * * *', queue: 'reports' }) },
+  schedules: { hourly: schedule({ cron: '0 * * * *', send: { queue: 'reports' } }) },
 })
 
 describe('the handle of a schedule', () => {
@@ -82,7 +82,8 @@ describe('the handle of a schedule', () => {
 
 describe('an app that nobody had open for five hours', () => {
   const opened = async (missed: MissedTicks | undefined) => {
-    const options = { cron: '0 * * * *', queue: 'reports', ...(missed && { missed }) }
+    const target = { send: { queue: 'reports' } } as const
+    const options = { cron: '0 * * * *', ...target, ...(missed && { missed }) }
     const catching = defineApp('reports', {
       queues: { reports: queue() },
       schedules: { hourly: schedule(options) },
@@ -115,7 +116,7 @@ describe('an app that nobody had open for five hours', () => {
   test('makes up for a hundred ticks at most', async () => {
     const often = defineApp('reports', {
       queues: { reports: queue() },
-      schedules: { often: schedule({ every: '1s', queue: 'reports', missed: 'all' }) },
+      schedules: { often: schedule({ every: '1s', send: { queue: 'reports' }, missed: 'all' }) },
     })
     const { mill, clock } = await openScene(often)
     clock.sleep(hour)

@@ -252,7 +252,7 @@ describe('a template made from an app', () => {
       queues: { units: queue(), ticks: queue() },
       flows: { work: flow({ units: 'units' }) },
       chains: { steps: chain({ steps: [{ name: 'one', queue: 'units' }] }) },
-      schedules: { hourly: schedule({ every: '1h', queue: 'ticks' }) },
+      schedules: { hourly: schedule({ every: '1h', send: { queue: 'ticks' } }) },
     })
     const { warnings } = exportTemplate({ app, stage: 'dev', format: 'cloudformation' })
     assert.deepEqual(

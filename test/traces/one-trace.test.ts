@@ -59,7 +59,7 @@ const app = defineApp('traced', {
       merge: (items) => ({ sum: items.reduce((sum, { n }) => sum + n, 0) }),
     }),
   },
-  schedules: { minutely: schedule({ every: '1m', queue: 'ticks' }) },
+  schedules: { minutely: schedule({ every: '1m', send: { queue: 'ticks' } }) },
 })
 
 type Scene = WorkerScene<typeof app>

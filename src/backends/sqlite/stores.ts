@@ -40,17 +40,16 @@ import { listInboxes } from './inbox/inbox-events.ts'
 import { countInboxMessages, listInboxMessages } from './inbox/inbox-listing.ts'
 import { addKey, listKeys as listEncryptionKeys, removeKey } from './keys/keys.ts'
 import { rewriteTexts } from './keys/rewriting.ts'
+import { findSchedule } from './schedules/schedule-rows.ts'
 import {
-  dueSchedules,
   ensureSchedule,
-  findSchedule,
   listSchedules,
   pauseSchedule,
   renewSchedules,
   resumeSchedule,
-  runScheduleNow,
-  tickSchedule,
 } from './schedules/schedules.ts'
+import { removeSchedule, setSchedules } from './schedules/setting-schedules.ts'
+import { dueSchedules, reportUnserved, runScheduleNow, tickSchedules } from './schedules/ticking.ts'
 import { listStacks, readStack, writeStack } from './stacks/stacks.ts'
 import { budgetState, spendBudget } from './switches/budgets.ts'
 import { liftSwitch, listSwitches, setSwitch, switchEvents } from './switches/switches.ts'
@@ -115,14 +114,17 @@ export const keyOperations: Operations<Omit<KeyStore, 'sealing'>> = {
 export const scheduleOperations: Operations<ScheduleStore> = {
   now: reads(({ session }) => session.clock.wallMs),
   ensure: changes(ensureSchedule),
+  set: changes(setSchedules),
+  remove: changes(removeSchedule),
   due: reads(dueSchedules),
-  tick: adds(tickSchedule),
+  tick: adds(tickSchedules),
   runNow: adds(runScheduleNow),
   pause: changes(pauseSchedule),
   resume: changes(resumeSchedule),
   read: reads(findSchedule),
   list: reads(listSchedules),
   renew: changes(renewSchedules),
+  reportUnserved: changes(reportUnserved),
 }
 
 export const stackOperations: Operations<StackStore> = {

@@ -5,6 +5,7 @@
 
 import type { Backend } from '../../backends/backend.ts'
 import type { QueueSnapshot } from '../../backends/metric-store.ts'
+import { limits } from '../../core/limits.ts'
 import { supported } from '../../core/supported.ts'
 import { everyPage } from '../every-page.ts'
 import { latestValues } from '../metrics/latest-values.ts'
@@ -97,7 +98,8 @@ async function alarmFamilies({ alarms }: MetricSources): Promise<readonly Metric
 
 async function scheduleFamilies({ schedules }: MetricSources): Promise<readonly MetricFamily[]> {
   if (schedules === null) return []
-  const records = await schedules.list({})
+  // Those that are set at run time may be a million.
+  const { items: records } = await schedules.list({ isDeclared: true, limit: limits.pageSize.max })
   const paused = records.filter(({ pausedAt }) => pausedAt !== null).length
   const states = [
     value(records.length - paused, { state: 'active' }),
@@ -110,7 +112,7 @@ async function scheduleFamilies({ schedules }: MetricSources): Promise<readonly 
       records.map((record) => value(read(record), { schedule: record.schedule })),
     )
   return [
-    gauge('millrace_schedules', 'Schedules by state.', states),
+    gauge('millrace_schedules', 'Declared schedules by state.', states),
     ticks('Ticks that sent a message.', 'millrace_schedule_ticks_total', (one) => one.ticks),
     ticks(
       'Ticks that were missed and skipped.',

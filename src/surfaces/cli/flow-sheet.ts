@@ -2,7 +2,7 @@
 import type { FlowView, UnitView } from '../../operations/flow-view.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Colours } from './shell.ts'
-import { printable, table } from './table.ts'
+import { labelledLines, printable, table } from './table.ts'
 
 type Bold = Pick<Colours, 'bold'>
 
@@ -22,10 +22,9 @@ export function flowTable(flows: readonly FlowView[], paint: Bold): string {
   return boldHead(shown, paint)
 }
 
-/** Lines of label and value. Lines without a value are left out. */
 export function flowSheet(flow: FlowView, { bold }: Bold): string {
   const { units, failure, parent } = flow
-  const lines: readonly (readonly [string, string | null])[] = [
+  const lines = labelledLines([
     ['status', flow.status + (flow.sealed ? '' : ', not sealed')],
     ['units', `${units.total}`],
     ['done', `${units.done}`],
@@ -37,12 +36,8 @@ export function flowSheet(flow: FlowView, { bold }: Bold): string {
     ['opened', flow.opened_at],
     ['deadline', flow.deadline_at && flow.deadline_at + (flow.overdue ? ', overdue' : '')],
     ['ended', flow.ended_at],
-  ]
-  const width = Math.max(...lines.map(([label]) => label.length))
-  const shown = lines.flatMap(([label, value]) =>
-    value === null ? [] : [`${label.padEnd(width)}  ${printable(value)}`],
-  )
-  return [bold(printable(`${flow.flow} ${flow.id}`)), ...shown].join('\n')
+  ])
+  return [bold(printable(`${flow.flow} ${flow.id}`)), ...lines].join('\n')
 }
 
 export function unitTable(units: readonly UnitView[], paint: Bold): string {

@@ -1,40 +1,38 @@
-/** `millrace schedule`: lists, pauses, resumes and runs schedules. */
+/** `millrace schedule`: lists, shows, pauses, resumes and removes schedules. */
 
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { ScheduleRecord } from '../../backends/schedule-store.ts'
-import { resolveQueues } from '../../contracts/resolve-queues.ts'
-import { didYouMean } from '../../core/did-you-mean.ts'
+import { limits } from '../../core/limits.ts'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { supported } from '../../core/supported.ts'
 import { type ScheduleControl, scheduleControl } from '../../flows/schedule-control.ts'
-import { createSchedules, type ScheduleHandle } from '../../flows/schedules.ts'
-import { silentLogger } from '../../observability/logger.ts'
-import { type ScheduleView, scheduleView } from '../../operations/schedule-view.ts'
-import { CommandFailure } from './command-failure.ts'
-import { exitCodes } from './exit-codes.ts'
-import { boldHead } from './queue-sheet.ts'
-import type { Colours, Shell } from './shell.ts'
+import { scheduleView } from '../../operations/schedule-view.ts'
+import { wholeNumberIn } from './option-values.ts'
+import { found } from './schedule-found.ts'
+import { runScheduleCommand, setScheduleCommand } from './schedule-of-app.ts'
+import { scheduleSheet, scheduleTable } from './schedule-sheet.ts'
+import type { Shell } from './shell.ts'
 import {
   type Call,
   type CommandText,
   inStore,
   newCommand,
-  type OpenStore,
   run,
   type StoreCall,
   type StoreFlags,
   storeCommand,
 } from './store-command.ts'
-import { printable, table } from './table.ts'
+import { printable } from './table.ts'
 import { userName } from './user-name.ts'
 
 interface SignedFlags extends StoreFlags {
   readonly by?: string
 }
 
-interface RunFlags extends SignedFlags {
-  readonly app?: string
-  readonly stage?: string
+interface ListFlags extends StoreFlags {
+  readonly prefix?: string
+  readonly limit: number
+  readonly after?: string
 }
 
 interface NextFlags extends StoreFlags {
@@ -44,10 +42,16 @@ interface NextFlags extends StoreFlags {
 export function scheduleCommand(parent: Command, shell: Shell): void {
   const command = newCommand(parent, {
     usage: 'schedule',
-    description: 'List, pause, resume and run schedules.',
+    description: 'List, set, pause, resume, run and remove schedules.',
   })
-  const listing = { usage: 'list', description: 'List all schedules.' }
-  run(shell, storeCommand(command, listing), list)
+  run(shell, listCommand(command), list)
+  const showing = {
+    usage: 'show <schedule>',
+    description: 'Show a schedule: when it ticks, what it sends to, and its counts.',
+    examples: ['schedule show reports-dev-nightly'],
+  }
+  run(shell, storeCommand(command, showing), show)
+  setScheduleCommand(command, shell)
   const asking = {
     usage: 'next <schedule>',
     description: 'Show the next times at which a schedule fires (its ticks).',
@@ -67,7 +71,24 @@ export function scheduleCommand(parent: Command, shell: Shell): void {
     examples: ['schedule resume reports-dev-nightly'],
   }
   run(shell, signedCommand(command, resuming), resume)
-  run(shell, runCommand(command), runNow)
+  runScheduleCommand(command, shell)
+  const removing = {
+    usage: 'remove <schedule>',
+    description: 'Remove a schedule that was set at run time.',
+    examples: ['schedule remove reports-dev-digest/user-7'],
+  }
+  run(shell, storeCommand(command, removing), remove)
+}
+
+function listCommand(parent: Command): Command {
+  return storeCommand(parent, {
+    usage: 'list',
+    description: 'List schedules by name.',
+    examples: ['schedule list', 'schedule list --prefix reports-dev-digest/ --json'],
+  })
+    .option('--prefix <text>', 'only schedules whose name starts with this')
+    .option('--limit <number>', 'maximum number to show', wholeNumberIn(limits.pageSize), 100)
+    .option('--after <cursor>', 'start after this cursor, from the previous page')
 }
 
 function signedCommand(parent: Command, text: CommandText): Command {
@@ -77,28 +98,39 @@ function signedCommand(parent: Command, text: CommandText): Command {
   )
 }
 
-function runCommand(parent: Command): Command {
-  return signedCommand(parent, {
-    usage: 'run <schedule>',
-    description: 'Send the message of a schedule now, besides its ticks. Needs the app.',
-    examples: ['schedule run reports-dev-nightly --app src/app.ts'],
-  })
-    .addOption(
-      new Option('--app <module>', 'file that exports the app with this schedule').env(
-        'MILLRACE_APP',
-      ),
-    )
-    .addOption(new Option('--stage <name>', 'stage of the app').env('MILLRACE_STAGE'))
+async function list({ flags, output, shell }: Call<ListFlags>): Promise<void> {
+  const { prefix, limit, after } = flags
+  const request = {
+    limit,
+    ...(prefix !== undefined && { prefix }),
+    ...(after !== undefined && { after }),
+  }
+  const { items, next = null } = await inStore({ flags, shell }, ({ backend }) =>
+    supported(backend.schedules).list(request),
+  )
+  const schedules = items.map(scheduleView)
+  if (flags.json) return output.json({ schedules, next })
+  if (schedules.length === 0) return output.notice('No schedules found.')
+  output.line(scheduleTable(schedules, output.paint))
+  if (next !== null) output.notice(`To see more, add --after '${printable(next)}'`)
 }
 
-async function list({ flags, output, shell }: Call<StoreFlags>): Promise<void> {
-  const schedules = await inStore({ flags, shell }, ({ backend }) =>
-    supported(backend.schedules).list({}),
+async function show({ flags, output, shell }: Call<StoreFlags>, schedule: string): Promise<void> {
+  const record = await inControl({ flags, shell }, schedule, (control) => control.read())
+  const view = scheduleView(record)
+  if (flags.json) output.json(view)
+  else output.line(scheduleSheet(view, output.paint))
+}
+
+async function remove({ flags, output, shell }: Call<StoreFlags>, schedule: string): Promise<void> {
+  await inStore({ flags, shell }, (store) =>
+    found(store, schedule, async () => {
+      const control = scheduleControl(supported(store.backend.schedules), schedule)
+      if (!(await control.remove())) throw new MillraceError('schedule_not_found')
+    }),
   )
-  const views = schedules.map(scheduleView)
-  if (flags.json) return output.json({ schedules: views })
-  if (views.length === 0) return output.notice('The store has no schedules.')
-  output.line(scheduleTable(views, output.paint))
+  if (flags.json) output.json({ name: schedule, removed: true })
+  else output.line(`Removed ${printable(schedule)}.`)
 }
 
 async function showNext(
@@ -157,79 +189,14 @@ function printResult(
   else output.line(line)
 }
 
-async function runNow({ flags, output, shell }: Call<RunFlags>, schedule: string): Promise<void> {
-  const { app: path, by = userName() } = flags
-  if (!path) {
-    const message = 'The app declares the message that a schedule sends. Name its file with --app.'
-    throw new CommandFailure(exitCodes.usage, message)
-  }
-  const { loadAppAtStage } = await shell.platform.apps()
-  const { environment } = shell
-  const { app, stage } = await loadAppAtStage(path, {
-    environment,
-    ...(flags.stage && { stage: flags.stage }),
-  })
-  const { name, id } = await inStore({ flags, shell }, async (store) => {
-    const { queues } = resolveQueues(app, stage)
-    const setup = { app, stage, queues, ports: shell.ports, log: silentLogger }
-    const handles: Readonly<Record<string, ScheduleHandle>> = createSchedules({
-      ...setup,
-      backend: store.backend,
-    })
-    const handle = handleFor(handles, schedule)
-    const sent = await found(store, handle.name, handle.runNow({ by }))
-    return { name: handle.name, id: sent }
-  })
-  if (flags.json) output.json({ name, id })
-  else output.line(id)
-}
-
-/** By its key in the app, or by its name in the store. */
-function handleFor(
-  handles: Readonly<Record<string, ScheduleHandle>>,
-  schedule: string,
-): ScheduleHandle {
-  const found = Object.entries(handles).find(
-    ([key, { name }]) => key === schedule || name === schedule,
-  )
-  if (found !== undefined) return found[1]
-  const message = `The app has no schedule '${printable(schedule)}'.`
-  throw new CommandFailure(exitCodes.notFound, message)
-}
-
 function inControl<T>(
   call: StoreCall,
   schedule: string,
   use: (control: ScheduleControl) => Promise<T>,
 ): Promise<T> {
   return inStore(call, (store) =>
-    found(store, schedule, use(scheduleControl(supported(store.backend.schedules), schedule))),
+    found(store, schedule, () =>
+      use(scheduleControl(supported(store.backend.schedules), schedule)),
+    ),
   )
-}
-
-/** Rejects with an error that names the missing schedule and suggests one with a similar name. */
-async function found<T>(store: OpenStore, schedule: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    if (!(error instanceof MillraceError) || error.code !== 'schedule_not_found') throw error
-    const names = (await supported(store.backend.schedules).list({})).map(
-      (record) => record.schedule,
-    )
-    const hint = didYouMean(schedule, names)
-    const message = `The schedule '${printable(schedule)}' does not exist${hint || '.'}`
-    throw new CommandFailure(exitCodes.notFound, message)
-  }
-}
-
-function scheduleTable(views: readonly ScheduleView[], paint: Pick<Colours, 'bold'>): string {
-  const rows = views.map(({ ticks, skipped, failed, ...view }) => ({
-    ...view,
-    ticks: String(ticks),
-    skipped: String(skipped),
-    failed: String(failed),
-  }))
-  const numbers = ['ticks', 'skipped', 'failed'] as const
-  const columns = ['name', 'rule', 'next_at', 'last_at', ...numbers, 'paused_by'] as const
-  return boldHead(table(columns, rows, { rightAligned: numbers }), paint)
 }

@@ -28,6 +28,16 @@ export function table<Column extends string>(
     .join('\n')
 }
 
+/** Lines of label and value. Lines without a value are left out. */
+export function labelledLines(
+  lines: readonly (readonly [label: string, value: string | null])[],
+): readonly string[] {
+  const width = Math.max(...lines.map(([label]) => label.length))
+  return lines.flatMap(([label, value]) =>
+    value === null ? [] : [`${label.padEnd(width)}  ${printable(value)}`],
+  )
+}
+
 /** Replaces control characters: text from messages must not control the terminal or fake a row. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')

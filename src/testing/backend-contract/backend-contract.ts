@@ -58,6 +58,7 @@ import { describeReceiveAttempts } from './receive-attempts.contract.ts'
 import { describeReceiving } from './receiving.contract.ts'
 import { describeRescheduling } from './rescheduling.contract.ts'
 import { describeRetention } from './retention.contract.ts'
+import { describeRuntimeSchedules } from './runtime-schedules.contract.ts'
 import { describeSchedules } from './schedules.contract.ts'
 import { describeSending } from './sending.contract.ts'
 import { describeSettling } from './settling.contract.ts'
@@ -120,6 +121,7 @@ const behaviours = [
   describeInboxFencing,
   describeInboxHistory,
   describeSchedules,
+  describeRuntimeSchedules,
   describeStuckJobs,
   describeSystemAttributes,
   describeFindings,

@@ -2,27 +2,35 @@
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { describe, test } from 'vitest'
-import { defineApp, open, queue, schedule } from '../../../src/index.ts'
+import { z } from 'zod'
+import { defineApp, jobs, open, queue, schedule } from '../../../src/index.ts'
 import { type CliScene, cliScene } from './cli-scene.ts'
 
 const library = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))
 
 const reports = defineApp('reports', {
-  queues: { reports: queue() },
+  queues: {
+    reports: queue(),
+    mail: jobs({ types: { DIGEST: z.object({ user: z.number() }) } }),
+  },
   schedules: {
-    nightly: schedule({ cron: '0 2 * * *', zone: 'Europe/Berlin', queue: 'reports' }),
-    yearly: schedule({ every: '365d', queue: 'reports', payload: { year: true } }),
+    nightly: schedule({ cron: '0 2 * * *', timezone: 'Europe/Berlin', send: { queue: 'reports' } }),
+    yearly: schedule({ every: '365d', send: { queue: 'reports' }, payload: { year: true } }),
   },
 })
 
 /** The same app as a file, as the command loads it. */
 const appFile = `
-import { defineApp, queue, schedule } from ${JSON.stringify(library)}
+import { z } from 'zod'
+import { defineApp, jobs, queue, schedule } from ${JSON.stringify(library)}
 export default defineApp('reports', {
-  queues: { reports: queue() },
+  queues: {
+    reports: queue(),
+    mail: jobs({ types: { DIGEST: z.object({ user: z.number() }) } }),
+  },
   schedules: {
-    nightly: schedule({ cron: '0 2 * * *', zone: 'Europe/Berlin', queue: 'reports' }),
-    yearly: schedule({ every: '365d', queue: 'reports', payload: { year: true } }),
+    nightly: schedule({ cron: '0 2 * * *', timezone: 'Europe/Berlin', send: { queue: 'reports' } }),
+    yearly: schedule({ every: '365d', send: { queue: 'reports' }, payload: { year: true } }),
   },
 })
 `
@@ -46,6 +54,7 @@ describe('millrace schedule list', () => {
       { ...schedules[1], next_at: null },
       {
         ...{ name: 'reports-dev-yearly', scope: 'reports/dev', rule: 'every 365d', next_at: null },
+        ...{ declared: true, queue: null, type: null },
         ...{ last_at: null, ticks: 0, skipped: 0, failed: 0, last_error: null },
         ...{ paused_at: null, paused_by: null, resumed_at: null, resumed_by: null },
         ...{ ran_at: null, ran_by: null },
@@ -58,7 +67,7 @@ describe('millrace schedule list', () => {
     assert.equal((await run('schedule', 'list')).code, 6)
     await (await open(defineApp('plain', { queues: { q: queue() } }), { data })).close()
     const { code, stdout, stderr } = await run('schedule', 'list')
-    assert.deepEqual([code, stdout, stderr], [0, '', 'The store has no schedules.\n'])
+    assert.deepEqual([code, stdout, stderr], [0, '', 'No schedules found.\n'])
   })
 })
 
@@ -147,12 +156,90 @@ describe('millrace schedule run', () => {
     assert.equal(without.code, 2)
     assert.match(without.stderr, /Name its file with --app/)
     const unknown = await run('schedule', 'run', 'hourly', '--app', app)
-    assert.deepEqual(
-      [unknown.code, unknown.stderr],
-      [3, "error: The app has no schedule 'hourly'.\n"],
-    )
+    assert.equal(unknown.code, 3)
+    assert.match(unknown.stderr, /schedule 'reports-dev-hourly' does not exist/)
     const elsewhere = await run('schedule', 'run', 'yearly', '--app', app, '--stage', 'prod')
     assert.equal(elsewhere.code, 3)
     assert.match(elsewhere.stderr, /schedule 'reports-prod-yearly' does not exist/)
+  })
+})
+
+describe('millrace schedule set, show and remove', () => {
+  const digest = ['--cron', '0 8 * * *', '--timezone', 'Europe/Berlin', '--queue', 'mail']
+  const job = [...digest, '--type', 'DIGEST', '--owner', 'anna', '--payload', '{"user":7}']
+
+  test('create, change, show and remove a schedule', async () => {
+    const { write, good, read, run } = await sceneWithStore()
+    const app = await write('app.ts', appFile)
+    const set = (...options: readonly string[]): readonly string[] => {
+      return ['schedule', 'set', 'digest/7', ...job, ...options, '--app', app]
+    }
+    const stored = 'reports-dev-digest/7'
+    assert.equal(await good(...set()), `${stored}: created\n`)
+    assert.deepEqual(await read(...set()), { name: stored, status: 'unchanged' })
+    assert.equal(await good(...set('--missed', 'skip')), `${stored}: changed\n`)
+    const shown = await read('schedule', 'show', stored)
+    assert.deepEqual(
+      [shown.declared, shown.queue, shown.type, shown.rule],
+      [false, 'mail', 'DIGEST', 'cron 0 8 * * * in Europe/Berlin'],
+    )
+    assert.match(await good('schedule', 'show', stored), /kind +set at run time\nqueue +mail\n/)
+    assert.doesNotMatch(await good('schedule', 'show', stored), /user/)
+    const id = (await good('schedule', 'run', 'digest/7', '--app', app)).trim()
+    assert.match(id, /^[0-9a-f-]{36}$/)
+    assert.equal((await read('schedule', 'run', stored, '--app', app)).name, stored)
+    assert.equal((await read('schedule', 'pause', stored, '--by', 'anna')).paused_by, 'anna')
+    assert.equal(await good('schedule', 'remove', stored), `Removed ${stored}.\n`)
+    const again = await run('schedule', 'remove', stored)
+    assert.deepEqual([again.code, again.stdout], [3, ''])
+    const declared = await run('schedule', 'remove', 'reports-dev-nightly')
+    assert.equal(declared.code, 2)
+    assert.match(declared.stderr, /change its declaration/)
+  })
+
+  test('refuse what does not fit, and need the app', async () => {
+    const { write, run } = await sceneWithStore()
+    const app = await write('app.ts', appFile)
+    const refused = async (...options: readonly string[]): Promise<readonly [number, string]> => {
+      const { code, stderr } = await run('schedule', 'set', 'digest/7', ...options)
+      return [code ?? -1, stderr]
+    }
+    assert.equal((await refused(...job))[0], 2)
+    const [code, text] = await refused(...digest, '--type', 'DIGEST', '--app', app)
+    assert.equal(code, 2)
+    assert.match(text, /payload\.user: got nothing, expected number/)
+    const [, mixed] = await refused(...digest, '--every', '1h', '--app', app)
+    assert.match(mixed, /got both, expected either cron or every/)
+    assert.equal((await refused(...job, '--until', 'soon', '--app', app))[0], 2)
+    assert.equal((await refused(...digest, '--payload', '{', '--app', app))[0], 2)
+    const [, past] = await refused(...job, '--until', '2020-01-01', '--app', app)
+    assert.match(
+      past,
+      /until: got 2020-01-01T00:00:00\.000Z, expected a time in the next ten years/,
+    )
+    const [, none] = await refused('--every', '1h', '--app', app)
+    assert.match(none, /--queue/)
+  })
+
+  test('list in pages, by prefix', async () => {
+    const { data, read, run } = await sceneWithStore()
+    await using mill = await open(reports, { data })
+    await mill.schedules.setMany(
+      [1, 2, 3].map((user) => ({
+        ...({ name: `digest/${user}`, every: '1h', payload: { user } } as const),
+        job: { queue: 'mail', type: 'DIGEST' },
+      })),
+    )
+    const prefix = ['schedule', 'list', '--prefix', 'reports-dev-digest/', '--limit', '2']
+    const first = await read(...prefix)
+    assert.deepEqual(
+      first.schedules.map(({ name }: { readonly name: string }) => name),
+      ['reports-dev-digest/1', 'reports-dev-digest/2'],
+    )
+    const second = await read(...prefix, '--after', first.next)
+    assert.deepEqual([second.schedules.length, second.next], [1, null])
+    const { stdout, stderr } = await run(...prefix)
+    assert.match(stdout, /^NAME +RULE +SET +NEXT AT/)
+    assert.equal(stderr, "To see more, add --after 'reports-dev-digest/2'\n")
   })
 })

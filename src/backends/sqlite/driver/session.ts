@@ -62,6 +62,11 @@ export class Session extends Statements {
     this.messageIds = new MessageIds(String(prefix))
   }
 
+  /** Equal texts may be stored as different ones. */
+  get isSealed(): boolean {
+    return this.#opening !== undefined && this.#opening.keyIds.length > 0
+  }
+
   /** Content in the clear, for the few rules that depend on it. */
   open(text: string): string {
     return this.#opening === undefined ? text : this.#opening.open(text)

@@ -47,7 +47,7 @@ const columns: readonly Column[] = [
   ...columnsOf('unit_work', ['unit'], { work: 'json' }),
   ...columnsOf('flow_unit', ['number'], { reason: 'text' }),
   ...columnsOf('collector_item', ['key', 'item_order', 'arrival'], { body: 'text' }),
-  ...columnsOf('schedule', ['name'], { last_error: 'text' }),
+  ...columnsOf('schedule', ['name'], { definition: 'text', last_error: 'text' }),
   ...columnsOf('message', ['sequence'], { body: 'text', attributes: 'json', origin: 'json' }),
   ...columnsOf('message_body', ['sequence'], { body: 'text' }),
   ...columnsOf('finished_job', ['number'], { payload: 'text', result: 'text', error: 'text' }),

@@ -21,6 +21,7 @@ import { ownExpiry } from './0020-own-expiry.ts'
 import { itemAttributes } from './0021-item-attributes.ts'
 import { attemptDetails } from './0022-attempt-details.ts'
 import { limitsByKey } from './0023-limits-by-key.ts'
+import { runtimeSchedules } from './0024-runtime-schedules.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -47,4 +48,5 @@ export const migrations: readonly string[] = [
   itemAttributes,
   attemptDetails,
   limitsByKey,
+  runtimeSchedules,
 ]

@@ -1,0 +1,63 @@
+/** Schedules that are set at run time: created, changed and removed by their names. */
+import type {
+  ScheduleChange,
+  ScheduleName,
+  ScheduleScope,
+  SetSchedule,
+  SetSchedules,
+} from '../../schedule-store.ts'
+import { change } from '../driver/statements.ts'
+import type { StoreTransaction } from '../driver/transaction.ts'
+import { refuseEmitted } from '../messages/emitting.ts'
+import { findSchedule, nameTaken, ownedByAnother, storedDefinition } from './schedule-rows.ts'
+
+const sql = {
+  add: change(`
+    INSERT INTO schedule (name, scope, rule, definition, target, next_at, declared_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`),
+  change: change(`
+    UPDATE schedule SET
+      next_at = CASE WHEN rule = ? THEN next_at ELSE ? END,
+      rule = ?, definition = ?, target = ?, declared_at = ?
+    WHERE name = ? AND definition IS NOT NULL`),
+  remove: change('DELETE FROM schedule WHERE name = ? AND definition IS NOT NULL'),
+}
+
+export function setSchedules(
+  tx: StoreTransaction,
+  { scope, schedules }: SetSchedules,
+): readonly ScheduleChange[] {
+  return schedules.map((schedule) => setSchedule(tx, { ...schedule, scope }))
+}
+
+function setSchedule(tx: StoreTransaction, request: SetSchedule & ScheduleScope): ScheduleChange {
+  const { schedule, scope, rule, definition, target, nextAt, example } = request
+  const refusal = refuseEmitted(tx, example)
+  if (refusal !== undefined) throw refusal
+  const known = findSchedule(tx, request)
+  if (known === undefined) {
+    tx.wroteRow()
+    tx.run(sql.add, schedule, scope, rule, definition, target, nextAt, tx.now)
+    return 'created'
+  }
+  if (known.scope !== scope) throw ownedByAnother(known)
+  if (known.definition === null) throw declared(schedule)
+  const isSame = storedDefinition(tx, known, definition) === known.definition
+  if (known.rule === rule && isSame) return 'unchanged'
+  tx.wroteRow()
+  tx.run(sql.change, rule, nextAt, rule, definition, target, tx.now, schedule)
+  return 'changed'
+}
+
+export function removeSchedule(tx: StoreTransaction, request: ScheduleName): boolean {
+  if (tx.changed(sql.remove, request.schedule)) {
+    tx.wroteRow()
+    return true
+  }
+  if (findSchedule(tx, request) !== undefined) throw declared(request.schedule)
+  return false
+}
+
+function declared(schedule: string): Error {
+  return nameTaken(schedule, 'a schedule that is not declared by an app; change its declaration')
+}
