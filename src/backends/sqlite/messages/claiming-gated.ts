@@ -19,7 +19,7 @@ import {
   kindOf,
   runningBucket,
 } from './buckets.ts'
-import { expireWaiting, sliceRows } from './elapsed-time.ts'
+import { expireBlocked, sliceRows } from './elapsed-time.ts'
 import type { Gate } from './gates.ts'
 import {
   type Claim,
@@ -199,7 +199,7 @@ class Source {
 /** Takes one message of each tenant in turn, beginning after the one that was served last. */
 function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
   // What has expired in a bucket costs no tenant its turn.
-  expireWaiting(tx, queue)
+  expireBlocked(tx, queue)
   sortIntoBuckets(tx, queue)
   const { turns } = tx.session
   const deliveries: Delivery[] = []
