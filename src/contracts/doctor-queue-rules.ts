@@ -89,9 +89,10 @@ export const queueRules: readonly DoctorRule[] = [
     severity: 'warning',
     finds: 'a dead-letter queue whose retention is no longer than that of its source queue',
     look: eachQueue((queue) => {
-      const { settings, deadLetters } = queue
-      // A FIFO queue restarts the retention when a message moves.
+      const { settings, deadLetters, hasJobs } = queue
+      // A FIFO queue restarts the retention when a message moves, and so does the failure of a job.
       if (deadLetters === undefined || settings.type === 'fifo' || isItsOwn(queue)) return undefined
+      if (hasJobs) return undefined
       const { retentionMs } = deadLetters.settings
       if (retentionMs > settings.retentionMs || retentionMs === limits.retentionMs.max) {
         return undefined
@@ -132,8 +133,9 @@ export const queueRules: readonly DoctorRule[] = [
     name: 'retention-below-retries',
     severity: 'warning',
     finds: 'a queue whose messages expire before their receives are used up',
-    look: eachQueue(({ settings: { deadLetter, visibilityMs, retentionMs } }) => {
-      if (deadLetter === null) return undefined
+    look: eachQueue(({ settings: { deadLetter, visibilityMs, retentionMs }, hasJobs }) => {
+      // Jobs do not expire by retention.
+      if (deadLetter === null || hasJobs) return undefined
       const neededMs = visibilityMs * deadLetter.maxReceives
       if (retentionMs > neededMs) return undefined
       return {

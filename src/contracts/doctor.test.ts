@@ -235,6 +235,21 @@ describe('the doctor on an app', () => {
     assert.doesNotMatch(found?.reason ?? '', /comes back|retention/)
   })
 
+  test('knows that retention does not end a job that waits or fails', () => {
+    const app = defineApp('app', {
+      queues: {
+        work: jobs({
+          types: { MAIL: z.object({}) },
+          deadLetter: { queue: 'failed', after: 5 },
+          visibilityTimeout: '1h',
+          retention: '1h',
+        }),
+        failed: queue({ retention: '1h' }),
+      },
+    })
+    assert.deepEqual(rulesFor(app), [])
+  })
+
   const rulesFor = (app: Parameters<typeof resolveQueues>[0]): readonly string[] =>
     examineApp(resolveQueues(app, 'dev')).map(({ rule, subject }) => `${subject}: ${rule}`)
 

@@ -62,7 +62,7 @@ export const errorCodes = {
     message: 'The job has finished and cannot be changed.',
   },
   job_running: {
-    retryable: true,
+    retryable: false,
     message: 'The job is being run. Only a job that waits can be moved to another time.',
   },
   job_not_finished: {

@@ -20,7 +20,7 @@ const sql = {
   find: query<WaitingJob>(`
     SELECT sequence, state, token, group_name, job FROM message
     WHERE sequence = ? AND generation = ? AND job_type IS NOT NULL`),
-  // The condition that there is no lease is part of the statement that changes the row.
+  // The statement that changes the row also checks that the job is not leased.
   move: change(`
     UPDATE message SET
       state = ?, due_at = ?, delayed_until = ?, expires_at = ?, held_until = NULL, bucket = NULL

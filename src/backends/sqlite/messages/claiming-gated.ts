@@ -20,7 +20,7 @@ import {
   kindOf,
   runningBucket,
 } from './buckets.ts'
-import { expireWaiting, sliceRows } from './elapsed-time.ts'
+import { expireBlocked, sliceRows } from './elapsed-time.ts'
 import type { Gate } from './gates.ts'
 import {
   type Claim,
@@ -202,8 +202,8 @@ class Source {
 
 /** Takes one message of each tenant and key in turn, beginning after the one that was served last. */
 function claimInTurn(tx: StoreTransaction, queue: Queue, claim: GatedClaim): readonly Delivery[] {
-  // What has expired in a bucket costs no one a turn.
-  expireWaiting(tx, queue)
+  // What has expired in a bucket costs no tenant its turn.
+  expireBlocked(tx, queue)
   sortIntoBuckets(tx, queue, claim.gate)
   const { turns } = tx.session
   const deliveries: Delivery[] = []

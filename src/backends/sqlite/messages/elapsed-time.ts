@@ -10,7 +10,7 @@ import { leaseLapsed } from '../inbox/inbox-events.ts'
 import { finishJob, noteAttempt } from '../jobs/job-history.ts'
 import type { Queue } from '../queues/queue-cache.ts'
 import { moveUsedUp } from './dead-lettering.ts'
-import { expiryOf, isRunning, retentionCutoff } from './expiry.ts'
+import { expiryOf, hasOwnExpiries, isRunning } from './expiry.ts'
 import { groupChanged } from './groups.ts'
 import { hasUsedUpReceives } from './leases.ts'
 import {
@@ -177,16 +177,29 @@ export function endDueForReceive(tx: StoreTransaction, queue: Queue): void {
   let slices = receiveSlicesMax
   while (slices-- > 0 && endDue(tx, queue) === sliceRows);
   // On a FIFO queue an expired head must not decide which group comes first.
-  while (queue.settings.type === 'fifo' && slices-- > 0 && expireWaiting(tx, queue) === sliceRows);
+  while (queue.settings.type === 'fifo' && slices-- > 0 && expireReady(tx, queue) === sliceRows);
 }
 
 /** Removes messages that have expired while they were ready or blocked; at most about a slice. */
 export function expireWaiting(tx: StoreTransaction, queue: Queue): number {
-  const counts = [
+  return atMostSlice(
     expireOldest(tx, queue, sql.oldestReady),
     expireOldest(tx, queue, sql.oldestBlocked),
     expireOwn(tx, queue),
-  ]
+  )
+}
+
+/** The same for a receive, for which only those that are ready matter. */
+function expireReady(tx: StoreTransaction, queue: Queue): number {
+  return atMostSlice(expireOldest(tx, queue, sql.oldestReady), expireOwn(tx, queue))
+}
+
+/** The same for those that are blocked. */
+export function expireBlocked(tx: StoreTransaction, queue: Queue): number {
+  return atMostSlice(expireOldest(tx, queue, sql.oldestBlocked), expireOwn(tx, queue))
+}
+
+function atMostSlice(...counts: readonly number[]): number {
   return Math.min(
     sliceRows,
     counts.reduce((sum, count) => sum + count, 0),
@@ -204,11 +217,11 @@ function expireOldest(tx: StoreTransaction, queue: Queue, oldest: Query<ElapsedR
 }
 
 function hasRetentionEnded(queue: Queue, row: ElapsedRow, now: number): boolean {
-  return row.sequence < queue.ownExpiryFrom && row.sent_at <= retentionCutoff(queue, now)
+  return row.expires_at === null && expiryOf(queue, row, row.is_job === 1) <= now
 }
 
 function expireOwn(tx: StoreTransaction, queue: Queue): number {
-  if (queue.ownExpiryFrom === Number.MAX_SAFE_INTEGER) return 0
+  if (!hasOwnExpiries(queue)) return 0
   const rows = tx.all(sql.ownExpired, queue.generation, tx.now, sliceRows)
   for (const row of rows) expire(tx, queue, row, row.expires_at ?? tx.now)
   return rows.length

@@ -8,7 +8,7 @@
 import { change, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
-import { leased, unleasedToken } from './message-rows.ts'
+import { leased, type MessageRow, unleasedToken } from './message-rows.ts'
 
 const giveOwn = (index: string, state: string): Statement =>
   change(`
@@ -34,13 +34,13 @@ export function expiryOf(queue: Queue, row: ExpiringRow, isJob: boolean): number
   return isJob ? Number.POSITIVE_INFINITY : row.sent_at + queue.settings.retentionMs
 }
 
-export interface LeasedRow extends ExpiringRow {
-  readonly state: number
-  readonly token: number
+/** Whether some messages of the queue have, or had, their own expiry. */
+export function hasOwnExpiries({ ownExpiryFrom }: Queue): boolean {
+  return ownExpiryFrom < Number.MAX_SAFE_INTEGER
 }
 
 /** Whether a job is being run. It does not expire meanwhile; a plain message does. */
-export function isRunning({ state, token }: Pick<LeasedRow, 'state' | 'token'>): boolean {
+export function isRunning({ state, token }: Pick<MessageRow, 'state' | 'token'>): boolean {
   return state === leased && token !== unleasedToken
 }
 

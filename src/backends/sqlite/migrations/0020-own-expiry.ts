@@ -10,7 +10,7 @@ ALTER TABLE message ADD COLUMN expires_at INTEGER;     -- null: a job never expi
 ALTER TABLE message ADD COLUMN delayed_until INTEGER;  -- the end of a long delay
 CREATE INDEX message_own_expiry ON message (generation, expires_at) WHERE expires_at IS NOT NULL;
 
--- From this sequence number on, every message of the queue that is no job has its own expiry.
+-- From this sequence number on, every plain message of the queue has its own expiry.
 ALTER TABLE queue ADD COLUMN own_expiry_from INTEGER;
 UPDATE queue SET own_expiry_from = 0
   WHERE generation IN (SELECT generation FROM message WHERE job_type IS NOT NULL);

@@ -22,7 +22,7 @@ export interface Queue {
   readonly isLimited: boolean
   /** There is a ceiling on what runs at once, so leases are counted. */
   readonly countsRunning: boolean
-  /** From this sequence number on, its messages that are no jobs have their own expiry. */
+  /** From this sequence number on, its plain messages have their own expiry. */
   readonly ownExpiryFrom: number
 }
 

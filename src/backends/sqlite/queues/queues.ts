@@ -24,7 +24,7 @@ import { endAllDue, endDueForRead } from '../messages/elapsed-time.ts'
 import { blocked, unleasedToken } from '../messages/message-rows.ts'
 import { type Queue, queueFromRow, queueRecord } from './queue-cache.ts'
 
-/** Of a message that is no job; its parameter is the retention. */
+/** The end of the retention of a plain message; its parameter is the length. */
 const retentionEnds = 'coalesce(expires_at, sent_at + ?)'
 
 const sql = {

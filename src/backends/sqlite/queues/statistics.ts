@@ -10,7 +10,7 @@ import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
 import { readCounts } from '../driver/transaction.ts'
 import { dueIn, ownExpired } from '../messages/elapsed-time.ts'
-import { type ExpiringRow, expiryOf, isRunning } from '../messages/expiry.ts'
+import { type ExpiringRow, expiryOf, hasOwnExpiries, isRunning } from '../messages/expiry.ts'
 import { hasUsedUpReceives } from '../messages/leases.ts'
 import { blocked, delayed, leased, ready as readyState } from '../messages/message-rows.ts'
 import type { Queue } from './queue-cache.ts'
@@ -97,7 +97,8 @@ export function readStatistics(view: StoreView, queue: Queue): QueueStatistics {
       expired += 1
     }
   }
-  const own = counts.ready > 0 ? (view.one(sql.ownExpired, queue.generation, now)?.count ?? 0) : 0
+  const mayHaveOwn = counts.ready > 0 && hasOwnExpiries(queue)
+  const own = mayHaveOwn ? (view.one(sql.ownExpired, queue.generation, now)?.count ?? 0) : 0
   ready -= own
   expired += own
   const { deadLetter } = queue.settings
