@@ -394,8 +394,8 @@ interface NotedEnd
 function keysIn({ ceilings }: ModelQueue, { payload }: PreparedJob): ModelJob['keys'] {
   const fields: unknown = JSON.parse(payload)
   if (typeof fields !== 'object' || fields === null) return {}
-  const known = Object.entries(fields).filter(([name]) =>
-    ceilings.perKey.some(({ key }) => key === name),
+  const known = Object.entries(fields).filter(
+    ([name, value]) => value !== null && ceilings.perKey.some(({ key }) => key === name),
   )
   return Object.fromEntries(known)
 }

@@ -28,7 +28,20 @@ const second = 1_000
 const minute = 60 * second
 /** After that, nobody knows a job any more. */
 const historyMs = 91 * 86_400 * second
-const perRegion = { key: 'r', running: 1, rate: null }
+const limitsByKey = [
+  { ...noCeilings, perKey: [{ key: 'c', running: 1, rate: null }] },
+  {
+    ...noCeilings,
+    perKey: [
+      { key: 'r', running: 1, rate: null },
+      { key: 'c', running: 2, rate: null },
+    ],
+  },
+  {
+    ...noCeilings,
+    perKey: [{ key: 'c', running: null, rate: { max: 1, perMs: 10 * second } }],
+  },
+] as const
 const large = 'x'.repeat(2_000)
 const payloads = [
   ...['1', '2', `"${large}"`, '{"c":null,"r":1}'],
@@ -108,6 +121,7 @@ export class JobRun {
       [3, () => this.#liftSwitch()],
       [3, () => this.#changeRetention()],
       [4, () => this.#changeCeilings()],
+      [2, () => this.#fillKey()],
       [2, () => this.#redrive()],
       [0.7, () => this.#purge()],
       [0.3, () => this.#recreate()],
@@ -325,13 +339,26 @@ export class JobRun {
           { ...noCeilings, runningPerTenant: 1 },
           { ...noCeilings, runningPerType: { OCR: 1 } },
           { ...noCeilings, rate: { max: 2, perMs: 10 * second } },
-          { ...noCeilings, perKey: [{ key: 'c', running: 1, rate: null }] },
-          { ...noCeilings, perKey: [perRegion, { key: 'c', running: 2, rate: null }] },
-          {
-            ...noCeilings,
-            perKey: [{ key: 'c', running: null, rate: { max: 1, perMs: 10 * second } }],
-          },
+          ...limitsByKey,
         ])
+    await this.#limit(queue, ceilings)
+  }
+
+  /** More jobs of one value than its limit allows. */
+  async #fillKey(): Promise<void> {
+    const queue = this.#anyQueue()
+    if (queue.isFifo) return
+    await this.#limit(queue, this.#chances.pick<Ceilings>(limitsByKey))
+    for (let job = 0; job < 3; job += 1) {
+      await this.#enqueue(queue, { payload: '{"c":"a","r":1}', delayMs: 0 })
+    }
+    const request = { max: 2, visibilityMs: 10 * second }
+    await this.#leases.receive(queue, request)
+    await this.#leases.settle()
+    await this.#leases.receive(queue, request)
+  }
+
+  async #limit(queue: ModelQueue, ceilings: Ceilings): Promise<void> {
     this.steps.push(`limit ${queue.name} to ${JSON.stringify(ceilings)}`)
     await this.#stores.both(({ backend }) =>
       backend.changeQueue({ queue: queue.name, changes: { ceilings } }),
