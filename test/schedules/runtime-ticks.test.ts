@@ -333,7 +333,7 @@ describe('an app', () => {
     const stuck = defineApp('shop', { queues: { ticks: queue({ schema: neverAnswers() }) } })
     const { clock, openApp } = await oneStore()
     const mill: Mill<App> = await openApp<App>(defineApp('shop', { queues: { ticks: queue() } }))
-    await mill.schedules.set('tick', everyMinute as never)
+    await mill.schedules.set('tick', everyMinute)
     await mill.close()
     const slow = await openApp(stuck)
     await clock.advance(minute + second)
