@@ -3,10 +3,12 @@ import type { JobInput, JobsQueue, JobTypeName } from './jobs-declaration.ts'
 import type { DeclaredQueue, DeclaredQueues, FifoQueue, MessageInput } from './queue-declaration.ts'
 import type {
   DeclaredSchedule,
+  FixedPayload,
   ScheduledJob,
   ScheduledSend,
   ScheduleOptions,
   SchedulePolicy,
+  ScheduleTarget,
   ScheduleTiming,
   TickFacts,
 } from './schedule-declaration.ts'
@@ -14,7 +16,10 @@ import type {
 /** A schedule that is set at run time: it names queues and job types of the app, and has a fixed payload. */
 export type RuntimeSchedule<Queues extends DeclaredQueues = DeclaredQueues> = ScheduleTiming &
   SchedulePolicy &
-  (JobPart<Queues> | SendPart<Queues>)
+  (string extends keyof Queues ? UntypedPart : JobPart<Queues> | SendPart<Queues>)
+
+/** The queues are not known to the compiler. */
+type UntypedPart = ScheduleTarget & { readonly payload?: FixedPayload }
 
 type JobPart<Queues extends DeclaredQueues> = {
   [Key in keyof Queues & string]: Queues[Key] extends JobsQueue

@@ -24,16 +24,17 @@ interface Prepared {
   readonly error?: unknown
 }
 
-/** Ticks these, which are due. */
+/** Ticks these, which are due. Resolves with how many of them it could read. */
 export async function tickRuntime(
   setup: RuntimeTicksSetup,
   records: readonly ScheduleRecord[],
   now: number,
-): Promise<void> {
+): Promise<number> {
   const due = records.flatMap((record) => plannedTick(setup, record, now) ?? [])
   const prepared = await Promise.all(due.map((one) => prepare(setup, one)))
   const refused = await tickAll(setup, prepared)
   if (refused.length > 0) await tickAll(setup, refused)
+  return due.length
 }
 
 /** Undefined if a newer version of Millrace wrote something that this one cannot read. */

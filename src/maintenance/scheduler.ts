@@ -56,7 +56,7 @@ export class Scheduler extends Service {
   readonly #running = new Map<string, Promise<void>>()
   readonly #tries = new Map<string, Tries>()
   /** The running ticks of schedules that were set at run time. */
-  #runtime: Promise<void> | undefined
+  #runtime: Promise<number> | undefined
   readonly #lowered: LoweredTicks
   /** When this process last renewed its schedules in the store. */
   #renewedAt = 0
@@ -86,9 +86,11 @@ export class Scheduler extends Service {
     const { scope, targets } = plan
     const due = await store.due({ scope, targets })
     const begun = due.schedules.flatMap((record) => this.#begin(record, due) ?? [])
-    const runtime = this.#beginRuntime(due)
-    if (runtime !== undefined) begun.push(runtime)
-    await this.#patiently(Promise.all(begun))
+    let handled = begun.length
+    const runtime = this.#beginRuntime(due)?.then((count) => {
+      handled += count
+    })
+    await this.#patiently(Promise.all([...begun, runtime]))
     const error = this.#storeError
     this.#storeError = undefined
     if (error !== undefined) throw error
@@ -97,7 +99,7 @@ export class Scheduler extends Service {
     // A schedule with missed ticks may be due again at once.
     const nextInMs = due.nextAt === null ? undefined : due.nextAt - due.now
     return {
-      more: begun.length > 0 || isLowering,
+      more: handled > 0 || isLowering,
       ...(nextInMs !== undefined && { nextInMs }),
     }
   }
@@ -110,8 +112,11 @@ export class Scheduler extends Service {
     this.#renewedAt = due.now
   }
 
-  /** Starts the ticks of schedules that were set at run time, unless earlier ones still run. */
-  #beginRuntime({ schedules, now }: DueSchedules): Promise<void> | undefined {
+  /**
+   * Starts the ticks of schedules that were set at run time, unless earlier ones still run. Resolves with how
+   * many there were.
+   */
+  #beginRuntime({ schedules, now }: DueSchedules): Promise<number> | undefined {
     const records = schedules.filter(({ definition }) => definition !== null)
     if (records.length === 0 || this.#runtime !== undefined) return undefined
     const { store, plan, log, onTickFailure } = this.#options
@@ -120,6 +125,7 @@ export class Scheduler extends Service {
     this.#runtime = ticks
       .catch((error: unknown) => {
         if (!isAborted(error)) this.#storeError = error
+        return 0
       })
       .finally(() => {
         this.#runtime = undefined

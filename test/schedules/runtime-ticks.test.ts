@@ -282,6 +282,20 @@ describe('a tick that fails', () => {
     assert.equal(ready, 3)
   })
 
+  test('because this version cannot read it is left alone, and holds up no other', async () => {
+    const { mill, backend, clock, messages } = await openScene(app)
+    await mill.schedules.set('tick', everyMinute)
+    const written = { rule: 'whenever', definition: '{}', target: 'ticks', nextAt: clock.now() }
+    const example = { queue: mill.queues.ticks.name, message: { body: '{"at":"now"}' } }
+    const schedules = [{ ...written, schedule: 'shop-dev-newer', example }]
+    await backend.schedules?.set({ scope: 'shop/dev', schedules })
+    await clock.advance(minute)
+    assert.equal((await mill.schedules.get('tick').read()).ticks, 1)
+    const lines = messages().filter((text) => text === 'schedule not readable')
+    assert.ok(lines.length >= 50 && lines.length <= 65, `${lines.length} lines in a minute`)
+    assert.equal((await mill.schedules.get('newer').read()).failed, 0)
+  })
+
   test('costs nothing while the store cannot be written', async () => {
     let isBroken = true
     const wrap = (backend: Backend): Backend => {
@@ -333,7 +347,7 @@ describe('an app', () => {
     const stuck = defineApp('shop', { queues: { ticks: queue({ schema: neverAnswers() }) } })
     const { clock, openApp } = await oneStore()
     const mill: Mill<App> = await openApp<App>(defineApp('shop', { queues: { ticks: queue() } }))
-    await mill.schedules.set('tick', everyMinute as never)
+    await mill.schedules.set('tick', everyMinute)
     await mill.close()
     const slow = await openApp(stuck)
     await clock.advance(minute + second)

@@ -146,6 +146,11 @@ describe('a schedule that is set', () => {
     expectTypeOf(open.schedules.list()).resolves.toHaveProperty('items')
   })
 
+  test('may name any queue if the app is not known', () => {
+    any.schedules.set('x', { ...every, send: { queue: 'anything' }, payload: [1] })
+    any.schedules.set('x', { ...every, job: { queue: 'mail', type: 'DIGEST' }, payload: {} })
+  })
+
   test('refuses what does not fit', () => {
     // @ts-expect-error the payload is missing
     open.schedules.set('digest/7', digest)
