@@ -141,7 +141,7 @@ interface PreparedJob {
 
 /** A handler that copies such a payload key by key would change the prototype of its copy. */
 const refusedKeys: readonly string[] = ['__proto__']
-export const encodingRules = { refusedKeys }
+export const encodingRules: { readonly refusedKeys: readonly string[] } = { refusedKeys }
 
 function prepareJob(
   { declared, clock }: JobProducerSetup,

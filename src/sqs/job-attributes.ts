@@ -18,9 +18,9 @@ export const sentJobAttributes = {
 /** What a receiver gets with a job. */
 export const receivedJobAttributes = {
   id: 'millrace.jobId',
-  type: sentJobAttributes.type,
+  type: 'millrace.jobType',
   attempt: 'millrace.attempt',
-  maxAttempts: sentJobAttributes.maxAttempts,
+  maxAttempts: 'millrace.maxAttempts',
   /** Milliseconds since 1970, as in SentTimestamp. */
   deadline: 'millrace.deadline',
 } as const
