@@ -63,9 +63,9 @@ async function refuseDeclared(declared: readonly PlannedSchedule[], now: number)
   if (violations.length > 0) throw MillraceError.invalid(violations, 'invalid_contract')
 }
 
-async function refusedFixed({ emission }: PlannedSchedule): Promise<readonly Violation[]> {
+async function refusedFixed({ example }: PlannedSchedule): Promise<readonly Violation[]> {
   try {
-    await emission({ at: new Date(0), id: 'checked-at-the-start' })
+    await example({ at: new Date(0), id: 'checked-at-the-start' })
     return []
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error

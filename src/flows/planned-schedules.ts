@@ -36,6 +36,8 @@ export interface PlannedSchedule {
   readonly isComputed: boolean
   /** The message or job of a tick. Rejects if it cannot be made or does not fit its contract. */
   emission(tick: TickIdentity): Promise<Emitted>
+  /** The same, only to check it. */
+  example(tick: TickIdentity): Promise<Emitted>
 }
 
 export interface TickIdentity {
@@ -64,16 +66,24 @@ export interface SchedulePlan {
   nameOf(record: Pick<ScheduleRecord, 'schedule'>): string
   /** One that was set at run time, from what the store has of it. */
   planned(record: Pick<ScheduleRecord, 'schedule' | 'rule'>, definition: string): PlannedSchedule
-  /** The message or job of a tick of a schedule that is not in the store yet. */
-  emission(name: string, definition: ScheduleDefinition, tick: TickIdentity): Promise<Emitted>
+  /** The message or job of a tick of a schedule that is not in the store yet, to check it. */
+  example(name: string, definition: ScheduleDefinition, tick: TickIdentity): Promise<Emitted>
 }
 
 export function planSchedules(setup: SchedulePlanSetup): SchedulePlan {
   const { app, stage } = setup
-  const emitter = tracedEmitter(createEmitter(setup), setup.traces)
+  const emitter = createEmitter(setup)
+  const traced = tracedEmitter(emitter, setup.traces)
   const names: NameScope = { app: app.name, stage }
-  const emission: SchedulePlan['emission'] = (key, definition, tick) =>
+  const example: SchedulePlan['example'] = (key, definition, tick) =>
     emissionOf({ app, emitter }, { key, definition }, tick)
+  const emissions = (
+    key: string,
+    definition: ScheduleDefinition,
+  ): Pick<PlannedSchedule, 'emission' | 'example'> => ({
+    emission: (tick) => emissionOf({ app, emitter: traced }, { key, definition }, tick),
+    example: (tick) => example(key, definition, tick),
+  })
   const declared = Object.entries(app.schedules ?? {}).map(([key, { options }]) => ({
     key,
     name: scopedName(key, names),
@@ -82,7 +92,7 @@ export function planSchedules(setup: SchedulePlanSetup): SchedulePlan {
     until: options.until,
     definition: null,
     isComputed: typeof options.payload === 'function',
-    emission: (tick: TickIdentity) => emission(key, options, tick),
+    ...emissions(key, options),
   }))
   const keys = new Map(declared.map(({ key, name }) => [name, key]))
   const prefix = valueName('', names)
@@ -104,10 +114,10 @@ export function planSchedules(setup: SchedulePlanSetup): SchedulePlan {
         missed: definition.missed ?? defaultMissed,
         definition: text,
         isComputed: false,
-        emission: (tick) => emission(key, definition, tick),
+        ...emissions(key, definition),
       }
     },
-    emission,
+    example,
   }
 }
 

@@ -116,7 +116,7 @@ async function preparedOf(
   const nextAt = rule.nextAfter(now)
   if (nextAt === null) return refused([neverTicks(options)])
   try {
-    const example = await plan.emission(name, options, { at: new Date(now), id: 'example' })
+    const example = await plan.example(name, options, { at: new Date(now), id: 'example' })
     const schedule = {
       schedule: plan.storedName(name),
       rule: rule.text,

@@ -169,7 +169,6 @@ describe('jobs of one key within a window', () => {
     ],
     ['an unknown option', { throttle: { ...window, maxWait: '1s' } }, 'throttle.maxWait: got an'],
     ['no object', { throttle: 'k' }, "throttle: got 'k', expected an object of options"],
-    ['a window beyond the retention', { debounce: { key: 'k', window: '20d' } }, 'debounce.window'],
   ])('are refused with %s, and nothing is stored', async (_what, options, message) => {
     const scene = await openJobs()
     await assert.rejects(scene.mill.jobs.enqueue('basic', 'OMR', 1, options), (error) => {

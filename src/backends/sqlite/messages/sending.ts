@@ -1,17 +1,16 @@
 /** Stores new messages: checks them against the queue, recognises duplicates, keeps order. */
 
-import { hash } from 'node:crypto'
 import type { SQLInputValue } from 'node:sqlite'
 import { delayOf, isLongDelay, refuseMessage } from '../../../core/check-message.ts'
 import type { Violations } from '../../../core/checks.ts'
 import { limitValuesIn } from '../../../core/limit-keys.ts'
-import { deduplicationWindowMs } from '../../../core/limits.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { NewMessage, Send, SendResult } from '../../backend.ts'
 import { encodeAttributes } from '../../message-attributes.ts'
-import { change, query, type Statement } from '../driver/statements.ts'
+import { change, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import type { Queue } from '../queues/queue-cache.ts'
+import { findDuplicate, idForDeduplication, rememberId } from './deduplicating.ts'
 import { hold, latest, ownExpiryOf, withOwnExpiry } from './expiry.ts'
 import { groupGained } from './groups.ts'
 import { delayed, isLargeBody, ready, unleasedToken } from './message-rows.ts'
@@ -53,12 +52,6 @@ const sql = {
   insertPlainMany: plainMessages(messagesAtOnce),
   insertPlainJob: plainJobs(1),
   insertPlainJobs: plainJobs(jobsAtOnce),
-  findDuplicate: query<{ sequence: number }>(`
-    SELECT sequence FROM deduplication
-    WHERE generation = ? AND scope = ? AND id = ? AND expires_at > ?`),
-  rememberId: change(`
-    INSERT OR REPLACE INTO deduplication (generation, scope, id, sequence, expires_at)
-    VALUES (?, ?, ?, ?, ?)`),
 }
 
 function rowsOf(count: number, row: string): string {
@@ -175,7 +168,7 @@ export function storeMessage(
   const sequence = tx.nextSequence()
   const place = job === undefined ? latest(tx, queue) : withOwnExpiry(tx, queue, sequence)
   insert(tx, place, message, { sequence, deduplicationId, job, unit })
-  if (deduplicationId !== null) remember(tx, queue, message, sequence, deduplicationId)
+  if (deduplicationId !== null) rememberId(tx, queue, message, sequence, deduplicationId)
   tx.count(queue, 'sent', 1)
   return sent(tx, 'created', sequence)
 }
@@ -369,47 +362,4 @@ function newExpiry(
   }
   const keptFrom = isLongDelay(delayMs) ? now + delayMs : now
   return ownExpiryOf(tx, queue, { sequence, sentAt: now, keptFrom })
-}
-
-function idForDeduplication({ deduplicationId, sealed, body }: NewMessage): string {
-  return deduplicationId ?? sealed?.fingerprints[0] ?? hash('sha256', body)
-}
-
-function scopeOf(queue: Queue, message: NewMessage): string {
-  return queue.settings.deduplicationScope === 'group' ? (message.group ?? '') : ''
-}
-
-function findDuplicate(
-  tx: StoreTransaction,
-  queue: Queue,
-  message: NewMessage,
-  deduplicationId: string,
-): { readonly sequence: number } | undefined {
-  const scope = scopeOf(queue, message)
-  const find = (id: string): { readonly sequence: number } | undefined =>
-    tx.one(sql.findDuplicate, queue.generation, scope, id, tx.now)
-  const found = find(deduplicationId)
-  if (found !== undefined || message.deduplicationId !== undefined) return found
-  for (const earlier of message.sealed?.fingerprints.slice(1) ?? []) {
-    const before = find(earlier)
-    if (before !== undefined) return before
-  }
-  return undefined
-}
-
-function remember(
-  tx: StoreTransaction,
-  queue: Queue,
-  message: NewMessage,
-  sequence: number,
-  deduplicationId: string,
-): void {
-  tx.run(
-    sql.rememberId,
-    queue.generation,
-    scopeOf(queue, message),
-    deduplicationId,
-    sequence,
-    tx.now + deduplicationWindowMs,
-  )
 }
