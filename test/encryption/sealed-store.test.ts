@@ -49,8 +49,8 @@ const job = { type: 'T', payload: body, maxAttempts: 3 }
 
 /** Puts the marker into every place that holds content. */
 async function fill(backend: Backend): Promise<void> {
-  const { jobs, flows, collectors, inboxes } = backend
-  assert.ok(jobs && flows && collectors && inboxes)
+  const { jobs, flows, collectors, inboxes, schedules } = backend
+  assert.ok(jobs && flows && collectors && inboxes && schedules)
   await backend.createQueue({ queue: 'dead' })
   const deadLetter = { queue: 'dead', maxReceives: 3 }
   await backend.createQueue({ queue, settings: { deadLetter } })
@@ -78,7 +78,12 @@ async function fill(backend: Backend): Promise<void> {
   await backend.settle({ queue, settlements: [{ receipt: dying.receipt, outcome }] })
   await jobs.enqueue({
     queue: 'jobs',
-    jobs: [job, { ...job, idempotency: { key: 'k', lifetimeMs: 60_000 } }, job, job],
+    jobs: [
+      { ...job, attributes },
+      { ...job, idempotency: { key: 'k', lifetimeMs: 60_000 } },
+      job,
+      job,
+    ],
   })
   const deliveries = await backend.receive({ queue: 'jobs', max: 3 })
   const [done, retried, failed] = deliveries
@@ -105,6 +110,9 @@ async function fill(backend: Backend): Promise<void> {
   const limits = { windowMs: 1_000, maxItems: 10, maxBytes: 10_000, rememberMs: 0 }
   const items = [{ id: 'i', body, order: 0 }]
   await collectors.add({ collector: 'c', key: 'k', items, trigger, ...limits })
+  const schedule = { schedule: 's', rule: 'every 1h', target: queue, nextAt: 4_000_000_000_000 }
+  const example = { queue, message: { body } }
+  await schedules.set({ scope: 'a/dev', schedules: [{ ...schedule, definition: body, example }] })
   const claimed = await inboxes.claim({ queue: 'dead', by: 'ann' })
   assert.equal(claimed.status, 'claimed')
   const { items: listed } = await inboxes.list({ queue: 'dead', limit: 10 })
@@ -141,6 +149,7 @@ async function readAll(backend: Backend): Promise<string> {
     await collectors.read({ collector: 'c', key: 'k', ...page }),
     inbox,
     notes,
+    await backend.schedules?.list(page),
   ])
 }
 
