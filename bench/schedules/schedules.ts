@@ -1,5 +1,4 @@
 /** A store with a million schedules that were set at run time, compared with a store that has none. */
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type BenchMill,
@@ -25,7 +24,7 @@ interface Size {
   readonly pages: number
 }
 
-const full: Size = { rounds: 9, schedules: 1_000_000, jobs: 20_000, due: 5_000, pages: 2_000 }
+const full: Size = { rounds: 15, schedules: 1_000_000, jobs: 40_000, due: 5_000, pages: 2_000 }
 const quick: Size = { rounds: 2, schedules: 20_000, jobs: 5_000, due: 1_000, pages: 200 }
 
 const listed = 1_000
@@ -68,10 +67,8 @@ async function rowsIn(folder: string, size: Size): Promise<readonly Row[]> {
     const measured = await roundOf([empty, many], round, size)
     if (round > 0) rounds.push(measured)
   }
-  const { storeFile } = many
   for (const mill of [empty, many]) await mill.close()
-  const bytes = statSync(storeFile ?? '').size / size.schedules
-  return rowsOf(rounds, { created, bytes, schedules: size.schedules })
+  return rowsOf(rounds, { created, schedules: size.schedules })
 }
 
 /** Schedules that do not tick while the benchmark runs; returns how many a second. */
@@ -144,11 +141,10 @@ async function lists(mill: BenchMill, pages: number): Promise<number> {
 
 interface Filled {
   readonly created: number
-  readonly bytes: number
   readonly schedules: number
 }
 
-function rowsOf(rounds: readonly Round[], { created, bytes, schedules }: Filled): readonly Row[] {
+function rowsOf(rounds: readonly Round[], { created, schedules }: Filled): readonly Row[] {
   const many = `${schedules.toLocaleString('en-US')} schedules`
   const row = (what: string, compared: readonly [keyof Round, keyof Round]): Row =>
     ratioRow(rounds, `${what}, ${many}`, compared, 0.9, 'none')
@@ -158,6 +154,5 @@ function rowsOf(rounds: readonly Round[], { created, bytes, schedules }: Filled)
     row('tick', ['tickFull', 'tick']),
     row('list', ['listFull', 'list']),
     { what: 'set 1,000 a call', measured: formatRate(created) },
-    { what: 'disk space of a schedule', measured: `${Math.round(bytes)} bytes` },
   ]
 }
