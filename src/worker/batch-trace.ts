@@ -1,6 +1,7 @@
 /** The span of a batch: active while its handler runs, with a link to the span that created each item. */
 import type { SettleResult } from '../backends/backend.ts'
 import { traceCarrierOf } from '../core/trace-context.ts'
+import { linksMax } from '../flows/traced-items.ts'
 import { failureOf, inSpan, type TraceSpan, type Traces } from '../observability/traces.ts'
 import type { Claimed } from './claims-ahead.ts'
 
@@ -21,7 +22,7 @@ export function traceBatch(
       ...(type !== undefined && { 'millrace.job.type': type }),
     },
     parent: 'root',
-    links: items.flatMap(({ delivery }) => traceCarrierOf(delivery) ?? []),
+    links: items.flatMap(({ delivery }) => traceCarrierOf(delivery) ?? []).slice(0, linksMax),
   })
   void span.run(() => run(new BatchTrace(traces, span, destination)))
 }
