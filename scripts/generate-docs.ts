@@ -99,6 +99,8 @@ const limitNames: Readonly<Record<keyof typeof limits, string>> = {
   batchBytes: 'JSON of one batch of a collector',
   rememberMs: 'How long a collector remembers the ids of merged items',
   overdueMs: 'Time after which a trigger of a collector counts as lost',
+  batchSize: 'Items in one batch of a worker',
+  batchWindowMs: 'Window of a batch of a worker',
   pollWeight: 'Weight of a queue in a worker',
   switchNameLength: 'Name of a kill switch or a budget',
   switchByLength: '`by` of a kill switch: who turned it on or off',

@@ -35,6 +35,15 @@ export {
   type QueueAlarm,
   type ValueAlarm,
 } from './contracts/alarm-declaration.ts'
+export {
+  type BatchContext,
+  type BatchItem,
+  type BatchOptions,
+  type BatchReturn,
+  type BatchRun,
+  batch,
+  type ItemEnd,
+} from './contracts/batch-handler.ts'
 export type { Budget, DeclaredBudgets } from './contracts/budget-declaration.ts'
 export {
   type ChainOptions,
@@ -272,7 +281,7 @@ export type {
   Reported,
   ReportedError,
 } from './worker/job-reports.ts'
-export type { Middleware } from './worker/middleware.ts'
+export type { Middleware, MiddlewareContext } from './worker/middleware.ts'
 export {
   deadLetter,
   type HandlerOutcome,

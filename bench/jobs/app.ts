@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import {
   type App,
+  batch,
   defineApp,
   type JobOptions,
   type JobsQueue,
@@ -96,20 +97,33 @@ export async function enqueueSteadily(mill: BenchMill, count: number): Promise<v
   await Promise.all(pending)
 }
 
-/** Runs a worker on a full queue until this many jobs are done; returns jobs per second. */
+/**
+ * Runs a worker on a full queue until this many jobs are done; returns jobs per second. With a `batchSize`,
+ * the handler gets batches.
+ */
 export async function processJobs(
   mill: BenchMill,
   count: number,
   concurrency: number,
+  batchSize?: number,
 ): Promise<number> {
   const before = (await mill.queues.bench.statistics()).totals.acknowledged
   const handled = Promise.withResolvers<void>()
   let started = 0
-  const OCR = (): void => {
-    started += 1
+  const handle = (jobs: number): void => {
+    started += jobs
     if (started === count) handled.resolve()
   }
-  const worker = mill.worker({ poll: ['bench'], concurrency, handle: { OCR } })
+  const worker = mill.worker({
+    poll: ['bench'],
+    concurrency,
+    handle: {
+      OCR:
+        batchSize === undefined
+          ? () => handle(1)
+          : batch({ size: batchSize }, (items) => handle(items.length)),
+    },
+  })
   const startedMs = performance.now()
   worker.start()
   // Read the counters only now, so that the worker is not slowed down.

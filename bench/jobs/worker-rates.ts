@@ -1,4 +1,7 @@
-/** A worker on a full queue with 1, 10 and 100 parallel handlers, compared with graphile-worker. */
+/**
+ * A worker on a full queue with 1, 10 and 100 parallel handlers, compared with graphile-worker, and with a
+ * handler of batches.
+ */
 import { join } from 'node:path'
 import { BenchChild } from '../child-process.ts'
 import { loadPeer, type Skipped } from '../peers.ts'
@@ -15,7 +18,9 @@ export interface WorkerRatesSize {
 
 const concurrencies = [1, 10, 100] as const
 type Concurrency = (typeof concurrencies)[number]
-type Rates = Record<`ours${Concurrency}` | `graphile${Concurrency}`, number>
+type Rates = Record<`ours${Concurrency}` | `graphile${Concurrency}` | 'batches', number>
+
+const batchSize = 100
 
 export async function workerRateRows(
   folder: string,
@@ -29,7 +34,7 @@ export async function workerRateRows(
   for (let round = 0; round <= count; round += 1) {
     const rates: Rates = {
       ...{ ours1: 0, ours10: 0, ours100: 0 },
-      ...{ graphile1: 0, graphile10: 0, graphile100: 0 },
+      ...{ graphile1: 0, graphile10: 0, graphile100: 0, batches: 0 },
     }
     for (let turn = 0; turn < concurrencies.length; turn += 1) {
       const concurrency = concurrencies[(round + turn) % concurrencies.length] ?? 1
@@ -44,6 +49,8 @@ export async function workerRateRows(
       const inTurn = [measureOurs, measureTheirs]
       for (const measure of round % 2 === 0 ? inTurn : inTurn.toReversed()) await measure()
     }
+    const inBatches = { kind: 'process', count: batch, concurrency: 10, batchSize } as const
+    rates.batches = await ours.ask<number>({ ...inBatches, data })
     if (round > 0) rounds.push(rates)
   }
   await ours.end()
@@ -67,7 +74,9 @@ function rowsOf(rounds: readonly Rates[], skipped: string | undefined): readonly
     }
     return ratioRow(rounds, what, compared, concurrency === 100 ? 1 : undefined, 'graphile-worker')
   })
-  return [...rows, ...peerRows]
+  const batches = `worker with 10 handlers at once, in batches of ${batchSize}`
+  const batchRow = ratioRow(rounds, batches, ['batches', 'ours10'], 1, 'single jobs')
+  return [...rows, batchRow, ...peerRows]
 }
 
 function whatOf(concurrency: Concurrency): string {

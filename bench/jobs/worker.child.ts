@@ -10,6 +10,7 @@ export type WorkerRequest =
       readonly data: string
       readonly count: number
       readonly concurrency: number
+      readonly batchSize?: number
     }
   /** The milliseconds from each enqueue to the start of its handler, since the last request. */
   | { readonly kind: 'pickups'; readonly count: number }
@@ -29,7 +30,7 @@ answerRequests(async (request: WorkerRequest) => {
     case 'process':
       mill ??= await openBench(request.data)
       await enqueueBulk(mill, request.count)
-      return processJobs(mill, request.count, request.concurrency)
+      return processJobs(mill, request.count, request.concurrency, request.batchSize)
     case 'pickups':
       while (pickups.length < request.count) {
         await new Promise<void>((resolve) => {

@@ -103,6 +103,8 @@ export function contextOf(
   const budgets = createBudgets(backend, app.budgets)
   return {
     log: (facts) => (log === silentLogger ? log : logWith(log, factFields(facts))),
+    batchLog: ({ queue, type }) =>
+      log === silentLogger ? log : logWith(log, { queue, ...(type !== null && { type }) }),
     now: () => ports.clock.now(),
     // The types of the context guarantee that the options belong to the queue.
     prepareMessage: (key, message, options) =>

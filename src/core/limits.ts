@@ -126,6 +126,10 @@ export const limits = {
   rememberMs: { min: 0, max: 7_776_000_000, unit: 'ms' },
   /** How long a trigger of a collector is waited for. */
   overdueMs: { min: 0, max: 86_400_000, unit: 'ms' },
+  /** Items that a batch handler is called with. */
+  batchSize: { min: 1, max: 1_000, unit: 'items' },
+  /** How long a batch waits for further items. */
+  batchWindowMs: { min: 0, max: 300_000, unit: 'ms' },
   pollWeight: { min: 1, max: 1_000, unit: 'times' },
 } as const
 

@@ -29,7 +29,7 @@ function withContext(request: AddItems, { carrier }: ReturnType<typeof createdCo
 }
 
 /** As many as SDKs keep by default. */
-const linksMax = 128
+export const linksMax = 128
 
 export function linkItems(traces: Traces | undefined, items: readonly StagedItem[]): void {
   if (traces === undefined) return

@@ -64,11 +64,11 @@ class StoreBatch implements RunningBatch {
   }
 
   stop(): void {
-    for (const { context } of this.#store.runner.running) context.abort('timeout')
+    this.#store.runner.abort('timeout')
   }
 
   abandon(): void {
-    for (const attempt of [...this.#store.runner.running]) attempt.abandon()
+    this.#store.runner.abandonHandlers()
   }
 
   async run(record: SqsBatchRecord): Promise<boolean> {

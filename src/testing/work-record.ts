@@ -1,6 +1,5 @@
 /** What the workers of a test have done: counts, the errors of handlers, and failures that the test asks for. */
 import type { Middleware } from '../worker/middleware.ts'
-import { isOutcome } from '../worker/outcomes.ts'
 import type { WorkerEvent, WorkerEventName } from '../worker/worker-event.ts'
 import type { UntypedWorkerOptions } from '../worker/worker-options.ts'
 
@@ -23,8 +22,6 @@ export interface AttemptError extends Pick<WorkerEvent, 'queue' | 'type' | 'id' 
 /** An attempt by the id of its job or message. */
 type Attempt = Pick<WorkerEvent, 'queue' | 'id' | 'attempt'>
 
-type HandlerEnd = { readonly how: 'threw'; readonly error: unknown } | { readonly how: 'chose' }
-
 export class WorkRecord {
   /** How many events there were. */
   events = 0
@@ -34,7 +31,6 @@ export class WorkRecord {
   onStart: () => void = () => undefined
   readonly #ends: { readonly end: WorkEnd; readonly error: AttemptError | undefined }[] = []
   readonly #running = new Map<string, WorkerEvent>()
-  readonly #handlerEnds = new Map<string, HandlerEnd>()
   readonly #planned = new Map<string, unknown[]>()
 
   /** A position to count from. */
@@ -73,7 +69,7 @@ export class WorkRecord {
     return {
       ...options,
       // The worker refuses what is neither an array nor a function.
-      use: Array.isArray(use) ? [this.#observe, ...use, this.#failPlanned] : use,
+      use: Array.isArray(use) ? [...use, this.#failPlanned] : use,
       onEvent:
         onEvent !== undefined && typeof onEvent !== 'function'
           ? onEvent
@@ -81,17 +77,6 @@ export class WorkRecord {
               this.#note(event)
               onEvent?.(event)
             },
-    }
-  }
-
-  readonly #observe: Middleware = async (context, next) => {
-    try {
-      const returned = await next()
-      if (isOutcome(returned)) this.#handlerEnds.set(keyOf(context), { how: 'chose' })
-      return returned
-    } catch (error) {
-      this.#handlerEnds.set(keyOf(context), { how: 'threw', error })
-      throw error
     }
   }
 
@@ -112,15 +97,13 @@ export class WorkRecord {
     }
     this.#running.delete(key)
     this.#ends.push({ end: event.event, error: this.#errorOf(event, event.event) })
-    this.#handlerEnds.delete(key)
   }
 
   #errorOf(event: WorkerEvent, end: WorkEnd): AttemptError | undefined {
-    const { queue, type, id, attempt, error: summary } = event
-    const handlerEnd = this.#handlerEnds.get(keyOf(event))
-    if (summary === null || handlerEnd?.how === 'chose') return undefined
-    const error = handlerEnd?.how === 'threw' ? handlerEnd.error : new Error(summary)
-    return { queue, type, id, attempt, end, error }
+    const { queue, type, id, attempt, error: summary, failure, cause } = event
+    const isChosen = failure === null && (end === 'retried' || end === 'failed')
+    if (summary === null || isChosen) return undefined
+    return { queue, type, id, attempt, end, error: cause ?? new Error(summary) }
   }
 }
 

@@ -3,18 +3,18 @@
  * handlers are fast. It shares the claims by weight between the queues that have work, and watches the empty
  * ones. Claims and settlements of one turn of the event loop share a commit.
  */
-import type { Backend, Delivery, Receive } from '../backends/backend.ts'
+import type { Backend, Delivery } from '../backends/backend.ts'
 import { limits } from '../core/limits.ts'
 import { microtask } from '../core/microtask.ts'
 import type { Ports } from '../core/ports.ts'
 import { WeightedRotation } from '../core/weighted-rotation.ts'
+import { type Claim, receiveFor, type Wanted } from './claim-request.ts'
 import { type Claimed, ClaimsAhead } from './claims-ahead.ts'
 import type { HeldLease } from './lease-keeper.ts'
+import { OpenBatches } from './open-batches.ts'
 import type { Source } from './source.ts'
-
-/** The first pause after a failed claim. It grows with each failure. */
-const restMs = 250
-const restMsMax = 10_000
+import { SourceWatch } from './source-watch.ts'
+import { isSuspect } from './suspect-job.ts'
 
 export interface ClaimLoopSetup {
   readonly backend: Pick<Backend, 'receive' | 'whenReady'>
@@ -27,6 +27,8 @@ export interface ClaimLoopSetup {
   readonly hold: (source: Source, delivery: Delivery, claim: Claim) => HeldLease
   /** Runs a delivery; `onFreed` is called when its slot is free again. */
   readonly run: (claimed: Claimed, onFreed: () => void) => void
+  /** The same for the items of a batch. */
+  readonly runBatch: (items: readonly Claimed[], onFreed: () => void) => void
   /** Releases a delivery that must not be run now, as if it had not been received. */
   readonly release: (claimed: Claimed) => Promise<void>
   /** Called when no delivery waits any more, so that settlements need not wait for others. */
@@ -34,27 +36,15 @@ export interface ClaimLoopSetup {
   readonly onFailure: (source: Source, error: unknown, retryInMs: number) => void
 }
 
-/** One call that claims deliveries, and when it was made. */
-export interface Claim {
-  readonly claimedMs: number
-  /** Whether the delivery has to wait for a slot. */
-  readonly isWaiting: boolean
-}
-
-/** How many deliveries to claim from a queue: for free slots, and ahead of them. */
-interface Wanted {
-  slots: number
-  ahead: number
-}
-
 export class ClaimLoop {
   readonly #setup: ClaimLoopSetup
   readonly #ahead: ClaimsAhead
+  readonly #batches: OpenBatches
+  /** Queues with batch handlers. */
+  readonly #batched: readonly Source[]
   readonly #rotation = new WeightedRotation<Source>()
   readonly #stopping = new AbortController()
-  readonly #failures = new Map<Source, number>()
-  /** Ends the watches of empty queues. */
-  #watching = new AbortController()
+  readonly #watch: SourceWatch
   /** Claims under way, and releases that must finish before the next claim. */
   readonly #claims = new Set<Promise<void>>()
   #free: number
@@ -73,6 +63,18 @@ export class ClaimLoop {
       ports: setup.ports,
       release: (waiting) => this.#releaseAll(waiting),
     })
+    this.#watch = new SourceWatch({
+      ...setup,
+      timers: setup.ports.timers,
+      onSkipped: (source) => this.#rotation.leave(source),
+      onReady: () => this.#scheduleNow(),
+      onRested: () => this.#schedule(),
+    })
+    this.#batched = setup.sources.filter(({ hasBatches }) => hasBatches)
+    this.#batches = new OpenBatches({
+      timers: setup.ports.timers,
+      run: (items, source) => this.#runBatch(items, source),
+    })
   }
 
   /** Whether claimed deliveries wait for a slot, so that more settlements will follow soon. */
@@ -89,8 +91,12 @@ export class ClaimLoop {
    */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    this.#watching.abort()
+    this.#watch.stop()
     this.#releaseAll(this.#ahead.clear())
+    for (const items of this.#batches.clear()) {
+      this.#releaseAll(items)
+      for (const { source } of items.slice(0, 1)) this.#vacate(source, 1)
+    }
     await Promise.all(this.#claims)
   }
 
@@ -116,12 +122,16 @@ export class ClaimLoop {
   /** Claims from each queue again. Resolves when the loop is quiet, with whether all queues were empty. */
   async recheck(): Promise<boolean> {
     const before = this.#claimed
-    this.#watching.abort()
-    this.#watching = new AbortController()
+    this.#watch.restart()
     for (const source of this.#setup.sources) source.state = 'ready'
     this.#schedule()
     await this.quiet()
     return this.#claimed === before
+  }
+
+  /** Lets no batch wait for further items from now on. */
+  hurryBatches(): void {
+    this.#batches.hurry()
   }
 
   #tellQuiet(): void {
@@ -144,14 +154,26 @@ export class ClaimLoop {
 
   #turn(): void {
     this.#isScheduled = false
-    if (this.#stopping.signal.aborted || this.#free === 0) return
+    if (this.#stopping.signal.aborted) return
+    if (this.#free === 0 && this.#batched.length === 0) return
     // Otherwise the other queues would get all slots that become free during a claim.
     if (this.#claims.size > 0) return
     if (this.#alone !== undefined) {
-      if (this.#free === this.#setup.concurrency) this.#begin(this.#alone, { slots: 1, ahead: 0 })
+      if (this.#free === this.#setup.concurrency)
+        this.#begin(this.#alone, { slots: 1, ahead: 0, max: 1 })
       return
     }
-    for (const [source, wanted] of this.#wanted()) this.#begin(source, wanted)
+    if (this.#free > 0) {
+      for (const [source, wanted] of this.#wanted()) this.#begin(source, wanted)
+    }
+    for (const source of this.#batched) this.#fill(source)
+  }
+
+  /** Claims for the open batches of a queue that needs no further slot. */
+  #fill(source: Source): void {
+    if (source.state !== 'ready') return
+    const max = this.#batches.room(source, 0)
+    if (max > 0) this.#begin(source, { slots: 0, ahead: 0, max })
   }
 
   /**
@@ -173,13 +195,17 @@ export class ClaimLoop {
         continue
       }
       slots += 1
-      wanted.set(source, { slots: slotsOf(source) + 1, ahead: 0 })
+      wanted.set(source, { slots: slotsOf(source) + 1, ahead: 0, max: slotsOf(source) + 1 })
     }
     this.#isStarting = false
     if (this.#ahead.size === 0) this.#setup.onDrained()
     const ahead = this.#ahead.expectedStarts(slots) - slots
     const weights = [...wanted.keys()].reduce((sum, { weight }) => sum + weight, 0)
     for (const [source, one] of wanted) {
+      if (source.hasBatches) {
+        one.max = this.#batches.room(source, one.slots)
+        continue
+      }
       const room = limits.messagesPerCall.max - one.slots
       one.ahead = Math.max(0, Math.min(room, Math.floor((ahead * source.weight) / weights)))
     }
@@ -214,6 +240,7 @@ export class ClaimLoop {
 
   async #claim(source: Source, wanted: Wanted): Promise<void> {
     const { slots } = wanted
+    const { backend, heldNames } = this.#setup
     this.#occupy(source, slots)
     source.state = 'claiming'
     const claimedMs = this.#setup.ports.clock.monotonic()
@@ -222,44 +249,22 @@ export class ClaimLoop {
     const onLeased = (deliveries: readonly Delivery[]): void => {
       this.#claimed += deliveries.length
       for (const delivery of deliveries) {
-        const claim = { claimedMs, isWaiting: claimed.length >= slots }
+        // Items of a batch keep their leases while they wait.
+        const claim = { claimedMs, isWaiting: !source.hasBatches && claimed.length >= slots }
         claimed.push({ source, delivery, lease: this.#setup.hold(source, delivery, claim) })
       }
     }
     try {
-      await this.#receive(source, wanted, onLeased)
-      this.#failures.delete(source)
-      this.#take(source, slots, claimed)
+      await receiveFor(backend, source, wanted, { onLeased, heldNames })
+      this.#watch.succeeded(source)
+      if (source.hasBatches && this.#alone !== source) this.#takeBatches(source, wanted, claimed)
+      else this.#take(source, slots, claimed)
     } catch (error) {
       this.#releaseAll(claimed)
       this.#vacate(source, slots)
-      this.#rest(source, error)
+      this.#watch.rest(source, error)
+      this.#batches.runDue(source)
     }
-  }
-
-  async #receive(
-    source: Source,
-    { slots: max, ahead }: Wanted,
-    onLeased: NonNullable<Receive['onLeased']>,
-  ): Promise<void> {
-    const { backend, heldNames } = this.#setup
-    const request = {
-      queue: source.setup.name,
-      waitMs: 0,
-      onLeased,
-      ...(heldNames.length > 0 && { heldNames }),
-    }
-    if (!source.isFifo) {
-      await backend.receive({ ...request, max, ...(ahead > 0 && { prefetch: ahead }) })
-      return
-    }
-    // One receive may return several messages of a group, which must not run at the same time. A group with a
-    // leased message is closed to the next receive, even in the same transaction.
-    const singles = Array.from({ length: max }, () => backend.receive({ ...request, max: 1 }))
-    const settled = await Promise.allSettled(singles)
-    const failed = settled.find((one) => one.status === 'rejected')
-    const hasReceived = settled.some((one) => one.status === 'fulfilled' && one.value.length > 0)
-    if (failed !== undefined && !hasReceived) throw failed.reason
   }
 
   #take(source: Source, slots: number, claimed: readonly Claimed[]): void {
@@ -281,15 +286,57 @@ export class ClaimLoop {
           if (isAlone) this.#alone = undefined
         })
       } else {
-        this.#alone = source
-        this.#waitFor(this.#setup.release(one))
+        this.#postpone(one)
         this.#vacate(source, 1)
       }
     }
     this.#isStarting = false
     if (isAlone && claimed.length === 0) this.#alone = undefined
     if (missing === 0) source.state = 'ready'
-    else void this.#watch(source)
+    else void this.#watch.watch(source)
+  }
+
+  /** Releases a job that must run alone. It is claimed again when nothing else runs. */
+  #postpone(suspect: Claimed): void {
+    this.#alone = suspect.source
+    this.#waitFor(this.#setup.release(suspect))
+    this.#batches.endWindows()
+  }
+
+  /** Adds deliveries to batches. Those with a handler of their own get a slot each. */
+  #takeBatches(source: Source, { slots, max }: Wanted, claimed: readonly Claimed[]): void {
+    if (this.#stopping.signal.aborted) {
+      this.#releaseAll(claimed)
+      this.#vacate(source, slots)
+      return
+    }
+    let used = 0
+    this.#isStarting = true
+    for (const one of claimed) {
+      const work = source.work(one.delivery.job?.type ?? '')
+      if (work === undefined) this.#setup.run(one, noop)
+      else if (isSuspect(one.delivery)) this.#postpone(one)
+      else if (work.batch === undefined) {
+        used += 1
+        this.#run(one)
+      } else used += this.#batches.add(one, work, work.batch) ? 1 : 0
+    }
+    this.#isStarting = false
+    if (claimed.length >= max) source.state = 'ready'
+    else void this.#watch.watch(source)
+    if (this.#alone === undefined) this.#batches.runDue(source)
+    else this.#batches.endWindows()
+    this.#vacate(source, slots - used)
+  }
+
+  /** Runs a batch in its slot. */
+  #runBatch(items: readonly Claimed[], source: Source): void {
+    let isFreed = false
+    this.#setup.runBatch(items, () => {
+      if (isFreed) return
+      isFreed = true
+      this.#vacate(source, 1)
+    })
   }
 
   /** Runs a delivery in a slot that is occupied. */
@@ -330,46 +377,6 @@ export class ClaimLoop {
     this.#setup.onDrained()
   }
 
-  /** Skips an empty queue until it may have messages. */
-  async #watch(source: Source): Promise<void> {
-    const { backend, heldNames } = this.#setup
-    const { signal } = this.#watching
-    source.state = 'watching'
-    this.#rotation.leave(source)
-    try {
-      await backend.whenReady({
-        queue: source.setup.name,
-        signal,
-        ...(heldNames.length > 0 && { heldNames }),
-      })
-    } catch (error) {
-      if (!signal.aborted) this.#rest(source, error)
-      return
-    }
-    if (signal.aborted) return
-    source.state = 'ready'
-    this.#scheduleNow()
-  }
-
-  /** Skips a queue for a while after a failed claim, longer each time. */
-  #rest(source: Source, error: unknown): void {
-    if (this.#stopping.signal.aborted) return
-    const failures = this.#failures.get(source) ?? 0
-    this.#failures.set(source, failures + 1)
-    const delayMs = Math.min(restMsMax, restMs * 2 ** failures)
-    source.state = 'resting'
-    this.#rotation.leave(source)
-    this.#setup.onFailure(source, error, delayMs)
-    this.#setup.ports.timers.after(
-      delayMs,
-      () => {
-        source.state = 'ready'
-        this.#schedule()
-      },
-      { background: true },
-    )
-  }
-
   #occupy(source: Source, count: number): void {
     this.#free -= count
     source.running += count
@@ -384,12 +391,5 @@ export class ClaimLoop {
   }
 }
 
-/**
- * A job on its last attempt whose previous attempt may have crashed its worker. It runs alone, so that it
- * cannot take other jobs down with it. The others are released, and then run alone too.
- */
-function isSuspect({ job }: Delivery): boolean {
-  return job?.lostBefore === true && job.maxAttempts > 1 && job.attempt >= job.maxAttempts
-}
-
 const noSlots = (): number => 0
+const noop = (): void => undefined

@@ -96,6 +96,8 @@ export type Facts = Omit<
 export interface SharedContext {
   /** The logger of an attempt, before its lines are kept. */
   readonly log: (facts: Facts) => Logger
+  /** The logger of a batch. */
+  readonly batchLog: (batch: { readonly queue: string; readonly type: string | null }) => Logger
   readonly now: () => number
   readonly prepareMessage: (
     queue: string,

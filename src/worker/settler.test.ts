@@ -53,6 +53,31 @@ describe('settlements', () => {
     )
   })
 
+  test('of a batch have a call of their own, and fail one by one', async () => {
+    const { settler, calls, clock } = settling(async ({ settlements }, call) => {
+      const full: SettleResult = { status: 'refused', error: new MillraceError('store_full') }
+      return settlements.map(({ receipt }) => (call === 1 && receipt === 'b' ? full : settled))
+    })
+    const other = settler.settle('jobs', settlement('x'), always)
+    const batch = settler.settleTogether('jobs', ['a', 'b', 'c'].map(settlement), always)
+    assert.deepEqual(await Promise.all([batch[0], batch[2], other]), [settled, settled, settled])
+    await clock.advance(100)
+    assert.deepEqual(await batch[1], settled)
+    assert.deepEqual(
+      calls.map(({ settlements }) => settlements.map(({ receipt }) => receipt)),
+      [['a', 'b', 'c'], ['x'], ['b']],
+    )
+  })
+
+  test('of a batch are not retried when it is not worthwhile', async () => {
+    const { settler, calls } = settling(async () => {
+      throw new MillraceError('store_busy')
+    })
+    const batch = settler.settleTogether('jobs', [settlement('a')], () => false)
+    await assert.rejects(Promise.all(batch), { code: 'store_busy' })
+    assert.equal(calls.length, 1)
+  })
+
   test('are at most a thousand in one call', async () => {
     const { settler, calls } = settling()
     const all = Array.from({ length: 2_001 }, (_, index) =>

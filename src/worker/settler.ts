@@ -49,6 +49,25 @@ export class Settler {
     )
   }
 
+  /**
+   * Settles deliveries of one queue in one call and one commit. `worthwhile` is called with the index of a
+   * settlement that failed.
+   */
+  settleTogether(
+    queue: string,
+    settlements: readonly Settlement[],
+    worthwhile: (index: number) => boolean,
+  ): readonly Promise<SettleResult>[] {
+    const entries: Waiting[] = []
+    const results = settlements.map((settlement, index) =>
+      new Promise<SettleResult>((resolve, reject) => {
+        entries.push({ settlement, resolve, reject })
+      }).catch((error: unknown) => this.#retry(queue, settlement, () => worthwhile(index), error)),
+    )
+    void this.#call(queue, entries)
+    return results
+  }
+
   async #retry(
     queue: string,
     settlement: Settlement,

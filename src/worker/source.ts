@@ -1,4 +1,5 @@
 /** One queue that a worker polls: its declaration, its weight, and how many of its messages are running. */
+import { type BatchSettings, batchOf } from '../contracts/batch-handler.ts'
 import { contractOf, jobContractOf } from '../contracts/contract-of.ts'
 import { hiddenPathsOf } from '../contracts/hidden-paths.ts'
 import { isJobsQueue, type JobType, jobTypeOf } from '../contracts/jobs-declaration.ts'
@@ -38,6 +39,8 @@ export interface SourceSetup {
 /** How jobs of one type, or the messages of a queue, are run. */
 export interface Work {
   readonly handler: SourceHandler
+  /** Undefined if the handler gets its messages one by one. */
+  readonly batch: BatchSettings | undefined
   readonly schema: JobType['schema'] | undefined
   readonly result: JobType['result']
   readonly backoff: BackoffPolicy
@@ -53,6 +56,9 @@ export class Source {
   state: SourceState = 'ready'
   /** Whether the lines that handlers log are kept with their jobs. */
   readonly keepsLogs: boolean
+  readonly works: readonly Work[]
+  /** Whether any of its handlers gets batches. */
+  readonly hasBatches: boolean
   readonly #works = new Map<string, Work>()
 
   constructor(setup: SourceSetup) {
@@ -63,6 +69,8 @@ export class Source {
     for (const [name, handler] of setup.handlers) {
       this.#works.set(name, workOf(setup.declared, name, handler))
     }
+    this.works = [...this.#works.values()]
+    this.hasBatches = this.works.some(({ batch }) => batch !== undefined)
   }
 
   get isJobs(): boolean {
@@ -85,6 +93,7 @@ function workOf(declared: DeclaredQueue, name: string, handler: SourceHandler): 
   const timeout = type?.timeout ?? options.timeout
   return {
     handler,
+    batch: batchOf(handler),
     schema:
       type !== undefined && isJobsQueue(declared)
         ? jobContractOf(declared, type)

@@ -24,6 +24,9 @@ const abortGraceMs = 1_000
 /** Any length works: the timer only keeps the process alive while the worker waits for messages. */
 const aliveMs = 3_600_000
 
+/** Entries of a table with about a kilobyte each. */
+const batchedLeasesMax = 5_000
+
 export interface Worker {
   /** Starts polling. */
   start(): void
@@ -196,6 +199,7 @@ class WorkerRun {
       heldNames: setup.heldNames,
       hold: (source, delivery, claim) => runner.hold(source, delivery, claim),
       run: (claimed, onFreed) => void runner.run(claimed, onFreed),
+      runBatch: (items, onFreed) => void runner.runBatch(items, onFreed),
       release: (claimed) => runner.release(claimed),
       onDrained: () => settler.flushSoon(),
       onFailure: ({ setup: { key } }, error, retryInMs) => {
@@ -209,7 +213,7 @@ class WorkerRun {
   }
 
   get running(): number {
-    return this.#runner.running.size
+    return this.#runner.running
   }
 
   whenEnded(run: () => void): void {
@@ -221,6 +225,7 @@ class WorkerRun {
    * it. So each queue is claimed from once more after the last handler was settled.
    */
   async drained(): Promise<void> {
+    this.#loop.hurryBatches()
     do await this.quiet()
     while (!(await this.#loop.recheck()))
   }
@@ -236,7 +241,7 @@ class WorkerRun {
     const idle = this.#loop.stop().then(() => this.#runner.idle())
     for (const run of this.#onEnd) run()
     if (!(await this.#within(idle, timeoutMs))) {
-      for (const { context } of this.#runner.running) context.abort('shutdown')
+      this.#runner.abort('shutdown')
       if (!(await this.#within(idle, abortGraceMs))) {
         this.#runner.abandon()
         await idle
@@ -268,10 +273,18 @@ function guardOf({ backend, guarded, sources, concurrency }: WorkerSetup): Lease
   return new LeaseGuard({
     store: backend.otherThread,
     // A lease stays in the table until it is settled, some time after its slot was reused.
-    slots: concurrency * 2 + claimsAheadMax * 2,
+    slots: (concurrency + claimsAheadMax + batchedLeases(sources)) * 2,
     queues: sources.map(({ setup: { name } }) => name),
     leaseMsMin: Math.min(...sources.map(({ setup: { visibilityMs } }) => visibilityMs)),
   })
+}
+
+/** How many items the batches of all queues may have at once. Beyond this, only the event loop renews. */
+function batchedLeases(sources: readonly Source[]): number {
+  const most = sources.map(({ works, setup: { concurrency } }) => {
+    return concurrency * Math.max(0, ...works.map(({ batch }) => batch?.size ?? 0))
+  })
+  return Math.min(batchedLeasesMax, Math.max(0, ...most))
 }
 
 function stillStopping(): MillraceError {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { z } from 'zod'
 import {
+  batch,
   chain,
   collector,
   defineApp,
@@ -154,6 +155,12 @@ const cases: readonly Case[] = [
   ],
   ['jobs.list', () => mill.jobs.list('work', untyped({ stats: 'failed' })), 'stats', 'status'],
   ['waitFor', () => mill.jobs.waitFor('1', untyped({ timeot: '1s' })), 'timeot', 'timeout'],
+  [
+    'batch',
+    () => batch(untyped({ size: 10, windw: '1s' }), () => undefined),
+    'batch.windw',
+    'window',
+  ],
   [
     'worker',
     () => mill.worker(untyped({ poll: ['work'], handle: { PRINT: () => 1 }, concurency: 1 })),

@@ -9,6 +9,7 @@ import {
   type HandlerContext,
   type Handlers,
   jobs,
+  type MiddlewareContext,
   type Mill,
   queue,
   release,
@@ -151,7 +152,7 @@ describe('a worker', () => {
       handle: { notes: () => undefined },
       use: [
         async (context, next) => {
-          expectTypeOf(context).toEqualTypeOf<HandlerContext>()
+          expectTypeOf(context).toEqualTypeOf<MiddlewareContext>()
           expectTypeOf(next).toEqualTypeOf<() => Promise<unknown>>()
           return next()
         },

@@ -2,6 +2,8 @@
  * Reads the response of a function for its batch, by AWS's rules. Nothing or an empty list means success.
  * Unknown ids, or a response of another form, fail the whole batch, because its meaning is unclear.
  */
+import { behindFailed } from '../behind-failed.ts'
+
 export interface BatchMessage {
   readonly id: string
   readonly group: string | null
@@ -64,11 +66,6 @@ function withFollowers(
   failed: ReadonlySet<string>,
   batch: readonly BatchMessage[],
 ): ReadonlySet<string> {
-  const stopped = new Set<string | null>()
-  const all = new Set<string>()
-  for (const { id, group } of batch) {
-    if (failed.has(id)) stopped.add(group)
-    if (stopped.has(group)) all.add(id)
-  }
-  return all
+  const followers = behindFailed(batch, ({ id }) => failed.has(id))
+  return new Set([...failed, ...[...followers].map(({ id }) => id)])
 }
