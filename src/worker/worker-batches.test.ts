@@ -393,6 +393,21 @@ describe('a FIFO queue', () => {
   })
 })
 
+describe('a FIFO group whose batch throws', () => {
+  test('has its first message retried, and the others released behind it', async () => {
+    const { mill, clock } = await scene()
+    for (const one of [1, 2, 3]) await mill.queues.ordered.send(one, { group: 'a' })
+    const attempts: string[] = []
+    const ordered = batched({ size: 2 }, async (items) => {
+      attempts.push(items.map(({ payload, attempt }) => `${payload}: ${attempt}`).join())
+      if (attempts.length === 1) throw new Error('no')
+    })
+    started(mill.worker({ poll: ['ordered'], handle: { ordered } }))
+    await clock.advance(60_000)
+    assert.deepEqual(attempts, ['1: 1,2: 1', '1: 2,2: 1', '3: 1'])
+  })
+})
+
 describe('an item', () => {
   test('that does not fit its contract is dead-lettered, and is not part of the batch', async () => {
     const { mill, backend, settle, batches, note } = await scene()

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { openScene } from '../../test/support/worker-scene.ts'
+import { batch } from '../contracts/batch-handler.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import type { JobContext } from '../contracts/job-context.ts'
 import { type JobsQueue, jobs } from '../contracts/jobs-declaration.ts'
 
 const Page = z.object({ page: z.string().transform(Number) })
@@ -42,6 +44,24 @@ describe('a job type that declares its handler', () => {
     const { id } = await mill.jobs.enqueue('scans', 'OCR', { page: '6' })
     await mill.worker({ poll: ['scans'], handle: { OCR: ({ page }) => page } }).drain()
     assert.equal((await mill.jobs.get(id))?.result, 6)
+  })
+
+  test('may declare a handler of batches', async () => {
+    const run = batch<{ readonly page: number }, number, JobContext>({ size: 10 }, (items) =>
+      items.map(({ payload }) => payload.page * items.length),
+    )
+    const inBatches = defineApp('batched', {
+      queues: { scans: jobs({ types: { OCR: { schema: Page, run } } }) },
+    })
+    const { mill } = await openScene(inBatches)
+    const one = await mill.jobs.enqueue('scans', 'OCR', { page: '6' })
+    const two = await mill.jobs.enqueue('scans', 'OCR', { page: '7' })
+    await mill.worker({ poll: ['scans'], handle: {} }).drain()
+    const found = await Promise.all([one, two].map(({ id }) => mill.jobs.get(id)))
+    assert.deepEqual(
+      found.map((job) => job?.result),
+      [12, 14],
+    )
   })
 
   test('has a failed attempt when the result does not fit', async () => {
