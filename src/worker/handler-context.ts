@@ -114,7 +114,7 @@ export interface SharedContext {
     options?: AddOptions,
   ) => Promise<AddItems>
   readonly flows: FlowEmits
-  readonly spend: (budget: string, amount: number) => Promise<void>
+  readonly spend: (lease: OwnContext['lease'], budget: string, amount: number) => Promise<void>
 }
 
 /** What belongs to one context. */
@@ -208,7 +208,7 @@ export class AttemptContext implements HandlerContext {
   }
 
   spend(budget: string, amount: number): Promise<void> {
-    return this.#shared.spend(budget, amount)
+    return this.#shared.spend(this.#own.lease, budget, amount)
   }
 
   send(queue: string, message: unknown, options?: unknown): void {

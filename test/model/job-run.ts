@@ -27,6 +27,11 @@ const second = 1_000
 const minute = 60 * second
 /** After that, nobody knows a job any more. */
 const historyMs = 91 * 86_400 * second
+/** Never reached, so that no run pauses another. */
+const llm = { budget: 'llm', limit: 1e15, perMs: null, unit: null } as const
+const budgets = [{ ...llm, trips: 'LLM_PAUSED', mode: 'hold' }] as const
+const scope = 'model/dev'
+
 export interface JobRunSetup {
   readonly engines: OfBoth<Engine>
   readonly randomness: Randomness
@@ -65,6 +70,7 @@ export class JobRun {
   }
 
   async run(steps: number): Promise<void> {
+    await this.#stores.both(async ({ backend }) => backend.budgets?.declare({ scope, budgets }))
     for (const queue of this.#queues) await this.#create(queue)
     for (let step = 0; step < steps; step += 1) {
       await this.#step()
@@ -86,6 +92,7 @@ export class JobRun {
       [5, () => this.#leases.completeTogether()],
       [4, () => this.#leases.extend()],
       [3, () => this.#leases.reportProgress()],
+      [3, () => this.#leases.spend()],
       [
         12,
         () => this.#advance(this.#chances.pick([1, second, 2 * second, 11 * second, 30 * second])),

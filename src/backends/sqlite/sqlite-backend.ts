@@ -40,6 +40,7 @@ import type {
   TagQueue,
   WhenReady,
 } from '../backend.ts'
+import type { BudgetStore } from '../budget-store.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { CollectorStore } from '../collector-store.ts'
 import type { FindingStore } from '../finding-store.ts'
@@ -93,6 +94,7 @@ import {
 import { readStatistics } from './queues/statistics.ts'
 import {
   alarmOperations,
+  budgetOperations,
   collectorOperations,
   flowOperations,
   inboxOperations,
@@ -116,6 +118,7 @@ export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
   readonly jobs: JobStore
   readonly switches: SwitchStore
+  readonly budgets: BudgetStore
   readonly flows: FlowStore
   readonly collectors: CollectorStore
   readonly schedules: ScheduleStore
@@ -181,6 +184,7 @@ export class SqliteBackend implements Backend {
     this.jobs = jobStore(this.#writer, this.#callers)
     this.collectors = boundStore(this.#writer, collectorOperations)
     this.switches = boundStore(this.#writer, switchOperations)
+    this.budgets = boundStore(this.#writer, budgetOperations)
     this.flows = boundStore(this.#writer, flowOperations)
     this.inboxes = boundStore(this.#writer, inboxOperations)
     this.alarms = boundStore(this.#writer, alarmOperations)

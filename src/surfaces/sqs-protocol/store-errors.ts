@@ -73,6 +73,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   job_not_finished: unexpected,
   wait_timed_out: unexpected,
   flow_not_found: unexpected,
+  budget_not_found: unexpected,
   schedule_not_found: unexpected,
   alarm_not_found: unexpected,
   unit_not_found: unexpected,

@@ -58,6 +58,7 @@ import { describeRetention } from './retention.contract.ts'
 import { describeSchedules } from './schedules.contract.ts'
 import { describeSending } from './sending.contract.ts'
 import { describeSettling } from './settling.contract.ts'
+import { describeSpendings } from './spending.contract.ts'
 import { describeStacks } from './stacks.contract.ts'
 import { describeStatistics } from './statistics.contract.ts'
 import { describeStuckJobs } from './stuck-jobs.contract.ts'
@@ -106,6 +107,7 @@ const behaviours = [
   describeKillSwitches,
   describeHeldMessages,
   describeBudgets,
+  describeSpendings,
   describeAlarms,
   describeNotifications,
   describeMetrics,

@@ -20,6 +20,7 @@ import { encryptionKeys } from './0019-encryption-keys.ts'
 import { ownExpiry } from './0020-own-expiry.ts'
 import { itemAttributes } from './0021-item-attributes.ts'
 import { attemptDetails } from './0022-attempt-details.ts'
+import { budgets } from './0029-budgets.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -45,4 +46,5 @@ export const migrations: readonly string[] = [
   ownExpiry,
   itemAttributes,
   attemptDetails,
+  budgets,
 ]
