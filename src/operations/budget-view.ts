@@ -1,5 +1,5 @@
 /** Budgets and their history as all surfaces show them. Field names are API. */
-import type { BudgetRecord, BudgetReset } from '../backends/budget-store.ts'
+import type { BudgetRecord, BudgetReset, SpentBudget } from '../backends/budget-store.ts'
 import { formatDuration } from '../core/durations.ts'
 import { isoTime } from '../core/iso-time.ts'
 
@@ -14,6 +14,11 @@ export interface BudgetView
   readonly scope: string
 }
 
+export interface SpentBudgetView extends BudgetView {
+  /** Whether this spending has turned the switch on. */
+  readonly turned_on: boolean
+}
+
 export interface BudgetResetView extends Pick<BudgetReset, 'by' | 'note' | 'spent'> {
   readonly at: string
 }
@@ -23,6 +28,10 @@ export function budgetView(shown: BudgetRecord): BudgetView {
   const per = perMs === null ? null : formatDuration(perMs)
   const ends_at = isoTime(shown.windowEndsAt)
   return { name: budget, spent, limit, unit, per, ends_at, tripped, trips, mode, scope }
+}
+
+export function spentBudgetView(shown: SpentBudget): SpentBudgetView {
+  return { ...budgetView(shown), turned_on: shown.turnedOn }
 }
 
 export function budgetResetView({ at, by, note, spent }: BudgetReset): BudgetResetView {

@@ -3,7 +3,7 @@ import type { AlarmState } from '../../core/alarm-rule.ts'
 import type { AlarmActionView, AlarmView } from '../../operations/alarms/alarm-view.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Colours } from './shell.ts'
-import { printable, table } from './table.ts'
+import { type Detail, detailLines, printable, table } from './table.ts'
 
 export function alarmTable(alarms: readonly AlarmView[], paint: Pick<Colours, 'bold'>): string {
   const columns = ['state', 'severity', 'name', 'of', 'condition', 'since'] as const
@@ -11,7 +11,7 @@ export function alarmTable(alarms: readonly AlarmView[], paint: Pick<Colours, 'b
 }
 
 export function alarmSheet(alarm: AlarmView, paint: Colours): string {
-  const lines: readonly (readonly [string, string | null])[] = [
+  const lines: readonly Detail[] = [
     ['severity', alarm.severity],
     ['since', alarm.since],
     ['reason', alarm.reason],
@@ -23,12 +23,8 @@ export function alarmSheet(alarm: AlarmView, paint: Colours): string {
     ['declared by', alarm.owner],
     ['evaluated', alarm.evaluated_at ?? 'not yet'],
   ]
-  const width = Math.max(...lines.map(([label]) => label.length))
-  const shown = lines.flatMap(([label, value]) =>
-    value === null ? [] : [`${label.padEnd(width)}  ${printable(value)}`],
-  )
   const head = `${paint.bold(printable(alarm.name))}  ${alarmWord(alarm.state, paint)}`
-  return [head, ...shown].join('\n')
+  return [head, ...detailLines(lines)].join('\n')
 }
 
 export function alarmWord(

@@ -2,7 +2,7 @@
 import type { FlowView, UnitView } from '../../operations/flow-view.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Colours } from './shell.ts'
-import { printable, table } from './table.ts'
+import { type Detail, detailLines, printable, table } from './table.ts'
 
 type Bold = Pick<Colours, 'bold'>
 
@@ -22,10 +22,9 @@ export function flowTable(flows: readonly FlowView[], paint: Bold): string {
   return boldHead(shown, paint)
 }
 
-/** Lines of label and value. Lines without a value are left out. */
 export function flowSheet(flow: FlowView, { bold }: Bold): string {
   const { units, failure, parent } = flow
-  const lines: readonly (readonly [string, string | null])[] = [
+  const lines: readonly Detail[] = [
     ['status', flow.status + (flow.sealed ? '' : ', not sealed')],
     ['units', `${units.total}`],
     ['done', `${units.done}`],
@@ -34,15 +33,18 @@ export function flowSheet(flow: FlowView, { bold }: Bold): string {
     ['stopped at', failure?.unit ?? null],
     ['because', failure?.reason ?? null],
     ['parent', parent && `${parent.unit} of ${parent.flow} ${parent.id}`],
+    ['spent', spentText(flow.spent)],
     ['opened', flow.opened_at],
     ['deadline', flow.deadline_at && flow.deadline_at + (flow.overdue ? ', overdue' : '')],
     ['ended', flow.ended_at],
   ]
-  const width = Math.max(...lines.map(([label]) => label.length))
-  const shown = lines.flatMap(([label, value]) =>
-    value === null ? [] : [`${label.padEnd(width)}  ${printable(value)}`],
-  )
-  return [bold(printable(`${flow.flow} ${flow.id}`)), ...shown].join('\n')
+  return [bold(printable(`${flow.flow} ${flow.id}`)), ...detailLines(lines)].join('\n')
+}
+
+/** Amounts by budget: `llm 1200, mails 3`. Null if nothing was spent. */
+export function spentText(spent: FlowView['spent']): string | null {
+  const amounts = Object.entries(spent).map(([budget, amount]) => `${budget} ${amount}`)
+  return amounts.join(', ') || null
 }
 
 export function unitTable(units: readonly UnitView[], paint: Bold): string {

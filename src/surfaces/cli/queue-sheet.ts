@@ -5,7 +5,7 @@ import { formatDuration } from '../../core/durations.ts'
 import type { QueueSummary, QueueView } from '../../operations/queue-view.ts'
 import { age } from './age.ts'
 import type { Colours } from './shell.ts'
-import { printable, table } from './table.ts'
+import { type Detail, detailLines, printable, table } from './table.ts'
 
 export function queueTable(queues: readonly QueueSummary[], paint: Pick<Colours, 'bold'>): string {
   const rows = queues.map((queue) => ({
@@ -35,7 +35,7 @@ export function queueSheet(queue: QueueView, { bold }: Pick<Colours, 'bold'>): s
     queue.dead_letter_queue === null
       ? 'none'
       : `${queue.dead_letter_queue}, after ${counted(queue.max_receives ?? 0, 'receive')}`
-  const lines: readonly (readonly [string, string | null])[] = [
+  const lines: readonly Detail[] = [
     ['type', queue.type],
     ['visible', String(queue.visible)],
     ['in flight', String(queue.in_flight)],
@@ -57,11 +57,7 @@ export function queueSheet(queue: QueueView, { bold }: Pick<Colours, 'bold'>): s
     ['created', queue.created_at],
     ['changed', queue.changed_at],
   ]
-  const width = Math.max(...lines.map(([label]) => label.length))
-  const shown = lines.flatMap(([label, value]) =>
-    value === null ? [] : [`${label.padEnd(width)}  ${printable(value)}`],
-  )
-  return [bold(printable(queue.name)), ...shown].join('\n')
+  return [bold(printable(queue.name)), ...detailLines(lines)].join('\n')
 }
 
 function deduplication({ settings }: QueueView): string {

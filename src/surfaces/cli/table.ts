@@ -28,6 +28,17 @@ export function table<Column extends string>(
     .join('\n')
 }
 
+/** A label and its value. */
+export type Detail = readonly [label: string, value: string | null]
+
+/** Lines of label and value. Lines without a value are left out. */
+export function detailLines(details: readonly Detail[]): readonly string[] {
+  const width = Math.max(...details.map(([label]) => label.length))
+  return details.flatMap(([label, value]) =>
+    value === null ? [] : [`${label.padEnd(width)}  ${printable(value)}`],
+  )
+}
+
 /** Replaces control characters: text from messages must not control the terminal or fake a row. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')

@@ -106,7 +106,7 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
   budget_not_found: {
     status: 404,
     title: 'The budget was not found.',
-    detail: 'No app that uses this store declares the budget. GET /budgets lists all.',
+    detail: 'No app declares this budget. GET /budgets lists all.',
   },
   item_not_found: {
     status: 404,
