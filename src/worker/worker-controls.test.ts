@@ -238,6 +238,18 @@ describe('a budget', () => {
     assert.equal((await mill.budgets.read('mails')).windowEndsAt, null)
   })
 
+  test('is also counted for the job, over all attempts', async () => {
+    const { mill, clock } = await controlled(async (context) => {
+      await context.spend('llm', 2)
+      await context.spend('llm', 0.5)
+      if (context.attempt === 1) throw new Error('refused')
+    })
+    const { id } = await mill.jobs.enqueue('basic', 'CHAT', 1, { attempts: 2 })
+    await clock.advance(60_000)
+    const job = await mill.jobs.get(id)
+    assert.deepEqual([job?.status, job?.attemptsMade, job?.spent], ['completed', 2, { llm: 5 }])
+  })
+
   test('that does not exist fails the attempt, as does an amount that is none', async () => {
     const spent = [
       ['lmm', 1],

@@ -306,11 +306,8 @@ export class SqliteBackend implements Backend {
     return this.#writer.submit((tx) => insertMoveTask(tx, request))
   }
 
-  listMoveTasks({ source, limit }: ListMoveTasks): Promise<readonly MoveTask[]> {
-    return readNow(this.#writer, (view) => {
-      view.queue(source)
-      return readMoveTasks(view, source, limit)
-    })
+  listMoveTasks(request: ListMoveTasks): Promise<readonly MoveTask[]> {
+    return readNow(this.#writer, (view) => readMoveTasks(view, request))
   }
 
   cancelMoveTask({ id }: CancelMoveTask): Promise<MoveTask> {
