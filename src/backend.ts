@@ -5,6 +5,7 @@
  */
 export type * from './backends/alarm-store.ts'
 export type * from './backends/backend.ts'
+export type * from './backends/budget-store.ts'
 export type * from './backends/capabilities.ts'
 export type * from './backends/collector-store.ts'
 export type * from './backends/finding-store.ts'

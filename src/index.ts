@@ -235,6 +235,11 @@ export type { LogFields, Logger } from './observability/logger.ts'
 export type { AnyTracerProvider } from './observability/open-telemetry.ts'
 export type { AlarmHistoryOptions, Alarms, TestAlarmOptions } from './operations/alarms/alarms.ts'
 export type {
+  BudgetHistoryOptions,
+  Budgets,
+  ResetBudgetOptions,
+} from './operations/budgets.ts'
+export type {
   ClaimedItem,
   ClaimItemOptions,
   EndItemOptions,
@@ -252,7 +257,6 @@ export type { PrometheusOptions } from './operations/prometheus/prometheus-metri
 export type { Redrive, RedriveOptions } from './operations/redrive.ts'
 export type {
   ActiveSwitch,
-  Budgets,
   SetSwitchOptions,
   Switches,
   SwitchOn,

@@ -8,6 +8,7 @@ import { heldNamesIn } from '../contracts/held-names.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { type ResolvedQueues, resolveQueues } from '../contracts/resolve-queues.ts'
+import { scopeText } from '../contracts/scope-text.ts'
 import { describeGiven } from '../core/checks.ts'
 import { durationMs } from '../core/durations.ts'
 import { logLevels } from '../core/log-line.ts'
@@ -30,11 +31,12 @@ import { tracedLog } from '../observability/traced-log.ts'
 import { tracedJobs, tracedStore } from '../observability/traced-store.ts'
 import type { Traces } from '../observability/traces.ts'
 import { createAlarms } from '../operations/alarms/alarms.ts'
+import { createBudgets, declareBudgets } from '../operations/budgets.ts'
 import { createInbox, type Inbox } from '../operations/inbox.ts'
 import { inspectorOf, purgerOf } from '../operations/inspect.ts'
 import { createMetrics } from '../operations/metrics/metrics.ts'
 import { type RedriveOptions, redrive } from '../operations/redrive.ts'
-import { createBudgets, createSwitches } from '../operations/switches.ts'
+import { createSwitches } from '../operations/switches.ts'
 import { createProducer } from '../producer/queue-producer.ts'
 import { tracedProducer } from '../producer/traced-producer.ts'
 import type { RefusedDelivery } from '../receiving/check-deliveries.ts'
@@ -94,6 +96,7 @@ export async function openApp<const Opened extends App>(
   const tally = new HandlerTally((key) => resolved.queues.find((one) => one.key === key)?.name)
   const { queues } = resolved
   const schedulePlan = planSchedules({ app, stage, queues, backend, ports, traces })
+  const ownBudgets = { scope: scopeText({ app: app.name, stage }), budgets: app.budgets }
   let maintenance: Maintenance
   try {
     const alarmWatch = watchAppAlarms({ app, stage, resolved, backend, ports, onChange, onNotice })
@@ -102,6 +105,7 @@ export async function openApp<const Opened extends App>(
     await ensureQueues(backend, resolved)
     await ensureSchedules(schedulePlan, backend)
     await alarmWatch?.declare()
+    await declareBudgets({ backend, app: ownBudgets })
     const parts = { app, stage, resolved, backend, ports, log, traces, alarmWatch, tally, onNotice }
     const allowPrivate = options.allowPrivateWebhooks
     const maintained = { ...parts, schedulePlan, heldNames, allowPrivate }
@@ -120,6 +124,7 @@ export async function openApp<const Opened extends App>(
   const flows = createFlows<Opened['queues'], Opened>(parts)
   const collecting = createCollectors<Opened>(parts)
   const jobs = backend.jobs && traces ? tracedJobs(backend.jobs, traces) : backend.jobs
+  const budgets = createBudgets({ backend, app: ownBudgets })
   const workers: Worker[] = []
   const unstarted = new UnstartedWorkers({ timers: ports.timers, onNotice })
   let closed: Promise<void> | undefined
@@ -148,7 +153,7 @@ export async function openApp<const Opened extends App>(
     chains: flows.chains,
     collectors: collecting.collectors,
     switches: createSwitches({ backend, queues: resolved.queues, heldNames }),
-    budgets: createBudgets(backend, app.budgets),
+    budgets,
     metrics: createMetrics({ backend, clock: ports.clock, scope, queues: resolved.queues }),
     alarms: createAlarms({ backend, onChange, owner: appAlarmOwner({ app, stage }) }),
     schedules: createSchedules<Opened>({ app, plan: schedulePlan, backend, ids: ports.ids, log }),
@@ -156,7 +161,18 @@ export async function openApp<const Opened extends App>(
     worker: (workerOptions) => {
       // The types ensure that every queue and type has a handler.
       const untyped = workerOptions as unknown as UntypedWorkerOptions
-      const parts = { app, resolved, backend, ports, log, traces, tally, heldNames, unstarted }
+      const parts = {
+        app,
+        resolved,
+        backend,
+        ports,
+        log,
+        traces,
+        tally,
+        heldNames,
+        unstarted,
+        budgets,
+      }
       const printsFailures = options.log === undefined
       const emits = { emitter, flows: flows.emits, collectors: collecting }
       const setup = { ...parts, ...emits, printsFailures }

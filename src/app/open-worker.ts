@@ -15,7 +15,7 @@ import { type Logger, silentLogger } from '../observability/logger.ts'
 import { failureReport } from '../observability/print-failure.ts'
 import type { Traces } from '../observability/traces.ts'
 import { factFields, logEnqueued, logTransition, logWith } from '../observability/transition-log.ts'
-import { createBudgets } from '../operations/switches.ts'
+import type { HandlerBudgets } from '../operations/budgets.ts'
 import type { AnySendOptions } from '../producer/send-options.ts'
 import { buildSources } from '../worker/build-sources.ts'
 import { limitHeapGrowth } from '../worker/heap-growth.ts'
@@ -37,6 +37,7 @@ export interface OpenWorkerSetup {
   readonly tally: HandlerTally
   readonly heldNames: readonly string[]
   readonly unstarted: UnstartedWorkers
+  readonly budgets: HandlerBudgets
   readonly emitter: Emitter
   readonly flows: FlowEmits
   readonly collectors: Pick<Collectors<unknown>, 'prepare' | 'handlers'>
@@ -94,13 +95,9 @@ function onEnqueued({ resolved, log }: OpenWorkerSetup): WorkerSetup['onEnqueued
 
 /** What the contexts of all handlers share. */
 export function contextOf(
-  setup: Pick<
-    OpenWorkerSetup,
-    'app' | 'backend' | 'ports' | 'log' | 'emitter' | 'flows' | 'collectors'
-  >,
+  setup: Pick<OpenWorkerSetup, 'ports' | 'log' | 'emitter' | 'flows' | 'collectors' | 'budgets'>,
 ): WorkerSetup['context'] {
-  const { app, backend, ports, log, emitter, flows, collectors } = setup
-  const budgets = createBudgets(backend, app.budgets)
+  const { ports, log, emitter, flows, collectors, budgets } = setup
   return {
     log: (facts) => (log === silentLogger ? log : logWith(log, factFields(facts))),
     batchLog: ({ queue, type }) =>
@@ -112,9 +109,11 @@ export function contextOf(
     prepareJob: (key, type, payload, options) => emitter.job(key, type, payload, options),
     prepareItem: (key, item, options) => collectors.prepare(key, item, options),
     flows,
-    spend: async (budget, amount) => {
-      const { tripped } = await budgets.spend(budget, amount)
-      if (tripped) log.warn({ budget }, 'budget spent, kill switch on')
+    spend: async (lease, budget, amount) => {
+      const { turnedOn } = await (lease === undefined
+        ? budgets.spend(budget, amount)
+        : budgets.spendOn(lease, budget, amount))
+      if (turnedOn) log.warn({ budget }, 'budget spent, kill switch on')
     },
   }
 }

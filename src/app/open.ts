@@ -16,11 +16,12 @@ import type { AppJobs } from '../jobs/app-jobs.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { AnyTracerProvider } from '../observability/open-telemetry.ts'
 import type { Alarms } from '../operations/alarms/alarms.ts'
+import type { Budgets } from '../operations/budgets.ts'
 import type { Inbox, InboxMessage } from '../operations/inbox.ts'
 import type { QueueInspector, QueuePurger } from '../operations/inspect.ts'
 import type { Metrics } from '../operations/metrics/metrics.ts'
 import type { Redrive, RedriveOptions } from '../operations/redrive.ts'
-import type { Budgets, Switches } from '../operations/switches.ts'
+import type { Switches } from '../operations/switches.ts'
 import type { QueueProducer } from '../producer/queue-producer.ts'
 import type { QueueConsumer } from '../receiving/queue-consumer.ts'
 import type { JobReports } from '../worker/job-reports.ts'
@@ -123,7 +124,7 @@ export interface Mill<Opened extends App = App> extends AsyncDisposable {
   readonly collectors: CollectorHandles<Opened>
   /** Kill switches that stop a queue, a job type, a tier, a tenant, or everything that obeys a name. */
   readonly switches: Switches
-  /** What handlers have spent so far. */
+  /** What handlers have spent, by budget. Read, reset and add to it. */
   readonly budgets: Budgets
   /** Queue metrics by the minute, and your own values. */
   readonly metrics: Metrics

@@ -11,6 +11,7 @@ import type { QueueTotals } from '../core/queue-counters.ts'
 import type { DeadLetterTarget, QueueSettings } from '../core/queue-settings.ts'
 import type { AlarmStore } from './alarm-store.ts'
 import type { Backup, BackupReport } from './backup.ts'
+import type { BudgetStore, Spending } from './budget-store.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { AddItems, CollectorStore, EndBatch } from './collector-store.ts'
 import type { EmittedJob, EmittedMessage } from './emitted.ts'
@@ -46,8 +47,10 @@ export interface Backend {
   readonly capabilities: Capabilities
   /** Tracked jobs, on backends that keep them. */
   readonly jobs: JobStore | null
-  /** Kill switches and budgets, on backends that keep them. */
+  /** Kill switches, on backends that keep them. */
   readonly switches: SwitchStore | null
+  /** What handlers have spent, on backends with kill switches. */
+  readonly budgets: BudgetStore | null
   /** Fan-out and fan-in, on backends that keep it. */
   readonly flows: FlowStore | null
   /** Items staged by key, on backends that keep them. */
@@ -256,6 +259,8 @@ export interface Settlement {
   readonly jobs?: readonly EmittedJob[]
   /** Lines that the handler has logged. A job keeps them with the attempt that is settled. */
   readonly logs?: readonly LogLine[]
+  /** Amounts that were spent on the delivery, if they are to be counted with the settlement. */
+  readonly spent?: readonly Spending[]
   /** Only an acknowledgement may have the rest. It is in the same commit. */
   readonly flows?: readonly EmittedFlow[]
   readonly marks?: readonly MarkUnits[]

@@ -10,6 +10,7 @@ import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { alarmChecks } from './alarm-checks.ts'
 import type { Backend, Extend } from './backend.ts'
+import { budgetChecks } from './budget-checks.ts'
 import { checkedJobStore } from './checked-job-store.ts'
 import { refuseArguments } from './checked-settlement.ts'
 import {
@@ -35,6 +36,7 @@ export function checkedBackend(backend: Backend): Backend {
     capabilities: backend.capabilities,
     jobs: backend.jobs && checkedJobStore(backend.jobs),
     switches: backend.switches && checkedStore(backend.switches, switchChecks),
+    budgets: backend.budgets && checkedStore(backend.budgets, budgetChecks),
     flows: backend.flows && checkedStore(backend.flows, flowChecks),
     collectors: backend.collectors && checkedStore(backend.collectors, collectorChecks),
     findings: backend.findings && checkedStore(backend.findings, findingChecks),

@@ -13,6 +13,7 @@ import {
 import { checkJobLabels } from '../core/job-labels.ts'
 import { limits } from '../core/limits.ts'
 import { checkLogs } from './attempt-checks.ts'
+import { checkSpendings } from './budget-checks.ts'
 import { type Checks, check, checkedStore, checkPage, refusal } from './checking.ts'
 import type { EnqueueJobs, JobStore, NewJob, RescheduleJob } from './job-store.ts'
 
@@ -59,6 +60,7 @@ const jobChecks: Checks<CheckedCalls> = {
   reportProgress: (into, request) => {
     checkNumber(into, 'progress', request.progress, { min: 0, max: 1 })
     if (request.logs !== undefined) checkLogs(into, 'logs', request.logs)
+    if (request.spent !== undefined) checkSpendings(into, request.spent)
   },
   readReceipt: null,
 }

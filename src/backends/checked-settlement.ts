@@ -10,6 +10,7 @@ import { limits } from '../core/limits.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
 import { checkFailure, checkLogs } from './attempt-checks.ts'
 import type { Outcome, Settlement } from './backend.ts'
+import { checkSpendings } from './budget-checks.ts'
 import { checkJob } from './checked-job-store.ts'
 import { checkCount, refusal } from './checking.ts'
 import { checkItems, checkKey } from './collector-checks.ts'
@@ -17,9 +18,13 @@ import { checkMarks, checkOpening, checkStart } from './flow-checks.ts'
 import type { EmittedFlow } from './flow-store.ts'
 
 export function refuseArguments(settlement: Settlement): MillraceError | undefined {
-  const { outcome, emits, jobs, logs } = settlement
+  const { outcome, emits, jobs, logs, spent } = settlement
   const isBare =
-    emits === undefined && jobs === undefined && logs === undefined && !hasMore(settlement)
+    emits === undefined &&
+    jobs === undefined &&
+    logs === undefined &&
+    spent === undefined &&
+    !hasMore(settlement)
   // The common case, which every acknowledgement passes.
   if (outcome.kind === 'acknowledge' && isBare) return undefined
   return refusal((into) => {
@@ -30,6 +35,7 @@ export function refuseArguments(settlement: Settlement): MillraceError | undefin
       for (const { job } of jobs) checkJob(into, job)
     }
     if (logs !== undefined) checkLogs(into, 'logs', logs)
+    if (spent !== undefined) checkSpendings(into, spent)
     if (hasMore(settlement)) checkMore(into, settlement)
   })
 }

@@ -3,6 +3,7 @@
  * names its unit. Its acknowledgement marks the unit done in the same commit, its dead-lettering marks
  * it dead. The last mark ends the flow in that commit, and only one can be the last.
  */
+import type { Spent } from './budget-store.ts'
 import type { Emitted } from './emitted.ts'
 import type { FlowKey, Page, UnitKey } from './stored-message.ts'
 
@@ -131,6 +132,11 @@ export interface FlowRecord extends FlowKey {
   readonly deadlineAt: number | null
   /** Open, and past its deadline. */
   readonly isOverdue: boolean
+  /**
+   * What the work on its units has spent, by budget, failed attempts and flows that took over a unit
+   * included.
+   */
+  readonly spent: Spent
   readonly data: string | null
 }
 

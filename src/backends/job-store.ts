@@ -9,6 +9,7 @@ import type { JobStatus } from '../core/job-state.ts'
 import type { LogLevel, LogLine } from '../core/log-line.ts'
 import type { NewMessage, SealedContent } from '../core/message.ts'
 import type { MillraceError } from '../core/millrace-error.ts'
+import type { Spending, Spent } from './budget-store.ts'
 import type { LeaseRefusal, Page, UnitKey } from './stored-message.ts'
 
 export type { ErrorDetails, Failure, LogLevel, LogLine }
@@ -182,6 +183,8 @@ export interface JobRecord extends KeptLabels {
   readonly startedAt: number | null
   readonly finishedAt: number | null
   readonly updatedAt: number
+  /** What all its attempts have spent, by budget. */
+  readonly spent: Spent
   /** The failed or cancelled job that this one repeats. */
   readonly retryOf: string | null
 }
@@ -234,6 +237,8 @@ export interface ReportProgress {
   readonly progress: number
   /** Lines that the handler has logged so far and that are not stored yet. */
   readonly logs?: readonly LogLine[]
+  /** Amounts that were spent on the job since the last report. */
+  readonly spent?: readonly Spending[]
 }
 
 export interface ReadReceipt {

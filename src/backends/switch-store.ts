@@ -1,6 +1,6 @@
 /**
- * Kill switches and budgets: the part of a backend that can stop work without stopping workers. A
- * switch is checked at every claim, so it holds in all processes at once.
+ * Kill switches: the part of a backend that can stop work without stopping workers. A switch is checked at
+ * every claim, so it holds in all processes at once.
  */
 import type { Page } from './stored-message.ts'
 
@@ -13,10 +13,6 @@ export interface SwitchStore {
   list(): Promise<readonly SwitchRecord[]>
   /** Who turned which switch on or off, newest first. */
   history(request: ListSwitchEvents): Promise<Page<SwitchEvent>>
-  /** Adds to the spending of a budget; turns its switch on, in the same commit, once the limit is reached. */
-  spend(request: Spend): Promise<BudgetState>
-  /** The spending of a budget in its present window. */
-  budget(request: BudgetWindow): Promise<BudgetState>
 }
 
 /** `name` is a switch that queues and job types declare to obey, such as `LLM_PAUSED`. */
@@ -66,27 +62,4 @@ export interface SwitchEvent extends SwitchTarget {
 export interface ListSwitchEvents {
   readonly after?: string
   readonly limit: number
-}
-
-export interface BudgetWindow {
-  readonly budget: string
-  /** Windows of this length follow each other without a gap; null: one that never ends. */
-  readonly perMs: number | null
-  readonly limit: number
-}
-
-export interface Spend extends BudgetWindow {
-  /** In the budget's own unit: money, tokens. */
-  readonly amount: number
-  /** The switch to turn on when the limit is reached, until the window ends. */
-  readonly trips: SwitchTarget & { readonly mode: SwitchMode }
-}
-
-export interface BudgetState {
-  readonly spent: number
-  readonly limit: number
-  /** When the present window ends; null when it never does. */
-  readonly windowEndsAt: number | null
-  /** From `spend`: whether this call turned the switch on. From `budget`: whether the limit is reached. */
-  readonly tripped: boolean
 }

@@ -2,8 +2,10 @@
 import type { Duration } from '../core/durations.ts'
 
 export interface Budget {
-  /** In any unit. Handlers report their spending in the same unit. */
+  /** In the unit of the budget. Handlers report their spending in the same unit. */
   readonly limit: number
+  /** What is counted, such as `'tokens'` or `'cents'`, for those who read it. */
+  readonly unit?: string
   /**
    * The sum starts again at 0 after each span of this length; `'1d'` starts at midnight UTC. Default: never.
    */

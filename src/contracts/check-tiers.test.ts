@@ -105,10 +105,13 @@ describe('budgets', () => {
       { llm: 5 },
       "budgets.llm: got 5, expected a budget such as { limit: 100, per: '1d', trips: 'LLM_PAUSED' }",
     ],
-    [{ llm: { ...budget, limit: 0 } }, 'budgets.llm.limit: got 0, expected a number above 0'],
+    [
+      { llm: { ...budget, limit: 0 } },
+      'budgets.llm.limit: got 0, expected a number above 0, at most 1000000000000000',
+    ],
     [
       { llm: { ...budget, limit: Number.POSITIVE_INFINITY } },
-      'budgets.llm.limit: got Infinity, expected a number above 0',
+      'budgets.llm.limit: got Infinity, expected a number above 0, at most 1000000000000000',
     ],
     [
       { llm: { limit: 1 } },
@@ -124,7 +127,11 @@ describe('budgets', () => {
     ],
     [
       { llm: { ...budget, trip: 'X' } },
-      "budgets.llm.trip: got an unknown option, expected one of limit, per, trips, mode; did you mean 'trips'?",
+      "budgets.llm.trip: got an unknown option, expected one of limit, unit, per, trips, mode; did you mean 'trips'?",
+    ],
+    [
+      { llm: { ...budget, unit: 'x'.repeat(33) } },
+      'budgets.llm.unit: got 33 characters, expected 1 to 32 characters',
     ],
     [{ '': budget }, "budgets.: got '', expected a string of 1 to 128 characters"],
   ])('are refused: %j', (budgets, complaint) => {

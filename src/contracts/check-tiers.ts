@@ -1,5 +1,11 @@
 /** Checks the tiers and budgets of an app against its queues. */
-import { checkOneOf, checkText, describeGiven, type Violations } from '../core/checks.ts'
+import {
+  checkOneOf,
+  checkRange,
+  checkText,
+  describeGiven,
+  type Violations,
+} from '../core/checks.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { limits } from '../core/limits.ts'
 import { isJobsQueue, jobTypeOf } from './jobs-declaration.ts'
@@ -86,6 +92,7 @@ export function checkBudgets(into: Violations, budgets: unknown): void {
     into.push({ field: 'budgets', given: describeGiven(budgets), allowed: 'an object of budgets' })
     return
   }
+  checkRange(into, 'budgets: count', Object.keys(budgets).length, limits.budgetsPerCall)
   for (const [name, budget] of Object.entries(budgets)) {
     const field = `budgets.${name.slice(0, limits.switchNameLength.max)}`
     checkText(into, field, name, limits.switchNameLength)
@@ -98,13 +105,16 @@ export function checkBudgets(into: Violations, budgets: unknown): void {
 }
 
 function checkBudget(into: Violations, field: string, budget: Fields): void {
-  checkKeys(into, field, budget, ['limit', 'per', 'trips', 'mode'])
+  checkKeys(into, field, budget, ['limit', 'unit', 'per', 'trips', 'mode'])
   const { limit } = budget
-  if (typeof limit !== 'number' || !Number.isFinite(limit) || limit <= 0) {
-    into.push({ field: `${field}.limit`, given: describeGiven(limit), allowed: 'a number above 0' })
+  const { max } = limits.budgetAmount
+  if (typeof limit !== 'number' || !(limit > 0 && limit <= max)) {
+    const allowed = `a number above 0, at most ${max}`
+    into.push({ field: `${field}.limit`, given: describeGiven(limit), allowed })
   }
   checkText(into, `${field}.trips`, budget['trips'], limits.switchNameLength)
   checkEach(into, field, budget, {
+    unit: (to, at, value) => checkText(to, at, value, limits.budgetUnitLength),
     per: (to, at, value) => checkDuration(to, at, value, limits.budgetMs),
     mode: (to, at, value) => checkOneOf(to, at, value, ['hold', 'divert']),
   })

@@ -31,6 +31,6 @@ export interface JobContext extends KeptLabels {
 
   /** Reports the progress of the job, 0 to 1. */
   progress(fraction: number): Promise<void>
-  /** Adds to a budget at once. The amount counts even if the job fails. */
+  /** Adds to a budget, to the cost of the job and to that of its flow at once, even if the job then fails. */
   spend(budget: string, amount: number): Promise<void>
 }

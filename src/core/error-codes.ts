@@ -93,6 +93,7 @@ export const errorCodes = {
     message: 'The callback `within` failed, so the settlement was rolled back.',
   },
 
+  budget_not_found: { retryable: false, message: 'No app declares this budget.' },
   schedule_not_found: { retryable: false, message: 'The schedule does not exist.' },
 
   alarm_not_found: { retryable: false, message: 'The alarm does not exist.' },

@@ -73,6 +73,11 @@ export const limits = {
   handlerTimeoutMs: { min: 1, max: 43_200_000, unit: 'ms' },
   finishedJobMs: { min: 60_000, max: 315_360_000_000, unit: 'ms' },
   budgetMs: { min: 1_000, max: 31_622_400_000, unit: 'ms' },
+  /** Of a limit, and of one spending. */
+  budgetAmount: { min: 0, max: 1_000_000_000_000_000, unit: 'of its unit' },
+  budgetUnitLength: { min: 1, max: 32, unit: 'characters' },
+  /** Budgets that an app declares, and that one report spends from. */
+  budgetsPerCall: { min: 0, max: 100, unit: 'budgets' },
   alarmNameLength: { min: 1, max: 255, unit: 'characters' },
   alarmOwnerLength: { min: 1, max: 512, unit: 'characters' },
   alarmDescriptionLength: { min: 0, max: 1_024, unit: 'characters' },

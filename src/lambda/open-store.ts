@@ -8,6 +8,7 @@ import type { Backend } from '../backends/backend.ts'
 import { isJobsQueue } from '../contracts/jobs-declaration.ts'
 import { defaultStage } from '../contracts/resolve-names.ts'
 import { resolveQueues } from '../contracts/resolve-queues.ts'
+import { scopeText } from '../contracts/scope-text.ts'
 import { misplacement } from '../contracts/tier-declaration.ts'
 import { durationMs } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
@@ -17,6 +18,7 @@ import { type Ports, systemPorts } from '../core/ports.ts'
 import { createCollectors, refuseCollectors } from '../flows/collectors.ts'
 import { createFlows, refuseFlows } from '../flows/flows.ts'
 import { createEmitter } from '../jobs/emitter.ts'
+import { createBudgets } from '../operations/budgets.ts'
 import { buildSources } from '../worker/build-sources.ts'
 import type { AttemptContext } from '../worker/handler-context.ts'
 import { JobRunner } from '../worker/job-runner.ts'
@@ -74,7 +76,8 @@ export async function openStore(
   refuseCollectors(app, backend)
   const { queues } = resolved
   const emitter = createEmitter({ app, backend, queues, ports })
-  const parts = { app, scope: { app: app.name, stage }, queues, backend, emitter }
+  const scope = { app: app.name, stage }
+  const parts = { app, scope, queues, backend, emitter }
   const flows = createFlows(parts)
   const collecting = createCollectors(parts)
   const running: OpenStore['running'] = new Map()
@@ -103,7 +106,8 @@ export async function openStore(
     settler: new Settler({ backend, ports, onRetry: () => undefined }),
     layers: [],
     context: contextOf({
-      ...{ app, backend, ports, log, emitter },
+      ...{ ports, log, emitter },
+      budgets: createBudgets({ backend, app: { scope: scopeText(scope), budgets: app.budgets } }),
       flows: flows.emits,
       collectors: collecting,
     }),

@@ -3,7 +3,7 @@ import type { FlowRecord, UnitRecord } from '../backends/flow-store.ts'
 import { isoTime } from '../core/iso-time.ts'
 
 export interface FlowView
-  extends Pick<FlowRecord, 'flow' | 'id' | 'status' | 'units' | 'failure' | 'parent'> {
+  extends Pick<FlowRecord, 'flow' | 'id' | 'status' | 'units' | 'failure' | 'parent' | 'spent'> {
   readonly sealed: boolean
   readonly overdue: boolean
   readonly opened_at: string
@@ -19,7 +19,7 @@ export interface UnitView extends Pick<UnitRecord, 'unit' | 'state' | 'reason'> 
 
 /** Leaves out the data that the caller keeps with a flow, which may be a payload. */
 export function flowView(shown: FlowRecord): FlowView {
-  const { flow, id, status, units, failure, parent } = shown
+  const { flow, id, status, units, failure, parent, spent } = shown
   return {
     flow,
     id,
@@ -28,6 +28,7 @@ export function flowView(shown: FlowRecord): FlowView {
     units,
     failure,
     parent,
+    spent,
     overdue: shown.isOverdue,
     opened_at: isoTime(shown.openedAt),
     ended_at: isoTime(shown.endedAt),

@@ -1,4 +1,5 @@
 /** Jobs, their attempts and their log lines as all surfaces show them. Field names are API. */
+import type { Spent } from '../backends/budget-store.ts'
 import type { JobAttempt, JobLogLine, JobRecord } from '../backends/job-store.ts'
 import type { Failure } from '../core/failure.ts'
 import { isoTime } from '../core/iso-time.ts'
@@ -41,6 +42,8 @@ export interface JobInsideView extends LabelsView {
   readonly owner: string | null
   readonly tenant: string | null
   readonly idempotency_key: string | null
+  /** What all its attempts have spent, by budget. */
+  readonly spent: Spent
 }
 
 /** Where and for whom it runs, for operators. */
@@ -52,6 +55,7 @@ export function jobInsideView(job: Omit<JobRecord, 'payload' | 'result'>): JobIn
     tenant: job.tenant,
     ...labelsView(job),
     idempotency_key: job.idempotencyKey,
+    spent: job.spent,
   }
 }
 

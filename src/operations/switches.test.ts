@@ -3,11 +3,10 @@ import { describe, test } from 'vitest'
 import { openScene } from '../../test/support/worker-scene.ts'
 import { defineApp } from '../contracts/define-app.ts'
 import { queue } from '../contracts/queue-declaration.ts'
-import { createBudgets, createSwitches, type SwitchOn } from './switches.ts'
+import { createSwitches, type SwitchOn } from './switches.ts'
 
 const app = defineApp('app', {
   queues: { mail: queue({ obeys: 'MAIL_PAUSED' }) },
-  budgets: { mails: { limit: 10, per: '1h', trips: 'MAIL_PAUSED' } },
 })
 const by = { by: 'anna' }
 
@@ -70,33 +69,5 @@ describe('a kill switch', () => {
     await assert.rejects(switches.lift({ name: 'X' }, by), refusal)
     await assert.rejects(switches.list(), refusal)
     await assert.rejects(switches.history(), refusal)
-    const desk = createBudgets(nothing.backend, app.budgets)
-    await assert.rejects(desk.spend('mails', 1), refusal)
-  })
-})
-
-describe('a budget', () => {
-  test('adds up what was spent, and says when it is counted anew', async () => {
-    const { mill, clock } = await openScene(app)
-    assert.equal((await mill.budgets.state('mails')).spent, 0)
-    const first = await mill.budgets.spend('mails', 4)
-    assert.deepEqual([first.spent, first.limit, first.tripped], [4, 10, false])
-    assert.equal(first.windowEndsAt, clock.now() + 3_600_000)
-    assert.equal((await mill.budgets.spend('mails', 6)).tripped, true)
-    // The switch is on already.
-    assert.equal((await mill.budgets.spend('mails', 1)).tripped, false)
-    assert.equal((await mill.budgets.state('mails')).spent, 11)
-  })
-
-  test('is one of the app', async () => {
-    const { mill } = await openScene(app)
-    const message = "budget: got 'mail', expected one of mails"
-    await assert.rejects(mill.budgets.spend('mail', 1), { code: 'invalid_argument', message })
-    await assert.rejects(mill.budgets.state('toString'), { code: 'invalid_argument' })
-    const none = createBudgets({ switches: null })
-    await assert.rejects(
-      none.state('x'),
-      /^MillraceError: budget: got 'x', expected an app that declares budgets$/,
-    )
   })
 })

@@ -2,14 +2,12 @@
 
 import type { Backend, Page } from '../backends/backend.ts'
 import type {
-  BudgetState,
   SwitchEvent,
   SwitchMode,
   SwitchRecord,
   SwitchScope,
   SwitchTarget,
 } from '../backends/switch-store.ts'
-import type { DeclaredBudgets } from '../contracts/budget-declaration.ts'
 import type { NamedQueue } from '../contracts/resolve-names.ts'
 import { type Duration, durationMs } from '../core/durations.ts'
 import { limits } from '../core/limits.ts'
@@ -117,43 +115,6 @@ export function createSwitches({ backend, queues, heldNames = [] }: SwitchesSetu
       refuseUnknownOptions(options, pageOptions)
       const { limit = 100, after } = options
       return supported(backend.switches).history({ limit, ...(after !== undefined && { after }) })
-    },
-  }
-}
-
-/** What handlers have spent, by budget of the app. */
-export interface Budgets {
-  spend(budget: string, amount: number): Promise<BudgetState>
-  state(budget: string): Promise<BudgetState>
-}
-
-export function createBudgets(
-  backend: Pick<Backend, 'switches'>,
-  budgets: DeclaredBudgets = {},
-): Budgets {
-  const windowOf = (
-    name: string,
-  ): { readonly budget: string; readonly perMs: number | null; readonly limit: number } => {
-    const { limit, per } = required(name)
-    return { budget: name, limit, perMs: per === undefined ? null : durationMs(per) }
-  }
-  const required = (name: string): DeclaredBudgets[string] => {
-    const budget = Object.hasOwn(budgets, name) ? budgets[name] : undefined
-    if (budget !== undefined) return budget
-    const names = Object.keys(budgets)
-    const allowed = names.length > 0 ? `one of ${names.join(', ')}` : 'an app that declares budgets'
-    const given = `'${String(name).slice(0, 40)}'`
-    throw MillraceError.invalid([{ field: 'budget', given, allowed }])
-  }
-  return {
-    spend: async (name, amount) => {
-      const { trips, mode = 'hold' } = required(name)
-      const target = { scope: 'name', value: trips, mode } as const
-      return supported(backend.switches).spend({ ...windowOf(name), amount, trips: target })
-    },
-    state: async (name) => {
-      const window = windowOf(name)
-      return supported(backend.switches).budget(window)
     },
   }
 }

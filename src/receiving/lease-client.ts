@@ -13,6 +13,7 @@ import type {
   Settlement,
   SettleResult,
 } from '../backends/backend.ts'
+import type { Spending } from '../backends/budget-store.ts'
 import type { EmittedStart } from '../backends/flow-store.ts'
 import type { EnqueuedJob } from '../backends/job-store.ts'
 import { MillraceError } from '../core/millrace-error.ts'
@@ -35,11 +36,12 @@ export interface LeaseReference {
   readonly receipt: string
 }
 
-/** What a settlement creates in its commit. */
+/** What a settlement stores in its commit. */
 export interface EmittedList {
   readonly emits?: readonly EmittedMessage[]
   readonly jobs?: readonly EmittedJob[]
   readonly starts?: readonly EmittedStart[]
+  readonly spent?: readonly Spending[]
 }
 
 type LeaseStore = Pick<Backend, 'extend' | 'settle'>
@@ -59,16 +61,19 @@ export class LeaseClient {
   async settle(
     { queue, receipt }: LeaseReference,
     outcome: Outcome,
-    { emits = [], jobs = [], starts = [] }: EmittedList = {},
+    stored?: EmittedList,
   ): Promise<Settled> {
-    const settlement: Settlement = {
-      receipt,
-      outcome,
-      ...(emits.length > 0 && { emits }),
-      ...(jobs.length > 0 && { jobs }),
-      ...(starts.length > 0 && { starts }),
-    }
+    const settlement: Settlement = { receipt, outcome, ...(stored && partsOf(stored)) }
     return answerOf<SettleResult>(await this.#backend.settle({ queue, settlements: [settlement] }))
+  }
+}
+
+function partsOf({ emits = [], jobs = [], starts = [], spent = [] }: EmittedList): EmittedList {
+  return {
+    ...(emits.length > 0 && { emits }),
+    ...(jobs.length > 0 && { jobs }),
+    ...(starts.length > 0 && { starts }),
+    ...(spent.length > 0 && { spent }),
   }
 }
 

@@ -22,6 +22,7 @@ export function sealedBackend(backend: Backend, cipher: Cipher): Backend {
   return {
     capabilities: backend.capabilities,
     switches: backend.switches,
+    budgets: backend.budgets,
     findings: backend.findings,
     metrics: backend.metrics,
     alarms: backend.alarms,

@@ -19,6 +19,7 @@ import { serverDefaults } from '../core/server-defaults.ts'
 import { Service, type ServiceFailure, type SliceEnd } from '../maintenance/service.ts'
 import type { Logger } from '../observability/logger.ts'
 import { createAlarms } from '../operations/alarms/alarms.ts'
+import { createBudgets } from '../operations/budgets.ts'
 import { createInbox } from '../operations/inbox.ts'
 import { createMetricReader } from '../operations/metrics/metrics.ts'
 import { isLoopback } from '../surfaces/local-request.ts'
@@ -134,6 +135,7 @@ export async function serveWith(
       inbox: (name) => createInbox({ backend: held.store, name }),
       metrics: mill?.metrics ?? createMetricReader({ backend, clock: ports.clock }),
       alarms: createAlarms({ backend, onChange }),
+      budgets: createBudgets({ backend }),
       refreshSwitches: (goingUp) => held.refresh(goingUp),
       isPublic: !isLoopback(host),
       ports,

@@ -6,6 +6,7 @@ import type { Backend } from '../backends/backend.ts'
 import type { App } from '../contracts/define-app.ts'
 import type { Ports } from '../core/ports.ts'
 import type { Alarms } from '../operations/alarms/alarms.ts'
+import type { Budgets } from '../operations/budgets.ts'
 import type { Inbox } from '../operations/inbox.ts'
 import type { MetricReader } from '../operations/metrics/metrics.ts'
 import type { Switches } from '../operations/switches.ts'
@@ -31,6 +32,8 @@ export interface Services {
   readonly metrics: MetricReader
   /** All alarms of the store. */
   readonly alarms: Alarms
+  /** All budgets of the store. */
+  readonly budgets: Budgets
   /** Whether other machines can reach the server. */
   readonly isPublic: boolean
   readonly ports: Ports
@@ -45,6 +48,7 @@ export interface ServedApp {
   readonly jobs: object
   readonly reports: JobReports
   readonly switches: Switches
+  readonly budgets: Budgets
   readonly metrics: MetricReader
   readonly alarms: Alarms
   inbox(queue: string): Inbox

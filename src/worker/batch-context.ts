@@ -40,7 +40,7 @@ export class BatchAttemptContext implements BatchContext<AttemptContext> {
   }
 
   spend(budget: string, amount: number): Promise<void> {
-    return this.#shared.spend(budget, amount)
+    return this.#shared.spend(undefined, budget, amount)
   }
 
   /** Asks the handler to stop, for all items. */

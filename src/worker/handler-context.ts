@@ -116,7 +116,12 @@ export interface SharedContext {
     options?: AddOptions,
   ) => Promise<AddItems>
   readonly flows: FlowEmits
-  readonly spend: (budget: string, amount: number) => Promise<void>
+  /** @param lease of the delivery that it counts for; none for a batch as a whole */
+  readonly spend: (
+    lease: OwnContext['lease'] | undefined,
+    budget: string,
+    amount: number,
+  ) => Promise<void>
 }
 
 /** What belongs to one context. */
@@ -210,7 +215,7 @@ export class AttemptContext implements HandlerContext {
   }
 
   spend(budget: string, amount: number): Promise<void> {
-    return this.#shared.spend(budget, amount)
+    return this.#shared.spend(this.#own.lease, budget, amount)
   }
 
   send(queue: string, message: unknown, options?: unknown): void {

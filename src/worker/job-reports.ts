@@ -25,10 +25,12 @@ import { type AttemptEnd, outcomeOf } from './attempt-end.ts'
 import { eventAfter, eventOf } from './attempt-facts.ts'
 import { endOf } from './handler-result.ts'
 import { hiddenInBody } from './hidden-values.ts'
-import { type FailureReport, failedEnd, type Report } from './reported-failure.ts'
+import { type FailureReport, failedEnd } from './reported-failure.ts'
+import { type Report, type SpendingReport, spendingsOf } from './reported-spending.ts'
 import type { WorkerEvent } from './worker-event.ts'
 
-export type { FailureReport, Report, ReportedError } from './reported-failure.ts'
+export type { FailureReport, ReportedError } from './reported-failure.ts'
+export type { Report, SpendingReport } from './reported-spending.ts'
 
 export interface JobReports {
   /** Notes how far the job is, from 0 to 1. */
@@ -41,11 +43,11 @@ export interface JobReports {
   extend(id: string, report: ExtensionReport): Promise<Reported>
 }
 
-export interface ProgressReport extends Report {
+export interface ProgressReport extends SpendingReport {
   readonly progress: number
 }
 
-export interface CompletionReport extends Report {
+export interface CompletionReport extends SpendingReport {
   /** Any JSON value. Default: none. */
   readonly result?: unknown
 }
@@ -119,23 +121,28 @@ export function createJobReports(setup: JobReportsSetup): JobReports {
   return {
     progress: async (id, report) => {
       refuseUnknownOptions(report, progressFields)
+      const spent = spendingsOf(report)
       const { lease } = await leasedJob(setup, id, report)
-      const noted = await jobs().reportProgress({ ...lease, progress: report.progress })
+      const { progress } = report
+      const noted = await jobs().reportProgress({ ...lease, progress, ...spent })
       if (noted.status === 'refused') throw noted.error
       if (noted.status !== 'noted') return refused(id, noted.status)
       return { status: 'reported', job: 'processing' }
     },
     complete: async (id, report) => {
       refuseUnknownOptions(report, completionFields)
+      const spent = spendingsOf(report)
       const leased = await leasedJob(setup, id, report)
       const result = await checkedResult(leased, report)
       const outcome = { kind: 'acknowledge', ...(result !== undefined && { result }) } as const
-      return settle(leased, outcome, await nextStep(setup, leased, result))
+      const next = await nextStep(setup, leased, result)
+      return settle(leased, outcome, { ...next, ...spent })
     },
     fail: async (id, report) => {
       const end = failedEnd(report)
+      const spent = spendingsOf(report)
       const leased = await leasedJob(setup, id, report)
-      return settle(leased, await outcomeAfter(setup, leased, end))
+      return settle(leased, await outcomeAfter(setup, leased, end), spent)
     },
     extend: async (id, report) => {
       refuseUnknownOptions(report, extensionFields)
@@ -152,8 +159,8 @@ export function createJobReports(setup: JobReportsSetup): JobReports {
 /** The names of fields in reports, by those of the store. */
 const reportNames: ReadonlyMap<string, string> = new Map([['outcome.delayMs', 'retry.delay']])
 
-const progressFields: OptionNames<ProgressReport> = { receipt: true, progress: true }
-const completionFields: OptionNames<CompletionReport> = { receipt: true, result: true }
+const progressFields: OptionNames<ProgressReport> = { receipt: true, progress: true, spent: true }
+const completionFields: OptionNames<CompletionReport> = { receipt: true, result: true, spent: true }
 const extensionFields: OptionNames<ExtensionReport> = { receipt: true, for: true }
 
 /** Rejects with `receipt_invalid`, or with `job_not_found` if the receipt is for another job. */

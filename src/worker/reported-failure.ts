@@ -5,13 +5,9 @@ import { type Duration, durationMs } from '../core/durations.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { AttemptEnd } from './attempt-end.ts'
+import type { SpendingReport } from './reported-spending.ts'
 
-export interface Report {
-  /** The receipt of the receive, on SQS its ReceiptHandle. */
-  readonly receipt: string
-}
-
-export interface FailureReport extends Report {
+export interface FailureReport extends SpendingReport {
   readonly error: ReportedError
   /**
    * `false` fails the job now. A delay replaces the wait of the backoff. Default: true, which waits as the
@@ -31,7 +27,12 @@ export interface RetryDelay {
   readonly delay: Duration
 }
 
-const failureFields: OptionNames<FailureReport> = { receipt: true, error: true, retry: true }
+const failureFields: OptionNames<FailureReport> = {
+  receipt: true,
+  error: true,
+  retry: true,
+  spent: true,
+}
 const errorFields: OptionNames<ReportedError> = { message: true, name: true, stack: true }
 const retryFields: OptionNames<RetryDelay> = { delay: true }
 

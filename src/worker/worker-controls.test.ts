@@ -215,12 +215,12 @@ describe('a budget', () => {
       messages().filter((text) => text.startsWith('budget')),
       ['budget spent, kill switch on'],
     )
-    const { spent, limit } = await mill.budgets.state('llm')
+    const { spent, limit } = await mill.budgets.read('llm')
     assert.deepEqual([spent, limit], [12, 10])
     // The virtual clock starts at midnight, so the hour ends at one.
     await clock.advance(3_600_000)
     assert.deepEqual(seen, ['CHAT 1', 'CHAT 2', 'CHAT 3'])
-    assert.equal((await mill.budgets.state('llm')).spent, 6)
+    assert.equal((await mill.budgets.read('llm')).spent, 6)
   })
 
   test('counts what was spent also when the job fails, and may divert', async () => {
@@ -235,7 +235,19 @@ describe('a budget', () => {
     assert.deepEqual(seen, ['mail 1', 'mail 2'])
     await clock.advance(1_000)
     assert.equal((await mill.queues.mail.deadLetters?.statistics())?.ready, 1)
-    assert.equal((await mill.budgets.state('mails')).windowEndsAt, null)
+    assert.equal((await mill.budgets.read('mails')).windowEndsAt, null)
+  })
+
+  test('is also counted for the job, over all attempts', async () => {
+    const { mill, clock } = await controlled(async (context) => {
+      await context.spend('llm', 2)
+      await context.spend('llm', 0.5)
+      if (context.attempt === 1) throw new Error('refused')
+    })
+    const { id } = await mill.jobs.enqueue('basic', 'CHAT', 1, { attempts: 2 })
+    await clock.advance(60_000)
+    const job = await mill.jobs.get(id)
+    assert.deepEqual([job?.status, job?.attemptsMade, job?.spent], ['completed', 2, { llm: 5 }])
   })
 
   test('that does not exist fails the attempt, as does an amount that is none', async () => {
@@ -255,9 +267,9 @@ describe('a budget', () => {
     assert.deepEqual(
       (await mill.jobs.attempts(id)).map(({ error }) => error),
       [
-        "budget: got 'lmm', expected one of llm, mails",
-        'amount: got -1, expected a number, 0 or more',
-        'amount: got NaN, expected a number, 0 or more',
+        "No app declares the budget 'lmm'; did you mean 'llm'?",
+        'amount: got -1, expected a number, 0 to 1000000000000000',
+        'amount: got NaN, expected a number, 0 to 1000000000000000',
         null,
       ],
     )

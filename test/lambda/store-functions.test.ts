@@ -117,7 +117,7 @@ describe('messages', () => {
     const { ready, leased } = await mill.queues.pages.statistics()
     assert.deepEqual([ready, leased], [0, 0])
     assert.equal((await mill.queues.books.statistics()).ready, 1)
-    assert.equal((await mill.budgets.state('paper')).spent, 4)
+    assert.equal((await mill.budgets.read('paper')).spent, 4)
     // The event source delivers the same batch once more: the receipt is no longer good, so nothing runs.
     assert.deepEqual(await invoke(handler, records), [records[0]?.messageId])
     assert.equal((await mill.queues.books.statistics()).ready, 1)

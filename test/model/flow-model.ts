@@ -50,6 +50,8 @@ export interface ModelFlow {
   readonly units: Map<string, ModelUnit>
   isSealed: boolean
   status: FlowStatus
+  /** What was spent on its units, and on flows that took their place. */
+  spent: number
 }
 
 export interface Opening {
@@ -87,6 +89,7 @@ export class FlowModel {
       units: new Map(),
       isSealed: false,
       status: 'open',
+      spent: 0,
     }
     this.flows.set(id, flow)
     this.add(flow, units)
@@ -101,6 +104,10 @@ export class FlowModel {
       flow.units.set(id, unit)
       if (body !== undefined) this.#work(unit, body)
     }
+  }
+
+  spend(unit: ModelUnit | null, amount: number): void {
+    for (let at = unit; at !== null; at = at.flow.parent) at.flow.spent += amount
   }
 
   seal(flow: ModelFlow): void {

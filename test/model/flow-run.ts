@@ -67,6 +67,10 @@ interface Held {
   readonly order: number
 }
 
+/** Never reached. */
+const llm = { budget: 'llm', limit: 1e15, perMs: null, unit: null } as const
+const budgets = [{ ...llm, trips: 'LLM_PAUSED', mode: 'hold' }] as const
+
 export class FlowRun {
   readonly #chances: Chances
   readonly #setup: FlowRunSetup
@@ -84,6 +88,7 @@ export class FlowRun {
   }
 
   async run(steps: number): Promise<void> {
+    await this.#backend.budgets?.declare({ scope: 'model/dev', budgets })
     for (let step = 0; step < steps; step += 1) {
       await this.#step(this.#chances.is(0.08) ? this.#chances.pick(['before', 'after']) : undefined)
       await this.#compare()
@@ -215,9 +220,11 @@ export class FlowRun {
     const outcome = outcomes[kind] ?? assert.fail()
     const marked = this.#chances.is(0.2) ? this.#anyUnit() : undefined
     const isDone = outcome.kind === 'acknowledge'
+    const amount = this.#chances.is(0.3) ? 1 : 0
     const settlement: Settlement = {
       receipt: held.receipt,
       outcome,
+      ...(amount > 0 && { spent: [{ budget: 'llm', amount }] }),
       ...(isDone && marked !== undefined && { marks: [markOf(marked, 'done')] }),
     }
     const does = this.#mayEnd(held, outcome)
@@ -227,6 +234,7 @@ export class FlowRun {
     )
     if (results !== undefined) assert.equal(results[0]?.status === 'settled', does, what)
     if (fault === 'before' || !does) return
+    this.#model.spend(held.message.unit, amount)
     this.#apply(held.message, outcome)
     if (isDone) this.#endOwn(held.message, marked)
   }
@@ -350,10 +358,11 @@ export class FlowRun {
       const states = [...flow.units.values()].map(({ state }) => state)
       const count = (state: string): number => states.filter((one) => one === state).length
       assert.deepEqual(
-        [record?.status, record?.isSealed, record?.units],
+        [record?.status, record?.isSealed, record?.spent, record?.units],
         [
           flow.status,
           flow.isSealed,
+          flow.spent === 0 ? {} : { llm: flow.spent },
           {
             total: states.length,
             done: count('done'),

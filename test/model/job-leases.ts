@@ -1,6 +1,7 @@
 /** Takes random steps with the leases of jobs, on both stores and on the plain model. */
 import assert from 'node:assert/strict'
 import type { Delivery, Outcome } from '../../src/backends/backend.ts'
+import type { Spending } from '../../src/backends/budget-store.ts'
 import type { Failure } from '../../src/core/failure.ts'
 import { isFinished } from '../../src/core/job-state.ts'
 import type { LogLine } from '../../src/core/log-line.ts'
@@ -35,6 +36,14 @@ interface Held {
   readonly job: ModelJob
   readonly lease: ModelLease
   readonly receipts: OfBoth<string>
+}
+
+interface Spent {
+  readonly spent?: readonly Spending[]
+}
+
+function sumOf({ spent = [] }: Spent): number {
+  return spent.reduce((sum, { amount }) => sum + amount, 0)
 }
 
 export class JobLeases {
@@ -141,9 +150,10 @@ export class JobLeases {
       { kind: 'deadLetter', reason: 'broken', ...this.#failure() },
     ])
     const logged = this.#logged()
+    const spent = this.#spent()
     this.#note(`${outcome.kind} ${job.name}`)
     const answers = await this.#stores.both(async ({ backend }, side) => {
-      const settlements = [{ receipt: held.receipts[side], outcome, ...logged }]
+      const settlements = [{ receipt: held.receipts[side], outcome, ...logged, ...spent }]
       const [answer] = await backend.settle({ queue: job.queue.name, settlements })
       return answer?.status
     })
@@ -156,6 +166,7 @@ export class JobLeases {
     assert.deepEqual(answers, { eager: expected, lazy: expected })
     if (!does) return
     this.#model.log(job, lease, logged.logs ?? [])
+    job.spent += sumOf(spent)
     this.#apply(held, outcome)
   }
 
@@ -170,6 +181,25 @@ export class JobLeases {
     const message = this.#chances.pick(['first', 'second'])
     const line: LogLine = { at: this.#model.now, level: 'info', message, fields: {} }
     return { logs: this.#chances.pick([[], [line], [line, { ...line, level: 'warn' }]]) ?? [] }
+  }
+
+  #spent(): Spent {
+    if (this.#chances.is(0.7)) return {}
+    return { spent: [{ budget: 'llm', amount: this.#chances.pick([1, 2]) }] }
+  }
+
+  /** Counts for the job also when the lease has ended. */
+  async spend(): Promise<void> {
+    const held = this.#chances.pick(this.#held.slice(-6))
+    if (held === undefined) return
+    const { job, receipts } = held
+    const amount = this.#chances.pick([0, 1, 2])
+    this.#note(`spend ${amount} on ${job.name}`)
+    await this.#stores.both(async ({ backend }, side) => {
+      const on = { queue: job.queue.name, receipt: receipts[side] }
+      await backend.budgets?.spend({ budget: 'llm', amount, on })
+    })
+    job.spent += amount
   }
 
   /** Completes all that is held of a queue, in one call. */
@@ -231,12 +261,13 @@ export class JobLeases {
     const { job, lease } = held
     const progress = this.#chances.pick([0.25, 0.5])
     const logged = this.#logged()
+    const spent = this.#spent()
     this.#note(`${job.name} has come to ${progress}`)
     const answers = await this.#stores.both(async ({ jobs }, side) => {
       const receipt = held.receipts[side]
       const named = await jobs.readReceipt({ queue: job.queue.name, receipt })
       assert.equal(named?.id, this.#stores.idOf(job, side))
-      const report = { queue: job.queue.name, receipt, progress, ...logged }
+      const report = { queue: job.queue.name, receipt, progress, ...logged, ...spent }
       return (await jobs.reportProgress(report)).status
     })
     const isLive = this.#model.isLive(job, lease)
@@ -244,6 +275,7 @@ export class JobLeases {
     assert.deepEqual(answers, { eager: expected, lazy: expected })
     if (!isLive) return
     job.progress = progress
+    job.spent += sumOf(spent)
     this.#model.log(job, lease, logged.logs ?? [])
   }
 }

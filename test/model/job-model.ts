@@ -78,6 +78,8 @@ export interface ModelJob extends PreparedJob {
   error: string | null
   result: string | null
   progress: number
+  /** What was spent on it, whatever became of the lease. */
+  spent: number
   startedAt: number | null
   finishedAt: number | null
   /** It can be claimed from then on, as far as its lease, its delay or its retry is concerned. */
@@ -323,7 +325,7 @@ export class JobModel {
       ...{ type, payload, maxAttempts, tenant, tier, delayMs, expiresAfterMs, readyAt },
       ...{ name: `job ${order}`, queue, retryOf, createdAt: this.now, order },
       ...{ status: 'pending', attemptsMade: 0, history: [], logs: [], error: null, result: null },
-      ...{ progress: 0, startedAt: null, finishedAt: null, isDelayed: delayMs > 0 },
+      ...{ progress: 0, spent: 0, startedAt: null, finishedAt: null, isDelayed: delayMs > 0 },
       expiresAt: readyAt + (expiresAfterMs ?? Number.POSITIVE_INFINITY),
       ...{ lease: undefined, isDeadLetter: false, wasDiscarded: false },
       keys: keysIn(queue, draft),

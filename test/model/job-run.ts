@@ -47,6 +47,10 @@ const payloads = [
   ...['1', '2', `"${large}"`, '{"c":null,"r":1}'],
   ...['{"c":"a"}', '{"c":"a","r":1}', '{"c":"b","r":1}', `{"c":"a","more":"${large}"}`],
 ] as const
+/** Never reached, so that no run pauses another. */
+const llm = { budget: 'llm', limit: 1e15, perMs: null, unit: null } as const
+const budgets = [{ ...llm, trips: 'LLM_PAUSED', mode: 'hold' }] as const
+const scope = 'model/dev'
 
 export interface JobRunSetup {
   readonly engines: OfBoth<Engine>
@@ -86,6 +90,7 @@ export class JobRun {
   }
 
   async run(steps: number): Promise<void> {
+    await this.#stores.both(async ({ backend }) => backend.budgets?.declare({ scope, budgets }))
     for (const queue of this.#queues) await this.#create(queue)
     for (let step = 0; step < steps; step += 1) {
       await this.#step()
@@ -107,6 +112,7 @@ export class JobRun {
       [5, () => this.#leases.completeTogether()],
       [4, () => this.#leases.extend()],
       [3, () => this.#leases.reportProgress()],
+      [3, () => this.#leases.spend()],
       [
         12,
         () => this.#advance(this.#chances.pick([1, second, 2 * second, 11 * second, 30 * second])),

@@ -147,6 +147,7 @@ export const importRules: readonly ImportRule[] = [
       'flows',
       'sqs',
       'worker',
+      'operations',
       'app',
     ],
     outside: ['@aws-sdk/client-sqs'],

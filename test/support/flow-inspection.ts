@@ -47,6 +47,8 @@ const strayRows = `
   UNION ALL
   SELECT 'text', flow FROM flow_text WHERE flow NOT IN (SELECT number FROM flow)
   UNION ALL
+  SELECT 'spending', flow FROM flow_spending WHERE flow NOT IN (SELECT number FROM flow)
+  UNION ALL
   SELECT 'work', unit FROM unit_work WHERE unit NOT IN (SELECT number FROM flow_unit)`
 
 export const brokenFlows: readonly string[] = [

@@ -91,8 +91,8 @@ const strayLanes = `
   WHERE (state = 3) IS NOT coalesce(bucket > '', 0) OR (bucket = '' AND state <> 1)
     OR (state = 3 AND q.name LIKE '%.fifo')`
 
-/** Attempts, progress, failures and logs of jobs that are neither waiting nor finished. */
-const strayHistory = ['job_attempt', 'job_progress', 'job_failure', 'job_log']
+/** Attempts, progress, failures, logs and spending of jobs that are neither waiting nor finished. */
+const strayHistory = ['job_attempt', 'job_progress', 'job_failure', 'job_log', 'job_spending']
   .map(
     (table) => `
       SELECT number FROM ${table}

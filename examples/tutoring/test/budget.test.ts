@@ -23,7 +23,7 @@ describe('the budget of the model', () => {
   test('counts the tokens of calls, and pauses nothing before it is spent', async () => {
     const fixture = await openFixture()
     assert.deepEqual(await classify(fixture, '58'), [])
-    const { spent, tripped } = await fixture.mill.budgets.state('llm')
+    const { spent, tripped } = await fixture.mill.budgets.read('llm')
     assert.ok(spent > 100 && spent < 2_000, `${spent} tokens`)
     assert.equal(tripped, false)
     assert.deepEqual(await fixture.mill.switches.list(), [])
@@ -59,7 +59,7 @@ describe('the budget of the model', () => {
     assert.equal((await redrive?.finished())?.moved, 1)
     assert.equal((await take('SQS_LLM_CLASSIFY_URL')).Records.length, 1)
     // The budget stays spent. An operator who lifts the switch decides to spend more.
-    assert.equal((await mill.budgets.state('llm')).tripped, true)
+    assert.equal((await mill.budgets.read('llm')).tripped, true)
     assert.deepEqual(await mill.switches.list(), [])
   })
 
@@ -70,7 +70,7 @@ describe('the budget of the model', () => {
     const meter = await openTokenMeter(folder)
     await meter.spend(7)
     await other.budgets.spend('llm', 5)
-    assert.equal((await fixture.mill.budgets.state('llm')).spent, 12)
+    assert.equal((await fixture.mill.budgets.read('llm')).spent, 12)
     await meter.close()
   })
 
@@ -78,7 +78,7 @@ describe('the budget of the model', () => {
     const fixture = await openFixture()
     const meter = await openTokenMeter(undefined)
     await meter.spend(limit)
-    assert.equal((await fixture.mill.budgets.state('llm')).spent, 0)
+    assert.equal((await fixture.mill.budgets.read('llm')).spent, 0)
     const { classify: ask } = claudeClassifier(fixture.backend.environment)
     assert.ok((await ask({ exercise: '47 + 38', lines: ['58'] })).tokens > 0)
   })

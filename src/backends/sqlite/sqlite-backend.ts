@@ -39,6 +39,7 @@ import type {
   TagQueue,
   WhenReady,
 } from '../backend.ts'
+import type { BudgetStore } from '../budget-store.ts'
 import type { Capabilities } from '../capabilities.ts'
 import type { CollectorStore } from '../collector-store.ts'
 import type { FindingStore } from '../finding-store.ts'
@@ -88,6 +89,7 @@ import {
 import { readStatistics } from './queues/statistics.ts'
 import {
   alarmOperations,
+  budgetOperations,
   collectorOperations,
   flowOperations,
   inboxOperations,
@@ -112,6 +114,7 @@ export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities = sqliteCapabilities
   readonly jobs: JobStore
   readonly switches: SwitchStore
+  readonly budgets: BudgetStore
   readonly flows: FlowStore
   readonly collectors: CollectorStore
   readonly schedules: ScheduleStore
@@ -179,6 +182,7 @@ export class SqliteBackend implements Backend {
     this.jobs = jobStore(this.#writer, this.#callers)
     this.collectors = boundStore(this.#writer, collectorOperations)
     this.switches = boundStore(this.#writer, switchOperations)
+    this.budgets = boundStore(this.#writer, budgetOperations)
     this.flows = boundStore(this.#writer, flowOperations)
     this.inboxes = boundStore(this.#writer, inboxOperations)
     this.alarms = boundStore(this.#writer, alarmOperations)
@@ -309,11 +313,8 @@ export class SqliteBackend implements Backend {
     return this.#writer.submit((tx) => insertMoveTask(tx, request))
   }
 
-  listMoveTasks({ source, limit }: ListMoveTasks): Promise<readonly MoveTask[]> {
-    return readNow(this.#writer, (view) => {
-      view.queue(source)
-      return readMoveTasks(view, source, limit)
-    })
+  listMoveTasks(request: ListMoveTasks): Promise<readonly MoveTask[]> {
+    return readNow(this.#writer, (view) => readMoveTasks(view, request))
   }
 
   cancelMoveTask({ id }: CancelMoveTask): Promise<MoveTask> {

@@ -1,6 +1,7 @@
 /** The parts of the port whose methods are one rule each: which rule a method runs, and how. */
 
 import type { AlarmStore } from '../alarm-store.ts'
+import type { BudgetStore } from '../budget-store.ts'
 import type { CollectorStore } from '../collector-store.ts'
 import type { FlowStore } from '../flow-store.ts'
 import type { InboxStore } from '../inbox-store.ts'
@@ -18,6 +19,14 @@ import {
   setAlarmState,
 } from './alarms/alarm-states.ts'
 import { settleNotification, takeNotifications } from './alarms/notifications.ts'
+import {
+  declareBudgets,
+  listBudgets,
+  listResets,
+  readBudget,
+  resetBudget,
+  spendBudget,
+} from './budgets/budgets.ts'
 import { beginBatch } from './collectors/batches.ts'
 import { addItems, flushKey } from './collectors/collecting.ts'
 import { listKeys, readKey } from './collectors/collector-reading.ts'
@@ -51,7 +60,6 @@ import {
 import { removeSchedule, setSchedules } from './schedules/setting-schedules.ts'
 import { dueSchedules, reportUnserved, runScheduleNow, tickSchedules } from './schedules/ticking.ts'
 import { listStacks, readStack, writeStack } from './stacks/stacks.ts'
-import { budgetState, spendBudget } from './switches/budgets.ts'
 import { liftSwitch, listSwitches, setSwitch, switchEvents } from './switches/switches.ts'
 
 export const alarmOperations: Operations<AlarmStore> = {
@@ -65,6 +73,15 @@ export const alarmOperations: Operations<AlarmStore> = {
   alarmHistory: reads(listTransitions),
   takeNotifications: changes(takeNotifications),
   settleNotification: changes(settleNotification),
+}
+
+export const budgetOperations: Operations<BudgetStore> = {
+  declare: changes(declareBudgets),
+  spend: changes(spendBudget),
+  reset: changes(resetBudget),
+  read: reads(readBudget),
+  list: reads(listBudgets),
+  resets: reads(listResets),
 }
 
 export const collectorOperations: Operations<CollectorStore> = {
@@ -138,6 +155,4 @@ export const switchOperations: Operations<SwitchStore> = {
   lift: changes(liftSwitch),
   list: reads(listSwitches),
   history: reads(switchEvents),
-  spend: changes(spendBudget),
-  budget: reads(budgetState),
 }

@@ -18,6 +18,7 @@ const missing: readonly ErrorCode[] = [
   'move_task_not_found',
   'unit_not_found',
   'schedule_not_found',
+  'budget_not_found',
   'job_not_found',
 ]
 

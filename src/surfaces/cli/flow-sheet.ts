@@ -33,11 +33,18 @@ export function flowSheet(flow: FlowView, { bold }: Bold): string {
     ['stopped at', failure?.unit ?? null],
     ['because', failure?.reason ?? null],
     ['parent', parent && `${parent.unit} of ${parent.flow} ${parent.id}`],
+    ['spent', spentText(flow.spent)],
     ['opened', flow.opened_at],
     ['deadline', flow.deadline_at && flow.deadline_at + (flow.overdue ? ', overdue' : '')],
     ['ended', flow.ended_at],
   ])
   return [bold(printable(`${flow.flow} ${flow.id}`)), ...lines].join('\n')
+}
+
+/** Amounts by budget: `llm 1200, mails 3`. Null if nothing was spent. */
+export function spentText(spent: FlowView['spent']): string | null {
+  const amounts = Object.entries(spent).map(([budget, amount]) => `${budget} ${amount}`)
+  return amounts.join(', ') || null
 }
 
 export function unitTable(units: readonly UnitView[], paint: Bold): string {

@@ -6,10 +6,11 @@ import type {
   JobStateView,
   LogLineView,
 } from '../../operations/job-view.ts'
+import { spentText } from './flow-sheet.ts'
 import { tableWithBodies } from './message-sheet.ts'
 import { boldHead } from './queue-sheet.ts'
 import type { Colours, Shell } from './shell.ts'
-import { printable } from './table.ts'
+import { labelledLines, printable } from './table.ts'
 
 export interface ListedJob extends JobStateView, JobInsideView {
   readonly error_message: string | null
@@ -64,7 +65,7 @@ export function logLines(lines: readonly LogLineView[], { dim }: Pick<Paint, 'di
 
 function facts(job: ShownJob): readonly string[] {
   const { progress } = job
-  const lines: readonly (readonly [string, string | null])[] = [
+  return labelledLines([
     ['status', job.status],
     ['queue', job.queue_name],
     ['attempts', attemptsOf(job)],
@@ -75,17 +76,14 @@ function facts(job: ShownJob): readonly string[] {
     ['tier', job.tier],
     ['trace id', job.trace_id],
     ['tags', job.tags.join(', ') || null],
+    ['spent', spentText(job.spent)],
     ['retry of', job.retry_of],
     ['created', job.created_at],
     ['started', job.started_at],
     ['finished', job.finished_at],
     ['payload', JSON.stringify(job.payload)],
     ['result', job.result === null ? null : JSON.stringify(job.result)],
-  ]
-  const width = Math.max(...lines.map(([label]) => label.length))
-  return lines.flatMap(([label, value]) =>
-    value === null ? [] : [`${label.padEnd(width)}  ${printable(value)}`],
-  )
+  ])
 }
 
 function attemptLines(shown: AttemptView, { bold }: Pick<Paint, 'bold'>): readonly string[] {

@@ -33,6 +33,7 @@ const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     flow: async () => (await import('./flow-command.ts')).flowCommand,
     schedule: async () => (await import('./schedule-command.ts')).scheduleCommand,
     switch: async () => (await import('./switch-command.ts')).switchCommand,
+    budget: async () => (await import('./budget-command.ts')).budgetCommand,
     metrics: async () => (await import('./metrics-command.ts')).metricsCommand,
     alarm: async () => (await import('./alarm-command.ts')).alarmCommand,
   },

@@ -28,6 +28,11 @@ export function isRole(value: unknown): value is Role {
   return roles.some((role) => role === value)
 }
 
+/** For what concerns the whole system. */
+export function isAdmin({ role }: Pick<Caller, 'role'>): boolean {
+  return role === 'admin'
+}
+
 /** Whether the caller may see internals such as queues and errors. */
 export function isTrusted({ role }: Pick<Caller, 'role'>): boolean {
   return role === 'admin' || role === 'internal'

@@ -5,6 +5,7 @@ import { afterEach, describe, test } from 'vitest'
 import { MillraceError } from '../../core/millrace-error.ts'
 import { systemPorts } from '../../core/ports.ts'
 import { createAlarms } from '../../operations/alarms/alarms.ts'
+import { createBudgets } from '../../operations/budgets.ts'
 import { createInbox } from '../../operations/inbox.ts'
 import { createMetricReader } from '../../operations/metrics/metrics.ts'
 import { createJobReports } from '../../worker/job-reports.ts'
@@ -33,6 +34,7 @@ async function readyz(ready: () => Promise<void>, stopping = new AbortController
     inbox,
     metrics,
     alarms,
+    budgets: createBudgets({ backend: { budgets: null } }),
     isPublic: false,
     ports: systemPorts,
   })

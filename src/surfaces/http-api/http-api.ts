@@ -9,6 +9,7 @@ import type { ApiEnv } from './api-env.ts'
 import { type ApiOptions, apiSettings } from './api-options.ts'
 import { ApiProblem } from './api-problem.ts'
 import { type ApiAuth, authenticate } from './authenticate.ts'
+import { budgetRoutes } from './budget-routes.ts'
 import { storeInboxes } from './inbox-context.ts'
 import { inboxPath, inboxRoutes } from './inbox-routes.ts'
 import { appPaths, jobsRoutes } from './jobs-api.ts'
@@ -30,7 +31,16 @@ export interface HttpApiOptions extends ApiOptions {
 /** The services that the API uses. It has no direct access to the store. */
 export type ApiServices = Pick<
   Services,
-  'ready' | 'stopping' | 'mill' | 'reports' | 'inbox' | 'metrics' | 'alarms' | 'isPublic' | 'ports'
+  | 'ready'
+  | 'stopping'
+  | 'mill'
+  | 'reports'
+  | 'inbox'
+  | 'metrics'
+  | 'alarms'
+  | 'budgets'
+  | 'isPublic'
+  | 'ports'
 >
 
 export interface HttpApi {
@@ -49,6 +59,7 @@ export function httpApi(services: ApiServices, options: HttpApiOptions = {}): Ht
   probeRoutes(api, services)
   if (isOpen && isPublic) api.use(closed)
   alarmRoutes(api, { alarms: services.alarms, settings })
+  budgetRoutes(api, { budgets: services.budgets, settings })
   if (mill === null) {
     reportRoutes(api, { reports: services.reports, settings })
     for (const path of appPaths) {

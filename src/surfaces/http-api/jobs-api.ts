@@ -9,6 +9,7 @@ import { alarmRoutes } from './alarm-routes.ts'
 import type { ApiEnv } from './api-env.ts'
 import { apiSettings, type JobsApiOptions } from './api-options.ts'
 import { authenticate } from './authenticate.ts'
+import { budgetRoutes } from './budget-routes.ts'
 import { enqueueRoutes } from './enqueue-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { inboxPath, inboxRoutes } from './inbox-routes.ts'
@@ -46,6 +47,7 @@ export function createJobsApi(mill: ServedApp, options: JobsApiOptions): JobsApi
   const api = newApi({ log, ports, ...(basePath !== undefined && { basePath }) })
   jobsRoutes(api, jobsContext(mill, settings))
   alarmRoutes(api, { alarms: mill.alarms, settings })
+  budgetRoutes(api, { budgets: mill.budgets, settings })
   return { fetch: async (request) => api.fetch(request) }
 }
 

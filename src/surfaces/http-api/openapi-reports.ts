@@ -2,6 +2,7 @@
 import type { DescribeRouteOptions } from 'hono-openapi'
 import { jobStatuses } from '../../core/job-state.ts'
 import type { JobReports } from '../../worker/job-reports.ts'
+import { amount } from './openapi-budgets.ts'
 import { answer, jobId, jsonBody, ofBodies, ofOneJob, refusals } from './openapi-operations.ts'
 import { type OpenApiSchema, type OpenApiSchemas, object, optional } from './openapi-schemas.ts'
 
@@ -9,9 +10,15 @@ const text: OpenApiSchema = { type: 'string' }
 const duration: OpenApiSchema = { type: 'string', description: "A duration such as '30s'." }
 const receipt: OpenApiSchema = { type: 'string', description: 'The ReceiptHandle of the job.' }
 
+const spent = optional({
+  type: 'object',
+  description: 'What was spent on the job since the last report, by budget.',
+  additionalProperties: amount,
+})
+
 export const reportSchemas: OpenApiSchemas = {
-  ProgressReport: body({ receipt, progress: { type: 'number', minimum: 0, maximum: 1 } }),
-  CompletionReport: body({ receipt, result: optional({}) }),
+  ProgressReport: body({ receipt, progress: { type: 'number', minimum: 0, maximum: 1 }, spent }),
+  CompletionReport: body({ receipt, result: optional({}), spent }),
   FailureReport: body({
     receipt,
     error: body({ message: text, name: optional(text), stack: optional(text) }),
@@ -19,6 +26,7 @@ export const reportSchemas: OpenApiSchemas = {
       description: 'False fails the job now. A delay replaces the wait of the backoff.',
       anyOf: [{ type: 'boolean' }, body({ delay: duration })],
     }),
+    spent,
   }),
   ExtensionReport: body({ receipt, for: duration }),
   ReportedJob: object({

@@ -6,6 +6,7 @@ import type { ApiEnv } from './api-env.ts'
 import { isTrusted } from './caller.ts'
 import type { JobsContext } from './jobs-context.ts'
 import { alarmSchemas } from './openapi-alarms.ts'
+import { budgetSchemas } from './openapi-budgets.ts'
 import { inboxSchemas } from './openapi-inbox.ts'
 import { metricSchemas } from './openapi-metrics.ts'
 import { operations } from './openapi-operations.ts'
@@ -38,7 +39,7 @@ async function openApiDocument(
         title: 'Millrace',
         version,
         description:
-          'Enqueue, follow, cancel and retry jobs, and report on those that you run. Set and lift switches. Claim and resolve inbox items.',
+          'Enqueue, follow, cancel and retry jobs, and report on those that you run. Set and lift switches. Read and reset budgets. Claim and resolve inbox items.',
       },
       ...(settings?.auth !== 'none' && { security: [{ apiKey: [] }, { bearer: [] }] }),
       components: {
@@ -47,6 +48,7 @@ async function openApiDocument(
           ...reportSchemas,
           ...inboxSchemas,
           ...alarmSchemas,
+          ...budgetSchemas,
           ...metricSchemas,
           ...(await enqueueSchemas(visible, forUsers)),
         },

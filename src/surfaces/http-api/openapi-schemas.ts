@@ -73,6 +73,7 @@ export const apiSchemas: OpenApiSchemas = {
     tenant: optional(textOrNull),
     ...labelFields(textOrNull),
     idempotency_key: optional(textOrNull),
+    spent: optional({ type: 'object', additionalProperties: { type: 'number', minimum: 0 } }),
     payload: optional({}),
   }),
   Reschedule: {

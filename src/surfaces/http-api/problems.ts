@@ -25,6 +25,7 @@ export type ProblemCode =
   | 'no_app'
   | 'job_not_found'
   | 'switch_not_on'
+  | 'budget_not_found'
   | 'item_not_found'
   | 'item_taken'
   | 'item_not_ready'
@@ -101,6 +102,11 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: 'The switch is not on.',
     detail:
       'There is nothing to lift. A switch that an environment variable turned on ends with its process.',
+  },
+  budget_not_found: {
+    status: 404,
+    title: 'The budget was not found.',
+    detail: 'No app declares this budget. GET /budgets lists all.',
   },
   item_not_found: {
     status: 404,
@@ -220,6 +226,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   idempotency_conflict: 'idempotency_conflict',
 
   flow_not_found: 'not_found',
+  budget_not_found: 'budget_not_found',
   schedule_not_found: 'not_found',
   alarm_not_found: 'not_found',
   unit_not_found: 'not_found',

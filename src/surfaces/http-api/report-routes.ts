@@ -24,9 +24,9 @@ export type ReportKind = keyof JobReports
 
 /** The fields of each body. What is in them is checked with the report. */
 const fields: Readonly<Record<ReportKind, FieldKinds>> = {
-  progress: { receipt: 'text', progress: 'number' },
-  complete: { receipt: 'text', result: 'any' },
-  fail: { receipt: 'text', error: 'any', retry: 'any' },
+  progress: { receipt: 'text', progress: 'number', spent: 'any' },
+  complete: { receipt: 'text', result: 'any', spent: 'any' },
+  fail: { receipt: 'text', error: 'any', retry: 'any', spent: 'any' },
   extend: { receipt: 'text', for: 'text' },
 }
 

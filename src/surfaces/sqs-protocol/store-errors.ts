@@ -74,6 +74,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   wait_timed_out: unexpected,
   send_failed: unexpected,
   flow_not_found: unexpected,
+  budget_not_found: unexpected,
   schedule_not_found: unexpected,
   alarm_not_found: unexpected,
   unit_not_found: unexpected,

@@ -62,6 +62,7 @@ import { describeRuntimeSchedules } from './runtime-schedules.contract.ts'
 import { describeSchedules } from './schedules.contract.ts'
 import { describeSending } from './sending.contract.ts'
 import { describeSettling } from './settling.contract.ts'
+import { describeSpendings } from './spending.contract.ts'
 import { describeStacks } from './stacks.contract.ts'
 import { describeStatistics } from './statistics.contract.ts'
 import { describeStuckJobs } from './stuck-jobs.contract.ts'
@@ -113,6 +114,7 @@ const behaviours = [
   describeKillSwitches,
   describeHeldMessages,
   describeBudgets,
+  describeSpendings,
   describeAlarms,
   describeNotifications,
   describeMetrics,

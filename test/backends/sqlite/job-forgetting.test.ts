@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 interface HistoryScene {
   readonly backend: Backend
   readonly clock: VirtualClock
-  /** Writes finished jobs into the store, each with an attempt and a progress. */
+  /** Writes finished jobs into the store, each with an attempt, a progress and a spending. */
   addFinished(count: number, payload?: string): void
   remaining(): number
 }
@@ -38,6 +38,7 @@ async function openScene(): Promise<HistoryScene> {
     ) VALUES (?, 'q', 'OCR', 'completed', '{"type":"OCR","max":1}', ?, 1, ?, ?)`)
   const attempt = db.prepare("INSERT INTO job_attempt VALUES (?, 1, 0, 0, 'retried', NULL)")
   const progress = db.prepare('INSERT INTO job_progress VALUES (?, 0.5, 0)')
+  const spending = db.prepare("INSERT INTO job_spending VALUES (?, 'llm', 5)")
   return {
     backend,
     clock: ports.clock,
@@ -48,6 +49,7 @@ async function openScene(): Promise<HistoryScene> {
         job.run(number, payload, ports.clock.now(), ports.clock.now())
         attempt.run(number)
         progress.run(number)
+        spending.run(number)
       }
       db.exec('COMMIT')
     },

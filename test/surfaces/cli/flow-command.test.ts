@@ -66,6 +66,7 @@ describe('flows', () => {
       units: { total: 2, done: 0, dead: 1, pending: 1 },
       failure: { unit: 'page-1', reason: 'unreadable' },
       parent: null,
+      spent: {},
       overdue: false,
       deadline_at: null,
     })

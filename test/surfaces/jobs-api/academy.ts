@@ -22,4 +22,5 @@ export const academy = defineApp('academy', {
     mail: jobs({ types: { SEND: z.object({ to: z.string() }) }, name: 'outgoing-mail' }),
     video: queue(),
   },
+  budgets: { llm: { limit: 1_000, unit: 'tokens', per: '1d', trips: 'LLM_PAUSED' } },
 })

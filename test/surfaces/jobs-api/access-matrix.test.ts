@@ -118,6 +118,11 @@ const matrix: Readonly<Record<string, Row>> = {
   'GET /switches/events': adminOnly(200),
   'PUT /switches/{scope}/{value}': adminOnly(200),
   'DELETE /switches/{scope}/{value}': adminOnly(204),
+  'GET /budgets': adminOnly(200),
+  'GET /budgets/{name}': adminOnly(200),
+  'GET /budgets/{name}/resets': adminOnly(200),
+  'POST /budgets/{name}/reset': adminOnly(200),
+  'POST /budgets/{name}/spend': { ...adminOnly(200), internal: 200 },
   'GET /metrics': scraping,
   'GET /metrics/per-queue': scraping,
   'GET /queues/{queue}/metrics': adminOnly(200),
@@ -215,13 +220,14 @@ async function callRoute(scene: Scene, route: string, call: Call, id: string): P
     .replace('{queue}', route.includes(' /inbox/') ? 'video' : 'basic')
     .replace('{id}', id)
     .replace('{scope}/{value}', 'type/OCR')
-    .replace('{name}', 'deep')
+    .replace('{name}', route.includes(' /budgets/') ? 'llm' : 'deep')
   const bodies: Readonly<Record<string, object>> = {
     'POST /jobs/{queue}': { type: 'OCR', payload: { examId: 'e-2' } },
     'POST /jobs/{id}/reschedule': { delay: '1d' },
     'PUT /switches/{scope}/{value}': { mode: 'hold' },
     'POST /inbox/{queue}/{id}/note': { note: 'seen' },
     'POST /alarms/{name}/state': { state: 'ALARM' },
+    'POST /budgets/{name}/spend': { amount: 1 },
   }
   const report = await reportFor(scene, route)
   const body = bodies[route] ?? report ?? (route.startsWith('POST /inbox/') ? {} : undefined)

@@ -25,6 +25,7 @@ const forUsers = [
 const inside = [
   'backend_id',
   'idempotency_key',
+  'spent',
   'owner',
   'queue_name',
   'tags',

@@ -23,8 +23,8 @@ export async function openTokenMeter(storeFolder: string | undefined): Promise<T
   const mill = await open(tutoring, { data: storeFolder, onNotice: () => undefined })
   return {
     async spend(tokens) {
-      const { tripped, spent, limit } = await mill.budgets.spend('llm', tokens)
-      if (tripped) console.warn(`${spent} of ${limit} tokens are spent: LLM_PAUSED is on`)
+      const { turnedOn, spent, limit } = await mill.budgets.spend('llm', tokens)
+      if (turnedOn) console.warn(`${spent} of ${limit} tokens are spent: LLM_PAUSED is on`)
     },
     close: () => mill.close(),
   }

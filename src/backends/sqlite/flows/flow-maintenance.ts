@@ -2,6 +2,7 @@
  * Maintenance of flows, in slices of the sweep: deadlines pass, messages of cancelled flows are removed,
  * pending end messages are sent, and flows that ended long ago are removed with their units.
  */
+import { forgetFlowSpending } from '../budgets/spending.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { finishJob } from '../jobs/job-history.ts'
@@ -149,6 +150,7 @@ function discard(tx: StoreTransaction, flow: FlowRow): number {
   abandonEndMessage(tx, flow)
   tx.run(sql.remove, number)
   tx.run(sql.removeTexts, number)
+  tx.run(forgetFlowSpending, number)
   tx.run(sql.discard, number)
   return 1
 }

@@ -10,6 +10,7 @@ import type {
   UnitFailurePolicy,
   UnitKey,
 } from '../../flow-store.ts'
+import { spentOnFlow } from '../budgets/spending.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
 import { dead } from './flow-units.ts'
@@ -95,6 +96,7 @@ export function recordOf(view: StoreView, row: FlowRow): FlowRecord {
     endedAt: row.ended_at,
     deadlineAt,
     isOverdue: isOpen && deadlineAt !== null && deadlineAt <= view.now,
+    spent: spentOnFlow(view, row.number),
     data: readText(view, row.number, 'data') ?? null,
   }
 }

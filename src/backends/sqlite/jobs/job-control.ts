@@ -11,6 +11,8 @@ import type {
   ReportProgress,
   RetryJob,
 } from '../../job-store.ts'
+import { refuseSpendings, spendOn } from '../budgets/budgets.ts'
+import { workOf } from '../budgets/spending.ts'
 import { change, query } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
 import { endUnit, unitHasWorkAgain } from '../flows/flow-ends.ts'
@@ -110,12 +112,16 @@ export function reportProgress(tx: StoreTransaction, request: ReportProgress): P
     return { status: 'refused', error: new MillraceError('receipt_invalid') }
   }
   const { sequence, token } = receipt
+  const { spent } = request
+  const error = spent && refuseSpendings(tx, spent)
+  if (error !== undefined) return { status: 'refused', error }
   const values = [request.progress, tx.now, sequence, queue.generation, token, tx.now] as const
   if (!tx.changed(sql.noteProgress, ...values)) {
     return { status: refusalOf(tx, queue, receipt) }
   }
   const row = request.logs && findRow(tx, queue, receipt)
   if (request.logs && row) storeLogs(tx, row, request.logs)
+  if (spent) spendOn(tx, spent, workOf(tx, sequence))
   tx.wroteRow(queue)
   return { status: 'noted' }
 }

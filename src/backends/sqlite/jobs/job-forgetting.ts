@@ -5,6 +5,7 @@
  */
 
 import { defaultQueueSettings, type HistoryLifetime } from '../../../core/queue-settings.ts'
+import { forgetJobSpending } from '../budgets/spending.ts'
 import type { Session } from '../driver/session.ts'
 import { arrayQuery, change } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -62,6 +63,7 @@ export function forgetFinishedJobs(tx: StoreTransaction): Forgotten {
     session.run(sql.forgetJob, number)
     session.run(sql.forgetAttempts, number)
     session.run(sql.forgetProgress, number)
+    session.run(forgetJobSpending, number)
     for (const forget of forgetDetails) session.run(forget, number)
   }
   if (due.length > 0) tx.wroteRow()

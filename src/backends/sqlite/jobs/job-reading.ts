@@ -5,6 +5,7 @@ import { keptLabels } from '../../../core/job-labels.ts'
 import type { JobStatus } from '../../../core/job-state.ts'
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type { JobAttempt, JobRecord, ReadReceipt, ReceiptFacts } from '../../job-store.ts'
+import { spentOnJob } from '../budgets/spending.ts'
 import { query } from '../driver/statements.ts'
 import type { StoreView } from '../driver/transaction.ts'
 import { unitKeyOf } from '../flows/flow-units.ts'
@@ -237,6 +238,7 @@ function commonFields(view: StoreView, row: CommonRow): CommonFields {
     tenant: row.group_name,
     ...keptLabels(details),
     createdAt: row.created_at,
+    spent: spentOnJob(view, row.number),
     retryOf: retryOf ?? null,
     backoff: backoff ?? null,
   }

@@ -8,6 +8,7 @@
 import { MillraceError } from '../../../core/millrace-error.ts'
 import type {
   DeadLetterOrigin,
+  ListMoveTasks,
   MoveTask,
   MoveTaskFailure,
   MoveTaskStatus,
@@ -123,7 +124,10 @@ export function insertMoveTask(tx: StoreTransaction, request: StartMoveTask): Mo
   return readTask(tx, id)
 }
 
-export function readMoveTasks(view: StoreView, source: string, limit: number): readonly MoveTask[] {
+/** Throws `queue_not_found`. */
+export function readMoveTasks(view: StoreView, request: ListMoveTasks): readonly MoveTask[] {
+  const { source, limit } = request
+  view.queue(source)
   return view.all(sql.latest, source, limit).map(taskFromRow)
 }
 

@@ -7,6 +7,7 @@ import { MillraceError } from '../../../core/millrace-error.ts'
 import type { Receipt } from '../../../core/receipt.ts'
 import type { EmittedJob, SendResult, Settlement } from '../../backend.ts'
 import type { EnqueuedJob } from '../../job-store.ts'
+import { refuseSpendings } from '../budgets/budgets.ts'
 import { endBatch } from '../collectors/batches.ts'
 import { refuseItems, stageItems } from '../collectors/collecting.ts'
 import { runOnLentConnection } from '../driver/lent-connection.ts'
@@ -16,11 +17,13 @@ import { enqueueJob } from '../jobs/enqueueing.ts'
 import { refuseEmitted } from './emitting.ts'
 import { storeMessage } from './sending.ts'
 
-/** Finds messages, jobs and items that their queues cannot take, before anything changes. */
+/** Finds messages, jobs and items that their queues cannot take, and unknown budgets, before anything changes. */
 export function refuseParts(
   tx: StoreTransaction,
-  { emits, jobs, items }: Settlement,
+  { emits, jobs, items, spent }: Settlement,
 ): MillraceError | undefined {
+  const unknown = spent && refuseSpendings(tx, spent)
+  if (unknown !== undefined) return unknown
   for (const emit of emits ?? none) {
     const refusal = refuseEmitted(tx, emit)
     if (refusal !== undefined) return refusal

@@ -16,6 +16,8 @@ import type {
   Settlement,
   SettleResult,
 } from '../../backend.ts'
+import { spendOn } from '../budgets/budgets.ts'
+import { workOf } from '../budgets/spending.ts'
 import { refuseBatch } from '../collectors/batches.ts'
 import { change, query, type Statement } from '../driver/statements.ts'
 import type { StoreTransaction } from '../driver/transaction.ts'
@@ -145,14 +147,16 @@ function settleOne(
   if (receipt === undefined) return refused(new MillraceError('receipt_invalid'))
   const error = refuseEarly(tx, queue, receipt, settlement)
   if (error !== undefined) return refused(error)
-  const { batch, logs } = settlement
+  const { batch, logs, spent } = settlement
   // Read first: the settlement deletes the row, or changes its count of receives.
   const row = logs && findRow(tx, queue, receipt)
+  const work = spent && workOf(tx, receipt.sequence)
   const end =
     (batch && refuseBatch(tx, receipt, batch)) ?? settleLease(tx, queue, receipt, settlement)
   if (end === 'held') return { status: 'stale', isHeld: true }
   if (typeof end === 'string') return { status: end }
   if (logs && row && row.job !== null) storeLogs(tx, row, logs)
+  if (spent) spendOn(tx, spent, work)
   return { status: 'settled', ...storeParts(tx, settlement, { receipt, unit: end.unit }) }
 }
 

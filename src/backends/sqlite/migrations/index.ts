@@ -22,6 +22,7 @@ import { itemAttributes } from './0021-item-attributes.ts'
 import { attemptDetails } from './0022-attempt-details.ts'
 import { limitsByKey } from './0023-limits-by-key.ts'
 import { runtimeSchedules } from './0024-runtime-schedules.ts'
+import { budgets } from './0025-budgets.ts'
 
 /** Applied in order; the schema's version is the number of those applied. Never edit a released one. */
 export const migrations: readonly string[] = [
@@ -49,4 +50,5 @@ export const migrations: readonly string[] = [
   attemptDetails,
   limitsByKey,
   runtimeSchedules,
+  budgets,
 ]
