@@ -131,7 +131,7 @@ describe('budgets', () => {
     ],
     [
       { llm: { ...budget, unit: 'x'.repeat(33) } },
-      'budgets.llm.unit: got 33 characters, expected 1 to 32 characters',
+      `budgets.llm.unit: got '${'x'.repeat(33)}', expected a string of 1 to 32 characters`,
     ],
     [{ '': budget }, "budgets.: got '', expected a string of 1 to 128 characters"],
   ])('are refused: %j', (budgets, complaint) => {
