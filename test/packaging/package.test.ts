@@ -15,7 +15,7 @@ import { describeConsumers } from './consumers.ts'
 import { execute, manifest, names, Project, pack, root } from './project.ts'
 
 /** A tenth above today's sizes, unpacked. A bound that is reached asks for a look at what was added. */
-const bytesMax: Readonly<Record<string, number>> = { dist: 3_100_000, docs: 310_000 }
+const bytesMax: Readonly<Record<string, number>> = { dist: 3_200_000, docs: 330_000 }
 
 /** Each module costs time and memory; the modules that run an app are three times as many. */
 const modulesOfEntryMax = 65
