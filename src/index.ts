@@ -76,6 +76,13 @@ export {
   type FlowOptions,
   flow,
 } from './contracts/flow-declaration.ts'
+export {
+  deadLetter,
+  type HandlerOutcome,
+  release,
+  retryIn,
+  UnrecoverableError,
+} from './contracts/handler-outcome.ts'
 export type { JanitorOptions } from './contracts/janitor-declaration.ts'
 export type { JobContext } from './contracts/job-context.ts'
 export {
@@ -286,13 +293,6 @@ export type {
   ReportedError,
 } from './worker/job-reports.ts'
 export type { Middleware, MiddlewareContext } from './worker/middleware.ts'
-export {
-  deadLetter,
-  type HandlerOutcome,
-  release,
-  retryIn,
-  UnrecoverableError,
-} from './worker/outcomes.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerEvent, WorkerEventName } from './worker/worker-event.ts'
 export type { Handler, Handlers, WorkerOptions } from './worker/worker-options.ts'

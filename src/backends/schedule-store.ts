@@ -20,7 +20,8 @@ export interface ScheduleStore {
   ensure(request: EnsureSchedule): Promise<ScheduleRecord>
   /**
    * Creates or changes schedules at run time, all or none. One result each, in order. The next tick is kept
-   * while the rule is the same; counts and a pause are always kept. Refuses the name of a declared one.
+   * while the rule is the same; counts and a pause are always kept. Refuses the name of a declared one. Rejects
+   * with `schedule_ticked` if the next tick of another rule is one that was sent meanwhile.
    */
   set(request: SetSchedules): Promise<readonly ScheduleChange[]>
   /** Removes a schedule that was set at run time; false if there is none. Refuses a declared one. */

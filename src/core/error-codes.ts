@@ -95,6 +95,10 @@ export const errorCodes = {
 
   budget_not_found: { retryable: false, message: 'No app declares this budget.' },
   schedule_not_found: { retryable: false, message: 'The schedule does not exist.' },
+  schedule_ticked: {
+    retryable: true,
+    message: 'The schedule has ticked meanwhile. Work out its next tick again.',
+  },
 
   alarm_not_found: { retryable: false, message: 'The alarm does not exist.' },
 

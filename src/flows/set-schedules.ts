@@ -32,12 +32,29 @@ export async function setSchedules(
   setup: SetSchedulesSetup,
   given: readonly NamedOptions[],
 ): Promise<readonly ScheduleChange[]> {
-  const { app, plan, store } = setup
+  const { app, plan } = setup
   const queues: CheckedQueues = new Map(Object.entries(app.queues))
   refuseAll([...given.flatMap((one) => checkGiven(one, queues, plan)), ...repeated(given)])
-  const now = await store.now()
   // They have passed the checks above.
   const wellFormed = given as readonly WellFormed[]
+  for (let tries = triesMax; tries > 1; tries -= 1) {
+    try {
+      return await setOnce(setup, wellFormed)
+    } catch (error) {
+      if (!(error instanceof MillraceError) || error.code !== 'schedule_ticked') throw error
+    }
+  }
+  return setOnce(setup, wellFormed)
+}
+
+/** A tick may be sent between working out the next one and storing it. */
+const triesMax = 3
+
+async function setOnce(
+  { plan, store }: SetSchedulesSetup,
+  wellFormed: readonly WellFormed[],
+): Promise<readonly ScheduleChange[]> {
+  const now = await store.now()
   const checked = await Promise.all(wellFormed.map((one) => preparedOf(plan, one, now)))
   const { code } = checked.find((one) => one.violations.length > 0) ?? {}
   refuseAll(

@@ -8,8 +8,7 @@ import { attemptsOf, type JobsQueue } from '../contracts/jobs-declaration.ts'
 import { tierFor } from '../contracts/tier-declaration.ts'
 import { validateMaybeAsync } from '../contracts/validate-message.ts'
 import { durationMs } from '../core/durations.ts'
-import { encodeMessage } from '../producer/encode-message.ts'
-import { parseJson } from '../producer/parse-json.ts'
+import { encodeMessage, parseJson } from '../producer/encode-message.ts'
 import { encodingRules, requireType } from './job-producer.ts'
 
 export interface DeclaredJobs extends QueueContract {

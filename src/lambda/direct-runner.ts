@@ -1,12 +1,12 @@
 /** Runs records without a store: decodes, checks, calls the handler. The event source settles the message. */
 import { contractOf, jobContractOf } from '../contracts/contract-of.ts'
+import { isOutcome } from '../contracts/handler-outcome.ts'
 import { isJobsQueue, jobTypeOf } from '../contracts/jobs-declaration.ts'
 import type { MessageSchema } from '../contracts/queue-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { readMessage } from '../receiving/read-message.ts'
 import { receivedJobAttributes } from '../sqs/job-attributes.ts'
 import { AbortReason } from '../worker/abort-reason.ts'
-import { isOutcome } from '../worker/outcomes.ts'
 import type { FunctionContext, HandlersByType, UntypedFunctionHandler } from './function-types.ts'
 import {
   attemptOf,

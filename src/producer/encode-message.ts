@@ -121,3 +121,13 @@ function isPlainText(text: string): boolean {
 function refused(field: string, given: string, allowed: string): MillraceError {
   return MillraceError.invalid([{ field: field.slice(0, 200), given, allowed }], 'invalid_message')
 }
+
+/** Reads the JSON of a body. Throws `invalid_message` without quoting it. */
+export function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    const violation = { field: 'message', given: 'a body that is not JSON', allowed: 'JSON' }
+    throw MillraceError.invalid([violation], 'invalid_message')
+  }
+}

@@ -2,7 +2,7 @@
 import type { MessageSchema } from '../contracts/queue-declaration.ts'
 import { validateMaybeAsync } from '../contracts/validate-message.ts'
 import { MillraceError } from '../core/millrace-error.ts'
-import { parseJson } from '../producer/parse-json.ts'
+import { parseJson } from '../producer/encode-message.ts'
 
 export type ReadMessage =
   | { readonly status: 'read'; readonly message: unknown }

@@ -6,10 +6,10 @@ import { chain } from '../contracts/chain-declaration.ts'
 import { collector, triggers } from '../contracts/collector-declaration.ts'
 import { defineApp } from '../contracts/define-app.ts'
 import { flow } from '../contracts/flow-declaration.ts'
+import { release } from '../contracts/handler-outcome.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { queue } from '../contracts/queue-declaration.ts'
 import { schedule } from '../contracts/schedule-declaration.ts'
-import { release } from '../worker/outcomes.ts'
 import { openForTest, type TestMill, type TestOptions } from './open-for-test.ts'
 
 const Page = z.object({ page: z.number() })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Outcome } from '../backends/backend.ts'
+import { deadLetter, release, retryIn, UnrecoverableError } from '../contracts/handler-outcome.ts'
 import type { Failure } from '../core/failure.ts'
 import { type AttemptCircumstances, type AttemptEnd, outcomeOf } from './attempt-end.ts'
-import { deadLetter, release, retryIn, UnrecoverableError } from './outcomes.ts'
 
 const backoff = { fromMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.5 }
 

@@ -1,10 +1,10 @@
 /** Decides the outcome to settle from how a handler ended, as a pure function. */
 import type { Outcome } from '../backends/backend.ts'
+import { type HandlerOutcome, outcomeKind } from '../contracts/handler-outcome.ts'
 import { type BackoffPolicy, backoffMs } from '../core/backoff.ts'
 import { errorSummary } from '../core/error-summary.ts'
 import { type Failure, failureOf } from '../core/failure.ts'
 import type { AbortKind } from './abort-reason.ts'
-import { type HandlerOutcome, outcomeKind } from './outcomes.ts'
 
 export type AttemptEnd =
   | { readonly how: 'returned'; readonly result: string | undefined }

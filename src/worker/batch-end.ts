@@ -1,10 +1,11 @@
 /** Turns what a batch handler returned into the end of each item. */
+
+import { isOutcome } from '../contracts/handler-outcome.ts'
 import { counted } from '../core/counted.ts'
 import { isError } from '../core/is-error.ts'
 import { isThenable } from '../core/is-thenable.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { HandlerEnd } from './handler-end.ts'
-import { isOutcome } from './outcomes.ts'
 
 /** Waits for the promises in a returned array. One that rejects becomes the error of its item. */
 export function withoutPromises(returned: unknown): unknown {

@@ -1,10 +1,11 @@
 /** Checks and encodes the return value of a handler before it is settled. */
+
+import { isOutcome } from '../contracts/handler-outcome.ts'
 import { validateMaybeAsync } from '../contracts/validate-message.ts'
 import { limits } from '../core/limits.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { encodeMessage } from '../producer/encode-message.ts'
 import type { AttemptEnd } from './attempt-end.ts'
-import { isOutcome } from './outcomes.ts'
 import type { Work } from './source.ts'
 
 const encoder = new TextEncoder()

@@ -6,11 +6,11 @@ import type { Backend } from '../backends/backend.ts'
 import { type BatchReturn, type BatchRun, batch } from '../contracts/batch-handler.ts'
 import { chain } from '../contracts/chain-declaration.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import { deadLetter, release, retryIn, UnrecoverableError } from '../contracts/handler-outcome.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { HandlerContext } from './handler-context.ts'
 import type { Middleware } from './middleware.ts'
-import { deadLetter, release, retryIn, UnrecoverableError } from './outcomes.ts'
 import type { WorkerEvent } from './worker-event.ts'
 
 const Card = z.object({ card: z.string() })

@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { bodiesOf } from '../../test/support/bodies-of.ts'
 import { gate, openScene, started, type WorkerScene } from '../../test/support/worker-scene.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import { release, UnrecoverableError } from '../contracts/handler-outcome.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { fifo, queue } from '../contracts/queue-declaration.ts'
 import type { HandlerContext } from './handler-context.ts'
-import { release, UnrecoverableError } from './outcomes.ts'
 
 const app = defineApp('courses', {
   queues: {

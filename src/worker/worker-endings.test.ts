@@ -3,10 +3,10 @@ import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { aborted, gate, openScene, started } from '../../test/support/worker-scene.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import { deadLetter, release, retryIn } from '../contracts/handler-outcome.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { AbortReason } from './abort-reason.ts'
 import type { HandlerContext } from './handler-context.ts'
-import { deadLetter, release, retryIn } from './outcomes.ts'
 import type { WorkerEvent } from './worker-event.ts'
 
 const app = defineApp('press', {

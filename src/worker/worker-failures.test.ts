@@ -9,12 +9,12 @@ import {
   type WorkerScene,
 } from '../../test/support/worker-scene.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import { deadLetter, retryIn, UnrecoverableError } from '../contracts/handler-outcome.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { queue } from '../contracts/queue-declaration.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import type { HandlerContext } from './handler-context.ts'
 import type { Middleware } from './middleware.ts'
-import { deadLetter, retryIn, UnrecoverableError } from './outcomes.ts'
 import type { WorkerEvent } from './worker-event.ts'
 
 const Card = z.object({ card: z.string() })

@@ -3,10 +3,10 @@ import { describe, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { aborted, openScene, started, withTime } from '../../test/support/worker-scene.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import { deadLetter, release, retryIn } from '../contracts/handler-outcome.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { queue } from '../contracts/queue-declaration.ts'
 import type { HandlerContext } from './handler-context.ts'
-import { deadLetter, release, retryIn } from './outcomes.ts'
 
 const Account = z.object({
   email: z.string(),

@@ -5,10 +5,10 @@ import { bodiesOf } from '../../test/support/bodies-of.ts'
 import { gate, openScene, started } from '../../test/support/worker-scene.ts'
 import type { NewJob } from '../backends/job-store.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import { deadLetter, release, retryIn, UnrecoverableError } from '../contracts/handler-outcome.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { fifo, type MessageSchema, queue } from '../contracts/queue-declaration.ts'
 import type { HandlerContext } from './handler-context.ts'
-import { deadLetter, release, retryIn, UnrecoverableError } from './outcomes.ts'
 
 const Frame = z.object({ video: z.number() })
 

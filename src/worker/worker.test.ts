@@ -3,10 +3,10 @@ import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { openScene, started } from '../../test/support/worker-scene.ts'
 import { defineApp } from '../contracts/define-app.ts'
+import { UnrecoverableError } from '../contracts/handler-outcome.ts'
 import { jobs } from '../contracts/jobs-declaration.ts'
 import { backoffMs, defaultBackoff } from '../core/backoff.ts'
 import { seededRandomness } from '../testing/virtual-clock.ts'
-import { UnrecoverableError } from './outcomes.ts'
 
 const Exam = z.object({ examId: z.string(), pages: z.string().transform(Number).optional() })
 const Marks = { schema: z.object({ sheet: z.string() }), result: z.object({ marks: z.number() }) }

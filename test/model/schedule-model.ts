@@ -42,6 +42,13 @@ export class ScheduleModel {
     this.now = now
   }
 
+  /** Whether the next tick was worked out so long ago that it has been sent since. */
+  hasTicked({ name, rule, nextAt }: Pick<ModelSchedule, 'name' | 'rule' | 'nextAt'>): boolean {
+    const known = this.schedules.get(name)
+    if (known === undefined || nextAt === null || textOf(known.rule) === textOf(rule)) return false
+    return known.lastAt !== null && nextAt <= known.lastAt
+  }
+
   /** The next tick may have been worked out some time ago. */
   set(
     given: Pick<ModelSchedule, 'name' | 'rule' | 'definition' | 'target' | 'nextAt'>,

@@ -113,6 +113,12 @@ export class ScheduleRun {
       return { ...rest, schedule, rule: textOf(rule), example }
     })
     const what = valid.map(({ name, rule }) => `${name} ${textOf(rule)}`).join(', ')
+    if (valid.some((one) => this.#model.hasTicked(one))) {
+      this.steps.push(`set ${what}, too late`)
+      const late = this.#store.set({ scope: this.#scope, schedules })
+      await assert.rejects(late, { code: 'schedule_ticked' })
+      return
+    }
     const answer = await this.#tried(`set ${what}`, fault, () =>
       this.#store.set({ scope: this.#scope, schedules }),
     )

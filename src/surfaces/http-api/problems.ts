@@ -228,6 +228,7 @@ export const problemOf: Readonly<Record<ErrorCode, ProblemCode>> = {
   flow_not_found: 'not_found',
   budget_not_found: 'budget_not_found',
   schedule_not_found: 'not_found',
+  schedule_ticked: 'unavailable',
   alarm_not_found: 'not_found',
   unit_not_found: 'not_found',
   flow_sealed: 'conflict',

@@ -76,6 +76,7 @@ const translations: Readonly<Record<ErrorCode, Translation>> = {
   flow_not_found: unexpected,
   budget_not_found: unexpected,
   schedule_not_found: unexpected,
+  schedule_ticked: unexpected,
   alarm_not_found: unexpected,
   unit_not_found: unexpected,
   flow_sealed: unexpected,

@@ -90,6 +90,18 @@ function describeSetting(suite: ContractSuite): void {
     assert.deepEqual([record?.ticks, record?.pausedBy, record?.rule], [1, 'anna', 'every 1h'])
   })
 
+  suite.test('do not go back to a tick that was sent', async (scene) => {
+    await scene.queue('q')
+    const { nextAt } = await setIn(scene, 0)
+    await tick(scene, moved(nextAt))
+    // A slow caller has worked out the next tick before that one was sent.
+    const late = setting(nextAt, { rule: 'every 30s' })
+    await rejects(schedulesOf(scene).set({ scope, schedules: [late] }), 'schedule_ticked')
+    assert.equal((await read(scene))?.rule, rule)
+    const { change } = await setIn(scene, 30 * second, { rule: 'every 30s' })
+    assert.equal(change, 'changed')
+  })
+
   suite.test('are all set, or none', async (scene) => {
     await scene.queue('q')
     const store = schedulesOf(scene)

@@ -1,7 +1,9 @@
 /** Schedules that are set at run time: created, changed and removed by their names. */
+import { MillraceError } from '../../../core/millrace-error.ts'
 import type {
   ScheduleChange,
   ScheduleName,
+  ScheduleRecord,
   ScheduleScope,
   SetSchedule,
   SetSchedules,
@@ -44,9 +46,20 @@ function setSchedule(tx: StoreTransaction, request: SetSchedule & ScheduleScope)
   if (known.definition === null) throw declared(schedule)
   const isSame = storedDefinition(tx, known, definition) === known.definition
   if (known.rule === rule && isSame) return 'unchanged'
+  if (known.rule !== rule && hasTicked(tx, known, nextAt))
+    throw new MillraceError('schedule_ticked')
   tx.wroteRow()
   tx.run(sql.change, rule, nextAt, rule, definition, target, tx.now, schedule)
   return 'changed'
+}
+
+/** Whether a next tick was worked out before the latest one, and would be sent a second time. */
+function hasTicked(
+  { session }: StoreTransaction,
+  { lastAt }: ScheduleRecord,
+  nextAt: number,
+): boolean {
+  return lastAt !== null && nextAt <= lastAt && nextAt <= session.clock.wallMs
 }
 
 export function removeSchedule(tx: StoreTransaction, request: ScheduleName): boolean {

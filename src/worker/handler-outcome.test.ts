@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import {
+  deadLetter,
+  isOutcome,
+  release,
+  retryIn,
+  UnrecoverableError,
+} from '../contracts/handler-outcome.ts'
 import { AbortReason } from './abort-reason.ts'
-import { deadLetter, isOutcome, release, retryIn, UnrecoverableError } from './outcomes.ts'
 
 describe('an outcome', () => {
   test('is told from a result that looks like one', () => {
