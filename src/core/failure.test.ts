@@ -15,6 +15,9 @@ describe('the failure of an attempt', () => {
     error.stack =
       'Error: x\n    at scan (/a.js:1:1)\n    at JobRunner.#handle (/b.js:2:2)\n    at c'
     assert.equal(failureOf(error).stack, 'at scan (/a.js:1:1)')
+    error.stack =
+      'Error: x\n    at #run (/own/worker/run.js:1:1)\n    at #handle (/m/dist/worker/job-runner.js:2:2)'
+    assert.equal(failureOf(error).stack, 'at #run (/own/worker/run.js:1:1)')
   })
 
   it('has the chain of causes, and the errors of an AggregateError', () => {

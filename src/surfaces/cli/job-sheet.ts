@@ -79,6 +79,8 @@ function facts(job: ShownJob): readonly string[] {
     ['spent', spentText(job.spent)],
     ['retry of', job.retry_of],
     ['created', job.created_at],
+    ['due', job.run_at],
+    ['expires', job.expires_at],
     ['started', job.started_at],
     ['finished', job.finished_at],
     ['payload', JSON.stringify(job.payload)],
