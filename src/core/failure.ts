@@ -31,7 +31,7 @@ const textMax = 8_192
 
 /** From here on, the frames show how the worker called the handler. */
 const calledByWorker =
-  /^\s+at (?:async )?(?:(?:Job|Batch)Runner\.|#\w+ \(.*[\\/]worker[\\/](?:job|batch)-runner\.[jt]s:)/
+  /^\s+at (?:async )?(?:(?:Job|Batch)Runner\.|(?:#\w+|call|calledWith) \(.*[\\/]worker[\\/](?:job|batch)-runner\.[jt]s:)/
 
 /** @param hide values that a contract marks as secret or personal */
 export function failureOf(error: unknown, hide: readonly string[] = []): Failure {

@@ -12,6 +12,6 @@ export function requireKeys(statements: Statements, known: readonly string[]): v
   throw new MillraceError('encryption_key_missing', {
     message:
       `The store is sealed with ${missing.length === 1 ? 'the key' : 'the keys'} ${names}. ` +
-      'Pass it as `encryption`, or in MILLRACE_ENCRYPTION_KEYS.',
+      'Pass it in `encryptionKeys`, or in MILLRACE_ENCRYPTION_KEYS.',
   })
 }
