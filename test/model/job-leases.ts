@@ -71,21 +71,10 @@ export class JobLeases {
       visibilityMs: this.#chances.pick([0, 2 * second, 10 * second, 90 * second]),
     }
     this.#note(`receive ${max} from ${queue.name} for ${visibilityMs}`)
-    const received = await this.#stores.both(({ backend }) =>
+    const deliveries = await this.#stores.both(({ backend }) =>
       backend.receive({ queue: queue.name, max, visibilityMs, waitMs: 0 }),
     )
-    const { eager } = received
-    const taken = eager.map((delivery) => this.#stores.jobOf(delivery.job?.id, 'eager'))
-    // Values of a key take turns, and the turns of two stores may begin at another value.
-    const lazy =
-      queue.ceilings.perKey.length === 0
-        ? received.lazy
-        : received.lazy.toSorted((left, right) => {
-            const place = (id: string | undefined): number =>
-              taken.indexOf(this.#stores.jobOf(id, 'lazy'))
-            return place(left.job?.id) - place(right.job?.id)
-          })
-    const deliveries = { eager, lazy }
+    const taken = deliveries.eager.map((delivery) => this.#stores.jobOf(delivery.job?.id, 'eager'))
     assert.deepEqual(
       deliveries.lazy.map((delivery) => this.#stores.jobOf(delivery.job?.id, 'lazy').name),
       taken.map(({ name }) => name),

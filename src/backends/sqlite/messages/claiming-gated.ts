@@ -40,9 +40,10 @@ export function claimGated(
   queue: Queue,
   claim: GatedClaim,
 ): readonly Delivery[] {
+  // The next turn depends on every claim before it, so all of them must count their turns.
+  if (servesInTurn(queue)) return claimInTurn(tx, queue, claim)
   const together = hasBuckets(tx.session, queue) ? undefined : claimTogether(tx, queue, claim)
-  if (together !== undefined) return together
-  return servesInTurn(queue) ? claimInTurn(tx, queue, claim) : claimByAge(tx, queue, claim)
+  return together ?? claimByAge(tx, queue, claim)
 }
 
 /**
@@ -60,8 +61,6 @@ function claimTogether(
   claim: GatedClaim,
 ): readonly Delivery[] | undefined {
   const rows = oldestReady(tx.session, queue, claim.max)
-  // Messages of others may lie behind these.
-  if (servesInTurn(queue) && rows.length === claim.max) return undefined
   if (!rows.every((row) => isNewAndLasting(queue, row, claim))) return undefined
   if (rows.some((row) => claim.noisy.has(row.group_name))) return undefined
   if (!claim.gate.takeAll(rows.map((row) => kindOf(queue, row)))) return undefined
