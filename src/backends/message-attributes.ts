@@ -3,7 +3,7 @@ import type { MessageAttribute, NewMessage } from '../core/message.ts'
 import type { StoredMessage } from './stored-message.ts'
 
 interface StoredAttributes {
-  /** Name, type, value; bytes are base64 with a fourth member that says so. */
+  /** Name, type, value; bytes are base64, and a fourth member marks them. */
   readonly own?: readonly (readonly [string, string, string, 1?])[]
   readonly system?: Readonly<Record<string, string>>
 }

@@ -87,7 +87,7 @@ describe('a schedule is refused with', () => {
     ],
     ['too short an interval', { ...toReports, every: '999ms' }, 'got 999ms'],
     ['too long an interval', { ...toReports, every: '366d' }, '1s to 365d'],
-    ['an end that is no date', { ...toReports, ...hourly, until: '2027-01-01' }, '.until: got'],
+    ['an end that is not a date', { ...toReports, ...hourly, until: '2027-01-01' }, '.until: got'],
     [
       'an invalid date',
       { ...toReports, ...hourly, until: new Date(Number.NaN) },
@@ -95,7 +95,7 @@ describe('a schedule is refused with', () => {
     ],
     ['no target', hourly, 'got neither, expected either job or send'],
     ['two targets', { ...hourly, ...toReports, ...toWork }, 'got both, expected either job or'],
-    ['a target that is no object', { ...hourly, send: 'reports' }, 'expected { queue, group }'],
+    ['a target that is not an object', { ...hourly, send: 'reports' }, 'expected { queue, group }'],
     ['an unknown queue', { ...hourly, send: { queue: 'report' } }, "did you mean 'reports'"],
     ['a queue of triggers', { ...hourly, send: { queue: 'waiting' } }, 'the key of a declared'],
     ['no type for jobs', { ...hourly, job: { queue: 'work' } }, 'job.type: got undefined'],

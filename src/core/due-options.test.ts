@@ -22,7 +22,7 @@ describe('when something is due', () => {
     for (const [options, due] of cases) assert.deepEqual(dueOf(options, clock), due)
   })
 
-  test('is refused in the past, beyond ten years, and if it is no time', () => {
+  test('is refused in the past, beyond ten years, and if it is not a time', () => {
     const cases: readonly [object, string][] = [
       [{ runAt: new Date(now - 60_001) }, 'jobs[0].runAt'],
       [{ runAt: new Date(now + tenYears + 1) }, 'jobs[0].runAt'],

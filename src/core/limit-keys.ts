@@ -59,7 +59,7 @@ function textOf(value: unknown): string | undefined {
   return isFit ? value : undefined
 }
 
-/** Says nothing of the value but its kind, because it is part of a message. */
+/** Names only the kind of the value, because the value is part of a message. */
 function refusal(key: string, value: unknown): Violations[number] {
   const { max } = limits.limitValueLength
   return {

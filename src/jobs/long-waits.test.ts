@@ -105,7 +105,7 @@ describe('a time that is none', () => {
     ['in the past', (now) => ({ runAt: new Date(now - day) })],
     ['beyond ten years', (now) => ({ runAt: new Date(now + limits.messageDelayMs.max + 1) })],
     ['beside a delay', (now) => ({ runAt: new Date(now + day), delay: '1m' })],
-    ['that is no date', () => ({ runAt: '2040-01-01' })],
+    ['that is not a date', () => ({ runAt: '2040-01-01' })],
   ]
 
   test.each(flawed)('%s is refused, and nothing is stored', async (_name, flaw) => {

@@ -40,7 +40,7 @@ describe('the report of a failed attempt', () => {
     )
   })
 
-  test('says when there is no retry, and names the queue of a plain message', () => {
+  test('states that there is no retry, and names the queue of a plain message', () => {
     const report = failureReport({ ...usual, event: 'failed', type: null, maxAttempts: null })
     assert.match(
       String(report),
@@ -48,7 +48,7 @@ describe('the report of a failed attempt', () => {
     )
   })
 
-  test('has the summary where that is all, or where it says more than the error', () => {
+  test('has the summary where that is all, or where it has more than the error', () => {
     const refused = {
       ...usual,
       event: 'refused',

@@ -13,7 +13,7 @@ const app = defineApp('app', {
 const by = { by: 'anna' }
 
 describe('a budget', () => {
-  test('adds up what was spent, and says when it is counted anew', async () => {
+  test('adds up what was spent, and shows when it starts again', async () => {
     const { mill, clock } = await openScene(app)
     assert.equal((await mill.budgets.read('mails')).spent, 0)
     const first = await mill.budgets.spend('mails', 4)

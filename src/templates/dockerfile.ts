@@ -1,4 +1,4 @@
-/** What a Dockerfile says about a function: its handler, its runtime, and the folders that it copies. */
+/** What a Dockerfile has about a function: its handler, its runtime, and the folders that it copies. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 

@@ -319,7 +319,7 @@ describe('wrong options', () => {
 
   test.each([
     ['an unknown one', { handler: {} }, /handler: got an unknown option.*did you mean 'handle'/],
-    ['a time that is no Date', { now: 'today' }, /now: got .*expected a Date/],
+    ['a time that is not a Date', { now: 'today' }, /now: got .*expected a Date/],
     ['an invalid Date', { now: new Date('today') }, /now: got .*expected a Date/],
     ['a handler of nothing', { handle: { OCRR: read } }, /handle\.OCRR: .*did you mean 'OCR'/],
     ['a handler that is missing', { handle: { OCR: read } }, /handle\.THUMBNAIL: got undefined/],

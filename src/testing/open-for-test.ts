@@ -16,7 +16,7 @@ import type { WorkDone } from './work-record.ts'
 
 /**
  * Opens an app for a test: on a store in memory, with virtual time and seeded randomness. Work runs and time
- * passes only when the test says so.
+ * passes only when the test advances it.
  */
 export async function openForTest<const Opened extends App>(
   app: Opened,

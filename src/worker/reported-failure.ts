@@ -10,8 +10,8 @@ import type { SpendingReport } from './reported-spending.ts'
 export interface FailureReport extends SpendingReport {
   readonly error: ReportedError
   /**
-   * `false` fails the job now. A delay replaces the wait of the backoff. Default: true, which waits as the
-   * backoff says.
+   * `false` fails the job now. A delay replaces the wait of the backoff. Default: true, with the wait of the
+   * backoff.
    */
   readonly retry?: boolean | RetryDelay
 }

@@ -37,7 +37,7 @@ async function press(handle: Handle, onEvent?: (event: WorkerEvent) => void) {
 }
 
 describe('a handler that answers', () => {
-  test('retryIn is run again after that time, whatever the backoff says', async () => {
+  test('retryIn is run again after that time, not after its backoff', async () => {
     const at: number[] = []
     const { mill, clock } = await press(() => {
       at.push(clock.now())

@@ -179,7 +179,7 @@ describe('a failed attempt', () => {
   })
 
   test.each<readonly [string, Handle, unknown, string | undefined]>([
-    ['a result that is no JSON', () => 10n, MillraceError, 'invalid_message'],
+    ['a result that is not JSON', () => 10n, MillraceError, 'invalid_message'],
     [
       'an unrecoverable error',
       () => Promise.reject(new UnrecoverableError('no')),

@@ -1,4 +1,4 @@
-/** `sqsSender` with the real SDK against a real server, and with answers that a server rarely gives. */
+/** `sqsSender` with the real SDK against a real server, and with responses that a server rarely gives. */
 import assert from 'node:assert/strict'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expectTypeOf, test } from 'vitest'

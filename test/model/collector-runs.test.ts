@@ -1,39 +1,26 @@
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { seededRandomness } from '../../src/testing/virtual-clock.ts'
-import { seed } from '../support/seed.ts'
-import { assertSoundStore } from '../support/store-inspection.ts'
+import { afterAll, beforeAll, describe } from 'vitest'
 import { CollectorRun, prepareQueues } from './collector-run.ts'
 import { CommitFaults } from './commit-faults.ts'
-import { sqliteEngine } from './sqlite-engine.ts'
-
-/** Set `MILLRACE_SEED` to the seed that a failure printed, and `MILLRACE_COLLECTOR_RUNS=1`. */
-const runs = Number(process.env['MILLRACE_COLLECTOR_RUNS'] ?? 1_000)
-const runsPerStore = 125
-const stepsPerRun = 30
+import { testRandomRuns } from './random-runs.ts'
+import { endEngine, sqliteEngine } from './sqlite-engine.ts'
 
 describe('collectors in random runs with crashes, against the plain model', () => {
   const faults = new CommitFaults()
   beforeAll(() => faults.install())
   afterAll(() => faults.remove())
 
-  for (let from = 0; from < runs; from += runsPerStore) {
-    const until = Math.min(runs, from + runsPerStore)
-    test(`merge every item once, seeds ${seed + from} to ${seed + until - 1}`, async () => {
+  testRandomRuns({
+    name: 'merge every item once',
+    runs: Number(process.env['MILLRACE_COLLECTOR_RUNS'] ?? 1_000),
+    runsPerStore: 125,
+    stepsPerRun: 30,
+    open: async () => {
       const engine = await sqliteEngine()
       await prepareQueues(engine.backend())
-      for (let index = from; index < until; index += 1) {
-        const randomness = seededRandomness(seed + index)
-        const run = new CollectorRun({ engine, faults, randomness, run: `${index}` })
-        try {
-          await run.run(stepsPerRun)
-        } catch (error) {
-          const story = run.steps.slice(-60).join('\n')
-          throw new Error(`MILLRACE_SEED=${seed + index}, after\n${story}`, { cause: error })
-        }
+      return {
+        create: (setup) => new CollectorRun({ engine, faults, ...setup }),
+        end: () => endEngine(engine),
       }
-      await engine.close()
-      assertSoundStore(engine.file)
-      await engine.remove()
-    }, 180_000)
-  }
+    },
+  })
 })

@@ -50,7 +50,7 @@ export interface MessageDraft {
   readonly group: string
   readonly deduplicationId: string
   readonly delayMs: number | undefined
-  /** Says when it is due instead of how long it waits. */
+  /** When it is due, instead of how long it waits. */
   readonly byTime?: boolean
   readonly flaw: 'none' | 'tooLarge' | 'character' | 'noGroup' | 'noId'
 }

@@ -1,6 +1,6 @@
 /**
  * Lets commits of this process fail as a crash makes them: before the commit, so that nothing of it is
- * kept, or after it, so that all of it is kept and nobody hears of it.
+ * kept, or after it, so that all of it is kept but the call fails.
  */
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 

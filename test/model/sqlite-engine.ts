@@ -1,6 +1,7 @@
 import type { Backend } from '../../src/backends/backend.ts'
 import { openSqlite } from '../../src/backends/sqlite/index.ts'
 import { virtualPorts } from '../../src/testing/virtual-clock.ts'
+import { assertSoundStore } from '../support/store-inspection.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import type { Engine } from './engine-run.ts'
 
@@ -27,4 +28,11 @@ export async function sqliteEngine(): Promise<SqliteEngine> {
     close: () => backend.close(),
     remove: () => folder.remove(),
   }
+}
+
+/** Closes the store, checks its file, and removes it. */
+export async function endEngine(engine: SqliteEngine): Promise<void> {
+  await engine.close()
+  assertSoundStore(engine.file)
+  await engine.remove()
 }

@@ -14,8 +14,8 @@ import { type TemporaryFolder, temporaryFolder } from '../support/temporary-fold
 import { describeConsumers } from './consumers.ts'
 import { execute, manifest, names, Project, pack, root } from './project.ts'
 
-/** A tenth above today's sizes, unpacked. A bound that is reached asks for a look at what was added. */
-const bytesMax: Readonly<Record<string, number>> = { dist: 3_800_000, docs: 400_000 }
+/** Just above the sizes of today, unpacked. A bound that is reached asks for a look at what was added. */
+const bytesMax: Readonly<Record<string, number>> = { dist: 3_750_000, docs: 385_000 }
 
 /** Each module costs time and memory; the modules that run an app are three times as many. */
 const modulesOfEntryMax = 65

@@ -38,7 +38,7 @@ describe('a payload function that throws', () => {
     throw new Error('the list is gone')
   })
 
-  test('is tried three times, then the tick is given up and the schedule goes on', async () => {
+  test('is tried three times, then the tick is given up and the schedule continues', async () => {
     const scene = await openScene(broken)
     await scene.clock.advance(minute + 20_000)
     assert.deepEqual(failures(scene), [

@@ -227,7 +227,7 @@ describe('a tick that fails', () => {
     queues: { ...app.queues, ticks: queue({ schema: z.object({ kind: z.string() }) }) },
   })
 
-  test('because the contract has changed is recorded, and the schedule goes on', async () => {
+  test('because the contract has changed is recorded, and the schedule continues', async () => {
     const { clock, openApp } = await oneStore()
     const mill = await openApp(app)
     await mill.schedules.set('tick', everyMinute)

@@ -198,7 +198,7 @@ describe('a schedule is refused, and nothing changes, with', () => {
       { ...digest, until: new Date(Date.UTC(2026, 0, 1, 6, 59)) },
       /^until: .*a time after the first tick/,
     ],
-    ['an end that is no date', { ...digest, until: '2027-01-01' }, /^until: .*expected a Date/],
+    ['an end that is not a date', { ...digest, until: '2027-01-01' }, /^until: .*expected a Date/],
     ['an unknown option', { ...digest, catchUp: true }, /^catchUp: got an unknown option/],
     ['nothing at all', undefined, /^schedule: got undefined/],
     [
@@ -234,7 +234,7 @@ describe('a schedule is refused, and nothing changes, with', () => {
   test.each([
     ['no name', '', /^MillraceError: name: got '', expected a string of 1 to 256 characters/],
     ['a name that is too long', 'x'.repeat(257), /^MillraceError: name: .*1 to 256 characters/],
-    ['a name that is no text', 7, /^MillraceError: name: got 7/],
+    ['a name that is not a string', 7, /^MillraceError: name: got 7/],
     ['a name with a NUL', 'a\0b', /^MillraceError: name: .*without NUL/],
     [
       'the name of a declared one',

@@ -12,7 +12,7 @@ import { words } from '../app.ts'
 import { findPython, startWorker } from '../python-worker.ts'
 
 describe('the program', () => {
-  test('counts words in Python, retries, and gives up where it must', async () => {
+  test('counts words in Python, retries, and fails at once where it must', async () => {
     const main = join(import.meta.dirname, '..', 'main.ts')
     const { code, stdout, stderr } = await startCommand(process.execPath, [main]).ended
     assert.deepEqual([code, stderr], [0, ''])
@@ -37,7 +37,7 @@ interface Scene {
   arrive(): void
 }
 
-/** A worker with leases of two seconds, and a page that arrives when the test says so. */
+/** A worker with leases of two seconds, and a page that arrives when the test lets it. */
 async function openScene(): Promise<Scene> {
   const python = findPython() ?? assert.fail('boto3 is missing')
   const folder = await temporaryFolder('foreign-worker')
@@ -113,7 +113,7 @@ describe('the worker', () => {
     await handling.promise
     arrive()
     process.kill(pid, 'SIGCONT')
-    await until(() => lines.some((line) => line.endsWith('is no longer ours')), 'it gives up')
+    await until(() => lines.some((line) => line.endsWith('is no longer ours')), 'it stops')
     assert.equal((await mill.jobs.get(id))?.status, 'processing')
     handled.resolve({ words: 0, longest: '' })
     const job = await mill.jobs.waitFor(id)
@@ -131,7 +131,7 @@ describe('the worker', () => {
     await asked
     await mill.jobs.cancel(id)
     arrive()
-    await until(() => lines.some((line) => line.endsWith('is no longer ours')), 'it gives up')
+    await until(() => lines.some((line) => line.endsWith('is no longer ours')), 'it stops')
     assert.equal((await mill.jobs.get(id))?.status, 'cancelled')
   })
 })

@@ -173,7 +173,7 @@ function describeErrors(suite: ContractSuite): void {
     }
   }
 
-  suite.test('a pending job whose attempt has lapsed says so', async (scene) => {
+  suite.test('a pending job whose attempt has lapsed shows it', async (scene) => {
     await scene.queue('q', { visibilityMs: 10 * second })
     const { id } = await enqueue(scene)
     await scene.receiveOne('q')

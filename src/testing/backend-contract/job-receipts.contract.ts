@@ -10,7 +10,7 @@ import type { ContractSuite } from './suite.ts'
 export function describeJobReceipts(all: ContractSuite): void {
   const suite = all.needing('trackedJobs')
   suite.describe('the receipt of a job', () => describeReceipts(suite))
-  suite.describe('a job that says little', () => describeDefaults(suite))
+  suite.describe('a job with few options', () => describeDefaults(suite))
   suite.describe('the attributes of a job', () => describeAttributes(suite))
 }
 

@@ -7,7 +7,7 @@ import type { ContractSuite } from './suite.ts'
 
 const tenYears = limits.messageDelayMs.max
 
-/** The store's time, as the latest message says. */
+/** The store's time, read from the latest message. */
 async function storeTime(scene: Scene, queue: string): Promise<number> {
   await scene.queue(queue)
   await scene.send(queue, 'now')
@@ -84,7 +84,7 @@ function describeTimes(suite: ContractSuite): void {
     assert.deepEqual(await scene.receiveBodies('q'), ['x'])
   })
 
-  suite.test('a time that is no time, or too far away, is refused', async (scene) => {
+  suite.test('a value that is not a time, or too far away, is refused', async (scene) => {
     const now = await storeTime(scene, 'q')
     const flawed: Partial<NewMessage>[] = [
       { runAt: now + tenYears + minute },

@@ -203,7 +203,7 @@ describe('a REST API', () => {
     }
   })
 
-  test('on its own says that a route is missing in its own words', async () => {
+  test('on its own reports a missing route itself', async () => {
     const { fetch } = await openApi(serverless.replaceAll(/^.*httpApi.*$/gm, ''))
     const missing = await fetch('/nothing')
     assert.deepEqual(

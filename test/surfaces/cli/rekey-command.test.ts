@@ -9,7 +9,7 @@ const keys = ['one', 'two'].map((id) => `${id}:${randomBytes(32).toString('base6
 afterEach(() => vi.unstubAllEnvs())
 
 describe('millrace rekey', () => {
-  test('seals what is there with the first key, and says which key is not needed', async () => {
+  test('seals what is there with the first key, and names the key that is not needed', async () => {
     const { good, read, run, store } = await cliScene()
     const { backend } = await store()
     await backend.createQueue({ queue: 'orders' })

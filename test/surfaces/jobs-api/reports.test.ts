@@ -139,7 +139,7 @@ describe('a report', () => {
     assert.equal((await job()).status, 'processing')
   })
 
-  test('that is no JSON gets 400, and another type of body 415', async () => {
+  test('that is not JSON gets 400, and another type of body 415', async () => {
     const { scene, id } = await held()
     const path = `/jobs/${id}/complete`
     const broken = await scene.call(path, { method: 'POST', key: keys.worker, body: '{' })

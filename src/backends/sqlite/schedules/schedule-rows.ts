@@ -24,7 +24,7 @@ export function findSchedule(
 }
 
 /**
- * A definition as the row has it, if it says the same; otherwise as it is given. Sealed texts that say the same
+ * A definition as the row has it, if it is equal; otherwise as it is given. Sealed texts that are equal
  * are not equal.
  */
 export function storedDefinition(

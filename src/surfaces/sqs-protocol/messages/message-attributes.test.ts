@@ -155,7 +155,7 @@ describe('types and values of attributes', () => {
     assert.deepEqual(writeAttributes(readAttributes(wire).all ?? {}), wire)
   })
 
-  test('those of a job are kept apart, and do not count towards the ten', () => {
+  test('of a job do not count towards the ten', () => {
     const ten = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`a${at}`, text('v')]))
     const ofJob = { 'millrace.jobType': text('OCR'), 'millrace.owner': text('ann') }
     const { all = {}, own = {}, job = {} } = readAttributes({ ...ten, ...ofJob })

@@ -107,7 +107,7 @@ function bodyOf2({ body }: GatewayRequest, type: string | undefined): object {
   }
 }
 
-/** A REST API passes everything on as text. Bytes that are no text are base64 here. */
+/** A REST API passes everything on as text. Bytes that are not text are base64 here. */
 function bodyOf1({ body }: GatewayRequest): object {
   if (body.length === 0) return { body: null, isBase64Encoded: false }
   const bytes = Buffer.from(body)
