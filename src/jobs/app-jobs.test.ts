@@ -41,6 +41,16 @@ describe('the status of a job', () => {
   })
 })
 
+describe('many jobs', () => {
+  test('are refused where they are not an array', async () => {
+    const { mill } = await openJobs()
+    await assert.rejects(mill.jobs.enqueueMany('basic', 'OMR' as never), {
+      code: 'invalid_argument',
+      message: /^jobs: got 'OMR', expected an array/,
+    })
+  })
+})
+
 describe('a list of jobs', () => {
   test('is newest first, page by page', async () => {
     const { mill } = await openJobs()

@@ -26,6 +26,7 @@ import { type JobStatus, jobStatuses } from '../core/job-state.ts'
 import { MillraceError } from '../core/millrace-error.ts'
 import { type OptionNames, refuseUnknownOptions } from '../core/options.ts'
 import type { Ports } from '../core/ports.ts'
+import { requireArray } from '../core/require-array.ts'
 import { supported } from '../core/supported.ts'
 import { type Logger, silentLogger } from '../observability/logger.ts'
 import { logEnqueued } from '../observability/transition-log.ts'
@@ -169,6 +170,7 @@ export function createAppJobs<Queues extends DeclaredQueues>(setup: AppJobsSetup
       }),
     enqueueMany: (queue, entries, options) => {
       const enqueued = promised(options, () => {
+        requireArray('jobs', entries)
         const tiered = entries.map((entry) => withTier(queue, entry.type, entry))
         return producerOf(queue).enqueueMany(tiered, options)
       })

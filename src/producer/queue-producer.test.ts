@@ -158,6 +158,12 @@ describe('sending many messages', () => {
     assert.deepEqual(sends, [])
   })
 
+  test('refuses what is not an array', async () => {
+    const { producer, sends } = scene(queue())
+    await assert.rejects(producer.sendMany('text' as never), /^MillraceError: messages: got 'text'/)
+    assert.deepEqual(sends, [])
+  })
+
   test('has nothing to do without messages', async () => {
     const { producer, sends } = scene(queue())
     assert.deepEqual(await producer.sendMany([]), [])

@@ -7,6 +7,7 @@ import type { DeclaredQueue, FifoQueue, MessageInput } from '../contracts/queue-
 import { MillraceError } from '../core/millrace-error.ts'
 import type { Clock } from '../core/ports.ts'
 import { inCallerNames } from '../core/rename-fields.ts'
+import { requireArray } from '../core/require-array.ts'
 import { allOrThrow } from './all-or-throw.ts'
 import { checkedEncoder } from './checked-encoder.ts'
 import {
@@ -103,6 +104,7 @@ export function createProducer(setup: ProducerSetup): UntypedProducer {
       return sent
     },
     async sendMany(messages, options = {}) {
+      requireArray('messages', messages)
       if (messages.length === 0) return []
       const optionsFor = typeof options === 'function' ? options : () => options
       const prepared = await Promise.allSettled(
