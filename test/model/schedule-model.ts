@@ -82,6 +82,16 @@ export class ScheduleModel {
     )
   }
 
+  /** What a process has seen may be the tick of a schedule that was removed and set again the same way. */
+  asItIs(tick: ModelTick): ModelTick {
+    const found = this.schedules.get(tick.name)
+    const isSame =
+      found?.nextAt === tick.dueAt &&
+      found.definition === tick.definition &&
+      textOf(found.rule) === textOf(tick.rule)
+    return isSame ? { ...tick, revision: found.revision } : tick
+  }
+
   /** Whether the tick still counts. Sends it, unless it fails. */
   tick(tick: ModelTick, failure: boolean): boolean {
     const found = this.schedules.get(tick.name)

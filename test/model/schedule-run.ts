@@ -153,7 +153,7 @@ export class ScheduleRun {
   /** A process ticks what it has seen, perhaps long ago. */
   async #tick(fault: CommitFault | undefined): Promise<void> {
     const process = this.#chances.pick([0, 1])
-    const seen = this.#seen[process]
+    const seen = this.#seen[process].map((tick) => this.#model.asItIs(tick))
     if (seen.length === 0) return
     const isFailing = this.#chances.is(0.1)
     const ticks = seen.map((one) => ({
